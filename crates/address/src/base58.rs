@@ -1,4 +1,4 @@
-//! Base58check texts: the payload, or which rule the text breaks.
+//! Decoding and encoding of base58check, with errors that state the broken rule.
 
 use bs58::Alphabet;
 
@@ -12,7 +12,7 @@ pub(super) fn decode(text: &str) -> Result<Vec<u8>, AddressError> {
     decode_in(text, Alphabet::BITCOIN)
 }
 
-/// Decodes base58check written in another alphabet.
+/// Decodes base58check with the given alphabet.
 pub(super) fn decode_in(text: &str, alphabet: &Alphabet) -> Result<Vec<u8>, AddressError> {
     bs58::decode(text)
         .with_alphabet(alphabet)
@@ -44,8 +44,8 @@ fn explain(text: &str, error: &bs58::decode::Error) -> AddressError {
     }
 }
 
-/// The number of bytes that `text` decodes to, checksum included, where it is base58 at all. Every
-/// alphabet gives the same number but for leading zeros.
+/// The number of bytes that `text` decodes to, including the checksum; `None` if it is not base58. Every alphabet gives
+/// the same number but for leading zeros.
 pub(super) fn byte_length(text: &str, alphabet: &Alphabet) -> Option<usize> {
     bs58::decode(text).with_alphabet(alphabet).into_vec().ok().map(|bytes| bytes.len())
 }
@@ -55,7 +55,7 @@ pub(super) fn encode(payload: &[u8]) -> String {
     encode_in(payload, Alphabet::BITCOIN)
 }
 
-/// Encodes in another alphabet.
+/// Encodes base58check with the given alphabet.
 pub(super) fn encode_in(payload: &[u8], alphabet: &Alphabet) -> String {
     bs58::encode(payload).with_alphabet(alphabet).with_check().into_string()
 }

@@ -1,4 +1,4 @@
-//! Bech32 texts other than segregated witness, and descriptions of invalid ones.
+//! Decoding of bech32 other than segregated witness, with errors that describe invalid texts.
 
 use bech32::{
     Checksum,
@@ -17,7 +17,7 @@ pub(super) fn has_prefix(text: &str, prefix: &str) -> bool {
         && text.as_bytes().get(prefix.len()) == Some(&b'1')
 }
 
-/// The bytes after the prefix. Padding must be zeros and shorter than five bits.
+/// Decodes the bytes after the prefix. Padding must be zeros and shorter than five bits.
 pub(super) fn decode<Variant: Checksum>(text: &str) -> Result<Vec<u8>, AddressError> {
     let checked = CheckedHrpstring::new::<Variant>(text).map_err(|error| match error {
         CheckedHrpstringError::Parse(error) => explain(text, &error),
@@ -29,7 +29,7 @@ pub(super) fn decode<Variant: Checksum>(text: &str) -> Result<Vec<u8>, AddressEr
     Ok(checked.byte_iter().collect())
 }
 
-/// Error for a text that is not bech32 at all.
+/// The error of a text that is not bech32.
 pub(super) fn explain(text: &str, error: &UncheckedHrpstringError) -> AddressError {
     if matches!(error, UncheckedHrpstringError::Char(CharError::MixedCase)) {
         return AddressError::MixedCase;

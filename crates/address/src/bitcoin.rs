@@ -14,13 +14,13 @@ use super::{AddressKind, Parsed, Payload, base58, bech32_text, error::AddressErr
 pub struct BitcoinRules {
     pub(super) main: Network,
     pub(super) tests: &'static [Network],
-    /// First characters of these networks' base58 addresses; any other text is not read as one.
+    /// First characters of these networks' base58 addresses; texts with other beginnings are not decoded as base58.
     pub(super) starts: &'static [&'static str],
-    /// The chain's forms, for errors.
+    /// Forms of the chain's addresses, for errors.
     pub(super) expected: &'static str,
 }
 
-/// The version bytes and the bech32 prefix of one network. The first version is the one that is written.
+/// The version bytes and the bech32 prefix of one network. Addresses are written with the first version.
 #[derive(Debug)]
 pub(super) struct Network {
     pub(super) name: &'static str,
@@ -31,7 +31,7 @@ pub(super) struct Network {
 
 /// Bytes of a base58check address besides its version: 20-byte hash, checksum.
 const UNVERSIONED_BYTES: usize = 20 + base58::CHECKSUM_BYTES;
-/// BIP 173: the code guarantees error detection up to this length only.
+/// Longest bech32 text: the code of BIP 173 guarantees error detection up to this length.
 const BECH32_MAXIMUM: usize = 90;
 
 impl BitcoinRules {
@@ -55,7 +55,7 @@ impl BitcoinRules {
         self.starts.iter().any(|start| text.starts_with(start))
     }
 
-    /// Writes the address that holds `payload`; `None` where this chain has no such form.
+    /// Writes the address of `payload`; `None` if this chain has no such form.
     pub(super) fn write(&self, payload: &Payload) -> Option<(AddressKind, String)> {
         let versioned = |versions: &[&[u8]], hash: &[u8; 20]| {
             Some(base58::encode(&[*versions.first()?, hash].concat()))
@@ -118,7 +118,7 @@ impl BitcoinRules {
         Ok(Parsed { kind, payload, canonical })
     }
 
-    /// Bytes of a version of this chain's base58 addresses: the same for all of them.
+    /// Number of version bytes of this chain's base58 addresses, the same for all of them.
     fn version_bytes(&self) -> usize {
         self.main.public_key_hash.first().map_or(1, |version| version.len())
     }
@@ -165,7 +165,7 @@ fn witness_kind(version: u8, length: usize) -> AddressKind {
     }
 }
 
-/// Describes the error of a text that has a bech32 prefix of ours but is no segwit address.
+/// The error of a text that has the chain's bech32 prefix but is not a segwit address.
 fn explain(text: &str, error: &SegwitHrpstringError) -> AddressError {
     if text.len() > BECH32_MAXIMUM {
         return AddressError::WrongLength {
@@ -182,7 +182,7 @@ fn explain(text: &str, error: &SegwitHrpstringError) -> AddressError {
     }
 }
 
-/// A checksum that holds, but of the variant that the witness version does not use.
+/// The error of a checksum that is valid in the variant that the witness version does not use.
 fn other_variant(text: &str) -> Option<AddressError> {
     let (checked, expected, found) = match CheckedHrpstring::new::<Bech32m>(text) {
         Ok(checked) => (checked, "bech32", "bech32m"),

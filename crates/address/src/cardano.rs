@@ -108,7 +108,7 @@ fn byron(text: &str) -> Result<(), AddressError> {
     }
 }
 
-/// The few items of CBOR (RFC 8949) that a Byron address consists of.
+/// Reads the items of CBOR (RFC 8949) that a Byron address consists of.
 struct Cbor<'a>(&'a [u8]);
 
 impl<'a> Cbor<'a> {

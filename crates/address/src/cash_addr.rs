@@ -1,6 +1,5 @@
-//! Bitcoin Cash: CashAddr (`bitcoincash:q...`) beside Bitcoin's base58 forms. Source: the CashAddr
-//! specification of the Bitcoin Cash node software, and CHIP-2022-02 for 32-byte script hashes and
-//! token-aware addresses.
+//! Bitcoin Cash: CashAddr (`bitcoincash:q...`) and Bitcoin's base58 forms. Source: the CashAddr specification of the
+//! Bitcoin Cash node software, and CHIP-2022-02 for 32-byte script hashes and token-aware addresses.
 
 use super::{
     Parsed, Payload,
@@ -17,7 +16,7 @@ const CHECKSUM_CHARACTERS: usize = 8;
 /// A version byte, a hash of 20 or 32 bytes, the checksum; without the prefix.
 const EXPECTED_LENGTH: &str = "42 or 61 characters after `bitcoincash:`";
 
-/// Reads either form; the canonical one is CashAddr.
+/// Reads both forms; the canonical form is CashAddr.
 pub(super) fn parse_bitcoin_cash(text: &str) -> Result<Parsed, AddressError> {
     let payload = match read(text)? {
         Some(payload) => payload,
@@ -26,8 +25,8 @@ pub(super) fn parse_bitcoin_cash(text: &str) -> Result<Parsed, AddressError> {
     parsed(payload, write)
 }
 
-/// Bitcoin SV dropped CashAddr, but wallets of both chains still hand it out: it is read, and the
-/// canonical form is base58.
+/// Reads addresses of Bitcoin SV, which dropped CashAddr: CashAddr of older wallets is accepted, and the canonical form
+/// is base58.
 pub(super) fn parse_bitcoin_sv(text: &str) -> Result<Parsed, AddressError> {
     match read(text)? {
         Some(payload) => parsed(payload, |payload| BitcoinRules::write(&BITCOIN_SV, payload)),
@@ -61,7 +60,7 @@ pub(super) fn write(payload: &Payload) -> Option<(AddressKind, String)> {
     Some((kind, format!("{PREFIX}:{text}")))
 }
 
-/// The bytes of a text in this encoding under another prefix; `None` if its checksum or padding is wrong.
+/// Decodes a text in this encoding with any prefix; `None` if its checksum or padding is wrong.
 pub(super) fn decode(prefix: &str, body: &str) -> Option<Vec<u8>> {
     let fives = values(body)?;
     if polymod(prefix, fives.iter().copied()) != 0 {

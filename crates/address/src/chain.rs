@@ -1,5 +1,5 @@
-//! The chains Assay knows: one row each. A further chain is a row here and, where its addresses have
-//! rules of their own, a file of their own.
+//! The table of supported chains. A new chain is a row of the table and, if its addresses have rules of their own, a
+//! module.
 
 use std::{fmt, str::FromStr};
 
@@ -17,17 +17,17 @@ use crate::{
 pub struct Chain {
     /// The lowercase identifier used in requests and answers.
     pub id: &'static str,
-    /// The name people use.
+    /// Common name of the chain.
     pub name: &'static str,
     /// Other identifiers that callers may send, lowercase.
     pub aliases: &'static [&'static str],
-    /// Assets, the native coin first; none where Assay has no rules for the chain.
+    /// Assets, the native coin first; empty if Assay has no rules for the chain.
     pub assets: &'static [Asset],
     /// The asset codes by which sanctions lists name this chain.
     pub list_codes: &'static [&'static str],
     /// Format and checks of this chain's addresses.
     pub rules: Rules,
-    /// The way the chain records who owns what, as far as Assay reads it.
+    /// Kind of the chain's ledger, as far as Assay reads it.
     pub ledger: LedgerKind,
 }
 
@@ -36,35 +36,34 @@ pub struct Chain {
 pub struct Asset {
     /// The ticker.
     pub code: &'static str,
-    /// Decimals: base units in one of it are 10 to this power.
+    /// Decimals: one unit of the asset has 10 to this power base units.
     pub decimals: u8,
 }
 
-/// The way a chain records who owns what.
+/// The kind of a chain's ledger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LedgerKind {
-    /// Outputs of transactions that later ones spend.
+    /// Unspent transaction outputs (UTXO).
     Utxo(UtxoLedger),
     /// Balances of accounts.
     Account,
-    /// Not read: addresses are found on lists and by labels only.
+    /// Not read: only lists and labels are searched for addresses.
     ListsOnly,
 }
 
-/// Properties of a chain of outputs.
+/// Properties of a UTXO chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UtxoLedger {
-    /// Most blocks of a branch that a reorganisation replaces without an operator's word, by a source or by another
-    /// chain server.
+    /// Most blocks that a reorganization may replace without an operator's confirmation.
     ///
-    /// Bitcoin's is six, after which its payments count as settled. Chains with more blocks an hour have more natural
-    /// forks, but no longer ones in time: twice as many blocks at intervals of 2.5 minutes, four times as many at about
-    /// one minute, eight times as many at half a minute. The nodes of Bitcoin Cash and Bitcoin Gold themselves refuse
-    /// more than ten.
+    /// For Bitcoin it is six blocks, after which its payments count as settled. Chains with more blocks an hour have
+    /// more natural forks, but these do not last longer: the bound is twice as many blocks at intervals of 2.5 minutes,
+    /// four times as many at about one minute, eight times as many at half a minute. The nodes of Bitcoin Cash and
+    /// Bitcoin Gold themselves refuse more than ten.
     pub reorganization_bound: u64,
-    /// The largest output that carries an inscription or token by convention, in base units: on Bitcoin and
-    /// Litecoin wallets use 330, 546, 1,000 or 10,000, on Bitcoin Cash 1,000, on Bitcoin SV 1, on Dogecoin 100,000.
-    /// Some more allows for others. `None` on chains without any.
+    /// The largest output that by convention carries an inscription or token, in base units: wallets use 330, 546,
+    /// 1,000 or 10,000 on Bitcoin and Litecoin, 1,000 on Bitcoin Cash, 1 on Bitcoin SV and 100,000 on Dogecoin. The
+    /// value includes a margin for other wallets. `None` on chains without inscriptions and tokens.
     pub largest_carrier: Option<u64>,
     /// True if blocks have extension blocks (MWEB).
     pub has_extension_blocks: bool,
@@ -84,7 +83,7 @@ impl UtxoLedger {
     }
 }
 
-/// Script forms that a Bitcoin-like chain recognizes beyond Bitcoin's first ones.
+/// Script forms that a Bitcoin-like chain has in addition to Bitcoin's first ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ScriptForms {
     /// Segregated witness.
@@ -96,7 +95,7 @@ pub struct ScriptForms {
 }
 
 impl Chain {
-    /// A chain that is not read.
+    /// A chain whose ledger Assay does not read.
     const fn lists_only(
         id: &'static str,
         name: &'static str,
@@ -116,7 +115,7 @@ impl Chain {
         self.with_ledger(LedgerKind::Utxo(ledger))
     }
 
-    /// The native coin; an asset without a code where Assay has no rules for the chain.
+    /// The native coin; an asset without a code if Assay has no rules for the chain.
     #[must_use]
     pub const fn native(&self) -> Asset {
         match self.assets {
@@ -125,7 +124,7 @@ impl Chain {
         }
     }
 
-    /// The ledger of outputs; `None` of a chain that has another one.
+    /// Properties of a UTXO chain; `None` for other chains.
     #[must_use]
     pub const fn outputs(&self) -> Option<UtxoLedger> {
         match self.ledger {
@@ -134,8 +133,8 @@ impl Chain {
         }
     }
 
-    /// Most blocks of a branch that a reorganisation replaces without an operator's word
-    /// ([`UtxoLedger::reorganization_bound`]); 0 where blocks are not recorded.
+    /// Most blocks that a reorganization may replace without an operator's confirmation
+    /// ([`UtxoLedger::reorganization_bound`]); 0 for chains whose blocks are not recorded.
     #[must_use]
     pub const fn reorganization_bound(&self) -> u64 {
         match self.outputs() {
@@ -229,7 +228,7 @@ const fn cosmos_sdk(
     Chain::lists_only(id, name, aliases, assets, list_codes, Rules::Cosmos(rules))
 }
 
-/// Every supported chain. Rows are only ever appended.
+/// All supported chains. New rows are appended; existing ones keep their positions.
 static CHAINS: [Chain; 92] = [
     Chain::lists_only(
         "btc",
@@ -536,8 +535,7 @@ static CHAINS: [Chain; 92] = [
 
 /// A supported chain.
 ///
-/// Ordered by its place in the table, compared and hashed by it; shown and serialised as its
-/// identifier.
+/// It is compared, ordered and hashed by its position in the table, and displayed and serialized as the identifier.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ChainId(u8);
 
@@ -556,7 +554,7 @@ impl ChainId {
         (0_u8..).take(CHAINS.len()).map(Self)
     }
 
-    /// The chain's fixed facts.
+    /// Fixed properties of the chain.
     #[must_use]
     pub fn info(self) -> &'static Chain {
         // Values are made here only, from indices of the table; the fallback is never reached.
@@ -569,7 +567,7 @@ impl ChainId {
         self.info().id
     }
 
-    /// The chain that `code` names on sanctions lists: by a code of the table, else by its identifier in
+    /// The chain that an asset code on sanctions lists names: by the codes of the table, otherwise by the identifier in
     /// capitals.
     #[must_use]
     pub fn from_list_code(code: &str) -> Option<Self> {
@@ -580,7 +578,7 @@ impl ChainId {
         })
     }
 
-    /// The code by which a sanctions list names the chain.
+    /// The asset code by which sanctions lists name the chain.
     #[must_use]
     pub fn list_code(self) -> String {
         match self.info().list_codes {
@@ -652,15 +650,15 @@ impl JsonSchema for ChainId {
     }
 }
 
-/// Chains for which an asset code on a sanctions list is valid.
+/// The chains that an asset code on a sanctions list names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AssetScope {
     /// The code names one chain.
     Chain(ChainId),
-    /// The code names a token that lives on many chains (USDT, USDC): the address is listed on every
-    /// chain on which its form is valid.
+    /// The code names a token that exists on many chains (USDT, USDC): the address is listed on every chain on which
+    /// its form is valid.
     EveryValidForm,
-    /// The code names a chain that Assay does not read yet.
+    /// The code names a chain that Assay does not support yet.
     Unsupported,
 }
 

@@ -6,7 +6,7 @@ use bech32::{Bech32, Hrp};
 
 use super::{AddressKind, Parsed, Payload, bech32_text, error::AddressError};
 
-/// Chain of the family.
+/// Address prefix of a Cosmos chain.
 #[derive(Debug)]
 pub struct CosmosPrefix {
     prefix: &'static str,

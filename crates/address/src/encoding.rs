@@ -5,8 +5,8 @@ use super::error::AddressError;
 /// The alphabet of RFC 4648, in capitals.
 const BASE32: &[u8; 32] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
 
-/// Decodes base32 (RFC 4648) without padding characters, in capitals. Bits beyond the last byte must be
-/// zero, so that a text is the only one of its bytes.
+/// Decodes base32 (RFC 4648) without padding characters, in capitals. Bits beyond the last byte must be zero, so that
+/// only one text decodes to the same bytes.
 pub(super) fn base32(text: &str) -> Result<Vec<u8>, AddressError> {
     let (mut bits, mut count) = (0_u32, 0_u32);
     let mut bytes = Vec::with_capacity(text.len() * 5 / 8);

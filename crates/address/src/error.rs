@@ -1,10 +1,10 @@
-//! Why a text is not an address of the chain asked for: one cause each, with what would be right.
+//! Errors of texts that are not an address of the requested chain: the cause, and the correct form.
 
 use crate::ChainId;
 
-/// Why a submitted text is not an address. Positions count characters from one.
+/// Reason for which a submitted text is not an address. Positions count characters from one.
 ///
-/// The text itself is never repeated in full: it may hold a secret.
+/// Errors never repeat the whole text, because it may hold a secret.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AddressError {
     /// Nothing was submitted.
@@ -26,7 +26,7 @@ pub enum AddressError {
         /// The character as `U+XXXX`.
         code_point: CodePoint,
     },
-    /// A character of another script that looks like a letter or digit of an address.
+    /// A character of another script that looks like an ASCII letter or digit.
     #[error(
         "character {position} is `{character}` ({code_point}), which only looks like `{resembles}`: \
          do not trust where this text comes from"
@@ -41,7 +41,7 @@ pub enum AddressError {
         /// The plain character it resembles.
         resembles: char,
     },
-    /// A character that this form of address never contains.
+    /// A character outside the alphabet of this form of address.
     #[error("character {position} is `{character}`, which is not in the {alphabet} alphabet")]
     CharacterNotInAlphabet {
         /// Position in the text.
@@ -65,7 +65,7 @@ pub enum AddressError {
         /// The checksum's name.
         scheme: &'static str,
     },
-    /// The letters' case is a checksum (EIP-55) and does not match.
+    /// The case of the letters, which is a checksum (EIP-55), does not match.
     #[error(
         "wrong EIP-55 checksum: the case of the letters does not match the address (first at \
          character {position}); check the address, and only if it is right submit it in lower case"
@@ -74,10 +74,10 @@ pub enum AddressError {
         /// The first letter whose case is wrong.
         position: usize,
     },
-    /// Bech32 or CashAddr in both cases at once.
+    /// Bech32 or CashAddr with letters of both cases.
     #[error("mixed upper and lower case: this form of address uses one case only")]
     MixedCase,
-    /// The witness version and the checksum variant do not fit.
+    /// The checksum variant does not fit the witness version.
     #[error(
         "witness version {version} needs a {expected} checksum (BIP 350), this one has {found}"
     )]
@@ -89,19 +89,19 @@ pub enum AddressError {
         /// The variant found.
         found: &'static str,
     },
-    /// The checksum holds but the content is no witness program.
+    /// The checksum is valid, but the content is not a witness program.
     #[error("not a witness program: {detail}")]
     InvalidWitnessProgram {
         /// Rule that the text breaks.
         detail: String,
     },
-    /// The checksum holds but the version belongs to no known kind of address.
+    /// The checksum is valid, but the version is of no known kind of address.
     #[error("unknown version {version}: not an address kind of this chain")]
     UnknownVersion {
         /// The version as the chain's own documents write it.
         version: String,
     },
-    /// The checksum holds but the content breaks a rule of the chain.
+    /// The checksum is valid, but the content breaks a rule of the chain.
     #[error("the checksum is right, but {detail}")]
     InvalidPayload {
         /// Rule that the text breaks.
@@ -119,13 +119,13 @@ pub enum AddressError {
         /// The chains on which it is valid, in the table's order; never empty.
         chains: Vec<ChainId>,
     },
-    /// Another text that people paste by mistake; `what` names it and gives advice.
+    /// Another well-known text that people paste by mistake; `what` names it and gives advice.
     #[error("this is {what}")]
     NotAnAddress {
         /// Kind of text that was recognized.
         what: &'static str,
     },
-    /// No form that this chain uses.
+    /// The text has no form that this chain uses.
     #[error("not a form of address that this chain uses: expected {expected}")]
     UnknownForm {
         /// The forms the chain uses.

@@ -48,8 +48,8 @@ pub(super) fn decode_hex(digits: &str, skipped: usize) -> Result<[u8; 20], Addre
     }
 }
 
-/// The checksummed form (EIP-55): a letter is upper case where the hash of the lower-case digits has
-/// a digit of eight or more at its place.
+/// The checksummed form (EIP-55): a letter is upper case if the hash of the lower-case digits has a digit of eight or
+/// more at the same position.
 pub(super) fn write(account: &[u8; 20]) -> String {
     let lower = hex::encode(account);
     let hash = hash::keccak256(lower.as_bytes());

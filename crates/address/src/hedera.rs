@@ -1,5 +1,5 @@
-//! Hedera: `SHARD.REALM.NUMBER`, with an optional checksum of five letters (HIP-15). The canonical form has
-//! none.
+//! Hedera: `SHARD.REALM.NUMBER`, with an optional checksum of five letters (HIP-15). The canonical form has no
+//! checksum.
 
 use super::{AddressKind, Parsed, Payload, error::AddressError};
 

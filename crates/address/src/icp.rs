@@ -44,7 +44,7 @@ fn principal(text: &str) -> Result<String, AddressError> {
     Ok(canonical)
 }
 
-/// The bytes after the CRC-32 of them.
+/// The bytes after the leading CRC-32, which must match them.
 fn check(bytes: &[u8]) -> Result<&[u8], AddressError> {
     match bytes.split_first_chunk::<4>() {
         Some((checksum, content)) if crc32(content).to_be_bytes() == *checksum => Ok(content),

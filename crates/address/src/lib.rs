@@ -1,5 +1,5 @@
-//! Chains, one row each, and their addresses: read in any form their chain allows, kept in one canonical form,
-//! refused with the cause.
+//! Supported chains and their addresses: parses every form that a chain allows, into one canonical form, and reports
+//! the cause of invalid texts.
 
 mod algorand;
 mod base58;
@@ -49,7 +49,7 @@ pub use chain::{
 pub use error::{AddressError, CodePoint};
 pub use hash::hash160;
 
-/// Family of rules that a chain's addresses follow.
+/// The address rules of a family of chains.
 #[derive(Clone, Copy, Debug)]
 pub enum AddressRules {
     /// Bitcoin-like, with the chain's own version bytes and prefixes.
@@ -104,13 +104,12 @@ pub enum AddressRules {
     Stacks,
     /// Kaspa.
     Kaspa,
-    /// Chains without rules here: any text.
+    /// Chains without address rules in Assay: any text.
     Opaque,
 }
 
 impl AddressRules {
-    /// True if a text of this family is an address only with the right checksum, or with a form that no
-    /// other text has.
+    /// True if addresses of this family have a checksum, or a form that no other text has.
     #[must_use]
     pub const fn has_checksum(self) -> bool {
         !matches!(
@@ -119,8 +118,8 @@ impl AddressRules {
         )
     }
 
-    /// True if so many texts are addresses of this family that a valid one says nothing about the chain
-    /// that its author meant.
+    /// True if so many texts are valid addresses of this family that a valid one does not show that its author meant
+    /// the chain.
     #[must_use]
     pub const fn is_ambiguous(self) -> bool {
         matches!(self, Self::Near | Self::Eos | Self::Hedera | Self::Move | Self::Opaque)
@@ -205,7 +204,7 @@ pub enum AddressKind {
     P2tr,
     /// A witness version or length without a meaning yet; valid by BIP 350.
     WitnessUnknown,
-    /// An account of an account-based chain; whether a key or a contract controls it is not visible.
+    /// An account of an account-based chain. The address does not show if a key or a contract controls it.
     Account,
     /// A Zcash address of the first shielded pool (`zc...`).
     Sprout,
@@ -269,7 +268,7 @@ pub enum Payload {
         /// True if the keys are those of a subaddress.
         subaddress: bool,
     },
-    /// Anything else: the canonical text itself. It names no key that other chains have.
+    /// Any other address: the canonical text itself, without a key that other chains share.
     Text(String),
 }
 
@@ -286,20 +285,19 @@ pub enum Receiver {
     Shielded(u64, Vec<u8>),
 }
 
-/// Bytes of the longest text that is read as an address: the most that a bech32 checksum covers.
+/// Length of the longest text that is parsed as an address: the most that a bech32 checksum covers.
 const LONGEST: usize = 1023;
 
-/// Result of a family's reader.
+/// Result of a family's parser.
 struct Parsed {
     kind: AddressKind,
     payload: Payload,
     canonical: String,
 }
 
-/// A valid address in the one form that Assay stores, compares and answers with: base58 as it is,
-/// bech32 in lower case, EVM accounts with EIP-55 checksum, TRON in base58, Bitcoin Cash in CashAddr with
-/// its prefix, XRP, Stellar and Monero without tag, number or payment id, Litecoin scripts as `M...`, TON in
-/// its bounceable form.
+/// A valid address in the canonical form that Assay stores, compares and returns: base58 unchanged, bech32 in lower
+/// case, EVM accounts with EIP-55 checksum, TRON in base58, Bitcoin Cash in CashAddr with its prefix, XRP, Stellar and
+/// Monero without tag, number or payment id, Litecoin scripts as `M...`, TON in its bounceable form.
 #[derive(Clone)]
 pub struct CanonicalAddress {
     chain: ChainId,
@@ -309,13 +307,12 @@ pub struct CanonicalAddress {
 }
 
 impl CanonicalAddress {
-    /// Reads an address of `chain` in any form that the chain allows.
+    /// Parses an address of `chain` in any form that the chain allows.
     ///
     /// # Errors
     ///
-    /// Returns the most helpful cause that applies: a hidden character, then another meaning
-    /// of the text (a test network's or another chain's address, a private key), then the rule that
-    /// it breaks.
+    /// Returns the most helpful cause: a hidden character, otherwise another meaning of the text (an address of a test
+    /// network or another chain, a private key), otherwise the rule that the text breaks.
     pub fn parse(chain: ChainId, submitted: &str) -> Result<Self, AddressError> {
         if submitted.is_empty() {
             return Err(AddressError::Empty);
@@ -347,10 +344,9 @@ impl CanonicalAddress {
         }
     }
 
-    /// Reads an address as an official list printed it. Lists contain errors: white space and invisible
-    /// characters are left out; a look-alike is replaced if exactly one replacement gives an address; and
-    /// an EVM address is read without regard to letter case, because the listed account is the same in any
-    /// spelling.
+    /// Parses an address as an official list printed it, and corrects errors of lists: it ignores white space and
+    /// invisible characters; it replaces look-alikes if exactly one replacement gives an address; and it ignores the
+    /// letter case of an EVM address, because the listed account is the same in any spelling.
     ///
     /// # Errors
     ///
@@ -359,8 +355,8 @@ impl CanonicalAddress {
         Self::read_published(chain, published).map_or_else(|| Self::parse(chain, published), Ok)
     }
 
-    /// Reads an address as [`CanonicalAddress::parse_published`] does, without the cause of a failure, which
-    /// takes a look at every chain.
+    /// Parses an address like [`CanonicalAddress::parse_published`], but without the cause of a failure, which would
+    /// require parsers of all chains.
     #[must_use]
     pub fn read_published(chain: ChainId, published: &str) -> Option<Self> {
         // Base58 takes quadratic time: nothing longer is looked at.
@@ -380,14 +376,14 @@ impl CanonicalAddress {
         found
     }
 
-    /// True if a character may be part of an address in a printed text: an ASCII letter or digit, a
-    /// look-alike of one, or a character that shows as nothing.
+    /// True if a character may be part of an address in a printed text: an ASCII letter or digit, a look-alike of one,
+    /// or an invisible character.
     #[must_use]
     pub fn may_contain(character: char) -> bool {
         character.is_ascii_alphanumeric() || unicode::is_invisible_or_look_alike(character)
     }
 
-    /// The address of `chain` that holds `payload`; `None` where the chain has no such form.
+    /// The address of `chain` with this payload; `None` if the chain has no such form.
     #[must_use]
     pub fn from_payload(chain: ChainId, payload: Payload) -> Option<Self> {
         let (kind, text) = chain.info().rules.write(&payload)?;
@@ -423,12 +419,11 @@ impl CanonicalAddress {
         &self.payload
     }
 
-    /// The identities by which the holder of this address is found on every chain.
+    /// The identities by which the key of this address is recognized on every chain.
     ///
-    /// Two addresses are controlled by the same key or script exactly if they share an identity: the
-    /// same account on two EVM chains or TRON, the same public key hash written as P2PKH, P2WPKH or
-    /// wrapped in P2SH, or as an account of the XRP Ledger or BNB Beacon Chain, the same script or
-    /// witness program on a fork, a receiver of a unified address.
+    /// One key or script controls two addresses exactly if they share an identity: the same account on two EVM chains
+    /// or TRON, the same public key hash as P2PKH, P2WPKH or wrapped in P2SH, or as an account of the XRP Ledger or BNB
+    /// Beacon Chain, the same script or witness program on a fork, or a receiver of a unified address.
     #[must_use]
     pub fn key_identities(&self) -> Vec<KeyIdentity> {
         match &self.payload {
@@ -518,7 +513,7 @@ impl fmt::Display for CanonicalAddress {
     }
 }
 
-/// Shows the chain and kind only, so that an address never reaches a log by accident.
+/// Formats only the chain and kind, so that no address reaches a log by accident.
 impl fmt::Debug for CanonicalAddress {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "CanonicalAddress({}, {})", self.chain, self.kind.as_str())

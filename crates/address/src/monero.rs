@@ -1,6 +1,5 @@
-//! Monero: standard addresses (`4...`), subaddresses (`8...`) and integrated addresses (`4...`,
-//! longer). An integrated address is a standard one with a payment id; both name the same account,
-//! and Assay assesses the account.
+//! Monero: standard addresses (`4...`), subaddresses (`8...`) and integrated addresses (`4...`, longer). An integrated
+//! address is a standard address with a payment id. Both have the same account, which Assay assesses.
 
 use super::{AddressKind, Parsed, Payload, error::AddressError};
 

@@ -1,13 +1,13 @@
-//! NEAR: implicit accounts are 64 hexadecimal digits in lower case, the public key; named accounts are
-//! names below a top-level account (`alice.near`; NEAR's specification of account identifiers). Neither has a
-//! checksum. Names that end in nothing registered are refused here, although the specification allows them:
-//! nearly any word would be an address.
+//! NEAR: implicit accounts are 64 hexadecimal digits in lower case, the public key; named accounts are names below a
+//! top-level account (`alice.near`; NEAR's specification of account identifiers). Neither has a checksum. Names without
+//! a known top-level account are refused, although the specification allows them, because nearly any word would be an
+//! address.
 
 use super::{AddressKind, Parsed, Payload, error::AddressError};
 
 const EXPECTED: &str =
     "64 hexadecimal digits in lower case, or a name that ends in `.near` or `.tg`";
-/// Top-level accounts under which users have theirs.
+/// Top-level accounts under which users register their accounts.
 const ENDS: [&str; 4] = [".near", ".tg", ".aurora", ".sweat"];
 
 pub(super) fn parse(text: &str) -> Result<Parsed, AddressError> {

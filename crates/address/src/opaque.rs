@@ -1,9 +1,9 @@
-//! Addresses of chains that Assay has no rules for, as a list or label set states them: printable ASCII
-//! without white space, compared letter by letter.
+//! Addresses of chains without address rules in Assay, as a list or label set states them: printable ASCII without
+//! white space, compared letter by letter.
 
 use super::{AddressKind, Parsed, Payload, error::AddressError};
 
-/// Longest text.
+/// Length of the longest address.
 const LONGEST: usize = 128;
 
 pub(super) fn parse(text: &str) -> Result<Parsed, AddressError> {

@@ -8,7 +8,7 @@ const PRIVATE_KEY_VERSIONS: [u8; 2] = [0x80, 0xEF];
 /// Payload bytes of a BIP 32 extended key.
 const EXTENDED_KEY_BYTES: usize = 78;
 
-/// Says what `text` is, where it is something well known that is not an address.
+/// Describes `text` if it is a well-known text that is not an address, such as a private key.
 pub(super) fn describe_other_text(text: &str) -> Option<&'static str> {
     // Kaspa writes its prefix always, TON its workchain.
     let has_own_prefix = ["kaspa", "0:", "-1:"].iter().any(|prefix| text.starts_with(prefix));

@@ -56,7 +56,8 @@ fn letter(value: u8) -> Option<char> {
     ALPHABET.get(usize::from(value)).map(|letter| char::from(*letter))
 }
 
-/// The 24 bytes of a number in base 32 with leading zeros; `before` characters stand before it.
+/// Decodes a number in base 32 with leading zeros to 24 bytes; `before` is the number of preceding characters, for
+/// errors.
 fn decode(text: &str, before: usize) -> Result<[u8; 24], AddressError> {
     let mut number = [0_u8; 24];
     for (index, character) in text.chars().enumerate() {
@@ -79,7 +80,7 @@ fn decode(text: &str, before: usize) -> Result<[u8; 24], AddressError> {
     Ok(number)
 }
 
-/// A number in base 32. Each leading zero byte is one zero, as in base58.
+/// Encodes a number in base 32. Each leading zero byte is one zero, as in base58.
 fn encode(bytes: &[u8]) -> Option<String> {
     let zeros = bytes.iter().take_while(|byte| **byte == 0).count();
     let mut number = bytes.to_vec();

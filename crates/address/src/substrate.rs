@@ -1,10 +1,10 @@
-//! Polkadot and other Substrate chains: SS58, base58 of a network's number, an account of 32 bytes and two
-//! bytes of BLAKE2b-512 (the registry of SS58 lists the numbers). Another network's address is refused,
-//! because its sender means another chain; the account is the same key there.
+//! Polkadot and other Substrate chains: SS58, base58 of a network's number, an account of 32 bytes and two bytes of
+//! BLAKE2b-512 (the registry of SS58 lists the numbers). An address of another network is refused, because its sender
+//! means another chain, although the key is the same.
 
 use super::{AddressKind, Parsed, Payload, base58, encoding::blake2b, error::AddressError};
 
-/// Network of SS58.
+/// A network of SS58 addresses.
 #[derive(Debug)]
 pub struct SubstrateNetwork {
     /// Number in the registry.

@@ -1,4 +1,4 @@
-//! Addresses as their users write them, and as they mistype them.
+//! Tests of valid and mistyped addresses.
 
 use assay_test_random::Random;
 use proptest::prelude::*;
@@ -14,7 +14,7 @@ fn refusal(chain: &str, text: &str) -> (&'static str, String) {
     (error.reason(), error.to_string())
 }
 
-/// The rows of a table without its comments: columns between bars.
+/// The rows of a table without its comments. Bars separate the columns.
 fn rows<const N: usize>(table: &'static str) -> impl Iterator<Item = [&'static str; N]> {
     let rows = table.lines().filter(|line| !line.starts_with('#'));
     rows.map(|row| {
@@ -23,7 +23,7 @@ fn rows<const N: usize>(table: &'static str) -> impl Iterator<Item = [&'static s
     })
 }
 
-/// Chain, submitted text, kind, canonical form: `=` where it is the submitted one.
+/// Table of chain, submitted text, kind and canonical form; `=` stands for the submitted text.
 const FORMS: &str = "\
 btc | 1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa | p2pkh | =
 btc | 3J98t1WpEZ73CNmQviecrnyiWrnqRhWNLy | p2sh | =
@@ -79,7 +79,7 @@ fn tron_hexadecimal_and_base58_are_one_address() {
     }
 }
 
-/// Chain, submitted text, reason and message.
+/// Table of chain, submitted text, reason and message.
 const REFUSALS: &str = "\
 btc | 1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNb | wrong_checksum | wrong base58check checksum: at least one character was mistyped
 btc | 1A1zP1eP5QGefi2DMPTfTL5SLmv7Div | wrong_length | wrong length: 23 bytes when decoded, expected 25 bytes (26 to 34 characters)
@@ -346,7 +346,7 @@ fn further_chains_read_the_addresses_of_their_specifications() {
     }
 }
 
-/// Chain, submitted text, reason.
+/// Table of chain, submitted text and reason.
 const MORE_REFUSALS: &str = "\
 ada | addr1qx2fxv2umyhttkxyxp8x0dlpdt3k6cwng5pxj3jhsydzer3n0d3vllmyqwsx5wktcd8cc3sq835lu7drv2xwl2wywfgse35a3y | wrong_checksum
 ada | addr_test1vz2fxv2umyhttkxyxp8x0dlpdt3k6cwng5pxj3jhsydzerspjrlsz | test_network
@@ -399,8 +399,8 @@ fn the_same_key_is_found_on_chains_that_write_it_differently() {
     assert_eq!(identities("dot", "15oF4uVJwmo4TdGW7VfQxNLavjCXviqxT9S1MgbjMNHr6Sp5"), generic);
 }
 
-/// Random near-misses: a valid address with one to three characters replaced by others of the same text's
-/// alphabet. Each that is accepted must be an address of its own.
+/// Random near-misses: valid addresses with one to three characters replaced by others of the same alphabet. Each
+/// accepted one must be a different address.
 #[test]
 #[expect(clippy::print_stdout, reason = "the figure is the answer")]
 fn near_misses_are_accepted_at_no_more_than_the_checksums_rate() {

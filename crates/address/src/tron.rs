@@ -3,8 +3,8 @@
 
 use super::{AddressKind, Parsed, Payload, base58, error::AddressError, evm};
 
-/// The first byte of every mainnet address. The public test networks use it too, so that they cannot
-/// be told apart.
+/// The first byte of every mainnet address. The public test networks use it too, so their addresses cannot be
+/// distinguished.
 const VERSION: u8 = 0x41;
 /// The first byte that TRON's early test network used.
 const OLD_TEST_VERSION: u8 = 0xA0;
@@ -34,7 +34,7 @@ pub(super) fn write(account: &[u8; 20]) -> String {
     base58::encode(&bytes)
 }
 
-/// The digits after `41` or `0x41` where the text can only be meant as the hexadecimal form.
+/// The digits after `41` or `0x41`, if the text can only be the hexadecimal form.
 fn hexadecimal_digits(text: &str) -> Option<&str> {
     // `0x41` and 38 digits more is an Ethereum address that happens to start so.
     let digits = match text.strip_prefix("0x") {

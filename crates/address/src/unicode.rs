@@ -26,12 +26,12 @@ pub(super) fn check(text: &str) -> Result<(), AddressError> {
     Ok(())
 }
 
-/// Largest number of texts that a text with look-alikes is read as.
+/// Largest number of possible texts for a text with look-alikes.
 const MAX_TEXTS: usize = 4096;
 
-/// The texts that the author of `text` may have meant: white space and invisible characters are left out,
-/// and each look-alike stands for every character that it resembles, in either case. Only a checksum can
-/// tell them apart. Empty if there are more than 4096 of them.
+/// The texts that the author of `text` may have meant: without white space and invisible characters, and with each
+/// look-alike replaced by every character that it resembles, in both cases. Only a checksum can identify the right one.
+/// Empty if there are more than 4096 texts.
 pub(super) fn possible_texts(text: &str) -> Vec<String> {
     let mut possible_texts = vec![String::new()];
     for character in text.chars() {
@@ -70,13 +70,12 @@ fn possible_characters(character: char) -> Vec<char> {
     }
 }
 
-/// True if a character may stand for an ASCII letter or digit, or shows as nothing.
+/// True if a non-ASCII character is invisible, or looks like an ASCII letter or digit.
 pub(super) fn is_invisible_or_look_alike(character: char) -> bool {
     !character.is_ascii() && (is_invisible(character) || resembles(character).is_some())
 }
 
-/// Control characters and Unicode's default-ignorable code points, which most programs show as
-/// nothing.
+/// True for control characters and Unicode's default-ignorable code points, which most programs do not show.
 fn is_invisible(character: char) -> bool {
     character.is_control()
         || matches!(character,

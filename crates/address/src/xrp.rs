@@ -1,6 +1,5 @@
-//! The XRP Ledger: classic addresses (`r...`) and X-addresses (`X...`), which hold a destination
-//! tag too. Source: XLS-5d. A tag tells a custodian the owner of a deposit; the account is the
-//! same, and Assay assesses the account.
+//! The XRP Ledger: classic addresses (`r...`) and X-addresses (`X...`), which include a destination tag (XLS-5d).
+//! Custodians identify the owner of a deposit by the tag; Assay assesses the account, which is the same.
 
 use bs58::Alphabet;
 
@@ -62,7 +61,7 @@ fn extended(text: &str) -> Result<[u8; 20], AddressError> {
     }
 }
 
-/// The payload, which with its checksum must have `length` bytes.
+/// Decodes the payload, which with its checksum must have `length` bytes.
 fn decode(text: &str, length: usize, expected: &'static str) -> Result<Vec<u8>, AddressError> {
     let wrong_length = |bytes: usize| AddressError::WrongLength {
         found: format!("{bytes} bytes when decoded"),

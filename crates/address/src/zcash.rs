@@ -11,14 +11,14 @@ use super::{
 const TEST: AddressError = AddressError::TestNetwork { network: "Zcash test network" };
 const SPROUT_VERSION: [u8; 2] = [0x16, 0x9A];
 const SPROUT_TEST_VERSION: [u8; 2] = [0x16, 0xB6];
-/// Bytes that end a unified address before it is jumbled: its prefix, filled up with zeros.
+/// Padding at the end of a unified address before the jumbling of ZIP 316: its prefix, filled up with zeros.
 const UNIFIED_PADDING: [u8; 16] = *b"u\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0";
 /// Receiver types of ZIP 316.
 const P2PKH: u64 = 0;
 const P2SH: u64 = 1;
 const SAPLING: u64 = 2;
 const ORCHARD: u64 = 3;
-/// Types from here on are items that revision 0 (`u1...`) does not know.
+/// Types in this range are metadata, which revision 0 (`u1...`) does not define.
 const FIRST_METADATA: u64 = 0xC0;
 const LAST_METADATA: u64 = 0xFC;
 const LARGEST_TYPE: u64 = 0x0200_0000;
@@ -51,7 +51,8 @@ fn sapling(text: &str) -> Result<Parsed, AddressError> {
     })
 }
 
-/// A transparent address that must be paid from transparent funds only; its recipient is the same.
+/// Parses a TEX address, which must be paid from transparent funds only; its recipient is the same as that of a
+/// transparent address.
 fn transparent_only(text: &str) -> Result<Parsed, AddressError> {
     let bytes = bech32_text::decode::<Bech32m>(text)?;
     let hash = <[u8; 20]>::try_from(&*bytes).map_err(|_| wrong_length(bytes.len(), "20 bytes"))?;
@@ -129,7 +130,7 @@ fn receivers(mut items: &[u8]) -> Result<Vec<Receiver>, &'static str> {
     }
 }
 
-/// A number in Bitcoin's variable-length form, the shortest one, and what follows it.
+/// Reads a number in the shortest form of Bitcoin's variable-length encoding, and returns the remaining bytes.
 fn compact_size(bytes: &[u8]) -> Option<(u64, &[u8])> {
     let (first, rest) = bytes.split_first()?;
     let (value, rest, least) = match first {

@@ -1,4 +1,4 @@
-//! Numbers as bytes: 40 bits for what is numbered, and variable lengths for what is mostly small.
+//! Numbers as bytes: 40 bits for numbers of transactions and owners, and variable lengths for mostly small values.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -7,17 +7,17 @@ use std::{
 
 /// Bytes of a number, such as that of a transaction or an owner.
 pub const NUMBER_BYTES: usize = 5;
-/// The largest number: what is numbered is less on any chain.
+/// The largest number, above those of any chain's transactions, outputs and owners.
 pub const LARGEST_NUMBER: u64 = (1 << 40) - 1;
 
-/// A number, the most significant byte first, so that keys are in order.
+/// Encodes a number, the most significant byte first, so that keys sort by their numbers.
 #[inline]
 #[must_use]
 pub fn number(number: u64) -> [u8; NUMBER_BYTES] {
     number.to_be_bytes().last_chunk().copied().unwrap_or_default()
 }
 
-/// The number of these bytes.
+/// Decodes a number.
 #[inline]
 #[must_use]
 pub fn from_number(bytes: [u8; NUMBER_BYTES]) -> u64 {
@@ -38,7 +38,7 @@ pub fn put_varint(into: &mut Vec<u8>, mut number: u64) {
     into.push(low_byte(number));
 }
 
-/// The same of a number of 128 bits.
+/// Appends a number of 128 bits in groups of seven bits, the least significant group first.
 #[inline]
 pub fn put_wide_varint(into: &mut Vec<u8>, mut number: u128) {
     loop {
@@ -58,7 +58,7 @@ const fn low_byte(number: u64) -> u8 {
     low
 }
 
-/// A signed number as an unsigned one that is small where the signed one is near zero.
+/// Maps a signed number to an unsigned one that is small where the signed one is near zero.
 #[inline]
 #[must_use]
 pub const fn zigzag(number: i64) -> u64 {
@@ -72,7 +72,7 @@ pub const fn from_zigzag(number: u64) -> i64 {
     (number >> 1).cast_signed() ^ -((number & 1).cast_signed())
 }
 
-/// Bytes that are read from front to back. `None` means that they ended too soon.
+/// Reads bytes from front to back. Its methods return `None` if too few bytes are left.
 #[derive(Clone, Copy, Debug)]
 pub struct ByteReader<'t>(pub &'t [u8]);
 
@@ -125,7 +125,7 @@ impl<'t> ByteReader<'t> {
         self.array().map(i64::from_be_bytes)
     }
 
-    /// What [`put_wide_varint`] wrote.
+    /// Reads a number that [`put_wide_varint`] wrote.
     #[inline]
     pub fn wide_varint(&mut self) -> Option<u128> {
         let mut number = 0;
@@ -140,7 +140,7 @@ impl<'t> ByteReader<'t> {
         }
     }
 
-    /// What [`put_varint`] wrote.
+    /// Reads a number that [`put_varint`] wrote.
     #[inline]
     pub fn varint(&mut self) -> Option<u64> {
         let mut number = 0;
@@ -156,7 +156,7 @@ impl<'t> ByteReader<'t> {
     }
 }
 
-/// A hasher of our own numbers, which nobody else chooses.
+/// A fast hasher for numbers that Assay itself assigns: no outsider can choose them to cause collisions.
 #[derive(Debug, Default)]
 pub struct NumberHasher(u64);
 

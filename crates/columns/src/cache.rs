@@ -6,7 +6,7 @@ use std::{
     hash::{BuildHasher, Hash, Hasher, RandomState},
 };
 
-/// Makes hashers of identifiers and scripts, which others choose, with a secret number. They are faster than the
+/// Builds hashers with a secret seed for identifiers and scripts, which outsiders choose. They are faster than the
 /// standard ones.
 #[derive(Clone, Debug)]
 pub struct KeyedState(u64);
@@ -81,15 +81,15 @@ impl Hasher for KeyedHasher {
 /// Values by key in two halves. When the younger half is full, the older one is emptied and the two
 /// are swapped, so that entries that were not used for long are dropped first.
 #[derive(Debug)]
-pub struct Cache<K, V> {
+pub struct RowCache<K, V> {
     young: HashMap<K, V, KeyedState>,
     old: HashMap<K, V, KeyedState>,
-    /// Entries of a half.
+    /// Largest number of entries of a half.
     most: usize,
 }
 
-impl<K: Eq + Hash, V> Cache<K, V> {
-    /// A cache of at most `bytes`, where an entry takes `heap` bytes beside itself.
+impl<K: Eq + Hash, V> RowCache<K, V> {
+    /// A cache of at most `bytes`, where an entry takes `heap` bytes on the heap in addition to its own size.
     #[must_use]
     pub fn within(bytes: usize, heap: usize) -> Self {
         // A map is at least 7/16 full when it has grown, with a byte of its own an entry: 2.3 times
@@ -110,7 +110,7 @@ impl<K: Eq + Hash, V> Cache<K, V> {
         self.young.get(key).or_else(|| self.old.get(key))
     }
 
-    /// Remembers a value.
+    /// Adds a value.
     pub fn insert(&mut self, key: K, value: V) {
         if self.young.len() >= self.most && !self.young.contains_key(&key) {
             std::mem::swap(&mut self.young, &mut self.old);
@@ -120,7 +120,7 @@ impl<K: Eq + Hash, V> Cache<K, V> {
         self.young.insert(key, value);
     }
 
-    /// Forgets the value of a key, and returns it.
+    /// Removes the value of a key, and returns it.
     pub fn remove<Q: Eq + Hash + ?Sized>(&mut self, key: &Q) -> Option<V>
     where
         K: Borrow<Q>,
@@ -129,7 +129,7 @@ impl<K: Eq + Hash, V> Cache<K, V> {
         self.young.remove(key).or(older)
     }
 
-    /// Forgets all.
+    /// Removes all values.
     pub fn clear(&mut self) {
         self.young.clear();
         self.old.clear();
@@ -142,7 +142,7 @@ mod tests {
 
     #[test]
     fn the_least_recently_used_entries_are_evicted() {
-        let mut cache: Cache<u64, u64> = Cache::within(4 * 2 * 40, 0);
+        let mut cache: RowCache<u64, u64> = RowCache::within(4 * 2 * 40, 0);
         assert_eq!(cache.most, 4);
         for key in 0..8 {
             cache.insert(key, key);

@@ -1,4 +1,4 @@
-//! Columns: values of one width by number, in pages that fill one page of the file each.
+//! Columns: values of one width by number. Each page of a column fills one page of the file.
 
 use assay_mapped::WriteTransaction;
 use heed::RoTxn;
@@ -8,13 +8,13 @@ use crate::{
     bytes::{from_number, number},
 };
 
-/// Bytes of a value that fills a page of the file: 4,096 less the page's head.
+/// Bytes of a table's value that fills a page of the file: 4,096 less the page's header.
 pub(crate) const PAGE: usize = 4080;
 
-/// The places of pages that a reader found, by their numbers.
+/// A reader's cache of a column's pages, by their numbers.
 pub type PageCache<'t> = ReadCache<&'t [u8], { 1 << 13 }>;
 
-/// A column.
+/// A column: values of one width by number.
 #[derive(Clone, Copy, Debug)]
 pub struct Column {
     table: NamedTable,
@@ -29,7 +29,7 @@ impl Column {
         Self { table, width, per_page: PAGE / width }
     }
 
-    /// The page of a value and its first byte there.
+    /// The number of a value's page, and the offset of the value in it.
     #[inline]
     fn locate(&self, index: u64) -> (u64, usize) {
         let per_page = self.per_page as u64;
@@ -37,7 +37,7 @@ impl Column {
         (index / per_page, within.saturating_mul(self.width))
     }
 
-    /// The value of a number; `None` beyond the end. `kept` has pages that were found before.
+    /// The value of a number; `None` beyond the end of the column. `kept` caches pages.
     ///
     /// # Errors
     ///
@@ -54,7 +54,7 @@ impl Column {
         Ok(page.and_then(|page| page.get(from..)?.first_chunk()))
     }
 
-    /// The number in a column of numbers; `None` beyond the end.
+    /// The number at an index of a column of numbers; `None` beyond the end.
     ///
     /// # Errors
     ///
@@ -100,7 +100,7 @@ impl Column {
         Ok(())
     }
 
-    /// Replaces values. They are in the order of their numbers, all of which are below the column's length.
+    /// Replaces values. They are sorted by their numbers, all of which are below the column's length.
     ///
     /// # Errors
     ///

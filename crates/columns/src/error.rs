@@ -16,7 +16,7 @@ pub enum ColumnsError {
     /// The disk is full.
     #[error("no space is left on the disk of the graph: nothing was written")]
     DiskFull,
-    /// A record cannot be read.
+    /// A record cannot be decoded.
     #[error(
         "the graph is damaged: {table} has no valid record of {key}; delete it and ingest again"
     )]
@@ -29,7 +29,7 @@ pub enum ColumnsError {
 }
 
 impl ColumnsError {
-    /// A failure of a table.
+    /// Converts an error of LMDB into that of a table.
     pub(crate) fn table(table: &'static str, error: heed::Error) -> Self {
         match error {
             heed::Error::Io(error) if error.kind() == ErrorKind::StorageFull => Self::DiskFull,
@@ -38,7 +38,7 @@ impl ColumnsError {
         }
     }
 
-    /// A record that cannot be read.
+    /// The error of a record that cannot be decoded.
     #[expect(clippy::needless_pass_by_value, reason = "callers make the key for it")]
     pub fn damaged(table: &'static str, key: impl ToString) -> Self {
         Self::Damaged { table, key: key.to_string() }

@@ -1,12 +1,12 @@
-//! Columns and sorted runs in memory-mapped tables: how large graphs are kept by numbers, whatever chain family they are
-//! of.
+//! Columns and sorted runs in memory-mapped tables: storage of large transaction graphs by numbers, for any chain
+//! family.
 //!
-//! - [`NamedTable`]: an ordered table that says its name when it fails
+//! - [`NamedTable`]: an ordered table whose errors say its name
 //! - [`Column`]: values of one width by number
-//! - [`run`]: sorted runs of entries, and their merging; a chain family says what they hold ([`run::RunKind`])
+//! - [`run`]: sorted runs of entries, and their merging; a chain family defines their kinds ([`run::RunKind`])
 //! - [`bytes`]: numbers as bytes
-//! - [`ReadCache`]: what a reader found before, by number
-//! - [`Cache`]: what a writer remembers, within a limit of bytes
+//! - [`ReadCache`]: a reader's cache of values by number
+//! - [`RowCache`]: a writer's cache of rows, within a limit of bytes
 
 pub mod bytes;
 mod cache;
@@ -16,7 +16,7 @@ mod read_cache;
 pub mod run;
 mod table;
 
-pub use cache::{Cache, KeyedState};
+pub use cache::{KeyedState, RowCache};
 pub use column::{Column, PageCache};
 pub use error::ColumnsError;
 pub use read_cache::ReadCache;

@@ -1,18 +1,18 @@
-//! What a reader keeps while it reads one state: the places of pages and records that it found.
+//! A cache for a reader of one state of the tables: the pages and records that it read.
 
 use std::cell::{Cell, OnceCell};
 
-/// What is looked up before anything is kept: most readers look up little and end.
+/// Number of lookups before the cache is allocated: most readers look up less and finish.
 const FIRST: u32 = 48;
 
-/// Values by their numbers, in so many slots, which are a power of two: by the last bits of their numbers.
+/// A cache of values by number with `SLOTS` slots, a power of two: the last bits of a number choose its slot.
 #[derive(Debug)]
 pub struct ReadCache<T: Copy, const SLOTS: usize> {
     looked_up: Cell<u32>,
     slots: OnceCell<Box<[Slot<T>]>>,
 }
 
-/// A value that was found, with its number.
+/// A cached value with its number.
 type Slot<T> = Cell<Option<(u64, T)>>;
 
 impl<T: Copy, const SLOTS: usize> Default for ReadCache<T, SLOTS> {
@@ -22,7 +22,7 @@ impl<T: Copy, const SLOTS: usize> Default for ReadCache<T, SLOTS> {
 }
 
 impl<T: Copy, const SLOTS: usize> ReadCache<T, SLOTS> {
-    /// The value of a number; `find` looks it up where it is not kept.
+    /// The value of a number; `find` looks it up if it is not cached.
     ///
     /// # Errors
     ///

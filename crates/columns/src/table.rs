@@ -1,4 +1,4 @@
-//! Tables that say their names when they fail.
+//! Tables whose errors say their names.
 
 use std::ops::Bound;
 
@@ -10,7 +10,7 @@ use crate::ColumnsError;
 /// A key with its value.
 type Row<'t> = (&'t [u8], &'t [u8]);
 
-/// Rows in the order of their keys.
+/// Iterates over rows in the order of their keys.
 pub struct Rows<'t> {
     name: &'static str,
     rows: RoRange<'t, Bytes, Bytes>,
@@ -33,7 +33,7 @@ pub struct NamedTable {
 
 #[expect(clippy::missing_errors_doc, reason = "all fail if the environment does")]
 impl NamedTable {
-    /// A table under the name that errors say.
+    /// A table with the name that its errors say.
     #[must_use]
     pub const fn new(name: &'static str, table: assay_mapped::MappedTable) -> Self {
         Self { name, table }
@@ -44,7 +44,7 @@ impl NamedTable {
         move |error| ColumnsError::table(name, error)
     }
 
-    /// The error of a record that cannot be read.
+    /// The error of a record that cannot be decoded.
     pub fn damaged(&self, key: impl ToString) -> ColumnsError {
         ColumnsError::damaged(self.name, key)
     }
@@ -59,7 +59,7 @@ impl NamedTable {
         self.table.get(txn, key).map_err(self.failed())
     }
 
-    /// The last row whose key is `key` or before it.
+    /// The last row whose key is `key` or less.
     pub fn at_or_before<'t>(
         &self,
         txn: &'t RoTxn<'_>,
@@ -68,7 +68,7 @@ impl NamedTable {
         self.table.get_lower_than_or_equal_to(txn, key).map_err(self.failed())
     }
 
-    /// The first row whose key is `key` or behind it.
+    /// The first row whose key is `key` or greater.
     pub fn at_or_after<'t>(
         &self,
         txn: &'t RoTxn<'_>,
@@ -109,7 +109,7 @@ impl NamedTable {
         self.table.is_empty(txn).map_err(self.failed())
     }
 
-    /// Its pages and rows.
+    /// Numbers of the table's pages and rows.
     pub fn stat(&self, txn: &RoTxn<'_>) -> Result<DatabaseStat, ColumnsError> {
         self.table.stat(txn).map_err(self.failed())
     }
@@ -124,7 +124,7 @@ impl NamedTable {
         self.table.put(txn, key, value).map_err(self.failed())
     }
 
-    /// Puts a row behind all others, so that the pages of the table are full.
+    /// Appends a row after all others, which fills the table's pages completely.
     pub fn append(
         &self,
         txn: &mut WriteTransaction<'_>,
@@ -134,7 +134,7 @@ impl NamedTable {
         self.table.put_with_flags(txn, PutFlags::APPEND, key, value).map_err(self.failed())
     }
 
-    /// Deletes a row if it is there.
+    /// Deletes a row, if the table has it.
     pub fn delete(&self, txn: &mut WriteTransaction<'_>, key: &[u8]) -> Result<(), ColumnsError> {
         self.table.delete(txn, key).map(|_was_there| ()).map_err(self.failed())
     }

@@ -28,7 +28,7 @@ use crate::{
     taxonomy::Category,
 };
 
-/// A risk assessment of one address. It depends on the facts, the policy and the time only.
+/// A risk assessment of one address. It depends only on the facts, the policy and the time.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Assessment {
     /// Identifier of the blockchain.
@@ -44,7 +44,7 @@ pub struct Assessment {
     pub risk_level: RiskLevel,
     /// Verdict of the policy.
     pub verdict: Verdict,
-    /// `false` where mandatory data is missing or stale: the answer may change once it is there.
+    /// `false` where mandatory data is missing or stale: the answer may change when the data is complete.
     pub complete: bool,
     /// Reasons for the verdict, most important first.
     pub reasons: Vec<VerdictReason>,
@@ -82,8 +82,8 @@ pub struct Assessment {
     pub model_version: String,
     /// Identifier of the policy's content: equal for policies that decide alike.
     pub policy_revision: String,
-    /// Until when the assessment holds if the data does not change: the next moment at which a source
-    /// goes stale, a listing expires or a day turns where days matter. Not part of the answer.
+    /// Time until which the assessment holds if the data does not change: the next moment at which a source goes stale,
+    /// a listing expires, or a UTC day ends on which the assessment depends. Not part of the answer.
     #[serde(skip)]
     pub valid_until: Option<Timestamp>,
 }
@@ -124,9 +124,9 @@ pub struct Entity {
     pub name: String,
     /// Category of the entity.
     pub category: Category,
-    /// True if it is a virtual asset service provider (VASP); null if that is not known.
+    /// True if the entity is a virtual asset service provider (VASP); null if that is not known.
     pub is_vasp: Option<bool>,
-    /// ISO 3166 code of its country; null where that is not known.
+    /// ISO 3166 code of the entity's country; null where that is not known.
     pub country: Option<String>,
 }
 
@@ -141,9 +141,9 @@ pub struct AssessedLabel {
     pub tier: Tier,
     /// Confidence of the claim, in percent.
     pub confidence: Confidence,
-    /// Source that it was imported from.
+    /// Source from which it was imported.
     pub source: SourceId,
-    /// First publisher of the claim. Labels of one upstream that repeat a claim count once.
+    /// First publisher of the claim. Labels that repeat a claim of one upstream count once.
     pub upstream: Arc<str>,
     /// Author of the label, where known.
     pub author: Option<Arc<str>>,
@@ -151,11 +151,11 @@ pub struct AssessedLabel {
     pub term: Option<Arc<str>>,
     /// Reason that the source gives.
     pub reason: Option<Arc<str>>,
-    /// Place to look the claim up, mostly a URL.
+    /// Reference for the claim, mostly a URL.
     pub reference: Option<Arc<str>>,
-    /// First day on which it holds.
+    /// First day on which the label is valid.
     pub valid_from: Option<Date>,
-    /// First day on which it no longer holds.
+    /// First day on which the label is no longer valid.
     pub valid_until: Option<Date>,
     /// Status of the label in the assessment.
     pub status: LabelStatus,
@@ -247,7 +247,7 @@ pub struct AssessedListing {
     pub expires_on: Option<Date>,
     /// Reason for which the listing ended, if it has.
     pub ended_reason: Option<EndedReason>,
-    /// Source that it was imported from.
+    /// Source from which it was imported.
     pub source: SourceId,
 }
 
@@ -262,7 +262,7 @@ pub struct ScoringComponent {
     pub pattern: Option<Pattern>,
     /// Points that it contributes to the score. All contributions sum exactly to `risk_score`.
     pub contribution: Score,
-    /// Score that this evidence would give alone.
+    /// Score that this evidence alone would give.
     pub standalone_score: Score,
     /// Explanation for people.
     pub detail: String,
@@ -410,18 +410,18 @@ pub struct AssessedPattern {
     pub description: String,
     /// True if the pattern counts for the score.
     pub scored: bool,
-    /// Reason for which it does not count: `victim` (the owner suffered it), `service` (services behave like this),
-    /// `regular_activity` (the owner does it day after day, as businesses do), `little_received` (anybody can send
-    /// little to anybody), `paid_into_only` (others may have done the rest), `counted_as_exposure` (the funds are
-    /// scored as exposure), `counted_once` (the pattern counts in another role), `form_of_transaction` (no risk by
-    /// itself). Null where it counts.
+    /// Reason for which the pattern does not count: `victim` (the owner suffered it), `service` (services behave like
+    /// this), `regular_activity` (the owner shows it day after day, as businesses do), `little_received` (the owner
+    /// received too little by it), `paid_into_only` (the owner only paid into it), `counted_as_exposure` (the funds are
+    /// scored as exposure), `counted_once` (the pattern counts in another role), `form_of_transaction` (a form of
+    /// transactions has no risk by itself). Null where it counts.
     pub unscored_reason: Option<UnscoredReason>,
-    /// Points that it contributes to the score: the contribution of the component of kind `behavior` with the same
-    /// `pattern`. Patterns never change a verdict: they contribute 0 where the other evidence has the highest score of its
-    /// verdict already, or where its second reading is the larger.
+    /// Points that the pattern contributes to the score: the contribution of the component of kind `behavior` with the
+    /// same `pattern`. Patterns never change a verdict: they contribute 0 where the other evidence already has the
+    /// highest score of its verdict, or where severe funds without decay decide the score.
     pub contribution: Score,
-    /// Confidence of the detection in percent, the highest of all occurrences. It says how clear the pattern is, and is no
-    /// probability.
+    /// Confidence of the detection in percent, the highest of all occurrences. It grades how clear the pattern is and
+    /// is not a probability.
     pub confidence: Confidence,
     /// Number of occurrences: windows of time, chains, cycles, payments or transactions.
     pub count: u64,
@@ -431,31 +431,33 @@ pub struct AssessedPattern {
     pub last_seen: Timestamp,
     /// Funds of the owner that took part.
     pub amount: Amount,
-    /// Share of these funds in all that the owner sent (role `actor`) or received (other roles; also the actor's of
-    /// `cycle`, `gather_scatter` and `rapid_pass_through`), as far as it was read; a decimal from 0 to 1.
+    /// Share of these funds in all funds that the owner sent (role `actor`) or received (other roles, and `actor` of
+    /// `cycle`, `gather_scatter` and `rapid_pass_through`) in the transactions that were read; a decimal from 0 to 1.
     pub share: String,
     /// The occurrence with the largest amount, which the sentence describes. The sentences of `rapid_pass_through`,
     /// `mixer_use`, `coinjoin_use` and of forms of transactions sum up all occurrences.
     pub largest: LargestOccurrence,
-    /// Transactions that show it, at most 20, those of the owner before others; in the order of the chain.
+    /// Transactions that show the pattern, at most 20, in the order of the chain; the owner's transactions are
+    /// preferred.
     pub transactions: Vec<String>,
 }
 
-/// The occurrence of a pattern with the largest amount. Which figures there are depends on the pattern; others are null.
+/// The occurrence of a pattern with the largest amount. Figures that the pattern does not have are null.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct LargestOccurrence {
     /// Funds of the owner that took part in it.
     pub amount: Amount,
-    /// Distinct owners on the other side, or intermediaries; of a victim of `dusting` all who got dust.
+    /// Number of distinct owners on the other side, or of intermediaries; for a victim of `dusting`, of all receivers
+    /// of the dust.
     pub parties: Option<u64>,
-    /// Payments of a `structuring`.
+    /// Number of payments of a `structuring`.
     pub payments: Option<u64>,
-    /// Steps of a `peel_chain`; owners of a `layering` run or of a `cycle`.
+    /// Number of steps of a `peel_chain`, or of owners of a `layering` run or of a `cycle`.
     pub length: Option<u64>,
-    /// Time from the first transaction to the last, or of the pause before a `dormant_reactivation`, in seconds. Of
-    /// `rapid_pass_through`: the longest stay of all payments.
+    /// Time from the first transaction to the last, in seconds; for `dormant_reactivation` the length of the pause, for
+    /// `rapid_pass_through` the longest time that a payment stayed.
     pub duration_seconds: Option<u64>,
-    /// Amount that the payments of a `structuring` stay below.
+    /// Threshold below which the payments of a `structuring` stay.
     pub threshold: Option<Amount>,
     /// Protocol of a joint transaction.
     pub coinjoin: Option<&'static str>,
@@ -497,7 +499,7 @@ pub enum ActivityStatus {
     Seen,
     /// The address appears in no block. This does not mean that it carries no risk.
     None,
-    /// The chain is not read, or the history is not complete.
+    /// No source reads the chain, or the history is not complete.
     NotAssessed,
 }
 
@@ -546,7 +548,7 @@ pub enum CoverageStatus {
     NotAssessed,
     /// Nothing was assessed: the data should be present and is not.
     Unavailable,
-    /// The chain has no such data.
+    /// The chain has no data of this kind.
     NotApplicable,
 }
 
@@ -561,11 +563,11 @@ pub struct AssessedSource {
     pub lists: Vec<ListId>,
     /// Date of issue of its newest publication; with `as_of`, of the newest one up to that day.
     pub published_at: Option<Date>,
-    /// Time at which that publication was last fetched or confirmed to be unchanged.
+    /// Time at which the newest publication was last fetched or confirmed to be unchanged.
     pub fetched_at: Timestamp,
     /// SHA-256 of its newest publication.
     pub digest: String,
-    /// Number of its entries; of a chain, of its known blocks.
+    /// Number of entries; for a chain, of known blocks.
     pub entries: u64,
     /// True if the policy requires the source.
     pub mandatory: bool,
@@ -586,9 +588,9 @@ pub struct LatestBlock {
     pub hash: String,
     /// Time in the block's header.
     pub time: Timestamp,
-    /// Height of the first known block of the chain. Money from earlier blocks has no known origin.
+    /// Height of the first known block of the chain. Funds from earlier blocks have no known origin.
     pub start_height: u64,
-    /// Way in which blocks or histories of the chain are read.
+    /// Way in which the source reads the chain.
     pub ingest_mode: IngestMode,
 }
 

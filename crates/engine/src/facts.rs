@@ -10,15 +10,15 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The facts about one subject. The engine reads nothing else: the same facts, policy and time give
-/// the same assessment.
+/// The facts about one subject. The assessment depends on nothing else: the same facts, policy and time give the same
+/// assessment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Facts {
     /// Kind of data.
     pub environment: Environment,
     /// Identifier of the data.
     pub data_revision: String,
-    /// Every source, by name.
+    /// All sources, by name.
     pub sources: Vec<SourceState>,
     /// Listings of the subject itself, ended ones included.
     pub listings: Vec<Listing>,
@@ -26,28 +26,28 @@ pub struct Facts {
     pub labels: Vec<Label>,
     /// Other addresses controlled by the same key that are listed or labelled.
     pub same_key: Vec<SameKey>,
-    /// Other listed or labelled addresses that share the ends that wallets show.
+    /// Other listed or labelled addresses that share the first and last characters, which wallets show.
     pub look_alikes: Vec<LookAlike>,
-    /// The co-spend cluster that the subject belongs to; `None` if clusters of its chain were not read.
+    /// The co-spend cluster of the subject; `None` if clusters of its chain were not read.
     pub cluster: Option<Cluster>,
-    /// Its strongest counterparties, as far as its history was read.
+    /// The subject's strongest counterparties in the history that was read.
     pub counterparties: Counterparties,
-    /// Addresses that may be of its owner, by single payments of its history.
+    /// Addresses that may belong to the subject's owner, by single payments of its history.
     pub possible_owners: Vec<PossibleOwner>,
-    /// State of its chain and the flows on it.
+    /// State of the subject's chain, and the flows on it.
     pub chain: ChainState,
-    /// True if the database has not confirmed lists and labels for too long.
+    /// True if this replica could not confirm its lists and labels with the database for too long.
     pub intel_stale: bool,
-    /// A difference between the servers that its chain is read from; `None` while they have one branch.
+    /// A difference between the chain servers' blocks; `None` while all have one branch.
     pub differing_branches: Option<DifferingBranches>,
 }
 
-/// Servers of one chain whose blocks are of several branches, beyond an ordinary reorganization.
+/// Chain servers whose blocks are of several branches, which differ by more than an ordinary reorganization.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct DifferingBranches {
-    /// Height of the last block that all of them have; `None` if it is not known.
+    /// Height of the last block that all servers have; `None` if it is not known.
     pub last_common: Option<u64>,
-    /// True if most of them have one branch, which is the one that is read; false if none of them is.
+    /// True if a majority of the servers has one branch, which is then read; false if no branch has a majority.
     pub is_decided: bool,
 }
 
@@ -82,7 +82,7 @@ pub struct LookAlike {
     pub first: usize,
     /// Number of characters that both share at the end.
     pub last: usize,
-    /// What is known about it, such as `listed on OFAC SDN List: NAME`.
+    /// Description of its listing or label, such as `listed on OFAC SDN List: NAME`.
     pub what: String,
 }
 
@@ -102,31 +102,31 @@ pub struct SameKey {
 /// Controller of an account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AccountControl {
-    /// A key: its holder controls the same account on every chain.
+    /// A key, whose holder controls the same account on every chain.
     Key,
     /// A contract on at least one of the chains: the same address need not mean the same party.
     Contract,
-    /// Not known. It is treated as a key, so that no listed party is missed, with a warning.
+    /// Not known. The account is treated as controlled by a key, with a warning, so that no listed party is missed.
     Unknown,
 }
 
-/// Addresses that one party controls, as spending their outputs together shows.
+/// Addresses that one party controls, because it spent their outputs together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cluster {
     /// Identifier: the member that appeared first on the chain.
     pub id: CanonicalAddress,
-    /// The member that identifies the cluster until a block changes it.
+    /// Member that identifies the cluster in the graph; a new block may change it.
     pub root: CanonicalAddress,
     /// Number of its members, the subject included; 1 for an address that was never spent together with others.
     pub size: u64,
-    /// Confidence that a co-spend that cannot have several parties, or that was repeated, connects addresses
-    /// of one owner.
+    /// Confidence that a co-spend connects addresses of one owner, if the transaction cannot have several parties or
+    /// the co-spend was repeated.
     pub confidence: Confidence,
     /// Members other than the subject: the listed ones, the labelled ones by severity, and some others.
     pub members: Vec<ClusterMember>,
     /// Number of members other than the subject that are listed or labelled.
     pub attributed: u64,
-    /// Number of those whose listings and labels were looked up.
+    /// Number of these members whose listings and labels were looked up.
     pub examined: u64,
 }
 
@@ -156,7 +156,7 @@ impl Cluster {
     }
 }
 
-/// Confidence of clusters: co-spends that several parties may have signed are left out.
+/// Confidence of clusters, which exclude co-spends that several parties may have signed.
 pub const CO_SPEND_CONFIDENCE: Confidence = Confidence::from_percent(90);
 
 /// Another member of the subject's cluster.
@@ -168,8 +168,8 @@ pub struct ClusterMember {
     pub labels: Vec<Label>,
     /// Its listings.
     pub listings: Vec<Listing>,
-    /// The co-spends that connect it with the subject, in the order from the subject; `None` if there are
-    /// more than were looked for.
+    /// The co-spends that connect the member with the subject, starting at the subject; `None` if the search for them
+    /// reached its limit.
     pub co_spends: Option<Vec<CoSpend>>,
 }
 
@@ -191,16 +191,16 @@ pub struct CoSpend {
     pub time: Timestamp,
     /// True if the transaction cannot be one of several parties, such as a `PayJoin`.
     pub is_conclusive: bool,
-    /// A second transaction that spends addresses of both sides together.
+    /// A second transaction that spends outputs of both sides together.
     pub confirmed_by: Option<String>,
 }
 
-/// An address that may be of the subject's owner, by single payments. Nothing else rests on that.
+/// An address that may belong to the subject's owner, by single payments. It does not change the score.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PossibleOwner {
     /// The address.
     pub address: CanonicalAddress,
-    /// What links both: the surest link, if there are several.
+    /// Kind of the link between both addresses; of several, the one with the highest confidence.
     pub by: LinkKind,
     /// Confidence that one party controls both.
     pub confidence: Confidence,
@@ -221,7 +221,7 @@ pub struct PossibleOwner {
 pub struct Counterparty {
     /// The address.
     pub address: CanonicalAddress,
-    /// True if it made the first payment to the subject.
+    /// True if the counterparty made the first payment to the subject.
     pub is_funder: bool,
     /// Its labels.
     pub labels: Vec<Label>,
@@ -244,6 +244,6 @@ pub struct Counterparty {
 pub struct Counterparties {
     /// The funders and the strongest others, by amount.
     pub strongest: Vec<Counterparty>,
-    /// Number of all that were found, the strongest included.
+    /// Number of all counterparties that were found, including the strongest.
     pub found: u64,
 }

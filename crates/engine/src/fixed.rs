@@ -1,7 +1,7 @@
 //! Fixed-point arithmetic: numbers in [0, 1] with nine decimals and the few functions a score needs.
 //!
-//! No floating-point operation decides a score. Every function here is exact up to a stated rounding
-//! and never decreases when its arguments increase, so that "more risk" can never round to "less".
+//! Scores use no floating-point operations. Every function is exact up to a stated rounding and never decreases when
+//! its arguments increase, so that more risk never rounds to less.
 
 use ruint::aliases::U256;
 
@@ -22,7 +22,7 @@ impl Fraction {
     /// The smallest amount above [`Fraction::ZERO`]: one billionth.
     pub const UNIT: Self = Self(1);
 
-    /// `billionths` of one; anything above one counts as one.
+    /// A number of `billionths`; anything above one counts as one.
     #[must_use]
     pub const fn from_billionths(billionths: u64) -> Self {
         if billionths > ONE { Self::ONE } else { Self(billionths) }
@@ -58,8 +58,8 @@ impl Fraction {
         Self::from_billionths(u64::try_from(product).unwrap_or(ONE))
     }
 
-    /// Noisy-OR: `1 - (1 - a)(1 - b)`, rounded down. The chance that at least one of two independent
-    /// pieces of evidence holds.
+    /// Noisy-OR: `1 - (1 - a)(1 - b)`, rounded down: the probability that at least one of two independent pieces of
+    /// evidence holds.
     #[must_use]
     pub fn noisy_or(self, other: Self) -> Self {
         let remaining = (u128::from(self.complement().0) * u128::from(other.complement().0))
@@ -78,8 +78,8 @@ impl Fraction {
 
     /// `-log2(self)` in 2^-32 steps. Zero counts as one billionth, so that the answer is finite.
     ///
-    /// Only the proportions between logarithms matter where this is used (splitting a score into
-    /// contributions), so the base is free.
+    /// Callers use only proportions between logarithms, to split a score into contributions, so the base does not
+    /// matter.
     #[must_use]
     pub fn negative_log2(self) -> u64 {
         const FRACTION_BITS: u32 = 32;
@@ -97,8 +97,7 @@ impl Fraction {
         result
     }
 
-    /// `2^-(numerator / denominator)`, within two billionths and rounded down. The decay of evidence
-    /// over hops.
+    /// `2^-(numerator / denominator)`, within two billionths and rounded down: the decay of evidence over hops.
     #[must_use]
     pub fn half_to_the(numerator: u64, denominator: u64) -> Self {
         const BITS: u32 = 40;
@@ -149,7 +148,7 @@ impl Power {
         Self(self.0.saturating_add(other.0).min(POWER_ONE))
     }
 
-    /// This less another, not below nothing.
+    /// The difference of both, at least zero.
     #[must_use]
     pub const fn minus(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))
@@ -166,7 +165,7 @@ impl Power {
     }
 }
 
-/// `sum(share x risk^2.5)`: how flows of money combine before the root is taken.
+/// `sum(share x risk^2.5)`: the sum of flows before the root is taken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PowerSum(u128);
 
@@ -199,8 +198,8 @@ impl PowerSum {
         Self(self.0.saturating_add(other.0))
     }
 
-    /// `min(1, sum^0.4)`, rounded to the nearest billionth (halves up). Nearest, so that a single
-    /// part of the whole is worth exactly its risk although [`Fraction::power_2_5`] rounds down.
+    /// `min(1, sum^0.4)`, rounded to the nearest billionth (halves up), so that a single part of the whole scores
+    /// exactly its risk although [`Fraction::power_2_5`] rounds down.
     #[must_use]
     pub fn root(self) -> Fraction {
         if self.0 >= u128::from(POWER_ONE) {
@@ -223,8 +222,8 @@ impl PowerSum {
     }
 }
 
-/// Splits `total` in proportion to `weights` by largest remainder, ties by index: the parts are
-/// whole and always sum exactly to the total. If all weights are zero, so are all parts.
+/// Splits `total` in proportion to `weights` by largest remainder, ties by index: the parts are integers and sum
+/// exactly to the total. If all weights are zero, all parts are zero.
 #[must_use]
 pub fn apportion(total: u64, weights: &[u128]) -> Vec<u64> {
     let sum = weights.iter().fold(U256::ZERO, |sum, weight| sum + U256::from(*weight));

@@ -1,22 +1,22 @@
 //! The engine: taxonomy, evidence, policy and the assessment.
 //!
-//! Pure. It does no I/O, reads no clock and draws no random number: facts, policy and time are
-//! arguments, and the same arguments give the same assessment, to the byte, on every machine. The
-//! programs around it gather facts and serve answers.
+//! The engine is pure: it does no I/O, reads no clock and draws no random numbers. Facts, policy and time are
+//! arguments, and the same arguments give the same assessment, to the byte, on every machine. Other crates gather the
+//! facts and serve the answers.
 //!
-//! - [`ledger`]: what the ledgers of all chains share
-//! - [`utxo`]: transactions of chains of outputs, joint ones, and addresses of one owner
+//! - [`ledger`]: types that the ledgers of all chains share
+//! - [`utxo`]: transactions of UTXO chains, joint transactions, and addresses of one owner
 //! - [`taxonomy`]: categories of addresses
 //! - [`evidence`]: listings, labels, flows, patterns and their strength
 //! - [`reading`]: reading a chain by numbers, for queries that take many reads
-//! - [`trace`]: following money from hop to hop
-//! - [`composition`]: what the money of each transaction is made of, carried forward
-//! - [`patterns`]: what the transactions of an owner look like
-//! - [`policy`]: decisions of a tenant
+//! - [`trace`]: traces of funds from hop to hop
+//! - [`composition`]: the shares of each transaction's funds by origin
+//! - [`patterns`]: behavior patterns in an owner's transactions
+//! - [`policy`]: a tenant's risk policy
 //! - [`rules`]: evaluation of a policy's minimum score rules
-//! - [`assess()`]: from [`facts::Facts`] to an [`assessment::Assessment`]
+//! - [`assess()`]: computes an [`assessment::Assessment`] from [`facts::Facts`]
 //! - [`transfer`]: one transfer as the subject of an assessment
-//! - [`fixed`]: the arithmetic
+//! - [`fixed`]: fixed-point arithmetic
 
 mod assess;
 pub mod assessment;

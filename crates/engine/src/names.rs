@@ -5,7 +5,7 @@ use std::{fmt, str::FromStr, sync::Arc};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// A text that is no name.
+/// The error of a text that is not a valid name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "`{0}` is not a name: use 1 to 63 lowercase letters, digits and hyphens, with a letter or digit \
@@ -98,8 +98,8 @@ name! {
 }
 
 name! {
-    /// Names a sanctions list, such as `ofac-sdn`. One source may carry several lists and several
-    /// sources the same one.
+    /// Names a sanctions list, such as `ofac-sdn`. One source may provide several lists, and several sources may
+    /// provide the same list.
     ListId
 }
 

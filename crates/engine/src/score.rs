@@ -12,25 +12,25 @@ use crate::fixed::Fraction;
 pub struct Score(u16);
 
 impl Score {
-    /// No risk found.
+    /// The lowest score: no risk found.
     pub const ZERO: Self = Self(0);
     /// The highest risk.
     pub const MAXIMUM: Self = Self(1000);
 
-    /// A score of `tenths` tenths; anything above 100.0 counts as 100.0.
+    /// A score in tenths of a point; anything above 100.0 counts as 100.0.
     #[must_use]
     pub const fn from_tenths(tenths: u16) -> Self {
         if tenths > 1000 { Self::MAXIMUM } else { Self(tenths) }
     }
 
-    /// A score of whole points; anything above 100 counts as 100.
+    /// A score in whole points; anything above 100 counts as 100.
     #[must_use]
     pub const fn from_points(points: u8) -> Self {
         Self::from_tenths(points as u16 * 10)
     }
 
-    /// The score of `fraction` of the whole scale, rounded down to a tenth, so that only a score
-    /// that reaches a threshold without rounding counts as reaching it.
+    /// The score of a fraction of the scale, rounded down to a tenth, so that a score reaches a threshold only if it
+    /// does so without rounding.
     #[must_use]
     pub fn from_fraction(fraction: Fraction) -> Self {
         Self::from_tenths(u16::try_from(fraction.billionths() / 1_000_000).unwrap_or(1000))
@@ -54,7 +54,7 @@ impl Score {
         Self(self.0.saturating_sub(1))
     }
 
-    /// This less another, not below nothing.
+    /// The difference of both, at least zero.
     #[must_use]
     pub const fn minus(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))
@@ -67,7 +67,7 @@ impl fmt::Display for Score {
     }
 }
 
-/// A text that is no score.
+/// The error of a text that is not a score.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not a score: use a number from 0 to 100 with at most one decimal")]
 pub struct InvalidScore(pub String);
@@ -181,16 +181,16 @@ impl JsonSchema for Score {
 pub struct Confidence(u8);
 
 impl Confidence {
-    /// Beyond doubt.
+    /// Full confidence.
     pub const CERTAIN: Self = Self(100);
 
-    /// `percent` per cent; anything above 100 counts as 100.
+    /// A confidence in percent; anything above 100 counts as 100.
     #[must_use]
     pub const fn from_percent(percent: u8) -> Self {
         if percent > 100 { Self::CERTAIN } else { Self(percent) }
     }
 
-    /// Per cent.
+    /// The confidence in percent.
     #[must_use]
     pub const fn percent(self) -> u8 {
         self.0

@@ -6,7 +6,7 @@ use std::{fmt, str::FromStr};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// Severity from which a category counts as risky. Below it, contact never adds to a risk score.
+/// Lowest severity of risky categories. Dealings with categories below it never add to a risk score.
 pub const RISKY_FROM: u8 = 25;
 
 /// Fixed properties of a category.
@@ -16,15 +16,15 @@ pub struct CategoryInfo {
     pub id: &'static str,
     /// Definition of the category.
     pub definition: &'static str,
-    /// Risk of a certain, direct attribution, 0 to 100, unless a policy says otherwise.
+    /// Default severity: the risk of a certain, direct attribution, 0 to 100.
     pub severity: u8,
     /// Evidence for the default severity.
     pub evidence: &'static str,
-    /// True if entities of this category move other people's money, so that their payers say
-    /// nothing about them.
+    /// True if entities of this category move their customers' funds, so that their counterparties say nothing about
+    /// the entity itself.
     pub service: bool,
-    /// True if such entities are virtual asset service providers in the FATF's sense; `None` if it
-    /// depends on the entity.
+    /// True if such entities are virtual asset service providers (VASP) as FATF defines them; `None` if it depends on
+    /// the entity.
     pub vasp: Option<bool>,
 }
 
@@ -38,7 +38,7 @@ macro_rules! categories {
         }
 
         impl Category {
-            /// Every category, by falling default severity.
+            /// Every category, highest default severity first.
             pub const ALL: &'static [Self] = &[$(Self::$variant),+];
 
             /// Fixed properties of the category.

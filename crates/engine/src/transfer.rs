@@ -1,9 +1,8 @@
 //! One transfer as the subject of an assessment.
 //!
-//! A deposit is judged by its own money: its origins, and so its senders. The receiving address is the
-//! caller's own, so that neither its history nor its labels count; a listing of it does, because no rule
-//! weakens a listing. A withdrawal is judged by its receiver, and by what happened to this very money
-//! afterwards where that is riskier.
+//! A deposit is assessed by the origins of its own funds. The receiving address is the caller's own, so its history and
+//! labels do not count; a listing of it does, because no rule weakens a listing. A withdrawal is assessed by its
+//! receiver, or by the destinations of its own funds if these are riskier.
 
 use assay_address::ChainId;
 use schemars::JsonSchema;
@@ -39,14 +38,14 @@ impl TransferDirection {
     }
 }
 
-/// A question for one transfer.
+/// A request to assess one transfer.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct TransferQuery {
     /// The blockchain.
     pub chain: ChainId,
     /// The transaction.
     pub txid: Txid,
-    /// Its outputs that are the transfer.
+    /// Selection of the transaction's outputs that are the transfer.
     pub selector: OutputSelector,
     /// The direction.
     pub direction: TransferDirection,
@@ -61,10 +60,10 @@ pub struct TransferFacts {
     pub transfer: Transfer,
     /// Attributions of [`Transfer::senders`], in the same order.
     pub senders: Vec<Option<AttributedEnd>>,
-    /// The facts about the receiver. For a deposit its listings only, and as the state of its chain the
-    /// origins of this transfer's money.
+    /// The facts about the receiver. For a deposit, they hold only its listings, and the origins of this transfer's
+    /// funds as the flows.
     pub receiver: Facts,
-    /// The destinations of this transfer's money, for a withdrawal.
+    /// The destinations of this transfer's funds, for a withdrawal.
     pub destinations: Option<DirectionFlows>,
     /// Height of the newest known block.
     pub tip_height: u64,

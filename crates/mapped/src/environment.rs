@@ -13,29 +13,30 @@ use crate::MappedError;
 
 /// A table: ordered keys with values.
 pub type MappedTable = Database<'static, Bytes, Bytes>;
-/// One state of an environment. It can move between threads and keeps the environment open.
+/// One state of an environment for reading. It can move between threads and keeps the environment open.
 pub type ReadTransaction = RoTxn<'static, WithoutTls>;
-/// A change of an environment: all of it, or nothing.
+/// An atomic change of an environment.
 pub type WriteTransaction<'e> = RwTxn<'e>;
 
-/// The file is at least this much longer than its used pages, as a hole without blocks on the disk. So a file
-/// that ends before its last page was cut: LMDB itself leaves the last pages unwritten where they are free.
+/// The file is at least this much longer than its used pages; the rest is a hole that takes no disk blocks. A file that
+/// ends before its last used page was therefore truncated: without the hole, LMDB may leave free pages at the end
+/// unwritten.
 const GROWTH_MARGIN: u64 = 64 << 20;
 
-/// What an environment holds.
+/// Format of an environment: its name, version, tables and size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EnvironmentFormat {
     /// The name of the format.
     pub name: &'static str,
-    /// Its version, which is the only one that is read.
+    /// Version of the format. Environments of other versions are refused.
     pub version: u32,
     /// The names of its tables.
     pub tables: &'static [&'static str],
-    /// The largest size of the file, and the addresses that it takes: a multiple of the page size.
+    /// Largest size of the file, and size of the address range that maps it: a multiple of the page size.
     pub map_size: usize,
 }
 
-/// Device and number of a file: a file that was deleted and made anew has others.
+/// Device and inode number of a file: a file that was deleted and created again has others.
 pub(crate) type FileIdentity = (u64, u64);
 
 /// An open environment.
@@ -49,7 +50,7 @@ pub struct MappedEnvironment {
     pub(crate) identity: FileIdentity,
 }
 
-/// The right to write an environment. It ends when this value is dropped, or with the process.
+/// The exclusive lock of an environment's writer. It is released when this value is dropped or the process ends.
 #[derive(Debug)]
 pub struct WriterLock {
     /// The locked file.
@@ -76,39 +77,39 @@ impl MappedEnvironment {
         &self.tables
     }
 
-    /// Its format.
+    /// Format of the environment.
     #[must_use]
     pub const fn format(&self) -> EnvironmentFormat {
         self.format
     }
 
-    /// Its folder.
+    /// Folder of the environment.
     #[must_use]
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// True if its file is still the one in its folder, and was not deleted or replaced.
+    /// True if the open file is still the one in the folder, and was not deleted or replaced.
     #[must_use]
     pub fn is_current(&self) -> bool {
         identity(&self.data_file).ok() == Some(self.identity)
     }
 
-    /// The newest state. As long as it is held, pages that it shows are not used again.
+    /// The newest state. As long as the transaction lives, no writer reuses the state's pages.
     ///
     /// # Errors
     ///
-    /// Returns an error if no more readers fit the lock table.
+    /// Returns an error if the lock table has no free slot for a reader.
     pub fn read(&self) -> Result<ReadTransaction, MappedError> {
         self.env.clone().static_read_txn().map_err(|error| self.error(error))
     }
 
-    /// Changes the environment: all that `change` does, or nothing if it fails. To be called by the holder of
-    /// the [`WriterLock`], on one thread to the end.
+    /// Changes the environment atomically: commits all that `change` writes, or nothing if it fails. Only the holder of
+    /// the [`WriterLock`] calls it, from one thread.
     ///
     /// # Errors
     ///
-    /// Returns the error of `change`, or why it could not be written.
+    /// Returns the error of `change`, or the reason why the change could not be written.
     pub fn write<T, E: From<MappedError>>(
         &self,
         _lock: &WriterLock,
@@ -123,12 +124,12 @@ impl MappedEnvironment {
         Ok(changed)
     }
 
-    /// Writes its newest state to a file, which must not exist, without pages that are free. Writers go on meanwhile,
-    /// and use no page again that this state shows, so that the environment may grow.
+    /// Writes the newest state to a new file, without free pages. Writers continue meanwhile and do not reuse the
+    /// state's pages, so the environment may grow.
     ///
     /// # Errors
     ///
-    /// Returns an error if the file exists, or cannot be written as a whole: then it is removed.
+    /// Returns an error if the file exists or cannot be written completely; an incomplete file is removed.
     pub fn copy_to(&self, file: &Path) -> Result<(), MappedError> {
         let failed = |error: io::Error| match error.kind() {
             ErrorKind::StorageFull => MappedError::DiskFull { path: file.to_owned() },
@@ -158,7 +159,7 @@ impl MappedEnvironment {
         written
     }
 
-    /// Extends the file ahead of its used pages.
+    /// Extends the file beyond its used pages.
     pub(crate) fn extend(&self) -> Result<(), MappedError> {
         let failed = |error| MappedError::File { path: self.data_file.clone(), error };
         let file = self.env.try_clone_inner_file().map_err(|error| self.error(error))?;
@@ -169,7 +170,7 @@ impl MappedEnvironment {
         Ok(())
     }
 
-    /// Bytes up to the end of the last page in use.
+    /// Size of the file up to the end of the last used page, in bytes.
     #[must_use]
     pub fn used_bytes(&self) -> u64 {
         let page = u64::from(self.env.unnamed_database_stat().page_size);
@@ -177,7 +178,7 @@ impl MappedEnvironment {
         last.saturating_add(1).saturating_mul(page)
     }
 
-    /// An error of this environment.
+    /// Converts an error of LMDB into one that names this environment's folder.
     #[must_use]
     pub fn error(&self, error: heed::Error) -> MappedError {
         failure(&self.folder, error)
@@ -188,14 +189,14 @@ fn is_io(error: &io::Error) -> bool {
     error.raw_os_error() == Some(rustix::io::Errno::IO.raw_os_error())
 }
 
-/// True if the disk of a folder has no room for a batch.
+/// True if the disk of a folder has no room for another batch of changes.
 fn is_full(folder: &Path) -> bool {
     const BATCH: u64 = 1 << 20;
     rustix::fs::statvfs(folder)
         .is_ok_and(|disk| disk.f_bavail.saturating_mul(disk.f_frsize) < BATCH)
 }
 
-/// An error of the environment in `folder`.
+/// Converts an error of LMDB into one that names the folder of the environment.
 pub(crate) fn failure(folder: &Path, error: heed::Error) -> MappedError {
     let path = folder.to_owned();
     match error {

@@ -5,10 +5,10 @@ use std::{io, path::PathBuf};
 /// A failure to open, read or write an environment.
 #[derive(Debug, thiserror::Error)]
 pub enum MappedError {
-    /// The program has too few bits.
+    /// The program is not a 64-bit build.
     #[error("this program has addresses of less than 64 bits: run a 64-bit build")]
     AddressBits,
-    /// The file system does not keep maps of several processes equal.
+    /// The file system does not keep memory maps of several processes consistent.
     #[error(
         "{path} is on a network file system ({kind}), where a mapped file can be torn: put the data \
          directory on a local disk or volume"
@@ -19,7 +19,7 @@ pub enum MappedError {
         /// The kind of file system.
         kind: String,
     },
-    /// The process may not map as much as an environment takes.
+    /// The limit of the process's address space is too small for an environment.
     #[error(
         "the limit on address space (ulimit -v) is {limit} bytes, and {path} takes {wanted}: remove the \
          limit; it does not bound memory, because mapped pages are the system's cache"
@@ -29,20 +29,20 @@ pub enum MappedError {
         path: PathBuf,
         /// The limit in bytes.
         limit: u64,
-        /// The addresses that are needed.
+        /// Size of the address space that is needed, in bytes.
         wanted: u64,
     },
-    /// The file is none of ours.
+    /// The file is not an environment of the expected format.
     #[error("{path} is not a file of {format}: {detail}")]
     Foreign {
         /// The file.
         path: PathBuf,
         /// The name of the expected format.
         format: &'static str,
-        /// The kind of file that was found.
+        /// Kind of the file in its place.
         detail: String,
     },
-    /// The file ends before its last page.
+    /// The file ends before its last used page.
     #[error(
         "{path} is damaged: it has {found} bytes of at least {expected}; delete its folder and ingest again"
     )]
@@ -51,10 +51,10 @@ pub enum MappedError {
         path: PathBuf,
         /// Its length.
         found: u64,
-        /// The length that its pages take.
+        /// Length of its used pages.
         expected: u64,
     },
-    /// A newer program made the file.
+    /// A newer program created the file.
     #[error(
         "{path} has version {found} of {format}, made by a newer program (this one knows up to {known}): \
          update assay"
@@ -69,7 +69,7 @@ pub enum MappedError {
         /// The newest version that this program knows.
         known: u32,
     },
-    /// An older program made the file.
+    /// An older program created the file.
     #[error(
         "{path} has version {found} of {format}, made by an earlier program (this one needs {known}): \
          delete the folder and ingest again"
@@ -96,7 +96,7 @@ pub enum MappedError {
         /// The folder.
         path: PathBuf,
     },
-    /// A file could not be read, made or locked.
+    /// A file could not be read, created or locked.
     #[error("{path}: {error}")]
     File {
         /// The file or folder.

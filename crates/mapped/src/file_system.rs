@@ -1,4 +1,4 @@
-//! What a folder's file system and the process's limits allow.
+//! Checks of a folder's file system and of the process's limits.
 
 use std::{fs, io, os::unix::fs::MetadataExt, path::Path};
 
@@ -6,10 +6,10 @@ use rustix::process::{Resource, getrlimit};
 
 use crate::MappedError;
 
-/// Addresses that a process takes beside the map: code, heap, stacks of threads.
+/// Address space that a process uses in addition to the map, in bytes: code, heap, stacks of threads.
 const REST_OF_PROCESS: u64 = 4 << 30;
 
-/// Kinds of file systems on the other side of a network, as the table of mounts names them.
+/// Network file systems, by their names in the table of mounts.
 const NETWORK: [&str; 18] = [
     "9p",
     "afs",
@@ -30,7 +30,7 @@ const NETWORK: [&str; 18] = [
     "virtiofs",
     "vboxsf",
 ];
-/// Kinds by their numbers, for systems without a table of mounts.
+/// Network file systems by their magic numbers, for systems without a table of mounts.
 const NETWORK_NUMBERS: [(u64, &str); 8] = [
     (0x6969, "nfs"),
     (0x517b, "smb"),
@@ -44,20 +44,20 @@ const NETWORK_NUMBERS: [(u64, &str); 8] = [
 const FUSE: u64 = 0x6573_5546;
 const OVERLAY: u64 = 0x794c_7630;
 
-/// How far a file system can be trusted with a map.
+/// Suitability of a file system for memory maps.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum FileSystemTrust {
     Local,
-    /// Local, but slow or lost with the container.
+    /// Local, but slow, or deleted with the container.
     Doubtful(String),
     Network(String),
 }
 
-/// Checks that maps of a file in `folder` are the same in all processes.
+/// Checks that `folder` is on a local file system, where all processes see the same content of a map.
 pub(crate) fn check_local(folder: &Path) -> Result<(), MappedError> {
     let failed = |error| MappedError::File { path: folder.to_owned(), error };
     let number = file_system_number(folder).map_err(failed)?;
-    match judge(number, mounted_kind(folder).as_deref()) {
+    match classify(number, mounted_kind(folder).as_deref()) {
         FileSystemTrust::Local => Ok(()),
         FileSystemTrust::Doubtful(kind) => {
             tracing::warn!(
@@ -100,7 +100,7 @@ fn file_system_number(_folder: &Path) -> io::Result<u64> {
     Ok(0)
 }
 
-/// The kind of the file system that holds a folder, from the table of mounts.
+/// Type of the file system that holds a folder, from the table of mounts.
 fn mounted_kind(folder: &Path) -> Option<String> {
     let device = fs::metadata(folder).ok()?.dev();
     let device = format!("{}:{}", rustix::fs::major(device), rustix::fs::minor(device));
@@ -108,7 +108,7 @@ fn mounted_kind(folder: &Path) -> Option<String> {
     kind_of_device(&mounts, &device).map(str::to_owned)
 }
 
-/// The kind of the device, as `/proc/self/mountinfo` lists it.
+/// Type of the file system of a device, as `/proc/self/mountinfo` lists it.
 fn kind_of_device<'m>(mounts: &'m str, device: &str) -> Option<&'m str> {
     mounts.lines().find_map(|line| {
         let (place, source) = line.split_once(" - ")?;
@@ -116,7 +116,7 @@ fn kind_of_device<'m>(mounts: &'m str, device: &str) -> Option<&'m str> {
     })
 }
 
-fn judge(number: u64, kind: Option<&str>) -> FileSystemTrust {
+fn classify(number: u64, kind: Option<&str>) -> FileSystemTrust {
     if let Some((_, name)) = NETWORK_NUMBERS.iter().find(|(known, _)| *known == number) {
         return FileSystemTrust::Network((*name).to_owned());
     }
@@ -145,14 +145,14 @@ mod tests {
 
     #[test]
     fn file_systems_of_a_network_are_refused_and_local_ones_are_not() {
-        let network = |number, kind| matches!(judge(number, kind), FileSystemTrust::Network(_));
+        let network = |number, kind| matches!(classify(number, kind), FileSystemTrust::Network(_));
         assert!(network(0x6969, None), "nfs by its number alone");
         assert!(network(0xff53_4d42, Some("cifs")) && network(0, Some("smb3")));
         assert!(network(FUSE, Some("fuse.sshfs")) && network(FUSE, None));
-        assert_eq!(judge(EXT4, Some("ext4")), FileSystemTrust::Local);
-        assert_eq!(judge(0x0102_1994, Some("tmpfs")), FileSystemTrust::Local);
-        assert_eq!(judge(OVERLAY, Some("overlay")), FileSystemTrust::Doubtful("overlay".into()));
-        assert_eq!(judge(FUSE, Some("fuseblk")), FileSystemTrust::Doubtful("fuseblk".into()));
+        assert_eq!(classify(EXT4, Some("ext4")), FileSystemTrust::Local);
+        assert_eq!(classify(0x0102_1994, Some("tmpfs")), FileSystemTrust::Local);
+        assert_eq!(classify(OVERLAY, Some("overlay")), FileSystemTrust::Doubtful("overlay".into()));
+        assert_eq!(classify(FUSE, Some("fuseblk")), FileSystemTrust::Doubtful("fuseblk".into()));
     }
 
     #[test]

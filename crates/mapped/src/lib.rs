@@ -1,14 +1,14 @@
 //! Memory-mapped environments (LMDB): ordered tables in one file that many processes read and one writes.
 //!
-//! This crate opens an environment, and it is the only one with an `unsafe` call. The call is sound where
-//! nobody but LMDB changes the mapped file, all processes that map it share its lock table, and no page is
-//! missing. So the crate checks the file system, the address space, and the file before and after, and
-//! refuses what it cannot vouch for ([`MappedError`]).
+//! This crate opens an environment, and it is the only one with an `unsafe` call. The call is sound if nobody but LMDB
+//! changes the mapped file, all processes that map it share its lock table, and no page is missing. The crate therefore
+//! checks the file system, the address space, and the file before and after it opens it, and refuses what it cannot
+//! guarantee to be safe ([`MappedError`]).
 //!
-//! - [`EnvironmentFormat`]: what an environment holds: its name, version and tables
-//! - [`open_existing`], [`create`]: environments for reading, and for the one writer
+//! - [`EnvironmentFormat`]: name, version and tables of an environment
+//! - [`open_existing`], [`create`]: open an environment for reading, and for the one writer
 //! - [`MappedEnvironment`]: transactions and tables
-//! - [`StateBytes`]: one state as the bytes of a file
+//! - [`StateBytes`]: one state as the bytes of a file, for copies
 
 mod environment;
 mod error;

@@ -21,25 +21,25 @@ use crate::{
 
 /// File of an environment in its folder, as LMDB names it.
 pub const DATA_FILE: &str = "data.mdb";
-/// File whose lock the writer holds.
+/// File that the writer locks.
 const LOCK: &str = "writer.lock";
 /// File of the lock table, as LMDB names it.
 const LOCK_TABLE: &str = "lock.mdb";
 /// Table with the name and the version of the format.
 const FORMAT: &str = "format";
-/// Transactions for reading at once, over all processes.
+/// Largest number of concurrent read transactions of all processes.
 const READERS: u32 = 4096;
-/// What an LMDB file begins with: a page's head, then these bytes in the order of the machine.
+/// LMDB's magic number, in native byte order, after the header of the first page.
 const MAGIC: u32 = 0xbeef_c0de;
 const MAGIC_AT: usize = 16;
-/// Time in which the first two pages are written.
+/// Time within which a writer has written the first two pages of a new file.
 const CREATION_TIME: Duration = Duration::from_millis(50);
 
-/// Opens the environment in `folder` for reading; `None` if there is none, or if it is only being made.
+/// Opens the environment in `folder` for reading; `None` if there is none, or if a writer is just creating it.
 ///
 /// # Errors
 ///
-/// Returns an error if it cannot be opened safely, or is none of this format and version.
+/// Returns an error if the environment cannot be opened safely, or has another format or version.
 pub fn open_existing(
     folder: &Path,
     format: &EnvironmentFormat,
@@ -68,12 +68,12 @@ pub fn open_existing(
     Ok(Some(opened))
 }
 
-/// Opens the environment in `folder` for writing, and makes it if there is none. At most one writer exists at
-/// a time, over all processes.
+/// Opens the environment in `folder` for writing, and creates it if there is none. At most one process has a writer at
+/// a time.
 ///
 /// # Errors
 ///
-/// Returns [`MappedError::Busy`] if there is another writer; and the errors of [`open_existing`].
+/// Returns [`MappedError::Busy`] if another writer exists, and the errors of [`open_existing`].
 pub fn create(
     folder: &Path,
     format: &EnvironmentFormat,
@@ -121,7 +121,7 @@ fn canonical(folder: &Path) -> Result<std::path::PathBuf, MappedError> {
     fs::canonicalize(folder).map_err(|error| MappedError::File { path: folder.to_owned(), error })
 }
 
-/// A lock of the system: it ends with the process, however that ends.
+/// Locks the writer's file. The operating system releases the lock when the process ends, even if it is killed.
 fn lock(folder: &Path) -> Result<WriterLock, MappedError> {
     let path = folder.join(LOCK);
     let mut options = OpenOptions::new();
@@ -137,11 +137,11 @@ fn lock(folder: &Path) -> Result<WriterLock, MappedError> {
     }
 }
 
-/// Gives the lock table its blocks on the disk: LMDB maps it, and a page that the disk has no room for would
-/// kill the process that touches it. No other lock of this process is on the file yet, which closing it here
-/// would release.
+/// Allocates the disk blocks of the lock table: LMDB maps it, and a page without room on the disk would kill the
+/// process that touches it. The process must not hold a lock on the file yet, because closing the file here would
+/// release it.
 fn allocate_lock_table(folder: &Path) -> Result<(), MappedError> {
-    /// A reader's slot is a line of the processor's cache; the head takes a few more.
+    /// A reader's slot is a cache line; the header takes a few more.
     const SLOT: u64 = 64;
     let path = folder.join(LOCK_TABLE);
     let failed = |error: io::Error| match error.kind() {
@@ -161,7 +161,7 @@ fn allocate_lock_table(folder: &Path) -> Result<(), MappedError> {
     }
 }
 
-/// Checks that a file begins as LMDB's do.
+/// Checks that a file begins like those of LMDB.
 fn check_data_file(folder: &Path, format: &EnvironmentFormat) -> Result<(), MappedError> {
     let path = folder.join(DATA_FILE);
     let failed = |error| MappedError::File { path: path.clone(), error };
@@ -184,7 +184,7 @@ fn check_data_file(folder: &Path, format: &EnvironmentFormat) -> Result<(), Mapp
     }
 }
 
-/// Checks that no page is missing at the end: reading one would kill the process.
+/// Checks that no page is missing at the end of the file: reading a missing page would kill the process.
 fn check_length(folder: &Path, env: &Env<WithoutTls>) -> Result<(), MappedError> {
     let found = env.real_disk_size().map_err(|error| failure(folder, error))?;
     let page = u64::from(env.unnamed_database_stat().page_size);
@@ -265,7 +265,7 @@ fn existing_tables(
     }
 }
 
-/// What is wrong with a described format, if anything is.
+/// The error of a stored format that differs from the wanted one; `None` if both agree.
 fn mismatch(
     folder: &Path,
     described: Option<&[u8]>,
@@ -310,7 +310,7 @@ fn make_tables(
     }
 }
 
-/// Tables that are known once the transaction that opened them ended.
+/// Tables that become usable when the transaction that opened them is committed.
 struct Tables<'t>(Vec<Database<'t, Bytes, Bytes>>);
 
 impl heed::OnCommit for Tables<'_> {

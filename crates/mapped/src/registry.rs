@@ -1,6 +1,6 @@
-//! The environments that are open in this process: one for each folder.
+//! The environments that are open in this process, at most one for each folder.
 //!
-//! LMDB must not open a file twice in one process: closing one of the two would release the locks of both.
+//! A process must not open an LMDB file twice: closing one of the two would release the locks of both.
 
 use std::{
     collections::HashMap,
@@ -13,7 +13,7 @@ use crate::{MappedEnvironment, MappedError};
 static OPEN: LazyLock<Mutex<HashMap<PathBuf, Weak<MappedEnvironment>>>> =
     LazyLock::new(Mutex::default);
 
-/// The registry, locked: nothing else is opened meanwhile.
+/// The locked registry: no other thread can open an environment meanwhile.
 pub(crate) struct Registry(MutexGuard<'static, HashMap<PathBuf, Weak<MappedEnvironment>>>);
 
 impl Registry {
@@ -21,12 +21,12 @@ impl Registry {
         Self(OPEN.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// The environment of `folder` that is open already.
+    /// The environment of `folder`, if it is already open.
     ///
     /// # Errors
     ///
-    /// Returns [`MappedError::Replaced`] if it is one whose file was deleted meanwhile, and which is still in
-    /// use.
+    /// Returns [`MappedError::Replaced`] if the open environment is still in use although its file was deleted
+    /// meanwhile.
     pub(crate) fn find(
         &mut self,
         folder: &Path,

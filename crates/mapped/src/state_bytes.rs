@@ -1,39 +1,39 @@
-//! One state of an environment as the bytes of a file, page by page, while writers go on.
+//! One state of an environment as the bytes of a file, page by page, while a writer may continue.
 //!
-//! A state consists of pages that no writer uses again as long as a transaction shows them, and of a head (meta page),
-//! of which the file has two that writers overwrite in turn. So the pages are read from the file, and the head is the
-//! one that the state began with. A file of these bytes is an environment in this state.
+//! A state consists of pages, which no writer reuses while a transaction holds the state, and of a meta page, of which
+//! the file has two that writers overwrite in turn. The pages are therefore read from the file, and the meta page is
+//! the one that was read when the state was opened. A file of these bytes is an environment in this state.
 
 use std::{fs::File, io, os::unix::fs::FileExt, path::PathBuf};
 
 use crate::{MappedEnvironment, MappedError, ReadTransaction};
 
-/// Places in a head, as LMDB 0.9 lays it out on systems of 64 bits: behind the page's own head of 16 bytes the magic
-/// number, the version, an address, the size of the map and the heads of two trees.
+/// Offsets in a meta page of LMDB 0.9 on 64-bit systems: after the page header of 16 bytes come the magic number, the
+/// version, an address, the size of the map and the records of two trees.
 const LAST_PAGE_AT: usize = 136;
 const TRANSACTION_AT: usize = 144;
-/// The size of pages, in the head of the first tree.
+/// Offset of the page size, in the record of the first tree.
 const PAGE_SIZE_AT: usize = 40;
-/// What a head begins with.
+/// Offset of the magic number.
 const MAGIC_AT: usize = 16;
 const MAGIC: u64 = 0xbeef_c0de;
-/// Bytes of a head that are looked at.
+/// Number of bytes of a meta page that are read.
 const HEAD: usize = 152;
-/// Heads at the beginning of a file, a page each.
+/// Number of meta pages at the beginning of a file.
 const HEADS: u64 = 2;
 
-/// One state of an environment as bytes. They are those of the state only as long as its transaction lives.
+/// One state of an environment as bytes. They are valid only as long as the transaction of the state lives.
 #[derive(Debug)]
 pub struct StateBytes {
     file: File,
     path: PathBuf,
-    /// The state's head, as a page.
+    /// Meta page of the state.
     head: Vec<u8>,
     length: u64,
 }
 
 impl MappedEnvironment {
-    /// The bytes of the state that a transaction shows; `None` if that is an older one than the file has a head of.
+    /// The bytes of the state that a transaction holds; `None` if the file no longer has the meta page of that state.
     ///
     /// # Errors
     ///
@@ -65,7 +65,7 @@ impl MappedEnvironment {
     }
 }
 
-/// A number in the order of the machine, as LMDB writes it.
+/// A number in native byte order, as LMDB writes it.
 fn number_at(bytes: &[u8], at: usize) -> u64 {
     bytes.get(at..).and_then(<[u8]>::first_chunk).map_or(0, |bytes| u64::from_ne_bytes(*bytes))
 }
@@ -77,7 +77,7 @@ impl StateBytes {
         self.length
     }
 
-    /// The bytes from `offset` on, at most `most` of them; none at the end.
+    /// Reads at most `most` bytes from `offset` on; returns none at the end.
     ///
     /// # Errors
     ///
@@ -98,7 +98,7 @@ impl StateBytes {
         Ok(bytes)
     }
 
-    /// Reads from the file. Pages at its end that are free may never have been written.
+    /// Reads from the file. Free pages at its end may never have been written and count as zeros.
     fn fill(&self, bytes: &mut [u8], offset: u64) -> io::Result<()> {
         let mut done = 0;
         while let Some(left) = bytes.get_mut(done..).filter(|left| !left.is_empty()) {
@@ -111,7 +111,7 @@ impl StateBytes {
     }
 }
 
-/// Puts what lies at `at` over bytes that lie at `offset`, as far as they meet.
+/// Overwrites the part of `bytes`, which begins at `offset`, that overlaps with `over`, which begins at `at`.
 fn overlay(bytes: &mut [u8], offset: u64, over: &[u8], at: u64) {
     for (index, byte) in over.iter().enumerate() {
         let Some(place) = (at + index as u64).checked_sub(offset) else { continue };

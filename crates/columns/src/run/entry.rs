@@ -2,41 +2,41 @@
 
 use crate::bytes::{ByteReader, NUMBER_BYTES, number};
 
-/// An entry of a run. Entries are in the order of their keys, which is that of the keys' bytes.
+/// An entry of a run. Entries are ordered as the bytes of their keys.
 pub trait RunEntry: Copy + Ord {
     /// Appends the key's bytes.
     fn put_key(&self, into: &mut Vec<u8>);
 
-    /// Reads the key of an entry, which may have more than a key.
+    /// Decodes a key into an entry whose other fields are empty.
     fn from_key(reading: &mut ByteReader<'_>) -> Option<Self>;
 
-    /// The number that the key begins with.
+    /// The first number of the key.
     fn leading_number(&self) -> u64;
 
-    /// The number that a key, whole or its beginning, begins with; `None` if it is shorter.
+    /// The first number of a key or of a key's prefix; `None` if the prefix is shorter.
     #[must_use]
     fn leading_number_of(key: &[u8]) -> Option<u64> {
         ByteReader(key).number()
     }
 
-    /// Appends the entry to a page, behind the entry before it there.
+    /// Appends the entry to a page, encoded relative to the previous entry.
     fn put(&self, before: Option<&Self>, into: &mut Vec<u8>);
 
-    /// Reads an entry from a page, behind the entry before it there.
+    /// Reads an entry from a page, relative to the previous entry.
     fn take(before: Option<&Self>, reading: &mut ByteReader<'_>) -> Option<Self>;
 
-    /// Adds an entry of the same key to this one; false if their keys differ.
+    /// Adds another entry to this one if both have the same key; returns false if their keys differ.
     fn try_merge(&mut self, _other: &Self) -> bool {
         false
     }
 
-    /// What a filter tells the entry by.
+    /// The hash of the entry in filters; `None` for kinds without filters.
     fn hash(&self) -> Option<u64> {
         None
     }
 }
 
-/// A number by a hash, such as that of a transaction by its identifier.
+/// A number by a hash, such as a transaction's number by the hash of its identifier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct NumberByHash {
     /// Hash.

@@ -1,14 +1,15 @@
-//! Filters: what a run does not have, told from memory. Only a writer that loads many blocks keeps them.
+//! Bloom filters in memory that rule out hashes that a run does not hold. Only a writer that loads many blocks has
+//! them.
 
 use crate::bytes::NumberMap;
 
-/// Bits of an entry.
+/// Bits of a filter for each entry.
 const BITS: u64 = 12;
-/// Bits that an entry sets, all in one line of the processor's cache.
+/// Bits that an entry sets, all in one cache line.
 const SET: u32 = 6;
-/// Words of such a line.
+/// Words of a cache line.
 const LINE: usize = 8;
-/// Bytes of all filters together. Runs beyond that are looked into.
+/// Largest size of all filters together, in bytes. Runs beyond it have no filter and are searched.
 const MOST_BYTES: u64 = 512 << 20;
 
 /// A Bloom filter over hashes.
@@ -23,7 +24,7 @@ impl Filter {
         Self { lines: vec![[0; LINE]; usize::try_from(lines).unwrap_or(1)] }
     }
 
-    /// The line of a hash, and the bits there.
+    /// The cache line of a hash, and its bits there.
     #[inline]
     fn locate(&self, hash: u64) -> (usize, u64) {
         // Hashes are of texts that others choose, but evenly distributed all the same. Runs are sorted by
@@ -67,21 +68,21 @@ impl Filter {
 pub struct Filters {
     by_run: NumberMap<Filter>,
     bytes: u64,
-    /// False if none are kept.
+    /// False for a writer without filters.
     enabled: bool,
-    /// Filters of all runs of the kind of which most that are asked for are new, which these tell at once.
-    mostly_new: Vec<Growing>,
+    /// Filters over all runs of the kind whose hashes are mostly new: a few lookups instead of one a run.
+    mostly_new: Vec<GrowingFilter>,
 }
 
-/// A filter that is filled over many runs.
+/// A filter over many runs that is still being filled.
 #[derive(Debug)]
-struct Growing {
+struct GrowingFilter {
     filter: Filter,
-    /// Entries that it has room for.
+    /// Number of entries for which the filter has room.
     left: u64,
 }
 
-/// Entries of the first filter over all runs; each further one has room for twice as many.
+/// Entries of the first filter over all runs; each further filter has room for twice as many.
 const FIRST: u64 = 1 << 20;
 
 impl Filters {
@@ -91,7 +92,7 @@ impl Filters {
         Self { enabled: true, ..Self::default() }
     }
 
-    /// An empty filter for so many entries; `None` if there is no room.
+    /// An empty filter for this many entries; `None` if the filters have reached their largest size.
     pub(super) fn begin(&self, entries: u64) -> Option<Filter> {
         let room = self.bytes.saturating_add(entries * BITS / 8) < MOST_BYTES;
         (self.enabled && room).then(|| Filter::new(entries))
@@ -114,7 +115,7 @@ impl Filters {
         self.by_run.get(&run.into()).is_none_or(|filter| filter.may_have(hash))
     }
 
-    /// Notes a hash of the kind of which most that are asked for are new.
+    /// Adds a hash of the kind whose hashes are mostly new.
     pub(super) fn note(&mut self, hash: u64) {
         if !self.enabled {
             return;
@@ -122,7 +123,7 @@ impl Filters {
         if self.mostly_new.last().is_none_or(|last| last.left == 0) {
             let doublings = u32::try_from(self.mostly_new.len()).unwrap_or(u32::MAX).min(20);
             let left = FIRST << doublings;
-            self.mostly_new.push(Growing { filter: Filter::new(left), left });
+            self.mostly_new.push(GrowingFilter { filter: Filter::new(left), left });
         }
         if let Some(last) = self.mostly_new.last_mut() {
             last.filter.insert(hash);
@@ -130,12 +131,12 @@ impl Filters {
         }
     }
 
-    /// False if no run of that kind has the hash.
+    /// False if no run of the kind whose hashes are mostly new has the hash.
     pub(super) fn may_have_any(&self, hash: u64) -> bool {
         !self.enabled || self.mostly_new.iter().any(|growing| growing.filter.may_have(hash))
     }
 
-    /// Forgets all.
+    /// Removes all filters.
     pub fn clear(&mut self) {
         self.by_run.clear();
         self.mostly_new.clear();

@@ -1,4 +1,4 @@
-//! The list of all runs, and of the merges that are under way: one record of the graph.
+//! The list of all runs and of unfinished merges: one record of the graph.
 
 use crate::{
     ColumnsError,
@@ -12,19 +12,19 @@ use super::RunKind;
 pub(super) struct Run<K> {
     pub(super) kind: K,
     pub(super) id: u32,
-    /// How often its entries were merged.
+    /// Number of merges that its entries went through.
     pub(super) level: u32,
     pub(super) entries: u64,
     pub(super) pages: u64,
 }
 
-/// A merge that is under way. Its runs are read until it ends.
+/// An unfinished merge. Readers read its input runs until it is finished.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Merge<K> {
     pub(super) inputs: Vec<u32>,
-    /// The run that it makes, as far as it is written.
+    /// The output run, as far as it is written.
     pub(super) output: Run<K>,
-    /// The key of the first entry that is not written yet.
+    /// Key of the first entry that is not written yet.
     pub(super) resume: Vec<u8>,
 }
 
@@ -45,7 +45,7 @@ impl<K> Default for RunManifest<K> {
 }
 
 impl<K: RunKind> RunManifest<K> {
-    /// The runs of a kind, in the order in which they were made.
+    /// The runs of a kind, oldest first.
     pub(super) fn of_kind(&self, kind: K) -> impl DoubleEndedIterator<Item = &Run<K>> {
         self.runs.iter().filter(move |run| run.kind == kind)
     }
@@ -55,7 +55,7 @@ impl<K: RunKind> RunManifest<K> {
         self.next_id
     }
 
-    /// The record.
+    /// Encodes the record.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
@@ -89,7 +89,7 @@ impl<K: RunKind> RunManifest<K> {
         bytes
     }
 
-    /// Reads what [`RunManifest::to_bytes`] wrote.
+    /// Decodes the bytes of [`RunManifest::to_bytes`].
     ///
     /// # Errors
     ///

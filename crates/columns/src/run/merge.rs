@@ -18,19 +18,20 @@ const FAN_IN: usize = 8;
 /// Pages that a slice writes at most, and deletes at most.
 const MOST_PAGES: u64 = 4096;
 const FEWEST_PAGES: u64 = 256;
-/// Pages that a slice may write for each page that a batch wrote: for so many levels a merge keeps up.
+/// Pages that a slice may write for each page that a batch wrote: merges of up to eight levels keep up with the
+/// batches.
 const PAGES_FOR_EACH: u64 = 8;
 
-/// The filters of runs that are being made, by their numbers.
+/// The filters of unfinished runs, by the numbers of the runs.
 pub type UnfinishedFilters = HashMap<u32, Filter>;
 
-/// Goes on with merging: a slice for a batch that wrote `written` pages. `committed` is the state before the
-/// batch, in which the runs that are merged are already.
+/// Continues the merges by one slice, after a batch that wrote `written` pages. `committed` is the state before the
+/// batch, which holds all runs that are merged.
 ///
 /// # Errors
 ///
 /// Returns an error if the table fails.
-pub fn maintain<K: RunKind>(
+pub fn continue_merges<K: RunKind>(
     table: NamedTable,
     (committed, txn): (&RoTxn<'_>, &mut WriteTransaction<'_>),
     manifest: &mut RunManifest<K>,
@@ -73,7 +74,7 @@ pub fn maintain<K: RunKind>(
     Ok(())
 }
 
-/// Begins the merges that are due. What they read is committed with this batch.
+/// Begins the merges that are due. Their input runs are committed with this batch.
 fn begin<K: RunKind>(
     manifest: &mut RunManifest<K>,
     (filters, unfinished): (&Filters, &mut UnfinishedFilters),
@@ -106,7 +107,7 @@ fn begin<K: RunKind>(
     }
 }
 
-/// A slice of a merge.
+/// A slice of a merge: a bounded number of pages.
 pub struct MergeSlice<'s, 'w, K> {
     table: NamedTable,
     committed: &'s RoTxn<'s>,
@@ -123,7 +124,7 @@ impl<K: std::fmt::Debug> std::fmt::Debug for MergeSlice<'_, '_, K> {
 }
 
 impl<K: RunKind> MergeSlice<'_, '_, K> {
-    /// Goes on with the merge, which is of runs of such entries; true if it has ended.
+    /// Continues the merge of runs with entries of this type; returns true if it is finished.
     ///
     /// # Errors
     ///

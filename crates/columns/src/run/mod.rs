@@ -1,11 +1,11 @@
 //! Sorted runs: entries by a hash or a number, written once, in order, and merged later.
 //!
-//! Entries whose keys are scattered would each touch a page of their own in an ordered table. So those of a
-//! batch of blocks are sorted and written as one run, in full pages; eight runs of a level are merged into
-//! one of the next level, in slices, so that no batch waits for a merge. A reader looks into all runs: a few
-//! for every eightfold of the chain.
+//! Entries whose keys are scattered would each touch a page of their own in an ordered table. The writer therefore
+//! sorts those of a batch of blocks and writes them as one run, in full pages. It merges eight runs of a level into one
+//! of the next level, in slices, so that no batch waits for a merge. A reader searches all runs; their number grows
+//! with the logarithm of the chain's length.
 //!
-//! A chain family says what its runs hold: a [`RunKind`] for each type of [`RunEntry`].
+//! A chain family defines a [`RunKind`] for each type of [`RunEntry`] that its runs hold.
 
 mod entry;
 mod filter;
@@ -23,25 +23,25 @@ use crate::ColumnsError;
 pub use entry::{NumberByHash, RunEntry};
 pub use filter::{Filter, Filters};
 pub use manifest::RunManifest;
-pub use merge::{MergeSlice, UnfinishedFilters, maintain};
+pub use merge::{MergeSlice, UnfinishedFilters, continue_merges};
 pub use page::write;
 pub use read::{Cursors, fill_filters, find_all};
 
-/// What the runs of a chain family hold.
+/// A kind of runs of a chain family: the type of their entries.
 pub trait RunKind: Copy + Eq + Debug + 'static {
     /// All kinds.
     const ALL: &'static [Self];
 
-    /// The number by which it is stored.
+    /// Number of the kind in stored keys.
     fn number(self) -> u8;
 
     /// True if its entries are [`NumberByHash`].
     fn is_hashed(self) -> bool;
 
-    /// True if most hashes that are looked up are in no run of the kind. At most one kind of a family is so.
+    /// True if most hashes that are looked up are in no run of the kind. At most one kind of a family returns true.
     fn is_mostly_new(self) -> bool;
 
-    /// Goes on with a merge of runs of this kind: by [`MergeSlice::merge_entries`] with the type of its entries.
+    /// Continues a merge of runs of this kind: calls [`MergeSlice::merge_entries`] with the type of its entries.
     ///
     /// # Errors
     ///

@@ -5,7 +5,7 @@ use assay_mapped::WriteTransaction;
 use super::{Filters, RunEntry, RunKind, RunManifest, manifest::Run};
 use crate::{ColumnsError, NamedTable, column::PAGE};
 
-/// The key of a page: its run, and the key of its first entry.
+/// The beginning of the keys of a run's pages; the key of a page's first entry follows.
 pub(super) fn page_key<K: RunKind>(kind: K, id: u32) -> Vec<u8> {
     let mut key = Vec::with_capacity(32);
     key.push(kind.number());
@@ -13,7 +13,7 @@ pub(super) fn page_key<K: RunKind>(kind: K, id: u32) -> Vec<u8> {
     key
 }
 
-/// Pages that are filled entry by entry.
+/// Builds the pages of a run entry by entry.
 pub(super) struct Pages<E> {
     prefix: Vec<u8>,
     /// Full pages, with their keys.
@@ -22,7 +22,7 @@ pub(super) struct Pages<E> {
     /// The key of the first entry in `bytes`.
     first: Vec<u8>,
     before: Option<E>,
-    /// Entries in full pages, and in all.
+    /// Number of entries in full pages, and of all entries.
     counts: [u64; 2],
 }
 
@@ -54,7 +54,7 @@ impl<E: RunEntry> Pages<E> {
         self.counts[1] += 1;
     }
 
-    /// Ends the page that is being filled.
+    /// Completes the current page.
     pub(super) fn finish_page(&mut self) {
         if !self.bytes.is_empty() {
             let bytes = std::mem::replace(&mut self.bytes, Vec::with_capacity(PAGE + 64));
@@ -64,13 +64,13 @@ impl<E: RunEntry> Pages<E> {
         }
     }
 
-    /// Entries in full pages.
+    /// Number of entries in full pages.
     pub(super) const fn entries(&self) -> u64 {
         let [full, _] = self.counts;
         full
     }
 
-    /// The key, without the run, of the first entry that is in no full page.
+    /// Key, without that of the run, of the first entry that is in no full page.
     pub(super) fn pending_key(&self) -> Option<&[u8]> {
         self.first.get(self.prefix.len()..).filter(|key| !key.is_empty())
     }

@@ -7,7 +7,7 @@ use heed::RoTxn;
 use super::{Filters, NumberByHash, RunEntry, RunKind, RunManifest, manifest::Run, page::page_key};
 use crate::{ColumnsError, NamedTable, Rows, bytes::ByteReader};
 
-/// The entries of a run from some key on.
+/// Iterates over the entries of a run from a key on.
 struct Cursor<'t, E> {
     pages: Rows<'t>,
     page: ByteReader<'t>,
@@ -17,7 +17,7 @@ struct Cursor<'t, E> {
 }
 
 impl<'t, E: RunEntry> Cursor<'t, E> {
-    /// The entries of a run whose keys are `from` or behind it.
+    /// Opens a cursor at the first entry of a run whose key is at or after `from`.
     fn open<K: RunKind>(
         txn: &'t RoTxn<'_>,
         table: NamedTable,
@@ -78,13 +78,13 @@ impl<'t, E: RunEntry> Cursor<'t, E> {
     }
 }
 
-/// The entries of several runs, in order.
+/// Iterates over the entries of several runs, in order.
 pub struct Cursors<'t, E> {
     cursors: Vec<Cursor<'t, E>>,
 }
 
 impl<'t, E: RunEntry> Cursors<'t, E> {
-    /// The entries of all runs of a kind whose keys are `from` or behind it.
+    /// Opens cursors over all runs of a kind, at the first entries whose keys are at or after `from`.
     ///
     /// # Errors
     ///
@@ -116,7 +116,7 @@ impl<'t, E: RunEntry> Cursors<'t, E> {
         Ok(Self { cursors })
     }
 
-    /// The next entry; those of equal keys as one.
+    /// The next entry; entries of equal keys are merged into one.
     ///
     /// # Errors
     ///
@@ -242,7 +242,7 @@ fn find_in<K: RunKind, E: From<ColumnsError>>(
     Ok(true)
 }
 
-/// Makes the filters of all runs; there are none yet.
+/// Builds the filters of all runs from the stored pages.
 ///
 /// # Errors
 ///

@@ -1,4 +1,4 @@
-//! Runs against ordered maps.
+//! Tests of runs against ordered maps.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -10,14 +10,14 @@ use assay_test_random::Random;
 
 use super::{
     Cursors, Filters, MergeSlice, NumberByHash, RunEntry, RunKind, RunManifest, UnfinishedFilters,
-    fill_filters, find_all, maintain, page::page_key, write,
+    continue_merges, fill_filters, find_all, page::page_key, write,
 };
 use crate::{
     ColumnsError, NamedTable,
     bytes::{ByteReader, number, put_varint},
 };
 
-/// What the runs of these tests hold.
+/// Kinds of the runs in these tests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TestKind {
     Found,
@@ -121,7 +121,7 @@ impl RunEntry for Summed {
     }
 }
 
-/// A failure of the environment or of a table.
+/// An error of the environment or of a table.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 enum Failed {
@@ -158,13 +158,13 @@ impl Runs {
         }
     }
 
-    /// Writes a run, and goes on with merging as after a batch of so many pages.
+    /// Writes a run, and continues the merges as after a batch of `pages` pages.
     fn batch<E: RunEntry>(&mut self, kind: TestKind, mut entries: Vec<E>, pages: u64) {
         let committed = self.environment.read().unwrap();
         let Self { environment, table, lock, manifest, filters, unfinished, .. } = self;
         let written: Result<(), Failed> = environment.write(lock, |txn| {
             write(*table, txn, (manifest, filters), kind, &mut entries)?;
-            Ok(maintain(*table, (&committed, txn), manifest, (filters, unfinished), pages)?)
+            Ok(continue_merges(*table, (&committed, txn), manifest, (filters, unfinished), pages)?)
         });
         written.unwrap();
     }
@@ -192,7 +192,7 @@ impl Runs {
         found
     }
 
-    /// The pages in the table, and those that the list of runs knows.
+    /// Number of pages in the table, and number of pages in the list of runs.
     fn pages(&self) -> [u64; 2] {
         let txn = self.environment.read().unwrap();
         let known = self.manifest.runs.iter().map(|run| run.pages);

@@ -25,10 +25,10 @@ use crate::{
     taxonomy::{Category, RISKY_FROM},
 };
 
-/// Score of the same contract address, or of the same key on an advisory list: a review.
+/// Score of the same contract address, or of the same key on an advisory list: it leads to a review.
 const REVIEW: Score = Score::from_points(50);
 
-/// Members of the cluster that an answer shows: listed ones first, then labelled ones, then others.
+/// Most members of the cluster that an answer shows: listed members first, then labelled ones, then others.
 pub(super) const MOST_MEMBERS: usize = 20;
 
 #[derive(Default)]
@@ -66,7 +66,7 @@ pub(super) fn assess(facts: &Facts, policy: &Policy, today: Date) -> Findings {
     assessed
 }
 
-/// A list that names the key on several chains names it once.
+/// Adds the listings of the same key. A list that names the key on several chains counts once.
 fn same_key_listings(others: &[&SameKey], policy: &Policy, today: Date, assessed: &mut Findings) {
     let mut named: BTreeSet<(&ListId, Tier, Fraction)> = BTreeSet::new();
     let listed = others
@@ -125,7 +125,7 @@ fn same_key_listings(others: &[&SameKey], policy: &Policy, today: Date, assessed
     }
 }
 
-/// Risky claims about the same key count like the address's own, and each claim once.
+/// Adds the labels of the same key. Risky claims about it count like claims about the address, each claim once.
 fn same_key_labels(others: &[&SameKey], policy: &Policy, today: Date, assessed: &mut Findings) {
     let labelled = others.iter().flat_map(|other| {
         let in_force = other.labels.iter().filter(|label| label.in_force(today));

@@ -1,4 +1,4 @@
-//! Attribution of the parties on a path of money, by the same rules as for a subject.
+//! Attribution of the parties on a path of funds, by the rules that hold for a subject.
 
 use std::sync::Arc;
 
@@ -14,11 +14,11 @@ use crate::{
     trace::{AttributedEnd, Attribution},
 };
 
-/// Attribution of a counterparty, as far as a trace needs it. It uses the listings, labels, same
-/// keys and cluster count of `facts`.
+/// Attribution of a counterparty, as far as a trace needs it, by the listings, labels, same keys and cluster in
+/// `facts`.
 ///
-/// A listing in force ends a trace, a blocking one before an advisory one, and so does the listing
-/// of its key on another chain or in another form; then labels decide.
+/// A listing in force ends a trace; a blocking listing takes precedence over an advisory one. A listing of the same key
+/// on another chain or in another form ends a trace too. If there is none, labels decide.
 #[must_use]
 pub fn attribute(facts: &Facts, policy: &Policy, today: Date) -> Attribution {
     let known = LabelContext {

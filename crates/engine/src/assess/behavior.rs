@@ -1,4 +1,4 @@
-//! Behavior of the address's owner: patterns, which never change a verdict.
+//! Assessment of the owner's behavior patterns, which never change a verdict.
 
 use std::collections::BTreeSet;
 
@@ -24,11 +24,11 @@ use crate::{
 #[derive(Default)]
 pub(super) struct Findings {
     pub(super) views: Vec<AssessedPattern>,
-    /// Patterns that count, each once.
+    /// Patterns that count for the score, each once.
     pub(super) terms: Vec<Term>,
 }
 
-/// Assesses the patterns of a chain's address. Those of a service are shown and do not count.
+/// Assesses the patterns of an address. Patterns of a service are shown and do not count.
 pub(super) fn assess(chain: ChainId, facts: &Facts, policy: &Policy, is_service: bool) -> Findings {
     let ChainState::Followed(followed) = &facts.chain else {
         return Findings::default();
@@ -111,7 +111,7 @@ fn view(
     }
 }
 
-/// The patterns with what each contributes to the score.
+/// The patterns, each with its contribution to the score.
 pub(super) fn with_contributions(
     mut views: Vec<AssessedPattern>,
     components: &[ScoringComponent],

@@ -1,13 +1,13 @@
 //! Combination of all evidence into one score, and the contribution of each piece.
 //!
-//! `F = max(flows(all parts), flows(risky parts) (+) terms)`, where `(+)` is noisy-OR and terms are
-//! everything that is no flow. The score is the least of `F(all evidence)` and, for every rank `r`,
-//! `cap(r) (+) F(evidence stronger than r)`, so that nothing jumps when stronger evidence appears.
+//! `F = max(flows(all parts), flows(risky parts) (+) terms)`, where `(+)` is noisy-OR and terms are all evidence but
+//! flows. The score is the least of `F(all evidence)` and, for every rank `r`, `cap(r) (+) F(evidence stronger than
+//! r)`, so that the score does not jump when stronger evidence appears.
 //!
-//! It is computed twice: with all flows decayed by their distance, and with severe ones undecayed, which
-//! reaches 59.9 at most. The larger one counts.
+//! The score is computed twice: with all flows decayed by their distance, and with severe flows undecayed, which gives
+//! 59.9 at most. The higher score counts.
 //!
-//! Behavior patterns add to what the other evidence gives, within its verdict: no pattern changes a verdict
+//! Behavior patterns raise the score of the other evidence within its verdict: no pattern changes a verdict
 //! (`docs/model/score.md` S6.5, S7.3).
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,10 +25,10 @@ use crate::{
     score::Score,
 };
 
-/// Minimum standalone score of one piece of evidence of investigation tier or stronger for a block.
+/// Lowest standalone score of a piece of evidence, of investigation tier or stronger, that permits a block.
 const BLOCK_NEEDS: Score = Score::from_points(50);
 
-/// Highest score of severe categories whose distance does not count: a review, never a block.
+/// Highest score of severe flows without decay by distance: it leads to a review, never to a block.
 const CAP_OF_DISTANCE: Score = Score::from_tenths(599);
 
 /// The score of the evidence, before minimum score rules, and its components with their contributions.
@@ -90,7 +90,7 @@ pub(super) fn combine(
     CombinedScore { score: total, components }
 }
 
-/// The highest score with the verdict of a score.
+/// The highest score that has the same verdict as `score`.
 fn highest_of_verdict(score: Score, policy: &Policy) -> Score {
     let thresholds = &policy.spec().thresholds;
     if score < thresholds.review {
@@ -102,7 +102,7 @@ fn highest_of_verdict(score: Score, policy: &Policy) -> Score {
     }
 }
 
-/// The components of patterns, which add so many points together.
+/// The components of patterns, whose contributions sum to `points`.
 fn added(points: Score, patterns: Vec<Term>) -> impl Iterator<Item = ScoringComponent> {
     let weights: Vec<u128> =
         patterns.iter().map(|term| u128::from(logarithm(term.standalone_risk))).collect();
@@ -113,16 +113,16 @@ fn added(points: Score, patterns: Vec<Term>) -> impl Iterator<Item = ScoringComp
     })
 }
 
-/// `F` of a choice of evidence.
+/// The value of `F` for a selection of evidence.
 struct SelectionScore {
     value: Fraction,
-    /// The flows that count, and whether they stand alone because `flows(all parts)` is the larger.
+    /// The largest sum of flows. `flows_alone` is true if `flows(all parts)` exceeds the value with terms.
     largest: LargestSum,
     selection: PartSelection,
     flows_alone: bool,
 }
 
-/// `F` of the evidence of rank `weakest` and stronger; of none where there is no such rank.
+/// Computes `F` for the evidence of rank `weakest` and stronger; for no evidence if `weakest` is `None`.
 fn strength(
     terms: &[Term],
     flows: &Flows<'_>,
@@ -153,11 +153,10 @@ fn strength(
     }
 }
 
-/// Standalone scores of independent pieces of evidence: of pieces that repeat one claim, the
-/// highest.
+/// Standalone scores of independent pieces of evidence. Of pieces that repeat one claim, only the highest score counts.
 ///
-/// If the piece of the strongest tier counted, a better proof with less confidence would lower the
-/// score; if the piece with the most confidence counted, a more confident rumor would.
+/// Any other choice could lower a score: if the strongest tier counted, a better proof with less confidence would lower
+/// it; if the highest confidence counted, a more confident rumor would.
 fn best_of_claims<'a>(terms: impl Iterator<Item = &'a Term>) -> Vec<Fraction> {
     let mut claims: BTreeMap<&Claim, usize> = BTreeMap::new();
     let mut standalone_risks: Vec<Fraction> = Vec::new();
@@ -175,11 +174,11 @@ fn best_of_claims<'a>(terms: impl Iterator<Item = &'a Term>) -> Vec<Fraction> {
     standalone_risks
 }
 
-/// True if evidence of investigation tier or stronger scores 50 by itself: one term, or the risky
-/// flows of such tiers together.
+/// True if evidence of investigation tier or stronger alone scores 50: one term, or the risky flows of these tiers
+/// together.
 ///
-/// Flows count together and not part by part, because a sum that is split over many addresses or
-/// categories scores as much as the undivided sum.
+/// Flows count together, because a sum that is split over many addresses or categories scores as much as the undivided
+/// sum.
 fn can_block(terms: &[Term], flows: &Flows<'_>) -> bool {
     let needed = BLOCK_NEEDS.fraction();
     let selection =
@@ -193,8 +192,8 @@ fn logarithm(standalone_risk: Fraction) -> u64 {
     standalone_risk.complement().negative_log2()
 }
 
-/// Every piece of evidence with its weight. A term weighs its logarithm, less what stronger proof of
-/// the same claim already weighs; so do the flows together, split among their parts by `e x r^2.5`.
+/// Every piece of evidence with its weight. The weight of a term is its logarithm, less the weight of stronger proof of
+/// the same claim. The weight of all flows is computed alike and split among their parts by `e x r^2.5`.
 fn weighted_components(
     terms: Vec<Term>,
     flows: &Flows<'_>,

@@ -1,8 +1,8 @@
 //! Splitting a score into contributions that sum to it exactly.
 //!
-//! Noisy-OR adds up in logarithms, so each piece of evidence weighs `-log(1 - standalone_risk)`. The cap of a
-//! rank limits the total weight of its evidence and all weaker evidence; stronger evidence is
-//! served first. The resulting weights are spread over the score's tenths by largest remainder.
+//! Noisy-OR is a sum in logarithms, so each piece of evidence has the weight `-log(1 - standalone_risk)`. The cap of a
+//! rank limits the total weight of its evidence and all weaker evidence; stronger evidence takes its share first. The
+//! tenths of the score are divided in proportion to the resulting weights, by largest remainder.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use crate::{assessment::ScoringComponent, fixed::apportion, score::Score};
 /// Weights are logarithms times 2^24, so that a logarithm can be split into small parts.
 const SCALE_BITS: u32 = 24;
 
-/// A weight: a logarithm as [`crate::fixed::Fraction::negative_log2`] gives it, times 2^24.
+/// The weight of a logarithm that [`crate::fixed::Fraction::negative_log2`] computed: the logarithm times 2^24.
 pub(super) fn weight(logarithm: u64) -> u128 {
     u128::from(logarithm) << SCALE_BITS
 }
@@ -32,8 +32,8 @@ pub(super) struct WeightedComponent {
     pub(super) component: ScoringComponent,
 }
 
-/// The components of `items`, largest contribution first; contributions sum exactly to `score`.
-/// `budget` is the total weight that the cap of a rank permits that rank and all weaker ones.
+/// The components of `items`, largest contribution first; contributions sum exactly to `score`. `budget` is the total
+/// weight that the cap of a rank permits for that rank and all weaker ranks.
 pub(super) fn contributions(
     score: Score,
     items: Vec<WeightedComponent>,
@@ -67,11 +67,10 @@ pub(super) fn contributions(
     components
 }
 
-/// Weight that each rank is granted of the weight that it asks for.
+/// The weight that each rank gets, at most that of its evidence (`asked`).
 ///
-/// A rank and all weaker ones together get at most the rank's budget; within it the rank itself comes
-/// first. That is the same rule as the least of `F(all)` and `cap(r) (+) F(stronger than r)`, in
-/// logarithms.
+/// A rank and all weaker ranks together get at most the rank's budget; within it the rank itself comes first. In
+/// logarithms, this rule is the least of `F(all)` and `cap(r) (+) F(stronger than r)`.
 fn granted_weights(
     asked: &BTreeMap<Rank, u128>,
     budget: impl Fn(Rank) -> u128,

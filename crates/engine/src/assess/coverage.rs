@@ -27,7 +27,7 @@ pub(super) struct Findings {
     pub(super) coverage: Coverage,
     pub(super) sources: Vec<AssessedSource>,
     pub(super) scope: AssessmentScope,
-    /// The next moment at which something fresh goes stale.
+    /// The next moment at which a fresh source or chain goes stale.
     pub(super) holds_until: Option<Timestamp>,
 }
 
@@ -91,7 +91,7 @@ pub(super) fn assess(
     }
 }
 
-/// The source that best satisfies a demand. Made-up sources satisfy nothing outside the sample.
+/// The freshest source that provides the wanted data. Demo sources count only in the sample environment.
 fn freshest<'a>(facts: &'a Facts, wanted: &MandatorySource) -> Option<&'a SourceState> {
     facts
         .sources
@@ -110,8 +110,8 @@ fn is_stale(source: &SourceState, wanted: &MandatorySource, now: Timestamp) -> b
     goes_stale(source, wanted) < now
 }
 
-/// Time at which a chain's newest block becomes too old; `None` for the demo chain in the sample
-/// environment, which gets no new blocks. In any other environment the demo chain ages too.
+/// Time at which a chain's newest block becomes too old; `None` for the demo chain in the sample environment, which
+/// gets no new blocks. In other environments the demo chain goes stale like any other.
 fn chain_goes_stale(chain: ChainId, environment: Environment, tip: &Tip) -> Option<Timestamp> {
     if tip.sample && environment == Environment::Sample {
         return None;
@@ -145,8 +145,8 @@ fn not_yet_published(source: &SourceState, wanted: &MandatorySource, today: Date
     }
 }
 
-/// Listings that began between two known publications, where `today` lies in between: on which day
-/// exactly they began is not known, so that neither is whether they were in force.
+/// Reports listings whose first day is unknown because it lies between two known publications, if `today` lies between
+/// these too: it is then unknown if they were in force.
 fn unknown_days(facts: &Facts, today: Date) -> Option<MissingData> {
     let began_around = |listing: &&Listing| {
         let source = facts.sources.iter().find(|source| source.id == listing.source);
@@ -272,7 +272,8 @@ fn coverage(facts: &Facts, sanctions_missing: bool) -> Coverage {
     }
 }
 
-/// Coverage of behavior patterns: whose transactions were searched, and how far around them.
+/// Coverage of behavior patterns: the addresses whose transactions were searched, and the extent of the search around
+/// them.
 fn behavior(chain: &ChainFacts) -> CoverageBlock {
     let Some(BehaviorFacts { searched, .. }) = &chain.behavior else {
         return block(
@@ -311,7 +312,8 @@ fn behavior(chain: &ChainFacts) -> CoverageBlock {
     block(status, &format!("{detail}; {}", up_to(chain)))
 }
 
-/// Coverage of associated addresses: the cluster, and how much of it and of the counterparties is shown.
+/// Coverage of associated addresses: the size of the cluster, and the shown parts of the cluster and of the
+/// counterparties.
 fn association(facts: &Facts) -> CoverageBlock {
     let Some(cluster) = &facts.cluster else {
         return block(
@@ -392,14 +394,14 @@ fn exposure(chain: &ChainFacts) -> CoverageBlock {
     block(status, &detail)
 }
 
-/// The share of funds received whose origin is further away than the trace went; `None` if there are none.
+/// The share of received funds whose origin lies beyond the trace's last transactions; `None` if there are none.
 fn further(flows: &FlowFacts) -> Option<String> {
     let parts = || flows.ledgers.iter().flat_map(|ledger| &ledger.source.parts);
     let is_further = |part: &FlowPart| matches!(part.distance, FlowDistance::Further(_));
     if parts().any(is_further) { share(parts(), is_further) } else { None }
 }
 
-/// The share that some parts have of all, in percent; `None` if all are nothing.
+/// The share of the selected parts in all parts, in percent; `None` if all amounts are zero.
 fn share<'f>(
     parts: impl Iterator<Item = &'f FlowPart>,
     takes: impl Fn(&FlowPart) -> bool,
@@ -420,7 +422,7 @@ fn block(status: CoverageStatus, detail: &str) -> CoverageBlock {
     CoverageBlock { status, detail: detail.to_owned() }
 }
 
-/// Every source, the chain that was looked at last.
+/// All sources; the subject's chain comes last.
 fn sources(
     subject: &CanonicalAddress,
     facts: &Facts,
@@ -464,7 +466,7 @@ pub fn assess_tip(
     })
 }
 
-/// Sources under a policy: mandatory ones, and those of them that are stale.
+/// Sources, with marks for those that the policy requires and for stale ones among these.
 #[must_use]
 pub fn assess_sources(
     sources: &[SourceState],

@@ -1,5 +1,4 @@
-//! Evaluation of labels: which labels count, which contradict each other, and whether they make the
-//! address a service.
+//! Evaluation of labels: decides which labels count, which contradict each other, and if the address is a service.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -33,17 +32,17 @@ pub(super) struct Findings {
     pub(super) conflicts: Vec<Conflict>,
     pub(super) terms: Vec<Term>,
     pub(super) reasons: Vec<VerdictReason>,
-    /// Tiers whose cap is below the block threshold because of a conflict between equals.
+    /// Tiers whose cap is lowered below the block threshold because labels of equal strength conflict.
     pub(super) capped_tiers: BTreeSet<Tier>,
     /// The category that makes the address a service.
     pub(super) service: Option<Category>,
     pub(super) entity: Option<Entity>,
 }
 
-/// A label under judgement.
+/// A label that is being evaluated.
 struct Candidate {
     label: Label,
-    /// The member of the co-spend cluster that passed it on.
+    /// The member of the co-spend cluster from which the label is inherited.
     inherited: Option<InheritanceOrigin>,
     status: LabelStatus,
     severity: u8,
@@ -97,7 +96,7 @@ pub(super) struct LabelContext<'a> {
     pub(super) sources: &'a [SourceState],
 }
 
-/// Labels with what became of each, the strongest claims first.
+/// Labels with their status, the strongest claims first.
 struct ResolvedLabels {
     candidates: Vec<Candidate>,
     conflicts: Vec<Conflict>,
@@ -145,12 +144,12 @@ fn resolve_labels(known: LabelContext<'_>, policy: &Policy, today: Date) -> Reso
     ResolvedLabels { candidates, conflicts, capped_tiers }
 }
 
-/// Attribution of an address on a path by its labels: a trace ends there, or carries the labels on.
+/// Attribution of an address on a path by its labels: a trace ends at the address, or carries the labels on.
 ///
-/// An investigation or stronger evidence that the address is a service's, or risky, ends a trace, and so do two
-/// independent community sources that agree on a risky category: two anonymous reports that call a thief's
-/// address an exchange hide nothing. Among several such labels the riskiest counts, so that a riskier label never
-/// lowers a score. Labels that end nothing are carried if they are risky.
+/// A trace ends at an address that an investigation or stronger evidence attributes to a service or to a risky
+/// category, or to which two independent community sources assign the same risky category. Community reports of benign
+/// categories do not end a trace, so they cannot hide a thief's address as an exchange. Of several such labels the
+/// riskiest counts, so a riskier label never lowers a score. Other risky labels are carried on.
 pub(super) fn attribute(known: LabelContext<'_>, policy: &Policy, today: Date) -> Attribution {
     let settled = resolve_labels(known, policy, today);
     // In the order of their scores.
@@ -204,7 +203,7 @@ pub(super) fn attribute(known: LabelContext<'_>, policy: &Policy, today: Date) -
     }
 }
 
-/// Status of a label by itself, before others are taken into account.
+/// Status of a label regardless of other labels.
 fn own_status(label: &Label, known: LabelContext<'_>, today: Date) -> LabelStatus {
     if !label.in_force(today) {
         return LabelStatus::NotInForce;
@@ -222,8 +221,8 @@ fn own_status(label: &Label, known: LabelContext<'_>, today: Date) -> LabelStatu
     if listed { LabelStatus::Duplicate } else { LabelStatus::ContradictedByList }
 }
 
-/// A label that repeats a claim in no stronger form than another (which comes before it) adds nothing. An inherited
-/// label does not take the place of an own one.
+/// Marks labels that repeat a claim of an earlier label, which is at least as strong: they do not count. An inherited
+/// label never replaces an own label.
 fn mark_repeated(candidates: &mut [Candidate]) {
     let (mut own, mut all): (BTreeMap<Claim, Tier>, BTreeMap<Claim, Tier>) = Default::default();
     for candidate in candidates {
@@ -245,9 +244,9 @@ fn mark_repeated(candidates: &mut [Candidate]) {
     }
 }
 
-/// A risky and a benign label contradict each other: the stronger tier wins; between equals the risky
-/// one stands and its tier cannot block. An inherited label contradicts nothing, and only an own label of tier
-/// investigation or stronger overrules it: a report that costs nothing would hide the labels of a cluster.
+/// Resolves conflicts between risky and benign labels: the stronger tier counts; of equal tiers the risky label counts,
+/// but its tier cannot block. An inherited label overrules no other label, and only an own label of tier investigation
+/// or stronger overrules it, because anyone could hide a cluster's labels by a free report.
 fn resolve_conflicts(candidates: &mut [Candidate]) -> (Vec<Conflict>, BTreeSet<Tier>) {
     let strongest_benign = candidates
         .iter()
@@ -291,7 +290,7 @@ fn resolve_conflicts(candidates: &mut [Candidate]) -> (Vec<Conflict>, BTreeSet<T
     (conflicts, capped)
 }
 
-/// The category that makes the address a service: attributed by an investigation or better.
+/// The service category of the address, attributed by an investigation or stronger evidence.
 fn service<'a>(mut counted: impl Iterator<Item = &'a Candidate>) -> Option<Category> {
     let attributed = counted.find(|Candidate { label, .. }| {
         label.category.info().service && label.tier.at_least(Tier::Investigation)
@@ -339,7 +338,7 @@ fn term(candidate: &Candidate, policy: &Policy) -> Term {
     }
 }
 
-/// Names the label that makes a claim.
+/// A reference to the label that makes a claim.
 pub(super) fn reference(label: &Label) -> EvidenceReference {
     EvidenceReference {
         kind: EvidenceKind::Label,

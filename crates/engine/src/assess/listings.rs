@@ -1,4 +1,4 @@
-//! Statements of official lists about the address itself.
+//! Evaluation of the address's own entries on official lists.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -122,13 +122,13 @@ pub(super) fn assess(
     }
 }
 
-/// Identity of a list's entry, whatever its validity.
+/// Identity of a list's entry, regardless of its validity.
 fn entry_of(listing: &Listing) -> (&ListId, &str, &str, &str) {
     let entry = &listing.entry;
     (&entry.list, &entry.entity.id, &entry.asset_code, &entry.address_as_published)
 }
 
-/// Lists that print the address under another chain's code.
+/// Warnings about lists that print the address under another chain's asset code.
 fn misfiled(subject: &CanonicalAddress, assessed: &[(ListingStatus, &Listing)]) -> Warnings {
     let codes: BTreeSet<_> = assessed
         .iter()
@@ -218,7 +218,7 @@ fn entity_and_programs(listing: &Listing) -> String {
     }
 }
 
-/// Names the entry that lists an address.
+/// A reference to the entry that lists an address.
 pub(super) fn reference(listing: &Listing) -> EvidenceReference {
     EvidenceReference {
         kind: EvidenceKind::ListEntry,

@@ -1,4 +1,4 @@
-//! From facts to an answer: `docs/model` states the model, the modules here follow it step by step.
+//! The assessment of facts. `docs/model` defines the model; the modules implement it step by step.
 
 mod association;
 mod attribution;
@@ -37,14 +37,14 @@ use crate::{
     taxonomy::{Category, RISKY_FROM},
 };
 
-/// Names the model: the rules of this crate. It changes whenever the same facts and policy could give
+/// Version of the risk model that this crate implements. It changes whenever the same facts and policy could give
 /// another assessment.
 pub const MODEL_VERSION: &str = "2.2";
 
 /// Assesses one address by the facts about it.
 ///
-/// Pure: the same arguments give the same assessment on every machine. Time matters only for
-/// staleness, expiry and the last 90 days.
+/// The function is pure: the same arguments give the same assessment on every machine. The time decides only staleness,
+/// expiry and the last 90 days.
 #[must_use]
 pub fn assess(
     subject: &CanonicalAddress,
@@ -140,8 +140,8 @@ pub fn assess(
     }
 }
 
-/// What was found and gives no reason for a verdict: risky funds and patterns that count for little or nothing, and
-/// labels that stronger evidence contradicts.
+/// Findings that are no reason for the verdict: risky funds and patterns with little or no weight, and labels that
+/// stronger evidence contradicts.
 fn minor_findings(components: &[ScoringComponent], conflicts: &[Conflict]) -> Vec<String> {
     let is_risky = |component: &&ScoringComponent| {
         component.severity.is_some_and(|severity| severity >= RISKY_FROM)
@@ -160,7 +160,7 @@ fn minor_findings(components: &[ScoringComponent], conflicts: &[Conflict]) -> Ve
 /// Number of parties or findings that a sentence names.
 const MOST_NAMED: usize = 3;
 
-/// The first of these, each once, and how many there are more.
+/// The first distinct items, followed by the number of further ones.
 fn first_few(all: impl Iterator<Item = String>) -> Vec<String> {
     let mut few: Vec<String> = Vec::new();
     for one in all {
@@ -176,8 +176,8 @@ fn first_few(all: impl Iterator<Item = String>) -> Vec<String> {
     few
 }
 
-/// The message if there are no adverse findings, or minor ones only: it names these, the sources that were not checked,
-/// and the remarks on money that was not traced.
+/// The message for an answer with no findings, or minor ones only. It names the minor findings, the sources that were
+/// not checked, and the remarks on untraced funds.
 fn no_findings(minor: &[String], coverage: &Coverage, remarks: &[VerdictReason]) -> String {
     let Coverage { sanctions, labels, association, exposure, behavior } = coverage;
     let unchecked: Vec<&str> = [
@@ -215,8 +215,8 @@ struct Term {
     rank: Rank,
     /// Standalone score.
     standalone_risk: Fraction,
-    /// The claim, if several pieces may repeat it: such pieces count once, with the highest score
-    /// of those that count.
+    /// The claim, if several pieces of evidence may repeat it: such pieces count once, with the highest score of those
+    /// that count.
     claim: Option<Claim>,
     component: ScoringComponent,
 }
@@ -224,7 +224,7 @@ struct Term {
 /// A claim about the address: the category, and the first party that made the claim.
 type Claim = (Category, std::sync::Arc<str>);
 
-/// A minimum score rule that fires.
+/// A minimum score rule that fired.
 #[derive(Clone, Debug)]
 struct MinimumScore {
     /// Identifier of the rule.
@@ -232,7 +232,7 @@ struct MinimumScore {
     /// The score to which it raises.
     score: Score,
     reason: VerdictReason,
-    /// The funds, if the rule measures funds.
+    /// The measured funds, if the rule measures funds.
     measured: Option<MeasuredFunds>,
     evidence: Vec<EvidenceReference>,
 }
@@ -263,7 +263,8 @@ struct MeasuredFunds {
     amount: Amount,
 }
 
-/// Warning about listed or labelled addresses that share the visible ends of one that is neither.
+/// Warning about listed or labelled addresses that look like the subject: they share the first and last characters that
+/// wallets show.
 fn look_alike(facts: &Facts) -> Option<Warning> {
     let first = facts.look_alikes.first()?;
     if !facts.listings.is_empty() || !facts.labels.is_empty() {
@@ -283,7 +284,7 @@ fn look_alike(facts: &Facts) -> Option<Warning> {
     })
 }
 
-/// Warning about servers of the chain that have different blocks.
+/// Warning that the chain's servers have different blocks.
 fn differing_branches(facts: &Facts) -> Option<Warning> {
     let differing = facts.differing_branches?;
     let above = match differing.last_common {
@@ -298,7 +299,7 @@ fn differing_branches(facts: &Facts) -> Option<Warning> {
     Some(Warning { code: "chain_branches_differ", message })
 }
 
-/// Warnings for a careful reader.
+/// Warnings of an assessment.
 type Warnings = Vec<Warning>;
 
 fn activity(chain: &ChainState) -> Activity {
@@ -332,7 +333,7 @@ fn amounts(facts: Option<&ActivityFacts>, of: impl Fn(&AssetActivity) -> u128) -
         .collect()
 }
 
-/// The first moment at which time alone would change the assessment.
+/// The first moment at which the assessment would change although no data changes.
 fn valid_until(facts: &Facts, today: Date, sources: Option<Timestamp>) -> Option<Timestamp> {
     let members = || facts.cluster.iter().flat_map(|cluster| &cluster.members);
     let counterparties = || facts.counterparties.strongest.iter();

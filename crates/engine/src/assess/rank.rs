@@ -1,14 +1,13 @@
-//! The order in which evidence counts: tiers, and one more step between the two strongest.
+//! Ranks of evidence: the tiers, with one more rank between the two strongest.
 
 use crate::{evidence::Tier, policy::Policy, score::Score};
 
-/// A rung of the order, strongest first.
+/// A rank of evidence, strongest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Rank {
     /// Official lists.
     OfficialList,
-    /// The key of a listed address. A cryptographic fact, but one that no contradiction between labels
-    /// of that tier may weaken.
+    /// The key of a listed address: a cryptographic fact that contradicting labels do not weaken.
     ListedKey,
     /// Every other cryptographic or on-chain fact.
     OnChainProof,
@@ -34,7 +33,8 @@ impl Rank {
         Self::Behavior,
     ];
 
-    /// The tier whose cap applies; flows count with it, except that none is a listed key.
+    /// The tier whose cap applies to the rank. Flows of that tier count at the rank, except at the rank of listed keys,
+    /// which has none.
     pub(super) const fn tier(self) -> Option<Tier> {
         match self {
             Self::OfficialList => Some(Tier::OfficialList),
@@ -47,7 +47,7 @@ impl Rank {
         }
     }
 
-    /// The weakest tier of flows that counts at this rank.
+    /// The weakest tier of flows that counts at this rank and stronger ones.
     pub(super) fn weakest_flows(self) -> Tier {
         self.tier().unwrap_or(Tier::OfficialList)
     }

@@ -1,12 +1,12 @@
-//! A pattern in one sentence. It says what the chain shows, and no more: that payments are of one form does not show
-//! why they were made.
+//! Describes a pattern in one sentence. The sentence states only facts of the chain: the form of payments does not show
+//! their purpose.
 
 use assay_address::ChainId;
 
 use super::flows::whole_units;
 use crate::evidence::{Pattern, PatternFact, PatternRole};
 
-/// The sentence of a pattern on a chain: its occurrence with the largest amount, and how many there are.
+/// The sentence of a pattern: its occurrence with the largest amount, and the number of occurrences.
 pub(super) fn sentence(fact: &PatternFact, chain: ChainId) -> String {
     let info = chain.info();
     let coins =
@@ -158,7 +158,7 @@ fn joint_transactions(fact: &PatternFact) -> String {
     format!("{count}{} that {hide} who paid whom", kind.unwrap_or_default())
 }
 
-/// A duration in its largest unit, rounded up, as a limit.
+/// Formats a duration in its largest unit, rounded up.
 fn duration(seconds: u64) -> String {
     let (unit, length) = match seconds {
         0 => return "within one block time".to_owned(),

@@ -1,5 +1,5 @@
-//! The assessment of one transfer: that of its receiver's address, with the flows that count for the
-//! direction, and with the transfer itself.
+//! The assessment of one transfer: the assessment of the receiver's address with the flows that count for the
+//! transfer's direction.
 
 use jiff::Timestamp;
 
@@ -17,15 +17,15 @@ use crate::{
     utxo::ScriptOwner,
 };
 
-/// Largest number of outputs, and of senders, that are shown.
+/// Most outputs, and most senders, that an answer shows.
 const MAX_SHOWN: usize = 100;
 
 /// Assesses one transfer by the facts about it.
 ///
-/// A deposit has one reading: the origins of its money. A withdrawal has two that differ in the
-/// destinations: those of all money that the receiver sent, as in an assessment of its address, and those of
-/// this transfer's money. The reading with the higher score counts, so that a long past of the receiver
-/// does not hide what happened to this money, and this money does not hide the receiver's past.
+/// A deposit is assessed by the origins of its funds. A withdrawal is assessed twice: by the destinations of all funds
+/// that the receiver sent, as in an assessment of its address, and by the destinations of this transfer's funds. The
+/// higher score counts, so neither the receiver's history hides risky destinations of this transfer, nor does this
+/// transfer hide a risky history.
 #[must_use]
 pub fn assess_transfer(facts: &TransferFacts, policy: &Policy, now: Timestamp) -> Assessment {
     let receiver = &facts.transfer.receiver;
@@ -50,7 +50,7 @@ pub fn assess_transfer(facts: &TransferFacts, policy: &Policy, now: Timestamp) -
     assessment
 }
 
-/// The receiver's facts with the destinations of this transfer's money in the place of all destinations.
+/// The receiver's facts, with the destinations of this transfer's funds instead of all destinations.
 fn with_destinations(receiver: &Facts, destinations: &DirectionFlows) -> Facts {
     let mut facts = receiver.clone();
     if let ChainState::Followed(chain) = &mut facts.chain {

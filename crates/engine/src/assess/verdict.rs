@@ -1,5 +1,4 @@
-//! From the score of the evidence to the answer: minimum score rules, missing data, band and
-//! verdict.
+//! Computes the verdict and risk level from the score of the evidence, minimum score rules and missing data.
 
 use std::cmp::Reverse;
 
@@ -19,10 +18,10 @@ pub(super) struct Outcome {
     pub(super) reasons: Vec<VerdictReason>,
 }
 
-/// Something mandatory that is missing or stale.
+/// Mandatory data that is missing or stale.
 pub(super) struct MissingData {
     pub(super) reason: VerdictReason,
-    /// The source, where it is one.
+    /// The source of the data, if it is that of a source.
     pub(super) source: Option<String>,
 }
 
@@ -80,7 +79,7 @@ pub(super) fn decide(
     Outcome { score, level, verdict, components, reasons }
 }
 
-/// The component that raises an unreliable answer: many callers use the score only.
+/// The component that raises the score of an incomplete answer, because many callers use the score only.
 fn incomplete(
     contribution: Score,
     standalone_score: Score,

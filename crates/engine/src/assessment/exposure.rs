@@ -1,4 +1,4 @@
-//! Flows of money as an answer shows them.
+//! Flows of funds as an answer shows them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -16,38 +16,40 @@ use crate::{
 pub struct Exposure {
     /// Direction of the funds.
     pub direction: Direction,
-    /// Kind of endpoint: a category, `mining`, `bridge`, `unspent_by_subject` (the address
-    /// itself holds it), `unspent_downstream` (an address further on holds it), `fee`, `returned` (money of the address itself that came back to it: it counted when it
-    /// first came, and neither shares nor the score count it again) or `unresolved`.
+    /// Kind of endpoint: a category, `mining`, `bridge`, `unspent_by_subject` (the address itself holds the funds),
+    /// `unspent_downstream` (an address further on the path holds them), `fee`, `returned` (funds of the address that
+    /// came back to it; they were counted when they first came, and are not counted again in shares or the score) or
+    /// `unresolved`.
     pub endpoint_type: &'static str,
     /// Reason for which the funds were not followed to an endpoint; null where they were.
     pub unresolved_reason: Option<UnresolvedReason>,
-    /// Protocol of the joint transaction that the funds passed, if they are scored as one.
+    /// Protocol of the joint transaction that the funds passed, if they are scored by it.
     pub coinjoin: Option<&'static str>,
     /// Category by which the funds are scored: that of the endpoint, or of a label on the path that weighs
     /// more.
     pub category: Option<Category>,
     /// Name of the entity at the endpoint.
     pub entity: Option<String>,
-    /// Entry of the sanctions list that names the entity; null where it is not listed, or is further away than the
-    /// trace went.
+    /// Entry of the sanctions list that names the entity; null where the entity is not listed, or lies beyond the
+    /// trace's last transactions.
     pub listing: Option<PartyListing>,
     /// Amount of the funds.
     pub amount: Amount,
-    /// Share of all funds of the direction without the `returned` ones, as a decimal from 0 to 1; 0 for these.
+    /// Share of all funds of the direction without `returned` ones, as a decimal from 0 to 1; 0 for `returned` funds.
     pub share: String,
     /// Part of the amount that moved in the last 90 days.
     pub recent_amount: Amount,
-    /// Part of the amount that moved before the party was listed; null where it is not listed or the day is
-    /// not known.
+    /// Part of the amount that moved before the party was listed; null where the party is not listed or the day is not
+    /// known.
     pub before_listing: Option<Amount>,
     /// Part of the amount that moved on the day of the listing or later.
     pub since_listing: Option<Amount>,
-    /// Fewest hops to the endpoint: 1 is direct, 0 stands for funds that the address itself holds. Null if the
-    /// endpoint is further away than the trace went.
+    /// Fewest hops to the endpoint: 1 is direct, 0 stands for funds that the address itself holds. Null if the endpoint
+    /// lies beyond the trace's last transactions.
     pub hops: Option<u16>,
-    /// Number of transactions that the trace passed before it stopped, where the endpoint is further away: the amount
-    /// follows from what the money of the transactions is made of at which it stopped. Null elsewhere.
+    /// Number of transactions that the trace passed before it stopped, if the endpoint lies beyond its last
+    /// transactions: the amount is computed from the compositions of the transactions at which the trace stopped. Null
+    /// elsewhere.
     pub further_than_transactions: Option<u32>,
     /// True if the party is a direct counterparty.
     pub direct: bool,
@@ -55,15 +57,15 @@ pub struct Exposure {
     pub listed: bool,
     /// `false` for funds that an unrelated party sent unsolicited, such as dust.
     pub solicited: bool,
-    /// True for dust: payments of next to nothing. They count for the score only if they are risky and, with other
-    /// risky funds that nobody asked for, more than a little in all.
+    /// True for dust: payments of negligible amounts. Dust counts for the score only if it is risky and, together with
+    /// other risky unsolicited funds, exceeds the policy's limit.
     pub dust: bool,
     /// True if the funds count for the score; dust and small sums of unsolicited funds do not.
     pub scored: bool,
-    /// Parts of the amount by their attributions, as minimum score rules see them; funds without a category are in
-    /// none of them.
+    /// Parts of the amount by their attributions, as minimum score rules evaluate them. Funds without a category are in
+    /// no part.
     pub parts: Vec<ExposurePart>,
-    /// Transactions that show it, those of the largest path first.
+    /// Transactions that show the exposure, those of the largest path first.
     pub transactions: Vec<String>,
     /// Largest paths, from the address outwards.
     pub paths: Vec<ExposurePath>,
@@ -76,7 +78,7 @@ pub struct ExposurePart {
     pub amount: String,
     /// Part of the amount that moved in the last 90 days.
     pub recent_amount: String,
-    /// Part of the amount that moved since the party was listed; null where it is not listed or the day is not
+    /// Part of the amount that moved since the party was listed; null where the party is not listed or the day is not
     /// known.
     pub since_listing: Option<String>,
     /// True if the funds count for the score.
@@ -103,7 +105,8 @@ pub struct RuleClaim {
     pub category: Category,
     /// Strength of the attribution.
     pub tier: Tier,
-    /// Hops between the address and the party; 1 is direct. Null if it is further away than the trace went.
+    /// Hops between the address and the party; 1 is direct. Null if the party lies beyond the trace's last
+    /// transactions.
     pub hops: Option<u16>,
     /// True if the party is a direct counterparty.
     pub direct: bool,
@@ -112,12 +115,12 @@ pub struct RuleClaim {
     /// Confidence of the attribution, in percent.
     #[serde(default = "certain")]
     pub confidence: Confidence,
-    /// True if the funds passed through a joint transaction, which is no label of an address.
+    /// True if the claim is a joint transaction that the funds passed, and not a label of an address.
     #[serde(default)]
     pub joint: bool,
 }
 
-/// Records of earlier versions state no confidence: rules heard their attributions whatever it was.
+/// Confidence of claims in records of earlier versions, which state none: rules accepted claims of any confidence.
 const fn certain() -> Confidence {
     Confidence::CERTAIN
 }

@@ -22,7 +22,7 @@ pub struct AssessedTransfer {
     pub amount: Amount,
     /// Status of the transaction.
     pub status: TransferStatus,
-    /// Number of known blocks from the transaction's block on, that block included.
+    /// Number of known blocks from the transaction's block on, including that block.
     pub confirmations: u64,
     /// Height of the transaction's block.
     pub block_height: u64,
@@ -30,11 +30,11 @@ pub struct AssessedTransfer {
     pub block_time: Timestamp,
     /// Owners of the transaction's inputs, those with the largest amounts first: at most 100.
     pub senders: Vec<Sender>,
-    /// Number of the owners that were read.
+    /// Number of owners that were read.
     pub senders_count: u64,
-    /// Funds on which `exposure` and the score rest.
+    /// Funds from which `exposure` and the score are computed.
     pub basis: TransferBasis,
-    /// Destinations of the funds of this very transfer; for withdrawals only. Shares sum exactly to 1.
+    /// Destinations of the funds of this transfer; for withdrawals only. Shares sum exactly to 1.
     pub destinations: Vec<Exposure>,
 }
 
@@ -54,7 +54,7 @@ pub struct Sender {
     pub address: Option<String>,
     /// Total of its inputs.
     pub amount: Amount,
-    /// Category of the party that it is attributed to by a listing or a strong label; null otherwise.
+    /// Category of the party to which a listing or a strong label attributes the owner; null otherwise.
     pub category: Option<Category>,
     /// Name of the party, where known.
     pub entity: Option<String>,
@@ -70,13 +70,13 @@ pub enum TransferStatus {
     Confirmed,
 }
 
-/// Funds on which the assessment of a transfer rests.
+/// Funds on which the assessment of a transfer is based.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TransferBasis {
     /// The origins of this transfer's funds alone: every deposit.
     Origins,
-    /// All funds that the receiver received and sent: a withdrawal, judged as its receiver.
+    /// All funds that the receiver received and sent: a withdrawal that is assessed like its receiver.
     Receiver,
     /// All funds that the receiver received, and the destinations of this transfer's funds alone: a
     /// withdrawal whose own funds went to riskier destinations than the receiver's funds together.

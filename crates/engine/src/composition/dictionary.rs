@@ -1,19 +1,20 @@
-//! Compositions as few bytes: neighbours share the table of the origins that they name.
+//! Compact encoding of neighboring compositions, which share a dictionary of their origins.
 //!
-//! A composition is a bit for each origin of the table that it has, and then numbers: what its mixed and its labelled
-//! share lack to the whole if it has them, the shares of its origins but the last, and the unknown share, from which the last origin's
-//! follows. Of all numbers but the last, two bits say how many bytes they take; the last takes what is left.
+//! A composition is encoded as a bit for each origin of the dictionary, followed by numbers: the mixed and the labelled
+//! share, if there are any, each as the difference to the whole; the shares of all origins but the last; and the
+//! unknown share, from which the last origin's share follows. Two bits state the length of each number but the last,
+//! which takes the remaining bytes.
 
 use super::{Composition, Origin};
 use crate::ledger::CoinShare;
 
-/// The codes of the mixed and of the labelled share among the codes of origins: no origin has them, and all are smaller.
+/// Codes of the mixed and of the labelled share in the dictionary. They are larger than all codes of origins.
 const MIXED: u8 = u8::MAX;
 const LABELLED: u8 = u8::MAX - 1;
-/// Numbers whose lengths fit one byte.
+/// Number of lengths that fit in one byte.
 const LENGTHS: usize = 4;
 
-/// The origins that some compositions name, in their order.
+/// The origins of a group of compositions, sorted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OriginDictionary {
     codes: Vec<u8>,
@@ -42,7 +43,7 @@ impl OriginDictionary {
         into.extend_from_slice(&self.codes);
     }
 
-    /// Reads a dictionary from the front of some bytes, and what follows it; `None` if they are too short.
+    /// Reads a dictionary from the beginning of bytes, and returns the remaining bytes; `None` if there are too few.
     #[must_use]
     pub fn read(bytes: &[u8]) -> Option<(Self, &[u8])> {
         let (count, rest) = bytes.split_first()?;
@@ -50,12 +51,12 @@ impl OriginDictionary {
         Some((Self { codes: codes.to_vec() }, rest))
     }
 
-    /// Bytes of the bits of a composition.
+    /// Number of bytes that hold a composition's bits.
     const fn width(&self) -> usize {
         self.codes.len().div_ceil(8)
     }
 
-    /// Appends a composition whose origins were added. An unknown one is no bytes.
+    /// Appends a composition whose origins were added before. An unknown composition takes no bytes.
     pub fn put(&self, composition: &Composition, into: &mut Vec<u8>) {
         if composition.is_unknown() {
             return;
@@ -72,7 +73,7 @@ impl OriginDictionary {
         put_numbers(numbers(composition), into);
     }
 
-    /// The composition of all of these bytes; `None` if they are none.
+    /// Decodes a composition from exactly these bytes; `None` if they are invalid.
     #[must_use]
     pub fn get(&self, bytes: &[u8]) -> Option<Composition> {
         if bytes.is_empty() {
@@ -108,13 +109,13 @@ impl OriginDictionary {
     }
 }
 
-/// The shares that a composition has beside those of its origins, with their codes.
+/// The mixed and the labelled share of a composition, if it has any, with their codes.
 fn extra_shares(of: &Composition) -> impl Iterator<Item = (u8, CoinShare)> + Clone {
     let shares = [(MIXED, of.mixed), (LABELLED, of.labelled)];
     shares.into_iter().filter(|(_, share)| !share.is_nothing())
 }
 
-/// The numbers of a composition.
+/// The numbers by which a composition is encoded.
 fn numbers(of: &Composition) -> impl Iterator<Item = u32> + Clone {
     let beside = extra_shares(of).map(|(_, share)| CoinShare::WHOLE.less(share));
     let but_last = of.origins.len().saturating_sub(1);
@@ -124,7 +125,7 @@ fn numbers(of: &Composition) -> impl Iterator<Item = u32> + Clone {
     beside.chain(shares).chain(unknown).map(|it| u32::try_from(it.units()).unwrap_or(u32::MAX))
 }
 
-/// The least number of bytes of a number, from 0 to 4.
+/// Fewest bytes that hold a number, from 0 to 4.
 const fn bytes_of(number: u32) -> usize {
     match number {
         0 => 0,
@@ -152,7 +153,7 @@ fn put_numbers(numbers: impl Iterator<Item = u32> + Clone, into: &mut Vec<u8>) {
     }
 }
 
-/// The numbers of a composition, read from front to back.
+/// Reads the numbers of a composition from front to back.
 struct Numbers<'b> {
     lengths: &'b [u8],
     bytes: &'b [u8],

@@ -1,17 +1,17 @@
-//! Compositions as bytes: of each origin its code and its share, in as few bytes as the share needs.
+//! Encoding of single compositions: the code and the share of each origin, in as few bytes as the share needs.
 //!
-//! A head counts the origins; its lowest bits say that there are a mixed and a labelled share, which come first. A share
-//! is the number of units that it lacks to the whole, or that it has, whichever is shorter, so that a sole origin takes
-//! two bytes.
+//! A header counts the origins; its lowest bits are set if there are a mixed and a labelled share, which come first. A
+//! share is encoded as its number of units, or as the number that is missing to the whole, whichever is shorter, so
+//! that a sole origin takes two bytes.
 
 use super::{Composition, Origin};
 use crate::ledger::CoinShare;
 
 const IS_MIXED: u64 = 1;
 const IS_LABELLED: u64 = 2;
-/// Bits of the head below the number of origins.
+/// Number of bits of the header below the number of origins.
 const HEAD_BITS: u32 = 2;
-/// The last bit of a share's number: set if it is what lacks to the whole.
+/// The last bit of an encoded share: set if the number is the difference to the whole.
 const LACKS: u64 = 1;
 
 impl Composition {
@@ -31,7 +31,7 @@ impl Composition {
         }
     }
 
-    /// Reads a composition from the front of some bytes, and what follows it; `None` if they are no composition.
+    /// Reads a composition from the beginning of bytes, and returns the remaining bytes; `None` if they are invalid.
     #[must_use]
     pub fn read(bytes: &[u8]) -> Option<(Self, &[u8])> {
         let mut rest = bytes;

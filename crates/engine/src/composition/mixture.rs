@@ -1,14 +1,14 @@
-//! The composition of a transaction from what goes into it.
+//! Computation of a transaction's composition from its inputs.
 
 use super::{Composition, Origin};
 use crate::ledger::CoinShare;
 
-/// What goes into one transaction, added up. It is used again for the next transaction.
+/// Sums up the inputs of one transaction by origin. One value serves for all transactions in turn.
 #[derive(Clone, Debug)]
 pub struct Mixture {
-    /// By the code of an origin: amounts times units of a share.
+    /// Sums by the code of the origin: amounts times units of a share.
     sums: Box<[u128]>,
-    /// The codes with a sum.
+    /// Codes of the origins that have a sum.
     codes: Vec<u8>,
     mixed: u128,
     labelled: u128,
@@ -26,7 +26,7 @@ impl Mixture {
         self.add(origin, amount, CoinShare::WHOLE);
     }
 
-    /// Adds an amount that is made of what another transaction is made of.
+    /// Adds an amount that has the composition of another transaction.
     pub fn add_composition(&mut self, composition: &Composition, amount: u64) {
         for (origin, share) in composition.origins() {
             self.add(origin, amount, share);
@@ -35,7 +35,7 @@ impl Mixture {
         self.labelled += product(amount, composition.labelled);
     }
 
-    /// Counts an amount that was added as money that passed a label, of which `known` counts already.
+    /// Marks an amount that was added before as funds that passed a label; its share `known` is already marked.
     pub fn add_labelled(&mut self, amount: u64, known: CoinShare) {
         self.labelled += product(amount, CoinShare::WHOLE.less(known));
     }
@@ -50,8 +50,8 @@ impl Mixture {
         }
     }
 
-    /// The composition of a transaction whose money is `whole` together: what was added and what was not. Each share is
-    /// rounded down, once. A joint transaction mixes all of it. Nothing is left of what was added.
+    /// The composition of a transaction with inputs of `whole` in total; amounts that were not added are unknown. Each
+    /// share is rounded down once. A joint transaction marks all funds as mixed. The mixture is empty afterwards.
     pub fn finish(&mut self, whole: u128, is_joint: bool) -> Composition {
         let mixed = std::mem::take(&mut self.mixed);
         let labelled = at_least(share(std::mem::take(&mut self.labelled), whole));
@@ -71,7 +71,7 @@ impl Mixture {
     }
 }
 
-/// A share, unless it is too small to be kept.
+/// The share, or nothing if it is less than [`CoinShare::LEAST`].
 fn at_least(share: CoinShare) -> CoinShare {
     if share < CoinShare::LEAST { CoinShare::NOTHING } else { share }
 }

@@ -1,15 +1,15 @@
-//! What the money of a transaction is made of: the origins of all of it, known before anybody asks.
+//! Compositions: the shares of a transaction's funds by origin, computed before anybody asks.
 //!
-//! All outputs of a transaction are made of the same money (haircut), and what it is made of follows from the inputs:
-//! so it is computed once, forward, in the order of the chain. An input whose owner is an end for traces counts wholly
-//! as money of that party; any other input is made of what the transaction is made of that created it; a coinbase is
-//! made of new coins and of the fees of its block. What is left is unknown: of no attributed party as far as the graph
-//! reaches.
+//! All outputs of a transaction have the same composition (haircut method), which follows from the inputs. It is
+//! therefore computed once, forward, in the order of the chain. An input of an owner at which traces end counts
+//! entirely as funds of that party; any other input has the composition of the transaction that created it; a coinbase
+//! consists of new coins and of the fees of its block. The remaining share is unknown: no attributed party is among its
+//! origins in the graph.
 //!
-//! - `origin`: where money comes from
+//! - `origin`: origins of funds
 //! - `mixture`: the composition of a transaction from its inputs
 //! - `encoding`: compositions as bytes
-//! - `dictionary`: neighbours as fewer bytes, which share a table of origins
+//! - `dictionary`: neighboring compositions in fewer bytes, with a shared dictionary of origins
 
 use crate::ledger::CoinShare;
 mod dictionary;
@@ -23,16 +23,15 @@ pub use dictionary::OriginDictionary;
 pub use mixture::Mixture;
 pub use origin::Origin;
 
-/// The origins of an amount of money, with their shares.
+/// The origins of an amount of funds, with their shares.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Composition {
-    /// The origins in their order, each with a share of at least [`CoinShare::LEAST`]. Together at most the whole; the
+    /// The sorted origins, each with a share of at least [`CoinShare::LEAST`]. The shares sum to at most the whole; the
     /// rest is unknown.
     origins: Vec<(Origin, CoinShare)>,
-    /// The share that passed a joint transaction. It says how money came, not from whom.
+    /// The share that passed a joint transaction, whatever its origin.
     mixed: CoinShare,
-    /// The share that passed an owner with a risky label that is too weak to end a trace. It says what traces may find on
-    /// the way, whatever the origin.
+    /// The share that passed an owner with a risky label that is too weak to end a trace, whatever its origin.
     labelled: CoinShare,
 }
 
@@ -63,14 +62,14 @@ impl Composition {
         self.labelled
     }
 
-    /// The share of no known origin.
+    /// The share without a known origin.
     #[must_use]
     pub fn unknown(&self) -> CoinShare {
         let known = self.origins.iter().map(|(_, share)| share.units()).sum();
         CoinShare::WHOLE.less(CoinShare::from_units(known))
     }
 
-    /// True if nothing is known.
+    /// True if no origin and no other share is known.
     #[must_use]
     pub const fn is_unknown(&self) -> bool {
         self.origins.is_empty() && self.mixed.is_nothing() && self.labelled.is_nothing()

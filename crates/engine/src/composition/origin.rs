@@ -1,18 +1,17 @@
-//! Where money comes from.
+//! Origins of funds.
 
 use crate::{evidence::ListingPeriod, taxonomy::Category};
 
-/// Where money comes from, as far as a composition tells it apart.
+/// An origin of funds that compositions distinguish.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Origin {
-    /// A party of a category. For a listed party, whether it moved before the day of its listing or since, if that day
-    /// is known.
+    /// A party of a category. For a listed party with a known day of listing also the period in which the funds moved.
     Party(Category, Option<ListingPeriod>),
     /// New coins.
     Mining,
 }
 
-/// Codes of a category: of a party whose period is not known, before its listing, and since.
+/// Number of codes of a category: for parties with an unknown period, before their listing, and since.
 const CODES_OF_CATEGORY: u8 = 3;
 /// The code of mining.
 const MINING: u8 = u8::MAX - 2;
@@ -21,7 +20,7 @@ impl Origin {
     /// Number of codes.
     pub(super) const CODES: usize = 256;
 
-    /// The code: orders origins as they are ordered here.
+    /// The code of the origin; codes sort like origins.
     pub(super) fn code(self) -> u8 {
         match self {
             Self::Party(category, period) => {
@@ -38,7 +37,7 @@ impl Origin {
         }
     }
 
-    /// The origin of a code; `None` if there is none.
+    /// The origin of a code; `None` if no origin has the code.
     pub(super) fn from_code(code: u8) -> Option<Self> {
         if code == MINING {
             return Some(Self::Mining);

@@ -1,4 +1,4 @@
-//! Origins and destinations of money: the result of a trace, as the score uses it.
+//! Origins and destinations of funds: the result of a trace, in the form that the score uses.
 
 use std::sync::Arc;
 
@@ -15,22 +15,22 @@ use crate::{
     utxo::coinjoin::CoinjoinKind,
 };
 
-/// Direction in which money is followed.
+/// Direction in which funds are followed.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Direction {
-    /// Origin of the subject's money.
+    /// Origins of the subject's funds.
     Source,
-    /// Destination of the subject's money.
+    /// Destinations of the subject's funds.
     Destination,
 }
 
 /// State of the subject's chain.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ChainState {
-    /// No source follows the chain: only lists and labels can be looked at.
+    /// No source follows the chain: only lists and labels can be checked.
     NotFollowed,
     /// A source is configured for the chain, but its data is not available.
     Unavailable(Unavailable),
@@ -44,18 +44,18 @@ pub enum ChainState {
 pub enum Unavailable {
     /// Reading failed.
     Unreadable,
-    /// Its source gave nothing yet.
+    /// The chain's source has provided no data yet.
     NotYetRead,
     /// The assessment is for a past day, whose chain data is not available now.
     PastDay,
-    /// Only lists and labels were asked for.
+    /// The request asks for lists and labels only.
     NotAskedFor,
-    /// The servers that it is read from have different blocks, and none of their branches has a majority.
+    /// The chain's servers have different blocks, and no branch has a majority.
     BranchesDiffer,
 }
 
 impl Unavailable {
-    /// In words.
+    /// The reason in words.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -88,9 +88,9 @@ pub struct ChainFacts {
 /// Activity of an address over its lifetime.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ActivityFacts {
-    /// Time of the first block it appears in.
+    /// Time of the first block in which it appears.
     pub first_seen: Timestamp,
-    /// Time of the last.
+    /// Time of the last block in which it appears.
     pub last_seen: Timestamp,
     /// Incoming transfers.
     pub transfers_in: u64,
@@ -106,23 +106,23 @@ pub struct ActivityFacts {
 pub struct AssetActivity {
     /// The asset's ticker.
     pub asset: String,
-    /// Received in all.
+    /// Total received.
     pub received: u128,
-    /// Sent in all, fees included.
+    /// Total sent, fees included.
     pub sent: u128,
-    /// Held now.
+    /// Current balance.
     pub balance: u128,
 }
 
 /// The traced flows of one subject.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FlowFacts {
-    /// True if the trace ended within its budget and time.
+    /// True if the trace finished within its budget and time.
     pub complete: bool,
-    /// One ledger an asset, or one for all assets together where each has a price. Ledgers are
-    /// assessed apart and the worst counts.
+    /// One ledger for each asset, or one for all assets together if each has a price. Ledgers are assessed separately,
+    /// and the one with the highest score counts.
     pub ledgers: Vec<Ledger>,
-    /// Names the parties that what transactions are made of rests on, as far as that was used.
+    /// Revision of the attributions from which the used compositions were computed; `None` if no composition was used.
     pub compositions: Option<String>,
 }
 
@@ -133,28 +133,28 @@ pub struct Tip {
     pub height: u64,
     /// Its hash, in hexadecimal.
     pub hash: String,
-    /// Its own time.
+    /// Time in its header.
     pub time: Timestamp,
     /// Time at which the source last reported it as the newest.
     pub reported_at: Timestamp,
-    /// The height of the first known block: older coins have no known origin.
+    /// Height of the first known block: older coins have no known origin.
     pub start: u64,
-    /// Way in which the chain is read.
+    /// Way in which the source reads the chain.
     pub ingest_mode: IngestMode,
     /// True if the chain belongs to the demo data set.
     pub sample: bool,
 }
 
 impl Tip {
-    /// The moment that the knowledge of the chain is of: an old block that was reported just now is as
-    /// stale as a new one reported long ago.
+    /// Time by which the chain's freshness is judged: an old block that was reported just now is as stale as a new
+    /// block that was reported long ago.
     #[must_use]
     pub fn as_of(&self) -> Timestamp {
         self.reported_at.min(self.time)
     }
 }
 
-/// Way in which a chain is read.
+/// Way in which a source reads a chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum IngestMode {
@@ -171,9 +171,9 @@ pub struct Ledger {
     pub unit: String,
     /// Decimals of the unit, for showing amounts.
     pub decimals: u8,
-    /// Origin of the money.
+    /// Origins of the funds.
     pub source: DirectionFlows,
-    /// Destination of the money.
+    /// Destinations of the funds.
     pub destination: DirectionFlows,
 }
 
@@ -188,16 +188,16 @@ impl Ledger {
     }
 }
 
-/// All parts of one direction. Their sum is all money of the direction, the money that returned included.
+/// All parts of one direction. Their sum is all funds of the direction, returned funds included.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DirectionFlows {
     /// The parts.
     pub parts: Vec<FlowPart>,
-    /// Number of transactions that money passed on the way, besides the subject's own.
+    /// Number of transactions that the trace passed, besides the subject's own.
     pub transactions: u32,
 }
 
-/// One endpoint of a trace, or one label on its path.
+/// Funds of one endpoint of a trace, with the labels on their paths.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FlowPart {
     /// Endpoint of the trace.
@@ -206,45 +206,44 @@ pub struct FlowPart {
     pub entity: Option<String>,
     /// Distance of the end from the subject.
     pub distance: FlowDistance,
-    /// True if all of it came by the first hop.
+    /// True if all of the part's funds came by the first hop.
     pub is_direct: bool,
     /// The strength of the attribution.
     pub tier: Tier,
     /// Confidence of the attribution.
     pub confidence: Confidence,
-    /// Over the subject's lifetime.
+    /// Amount over the subject's lifetime.
     pub amount: u128,
-    /// In the last 90 days; at most `amount`.
+    /// Amount in the last 90 days; at most `amount`.
     pub recent: u128,
     /// The amount in the unit of a trace.
     pub mass: Mass,
-    /// The mass, decayed by each hop but the first.
+    /// The mass decayed by each hop but the first.
     pub decayed: Mass,
     /// True if the party at the endpoint is on a list that is in force.
     pub listed: bool,
     /// The entry of the list that names the party.
     pub listed_by: Option<Arc<PartyListing>>,
-    /// Whether the subject asked for the money.
+    /// Solicitation of the funds by the subject.
     pub solicitation: Solicitation,
-    /// Risky labels on the path of the money that end no trace. The part counts once: as the
-    /// endpoint or one of these labels, whichever scores highest.
+    /// Risky labels on the path that are too weak to end a trace. The part counts once: by the endpoint or by one of
+    /// these labels, whichever scores highest.
     pub carried: Vec<CarriedPart>,
-    /// Whether it moved before the party at the endpoint was listed, or since; `None` if it is not
+    /// Period in which the funds moved, before the endpoint's party was listed or since; `None` if the party is not
     /// listed or the day is not known.
     pub listing_period: Option<ListingPeriod>,
-    /// The fewest days before the listing on which money of a part from before it moved.
+    /// Fewest days between a movement of the funds and a later listing of the party.
     pub days_before_listing: Option<u32>,
-    /// The name of the party at the end of the path that is shown, where the part's money comes from several parties of
-    /// its category.
+    /// Name of the party at the end of the shown path, if the part's funds come from several parties of a category.
     pub party_of_path: Option<String>,
-    /// Identifiers of transactions that show it, those of the largest path first.
+    /// Identifiers of transactions that show the part, those of the largest path first.
     pub transactions: Vec<String>,
     /// The largest paths to the end.
     pub paths: Vec<FlowPath>,
 }
 
 impl FlowPart {
-    /// Money of `amount` that ended at `end`, directly and long ago, with nothing else known of it.
+    /// A direct part of `amount` at `end` that moved more than 90 days ago, without further attributes.
     #[must_use]
     pub const fn plain(end: FlowEnd, amount: u128) -> Self {
         let mass = Mass::from_base_units(amount, false);
@@ -296,18 +295,18 @@ impl PartyListing {
     }
 }
 
-/// How far the end of money is from the subject.
+/// Distance of an endpoint from the subject.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum FlowDistance {
-    /// Fewest hops, in whatever amount; 1 is direct. Zero stands for money that the subject itself holds.
+    /// Fewest hops; 1 is direct. Zero stands for funds that the subject itself holds.
     Hops(u16),
-    /// Further than a trace went that passed so many transactions: the end follows from what the transactions are made
-    /// of at which the trace stopped.
+    /// Beyond the last of this many transactions that the trace passed: the endpoint follows from the compositions of
+    /// the transactions at which the trace stopped.
     Further(u32),
 }
 
 impl FlowDistance {
-    /// Fewest hops; `None` if they are not known.
+    /// Fewest hops; `None` if the distance is not known.
     #[must_use]
     pub const fn hops(self) -> Option<u16> {
         match self {
@@ -316,7 +315,7 @@ impl FlowDistance {
         }
     }
 
-    /// The number of transactions that the trace passed before it stopped nearer than this; `None` where hops are
+    /// Number of transactions that the trace passed before it stopped short of the endpoint; `None` if the hops are
     /// known.
     #[must_use]
     pub const fn further_than(self) -> Option<u32> {
@@ -326,7 +325,7 @@ impl FlowDistance {
         }
     }
 
-    /// The fewest hops of what is no end of the subject's own: at least one.
+    /// The distance, but at least one hop, for endpoints other than the subject.
     #[must_use]
     pub const fn at_least_one(self) -> Self {
         match self {
@@ -336,16 +335,16 @@ impl FlowDistance {
     }
 }
 
-/// A label that all money of a part passed.
+/// A label that all funds of a part passed.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct CarriedPart {
     /// The label.
     pub label: CarriedLabel,
-    /// Where the money met it.
+    /// Distance at which the funds passed the label.
     pub distance: LabelDistance,
 }
 
-/// A label that a flow carries because it passed through the label's address, or through a joint transaction.
+/// A label that a flow carries because it passed the label's address or a joint transaction.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CarriedLabel {
     /// Strength of the label.
@@ -358,28 +357,28 @@ pub struct CarriedLabel {
     pub severity: u8,
     /// Name, if known.
     pub entity: Option<Arc<str>>,
-    /// The kind of joint transaction that the money passed through, if it is no label of an address.
+    /// Kind of the joint transaction that the funds passed; `None` for a label of an address.
     pub coinjoin: Option<CoinjoinKind>,
 }
 
-/// The distance at which money met a label.
+/// The distance at which funds passed a label.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct LabelDistance {
     /// Fewest hops from the subject.
     pub hops: u16,
-    /// The mass as decayed when it met the label.
+    /// The decayed mass of the funds when they passed the label.
     pub decayed: Mass,
 }
 
 impl LabelDistance {
-    /// Adds the distance of other money with the same label.
+    /// Adds the distance of other funds with the same label.
     pub(crate) fn add(&mut self, other: Self) {
         self.hops = self.hops.min(other.hops);
         self.decayed += other.decayed;
     }
 }
 
-/// When money moved to or from a listed party.
+/// Period in which funds moved to or from a listed party.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
@@ -392,36 +391,35 @@ pub enum ListingPeriod {
 }
 
 impl ListingPeriod {
-    /// The period of money that moved on a day, for a party that was listed on another one.
+    /// The period of funds that moved on one day, for a party that was listed on another.
     #[must_use]
     pub fn of_movement(moved_on: Date, listed_on: Date) -> Self {
         if moved_on < listed_on { Self::Before } else { Self::Since }
     }
 }
 
-/// Whether the subject asked for money. In doubt it did.
+/// Solicitation of funds by the subject. Without evidence against it, funds are solicited.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Solicitation {
-    /// Dust: a payment of next to nothing, of a sender whose such payments are little together. It is
-    /// shown and never scored.
+    /// Dust: a payment of a negligible amount, from a sender whose such payments are small in sum. It is shown and
+    /// never scored.
     Dust,
-    /// A small amount of senders whom the subject never paid, of which it passed nothing on. It is shown,
-    /// and scored if there is more of its category than the policy lets pass, or if a list names the
-    /// sender.
+    /// A small amount from senders whom the subject never paid, of which the subject passed nothing on. It is shown,
+    /// and scored only if its category exceeds the policy's limit for unsolicited funds, or if a list names the sender.
     Unsolicited,
-    /// All else.
+    /// All other funds.
     Solicited,
 }
 
-/// The way that money took, from the subject outwards.
+/// A path that funds took, from the subject outwards.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FlowPath {
     /// Amount that took the path.
     pub amount: u128,
-    /// Its steps, the subject's own transaction first.
+    /// Hops of the path, the subject's own transaction first.
     pub steps: Vec<PathStep>,
 }
 
@@ -430,19 +428,19 @@ pub struct FlowPath {
 pub struct PathStep {
     /// The transaction.
     pub transaction: String,
-    /// The address at its other side; null if the party has no address, or if there is no party:
-    /// newly mined coins, a fee.
+    /// Address on the other side of the transaction; null if the party has no address, or if there is no party: newly
+    /// mined coins, a fee.
     pub address: Option<String>,
     /// Time of the transaction's block.
     pub time: Timestamp,
-    /// What the party put into the transaction, or received from it, in base units, as a decimal string: also money
-    /// that did not take this path. Null if there is no party.
+    /// Amount that the party paid into the transaction, or received from it, in base units, as a decimal string. It
+    /// includes funds that did not take this path. Null if there is no party.
     pub amount: Option<String>,
     /// Attribution of the party; null if none is known.
     pub label: Option<StepLabel>,
 }
 
-/// Attribution of a party on a path: that at which the trace ends, or else the riskiest label of its address.
+/// Attribution of a party on a path: the one that ends the trace, or else the riskiest label of its address.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema, Deserialize)]
 pub struct StepLabel {
     /// Category of the party.
@@ -470,15 +468,15 @@ pub enum FlowEnd {
     Unspent,
     /// Paid to the miner of the transaction.
     Fee,
-    /// At an output of the subject's own address: its money came back, or never left its owner. It counted when it
-    /// first came, so that it is no part of the whole of which shares are computed.
+    /// At an output of the subject's own address: the funds came back, or never left the owner. They were counted when
+    /// they first came, and do not belong to the whole of which shares are computed.
     Returned,
-    /// Not followed further.
+    /// At a point beyond which the funds were not followed.
     Unresolved(UnresolvedReason),
 }
 
 impl FlowEnd {
-    /// The category by which the endpoint is assessed; `None` if it names no party.
+    /// Category by which the endpoint is assessed; `None` if no party is known there.
     #[must_use]
     pub const fn category(self) -> Option<Category> {
         match self {
@@ -489,7 +487,7 @@ impl FlowEnd {
         }
     }
 
-    /// The identifier used in answers, of an end at this distance.
+    /// The identifier in answers of an endpoint at this distance.
     #[must_use]
     pub const fn as_str(self, distance: FlowDistance) -> &'static str {
         match self {
@@ -505,13 +503,13 @@ impl FlowEnd {
     }
 }
 
-/// Why money was not followed further.
+/// Reason for which funds were not followed further.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema, Deserialize,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum UnresolvedReason {
-    /// The trace reached the most hops that it follows.
+    /// The trace reached its largest number of hops.
     DepthLimit,
     /// Both the share and the amount are below the policy's thresholds for following.
     BelowThreshold,
@@ -519,12 +517,12 @@ pub enum UnresolvedReason {
     TraceLimit,
     /// Several assets were exchanged at once and no price is known.
     Conversion,
-    /// It came from before the first block known here.
+    /// The funds come from before the first known block.
     UnknownOrigin,
 }
 
 impl UnresolvedReason {
-    /// In words.
+    /// The reason in words.
     #[must_use]
     pub const fn in_words(self) -> &'static str {
         match self {

@@ -1,14 +1,13 @@
-//! A source's publications over time: when an entry was there and when it was not.
+//! A source's publications over time, and the periods in which they hold an entry.
 //!
-//! Everything follows from one fact, which entry stood in which publication. The order in which
-//! publications are imported does not matter: filing an old one later gives the same history as
-//! importing all in order.
+//! The history is a function of the publications' entries and does not depend on the order of import: importing an old
+//! publication later gives the same history as importing all in order.
 
 use jiff::civil::Date;
 
 use super::ListingEntry;
 
-/// A publication's place in its source's history: by date of issue; on one day, by order of import.
+/// Position of a publication in its source's history: by date of issue; on one day, by order of import.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PublicationRef {
     /// Date of issue.
@@ -20,14 +19,14 @@ pub struct PublicationRef {
 /// An unbroken run of publications that held an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Presence {
-    /// The first that held it.
+    /// The first publication that held the entry.
     pub from: PublicationRef,
-    /// The first after that without it; `None` while the newest still holds it.
+    /// The first later publication without the entry; `None` while the newest one still holds it.
     pub until: Option<PublicationRef>,
 }
 
 impl Presence {
-    /// True if the run holds the entry in `publication`.
+    /// True if `publication` belongs to the run and so holds the entry.
     #[must_use]
     pub fn holds(&self, publication: PublicationRef) -> bool {
         self.from <= publication && self.until.is_none_or(|until| publication < until)
@@ -37,7 +36,7 @@ impl Presence {
 /// A publication that was imported before.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KnownPublication {
-    /// Its place in the source's history.
+    /// Position in the source's history.
     pub reference: PublicationRef,
     /// SHA-256 of its content.
     pub digest: String,
@@ -45,14 +44,14 @@ pub struct KnownPublication {
     pub entries: u64,
 }
 
-/// A listing as it is recorded now. `Id` names its row.
+/// A recorded listing. `Id` identifies its row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KnownListing<Id> {
-    /// Its row.
+    /// Identifier of the row.
     pub id: Id,
     /// Entry as the list prints it.
     pub entry: ListingEntry,
-    /// In which publications it stands.
+    /// The run of publications that hold the entry.
     pub presence: Presence,
 }
 
@@ -61,7 +60,7 @@ pub struct KnownListing<Id> {
 pub struct SourceHistory<Id> {
     /// Every publication imported so far.
     pub publications: Vec<KnownPublication>,
-    /// Every listing recorded now, ended ones included.
+    /// Every recorded listing, ended ones included.
     pub listings: Vec<KnownListing<Id>>,
 }
 
@@ -79,7 +78,7 @@ impl<Id> SourceHistory<Id> {
     }
 }
 
-/// The runs of one entry after `added` joined the `known` publications (in any order).
+/// The runs of one entry after `added` is added to the `known` publications, which may be in any order.
 #[must_use]
 pub fn with_publication(
     known: &[PublicationRef],

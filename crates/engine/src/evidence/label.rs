@@ -12,7 +12,7 @@ use crate::{
     taxonomy::Category,
 };
 
-/// A claim that an address belongs to a category, and mostly to a named entity.
+/// A claim that an address belongs to a category, and in most cases to a named entity.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Label {
     /// Category that is claimed.
@@ -23,28 +23,28 @@ pub struct Label {
     pub tier: Tier,
     /// Confidence of the claim.
     pub confidence: Confidence,
-    /// The source it was imported from.
+    /// The source from which the label was imported.
     pub source: SourceId,
-    /// First party that made the claim. Claims repeated from one upstream count once.
+    /// First publisher of the claim. Labels that repeat a claim of one upstream count once.
     pub upstream: Arc<str>,
     /// Author of the label, if known.
     pub author: Option<Arc<str>>,
     /// The source's own word for the category.
     pub term: Option<Arc<str>>,
-    /// The sanctions list that the claim rests on, if any: it then follows that list's own status.
+    /// The sanctions list that the claim cites, if any: the label then has the status of that listing.
     pub cites_list: Option<ListId>,
-    /// Why the claim is made, where known.
+    /// Reason for the claim, where known.
     pub reason: Option<Arc<str>>,
     /// Reference for the claim, mostly a URL.
     pub reference: Option<Arc<str>>,
-    /// First day on which it holds; `None` for ever before.
+    /// First day on which the label is valid; `None` if it has no beginning.
     pub valid_from: Option<Date>,
-    /// First day on which it no longer holds; `None` for ever after.
+    /// First day on which the label is no longer valid; `None` if it has no end.
     pub valid_until: Option<Date>,
 }
 
 impl Label {
-    /// True if the label holds on `day`.
+    /// True if the label is valid on `day`.
     #[must_use]
     pub fn in_force(&self, day: Date) -> bool {
         self.valid_from.is_none_or(|from| from <= day)
@@ -52,7 +52,7 @@ impl Label {
     }
 }
 
-/// A label and the address it is about.
+/// A label with its address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AddressLabel {
     /// The address.

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::names::{ListId, SourceId};
 
-/// Days for which a listing that expired by its own validity still asks for a review.
+/// Days for which a listing that expired by its own terms still leads to a review.
 pub const REVIEW_DAYS_AFTER_EXPIRY: i32 = 90;
 
 /// One address as one publication of an official list prints it.
@@ -17,7 +17,7 @@ pub const REVIEW_DAYS_AFTER_EXPIRY: i32 = 90;
 pub struct ListingEntry {
     /// The list.
     pub list: ListId,
-    /// The list's name as people know it, such as `OFAC SDN List`.
+    /// Common name of the list, such as `OFAC SDN List`.
     pub list_name: String,
     /// Entity that the list names as the address's holder.
     pub entity: Arc<ListedEntity>,
@@ -31,23 +31,23 @@ pub struct ListingEntry {
     pub expires_on: Option<Date>,
 }
 
-/// Meaning of a list's entry on the chains that Assay knows.
+/// The addresses that a list's entry names on the chains that Assay supports.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ListedAddresses {
     /// These addresses are listed; never empty.
     Valid(Vec<CanonicalAddress>),
-    /// The asset code names a chain on which the text is no address, but the text is an address of
-    /// these; never empty. A slip of the list's, which does not let the address slip through.
+    /// The asset code names a chain on which the text is not an address, but the text is an address of these chains;
+    /// never empty. The list's mistake does not hide the address.
     Misfiled(Vec<CanonicalAddress>, AddressError),
-    /// The asset code names a chain on which the text is no address, nor is it one of another.
+    /// The asset code names a chain, but the text is not an address of any chain.
     Invalid(AddressError),
-    /// The asset code names no chain that Assay reads, or the text has a form of none.
+    /// The asset code names no supported chain, or the text has the form of no chain's addresses.
     Unsupported,
 }
 
 impl ListingEntry {
-    /// The addresses that the entry lists. They are parsed each time and not stored, so that
-    /// support for a new chain applies to lists that were imported earlier.
+    /// The addresses that the entry lists. They are parsed at each call and not stored, so that support for a new chain
+    /// applies to lists that were imported earlier.
     #[must_use]
     pub fn addresses(&self) -> ListedAddresses {
         let read = |chain| CanonicalAddress::parse_published(chain, &self.address_as_published);
@@ -86,12 +86,11 @@ impl ListingEntry {
 /// An entry of a list over time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Listing {
-    /// The source it was imported from.
+    /// The source from which the listing was imported.
     pub source: SourceId,
     /// Entry as the list prints it.
     pub entry: ListingEntry,
-    /// Date of the first publication that held the address; `None` where that was before the first
-    /// publication known here.
+    /// Date of the first publication that held the address; `None` if the address is in the first known publication.
     pub listed_on: Option<Date>,
     /// Date of the first publication without the address.
     pub delisted_on: Option<Date>,
@@ -105,13 +104,13 @@ pub struct ListedEntity {
     pub id: String,
     /// The primary name.
     pub name: String,
-    /// Other names, in the list's order.
+    /// Other names, in the order of the list.
     pub aliases: Vec<Alias>,
     /// The programs under which it is listed.
     pub programs: Vec<String>,
     /// The list's remarks on the entity.
     pub remarks: Option<String>,
-    /// The entity's own date on the list.
+    /// Date on which the entity was listed, as the list states it.
     pub listed_on: Option<Date>,
     /// Number by which the publisher refers to the entry, such as `ASO 12/24` or `CDi.001`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -142,9 +141,9 @@ pub struct Alias {
 pub enum ListingStatus {
     /// In force.
     Active,
-    /// Ended by its own validity fewer than 90 days ago.
+    /// Expired by its own terms fewer than 90 days ago.
     RecentlyExpired,
-    /// Ended by its own validity.
+    /// Expired by its own terms 90 days ago or earlier.
     Expired,
     /// A later publication dropped it.
     Delisted,
@@ -153,7 +152,7 @@ pub enum ListingStatus {
 }
 
 impl ListingStatus {
-    /// Why the listing ended, if it has.
+    /// Reason for which the listing ended, if it has.
     #[must_use]
     pub const fn ended_reason(self) -> Option<EndedReason> {
         match self {
@@ -164,13 +163,13 @@ impl ListingStatus {
     }
 }
 
-/// Why a listing is no longer in force.
+/// Reason for which a listing is no longer in force.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum EndedReason {
     /// A later publication dropped it.
     Delisted,
-    /// Its own validity ended.
+    /// The listing expired by its own terms.
     Expired,
     /// The list renewed it: another listing of the same entry is in force.
     Renewed,
@@ -179,9 +178,9 @@ pub enum EndedReason {
 impl Listing {
     /// Status of the listing on `day`.
     ///
-    /// If the day on which the address was added is unknown, the entity's own date decides: it is
-    /// the earliest day on which the address can have been listed. The first end counts: an order that
-    /// expired before a publication dropped it is expired and not delisted.
+    /// If the day on which the address was added is unknown, the entity's own date decides: it is the earliest day on
+    /// which the address can have been listed. The earlier end decides: an order that expired before a publication
+    /// dropped it is expired, not delisted.
     #[must_use]
     pub fn status(&self, day: Date) -> ListingStatus {
         if self.listed_on.or(self.entry.entity.listed_on).is_some_and(|from| day < from) {
@@ -204,7 +203,7 @@ impl Listing {
         }
     }
 
-    /// The days after `day` on which the status changes by itself.
+    /// The days after `day` on which the status changes without a new publication.
     pub fn turning_days(&self, day: Date) -> impl Iterator<Item = Date> {
         let review_ends = self
             .entry

@@ -1,5 +1,5 @@
-//! Evidence for or against an address, before it is assessed: listings, labels, flows of money,
-//! patterns, and the strength of each.
+//! Evidence about an address before its assessment: listings, labels, flows of funds, patterns, and the strength of
+//! each.
 
 mod flow;
 pub mod history;

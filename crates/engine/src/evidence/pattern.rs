@@ -1,4 +1,4 @@
-//! Patterns of behavior: what each means, and how it is handed to the score.
+//! Patterns of behavior: their definitions, and their occurrences as facts for the score.
 
 use jiff::Timestamp;
 use schemars::JsonSchema;
@@ -14,9 +14,9 @@ use crate::{score::Confidence, utxo::coinjoin::CoinjoinKind};
 pub enum PatternRole {
     /// The owner carries it out.
     Actor,
-    /// The owner is paid by it.
+    /// The owner is paid by the pattern's transactions.
     Recipient,
-    /// The owner suffers it; never scored.
+    /// The owner is the victim of the pattern; never scored.
     Victim,
 }
 
@@ -38,15 +38,15 @@ impl PatternRole {
 )]
 #[serde(rename_all = "snake_case")]
 pub enum UnscoredReason {
-    /// The owner suffered it.
+    /// The owner was the victim.
     Victim,
     /// The owner is a service, and services behave like this.
     Service,
-    /// The owner does it day after day, as businesses do.
+    /// The owner shows the pattern day after day, as businesses do.
     RegularActivity,
-    /// The owner received little by it: anybody can send money to anybody.
+    /// The owner received only a small amount, which anybody can send to anybody.
     LittleReceived,
-    /// The owner only paid into it: others may have done the rest.
+    /// The owner only paid into the pattern: others may have carried it out.
     PaidIntoOnly,
     /// The funds are scored as exposure.
     CountedAsExposure,
@@ -57,7 +57,7 @@ pub enum UnscoredReason {
 }
 
 impl UnscoredReason {
-    /// In words.
+    /// The reason in words.
     #[must_use]
     pub const fn in_words(self) -> &'static str {
         match self {
@@ -82,7 +82,7 @@ pub struct PatternFact {
     pub role: PatternRole,
     /// Confidence of the detection.
     pub confidence: Confidence,
-    /// Reason for which it is not scored; `None` if it is.
+    /// Reason for which the pattern is not scored; `None` if it is scored.
     pub unscored: Option<UnscoredReason>,
     /// Number of occurrences: windows of time, chains, cycles or transactions.
     pub count: u64,
@@ -92,14 +92,14 @@ pub struct PatternFact {
     pub amount: u128,
     /// All funds of the owner in the same direction that were read, in base units.
     pub whole: u128,
-    /// Details for the sentence.
+    /// Figures for the pattern's sentence.
     pub details: PatternDetails,
-    /// Identifiers of transactions that show it, in the order of the chain.
+    /// Identifiers of transactions that show the pattern, in the order of the chain.
     pub transactions: Vec<String>,
 }
 
 impl PatternFact {
-    /// A pattern that was seen once, in the transactions of one moment, with nothing else known of it.
+    /// A pattern with one occurrence at a single moment, without further attributes.
     #[must_use]
     pub fn plain(pattern: Pattern, role: PatternRole, confidence: Confidence) -> Self {
         Self {
@@ -117,7 +117,7 @@ impl PatternFact {
     }
 }
 
-/// Figures of the occurrence of a pattern with the largest amount; which ones there are depends on the pattern.
+/// Figures of the occurrence of a pattern with the largest amount. Figures that the pattern does not have are `None`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PatternDetails {
     /// Funds of the owner that took part in it, in base units.
@@ -126,13 +126,13 @@ pub struct PatternDetails {
     pub parties: Option<u64>,
     /// Payments of a structuring.
     pub payments: Option<u64>,
-    /// Length: steps of a peel chain, owners of a layering run or of a cycle.
+    /// Length: number of steps of a peel chain, or of owners of a layering run or a cycle.
     pub length: Option<u64>,
-    /// Duration in seconds from the first transaction to the last, or of a pause.
+    /// Seconds from the first transaction to the last, or of a pause.
     pub seconds: Option<u64>,
-    /// Amount in base units that structured payments stay below.
+    /// Threshold in base units below which structured payments stay.
     pub threshold: Option<u128>,
-    /// Protocol of the joint transactions, if all have the same.
+    /// Protocol of the joint transactions, if all have the same one.
     pub coinjoin: Option<CoinjoinKind>,
 }
 
@@ -146,7 +146,7 @@ pub struct BehaviorFacts {
 }
 
 impl BehaviorFacts {
-    /// The behavior of an address that the chain does not have.
+    /// The behavior of an address that does not appear on the chain.
     #[must_use]
     pub fn without_transactions() -> Self {
         let searched = SearchExtent {
@@ -171,13 +171,13 @@ pub struct SearchExtent {
     pub all_addresses: u64,
     /// Transactions of the owner that were read.
     pub transactions: u64,
-    /// True if these are all transactions of these addresses, with all their inputs and outputs.
+    /// True if all transactions of these addresses were read, with all their inputs and outputs.
     pub is_whole: bool,
-    /// Transactions of others that were read around them.
+    /// Transactions of other owners, connected with these, that were read.
     pub around: u64,
-    /// True if the limits of the search left nothing out around them.
+    /// True if the search for transactions of other owners reached no limit.
     pub is_whole_around: bool,
-    /// True if the activity of other owners is known, which layering rests on.
+    /// True if the activity of other owners is known, which the search for layering needs.
     pub has_activity_of_others: bool,
 }
 
@@ -208,7 +208,7 @@ macro_rules! patterns {
                 match self { $(Self::$variant => $definition,)+ }
             }
 
-            /// Risk of a certain finding, 0 to 100; 0 for forms of transactions. Patterns never change a verdict.
+            /// Severity of a certain finding, 0 to 100; 0 for forms of transactions. Patterns never change a verdict.
             #[must_use]
             pub const fn severity(self) -> u8 {
                 match self { $(Self::$variant => $severity,)+ }
@@ -263,13 +263,13 @@ patterns! {
 }
 
 impl Pattern {
-    /// True if this version detects it. Poisoning needs token transfers, which only chains with accounts have.
+    /// True if this version detects the pattern. Poisoning needs token transfers, which only account-based chains have.
     #[must_use]
     pub const fn is_supported(self) -> bool {
         !matches!(self, Self::AddressPoisoning)
     }
 
-    /// True for a form of single transactions, which has no risk by itself.
+    /// True for a form of single transactions, which alone has no risk.
     #[must_use]
     pub const fn is_form_of_transaction(self) -> bool {
         matches!(

@@ -1,5 +1,4 @@
-//! The state of the sources behind an assessment: their publications and the time of the last
-//! verification.
+//! The state of the sources of an assessment: their publications and the time of the last verification.
 
 use jiff::{Timestamp, civil::Date};
 use schemars::JsonSchema;
@@ -24,18 +23,18 @@ pub enum SourceKind {
     Chain,
 }
 
-/// A source as it stood when facts were gathered.
+/// State of a source when the facts were gathered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SourceState {
-    /// Its name.
+    /// Name of the source.
     pub id: SourceId,
     /// Kind of data that it provides.
     pub kind: SourceKind,
-    /// The lists its newest publication holds entries of, sorted.
+    /// Lists that have entries in the newest publication, sorted.
     pub lists: Vec<ListId>,
     /// Dates of issue of its publications, sorted.
     pub publications: Vec<Date>,
-    /// Time at which its newest publication was last obtained or confirmed to be unchanged.
+    /// Time at which the newest publication was last fetched or confirmed to be unchanged.
     pub fetched_at: Timestamp,
     /// SHA-256 of its newest publication's file, in hexadecimal.
     pub digest: String,
@@ -46,8 +45,8 @@ pub struct SourceState {
 }
 
 impl SourceState {
-    /// True if the source provides the data that a policy calls `name`: a list, under any source
-    /// name; a label source by its own name.
+    /// True if the source provides the data that a policy names: a list by its identifier, whatever the source's name;
+    /// labels by the source's name.
     #[must_use]
     pub fn provides(&self, name: &str) -> bool {
         match self.kind {
@@ -64,7 +63,7 @@ impl SourceState {
         self.publications.iter().rev().find(|published| **published <= day).copied()
     }
 
-    /// The last publication before that of `day`, with which a listing of `day` was not there yet.
+    /// Date of issue of the last publication before `day`. A listing that first appears on `day` is not in it.
     #[must_use]
     pub fn published_before(&self, day: Date) -> Option<Date> {
         self.publications.iter().rev().find(|published| **published < day).copied()

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 pub enum Tier {
     /// An official sanctions list.
     OfficialList,
-    /// A cryptographic or on-chain fact: the same key, an issuer's freeze.
+    /// A cryptographic or on-chain fact: the same key, or a freeze by an asset's issuer.
     OnChainProof,
     /// An investigation: curated tag packs, explorers' name tags, co-spend clusters.
     Investigation,

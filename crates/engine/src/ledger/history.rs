@@ -1,13 +1,12 @@
-//! Histories: the statistics of an owner over its lifetime, and its transactions by number.
+//! Histories: an owner's statistics over its lifetime, and its transactions by number.
 
 use jiff::Timestamp;
 use ruint::aliases::U256;
 
 use super::TransactionNumber;
 
-/// The change of an address in a transaction: the received part of the amount that it sent, in
-/// proportion to its part of all inputs, `floor(sent x received / inputs)`. Both directions of a
-/// trace use this one rounding.
+/// The change of an address in a transaction: the amount that it sent to itself, in proportion to its share of all
+/// inputs, `floor(sent x received / inputs)`. Both directions of a trace use this rounding.
 #[must_use]
 pub fn change(sent: u128, received: u128, inputs: u128) -> u128 {
     if inputs == 0 || sent == 0 || received == 0 {
@@ -17,17 +16,17 @@ pub fn change(sent: u128, received: u128, inputs: u128) -> u128 {
     u128::try_from(product).unwrap_or(u128::MAX).min(sent).min(received)
 }
 
-/// Statistics of an address over its lifetime. Amounts are in base units and net of change
-/// ([`change`]), transaction by transaction: change is no income.
+/// Statistics of an address over its lifetime. Amounts are in base units and net of change ([`change`]) in each
+/// transaction, because change is not income.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Statistics {
     /// Time of the first block with one of its transactions.
     pub first_seen: Timestamp,
-    /// Time of the last one.
+    /// Time of the last block with one of its transactions.
     pub last_seen: Timestamp,
-    /// Number of transactions by which it received anything, net.
+    /// Number of transactions by which it received an amount, net of change.
     pub transactions_in: u64,
-    /// Number of transactions by which it sent anything, net.
+    /// Number of transactions by which it sent an amount, net of change.
     pub transactions_out: u64,
     /// Total received.
     pub received: u128,
@@ -36,8 +35,7 @@ pub struct Statistics {
 }
 
 impl Statistics {
-    /// The statistics of an address that first appears in a block of this time, before any transaction
-    /// is counted.
+    /// Empty statistics of an address that first appears in a block of this time.
     #[must_use]
     pub const fn new(time: Timestamp) -> Self {
         Self {
@@ -87,26 +85,26 @@ pub struct OwnTransaction {
     pub received: u128,
     /// The total of its inputs from the owner in base units.
     pub sent: u128,
-    /// The part of `received` that is not spent, for an incoming transaction; 0 for an outgoing one.
+    /// Unspent part of `received`, for an incoming transaction; 0 for an outgoing one.
     pub unspent: u128,
     /// True if any of its outputs to the owner is spent, for an incoming transaction.
     pub is_passed_on: bool,
 }
 
 impl OwnTransaction {
-    /// What the owner paid itself ([`change`]), in a transaction whose inputs are worth `inputs` together.
+    /// Amount that the owner paid to itself ([`change`]), in a transaction with inputs of `inputs` in total.
     #[must_use]
     pub fn change(&self, inputs: u128) -> u128 {
         change(self.sent, self.received, inputs)
     }
 
-    /// What it received net of change.
+    /// Amount that the owner received, net of change.
     #[must_use]
     pub fn income(&self, inputs: u128) -> u128 {
         self.received - self.change(inputs)
     }
 
-    /// What it sent net of change.
+    /// Amount that the owner sent, net of change.
     #[must_use]
     pub fn spending(&self, inputs: u128) -> u128 {
         self.sent - self.change(inputs)

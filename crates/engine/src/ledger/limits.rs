@@ -1,21 +1,21 @@
 //! Limits of reads.
 
-/// Inputs or outputs that are read of one transaction, the largest ones. It bounds the memory of a read. No
-/// transaction of Bitcoin has more inputs: a block of 4,000,000 weight units has room for 24,390. So nobody hides
-/// stolen inputs below larger ones of his own.
+/// Most inputs or outputs that are read of one transaction, the largest first, to bound the memory of a read. No
+/// transaction of Bitcoin has more inputs, because a block of 4,000,000 weight units has room for 24,390. Nobody can
+/// therefore hide stolen inputs below larger ones.
 pub const ENTRIES_PER_TRANSACTION: u32 = 50_000;
 
 /// The limits of a read of an address's history.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReadLimits {
-    /// The number of largest transfers of an address in each direction.
+    /// Number of transfers of an address that are read in each direction, the largest first.
     pub transfers: u32,
-    /// Inputs or outputs of all transactions together, in each direction.
+    /// Number of inputs or outputs of all transactions together, in each direction.
     pub entries: u32,
 }
 
 impl ReadLimits {
-    /// The number of largest inputs or outputs to be read of one transaction at most.
+    /// Most inputs or outputs that are read of one transaction.
     #[must_use]
     pub fn entries_of_one(self) -> u32 {
         self.entries.min(ENTRIES_PER_TRANSACTION)

@@ -1,4 +1,4 @@
-//! Exact amounts, and how a trace splits them (`docs/model/trace.md` T1).
+//! Exact amounts, and their division in a trace (`docs/model/trace.md` T1).
 
 use std::ops::{Add, AddAssign};
 
@@ -6,12 +6,12 @@ use ruint::aliases::U256;
 
 use crate::{fixed::Fraction, ledger::CoinShare};
 
-/// Amounts are base units times two to this power, so that splitting a satoshi over a hundred addresses
-/// loses nothing significant.
+/// Amounts of a trace are base units times two to this power, so that rounding is insignificant when a satoshi is split
+/// over a hundred addresses.
 const SCALE_BITS: u32 = 32;
 
-/// An amount of a trace, separated into the last 90 days and the time before, so that the recent amount
-/// never exceeds the total.
+/// An amount of a trace, separated into funds that moved in the last 90 days and earlier ones, so that the recent
+/// amount never exceeds the total.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Mass {
     /// Moved before the last 90 days.
@@ -21,7 +21,7 @@ pub struct Mass {
 }
 
 impl Mass {
-    /// An amount in base units; recent or not.
+    /// The mass of an amount in base units, either all recent or all earlier.
     #[must_use]
     pub const fn from_base_units(amount: u128, recent: bool) -> Self {
         let scaled = amount.saturating_mul(1 << SCALE_BITS);
@@ -32,13 +32,13 @@ impl Mass {
         }
     }
 
-    /// An amount of a trace in base units, rounded down.
+    /// Converts an amount of a trace to base units, rounded down.
     #[must_use]
     pub const fn unscaled(amount: u128) -> u128 {
         amount >> SCALE_BITS
     }
 
-    /// An amount of a trace in base units, rounded up.
+    /// Converts an amount of a trace to base units, rounded up.
     #[must_use]
     pub const fn unscaled_up(amount: u128) -> u128 {
         amount.div_ceil(1 << SCALE_BITS)
@@ -56,7 +56,7 @@ impl Mass {
         self.earlier == 0 && self.recent == 0
     }
 
-    /// The lesser of both, for each period.
+    /// The smaller of both amounts, for each period.
     #[must_use]
     pub fn at_most(self, most: Self) -> Self {
         Self { earlier: self.earlier.min(most.earlier), recent: self.recent.min(most.recent) }
@@ -70,13 +70,13 @@ impl Mass {
         Self { earlier: times(self.earlier), recent: times(self.recent) }
     }
 
-    /// A share of it, rounded down for each period.
+    /// A share of the mass, rounded down for each period.
     #[must_use]
     pub fn part(self, share: CoinShare) -> Self {
         Self { earlier: share.of_amount(self.earlier), recent: share.of_amount(self.recent) }
     }
 
-    /// What is left without another amount.
+    /// The difference of both, for each period; at least 0.
     #[must_use]
     pub const fn less(self, other: Self) -> Self {
         Self {
@@ -85,7 +85,7 @@ impl Mass {
         }
     }
 
-    /// Splits the amount in proportion to `weights` into `parts`, whose earlier content is dropped.
+    /// Splits the amount in proportion to `weights` and replaces the content of `parts` with the result.
     pub fn split(self, weights: &[u128], parts: &mut Vec<Self>, scratch: &mut SplitScratch) {
         parts.clear();
         parts.resize(weights.len(), Self::default());
@@ -121,19 +121,19 @@ impl AddAssign for Mass {
     }
 }
 
-/// An amount in base units, in the unit of a trace.
+/// Converts an amount in base units to the unit of a trace.
 #[must_use]
 pub const fn scaled(amount: u128) -> u128 {
     amount.saturating_mul(1 << SCALE_BITS)
 }
 
-/// The share of `total` for one of several weights that sum to `sum`, rounded down; 0 if they are all 0.
+/// The share of `total` for one of several weights that sum to `sum`, rounded down; 0 if all weights are 0.
 #[must_use]
 pub fn share(total: u128, weight: u128, sum: u128) -> u128 {
     times_over(total, weight, sum).0
 }
 
-/// `total * weight / sum`, rounded down, and the remainder; 0 where `sum` is. `weight` is at most `sum`.
+/// `total * weight / sum`, rounded down, and the remainder; both 0 if `sum` is 0. `weight` is at most `sum`.
 fn times_over(total: u128, weight: u128, sum: u128) -> (u128, u128) {
     if sum == 0 {
         return (0, 0);
@@ -149,7 +149,8 @@ fn times_over(total: u128, weight: u128, sum: u128) -> (u128, u128) {
     (narrow(quotient), narrow(remainder))
 }
 
-/// The same where weights fit a word, which is most often so: division in words of 64 bits, by hand.
+/// Computes `total * weight / sum` and the remainder for the usual case of weights below 2^64, by long division in
+/// words of 64 bits.
 fn times_over_words(total: u128, weight: u64, sum: u64) -> (u128, u128) {
     const WORD: u32 = u64::BITS;
     const LOW: u128 = u64::MAX as u128;
@@ -172,7 +173,7 @@ pub fn split(total: u128, weights: &[u128]) -> Vec<u128> {
     scratch.parts
 }
 
-/// Memory for splits, used again and again.
+/// Reusable memory for splits.
 #[derive(Debug, Default)]
 pub struct SplitScratch {
     parts: Vec<u128>,

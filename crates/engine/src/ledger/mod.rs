@@ -1,7 +1,7 @@
-//! The common parts of every chain's ledger: references to blocks, numbers of owners and transactions, histories,
-//! exact amounts and shares of money, limits of reads.
+//! Types that the ledgers of all chains share: references to blocks, numbers of owners and transactions, histories,
+//! exact amounts and shares, limits of reads.
 //!
-//! [`crate::utxo`] holds those of chains of outputs; account chains get a room of their own beside it.
+//! [`crate::utxo`] holds the types of UTXO chains; account-based chains will get a module of their own.
 //!
 //! - `block`: references to blocks
 //! - `number`: numbers of transactions and owners

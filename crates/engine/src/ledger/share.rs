@@ -1,42 +1,42 @@
-//! Parts of one transaction's money.
+//! Shares of one transaction's funds.
 
-/// A part of money, from nothing to all of it, in units of 2^-32.
+/// A share of funds, from nothing to all of them, in units of 2^-32.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CoinShare(u64);
 
 impl CoinShare {
     /// Nothing.
     pub const NOTHING: Self = Self(0);
-    /// All of it.
+    /// All funds.
     pub const WHOLE: Self = Self(1 << 32);
-    /// The least that is kept of one origin: 2^-24. Smaller parts count as unknown.
+    /// The smallest share of one origin that a composition records: 2^-24. Smaller shares count as unknown.
     pub const LEAST: Self = Self(1 << 8);
 
-    /// So many units; more than the whole counts as the whole.
+    /// A share of `units`; more than the whole counts as the whole.
     #[must_use]
     pub const fn from_units(units: u64) -> Self {
         if units > Self::WHOLE.0 { Self::WHOLE } else { Self(units) }
     }
 
-    /// The units.
+    /// Number of units.
     #[must_use]
     pub const fn units(self) -> u64 {
         self.0
     }
 
-    /// True if it is nothing.
+    /// True if the share is nothing.
     #[must_use]
     pub const fn is_nothing(self) -> bool {
         self.0 == 0
     }
 
-    /// What is left without another part.
+    /// The difference of both shares, at least nothing.
     #[must_use]
     pub const fn less(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))
     }
 
-    /// The part of an amount, in its unit, rounded down.
+    /// The share of an amount, in the amount's unit, rounded down.
     #[must_use]
     pub fn of_amount(self, amount: u128) -> u128 {
         // In halves: no amount of a chain is so large that its upper half overflows.

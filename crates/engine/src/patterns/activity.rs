@@ -1,4 +1,4 @@
-//! The transactions of the subject's owner, each with the owners on its other side (`docs/model/patterns.md` P1).
+//! The transactions of the subject's owner, each with its counterparties (`docs/model/patterns.md` P1).
 
 use std::{cmp::Reverse, collections::BTreeMap};
 
@@ -19,17 +19,17 @@ use crate::{
     utxo::{ScriptOwner, TransactionKind},
 };
 
-/// An owner on the other side of a transaction.
+/// A counterparty in a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Party {
-    /// Its cluster.
+    /// Cluster of the counterparty.
     pub(super) owner: OwnerNumber,
-    /// What moved between it and the subject's owner, in base units.
+    /// Amount that moved between the counterparty and the subject's owner, in base units.
     pub(super) amount: u128,
-    /// The category by which lists or labels attribute it.
+    /// Category that lists or labels assign to the counterparty.
     pub(super) category: Option<Category>,
-    /// True for the largest of several payees of a payment that returns nothing to the owner: it may be the owner's
-    /// change at a new address.
+    /// True for the largest of several payees of a payment without change to the owner: it may be the owner's change at
+    /// a new address.
     pub(super) may_be_change: bool,
 }
 
@@ -44,18 +44,18 @@ pub(super) struct OwnTransaction {
     pub(super) sent: u128,
     /// Outputs of the owner in base units.
     pub(super) received: u128,
-    /// What it received net of change.
+    /// Amount received net of change.
     pub(super) income: u128,
-    /// What it sent net of change, fees included.
+    /// Amount sent net of change, fees included.
     pub(super) spending: u128,
-    /// Those who paid the income.
+    /// Counterparties that paid the income.
     pub(super) payers: Vec<Party>,
-    /// Those who were paid.
+    /// Counterparties that were paid.
     pub(super) payees: Vec<Party>,
     pub(super) forms: Vec<Pattern>,
-    /// Distinct owners that get dust by it.
+    /// Number of distinct owners that receive dust.
     pub(super) dusted: u64,
-    /// Dust that it pays, and that the owner gets by it.
+    /// Dust that the transaction pays in total, and dust that the owner receives.
     pub(super) dust: u128,
     pub(super) own_dust: u128,
     /// Number of inputs, known or not, and their total in base units.
@@ -63,25 +63,26 @@ pub(super) struct OwnTransaction {
     pub(super) inputs_total: u128,
     /// True if all of its inputs and outputs are known.
     pub(super) is_whole: bool,
-    /// Its inputs and outputs, for searches around.
+    /// Inputs and outputs, for searches of neighboring transactions.
     pub(super) inputs: Vec<TransactionEntry>,
     pub(super) outputs: Vec<TransactionEntry>,
 }
 
-/// The transactions of the owner that are read, in the order of the chain.
+/// The owner's transactions that were read, in the order of the chain.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Activity {
     pub(super) transactions: Vec<OwnTransaction>,
-    /// All income that was read.
+    /// Total income of these transactions.
     pub(super) received: u128,
-    /// All spending that was read.
+    /// Total spending of these transactions.
     pub(super) sent: u128,
-    /// True if nothing was left out.
+    /// True if all transactions of the owner were read.
     pub(super) is_whole: bool,
 }
 
 impl Activity {
-    /// Reads the transactions of histories of one owner's addresses: of many, those that moved most and the newest.
+    /// Reads the transactions in the histories of an owner's addresses: if there are too many, those with the largest
+    /// amounts and the newest.
     pub(super) fn read(
         reader: &OwnReader<'_>,
         histories: &[&OwnHistory],
@@ -129,8 +130,8 @@ impl Activity {
         Ok(activity)
     }
 
-    /// The payments to the owner (`Source`) or of it (`Destination`) above `dust`, in the order of the chain: the
-    /// index of the transaction, its time, and the party.
+    /// The payments above `dust` to the owner (`Source`) or from the owner (`Destination`), in the order of the chain:
+    /// the index of the transaction, its time, and the counterparty.
     pub(super) fn transfers(
         &self,
         direction: Direction,
@@ -151,12 +152,12 @@ impl Activity {
         self.transactions.iter().find(|own| own.number == number)
     }
 
-    /// What the owner received by a transaction, net of change, in base units.
+    /// Amount that the owner received by a transaction, net of change, in base units.
     pub(super) fn income_of(&self, number: TransactionNumber) -> u128 {
         self.transaction(number).map_or(0, |own| own.income)
     }
 
-    /// All that was read of one direction, in base units.
+    /// Total amount of one direction that was read, in base units.
     pub(super) const fn whole(&self, direction: Direction) -> u128 {
         match direction {
             Direction::Source => self.received,
@@ -165,7 +166,7 @@ impl Activity {
     }
 }
 
-/// The transactions that are read, those that moved most first, and true if some are left out.
+/// The transactions to read, largest amounts first, and true if some are left out.
 fn chosen(moved: BTreeMap<TransactionNumber, (u128, Timestamp)>) -> (Vec<TransactionNumber>, bool) {
     let mut all: Vec<(Reverse<u128>, Reverse<Timestamp>, TransactionNumber)> = moved
         .into_iter()
@@ -192,7 +193,7 @@ pub(super) struct OwnReader<'v> {
 }
 
 impl OwnReader<'_> {
-    /// A transaction; `None` where it has more entries than may still be read.
+    /// Reads a transaction; `None` if it has more entries than the remaining budget.
     fn transaction(
         &self,
         number: TransactionNumber,
@@ -291,7 +292,7 @@ impl OwnReader<'_> {
         entries.iter().map(form).collect()
     }
 
-    /// The other owners of a side, with their amounts times `part` of `whole`.
+    /// The other owners on a side, with their amounts times `part / whole`.
     fn parties(
         &self,
         entries: &[TransactionEntry],
@@ -320,7 +321,7 @@ impl OwnReader<'_> {
     }
 }
 
-/// `value` times `part` of `whole`, rounded down.
+/// `value * part / whole`, rounded down.
 pub(super) fn proportion(value: u128, part: u128, whole: u128) -> u128 {
     if part >= whole {
         return value;

@@ -1,7 +1,7 @@
-//! Transactions of others around the owner, read within a counted budget.
+//! Reads transactions of other owners that are connected with the owner's, within a budget.
 //!
-//! A transaction that the view has not read yet ends a search there and is asked for; the whole search is then repeated
-//! over what is known. So a search is a function of what is known of the chain.
+//! A search stops at a transaction that the view has not read yet and requests it; the whole search is repeated when
+//! the view has read it. The result of a search therefore depends only on the chain's data in the view.
 
 use std::rc::Rc;
 
@@ -23,7 +23,7 @@ use crate::{
     utxo::TransactionKind,
 };
 
-/// A transaction with all of its inputs and outputs, or with none of a side that has too many.
+/// A transaction with all of its inputs and outputs; a side with too many entries is empty.
 #[derive(Debug)]
 pub(super) struct Payment {
     pub(super) number: TransactionNumber,
@@ -38,7 +38,7 @@ pub(super) struct Payment {
 }
 
 impl Payment {
-    /// The owner of all inputs; `None` if there are several, or unknown ones.
+    /// The owner of all inputs; `None` if there are several owners, or unknown ones.
     pub(super) fn payer(&self) -> Option<OwnerNumber> {
         let first = self.inputs.first()?.owner;
         let is_one = self.inputs.len() as u64 == self.inputs_count
@@ -52,26 +52,26 @@ impl Payment {
     }
 }
 
-/// A budget of transactions.
+/// A budget of transactions to read.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Budget {
     pub(super) left: u32,
 }
 
-/// Reads transactions, each once.
+/// Reads transactions around the owner's, each once.
 pub(super) struct NeighborReader<'v> {
     pub(super) view: &'v dyn ChainView,
     attributions: &'v dyn Attributions,
     known: FxHashMap<TransactionNumber, Rc<Payment>>,
-    /// Transactions of the owner: they cost no budget.
+    /// Transactions of the owner, which do not count for the budget.
     own: FxHashSet<TransactionNumber>,
-    /// What the view has not read yet.
+    /// Transactions and outputs that the view has not read yet.
     pub(super) missing: ReadRequest,
-    /// Transactions of others that were read.
+    /// Number of transactions of other owners that were read.
     pub(super) read: u64,
-    /// False if something was left out.
+    /// False if a limit of the search was reached.
     pub(super) is_whole: bool,
-    /// False if the view does not know the activity of others.
+    /// False if the view does not know the activity of other owners.
     pub(super) has_activity_of_others: bool,
 }
 
@@ -95,7 +95,7 @@ impl<'v> NeighborReader<'v> {
         }
     }
 
-    /// A transaction; `None` if it cannot be read now.
+    /// Reads a transaction; `None` if it cannot be read now.
     pub(super) fn payment(
         &mut self,
         number: TransactionNumber,
@@ -148,7 +148,7 @@ impl<'v> NeighborReader<'v> {
         Ok(Some(payment))
     }
 
-    /// The transaction that spends an output; `None` if none does, or it cannot be read now.
+    /// The transaction that spends an output; `None` if the output is unspent or the transaction cannot be read now.
     pub(super) fn spender(
         &mut self,
         output: &TransactionEntry,
@@ -170,7 +170,7 @@ impl<'v> NeighborReader<'v> {
         }
     }
 
-    /// The transaction that made what an input spends; `None` if it is not known, or cannot be read now.
+    /// The transaction that created the output that an input spends; `None` if it is not known or cannot be read now.
     pub(super) fn origin(
         &mut self,
         input: &TransactionEntry,
@@ -182,7 +182,7 @@ impl<'v> NeighborReader<'v> {
         }
     }
 
-    /// True if lists or labels attribute an owner to a party at which traces end.
+    /// True if lists or labels attribute the owner to a party at which traces end.
     pub(super) fn is_attributed(&self, owner: OwnerNumber) -> Result<bool, ViewError> {
         let attribution = self.attributions.of_owner(owner, self.view)?;
         Ok(attribution.as_ref().is_some_and(|it| it.end.is_some()))

@@ -1,4 +1,4 @@
-//! Cycles and scatter-gathers of the owner among the transfers around it (`docs/model/patterns.md` P11, P12).
+//! Cycles and scatter-gathers that the owner takes part in (`docs/model/patterns.md` P11, P12).
 
 use std::collections::BTreeSet;
 
@@ -23,7 +23,7 @@ use crate::{
     ledger::OwnerNumber,
 };
 
-/// The cycles and scatter-gathers of an owner, and true if the search left nothing out.
+/// The cycles and scatter-gathers of an owner, and true if the search was complete.
 pub(super) fn cycles_and_scatter_gathers(
     activity: &Activity,
     owner: OwnerNumber,
@@ -122,7 +122,7 @@ fn span(transfers: &[(u32, &Transfer)]) -> PatternDetails {
     PatternDetails { seconds, ..PatternDetails::default() }
 }
 
-/// Notes the transactions of an occurrence.
+/// Adds the transactions of an occurrence to a finding.
 fn show(transfers: &[(u32, &Transfer)], owner: OwnerNumber, into: &mut Finding) {
     for (_, transfer) in transfers {
         let is_own = transfer.payer == owner || transfer.payee == owner;

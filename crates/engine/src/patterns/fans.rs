@@ -1,4 +1,4 @@
-//! Patterns of many owners on the other side within a short time: fan-in, fan-out, gather-scatter and dust sent
+//! Patterns with many counterparties within a short time: fan-in, fan-out, gather-scatter and dust sent
 //! (`docs/model/patterns.md` P3, P8).
 
 use std::collections::BTreeSet;
@@ -25,7 +25,7 @@ use crate::{
 /// A transfer with the index of its transaction.
 type Transfer = (usize, Timestamp, Party);
 
-/// All of these patterns.
+/// Finds fan-ins, fan-outs, gather-scatters and sent dust.
 pub(super) fn fans(activity: &Activity, rules: &PatternRules) -> Vec<Finding> {
     let incoming: Vec<Transfer> = activity.transfers(Direction::Source, rules.dust).collect();
     let outgoing = paid_to_others(activity, rules);
@@ -39,7 +39,7 @@ pub(super) fn fans(activity: &Activity, rules: &PatternRules) -> Vec<Finding> {
     ]
 }
 
-/// What the owner paid above dust. Change at new addresses is no payment to another owner.
+/// The owner's payments above dust to other owners, without possible change at new addresses.
 fn paid_to_others(activity: &Activity, rules: &PatternRules) -> Vec<Transfer> {
     let paid = activity.transfers(Direction::Destination, rules.dust);
     paid.filter(|(_, _, party)| !party.may_be_change).collect()
@@ -75,13 +75,13 @@ fn fan(activity: &Activity, mut finding: Finding, transfers: &[Transfer]) -> Fin
     finding
 }
 
-/// True if the owner pays many on many days, as businesses do.
+/// True if the owner regularly pays many others on many days, as businesses do.
 pub(super) fn pays_regularly(activity: &Activity, rules: &PatternRules) -> bool {
     let outgoing = paid_to_others(activity, rules);
     is_regular(&windows_of(&outgoing, FAN_PARTIES / 2), &outgoing)
 }
 
-/// True for windows on many days over a long time, as those of a business.
+/// True if the windows lie on many days over a long time, as those of a business.
 fn is_regular(windows: &[FanWindow], transfers: &[Transfer]) -> bool {
     let firsts = windows.iter().filter_map(|window| transfers.get(window.transfers.start));
     let days: BTreeSet<Date> =
@@ -93,7 +93,7 @@ fn is_regular(windows: &[FanWindow], transfers: &[Transfer]) -> bool {
             .is_some_and(|(first, last)| last.duration_since(*first) >= REGULAR_SPAN)
 }
 
-/// Adds the transfers of a window.
+/// Adds an occurrence with the transfers of a window to a finding.
 fn add(
     activity: &Activity,
     transfers: &[Transfer],
@@ -117,7 +117,8 @@ fn add(
     }
 }
 
-/// Windows in which many pay, followed by payments of as much, or nearly, to many others. Each payment is part of one.
+/// Finds windows in which many pay the owner, followed by payments of nearly the same amount to many others. Each
+/// payment is part of one window.
 fn gather_scatter(activity: &Activity, incoming: &[Transfer], outgoing: &[Transfer]) -> Finding {
     let mut finding = Finding::new(Pattern::GatherScatter, PatternRole::Actor, activity.received);
     let mut windows = windows_of(incoming, GATHER_PARTIES);
@@ -167,7 +168,7 @@ fn gather_scatter(activity: &Activity, incoming: &[Transfer], outgoing: &[Transf
     finding
 }
 
-/// Windows in which the owner sends dust to many.
+/// Finds windows in which the owner sends dust to many others.
 fn dust_sent(activity: &Activity, rules: &PatternRules) -> Finding {
     let mut finding = Finding::new(Pattern::Dusting, PatternRole::Actor, activity.sent);
     let all = activity.transfers(Direction::Destination, 0);

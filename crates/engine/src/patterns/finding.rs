@@ -1,4 +1,4 @@
-//! A pattern on its way to a fact: its occurrences with their transactions.
+//! A pattern that a search collects: its occurrences with their transactions.
 
 use std::collections::BTreeMap;
 
@@ -21,11 +21,11 @@ pub(super) struct Finding {
     pub(super) confidence: u8,
     pub(super) unscored: Option<UnscoredReason>,
     pub(super) count: u64,
-    /// Funds that took part, and all of their direction, in base units.
+    /// Funds that took part, and all funds of their direction, in base units.
     pub(super) amount: u128,
     pub(super) whole: u128,
     pub(super) details: PatternDetails,
-    /// Its transactions, in the order of the chain.
+    /// Transactions that show the pattern, by position in the chain.
     pub(super) transactions: BTreeMap<u64, ShownTransaction>,
 }
 
@@ -39,7 +39,7 @@ pub(super) struct ShownTransaction {
 }
 
 impl Finding {
-    /// A pattern of which no occurrence is known yet.
+    /// A pattern without occurrences.
     pub(super) fn new(pattern: Pattern, role: PatternRole, whole: u128) -> Self {
         Self {
             pattern,
@@ -54,8 +54,8 @@ impl Finding {
         }
     }
 
-    /// Counts an occurrence of this confidence. The details are those of the occurrence with the largest amount, of
-    /// several the first.
+    /// Counts an occurrence of this confidence. The finding keeps the details of the occurrence with the largest
+    /// amount; of several, the first.
     pub(super) fn occurs(&mut self, confidence: u8, details: PatternDetails) {
         self.count += 1;
         self.confidence = self.confidence.max(confidence);
@@ -65,7 +65,7 @@ impl Finding {
         }
     }
 
-    /// Notes a transaction that shows it, of the owner or of others.
+    /// Adds a transaction, of the owner or of others, that shows the pattern.
     pub(super) fn show(
         &mut self,
         position: u64,
@@ -77,17 +77,18 @@ impl Finding {
         shown.is_own |= is_own;
     }
 
-    /// Notes a transaction of the owner that shows it.
+    /// Adds a transaction of the owner that shows the pattern.
     pub(super) fn show_own(&mut self, own: &OwnTransaction) {
         self.show(own.position, (own.number, own.time), true);
     }
 
-    /// Does not count it for this reason, unless there is another one.
+    /// Sets the reason for which the pattern is not scored, unless it has one.
     pub(super) fn unscored(&mut self, reason: UnscoredReason) {
         self.unscored.get_or_insert(reason);
     }
 
-    /// The fact with at most `shown` transactions, those of the owner before others; `None` without an occurrence.
+    /// Converts the finding to a fact with at most `shown` transactions, preferring those of the owner; `None` if it
+    /// has no occurrence.
     pub(super) fn into_fact(
         self,
         view: &dyn ChainView,

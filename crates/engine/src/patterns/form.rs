@@ -8,26 +8,26 @@ use crate::{evidence::Pattern, ledger::OwnerNumber, utxo::TransactionKind};
 /// An input or output with the cluster of its owner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FormEntry {
-    /// Cluster of the owner, named by one number.
+    /// Cluster of the owner, identified by one member.
     pub owner: OwnerNumber,
     /// Amount in base units.
     pub value: u64,
-    /// True if it is an output that holds data: one without value, whose script has no address.
+    /// True for a data output: its value is 0, and its script has no address.
     pub is_data: bool,
 }
 
-/// What decides the forms of a transaction.
+/// The properties of a transaction from which its forms follow.
 #[derive(Clone, Copy, Debug)]
 pub struct FormCriteria<'t> {
     /// Kind.
     pub kind: TransactionKind,
     /// Number of inputs, known or not.
     pub inputs: u64,
-    /// Known inputs.
+    /// Inputs that are known.
     pub known_inputs: &'t [FormEntry],
     /// Outputs.
     pub outputs: &'t [FormEntry],
-    /// Largest output that is dust, in base units.
+    /// Largest value of a dust output, in base units.
     pub dust: u128,
 }
 
@@ -69,7 +69,7 @@ pub fn forms(of: &FormCriteria<'_>) -> Vec<Pattern> {
     forms
 }
 
-/// True if these are the values of a peel and of what is left.
+/// True if two outputs have the values of a peel and of the remainder.
 pub(super) fn is_peel(values: &[u64]) -> bool {
     let [one, other] = values else { return false };
     let (small, both) = (u128::from(*one.min(other)), u128::from(*one) + u128::from(*other));

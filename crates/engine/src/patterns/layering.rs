@@ -1,4 +1,4 @@
-//! Layering: runs of owners that only pass funds on (`docs/model/patterns.md` P10).
+//! Layering: successive owners that only pass funds on (`docs/model/patterns.md` P10).
 
 use std::{collections::BTreeMap, rc::Rc};
 
@@ -21,14 +21,14 @@ use crate::{
     utxo::TransactionKind,
 };
 
-/// What a payment gives an owner, in base units.
+/// Amount that a payment pays to an owner, in base units.
 fn amount_paid_to(payment: &Payment, owner: OwnerNumber) -> u128 {
     let own = payment.outputs.iter().filter(|output| output.owner == owner);
     own.map(|output| u128::from(output.value)).sum()
 }
 
-/// True if an unattributed owner was paid nearly all that it ever received by `paid`, and passed nearly all of it on
-/// soon, by its only payment `passed`.
+/// True if an unattributed owner received nearly all of its funds by `paid`, and soon passed nearly all of them on by
+/// its only payment `passed`.
 fn only_passes_on(
     owner: OwnerNumber,
     (paid, passed): (&Payment, &Payment),
@@ -55,8 +55,8 @@ fn only_passes_on(
         && is_percent_of(largest, LAYER_PERCENT, statistics.received))
 }
 
-/// The one other owner that a payment gives more than dust, with its largest output; `None` if there are several: a
-/// payment with change at a new address passes nothing on.
+/// The only other owner that a payment pays more than dust, with its largest output; `None` if there are several: a
+/// payment with change at a new address does not pass all funds on.
 fn only_payee(
     payment: &Payment,
     payer: OwnerNumber,
@@ -70,16 +70,16 @@ fn only_payee(
     is_only.then(|| (largest, amount_paid_to(payment, largest.owner)))
 }
 
-/// A run of owners between two payments.
+/// A run of successive owners with the payments between them.
 #[derive(Clone, Debug, Default)]
 struct Run {
     /// The owners that pass funds on, in order.
     owners: Vec<OwnerNumber>,
-    /// The payments from the first one that is paid to the last one that pays.
+    /// The payments, from the one to the first owner to the one of the last owner.
     payments: Vec<Rc<Payment>>,
 }
 
-/// The run that ends with a payment to the owner.
+/// Finds the run that ends with a payment to the subject's owner.
 fn before(
     payment: Rc<Payment>,
     dust: u128,
@@ -105,7 +105,7 @@ fn before(
     Ok(run)
 }
 
-/// The run that begins with a payment of the owner to `first`.
+/// Finds the run that begins with a payment of the subject's owner to `first`.
 fn after(
     payment: Rc<Payment>,
     first: TransactionEntry,
@@ -131,8 +131,9 @@ fn after(
     Ok(run)
 }
 
-/// The layering runs through the owner, to it, and from it. Runs that are peel chains for the most part are left out:
-/// `in_chains` names the transactions of these. Of runs from the owner alone, others may have done the rest.
+/// Finds the layering runs that pass, end at or begin at the owner. Runs that consist mostly of peel chains, whose
+/// transactions are `in_chains`, are left out. A run that begins at the owner is not scored, because others may have
+/// carried it out.
 pub(super) fn layering(
     activity: &Activity,
     (incoming, outgoing): (&[TransactionNumber], &[TransactionNumber]),
@@ -201,7 +202,7 @@ pub(super) fn layering(
     Ok(vec![actor, recipient])
 }
 
-/// What the last payment of a run gives, in base units.
+/// Amount of the last payment of a run, in base units.
 fn run_amount(run: &Run) -> u128 {
     let (Some(owner), Some(payment)) = (run.owners.last(), run.payments.last()) else { return 0 };
     amount_paid_to(payment, *owner)

@@ -1,18 +1,17 @@
-//! Behavior patterns: the form of an owner's transactions, and of those around them.
+//! Behavior patterns: searches for patterns in an owner's transactions and in neighboring ones.
 //!
-//! A search is a [query](crate::reading::Query) like a trace: it reads a chain by numbers and says what it needs where
-//! the view has not read something yet. It is a function of what is known of the chain, and its reads are counted, so
-//! that the answer depends on the chain alone. `docs/model/patterns.md` states the definitions by numbers, which the
-//! modules cite.
+//! A search is a [query](crate::reading::Query) like a trace: it reads a chain by numbers and requests data that the
+//! view has not read yet. Its result depends only on the chain, because it is a function of the chain's data and its
+//! reads are counted. `docs/model/patterns.md` numbers the definitions, which the modules cite.
 //!
-//! - [`rules`]: the figures of the definitions, and the limits of a search
+//! - [`rules`]: the thresholds of the definitions, and the limits of a search
 //! - [`form`]: forms of single transactions
-//! - `activity`: the owner's transactions, with the owners on their other sides
-//! - `own`, `fans`: patterns that these show by themselves
-//! - `around`: transactions of others, read within a budget
+//! - `activity`: the owner's transactions with their counterparties
+//! - `own`, `fans`: patterns in the owner's transactions alone
+//! - `around`: transactions of other owners, read within a budget
 //! - `peel_chain`, `layering`: funds that pass one owner after the other
-//! - [`transfers`], `transfers_around`, `circles`: cycles and scatter-gathers among the transfers around the owner
-//! - `finding`: a pattern on its way to a fact
+//! - [`transfers`], `transfers_around`, `circles`: cycles and scatter-gathers that the owner takes part in
+//! - `finding`: a pattern that a search collects
 
 mod activity;
 mod around;
@@ -46,13 +45,13 @@ use rules::{
 /// An owner whose behavior is searched.
 #[derive(Clone, Copy, Debug)]
 pub struct PatternSubject<'s> {
-    /// Its cluster.
+    /// Cluster of the owner.
     pub cluster: OwnerNumber,
-    /// The histories of its addresses that were read.
+    /// Histories of the owner's addresses that were read.
     pub histories: &'s [&'s OwnHistory],
-    /// Number of all of its addresses.
+    /// Number of all addresses of the owner.
     pub addresses: u64,
-    /// Most transactions that are named of a pattern; [`rules::SHOWN`] in answers.
+    /// Most transactions that the result names for a pattern; [`rules::SHOWN`] in answers.
     pub shown: usize,
 }
 
@@ -64,15 +63,15 @@ pub struct PatternSearch<'a> {
     cluster: OwnerNumber,
     activity: Activity,
     searched: SearchExtent,
-    /// How often what was missing may still be asked for.
+    /// Number of further rounds of requests.
     rounds: u32,
     shown: usize,
     found: Vec<PatternFact>,
 }
 
 impl<'a> PatternSearch<'a> {
-    /// Begins a search: reads the owner's transactions. Transactions of others that the view has not read
-    /// are asked for `rounds` times.
+    /// Begins a search: reads the owner's transactions. The search requests transactions of other owners that the view
+    /// has not read in at most `rounds` rounds.
     ///
     /// # Errors
     ///
@@ -112,7 +111,7 @@ impl<'a> PatternSearch<'a> {
         BehaviorFacts { patterns: self.found, searched: self.searched }
     }
 
-    /// All patterns by what is known of the chain, and what is missing.
+    /// Searches all patterns in the data that the view has read, and returns the requests for missing data.
     fn search(&mut self, view: &dyn ChainView) -> Result<ReadRequest, ViewError> {
         let Self { attributions, rules, cluster, activity, .. } = &*self;
         let reader = OwnReader { view, attributions: *attributions, cluster: *cluster, rules };
@@ -170,7 +169,7 @@ impl<'a> PatternSearch<'a> {
     }
 }
 
-/// Anybody can send anybody money: what the owner only received counts from a sum and a share on.
+/// Marks a pattern as not scored if the owner only received by it, and too little: anybody can send funds to anybody.
 fn unscored_if_little(activity: &Activity, rules: &PatternRules, finding: &mut Finding) {
     let is_little = finding.amount <= rules.little
         || !is_percent_of(finding.amount, MIN_RECEIVED_PERCENT, activity.received);
@@ -179,7 +178,7 @@ fn unscored_if_little(activity: &Activity, rules: &PatternRules, finding: &mut F
     }
 }
 
-/// The transactions that moved most, in the order of the chain, and true if these are all.
+/// The transactions with the largest amounts, in the order of the chain, and true if these are all.
 fn seeds(
     activity: &Activity,
     moved: impl Fn(&activity::OwnTransaction) -> u128,

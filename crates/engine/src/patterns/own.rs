@@ -1,5 +1,5 @@
-//! Patterns that the transactions of the owner show by themselves: structuring, rapid pass-through, dormant
-//! reactivation, mixing, dust, and forms of transactions (`docs/model/patterns.md` P2, P4 to P8).
+//! Patterns in the owner's transactions alone: structuring, rapid pass-through, dormant reactivation, mixing, dust, and
+//! forms of transactions (`docs/model/patterns.md` P2, P4 to P8).
 
 use std::collections::BTreeMap;
 
@@ -22,8 +22,8 @@ use crate::{
     utxo::TransactionKind,
 };
 
-/// Structured payments: at least [`STRUCTURED_TRANSFERS`] within a window, just below one threshold, and at least half
-/// of all that is paid in the window. Those received are of one payer.
+/// Finds structured payments: at least [`STRUCTURED_TRANSFERS`] within a window, just below one threshold, that make up
+/// at least half of all payments in the window. Received payments must be from one payer.
 pub(super) fn structuring(activity: &Activity, rules: &PatternRules) -> Vec<Finding> {
     let role = |direction| match direction {
         Direction::Source => PatternRole::Recipient,
@@ -50,7 +50,7 @@ pub(super) fn structuring(activity: &Activity, rules: &PatternRules) -> Vec<Find
     findings
 }
 
-/// Finds the windows of one threshold, each payment in one of them at most.
+/// Finds the windows of one threshold; each payment belongs to at most one.
 fn structured(payments: &[(&OwnTransaction, Party)], threshold: u128, into: &mut Finding) {
     let is_just_below = |party: &Party| {
         party.amount < threshold && is_percent_of(party.amount, JUST_BELOW_PERCENT, threshold)
@@ -104,7 +104,7 @@ pub(super) fn seconds(from: Timestamp, to: Timestamp) -> Option<u64> {
     u64::try_from(to.duration_since(from).as_secs()).ok()
 }
 
-/// Payments that leave again within [`PASSED_WITHIN`].
+/// Finds received payments that the owner passes on within [`PASSED_WITHIN`].
 pub(super) fn rapid_pass_through(
     activity: &Activity,
     rules: &PatternRules,
@@ -159,7 +159,7 @@ pub(super) fn rapid_pass_through(
     finding
 }
 
-/// Half of the balance that moves after a year without activity. Income of next to nothing is no activity.
+/// Finds movements of half of the balance after a year without activity. Negligible income is not activity.
 pub(super) fn dormant_reactivation(activity: &Activity, is_whole: bool) -> Finding {
     let mut finding = Finding::new(Pattern::DormantReactivation, PatternRole::Actor, activity.sent);
     if !is_whole {
@@ -197,7 +197,7 @@ pub(super) fn dormant_reactivation(activity: &Activity, is_whole: bool) -> Findi
     finding
 }
 
-/// Payments to and from mixing services, and joint transactions. Both are scored as exposure.
+/// Finds payments to and from mixing services, and joint transactions. Both are scored as exposure.
 pub(super) fn mixing(activity: &Activity) -> Vec<Finding> {
     let new = |pattern, role, whole| Finding {
         unscored: Some(UnscoredReason::CountedAsExposure),
@@ -243,7 +243,7 @@ pub(super) fn mixing(activity: &Activity) -> Vec<Finding> {
     vec![into, out_of, took_part, was_paid]
 }
 
-/// Dust that the owner got by transactions that dust many others too.
+/// Finds dust that the owner received by transactions that send dust to many others too.
 pub(super) fn dust_received(activity: &Activity) -> Finding {
     let mut finding = Finding::new(Pattern::Dusting, PatternRole::Victim, activity.received);
     for own in &activity.transactions {
@@ -260,8 +260,8 @@ pub(super) fn dust_received(activity: &Activity) -> Finding {
     finding
 }
 
-/// The forms of the owner's transactions, apart for those that it paid and those that paid it. Of the latter, only
-/// forms count that concern those who are paid.
+/// Finds the forms of the owner's transactions, separately for those that it paid and those by which it was paid. For
+/// the latter, only forms that concern payees are reported.
 pub(super) fn forms_of_transactions(activity: &Activity) -> Vec<Finding> {
     let mut findings: BTreeMap<(Pattern, PatternRole), Finding> = BTreeMap::new();
     for own in &activity.transactions {

@@ -19,7 +19,7 @@ use crate::{
     utxo::TransactionKind,
 };
 
-/// The two outputs of a peel step: what is left, and what was split off. Outputs of up to `dust` do not count.
+/// The two outputs of a peel step: the remainder and the peel. Outputs of up to `dust` do not count.
 fn outputs_of_step(
     payment: &Payment,
     dust: u128,
@@ -42,16 +42,16 @@ fn outputs_of_step(
 /// A peel chain.
 struct Chain {
     steps: Vec<Rc<Payment>>,
-    /// The owner's transaction that spends what the last step left, and the part of its income that comes from it.
+    /// The owner's transaction that spends the remainder of the last step, and the income from it.
     end: Option<(TransactionNumber, u128)>,
 }
 
-/// True if both are within the time from one step to the next.
+/// True if the time between both is at most that between two steps.
 fn is_soon(earlier: &Payment, later: &Payment) -> bool {
     later.time.duration_since(earlier.time) <= PEEL_WITHIN
 }
 
-/// The steps of the chain that a step is part of, in the order of the chain.
+/// The steps of the peel chain that contains `step`, in the order of the blockchain.
 fn steps_around(
     step: Rc<Payment>,
     dust: u128,
@@ -96,13 +96,14 @@ fn steps_around(
     Ok(steps)
 }
 
-/// True if an input spends what a step left.
+/// True if an input spends the remainder of a step.
 fn is_what_is_left(step: &Payment, input: &TransactionEntry, dust: u128) -> bool {
     outputs_of_step(step, dust)
         .is_some_and(|(rest, _)| (rest.owner, rest.value) == (input.owner, input.value))
 }
 
-/// The peel chains that the owner's transactions are part of, or end in; also the numbers of their transactions.
+/// Finds the peel chains that contain or end in the owner's transactions; also returns the numbers of their
+/// transactions.
 pub(super) fn peel_chains(
     activity: &Activity,
     seeds: &[TransactionNumber],
@@ -169,8 +170,8 @@ pub(super) fn peel_chains(
     Ok((vec![actor, recipient], numbers))
 }
 
-/// Adds a chain to the finding of the owner's role in it. An owner of the first step alone paid
-/// into it: others may have split what it paid.
+/// Adds a chain to the finding of the owner's role. An owner of only the first step merely paid into the chain: others
+/// may have split the payment.
 fn add(
     Chain { steps, end }: &Chain,
     activity: &Activity,

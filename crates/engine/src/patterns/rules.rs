@@ -1,7 +1,8 @@
-//! Figures of the definitions of patterns (`docs/model/patterns.md`).
+//! Thresholds of the definitions of patterns, and limits of searches (`docs/model/patterns.md`).
 //!
-//! The literature gives ranges (5 to 10 accounts in simulated money laundering, chains of 7 and more peels in reports
-//! on cases). Where it gives none, a figure is one that 200 innocent profiles of the tests do not reach by chance.
+//! Thresholds lie in the ranges of the literature (5 to 10 accounts in simulated money laundering, chains of 7 and more
+//! peels in reports on cases). For patterns without published ranges, the 200 innocent profiles of the tests do not
+//! reach the threshold by chance.
 
 use jiff::SignedDuration;
 
@@ -9,9 +10,10 @@ use jiff::SignedDuration;
 pub const WINDOW: SignedDuration = SignedDuration::from_hours(24);
 /// Fewest owners on the other side of a fan-in or fan-out.
 pub const FAN_PARTIES: u64 = 10;
-/// Windows of an owner of regular activity with more than so many times as many owners as its median one are bursts.
+/// A window of an owner with regular activity is a burst if it has more than this many times the counterparties of the
+/// median window.
 pub const BURST_TIMES: u32 = 3;
-/// Days on which a pattern is found, from which on it is regular activity, if they span at least [`REGULAR_SPAN`].
+/// Fewest days with a pattern for regular activity, if they span at least [`REGULAR_SPAN`].
 pub const REGULAR_DAYS: usize = 10;
 /// Fewest days from the first to the last day of regular activity.
 pub const REGULAR_SPAN: SignedDuration = SignedDuration::from_hours(30 * 24);
@@ -19,9 +21,9 @@ pub const REGULAR_SPAN: SignedDuration = SignedDuration::from_hours(30 * 24);
 pub const GATHER_PARTIES: u64 = 5;
 /// Time after the last payment gathered in which it is scattered.
 pub const SCATTER_WITHIN: SignedDuration = SignedDuration::from_hours(48);
-/// Part of what was gathered that is scattered, in percent.
+/// Smallest part of the gathered amount that is scattered, in percent.
 pub const SCATTERED_PERCENT: u128 = 80;
-/// Part of all funds received below which patterns by which the owner only receives are not scored, in percent.
+/// Smallest part of all received funds for which patterns by which the owner only receives are scored, in percent.
 pub const MIN_RECEIVED_PERCENT: u128 = 1;
 /// Time from the first to the last payment of a scatter-gather or cycle.
 pub const AROUND_WITHIN: SignedDuration = SignedDuration::from_hours(7 * 24);
@@ -29,39 +31,39 @@ pub const AROUND_WITHIN: SignedDuration = SignedDuration::from_hours(7 * 24);
 pub const LONGEST_CYCLE: u8 = 6;
 /// Fewest owners of a cycle: two that pay each other are a refund.
 pub const SHORTEST_CYCLE: usize = 3;
-/// Part of a payment of a cycle that the next one has at least, in percent; at most it is as much larger.
+/// Smallest ratio of the amounts of successive payments of a cycle, in either order, in percent.
 pub const CYCLE_PERCENT: u8 = 50;
 /// Fewest transfers of a structuring within a window.
 pub const STRUCTURED_TRANSFERS: usize = 5;
-/// Part of a threshold from which on a transfer is just below it, in percent.
+/// Smallest part of a threshold that counts as just below it, in percent.
 pub const JUST_BELOW_PERCENT: u128 = 90;
-/// Time within which a payment is passed on.
+/// Time within which a payment is passed on in a rapid pass-through.
 pub const PASSED_WITHIN: SignedDuration = SignedDuration::from_hours(1);
-/// Part of a payment that is passed on, in percent.
+/// Smallest part of a payment that is passed on, in percent.
 pub const PASSED_PERCENT: u128 = 90;
 /// Fewest payments that are passed on.
 pub const PASSED_PAYMENTS: u64 = 2;
-/// Part of all funds received that is passed on, in percent.
+/// Smallest part of all received funds that is passed on, in percent.
 pub const PASSED_OF_ALL_PERCENT: u128 = 80;
-/// Pause from which on an owner is dormant.
+/// Shortest pause after which an owner counts as dormant.
 pub const DORMANT_AFTER: SignedDuration = SignedDuration::from_hours(365 * 24);
-/// Part of the balance from which on income ends a pause, in percent.
+/// Smallest part of the balance for which income counts as activity and ends a pause, in percent.
 pub const ACTIVITY_PERCENT: u128 = 1;
 /// Time after a pause within which the balance moves.
 pub const REACTIVATION_WINDOW: SignedDuration = SignedDuration::from_hours(30 * 24);
-/// Part of the balance that moves after a pause, in percent.
+/// Smallest part of the balance that moves after a pause, in percent.
 pub const REACTIVATED_PERCENT: u128 = 50;
 /// Fewest owners to whom dust is sent.
 pub const DUSTED_OWNERS: u64 = 10;
-/// Part of both outputs that the smaller one of a peel step has at most, in percent.
+/// Largest part of both outputs that the peel may have, in percent.
 pub const PEEL_PERCENT: u128 = 30;
-/// Time from one step of a peel chain to the next.
+/// Longest time from one step of a peel chain to the next.
 pub const PEEL_WITHIN: SignedDuration = SignedDuration::from_hours(12);
 /// Fewest steps of a peel chain.
 pub const PEEL_STEPS: usize = 5;
 /// Most steps of a peel chain that are followed in each direction.
 pub const MOST_PEEL_STEPS: usize = 100;
-/// Part of what an owner received that it passes on in a layering run, in percent.
+/// Smallest part of its received funds that an owner of a layering run passes on, in percent.
 pub const LAYER_PERCENT: u128 = 90;
 /// Time within which an owner of a layering run passes on what it received.
 pub const LAYER_WITHIN: SignedDuration = SignedDuration::from_hours(3 * 24);
@@ -74,32 +76,32 @@ pub const CONSOLIDATED_INPUTS: u64 = 5;
 /// Fewest payees of a batch payout.
 pub const BATCH_PAYEES: usize = 5;
 
-/// Transactions of the owner that are read: half of them those that moved most, half the newest others.
+/// Most transactions of the owner that are read: half of them those with the largest amounts, half the newest others.
 pub const OWN_TRANSACTIONS: usize = 1_000;
-/// Inputs and outputs of these that are read together.
+/// Most inputs and outputs of these transactions together.
 pub const OWN_ENTRIES: u64 = 50_000;
-/// Other addresses of the owner whose transactions are read.
+/// Most other addresses of the owner's cluster whose transactions are read.
 pub const MAX_CLUSTER_ADDRESSES: u32 = 50;
-/// Transfers in each direction that are read of each of them.
+/// Most transfers of each of these addresses that are read in each direction.
 pub const TRANSFERS_OF_OTHERS: u32 = 100;
-/// Transactions of others that are read for peel chains and layering runs.
+/// Most transactions of other owners that are read for peel chains and layering runs.
 pub const CHAIN_READS: u32 = 200;
-/// Transactions of others that are read for cycles and scatter-gathers.
+/// Most transactions of other owners that are read for cycles and scatter-gathers.
 pub const AROUND_READS: u32 = 200;
-/// Inputs and outputs above which a transaction of others is not passed: that of a service.
+/// Most inputs and outputs of a transaction of other owners that a search passes; larger ones are those of services.
 pub const PASSED_ENTRIES: u64 = 100;
-/// Transactions of the owner in each direction from which chains and transfers around are searched, those that moved
-/// most.
+/// Most transactions of the owner, in each direction, from which a search of neighboring transactions starts: those
+/// with the largest amounts.
 pub const MAX_STARTING_TRANSACTIONS: usize = 50;
-/// Inputs of a payment to the owner whose origins may be steps of a peel chain, and payees of a payment of the owner
-/// from which layering runs are searched, the largest.
+/// Most inputs of a payment to the owner that are followed to peel chains, and most payees of a payment of the owner
+/// that are followed to layering runs: the largest ones.
 pub const MAX_FOLLOWED: usize = 5;
-/// Transfers that a search for cycles or scatter-gathers visits.
+/// Most transfers that a search for cycles or scatter-gathers visits.
 pub const MAX_VISITED_TRANSFERS: u64 = 20_000;
-/// Transactions that are shown of a pattern.
+/// Most transactions that an answer shows for a pattern.
 pub const SHOWN: usize = 20;
 
-/// True if `part` is at least so many percent of `whole`.
+/// True if `part` is at least `percent` percent of `whole`.
 pub(super) const fn is_percent_of(part: u128, percent: u128, whole: u128) -> bool {
     part.saturating_mul(100) >= whole.saturating_mul(percent)
 }

@@ -1,6 +1,6 @@
-//! The transfers around the owner: what it paid and was paid, and what its payees pay and its payers were paid, two
-//! payments further in each direction (`docs/model/patterns.md` P11). The coins are followed: a payee's next payment
-//! is the one that spends what it was paid.
+//! The transfers around the owner: its own payments, and those of its payees and to its payers, two payments further in
+//! each direction (`docs/model/patterns.md` P11). The search follows the coins: a payee's next payment is the one that
+//! spends the output of the previous payment.
 
 use std::rc::Rc;
 
@@ -18,10 +18,10 @@ use crate::{
     utxo::TransactionKind,
 };
 
-/// Payments that are followed beyond the owner's own, in each direction. With the owner's own two, a cycle has as many
-/// owners as [`LONGEST_CYCLE`](super::rules::LONGEST_CYCLE).
+/// Number of payments that are followed beyond the owner's own in each direction. With the owner's two own payments,
+/// cycles have up to [`LONGEST_CYCLE`](super::rules::LONGEST_CYCLE) owners.
 const LEVELS: usize = 2;
-/// Most payers of a payment that are told apart: more are one service, or many strangers.
+/// Most payers of a payment that are followed: more payers are a service, or many unrelated owners.
 const MOST_PAYERS: usize = 5;
 
 /// Reads the payments around the owner's and returns all transfers that were read.
@@ -69,7 +69,7 @@ pub(super) fn transfers_around(
     Ok(transfers)
 }
 
-/// The outputs (or inputs) of others that are followed from a payment: those of owners without a name.
+/// The outputs (or inputs) of other, unattributed owners that are followed from a payment.
 fn followed(
     payment: &Payment,
     direction: Direction,
@@ -94,8 +94,8 @@ fn followed(
     Ok(followed)
 }
 
-/// What a payment moves from each payer's cluster to each payee's, in proportion. Addresses that end traces pay and are
-/// paid nothing here: a cycle through an exchange is no cycle.
+/// Adds the transfers from each payer's cluster to each payee's, in proportion. Addresses at which traces end are left
+/// out: a path through an exchange is not a cycle.
 fn add_transfers(
     payment: &Payment,
     reader: &OwnReader<'_>,

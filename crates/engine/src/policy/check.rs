@@ -1,4 +1,4 @@
-//! The rules a policy must keep, each with the field it is about.
+//! Validation rules of a policy, each with the field that it checks.
 
 use std::collections::BTreeSet;
 
@@ -203,7 +203,7 @@ fn rules(rules: &[RuleSpec], problems: &mut Problems) {
     }
 }
 
-/// The conditions and the reason of a rule in force.
+/// Checks the conditions and the description of an enabled rule.
 fn content(path: &str, rule: &RuleSpec, problems: &mut Problems) {
     problems.require(!rule.description.trim().is_empty(), &format!("{path}.description"), || {
         "needs a sentence: answers give it as the reason".into()
@@ -236,7 +236,7 @@ fn content(path: &str, rule: &RuleSpec, problems: &mut Problems) {
     }
 }
 
-/// The conditions of a rule or of a group by themselves.
+/// Checks the conditions of a rule or of a group.
 fn conditions(path: &str, conditions: &Conditions<'_>, problems: &mut Problems) {
     for (index, id) in conditions.categories.iter().enumerate() {
         let path = format!("{path}.categories[{index}]");
@@ -284,7 +284,7 @@ fn conditions(path: &str, conditions: &Conditions<'_>, problems: &mut Problems) 
     );
 }
 
-/// A block needs evidence of a tier that can block.
+/// Checks that a rule with the verdict `block` requires a tier that can block.
 fn tier_of_verdict(
     path: &str,
     verdict: RuleVerdict,
@@ -306,7 +306,7 @@ fn tier_of_verdict(
     );
 }
 
-/// A condition of a group neither repeats nor contradicts one of the rule.
+/// Checks that no condition of a group repeats or contradicts one of the rule.
 fn apart(path: &str, own: &Conditions<'_>, group: &Conditions<'_>, problems: &mut Problems) {
     let own = own.present();
     for name in group.present() {

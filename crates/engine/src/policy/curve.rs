@@ -3,8 +3,8 @@
 use super::{AmountRules, CurvePoint, Quantity};
 use crate::fixed::Power;
 
-/// The curve of one unit, as `score^2.5` over amounts in whole units: straight between its points and
-/// bending down only, so that one sum is never worth more than its halves together.
+/// The curve of one unit, as `score^2.5` over amounts in whole units: linear between its points, with falling slopes,
+/// so that one sum never scores more than its halves together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AmountCurve {
     points: Vec<(Quantity, Power)>,
@@ -14,14 +14,13 @@ pub struct AmountCurve {
     structuring_below: Option<Vec<Quantity>>,
 }
 
-/// Dust is so small a part of the largest unsolicited amount, where the policy says nothing else: one of 1,000 US
+/// Default size of dust: this fraction (1/1000) of the largest unsolicited amount, so one dollar where that is 1,000 US
 /// dollars.
 const DUST_ONE_IN: u128 = 1_000;
 
-/// Thresholds below which transfers are structured, as multiples of the largest unsolicited amount, where the policy
-/// says nothing else: 1,000 US dollars (transfers of virtual assets with originator and beneficiary information under
-/// FATF Recommendation 16), 3,000 (the same in the United States, 31 CFR 1010.410) and 10,000 (reports of currency
-/// transactions there, 31 CFR 1010.311).
+/// Default thresholds of structuring, as multiples of the largest unsolicited amount: 1,000 US dollars (transfers of
+/// virtual assets with originator and beneficiary information under FATF Recommendation 16), 3,000 (the same in the
+/// United States, 31 CFR 1010.410) and 10,000 (reports of currency transactions there, 31 CFR 1010.311).
 const STRUCTURING_TIMES: [u128; 3] = [1, 3, 10];
 
 impl AmountCurve {
@@ -36,8 +35,8 @@ impl AmountCurve {
         }
     }
 
-    /// `score^2.5` of an amount in base units of `decimals`, rounded down: the part of the riskiest
-    /// money's weight that the amount carries regardless of its share.
+    /// `score^2.5` of an amount in base units of `decimals`, rounded down: the fraction of the riskiest funds' weight
+    /// that the amount has regardless of its share.
     #[must_use]
     pub fn weight(&self, amount: u128, decimals: u8) -> Power {
         let (mut low, mut low_power) = (0_u128, Power::default());
@@ -53,7 +52,7 @@ impl AmountCurve {
         low_power
     }
 
-    /// The largest sum of unsolicited money of one category, in base units, that is not scored.
+    /// The largest sum of unsolicited funds of one category, in base units, that is not scored.
     #[must_use]
     pub fn unsolicited_ceiling(&self, decimals: u8) -> u128 {
         self.unsolicited_up_to.base_units(decimals)
@@ -68,7 +67,7 @@ impl AmountCurve {
         }
     }
 
-    /// The amounts in base units that structured transfers stay below.
+    /// The thresholds of structuring, in base units.
     #[must_use]
     pub fn structuring_thresholds(&self, decimals: u8) -> Vec<u128> {
         if let Some(thresholds) = &self.structuring_below {
@@ -89,7 +88,7 @@ fn power_points(curve: &[CurvePoint]) -> impl Iterator<Item = (Quantity, Power)>
     curve.iter().map(|point| (point.amount, point.score.fraction().power_2_5()))
 }
 
-/// True if each stretch of the curve rises no faster than the one before it.
+/// True if no segment of the curve rises faster than the previous one.
 pub(super) fn bends_down(curve: &[CurvePoint]) -> bool {
     let mut before = (0_u128, 0_u64);
     let mut slope: Option<(u128, u128)> = None;

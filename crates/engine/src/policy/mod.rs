@@ -1,4 +1,4 @@
-//! The risk policy: what its author may decide, checked, and ready for use.
+//! The risk policy: its spec, validation, and the form in which the engine uses it.
 
 mod check;
 mod curve;
@@ -33,16 +33,16 @@ use crate::{
     taxonomy::Category,
 };
 
-/// Severity of money that was not followed to an end: low both ways even where nothing is resolved.
+/// Severity of funds that were not followed to an endpoint: low, so that even fully unresolved funds give a low score.
 pub const UNRESOLVED_SEVERITY: u8 = 18;
 
 /// Minimum score of an active listing of the same key.
 pub const SAME_KEY_SCORE: Score = Score::from_points(90);
 
-/// Hexadecimal digits of a policy's revision: 64 bits, enough to tell policies apart.
+/// Hexadecimal digits of a policy's revision: 64 bits, enough to distinguish policies.
 const REVISION_DIGITS: usize = 16;
 
-/// A checked policy. Two policies that decide alike have the same revision, however they are written.
+/// A valid policy. Policies that decide alike have the same revision, regardless of their notation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Policy {
     spec: PolicySpec,
@@ -55,7 +55,7 @@ pub struct Policy {
 }
 
 impl Policy {
-    /// Checks a policy and makes it ready for use.
+    /// Validates a policy and compiles its rules.
     ///
     /// # Errors
     ///
@@ -110,19 +110,19 @@ impl Policy {
         Self { spec, severities, pattern_severities, decay_of_a_hop, amounts, rules, revision }
     }
 
-    /// Names what the policy decides: the same for every policy that decides alike.
+    /// Identifier of the policy's content: equal for policies that decide alike.
     #[must_use]
     pub const fn revision(&self) -> &Arc<str> {
         &self.revision
     }
 
-    /// The policy in full, every default filled in.
+    /// The complete policy, with all defaults filled in.
     #[must_use]
     pub const fn spec(&self) -> &PolicySpec {
         &self.spec
     }
 
-    /// The minimum score rules in force, apart from those that every policy has ([`FIXED_RULES`]).
+    /// The minimum score rules in force, without those that every policy has ([`FIXED_RULES`]).
     #[must_use]
     pub fn rules(&self) -> &[Rule] {
         &self.rules
@@ -145,7 +145,7 @@ impl Policy {
         self.severities.get(&category).copied().unwrap_or(category.info().severity)
     }
 
-    /// True if all categories have their default severities, so that this policy hears lists and labels as the default
+    /// True if all categories have their default severities, so that this policy attributes owners as the default
     /// policy does.
     #[must_use]
     pub fn has_default_severities(&self) -> bool {
@@ -158,26 +158,26 @@ impl Policy {
         self.pattern_severities.get(&pattern).copied().unwrap_or(pattern.severity())
     }
 
-    /// The force of a list.
+    /// Effect of a list.
     #[must_use]
     pub fn effect(&self, list: &ListId) -> ListEffect {
         self.spec.lists.get(list).copied().unwrap_or(ListEffect::Advisory)
     }
 
-    /// `severity x confidence`: what evidence is worth by itself.
+    /// `severity x confidence`: the standalone risk of evidence.
     #[must_use]
     pub fn risk(&self, severity: u8, confidence: Confidence) -> Fraction {
         Fraction::ratio(severity.into(), 100).times(confidence.fraction())
     }
 
-    /// True if a label by itself leads to a review of the address that it is about.
+    /// True if a label by itself leads to a review of its address.
     #[must_use]
     pub fn would_review(&self, category: Category, tier: Tier, confidence: Confidence) -> bool {
         let risk = Score::from_fraction(self.risk(self.severity(category), confidence));
         risk.min(self.cap(tier)) >= self.spec.thresholds.review
     }
 
-    /// `2^(-2.5 / half-life)`: the weight that is left of money after a hop.
+    /// `2^(-2.5 / half-life)`: the factor by which a hop reduces the weight of funds.
     #[must_use]
     pub const fn decay_of_a_hop(&self) -> Fraction {
         self.decay_of_a_hop
@@ -195,8 +195,7 @@ impl Policy {
         }
     }
 
-    /// The policy with its trace kept within a plan's ceiling: another policy, with a revision of its
-    /// own, where that changes anything.
+    /// The policy with trace limits of at most a plan's ceiling. If a limit changes, the policy has another revision.
     #[must_use]
     pub fn within(&self, ceiling: TraceSpec) -> Self {
         let trace = self.spec.trace.within(ceiling);
@@ -206,13 +205,13 @@ impl Policy {
         Self::build(PolicySpec { trace, ..self.spec.clone() })
     }
 
-    /// Significance of amounts of `unit`; `None` if the policy does not mention the unit.
+    /// The amount curve of `unit`; `None` if the policy does not define the unit.
     #[must_use]
     pub fn amounts(&self, unit: &str) -> Option<&AmountCurve> {
         self.amounts.get(unit)
     }
 
-    /// The band of a score.
+    /// Risk level of a score.
     #[must_use]
     pub fn level(&self, score: Score) -> RiskLevel {
         let thresholds = &self.spec.thresholds;

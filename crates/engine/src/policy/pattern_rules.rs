@@ -1,20 +1,20 @@
-//! The part of the search for patterns that a policy sets.
+//! Amounts that the policy sets for the search for patterns.
 
 use assay_address::Chain;
 
 use super::Policy;
 
-/// Most thresholds below which structured transfers are searched.
+/// Most thresholds of structuring.
 pub const MOST_THRESHOLDS: usize = 4;
 
-/// The part of the rules that the policy and the chain set. Amounts are in base units.
+/// Amounts that the policy and the chain set for the search for patterns, in base units.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PatternRules {
     /// Largest output that is dust.
     pub dust: u128,
-    /// Largest sum that counts as little where the owner only receives.
+    /// Largest sum for which patterns by which the owner only receives are not scored.
     pub little: u128,
-    /// Thresholds below which transfers are structured; 0 stands for none.
+    /// Thresholds of structuring; 0 stands for none.
     pub thresholds: [u128; MOST_THRESHOLDS],
 }
 
@@ -22,7 +22,7 @@ impl PatternRules {
     /// No dust and no thresholds.
     pub const NONE: Self = Self { dust: 0, little: 0, thresholds: [0; MOST_THRESHOLDS] };
 
-    /// The rules that a policy sets for the native coin of a chain.
+    /// The amounts that a policy sets for the native coin of a chain.
     #[must_use]
     pub fn new(policy: &Policy, chain: &Chain) -> Self {
         let amounts = policy.amounts(chain.native().code);

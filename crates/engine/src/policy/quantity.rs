@@ -14,7 +14,7 @@ const ONE: u128 = 100_000_000;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Quantity(u128);
 
-/// A text that is no quantity.
+/// The error of a text that is not a quantity.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is no amount: write digits with at most eight decimals, such as 1000 or 0.01")]
 pub struct InvalidQuantity(String);
@@ -70,7 +70,7 @@ impl fmt::Display for Quantity {
 }
 
 impl Serialize for Quantity {
-    /// Whole units as a number, others as a text: no reader takes them for something else.
+    /// Writes whole units as a number and other amounts as a string, so that no reader rounds them.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match u64::try_from(self.0 / ONE) {
             Ok(whole) if self.0.is_multiple_of(ONE) => serializer.serialize_u64(whole),

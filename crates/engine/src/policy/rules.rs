@@ -1,7 +1,7 @@
 //! Minimum score rules as a policy's author writes them.
 //!
 //! - `share`: shares of funds
-//! - `schema`: what an API server checks
+//! - `schema`: validation rules for the Kubernetes API server
 //! - `defaults`: the rules that a policy has unless it replaces them
 //! - `compiled`: the form in which rules are evaluated
 
@@ -39,13 +39,13 @@ pub(super) const MOST_HOPS: u8 = 100;
 /// Weakest tier of evidence by which a rule may lead to a block.
 pub(super) const BLOCK_TIER: Tier = Tier::Investigation;
 
-/// A minimum score rule that every policy has: it rests on listings of the address or of its cluster, and no
-/// policy changes it.
+/// A minimum score rule that every policy has and that no policy can change: it follows from listings of the address or
+/// of its cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FixedRule {
     /// Identifier in answers, and the code of its reason.
     pub id: &'static str,
-    /// Situation in which the rule raises the score to the review threshold.
+    /// Condition under which the rule raises the score to the review threshold.
     pub description: &'static str,
 }
 
@@ -136,7 +136,7 @@ const fn enabled() -> bool {
     true
 }
 
-/// Adds the conditions to a struct that has them beside fields of its own.
+/// Adds the fields of the conditions to a struct with further fields.
 macro_rules! with_conditions {
     ($(#[$meta:meta])* pub struct $name:ident { $($own:tt)* }) => {
         $(#[$meta])*
@@ -198,7 +198,7 @@ macro_rules! with_conditions {
         }
 
         impl $name {
-            /// The conditions, apart from the groups.
+            /// The conditions without those of the groups.
             pub(super) fn conditions(&self) -> Conditions<'_> {
                 Conditions {
                     categories: &self.categories,
@@ -250,7 +250,7 @@ with_conditions! {
 }
 
 with_conditions! {
-    /// Conditions that all hold, beside those of the rule.
+    /// Conditions that must all hold, in addition to those of the rule.
     #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
     #[serde(rename_all = "camelCase", deny_unknown_fields)]
     #[schemars(extend("x-kubernetes-validations" = schema::group_checks()))]
@@ -314,7 +314,7 @@ const CONDITIONS: [&str; 12] = [
     "amountFrom",
 ];
 
-/// Conditions of which one at least selects the funds of certain parties.
+/// Conditions that select the funds of certain parties; a rule needs at least one of them.
 const SELECTING: [&str; 4] = ["categories", "severityFrom", "role", "sinceListing"];
 
 impl Conditions<'_> {
@@ -337,13 +337,13 @@ impl Conditions<'_> {
         CONDITIONS.into_iter().zip(set).filter(|(_, set)| *set).map(|(name, _)| name).collect()
     }
 
-    /// True if a condition selects the funds of certain parties.
+    /// True if at least one condition selects the funds of certain parties.
     pub(super) fn selects(&self) -> bool {
         self.present().iter().any(|name| SELECTING.contains(name))
     }
 }
 
-/// The form of a rule's id.
+/// True if a text has the form of a rule's id.
 pub(super) fn is_id(id: &str) -> bool {
     let inner = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
     (1..=LONGEST_ID).contains(&id.len())

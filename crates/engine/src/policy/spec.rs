@@ -17,16 +17,16 @@ use crate::{
     taxonomy::Category,
 };
 
-/// The keyword of schemas for rules that a cluster checks by itself.
+/// Keyword of schemas for validation rules (CEL) that the Kubernetes API server evaluates.
 const RULES: &str = "x-kubernetes-validations";
 
-/// The rule that the numbers of two fields rise.
+/// The validation rule that one field is less than another.
 fn rising(low: &str, high: &str) -> Value {
     let sentence = format!("must be above {low}: thresholds rise strictly");
     rule(&format!(".{high}"), &format!("self.{low} < self.{high}"), &sentence)
 }
 
-/// The rule that weaker evidence has no higher cap than stronger evidence.
+/// The validation rule that weaker evidence has no higher cap than stronger evidence.
 fn weaker(weak: &str, strong: &str) -> Value {
     let sentence = format!("must not exceed that of {strong}, which is stronger evidence");
     rule(&format!(".{weak}"), &format!("self.{weak} <= self.{strong}"), &sentence)
@@ -110,8 +110,8 @@ pub struct PolicySpec {
     pub thresholds: Thresholds,
     /// Number of hops after which the weight of indirect exposure is halved, with at most one decimal. Default 2.4.
     pub half_life_hops: HalfLife,
-    /// Severity, 0 to 100, from which the distance of a category's money does not lower the score below 59.9: such
-    /// money leads to a review however often it was passed on. Default 80.
+    /// Severity, 0 to 100, from which distance does not lower the score of a category's funds below 59.9: such funds
+    /// lead to a review after any number of hops. Default 80.
     #[schemars(range(max = 100))]
     pub undecayed_from: u8,
     /// Highest scores that evidence of a tier and of weaker tiers can reach together.
@@ -121,23 +121,23 @@ pub struct PolicySpec {
     /// the UK, the EU and the UN are always `blocking`; every other list is `advisory` unless it is named here.
     #[schemars(schema_with = "lists")]
     pub lists: BTreeMap<ListId, ListEffect>,
-    /// Lists and label sources that must be present and fresh: else the verdict `allow` becomes
-    /// `indeterminate`. Default: `ofac-sdn`.
+    /// Lists and label sources that must be present and fresh; otherwise the verdict `allow` becomes `indeterminate`.
+    /// Default: `ofac-sdn`.
     #[schemars(
         length(min = 1, max = 64),
         extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["name"])
     )]
     pub mandatory_sources: Vec<MandatorySource>,
-    /// Requires flows of funds: an address on a chain that is not read is `indeterminate` instead of `allow`.
-    /// Default `false`.
+    /// Requires flows of funds: an address on a chain without a source gets `indeterminate` instead of `allow`. Default
+    /// `false`.
     pub flows_required: bool,
     /// Smallest share of the funds received, such as `50%`, whose origin must have been found for an `allow`; with
-    /// less, the verdict is `indeterminate`. Left out, any share suffices.
+    /// less, the verdict is `indeterminate`. Default: any share suffices.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub minimum_traced: Option<Share>,
     /// Largest share of the funds of a direction, such as `20%`, that may be unread because a trace stopped at a limit
-    /// (`trace_limit`) for an `allow`; with more, the verdict is `indeterminate`. Left out, any share is permitted: an
-    /// honest receiver in a chain much larger than the limits looks the same.
+    /// (`trace_limit`) for an `allow`; with more, the verdict is `indeterminate`. Default: any share, because funds of
+    /// honest receivers also come from more transactions than the limits permit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub maximum_unread: Option<Share>,
     /// Minimum score rules, beside the default ones: each raises the score to the threshold of its verdict if all
@@ -161,17 +161,17 @@ pub struct PolicySpec {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct TraceSpec {
-    /// Most hops from the address; 1 covers direct counterparties only. Left out, a trace has no limit of hops:
-    /// with a limit, whoever passes money on often enough is not found.
+    /// Most hops from the address; 1 covers direct counterparties only. Default: no limit, because a limit hides
+    /// parties that pass funds on often enough.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 255))]
     pub hops: Option<u8>,
-    /// Share of all funds of a direction, in millionths, below which a flow is not followed further, as long as
-    /// all such flows together are at most 1 % and below `stopTraceBelow` of their unit. It counts in halvings of
-    /// the whole. Default 61 (2^-14).
+    /// Share of all funds of a direction, in millionths, below which a flow is not followed further, as long as all
+    /// such flows together are at most 1 % and below `stopTraceBelow` of their unit. The share is rounded to a power of
+    /// two. Default 61 (2^-14).
     #[schemars(range(max = 100_000))]
     pub stop_below_share_millionths: u32,
-    /// Most transactions that money passes in each direction. Default 100000.
+    /// Most transactions that a trace passes in each direction. Default 100000.
     #[schemars(range(min = 1, max = 1_000_000))]
     pub transactions: u32,
     /// Most transactions that money passes towards sources where it is known what the following ones are made of
@@ -179,10 +179,10 @@ pub struct TraceSpec {
     /// default ones. Default 300.
     #[schemars(range(min = 1, max = 1_000_000))]
     pub source_transactions: u32,
-    /// Most inputs and outputs of these transactions that are read in each direction. Default 1000000.
+    /// Most inputs and outputs of these transactions that a trace reads in each direction. Default 1000000.
     #[schemars(range(min = 1, max = 10_000_000))]
     pub entries: u32,
-    /// Most transfers that are read of the address itself in each direction, largest first. Default 1000000.
+    /// Most transfers of the address itself that a trace reads in each direction, largest first. Default 1000000.
     #[schemars(range(min = 1, max = 1_000_000))]
     pub transfers_per_address: u32,
 }
@@ -322,9 +322,8 @@ const fn default_maximum_age_hours() -> u32 {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct AmountRules {
-    /// Scores that amounts of the riskiest funds give by themselves, whatever their share. Between points
-    /// `score^2.5` is interpolated linearly, from 0 before the first point; after the last point it is
-    /// constant.
+    /// Scores of amounts of the riskiest funds, regardless of their share. Between points `score^2.5` is interpolated
+    /// linearly, from 0 before the first point; after the last point it is constant.
     #[schemars(length(min = 1, max = 16), extend("x-kubernetes-validations" = [
         {
             "rule": "self.all(i, point, i == 0 \
@@ -337,11 +336,11 @@ pub struct AmountRules {
         },
     ]))]
     pub curve: Vec<CurvePoint>,
-    /// Largest sum, in whole units, of unsolicited funds of one category that is shown and not scored, if it is
-    /// also less than 1 % of all funds received. Funds of listed parties are scored all the same.
+    /// Largest sum, in whole units, of unsolicited funds of one category that is shown and not scored, if it is also
+    /// less than 1 % of all funds received. Funds of listed parties are always scored.
     pub unsolicited_up_to: Quantity,
-    /// Largest payment, in whole units, that is dust: funds that are shown and not scored while little in all, of one sender up to 20
-    /// times as much together. Default: a thousandth of `unsolicitedUpTo`.
+    /// Largest payment, in whole units, that counts as dust, which is shown and not scored. Payments of one sender are
+    /// dust up to 20 times this amount in total. Default: a thousandth of `unsolicitedUpTo`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dust_up_to: Option<Quantity>,
     /// Thresholds, in whole units, for the pattern `structuring`: many transfers that are each less than 10 % below
@@ -390,8 +389,8 @@ impl Default for PolicySpec {
     }
 }
 
-/// The default curves: US dollars, and native coins in round numbers of about the same value, for where no
-/// price is known.
+/// The default curves: US dollars, and native coins, which apply where no price is known, in round numbers of about the
+/// same value.
 fn default_amounts() -> BTreeMap<String, AmountRules> {
     let rules = |first: u64, hundredths: bool| {
         let quantity = |whole: u64| {

@@ -1,4 +1,4 @@
-//! A chain as far as it was gathered, transaction by transaction: what a source on demand knows.
+//! The part of a chain that a source on demand has read, transaction by transaction.
 
 use jiff::Timestamp;
 use rustc_hash::FxHashMap;
@@ -13,10 +13,10 @@ use crate::{
     utxo::{OutPoint, OutputNumber, ScriptOwner, Transaction, TransactionKind, Txid},
 };
 
-/// Number of positions of a block, more than any block has transactions.
+/// Number of positions reserved for a block, more than any block has transactions.
 const POSITIONS_OF_BLOCK: u64 = 1 << 24;
 
-/// Where a transaction is in the chain.
+/// Position of a transaction in the chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlockPosition {
     /// Height of its block.
@@ -28,14 +28,14 @@ pub struct BlockPosition {
 }
 
 impl BlockPosition {
-    /// Its position in the chain.
+    /// The position as one number that increases along the chain.
     #[must_use]
     pub const fn position(&self) -> u64 {
         self.height * POSITIONS_OF_BLOCK + self.index
     }
 }
 
-/// Gathered transactions. They are numbered in the order in which they were named first.
+/// Transactions that were read on demand. They are numbered in the order in which they were first mentioned.
 #[derive(Debug, Default)]
 pub struct GatheredChain {
     transactions: Vec<(Txid, GatherState<GatheredTransaction>)>,
@@ -44,7 +44,7 @@ pub struct GatheredChain {
     output_numbers: FxHashMap<OutPoint, OutputNumber>,
     owners: Vec<ScriptOwner>,
     owner_numbers: FxHashMap<ScriptOwner, OwnerNumber>,
-    /// How often transactions that were added got another position.
+    /// Number of times that transactions got another position after they were added.
     moves: u64,
 }
 
@@ -106,13 +106,13 @@ impl GatheredChain {
         found.map(|(outpoint, _)| *outpoint).ok_or_else(|| unknown_number("output", number.0))
     }
 
-    /// True if a transaction was read, or could not be.
+    /// True if a transaction was read, or if reading it failed.
     #[must_use]
     pub fn is_read(&self, number: TransactionNumber) -> bool {
         self.transaction(number).is_ok_and(|(_, found)| !matches!(found, GatherState::Unread))
     }
 
-    /// Adds a transaction that was read. One that was added before stays.
+    /// Adds a transaction that was read, unless it was added before.
     pub fn add(&mut self, transaction: &Transaction, at: BlockPosition) -> TransactionNumber {
         let number = self.number(transaction.txid);
         if self.transaction(number).is_ok_and(|(_, found)| matches!(found, GatherState::Found(_))) {
@@ -171,8 +171,8 @@ impl GatheredChain {
         }
     }
 
-    /// Sets the index of a transaction in its block: a source may tell it later than the transaction. Without effect
-    /// for one that was not added.
+    /// Sets the index of a transaction in its block, which a source may provide later than the transaction. Has no
+    /// effect if the transaction was not added.
     pub fn set_index_in_block(&mut self, number: TransactionNumber, index: u64) {
         let found = usize::try_from(number.0).ok().and_then(|at| self.transactions.get_mut(at));
         if let Some((_, GatherState::Found(found))) = found
@@ -183,14 +183,14 @@ impl GatheredChain {
         }
     }
 
-    /// Notes that a transaction could not be read, unless it was.
+    /// Records that reading a transaction failed, unless it was read.
     pub fn fail(&mut self, number: TransactionNumber) {
         if !self.is_read(number) {
             self.set(number, GatherState::Failed);
         }
     }
 
-    /// Notes by which transaction an output is spent; `None` if it is not.
+    /// Records the transaction that spends an output; `None` if the output is unspent.
     pub fn set_spender(&mut self, output: OutputNumber, spender: Option<Txid>) {
         let spender = spender.map(|txid| self.number(txid));
         let found = usize::try_from(output.0).ok().and_then(|index| self.outputs.get_mut(index));
@@ -199,7 +199,7 @@ impl GatheredChain {
         }
     }
 
-    /// Notes that the spender of an output could not be read, unless it was.
+    /// Records that reading the spender of an output failed, unless it was read.
     pub fn fail_output(&mut self, output: OutputNumber) {
         let found = usize::try_from(output.0).ok().and_then(|index| self.outputs.get_mut(index));
         if let Some((_, found @ GatherState::Unread)) = found {
@@ -207,7 +207,7 @@ impl GatheredChain {
         }
     }
 
-    /// Notes who pays the fees of a coinbase that was added.
+    /// Records the payers of a coinbase's fees, if the coinbase was added.
     pub fn set_fee_payers(&mut self, coinbase: TransactionNumber, payers: Vec<FeePayer>) {
         let index = usize::try_from(coinbase.0).ok();
         let found = index.and_then(|index| self.transactions.get_mut(index));
@@ -216,7 +216,7 @@ impl GatheredChain {
         }
     }
 
-    /// The history of an owner in the transactions that were added, in which `statistics` stand for all of its life.
+    /// The history of an owner in the added transactions, with the given statistics over its lifetime.
     #[must_use]
     pub fn history(&self, owner: OwnerNumber, statistics: Statistics) -> OwnHistory {
         let mut history = OwnHistory { statistics, incoming: vec![], outgoing: vec![] };

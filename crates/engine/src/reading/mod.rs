@@ -1,12 +1,12 @@
-//! Reading a chain for a query: by numbers, from one state of the chain.
+//! Interface by which queries read one state of a chain, by numbers.
 //!
-//! A query, such as a [trace](crate::trace), is a state machine. It reads what a [`ChainView`] can tell at once, and
-//! where the view has not read something yet it says what it needs ([`QueryProgress::Reads`]). A store on the same machine
-//! tells everything at once; an API on demand and a distant database read in batches. So there is one loop that runs
-//! every query over every source, and the answer depends on the chain alone.
+//! A query, such as a [trace](crate::trace), is a state machine. It reads from a [`ChainView`] without waiting, and
+//! requests data that the view has not read yet ([`QueryProgress::Reads`]). A local store answers everything at once;
+//! an API on demand and a remote database read in batches. One loop therefore runs every query over every source, and
+//! the answer depends on the chain alone.
 //!
-//! - [`own`]: which entries of an owner's transactions are read
-//! - [`gathered`]: a chain as far as it was gathered, transaction by transaction
+//! - [`own`]: selection of the entries that are read of an owner's transactions
+//! - [`gathered`]: the part of a chain that a source on demand has read
 
 pub mod gathered;
 pub mod own;
@@ -25,7 +25,7 @@ use crate::{
 
 /// One state of a chain.
 pub trait ChainView {
-    /// What follows a waypoint, and where that stands in the chain.
+    /// Looks up the transaction at a waypoint, with its position in the chain.
     ///
     /// # Errors
     ///
@@ -33,7 +33,7 @@ pub trait ChainView {
     fn look_up(&self, waypoint: Waypoint) -> Result<LookupResult, ViewError>;
 
     /// Reads a transaction with its `most` largest inputs (source) or outputs (destination), in the order of their
-    /// indexes. To be called of transactions that [`ChainView::look_up`] found, and of those of a history.
+    /// indexes. Callers pass transactions that [`ChainView::look_up`] found, or those of a history.
     ///
     /// # Errors
     ///
@@ -46,7 +46,7 @@ pub trait ChainView {
         into: &mut TransactionRead,
     ) -> Result<(), ViewError>;
 
-    /// The cluster of an owner, named by one of its members; the owner itself if it shares its cluster with nobody.
+    /// The cluster of an owner, identified by one of its members; the owner itself if it is the only member.
     ///
     /// # Errors
     ///
@@ -67,7 +67,7 @@ pub trait ChainView {
     /// Returns an error if the store fails.
     fn txid(&self, number: TransactionNumber) -> Result<Txid, ViewError>;
 
-    /// What the money of a transaction is made of; `None` where the view does not know.
+    /// The composition of a transaction; `None` if the view does not know it.
     ///
     /// # Errors
     ///
@@ -76,8 +76,8 @@ pub trait ChainView {
         Ok(None)
     }
 
-    /// The first owner that appeared in the block of a transaction: smaller numbers appeared before. `None` where the
-    /// numbers of owners are in no order of the chain.
+    /// The first new owner in the block of a transaction: owners with smaller numbers appeared earlier. `None` if the
+    /// numbers of owners do not follow the order of the chain.
     ///
     /// # Errors
     ///
@@ -86,7 +86,7 @@ pub trait ChainView {
         Ok(None)
     }
 
-    /// The statistics of an owner over its lifetime; `None` where the view does not know them.
+    /// The statistics of an owner over its lifetime; `None` if the view does not know them.
     ///
     /// # Errors
     ///
@@ -95,46 +95,46 @@ pub trait ChainView {
         Ok(None)
     }
 
-    /// How often transactions got another position after they were read first: a source on demand may tell positions
-    /// within a block late. Always 0 for other views.
+    /// Number of times that transactions got another position after they were read: a source on demand may learn
+    /// positions within a block later. Always 0 for other views.
     fn moves(&self) -> u64 {
         0
     }
 }
 
-/// Where money waits to be followed.
+/// A point at which funds wait to be followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Waypoint {
-    /// An output, of which the transaction that spends it is to be found.
+    /// An output whose spending transaction comes next.
     Output(OutputNumber),
-    /// A transaction, whose inputs (source) or outputs (destination) come next.
+    /// A transaction whose inputs (source) or outputs (destination) come next.
     Transaction(TransactionNumber),
 }
 
-/// What follows a waypoint.
+/// The result of a lookup of a waypoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LookupResult {
-    /// A transaction: the waypoint itself, or the one that spends the output.
+    /// The waypoint's transaction, or the transaction that spends its output.
     Transaction {
-        /// Its number.
+        /// Number of the transaction.
         number: TransactionNumber,
-        /// Its position: later transactions of the chain have larger ones.
+        /// Position in the chain, which increases with later transactions.
         position: u64,
     },
-    /// Nothing: the output is not spent.
+    /// The output is unspent.
     Nothing,
-    /// It was asked for and could not be read: time ran out, or the source failed.
+    /// The transaction was requested, and reading it failed or ran out of time.
     Failed,
-    /// It was not asked for yet.
+    /// The transaction was not requested yet.
     Unread,
 }
 
-/// A transaction with one of its sides, read into the same memory again and again.
+/// A transaction with one of its sides, in memory that is reused for each read.
 #[derive(Clone, Debug)]
 pub struct TransactionRead {
     /// Number.
     pub number: TransactionNumber,
-    /// Position in the chain, as [`ChainView::look_up`] tells it.
+    /// Position in the chain, as [`ChainView::look_up`] returns it.
     pub position: u64,
     /// Height of its block.
     pub height: u64,
@@ -146,11 +146,10 @@ pub struct TransactionRead {
     pub inputs: SideTotals,
     /// Totals of its outputs.
     pub outputs: SideTotals,
-    /// The largest entries of the side that was asked for, in the order of their indexes. Inputs of unknown value are
-    /// none.
+    /// The largest entries of the requested side, in the order of their indexes, without inputs of unknown value.
     pub entries: Vec<TransactionEntry>,
-    /// Who pays a coinbase, beyond its new coins, as [`FeePayer::of_block`] orders them; empty for others, for a read
-    /// of outputs, and where the source does not know.
+    /// Payers of a coinbase's fees, as [`FeePayer::of_block`] orders them; empty for other transactions, for a read of
+    /// outputs, and if the source does not know them.
     pub fee_payers: Vec<FeePayer>,
 }
 
@@ -175,9 +174,9 @@ impl Default for TransactionRead {
 pub struct SideTotals {
     /// Number of entries, known or not.
     pub count: u64,
-    /// All entries' total in base units, `unknown` included.
+    /// Total of all entries in base units, including `unknown`.
     pub total: u128,
-    /// The least that inputs of unknown value are worth together, in base units. At most `total`; 0 for outputs.
+    /// Smallest possible total of the inputs of unknown value, in base units. At most `total`; 0 for outputs.
     pub unknown: u128,
 }
 
@@ -188,25 +187,25 @@ pub struct TransactionEntry {
     pub index: u32,
     /// Value in base units.
     pub value: u64,
-    /// Owner of the output that it spends or is.
+    /// Owner of the output that the entry spends or creates.
     pub owner: OwnerNumber,
-    /// Where its money is followed on: of an input the transaction that made the output, `None` if that is not known;
-    /// of an output the output itself.
+    /// Waypoint at which its funds are followed on: for an input the transaction that created the spent output, `None`
+    /// if that is not known; for an output the output itself.
     pub leads_to: Option<Waypoint>,
 }
 
 /// A transaction that pays a fee to the coinbase of its block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FeePayer {
-    /// Its number.
+    /// Number of the transaction.
     pub transaction: TransactionNumber,
     /// The fee in base units, above 0.
     pub fee: u64,
 }
 
 impl FeePayer {
-    /// The payers of a coinbase, of all transactions of its block in their order, each with its fee: the largest
-    /// fees first, equal ones in the order of the block.
+    /// The fee payers of a coinbase, largest fees first, equal fees in the order of the block. `transactions` are all
+    /// transactions of the block in order, each with its fee.
     #[must_use]
     pub fn of_block(transactions: impl Iterator<Item = (TransactionNumber, u128)>) -> Vec<Self> {
         let paid = transactions.filter_map(|(transaction, fee)| {
@@ -229,7 +228,7 @@ impl TransactionRead {
         }
     }
 
-    /// True if all entries of the side that was read are among its entries.
+    /// True if all entries of the side were read.
     #[must_use]
     pub const fn is_whole(&self, direction: Direction) -> bool {
         let side = self.side(direction);
@@ -259,13 +258,13 @@ impl TransactionRead {
     }
 }
 
-/// What a query needs to go on, in the order in which it needs it, without duplicates. What is not read then
-/// [fails](LookupResult::Failed).
+/// Reads that a query needs before it can continue, in the order in which it needs them, without duplicates. Waypoints
+/// that are not read then [fail](LookupResult::Failed).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReadRequest {
-    /// Transactions, to be read with their inputs.
+    /// Transactions to read with their inputs.
     pub transactions: Vec<TransactionNumber>,
-    /// Outputs, whose spending transactions are to be read with their outputs.
+    /// Outputs whose spending transactions are to be read with their outputs.
     pub outputs: Vec<OutputNumber>,
 }
 
@@ -285,20 +284,20 @@ impl ReadRequest {
     }
 }
 
-/// How far a query got.
+/// State of a query after [`Query::advance`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum QueryProgress {
-    /// It is complete.
+    /// The query is complete.
     Complete,
-    /// It made some steps and can make more: the chance to do something else, or to give up.
+    /// The query can continue; the caller may do other work or cancel it first.
     Paused,
-    /// It needs these.
+    /// The query needs these reads.
     Reads(ReadRequest),
 }
 
-/// A question about a chain that takes many reads: a state machine.
+/// A state machine that computes an answer about a chain from many reads.
 pub trait Query: Send {
-    /// Goes on as far as the view allows, for a bounded number of steps.
+    /// Continues for a bounded number of steps, as far as the view has data.
     ///
     /// # Errors
     ///
@@ -312,7 +311,7 @@ pub trait Query: Send {
 pub struct ViewError(Box<dyn std::error::Error + Send + Sync>);
 
 impl ViewError {
-    /// The failure of a store.
+    /// Wraps the error of a store.
     pub fn new(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
         Self(error.into())
     }

@@ -1,8 +1,8 @@
-//! Reading the transactions of one owner: which of their entries are read.
+//! Reads of one owner's transactions: selects the entries that are read.
 //!
-//! Of each transaction the largest entries of a side are read, and of all transactions together so many. Those that
-//! moved most for the owner come first, so that whoever sends many small payments does not crowd out a large one of
-//! many inputs. Entries of some owners, such as listed ones, are read whatever their size.
+//! The largest entries of a side are read of each transaction, up to a limit for all transactions together.
+//! Transactions that moved the largest amounts for the owner come first, so that many small payments cannot displace a
+//! large payment with many inputs. Entries of certain owners, such as listed ones, are always read.
 
 use std::cmp::Reverse;
 
@@ -12,8 +12,8 @@ use crate::{
     ledger::{OwnHistory, OwnTransaction, OwnerNumber, ReadLimits, TransactionNumber},
 };
 
-/// The number of largest entries that are read of each of an owner's transactions in one direction: of inputs towards
-/// sources, of outputs towards destinations.
+/// Number of entries that are read of each of an owner's transactions in one direction: the largest inputs towards
+/// sources, or outputs towards destinations.
 ///
 /// # Errors
 ///
@@ -45,7 +45,7 @@ pub fn entries_of_each(
     Ok(most)
 }
 
-/// What a transaction moved for its owner, change included.
+/// Amount that a transaction moved for its owner, change included.
 const fn amount_moved(own: &OwnTransaction, direction: Direction) -> u128 {
     match direction {
         Direction::Source => own.received,
@@ -53,7 +53,7 @@ const fn amount_moved(own: &OwnTransaction, direction: Direction) -> u128 {
     }
 }
 
-/// Reads the `most` largest entries of a side of a transaction, and those of the owners that `always` names.
+/// Reads the `most` largest entries of a side of a transaction, and all entries of owners that `always` selects.
 ///
 /// # Errors
 ///
@@ -84,8 +84,7 @@ pub fn read_own(
 }
 
 impl OwnHistory {
-    /// True if nothing that the owner received and sent is left out of the history, and all entries of its transactions
-    /// are read within `limits`.
+    /// True if the history holds all transactions of the owner, and all their entries are read within `limits`.
     ///
     /// # Errors
     ///
@@ -113,7 +112,7 @@ impl OwnHistory {
         Ok(true)
     }
 
-    /// Adds transactions, each once, to a history of a view whose numbers are in the order of the chain.
+    /// Adds transactions, each once, to a history. The view's numbers must follow the order of the chain.
     pub fn add(&mut self, direction: Direction, added: impl IntoIterator<Item = OwnTransaction>) {
         let own = match direction {
             Direction::Source => &mut self.incoming,

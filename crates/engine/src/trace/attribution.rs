@@ -17,9 +17,9 @@ use crate::{
     utxo::{Pool, ScriptOwner},
 };
 
-/// Looks up what is known of an owner. A trace asks for each input and output, so that an answer must be quick.
+/// Looks up attributions of owners. A trace calls it for each input and output, so it must be fast.
 pub trait Attributions: Send + Sync {
-    /// The attribution of an owner; `None` if nothing is known of it.
+    /// The attribution of an owner; `None` if the owner has none.
     ///
     /// # Errors
     ///
@@ -31,7 +31,7 @@ pub trait Attributions: Send + Sync {
     ) -> Result<Option<Arc<Attribution>>, ViewError>;
 }
 
-/// Attributions by script: each owner is looked up once.
+/// Attributions by script, cached for each owner.
 pub struct AttributionsByScript<F> {
     attribute: F,
     known: Mutex<FxHashMap<OwnerNumber, Option<Arc<Attribution>>>>,
@@ -44,7 +44,7 @@ impl<F> std::fmt::Debug for AttributionsByScript<F> {
 }
 
 impl<F: Fn(&ScriptOwner) -> Attribution + Send + Sync> AttributionsByScript<F> {
-    /// The attributions that a function finds. It is not asked for pools, which are known by themselves.
+    /// Attributions by a function, which is not called for pools: their attribution is fixed.
     pub fn new(attribute: F) -> Self {
         Self { attribute, known: Mutex::default() }
     }
@@ -70,7 +70,7 @@ impl<F: Fn(&ScriptOwner) -> Attribution + Send + Sync> Attributions for Attribut
     }
 }
 
-/// True if a list in force names an owner or its key: dealings with it are read whatever their size.
+/// True if a list in force names an owner or its key: entries of the owner are read regardless of their size.
 pub(super) fn is_listed(
     view: &dyn ChainView,
     attributions: &dyn Attributions,
@@ -83,14 +83,14 @@ pub(super) fn is_listed(
 /// The attribution of an address by listings and labels.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Attribution {
-    /// The party at which a trace ends, if it does.
+    /// The party at which a trace ends; `None` if it continues.
     pub end: Option<AttributedEnd>,
-    /// Risk labels that are too weak to end a trace.
+    /// Risky labels that are too weak to end a trace.
     pub carried: Vec<CarriedLabel>,
 }
 
 impl Attribution {
-    /// The attribution of a shielded pool, a fact of the chain.
+    /// The attribution of a shielded pool, which the chain itself proves.
     #[must_use]
     pub fn of_pool(pool: Pool) -> Self {
         Self {
@@ -119,24 +119,24 @@ pub struct AttributedEnd {
     pub tier: Tier,
     /// Confidence of the attribution.
     pub confidence: Confidence,
-    /// True if a list in force names it or its key.
+    /// True if a list in force names the party or its key.
     pub listed: bool,
-    /// The entry of the list that names it.
+    /// The entry of the list that names the party.
     pub listed_by: Option<Arc<PartyListing>>,
-    /// Since when, where known.
+    /// Day of the listing, where known.
     pub listed_on: Option<Date>,
 }
 
-/// Maximum number of labels that a flow carries; the strongest ones stay.
+/// Maximum number of labels that a flow carries; the strongest ones are kept.
 const MOST_CARRIED: usize = 12;
 
-/// Labels with the distances at which they were met, in the order of the labels.
+/// Labels with the distances at which the funds passed them, in the order of the labels.
 pub(super) type CarriedLabels = (Vec<CarriedLabel>, Vec<LabelDistance>);
 
-/// Adds labels that are met at `distance` to those carried already. Of the labels of one tier and category, a
-/// farther one is dropped unless it has more confidence than the nearer ones: a label's weight falls with its
-/// distance. Of labels at one distance the one with the most confidence stays, of equal ones the first in the
-/// order of their entities.
+/// Adds labels that the funds pass at `distance` to the carried ones. Of labels of one tier and category, a farther one
+/// is kept only if it has more confidence than the nearer ones, because a label's weight decreases with its distance.
+/// Of labels at one distance the one with the highest confidence is kept; of equal ones, the first by the name of the
+/// entity.
 pub(super) fn carry(
     (labels, distances): (&[CarriedLabel], &[LabelDistance]),
     met: &[CarriedLabel],

@@ -1,4 +1,4 @@
-//! One direction of a trace: money goes from transaction to transaction, in one order, until it ends
+//! One direction of a trace: follows funds from transaction to transaction in a fixed order until they end
 //! (`docs/model/trace.md` T8 to T10).
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -21,18 +21,18 @@ use crate::{
     utxo::TransactionKind,
 };
 
-/// Number of waypoints of a request: a level's, but at least and at most so many. It changes no answer.
+/// Fewest and most waypoints of a request, which otherwise has those of a level. They do not change the result.
 const REQUESTED_AT_ONCE: (usize, usize) = (128, 4_096);
-/// A trace splits flows at most so many times for each entry of its budget: a bound of its computing time.
+/// Most splits of flows for each entry of the budget, which bounds the computing time of a trace.
 const SPLITS_OF_ENTRY: u64 = 2;
-/// One in so many parts of a direction's whole may be cut.
+/// At most this fraction (1/100) of a direction's funds may be cut off.
 const CUT_ONE_IN: u128 = 100;
 
 /// One direction of a trace.
 pub(super) struct DirectionalTrace<'a> {
     pub(super) direction: Direction,
     pub(super) subject: OwnerNumber,
-    /// The cluster of the subject.
+    /// Cluster of the subject.
     cluster: OwnerNumber,
     pub(super) rules: TraceRules,
     pub(super) attributions: &'a dyn Attributions,
@@ -41,28 +41,28 @@ pub(super) struct DirectionalTrace<'a> {
     /// The direction's total in base units.
     pub(super) whole: u128,
     pub(super) frontier: Frontier,
-    /// Transactions that money has passed.
+    /// Transactions that funds have passed.
     passed: FxHashSet<TransactionNumber>,
     pub(super) entries_read: u64,
     splits: u64,
     pub(super) ends: Ends,
     pub(super) paths: Paths,
-    /// The transaction that was read last, and the side over which money was split.
+    /// The transaction that was read last; `side` is the side over which funds are split.
     pub(super) read: TransactionRead,
     side: Side,
     pub(super) scratch: Scratch,
-    /// False if something was not read that should have been.
+    /// False if a required read failed.
     pub(super) is_complete: bool,
 }
 
-/// How far a direction got.
+/// State of a direction after [`DirectionalTrace::advance`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum DirectionProgress {
-    /// No money waits any more.
+    /// No funds wait to be followed.
     End,
-    /// The next waypoints have not been read.
+    /// The next waypoints have not been read yet.
     Unread,
-    /// All steps were made that were allowed.
+    /// The number of permitted steps is used up.
     Pause,
 }
 
@@ -95,7 +95,7 @@ impl<'a> DirectionalTrace<'a> {
         }
     }
 
-    /// Follows the money as far as the view allows, over at most `steps` transactions.
+    /// Follows the funds as far as the view has data, over at most `steps` transactions.
     pub(super) fn advance(
         &mut self,
         view: &dyn ChainView,
@@ -143,7 +143,7 @@ impl<'a> DirectionalTrace<'a> {
         Ok(DirectionProgress::End)
     }
 
-    /// Moves the money at a waypoint to its place in the order, or ends it.
+    /// Queues the funds at a waypoint by the position of the found transaction, or ends them.
     fn go_on_from(&mut self, waypoint: Waypoint, found: LookupResult) {
         let end = match (waypoint, found) {
             (_, LookupResult::Transaction { number, position }) => {
@@ -166,14 +166,15 @@ impl<'a> DirectionalTrace<'a> {
         self.end_at(waypoint, end);
     }
 
-    /// True if all money that waits may be cut.
+    /// True if all waiting funds may be cut off.
     fn rest_is_little(&self) -> bool {
         let rest = self.frontier.total;
         rest < scaled(self.rules.stop_trace_below)
             && rest.saturating_mul(CUT_ONE_IN) <= scaled(self.whole)
     }
 
-    /// Adds what this direction waits for to a request. What was asked for and has still not been read ends.
+    /// Adds the waypoints that this direction needs to a request. Funds at waypoints that were requested before and
+    /// still have not been read end there.
     pub(super) fn request(&mut self, request: &mut ReadRequest) {
         let before = request.transactions.len() + request.outputs.len();
         let (least, most) = REQUESTED_AT_ONCE;
@@ -187,14 +188,14 @@ impl<'a> DirectionalTrace<'a> {
         }
     }
 
-    /// Ends all money at a waypoint.
+    /// Ends all funds at a waypoint.
     fn end_at(&mut self, waypoint: Waypoint, end: FlowEnd) {
         for (key, flow) in self.frontier.take(waypoint) {
             self.end_waited(end, &key, &flow);
         }
     }
 
-    /// Ends all money that waits.
+    /// Ends all waiting funds.
     fn end_waiting(
         &mut self,
         view: &dyn ChainView,
@@ -212,7 +213,7 @@ impl<'a> DirectionalTrace<'a> {
         self.ends.plain(end, (key, flow), is_direct);
     }
 
-    /// Ends what is left, if anything: time ran out.
+    /// Ends the remaining funds, because the time of the trace ran out.
     pub(super) fn stop(&mut self, view: &dyn ChainView) -> Result<(), ViewError> {
         if self.frontier.is_empty() {
             return Ok(());
@@ -221,18 +222,19 @@ impl<'a> DirectionalTrace<'a> {
         self.end_waiting(view, UnresolvedReason::TraceLimit)
     }
 
-    /// Number of transactions that money passed.
+    /// Number of transactions that funds passed.
     pub(super) fn transactions_passed(&self) -> u32 {
         u32::try_from(self.passed.len()).unwrap_or(u32::MAX)
     }
 
-    /// Ends an amount of the subject without a single transaction: its balance, and what was not read.
+    /// Adds an amount of the subject that belongs to no single transaction: its balance, and transactions that were not
+    /// read.
     pub(super) fn aggregate(&mut self, end: FlowEnd, hops: u16, mass: Mass) {
         self.ends.aggregate(end, hops, mass);
     }
 
-    /// Passes money through one of the subject's own transactions. `own` is what the subject itself has on
-    /// this side of it, which is no income and no spending.
+    /// Passes funds through one of the subject's own transactions. `own` is the subject's amount on this side, which is
+    /// neither income nor spending.
     pub(super) fn begin(
         &mut self,
         view: &dyn ChainView,
@@ -255,8 +257,7 @@ impl<'a> DirectionalTrace<'a> {
         passed
     }
 
-    /// Fills the side on which this much money goes on from a transaction, without the entries of `own` and their
-    /// total.
+    /// Reads the side of a transaction over which this amount is split, without the entries of `own` and their total.
     fn fill(
         &self,
         side: &mut Side,
@@ -275,7 +276,7 @@ impl<'a> DirectionalTrace<'a> {
         }
     }
 
-    /// Passes money through the transaction that was read, within the budget.
+    /// Passes funds through the transaction that was read, within the budget.
     fn expand(&mut self, view: &dyn ChainView, flows: Flows) -> Result<(), ViewError> {
         let mut side = std::mem::take(&mut self.side);
         self.fill(&mut side, &self.read, None, flows.total());
@@ -308,7 +309,7 @@ impl<'a> DirectionalTrace<'a> {
         passed
     }
 
-    /// The rank of a transaction, as far as it is known.
+    /// The rank of a transaction; `None` if its position is not known.
     pub(super) fn rank_of(
         &self,
         waypoint: Waypoint,
@@ -323,7 +324,7 @@ impl<'a> DirectionalTrace<'a> {
         })
     }
 
-    /// The steps of a path by one more transaction.
+    /// The transaction of a passage, as a step of a path.
     pub(super) const fn passed(passage: &Passage) -> PathTransaction {
         PathTransaction { transaction: passage.transaction, position: passage.position }
     }

@@ -41,39 +41,39 @@ struct EndKey {
     carried: LabelSet,
 }
 
-/// Where money ended.
+/// Location of an endpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum EndLocation {
-    /// With the subject: its own balance, which is no output downstream.
+    /// The subject's own balance.
     AtSubject,
-    /// Where the trace went.
+    /// A point that the trace reached.
     OnTheWay,
-    /// Further: it follows from what a transaction is made of at which the trace stopped.
+    /// A point beyond the trace, which follows from the composition of a transaction at which the trace stopped.
     Further,
 }
 
-/// The ways of a part's money to its end.
+/// The paths of a part's funds to its endpoint.
 #[derive(Debug, Default)]
 struct Routes {
-    /// Amounts by paths, several of one path.
+    /// Amounts by path; a path may occur several times.
     amounts: Vec<(PathId, u128)>,
-    /// Where most of what follows from the transactions stopped at which the trace did.
+    /// Of the transactions at which the trace stopped, the one with the largest amount for this part.
     stop: Option<TraceStop>,
 }
 
-/// Money of one origin at a transaction at which the trace stopped.
+/// Funds of one origin at a transaction at which the trace stopped.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TraceStop {
     pub(super) transaction: TransactionNumber,
-    /// The path to it.
+    /// Path to the transaction.
     pub(super) path: Option<PathId>,
     /// The amount in the unit of a trace.
     pub(super) amount: u128,
 }
 
 impl Routes {
-    /// The largest paths, at most `kept`, with their amounts in base units: together at most `amount`, that of the part.
-    /// What is left of it by rounding, at most one unit for each path, belongs to the largest one.
+    /// The largest paths, at most `kept`, with their amounts in base units. Their sum is at most `amount`, the amount
+    /// of the part. The largest path gets the rounding difference, at most one unit for each path.
     fn largest(&mut self, kept: usize, amount: u128, paths: &Paths) -> Vec<Route> {
         self.amounts.sort_unstable_by_key(|(path, _)| *path);
         let of_one_path = self.amounts.chunk_by(|(path, _), (next, _)| path == next);
@@ -104,32 +104,32 @@ impl Routes {
     }
 }
 
-/// The way of money from a transaction at which the trace stopped to a party.
+/// A path of funds from a transaction at which the trace stopped to a party.
 #[derive(Debug)]
 pub(super) struct PartyPath {
     /// The whole path.
     pub(super) path: PathId,
-    /// The amount that took it, in the unit of a trace.
+    /// Amount that took the path, in the unit of a trace.
     pub(super) amount: u128,
     /// The party's name.
     pub(super) party: Option<Arc<str>>,
 }
 
-/// Everything that ended.
+/// All funds that ended, as parts.
 #[derive(Debug)]
 pub(super) struct Ends {
-    /// The parts, without amounts in base units and without paths as long as they grow.
+    /// The parts by key. Amounts in base units and paths are added when the trace is finished.
     parts: BTreeMap<EndKey, (FlowPart, Routes)>,
-    /// The labels that money carried to its end.
+    /// The sets of labels that the funds carried.
     pub(super) labels: LabelSets,
-    /// Paths that are kept of one part.
+    /// Number of paths that are kept of each part.
     paths_kept: usize,
-    /// All money that ended, and that which returned to the subject.
+    /// Total of all funds that ended; `returned` is the part that returned to the subject.
     ended: u128,
     returned: u128,
 }
 
-/// So much has returned if it is more than one in so many parts of the money that ended.
+/// Inverse of the fraction of ended funds above which much of the funds returned: a tenth.
 const RETURNED_ONE_IN: u128 = 10;
 
 impl Ends {
@@ -143,12 +143,13 @@ impl Ends {
         }
     }
 
-    /// True if more than a tenth of the money that ended so far has returned to the subject.
+    /// True if more than a tenth of the funds that ended so far returned to the subject.
     pub(super) const fn has_much_returned(&self) -> bool {
         self.returned.saturating_mul(RETURNED_ONE_IN) > self.ended
     }
 
-    /// Adds money that reached an attributed party by a transaction at `moved_at`; `is_direct` if by the first hop.
+    /// Adds funds that reached an attributed party by a transaction at `moved_at`; `is_direct` is true for the first
+    /// hop.
     pub(super) fn attributed(
         &mut self,
         end: &AttributedEnd,
@@ -174,8 +175,8 @@ impl Ends {
         part.days_before_listing = part.days_before_listing.into_iter().chain(days).min();
     }
 
-    /// Adds money of one origin that waited at the transaction `stop`. Its distance is not known: all of it has
-    /// decayed.
+    /// Adds funds of one origin that waited at the transaction `stop`. Their distance is not known, so they count as
+    /// fully decayed.
     pub(super) fn further(
         &mut self,
         origin: Origin,
@@ -204,15 +205,15 @@ impl Ends {
         }
     }
 
-    /// Adds a flow that ended at no attributed party; `is_direct` if it came there by the first hop.
+    /// Adds a flow that ended without an attributed party; `is_direct` is true for the first hop.
     pub(super) fn plain(&mut self, end: FlowEnd, (of, flow): (&FlowKey, &Flow), is_direct: bool) {
         if !flow.mass.is_zero() {
             self.add(EndKey::plain(end, of, is_direct), flow);
         }
     }
 
-    /// Adds an amount of the subject without a single transaction: its balance, at 0 hops, and the
-    /// parts that were not read.
+    /// Adds an amount of the subject that belongs to no single transaction: its balance, at 0 hops, and transactions
+    /// that were not read.
     pub(super) fn aggregate(&mut self, end: FlowEnd, hops: u16, mass: Mass) {
         if !mass.is_zero() {
             let of = FlowKey {
@@ -227,7 +228,7 @@ impl Ends {
         }
     }
 
-    /// Adds a flow that was followed to its end.
+    /// Adds a flow that was followed to its endpoint, with its path.
     fn add(&mut self, key: EndKey, flow: &Flow) -> &mut FlowPart {
         let amount = flow.mass.total();
         self.ended = self.ended.saturating_add(amount);
@@ -241,7 +242,7 @@ impl Ends {
         part
     }
 
-    /// The part of a key with the money of a flow added.
+    /// Adds the funds of a flow to the part of a key, and returns the part.
     fn grow(&mut self, key: EndKey, flow: &Flow) -> &mut (FlowPart, Routes) {
         match self.parts.entry(key) {
             Entry::Occupied(known) => {
@@ -265,8 +266,8 @@ impl Ends {
         }
     }
 
-    /// Passes those of which money stopped on its way to `find`, the largest amounts first, and keeps the path and the
-    /// party that it finds.
+    /// Calls `find` for parts beyond the trace, the largest amounts first, and keeps the path and party that it
+    /// returns.
     pub(super) fn find_further(
         &mut self,
         mut find: impl FnMut(Origin, TraceStop) -> Result<Option<PartyPath>, ViewError>,
@@ -288,8 +289,8 @@ impl Ends {
         Ok(())
     }
 
-    /// The parts in base units, of a direction that passed so many transactions. They sum to `whole`, and the recent
-    /// amounts to the recent total. Parts of less than one base unit are left out.
+    /// The parts in base units, of a direction that passed `transactions` transactions. Their amounts sum to `whole`,
+    /// and the recent amounts to the recent total. Parts of less than one base unit are left out.
     pub(super) fn into_parts(
         self,
         whole: u128,
@@ -331,7 +332,7 @@ impl Ends {
     }
 }
 
-/// The order of parts, the labels that they carry last.
+/// Compares the keys of parts; carried labels decide last.
 fn order(a: &EndKey, b: &EndKey, labels: &LabelSets) -> Ordering {
     let without = |key: &EndKey| EndKey { carried: LabelSet::EMPTY, ..key.clone() };
     let carried = |key: &EndKey| labels.labels(key.carried).to_vec();
@@ -345,7 +346,7 @@ fn days_between(from: Date, to: Date) -> Option<u32> {
 }
 
 impl EndKey {
-    /// The key of money that ended on its way, at no attributed party.
+    /// The key of a flow that ended without an attributed party.
     fn plain(end: FlowEnd, of: &FlowKey, is_direct: bool) -> Self {
         Self {
             end,
@@ -365,7 +366,7 @@ impl EndKey {
         }
     }
 
-    /// The part of the first flow that ends here.
+    /// A new part with the attributes of its first flow.
     fn part(&self, flow: &Flow, labels: &LabelSets) -> FlowPart {
         let labels = labels.labels(self.carried).iter().cloned();
         let carried = labels.zip(flow.carried.iter().copied());
@@ -391,7 +392,7 @@ impl EndKey {
     }
 }
 
-/// A path as it is shown.
+/// A path as an answer shows it.
 fn path(route: &Route, paths: &Paths, steps: &mut StepReader<'_>) -> Result<FlowPath, ViewError> {
     let passed = route.path.map(|path| paths.steps(path)).into_iter().flatten();
     let shown = passed

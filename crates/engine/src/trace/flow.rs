@@ -1,4 +1,5 @@
-//! Money on its way: how much of it, whose it was last, and what it passed (`docs/model/trace.md` T5).
+//! Flows: amounts that a trace follows, with their last owner and the labels that they passed (`docs/model/trace.md`
+//! T5).
 
 use rustc_hash::FxHashMap;
 
@@ -12,19 +13,19 @@ use crate::{
     ledger::{Mass, OwnerNumber},
 };
 
-/// The parts of money that a trace keeps apart at one transaction.
+/// The key by which a trace separates flows at one transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct FlowKey {
-    /// The cluster that held it last. `None` if its owner takes no part in what follows.
+    /// The cluster that held the funds last; `None` if the owner has no entry in the next transaction.
     pub(super) owner: Option<OwnerNumber>,
-    /// True once it has changed its owner.
+    /// True once the funds have changed their owner.
     pub(super) has_left: bool,
     pub(super) solicitation: Solicitation,
-    /// The labels that it carries.
+    /// The labels that the funds carry.
     pub(super) carried: LabelSet,
 }
 
-/// An amount with its decayed amount.
+/// An amount that a trace follows, with its decayed amount.
 #[derive(Clone, Debug)]
 pub(super) struct Flow {
     pub(super) mass: Mass,
@@ -32,20 +33,20 @@ pub(super) struct Flow {
     pub(super) decayed: Mass,
     /// Fewest hops from the subject.
     pub(super) hops: u16,
-    /// The distance of each carried label, in the order of the key's.
+    /// Distance of each carried label, in the order of the key's labels.
     pub(super) carried: Vec<LabelDistance>,
-    /// The path of the largest amount.
+    /// Path of the largest amount.
     pub(super) route: Route,
 }
 
 impl Flow {
-    /// Money that is still with the subject.
+    /// Funds that are still with the subject.
     pub(super) const fn of(mass: Mass) -> Self {
         let route = Route { path: None, amount: mass.total() };
         Self { mass, decayed: mass, hops: 0, carried: Vec::new(), route }
     }
 
-    /// Adds money of the same key.
+    /// Adds funds of the same key.
     pub(super) fn add(&mut self, other: Self, paths: &Paths) {
         self.mass += other.mass;
         self.decayed += other.decayed;
@@ -58,7 +59,7 @@ impl Flow {
         }
     }
 
-    /// The flow one hop further.
+    /// The flow after one more hop.
     pub(super) fn hop(self, has_left: bool, decay: Fraction) -> Self {
         Self {
             decayed: if has_left { self.decayed.times(decay) } else { self.decayed },
@@ -68,15 +69,15 @@ impl Flow {
     }
 }
 
-/// Flows by what keeps them apart, in the order in which they came.
+/// Flows by key, in the order in which they were added.
 #[derive(Debug, Default)]
 pub(super) struct Flows {
     entries: Vec<(FlowKey, Flow)>,
-    /// The indexes of many entries; few are searched one by one.
+    /// Index by key, for many flows; few flows are searched linearly.
     indexes: FxHashMap<FlowKey, usize>,
 }
 
-/// Number of flows from which on they are found by an index.
+/// Number of flows from which on an index is used.
 const MANY: usize = 16;
 
 impl Flows {
@@ -107,7 +108,7 @@ impl Flows {
         }
     }
 
-    /// All masses together.
+    /// Total of all masses.
     pub(super) fn total(&self) -> u128 {
         self.iter().fold(0, |total, (_, flow)| total.saturating_add(flow.mass.total()))
     }

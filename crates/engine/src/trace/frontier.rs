@@ -1,4 +1,4 @@
-//! The waypoints that money has reached and that are to be followed, in their order (`docs/model/trace.md` T8).
+//! A priority queue of the waypoints at which funds wait to be followed (`docs/model/trace.md` T8).
 
 use std::collections::BTreeSet;
 
@@ -14,8 +14,8 @@ use crate::{
     reading::{ReadRequest, Waypoint},
 };
 
-/// Where a transaction stands in the order in which a direction is followed: towards sources the newest come first,
-/// towards destinations the oldest.
+/// Rank of a transaction in the order of a direction: towards sources the newest transactions come first, towards
+/// destinations the oldest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Rank(u64);
 
@@ -28,34 +28,34 @@ impl Rank {
     }
 }
 
-/// What comes next in order.
+/// The next step of a direction.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum FrontierStep {
-    /// Waypoints of a level that have not been looked up: all of them, before money goes on.
+    /// All waypoints of the level that have not been looked up, which must be before funds are followed.
     LookupResult,
     /// A transaction.
     Pass(TransactionNumber),
 }
 
-/// Money by waypoint, in the order in which it is followed: by level, then what has not been looked up, then by the
-/// order of the chain.
+/// Funds by waypoint, in the order in which they are followed: by level, then waypoints that have not been looked up,
+/// then by the order of the chain.
 ///
-/// The level of a waypoint is its magnitude, `floor(log2(whole / amount))`, or that of the waypoints that are followed
-/// now, if it is larger: money that comes to a transaction by many payments, one after the other, does not go on
-/// before the rest has come.
+/// The level of a waypoint is its magnitude, `floor(log2(whole / amount))`, or the level that is followed now, if that
+/// is larger. Funds that reach a transaction by many successive payments are therefore not followed before the rest has
+/// arrived.
 #[derive(Debug)]
 pub(super) struct Frontier {
     whole: u128,
     waiting: FxHashMap<Waypoint, WaitingMoney>,
-    /// Those that were looked up.
+    /// Waypoints that were looked up, by rank.
     ranked: BTreeSet<(u32, Rank, TransactionNumber)>,
-    /// Those that were not.
+    /// Waypoints that were not looked up.
     unranked: BTreeSet<(u32, Waypoint)>,
-    /// Those of the unranked that were not asked for; `None` as long as nothing had to be.
+    /// Waypoints that were neither looked up nor requested; `None` before the first request.
     unasked: Option<BTreeSet<(u32, Waypoint)>>,
-    /// The largest level that was followed so far.
+    /// Largest level that was followed so far.
     pub(super) level: u32,
-    /// All money that waits.
+    /// Total of all waiting funds.
     pub(super) total: u128,
 }
 
@@ -68,7 +68,7 @@ struct WaitingMoney {
 }
 
 impl Frontier {
-    /// An empty frontier of a direction with this whole, in the unit of a trace.
+    /// An empty frontier for a direction with this total, in the unit of a trace.
     pub(super) fn new(whole: u128) -> Self {
         Self {
             whole,
@@ -81,13 +81,13 @@ impl Frontier {
         }
     }
 
-    /// True if no money waits at a waypoint.
+    /// True if no funds wait at a waypoint.
     pub(super) fn is_new(&self, waypoint: Waypoint) -> bool {
         !self.waiting.contains_key(&waypoint)
     }
 
-    /// Money comes to a waypoint. `rank` is that of a transaction that was looked up; it counts for the first money
-    /// that comes.
+    /// Adds funds at a waypoint. `rank` is the rank of a transaction that was looked up; only the rank of the first
+    /// funds counts.
     pub(super) fn add(
         &mut self,
         waypoint: Waypoint,
@@ -128,7 +128,7 @@ impl Frontier {
         }
     }
 
-    /// Takes a waypoint out of the order. Returns true if it was asked for.
+    /// Removes a waypoint from the queues. Returns true if it was requested.
     fn dequeue(&mut self, waypoint: Waypoint, level: u32, rank: Option<Rank>) -> bool {
         if let (Waypoint::Transaction(number), Some(rank)) = (waypoint, rank) {
             self.ranked.remove(&(level, rank, number));
@@ -138,7 +138,7 @@ impl Frontier {
         self.unasked.as_mut().is_some_and(|unasked| !unasked.remove(&(level, waypoint)))
     }
 
-    /// Removes the money of a waypoint.
+    /// Removes a waypoint with its funds, and returns these.
     pub(super) fn take(&mut self, waypoint: Waypoint) -> Flows {
         let Some(WaitingMoney { flows, total, level, rank }) = self.waiting.remove(&waypoint)
         else {
@@ -149,7 +149,7 @@ impl Frontier {
         flows
     }
 
-    /// Orders the transactions that wait anew: `rank_of` gives the present rank of one.
+    /// Sorts the waiting transactions again by their present ranks, which `rank_of` returns.
     pub(super) fn rank_anew<E>(
         &mut self,
         mut rank_of: impl FnMut(TransactionNumber) -> Result<Option<Rank>, E>,
@@ -164,7 +164,7 @@ impl Frontier {
         Ok(())
     }
 
-    /// What is followed next; from now on its level is the least.
+    /// Returns the next step, and sets the level to its level.
     pub(super) fn next(&mut self) -> Option<FrontierStep> {
         let (ranked, unranked) = (self.ranked.first(), self.unranked.first());
         let (level, next) = match (ranked, unranked) {
@@ -179,19 +179,19 @@ impl Frontier {
         Some(next)
     }
 
-    /// Any waypoint where money waits.
+    /// Any waypoint at which funds wait.
     pub(super) fn any(&self) -> Option<Waypoint> {
         let ranked = self.ranked.first().map(|(.., number)| Waypoint::Transaction(*number));
         ranked.or_else(|| self.unranked.first().map(|(_, waypoint)| *waypoint))
     }
 
-    /// The waypoints of the present level that have not been looked up.
+    /// Waypoints of the present level that have not been looked up.
     pub(super) fn unranked_of_level(&self) -> impl Iterator<Item = Waypoint> {
         let of_level = self.unranked.iter().take_while(|(level, _)| *level <= self.level);
         of_level.map(|(_, waypoint)| *waypoint)
     }
 
-    /// Asks for the first `most` waypoints, in order, that were neither looked up nor asked for.
+    /// Adds the first `most` waypoints that were neither looked up nor requested to a request.
     pub(super) fn ask(&mut self, most: usize, request: &mut ReadRequest) {
         let unranked = &self.unranked;
         let unasked = self.unasked.get_or_insert_with(|| unranked.clone());
@@ -205,7 +205,7 @@ impl Frontier {
         magnitude(self.whole, amount)
     }
 
-    /// True if no money waits.
+    /// True if no funds wait.
     pub(super) fn is_empty(&self) -> bool {
         self.waiting.is_empty()
     }

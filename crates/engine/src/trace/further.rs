@@ -1,12 +1,12 @@
-//! Origins beyond the transactions at which a trace towards sources stops: what such a transaction is made of divides
-//! the money that waits there (`docs/model/trace.md` T11).
+//! Origins beyond the transactions at which a trace towards sources stops: the composition of such a transaction
+//! divides the funds that wait there (`docs/model/trace.md` T11).
 //!
-//! How far these origins are is not known, so that their money counts as decayed altogether: it counts where distance
-//! makes nothing harmless, and nowhere else. For people, the way of most of it is followed to one of the parties.
+//! The distance of these origins is not known, so their funds count as fully decayed: they count only for categories
+//! whose weight does not decay. To explain the result, the largest amounts are followed to one of the parties.
 //!
-//! What a transaction is made of knows no subject: money that a subject sent round counts as what it was made of when it
-//! first came. So a trace of which much has returned stops no sooner than without compositions, and divides nothing
-//! that is left over then.
+//! A composition does not depend on the subject: funds that a subject sent in a circle keep the composition with which
+//! they first came. A trace with much returned funds therefore does not stop earlier because of compositions, and does
+//! not divide the remaining funds by them.
 
 use super::{
     direction::DirectionalTrace,
@@ -24,14 +24,14 @@ use crate::{
 };
 use jiff::{Timestamp, tz::TimeZone};
 
-/// Parts of a direction whose ways are followed, the largest ones.
+/// Number of parts of a direction whose paths are followed beyond the trace, the largest first.
 const MOST_WAYS: usize = 4;
-/// Inputs that are read for the ways of a direction.
+/// Most inputs that are read to follow these paths.
 const MOST_INPUTS: usize = 20_000;
 
 impl DirectionalTrace<'_> {
-    /// Ends money at a waypoint at which the trace stops: by what the transaction is made of, where that is known and
-    /// the trace did not stop for its limits after much has returned.
+    /// Ends funds at a waypoint at which the trace stops. If the composition of the transaction is known, it divides
+    /// the funds, except if the trace stopped at its limits after much of the funds returned.
     pub(super) fn stop_at(
         &mut self,
         view: &dyn ChainView,
@@ -53,14 +53,15 @@ impl DirectionalTrace<'_> {
         Ok(())
     }
 
-    /// True if the trace may stop before another transaction, the `number`th, whose composition is known.
+    /// True if the trace may stop before passing its `number`th transaction, if that transaction's composition is
+    /// known.
     pub(super) fn may_stop_at(&self, number: u64) -> bool {
         self.direction == Direction::Source
             && number > u64::from(self.rules.source_transactions)
             && !self.ends.has_much_returned()
     }
 
-    /// What the money is made of that waits somewhere, if that is known.
+    /// The composition of the funds at a waypoint, if it is known.
     pub(super) fn composition_at(
         &self,
         view: &dyn ChainView,
@@ -72,7 +73,7 @@ impl DirectionalTrace<'_> {
         }
     }
 
-    /// Divides money that waits at a transaction by what that is made of.
+    /// Divides funds that wait at a transaction by its composition.
     pub(super) fn divide(
         &mut self,
         transaction: TransactionNumber,
@@ -92,8 +93,8 @@ impl DirectionalTrace<'_> {
         }
     }
 
-    /// Follows most of the money beyond the transactions at which the trace stopped, one way for each origin, as far as
-    /// the budget for it goes.
+    /// Follows the largest amounts beyond the transactions at which the trace stopped, one path for each origin, within
+    /// a budget.
     pub(super) fn find_further(&mut self, view: &dyn ChainView) -> Result<(), ViewError> {
         let mut ends = std::mem::replace(&mut self.ends, super::ends::Ends::new(0));
         let (mut ways, mut budget) = (0, MOST_INPUTS);
@@ -110,7 +111,7 @@ impl DirectionalTrace<'_> {
         found
     }
 
-    /// The way of most of the money of an origin from where it stopped to a party.
+    /// Follows the largest amount of an origin from the transaction at which the trace stopped to a party.
     fn path_to_party(
         &mut self,
         view: &dyn ChainView,
@@ -149,7 +150,7 @@ impl DirectionalTrace<'_> {
         }
     }
 
-    /// The sources of a transaction's money of one origin.
+    /// The sources of a transaction's funds of one origin.
     fn sources(
         &self,
         view: &dyn ChainView,
@@ -182,7 +183,7 @@ impl DirectionalTrace<'_> {
         Ok(sources)
     }
 
-    /// The origin that an owner is by itself; `None` if traces go on there.
+    /// The origin that an owner is; `None` if traces continue at the owner.
     fn origin_of(
         &self,
         view: &dyn ChainView,
@@ -199,7 +200,7 @@ impl DirectionalTrace<'_> {
     }
 }
 
-/// An amount with room for its smallest shares.
+/// Scales an amount so that its smallest shares are integers.
 fn scale(value: u64) -> u128 {
     u128::from(value) << 32
 }
@@ -220,12 +221,12 @@ fn part(flow: &Flow, share: CoinShare) -> Flow {
     }
 }
 
-/// Where some of a transaction's money of one origin comes from.
+/// A source of a transaction's funds of one origin: an input, or a fee.
 #[derive(Clone, Copy, Debug)]
 struct Source {
-    /// The amount of that origin, to be compared.
+    /// Amount of that origin, for comparison.
     weight: u128,
-    /// The owner and the index of the input; `None` for a fee.
+    /// Owner and index of the input; `None` for a fee.
     through: Option<(OwnerNumber, u32)>,
     leads_to: LeadsTo,
 }
@@ -234,6 +235,6 @@ struct Source {
 enum LeadsTo {
     /// A party at which traces end.
     Party(OwnerNumber),
-    /// The transaction that made the output, or that paid the fee.
+    /// The transaction that created the output or paid the fee.
     Transaction(TransactionNumber),
 }

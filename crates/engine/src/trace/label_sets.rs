@@ -1,10 +1,10 @@
-//! The sets of labels that money carries, each kept once (`docs/model/trace.md` T12).
+//! Interned sets of the labels that funds carry (`docs/model/trace.md` T12).
 
 use std::{collections::HashMap, sync::Arc};
 
 use crate::evidence::CarriedLabel;
 
-/// One set of labels.
+/// Identifier of a set of labels.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct LabelSet(usize);
 
@@ -13,7 +13,7 @@ impl LabelSet {
     pub(super) const EMPTY: Self = Self(0);
 }
 
-/// All sets that were met, each with its labels in order.
+/// All sets so far, each with its sorted labels.
 #[derive(Debug)]
 pub(super) struct LabelSets {
     sets: Vec<Arc<[CarriedLabel]>>,
@@ -29,7 +29,7 @@ impl Default for LabelSets {
 }
 
 impl LabelSets {
-    /// The set with these labels, which are in order.
+    /// The set of these sorted labels.
     pub(super) fn of(&mut self, labels: Arc<[CarriedLabel]>) -> LabelSet {
         let sets = &mut self.sets;
         *self.numbers.entry(labels).or_insert_with_key(|labels| {

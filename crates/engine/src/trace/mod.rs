@@ -1,26 +1,26 @@
-//! Traces of money: the origins and destinations of a subject's coins.
+//! Traces of funds: the origins and destinations of a subject's coins.
 //!
-//! A trace is a [query](crate::reading::Query): it reads a chain by numbers and says what it needs where the view has
-//! not read something yet. The same decisions are therefore made over every source, and no answer depends on the
-//! batches of reads.
+//! A trace is a [query](crate::reading::Query): it reads a chain by numbers and requests data that the view has not
+//! read yet. Its decisions are therefore the same over every source, and the answer does not depend on the batches of
+//! reads.
 //!
-//! Money goes from transaction to transaction, those with the most of it first, of nearly equal ones in the
-//! order of the chain, so that what flows together is followed together. A step to another owner is a hop
-//! and decays it; a step within an owner's cluster is none. It ends at attributed parties, and where it comes back
-//! to the subject's own address; what remains when the budget is used up, or too little to be followed, is
-//! unresolved. Amounts are split in integers by largest remainder, so that all parts always sum to the whole.
-//! `docs/model/trace.md` states the rules by numbers, which the modules cite.
+//! A trace follows funds from transaction to transaction: largest amounts first, nearly equal ones in the order of the
+//! chain, so that funds that merge are followed together. A step to another owner is a hop and decays the funds; a step
+//! within an owner's cluster is not a hop. Funds end at attributed parties, and at the subject's own address if they
+//! return to it. Funds that remain when the budget is used up, or that are too little to be followed, are unresolved.
+//! Amounts are split in integers by largest remainder, so that all parts always sum to the whole. `docs/model/trace.md`
+//! numbers the rules, which the modules cite.
 //!
 //! - [`attribution`]: attribution of an owner on a path
-//! - `subject`: the subject's own transactions, change taken out
-//! - `flow`, `label_sets`, `path`: money on its way
-//! - `frontier`: the waypoints that are to be followed, in their order
-//! - `direction`: the order, the budget, the cut
-//! - `side`, `passage`, `pass`: the passage of money through a transaction
+//! - `subject`: the subject's own transactions, net of change
+//! - `flow`, `label_sets`, `path`: flows with their labels and paths
+//! - `frontier`: the queue of waypoints to follow
+//! - `direction`: one direction of a trace, with its budget and cut-off
+//! - `side`, `passage`, `pass`: the passage of funds through a transaction
 //! - `further`: origins beyond the transactions at which a trace stops
 //! - `ends`: amounts by endpoint, with the largest paths
-//! - `steps`: the steps of these paths, as they are shown
-//! - `upper_bound`: what the flows of an owner weigh at most, without a trace
+//! - `steps`: the steps of these paths, as an answer shows them
+//! - `upper_bound`: the largest possible weight of an owner's flows, without a trace
 
 pub mod attribution;
 mod direction;
@@ -56,7 +56,7 @@ use direction::{DirectionProgress, DirectionalTrace};
 use frontier::Rank;
 use steps::StepReader;
 
-/// Number of transactions that a direction passes before it pauses: some milliseconds.
+/// Number of transactions that a direction passes before it pauses, after some milliseconds.
 const STEPS_AT_ONCE: u32 = 4_096;
 
 /// A trace in progress.
@@ -65,22 +65,22 @@ pub struct Trace<'a> {
     chain: ChainId,
     source: DirectionalTrace<'a>,
     destination: DirectionalTrace<'a>,
-    /// The view's [`ChainView::moves`] up to which the order of what waits is right.
+    /// Value of the view's [`ChainView::moves`] for which the frontier is sorted.
     moves: u64,
 }
 
-/// What a trace is to follow.
+/// The subject and the limits of a trace.
 #[derive(Clone, Copy, Debug)]
 pub struct TraceSubject<'s> {
     /// The chain.
     pub chain: ChainId,
     /// The subject.
     pub owner: OwnerNumber,
-    /// Its history, read within [`TraceRules::read_limits`].
+    /// History of the subject, read within [`TraceRules::read_limits`].
     pub history: &'s OwnHistory,
-    /// The bounds.
+    /// Limits of the trace.
     pub rules: TraceRules,
-    /// The day that decides what the last 90 days are.
+    /// Last day of the recent period of 90 days.
     pub today: Date,
 }
 
@@ -103,7 +103,7 @@ impl<'a> Trace<'a> {
         Ok(Self { chain, source, destination, moves: view.moves() })
     }
 
-    /// Puts what waits, and the paths so far, in the present order of the chain, if transactions moved in it since.
+    /// Sorts the frontier and the paths again if transactions got other positions in the chain.
     fn follow_moves(&mut self, view: &dyn ChainView) -> Result<(), ViewError> {
         let moves = view.moves();
         if std::mem::replace(&mut self.moves, moves) == moves {
@@ -124,13 +124,13 @@ impl<'a> Trace<'a> {
         Ok(())
     }
 
-    /// Number of inputs and outputs that were read of the transactions that money passed on the way.
+    /// Number of inputs and outputs that were read of the transactions that funds passed.
     #[must_use]
     pub const fn entries(&self) -> u64 {
         self.source.entries_read + self.destination.entries_read
     }
 
-    /// The flows. Flows that are still open count as unresolved: time ran out.
+    /// Finishes the trace and returns the flows. Funds that are still waiting are unresolved, because time ran out.
     ///
     /// # Errors
     ///

@@ -1,5 +1,5 @@
-//! The passage of money through a transaction: to the owners on its other side, one hop further unless it
-//! stays with its owner (`docs/model/trace.md` T6).
+//! The passage of funds through a transaction to the owners on its other side: a hop, unless the funds stay with their
+//! owner (`docs/model/trace.md` T6).
 
 use std::sync::Arc;
 
@@ -18,12 +18,11 @@ use crate::{
     taxonomy::Category,
 };
 
-/// Number of owners by which the money at one transaction is kept apart, at most. With more, each step is a
-/// hop.
+/// Most owners by which the funds at one transaction are separated. If there are more, each step is a hop.
 const MOST_OWNERS: usize = 256;
 
 impl DirectionalTrace<'_> {
-    /// Passes money through a transaction.
+    /// Passes funds through a transaction.
     pub(super) fn pass(
         &mut self,
         view: &dyn ChainView,
@@ -75,8 +74,8 @@ impl DirectionalTrace<'_> {
         Ok(())
     }
 
-    /// Passes money on to the transaction that paid it as a fee. Nobody chose to deal with whom: the step into the
-    /// block is a hop, and the one to the payer is another.
+    /// Passes funds of a coinbase on to the transaction that paid them as a fee. This counts as two hops, to the block
+    /// and to the payer, because miner and payer did not choose each other.
     fn pass_to_payer(
         &mut self,
         view: &dyn ChainView,
@@ -91,7 +90,7 @@ impl DirectionalTrace<'_> {
         self.wait_at(view, waypoint, key, flow, !from.has_left)
     }
 
-    /// Passes money on to what is no output: new coins, unknown or unread outputs, or the fee.
+    /// Ends funds that do not lead to a known entry: new coins, unknown or unread entries, or the fee.
     fn pass_to_end(&mut self, passage: &Passage, end: FlowEnd, (key, part): (&FlowKey, Flow)) {
         if part.mass.is_zero() {
             return;
@@ -104,7 +103,7 @@ impl DirectionalTrace<'_> {
         self.ends.plain(end, (&key, &flow), is_direct);
     }
 
-    /// Passes money on to an output: there it ends, or waits to be followed.
+    /// Passes funds on to an entry, where they end or wait to be followed.
     fn pass_to(
         &mut self,
         view: &dyn ChainView,
@@ -138,7 +137,8 @@ impl DirectionalTrace<'_> {
         self.wait_at(view, entry.leads_to, key, flow, is_direct)
     }
 
-    /// Money waits to be followed, unless it has gone far enough, or nobody knows where it leads.
+    /// Queues funds to be followed, or ends them at the largest number of hops or where the next transaction is not
+    /// known.
     fn wait_at(
         &mut self,
         view: &dyn ChainView,
@@ -168,7 +168,7 @@ impl DirectionalTrace<'_> {
         Ok(())
     }
 
-    /// The flow with its path one step longer.
+    /// Adds a step to the path of a flow.
     fn step(&mut self, passage: &Passage, to: Option<(OwnerNumber, u32)>, flow: Flow) -> Flow {
         let path = self.paths.step(flow.route.path, Self::passed(passage), to);
         Flow { route: Route { path: Some(path), ..flow.route }, ..flow }
@@ -197,7 +197,7 @@ impl DirectionalTrace<'_> {
     }
 }
 
-/// Flows without the owners that have nothing on the side: every step from these is a hop.
+/// Merges flows of owners without an entry on the side: every step from these is a hop.
 fn merged(flows: Flows, scratch: &mut Scratch, paths: &Paths) -> Flows {
     let Scratch { clusters, here, .. } = scratch;
     here.clone_from(clusters);

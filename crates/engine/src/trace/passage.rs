@@ -1,4 +1,4 @@
-//! A transaction that money passes, and the memory for splitting flows over its sides.
+//! A transaction that funds pass, and reusable memory to split flows over its sides.
 
 use jiff::Timestamp;
 
@@ -10,7 +10,7 @@ use crate::{
     utxo::{TransactionKind, coinjoin::CoinjoinKind},
 };
 
-/// A transaction that money passes.
+/// A transaction that funds pass.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Passage {
     pub(super) transaction: TransactionNumber,
@@ -30,17 +30,17 @@ impl Passage {
     }
 }
 
-/// Memory for the passage of one transaction, used again and again.
+/// Reusable memory for the passage of one transaction.
 #[derive(Debug, Default)]
 pub(super) struct Scratch {
     split: SplitScratch,
     masses: Vec<Mass>,
     decayed: Vec<Mass>,
-    /// Of each carried label the parts.
+    /// The parts of each carried label.
     carried: Vec<Vec<Mass>>,
-    /// The cluster of each entry.
+    /// Cluster of each entry.
     pub(super) clusters: Vec<OwnerNumber>,
-    /// The same, sorted.
+    /// The clusters, sorted.
     pub(super) here: Vec<OwnerNumber>,
 }
 
@@ -60,7 +60,7 @@ impl Scratch {
         }
     }
 
-    /// The part of a flow for the weight of an index, with its part of the route's amount.
+    /// The part of a flow for the weight at an index, with its part of the path's amount.
     pub(super) fn part(&self, flow: &Flow, index: usize, amount: u128) -> Option<Flow> {
         let mass = *self.masses.get(index)?;
         let carried =

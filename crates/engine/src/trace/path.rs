@@ -1,4 +1,4 @@
-//! The ways that money took, step by step (`docs/model/trace.md` T15).
+//! The paths that funds took, step by step (`docs/model/trace.md` T15).
 
 use std::cmp::Ordering;
 
@@ -6,22 +6,22 @@ use rustc_hash::FxHashMap;
 
 use crate::ledger::{OwnerNumber, TransactionNumber};
 
-/// The identifier of a path from the subject.
+/// Identifier of a path that begins at the subject.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct PathId(u32);
 
-/// The steps of all paths, each with the previous one. Paths of equal steps are one path.
+/// The steps of all paths, each with a reference to the previous one. Paths with equal steps share an identifier.
 #[derive(Debug, Default)]
 pub(super) struct Paths {
     steps: Vec<Step>,
     known: FxHashMap<(Option<PathId>, TransactionNumber, Option<OwnerNumber>), PathId>,
 }
 
-/// A transaction that money passed, and where it came out.
+/// A transaction that funds passed, with the owner to whom they went.
 #[derive(Clone, Copy, Debug)]
 struct Step {
     before: Option<PathId>,
-    /// Number of steps before it.
+    /// Number of previous steps.
     depth: u32,
     transaction: TransactionNumber,
     /// Position of the transaction in the chain.
@@ -39,8 +39,8 @@ pub(super) struct PathTransaction {
 }
 
 impl Paths {
-    /// A path that is one transaction longer and leads to an owner by the entry of an index; `None` for newly mined
-    /// coins and fees. The entries of a transaction are passed in the order of their indexes.
+    /// Extends a path by one transaction that leads to an owner by the entry of an index; `None` for newly mined coins
+    /// and fees. Callers pass the entries of a transaction in the order of their indexes.
     pub(super) fn step(
         &mut self,
         before: Option<PathId>,
@@ -59,7 +59,7 @@ impl Paths {
         })
     }
 
-    /// Sets the positions of all transactions on paths anew: `position_of` gives the present one.
+    /// Updates the positions of all transactions on paths with those that `position_of` returns.
     pub(super) fn set_positions<E>(
         &mut self,
         mut position_of: impl FnMut(TransactionNumber) -> Result<Option<u64>, E>,
@@ -86,8 +86,9 @@ impl Paths {
         steps
     }
 
-    /// The order of routes: by amount, largest first, then by steps: by the transactions' positions in the chain, then
-    /// by the first entries of the owners to which they lead; of two routes of which one goes on the shorter one.
+    /// Compares routes by amount, largest first, then by their steps: by the positions of the transactions in the
+    /// chain, then by the first entries of the owners to which they lead. If one route is the beginning of the other,
+    /// the shorter one comes first.
     pub(super) fn order(&self, a: &Route, b: &Route) -> Ordering {
         b.amount.cmp(&a.amount).then_with(|| self.order_of_steps(a.path, b.path))
     }
@@ -116,7 +117,7 @@ impl Paths {
 /// A path and the amount that took it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Route {
-    /// The steps; `None` for money that is still with the subject.
+    /// The path; `None` for funds that are still with the subject.
     pub(super) path: Option<PathId>,
     pub(super) amount: u128,
 }

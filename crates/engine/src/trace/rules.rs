@@ -12,39 +12,39 @@ use crate::{
 /// The limits of a trace on one chain. Amounts are in base units.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TraceRules {
-    /// Maximum number of hops: the last one whose addresses are attributed. `None`: no limit.
+    /// Maximum number of hops: addresses up to this hop are attributed. `None`: no limit.
     pub hops: Option<u16>,
-    /// Share below which money may be cut, in millionths of its direction's total.
+    /// Share of a direction's total, in millionths, below which funds may be cut off.
     pub stop_below_share_millionths: u32,
-    /// Amount that all money that is cut in a direction is below.
+    /// Upper limit of all funds that are cut off in a direction.
     pub stop_trace_below: u128,
-    /// Transactions that money passes in each direction.
+    /// Most transactions that a trace passes in each direction.
     pub transactions: u32,
-    /// Transactions that money passes towards sources, where the view knows what the following ones are made of.
+    /// Most transactions that a trace passes towards sources if the view knows the compositions of the following ones.
     pub source_transactions: u32,
-    /// Inputs or outputs read in each direction, of all these transactions together.
+    /// Most inputs or outputs of these transactions that a trace reads in each direction.
     pub entries: u32,
-    /// Transfers read of an address.
+    /// Most transfers of an address that are read.
     pub transfers_per_address: u32,
-    /// Inputs or outputs read of an address's own transactions together, in each direction.
+    /// Most inputs or outputs of an address's own transactions together, in each direction.
     pub entries_of_history: u32,
-    /// Factor by which each hop but the first lessens the weight of money.
+    /// Factor by which each hop but the first reduces the weight of funds.
     pub decay: Fraction,
     /// Severity of joint transactions, 0 to 100.
     pub coinjoin_severity: u8,
-    /// Amount from which on a transfer counts as solicited, for any sender.
+    /// Smallest amount that always counts as solicited.
     pub unsolicited_below: u128,
     /// The largest payment that is dust.
     pub largest_dust: u128,
-    /// Paths kept of each part. Paths explain a verdict and do not change it.
+    /// Number of paths that are kept of each part. Paths explain a verdict and do not change it.
     pub paths_per_part: usize,
-    /// Rules of the search for behavior patterns, which reads beside the trace.
+    /// Amounts for the search for behavior patterns, which runs with the trace.
     pub patterns: PatternRules,
 }
 
 /// Default of [`TraceRules::paths_per_part`].
 const PATHS_PER_PART: usize = 3;
-/// Inputs or outputs read of an address's own transactions, in each direction.
+/// Most inputs or outputs of an address's own transactions, in each direction.
 const ENTRIES_OF_HISTORY: u32 = 1_000_000;
 /// Millionths in one.
 const MILLION: u32 = 1_000_000;
@@ -93,7 +93,7 @@ impl TraceRules {
         ReadLimits { transfers: self.transfers_per_address, entries: self.entries_of_history }
     }
 
-    /// The magnitude (`floor(log2(whole / amount))`) from which on money may be cut.
+    /// The magnitude (`floor(log2(whole / amount))`) from which on funds may be cut off.
     pub(super) const fn cut_magnitude(&self) -> u32 {
         match MILLION.checked_div(self.stop_below_share_millionths) {
             Some(parts) if parts > 0 => parts.ilog2(),

@@ -1,4 +1,4 @@
-//! One side of a transaction, by which money is split.
+//! One side of a transaction, over which funds are split.
 
 use crate::{
     evidence::{Direction, FlowEnd, UnresolvedReason},
@@ -11,17 +11,17 @@ use crate::{
 pub(super) struct Side {
     /// The entries that were read, in their order.
     pub(super) entries: Vec<TransactionEntry>,
-    /// Who paid a coinbase its fees, as far as these are followed.
+    /// Payers of a coinbase's fees, as far as the fees are followed.
     pub(super) fee_payers: Vec<FeePayer>,
-    /// Ends of what is in no entry that was read.
+    /// Endpoints of amounts that are in no entry that was read.
     pub(super) rest: [Option<FlowEnd>; 2],
-    /// The weight of each entry and of each fee, then those of the rest.
+    /// Weights of the entries, of the fees, and of the rest, in this order.
     pub(super) weights: Vec<u128>,
     sum: u128,
 }
 
 impl Side {
-    /// Becomes the side that a direction follows, without the entries of `own` and their total.
+    /// Sets the content to the side that a direction follows, without the entries of `own` and their total.
     pub(super) fn fill(
         &mut self,
         direction: Direction,
@@ -52,8 +52,8 @@ impl Side {
         self.add_up();
     }
 
-    /// Becomes the origins of a coinbase: the fees of its block, and new coins. Of `amount`, the parts for fees that
-    /// are too little to be followed end here. What is too little is so for every smaller fee, too.
+    /// Sets the content to the origins of a coinbase: the fees of its block, and new coins. Parts of `amount` for fees
+    /// that are too small to be followed end here. If one fee is too small, all smaller ones are too.
     pub(super) fn fill_of_coinbase(
         &mut self,
         transaction: &TransactionRead,
@@ -86,7 +86,7 @@ impl Side {
         self.sum = self.weights.iter().copied().fold(0, u128::saturating_add);
     }
 
-    /// Number of those to whom money goes on.
+    /// Number of entries and fees to which funds are passed on.
     pub(super) const fn count(&self) -> u64 {
         (self.entries.len() + self.fee_payers.len()) as u64
     }

@@ -1,4 +1,5 @@
-//! The steps of paths as they are shown: each with its time, the amount that the party moved, and the party's label.
+//! The steps of paths as an answer shows them: each with its time, the amount that the party moved, and the party's
+//! label.
 
 use assay_address::ChainId;
 use jiff::Timestamp;
@@ -12,7 +13,7 @@ use crate::{
     trace::attribution::is_listed,
 };
 
-/// Shows the steps of a direction's paths. Each transaction is read once more, with the view that it was traced with.
+/// Describes the steps of a direction's paths. It reads each transaction once more, from the view of the trace.
 pub(super) struct StepReader<'v> {
     pub(super) chain: ChainId,
     pub(super) direction: Direction,
@@ -21,12 +22,12 @@ pub(super) struct StepReader<'v> {
     pub(super) attributions: &'v dyn Attributions,
     /// Number of entries that were read of each of the subject's own transactions.
     own_entries: FxHashMap<TransactionNumber, u32>,
-    /// By transaction, those of the subject apart: of these other numbers of entries are read.
+    /// Transactions by number, the subject's own separately, because another number of their entries is read.
     known: FxHashMap<(TransactionNumber, bool), StepTransaction>,
     read: TransactionRead,
 }
 
-/// What steps show of a transaction.
+/// The data of a transaction that its steps show.
 struct StepTransaction {
     id: String,
     time: Timestamp,
@@ -47,8 +48,8 @@ impl<'v> StepReader<'v> {
         Self { chain, direction, subject, view, attributions, own_entries, known, read }
     }
 
-    /// A step over a transaction to an owner; `None` stands for newly mined coins and fees. The first step of a path is
-    /// over one of the subject's own transactions.
+    /// Describes a step over a transaction to an owner; `None` stands for newly mined coins and fees. The first step of
+    /// a path is over one of the subject's own transactions.
     pub(super) fn show(
         &mut self,
         transaction: TransactionNumber,

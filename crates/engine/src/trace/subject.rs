@@ -1,6 +1,5 @@
-//! The beginning of a trace: the subject's own transactions. Change is no income: the amounts that the subject
-//! paid to itself are subtracted, transaction by transaction, before any flow is followed
-//! (`docs/model/trace.md` T3, T4).
+//! The beginning of a trace: the subject's own transactions. Change is not income: amounts that the subject paid to
+//! itself are subtracted in each transaction before flows are followed (`docs/model/trace.md` T3, T4).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,10 +18,10 @@ use crate::{
 /// Length in days of the recent window.
 const RECENT_DAYS: i64 = 90;
 
-/// All dust of one sender is at most so many times the largest payment of dust.
+/// Largest sum of one sender's dust, as a multiple of the largest dust payment.
 const DUST_PAYMENTS_OF_ONE_SENDER: u128 = 20;
 
-/// A subject whose money is to be traced.
+/// A subject whose funds are traced.
 #[derive(Clone, Copy)]
 pub(super) struct Subject<'s> {
     pub(super) view: &'s dyn ChainView,
@@ -33,10 +32,10 @@ pub(super) struct Subject<'s> {
     pub(super) today: Date,
 }
 
-/// An incoming transaction, as far as it decides whether its income was asked for.
+/// The properties of an incoming transaction that decide its solicitation.
 struct IncomingTransaction {
     own: OwnTransaction,
-    /// Number of its largest inputs that are read.
+    /// Number of the largest inputs that are read.
     most: u32,
     income: u128,
     is_recent: bool,
@@ -45,7 +44,7 @@ struct IncomingTransaction {
 }
 
 impl Subject<'_> {
-    /// The beginning towards the origins.
+    /// Begins the direction towards the origins.
     pub(super) fn source(
         self,
         attributions: &dyn Attributions,
@@ -92,7 +91,7 @@ impl Subject<'_> {
         Ok(trace)
     }
 
-    /// The beginning towards the destinations.
+    /// Begins the direction towards the destinations.
     pub(super) fn destination(
         self,
         attributions: &dyn Attributions,
@@ -139,7 +138,7 @@ impl Subject<'_> {
         entries_of_each(self.view, own, direction, self.rules.read_limits())
     }
 
-    /// The incoming transactions, each with what is known of its senders.
+    /// The incoming transactions, each with the known properties of its senders.
     fn incoming(self) -> Result<Vec<IncomingTransaction>, ViewError> {
         let Self { view, owner, history, rules, today, .. } = self;
         let since = recent_since(today);
@@ -191,7 +190,7 @@ impl Subject<'_> {
         Ok(all)
     }
 
-    /// A small payment by its senders' clusters; `None` if the subject's own is among them.
+    /// A small payment with its senders' clusters; `None` if the subject's own cluster is among them.
     fn small(
         self,
         number: TransactionNumber,
@@ -203,7 +202,7 @@ impl Subject<'_> {
         Ok((!senders.contains(&self.cluster)).then_some(SmallPayment { number, income, senders }))
     }
 
-    /// The owners that the subject ever paid, as far as its payments are read.
+    /// The owners that the subject paid in the transactions that are read.
     fn payees(self) -> Result<Payees, ViewError> {
         let Self { view, history, .. } = self;
         let most = self.entries_of_each(&history.outgoing, Direction::Destination)?;
@@ -219,14 +218,14 @@ impl Subject<'_> {
         Ok(payees)
     }
 
-    /// The unspent amounts of the last 90 days: held money is as recent as its arrival.
+    /// The unspent amount that the subject received in the last 90 days, which is the recent part of its balance.
     fn held_lately(self, since: Timestamp) -> u128 {
         let recent = self.history.incoming.iter().filter(|own| own.time >= since);
         recent.map(|own| own.unspent.min(own.income(own.inputs))).sum()
     }
 }
 
-/// A payment of next to nothing.
+/// A payment of a negligible amount.
 struct SmallPayment {
     number: TransactionNumber,
     income: u128,
@@ -234,8 +233,8 @@ struct SmallPayment {
     senders: BTreeSet<OwnerNumber>,
 }
 
-/// The transactions whose income is dust: next to nothing, of senders whose such payments to the subject
-/// are little together. In doubt it is no dust.
+/// The transactions whose income is dust: negligible amounts from senders whose such payments to the subject are small
+/// in sum. Payments with incomplete data are not dust.
 fn dust(small: &[SmallPayment], largest: u128) -> FxHashSet<TransactionNumber> {
     let mut sums: BTreeMap<OwnerNumber, u128> = BTreeMap::new();
     for SmallPayment { income, senders, .. } in small {
@@ -249,7 +248,7 @@ fn dust(small: &[SmallPayment], largest: u128) -> FxHashSet<TransactionNumber> {
     dust.map(|small| small.number).collect()
 }
 
-/// The first moment of the last 90 days: they begin with a UTC day, so that an answer holds for a day.
+/// The first moment of the last 90 days. They begin with a UTC day, so that an answer holds for a whole day.
 pub(super) fn recent_since(today: Date) -> Timestamp {
     today
         .checked_sub(RECENT_DAYS.days())
@@ -257,9 +256,9 @@ pub(super) fn recent_since(today: Date) -> Timestamp {
         .map_or(Timestamp::MIN, |midnight| midnight.timestamp())
 }
 
-/// The owners that the subject ever paid.
+/// The owners that the subject paid.
 struct Payees {
     known: FxHashSet<OwnerNumber>,
-    /// True if no payment is missing.
+    /// True if all payments of the subject are known.
     all: bool,
 }

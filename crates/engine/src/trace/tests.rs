@@ -1,4 +1,4 @@
-//! Traces over small chains that are made by hand, as `docs/model/trace.md` describes them.
+//! Tests of traces over small handmade chains, by the rules of `docs/model/trace.md`.
 
 use jiff::civil::date;
 
@@ -46,7 +46,7 @@ fn owner(number: u16) -> ScriptOwner {
     ScriptOwner::KeyHash(bytes)
 }
 
-/// A chain with one transaction a block, and coinbases with those who paid their fees.
+/// A chain with one transaction in each block, and coinbases with their fee payers.
 #[derive(Default)]
 struct HandMade(Vec<Transaction>, Vec<(Txid, Txid, u64)>);
 
@@ -82,7 +82,7 @@ impl HandMade {
         self.0.iter().find(spends)
     }
 
-    /// All of it, one transaction a block.
+    /// The whole chain, one transaction in each block.
     fn gathered(&self) -> GatheredChain {
         let mut gathered = GatheredChain::default();
         let time = date(2020, 1, 1).to_zoned(jiff::tz::TimeZone::UTC).unwrap().timestamp();
@@ -124,7 +124,7 @@ impl HandMade {
         statistics
     }
 
-    /// The parts of one direction. Owners share clusters as `clusters` says.
+    /// Traces one direction and returns its parts. `clusters` states the clusters of owners.
     fn trace(
         &self,
         direction: Direction,
@@ -134,7 +134,7 @@ impl HandMade {
         self.trace_over(direction, rules, clusters, None)
     }
 
-    /// The same where each transaction is said to be made of something.
+    /// Traces one direction over a view that returns the same composition for every transaction.
     fn trace_over(
         &self,
         direction: Direction,
@@ -189,7 +189,7 @@ fn flows(
     }
 }
 
-/// A gathered chain with clusters of owners, and what each transaction is said to be made of.
+/// A gathered chain with clusters of owners, and the composition of every transaction.
 struct Clustered(GatheredChain, Vec<(OwnerNumber, OwnerNumber)>, Option<Composition>);
 
 impl ChainView for Clustered {
@@ -397,7 +397,8 @@ fn the_balance_is_apart_from_money_in_the_same_cluster() {
     assert!(balance.is_direct && moved.is_direct && balance.paths.is_empty());
 }
 
-/// The subject gets a coin from an exchange and sends it round over two other addresses so many times.
+/// A chain on which the subject receives a coin from an exchange and sends it in a circle over two other addresses
+/// `times` times.
 fn circles(times: u16) -> HandMade {
     let mut chain = HandMade::default();
     let mined = chain.mine(&[(EXCHANGE, COIN)]);
@@ -476,7 +477,7 @@ fn mined() -> Composition {
     mixture.finish(COIN.into(), false)
 }
 
-/// An exchange's coins are paid as a fee; the miner pays the subject, or is the subject.
+/// A chain on which an exchange's coins are paid as a fee, and the miner pays the subject or is the subject.
 fn mined_with_a_fee(fee: u64, mined: u64, by: u16) -> HandMade {
     let mut chain = HandMade::default();
     let coins = chain.mine(&[(EXCHANGE, fee + COIN)]);

@@ -1,9 +1,9 @@
-//! What the money that an owner received can weigh at most, by its history and by what its transactions are made of: no
-//! trace finds more. Where even that decides nothing, nothing needs to be traced.
+//! An upper bound of the weight of an owner's received funds, from its history and the compositions of its
+//! transactions: no trace finds more. If even the bound does not change a verdict, no trace is needed.
 //!
-//! Each origin counts as if it were a direct counterparty of the strongest evidence, and money that passed a label or a
-//! joint transaction as if it carried every category. It is known only of owners that never spent: no composition tells
-//! where money goes.
+//! Each origin counts like a direct counterparty with the strongest evidence, and funds that passed a label or a joint
+//! transaction count as if they carried every category. The bound exists only for owners that never spent, because
+//! compositions do not show destinations.
 
 use std::collections::BTreeMap;
 
@@ -24,14 +24,14 @@ use crate::{
     taxonomy::Category,
 };
 
-/// The flows of an owner on a day at their largest weight, within the precision of compositions and given the largest
-/// payment that is dust ([`TraceRules::largest_dust`](super::TraceRules::largest_dust)); `None` if they are not known:
-/// because of the policy ([`is_bounded`]), because it spent, because its history was not read as a whole, or because
-/// nobody knows what a transaction is made of.
+/// The flows of an owner on a day at their largest weight, within the precision of compositions. `largest_dust` is that
+/// of the trace ([`TraceRules::largest_dust`](super::TraceRules::largest_dust)). `None` if there is no bound: because
+/// of the policy ([`is_bounded`]), because the owner spent, because its history is incomplete, or because a composition
+/// is not known.
 ///
 /// # Errors
 ///
-/// Returns an error if `composition`, which finds what a transaction is made of, fails.
+/// Returns an error if `composition`, which looks up the composition of a transaction, fails.
 pub fn flows_at_most(
     chain: ChainId,
     history: &OwnHistory,
@@ -91,9 +91,8 @@ pub fn flows_at_most(
     Ok(Some(FlowFacts { complete: true, ledgers: vec![ledger], compositions: None }))
 }
 
-/// True if flows at their largest weight are known under a policy: it attributes every owner as the default policy
-/// does, by which compositions are computed, and does not ask how much of the money was traced or left unread, which
-/// nobody knows without a trace.
+/// True if the bound can be computed under a policy: the policy attributes owners like the default policy, by which
+/// compositions are computed, and sets no limits for untraced or unread funds, which only a trace can measure.
 #[must_use]
 pub fn is_bounded(policy: &Policy) -> bool {
     policy.spec().minimum_traced.is_none()
@@ -101,7 +100,7 @@ pub fn is_bounded(policy: &Policy) -> bool {
         && policy.has_default_severities()
 }
 
-/// Money of an end as if it were a direct counterparty, listed if it is sanctioned. Amounts are rounded up.
+/// Funds of an endpoint as if it were a direct counterparty, listed if it is sanctioned. Amounts are rounded up.
 fn part(end: FlowEnd, mass: Mass) -> FlowPart {
     let amount = Mass::unscaled_up(mass.total());
     FlowPart {
@@ -121,7 +120,7 @@ const fn end(origin: Origin) -> FlowEnd {
     }
 }
 
-/// A label of every category, met by all of the money.
+/// A label of every category, which all of the funds passed.
 fn every_label(policy: &Policy, mass: Mass) -> Vec<CarriedPart> {
     let labels = Category::ALL.iter().map(|category| CarriedPart {
         label: CarriedLabel {

@@ -8,10 +8,10 @@ use crate::ledger::BlockRef;
 /// A block with its transactions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Block {
-    /// Identity and position.
+    /// Identity and position in the chain.
     pub reference: BlockRef,
-    /// Work of its header: the number of hashes that its target takes on average; `None` where the source does not state
-    /// the target.
+    /// Work of the header: the expected number of hashes for its target; `None` if the source does not state the
+    /// target.
     pub work: Option<u128>,
     /// Transactions, in the order of the block.
     pub transactions: Vec<Transaction>,
@@ -26,14 +26,13 @@ impl Block {
     }
 }
 
-/// A block whose spent outputs were looked up, whose amounts were checked and whose payments were
-/// classified: the only kind of block that a graph records.
+/// A block with resolved spent outputs, checked amounts and classified payments. Graphs record only such blocks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ResolvedBlock(Block);
 
 impl ResolvedBlock {
-    /// Declares a block resolved without checking it: the caller looked up its spent outputs, or
-    /// reads a block that a graph recorded.
+    /// Declares a block resolved without checks: the caller resolved its spent outputs, or reads a block that a graph
+    /// recorded.
     #[must_use]
     pub const fn assume(block: Block) -> Self {
         Self(block)

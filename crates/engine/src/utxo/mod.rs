@@ -5,7 +5,7 @@
 //! - [`block`]: blocks, and those whose spent outputs were looked up
 //! - [`transaction`]: transactions with their inputs and outputs
 //! - [`script_owner`]: who can spend an output
-//! - `unlocking`: the same, from what unlocks an output that is not known, and whether that is signed
+//! - `unlocking`: the owner of an unknown output by its unlocking data, and the check for a signature
 //! - [`txid`]: transaction identifiers and outpoints
 //! - [`view`]: a transaction as a trace reads it, with its largest inputs and outputs
 //! - [`transfer`]: the outputs of one transaction to one receiver

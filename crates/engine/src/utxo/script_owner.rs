@@ -6,10 +6,10 @@ use sha2::{Digest, Sha256};
 
 use assay_address::{CanonicalAddress, ChainId, Payload, hash160};
 
-/// The owner of an output: the key or script that can spend it. A key that is paid by itself (P2PK) and by
-/// its hash (P2PKH) is one owner: the same key spends both.
+/// The owner of an output: the key or script that can spend it. Outputs to a key (P2PK) and to the key's hash (P2PKH)
+/// have one owner, because the same key spends both.
 ///
-/// Ordered by its bytes, which are the same on every machine and in every store.
+/// Owners are ordered by their bytes, which are the same on every machine and in every store.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ScriptOwner {
     /// The hash of a public key.
@@ -26,7 +26,7 @@ pub enum ScriptOwner {
     Pool(Pool),
 }
 
-/// A shielded pool: coins whose owners the chain hides.
+/// A shielded pool, which hides the owners of its coins.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
@@ -59,11 +59,11 @@ const OP_EQUALVERIFY: u8 = 0x88;
 const OP_HASH160: u8 = 0xa9;
 const OP_HASH256: u8 = 0xaa;
 const OP_CHECKSIG: u8 = 0xac;
-/// The prefix of a token before the script itself (Bitcoin Cash, CHIP-2022-02).
+/// Prefix of a token before the script (Bitcoin Cash, CHIP-2022-02).
 const CASH_TOKEN_PREFIX: u8 = 0xef;
 
-/// Witness versions of Litecoin's extension blocks (LIP 2, LIP 3): the address that holds all their
-/// coins, and the outputs by which coins come in.
+/// Witness versions of Litecoin's extension blocks (LIP 2, LIP 3): the address that holds all their coins, and the
+/// outputs that move coins into them.
 const MWEB_VERSIONS: [u8; 2] = [8, 9];
 
 impl ScriptOwner {
@@ -108,7 +108,7 @@ impl ScriptOwner {
         Self::Script(Sha256::digest(script).into())
     }
 
-    /// The owner that an address stands for; `None` for an address that no script of a chain contains.
+    /// The owner that an address represents; `None` for an address that occurs in no script.
     #[must_use]
     pub fn from_address(address: &CanonicalAddress) -> Option<Self> {
         Some(match address.payload() {

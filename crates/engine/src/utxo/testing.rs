@@ -1,4 +1,4 @@
-//! Made-up transactions, for unit tests.
+//! Synthetic transactions for unit tests.
 
 use super::{OutPoint, ScriptOwner, Transaction, TransactionKind, TxInput, TxOut, Txid};
 
@@ -25,7 +25,7 @@ pub(crate) fn transaction(number: u8, inputs: Vec<TxInput>, outputs: Vec<TxOut>)
     Transaction { txid, kind: TransactionKind::Payment, inputs, outputs }
 }
 
-/// A payment with this number, by owners to owners, which spends outputs of the transaction before.
+/// A payment with this number between owners, which spends outputs of the previous transaction.
 pub(crate) fn payment(
     number: u8,
     spent: &[(ScriptOwner, u64)],

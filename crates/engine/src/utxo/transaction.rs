@@ -2,10 +2,10 @@
 
 use super::{OutPoint, ScriptOwner, Txid, coinjoin::kind::CoinjoinKind};
 
-/// Kind of a transaction, as far as it decides the endpoint of a trace.
+/// Kind of a transaction, which decides the endpoints of traces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TransactionKind {
-    /// A payment: anything that is none of the others.
+    /// A payment: any other transaction.
     Payment,
     /// A coinbase: it creates new coins and has no inputs.
     Coinbase,
@@ -15,13 +15,12 @@ pub enum TransactionKind {
 
 /// A transaction.
 ///
-/// A value that moves out of a shielded pool without spending an output is an input as well
-/// ([`TxInput::from_pool`]), and a value that moves into one is an output whose owner is the pool, after
-/// all others. So inputs and outputs are everything that a transaction moves.
+/// Value that leaves a shielded pool without spending an output is an input ([`TxInput::from_pool`]), and value that
+/// enters a pool is an output of the pool, after all others. Inputs and outputs therefore cover all value that a
+/// transaction moves.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Transaction {
-    /// Identifier. Two coinbases of early Bitcoin share theirs with later ones (BIP 30): the later one
-    /// counts.
+    /// Identifier. Two coinbases of early Bitcoin have the identifiers of later ones (BIP 30); the later ones count.
     pub txid: Txid,
     /// Kind. A reader tells coinbases from payments; [`Transaction::classify`] finds the coinjoins.
     pub kind: TransactionKind,
@@ -36,14 +35,14 @@ pub struct Transaction {
 pub struct TxInput {
     /// The spent output's outpoint.
     pub outpoint: OutPoint,
-    /// The spent output; `None` while it was not looked up, and where it is not known.
+    /// The spent output; `None` before it is looked up, and if it is not known.
     pub spent: Option<TxOut>,
-    /// False if what unlocks the output shows no signature, so that anybody may have spent it. True where the source
-    /// does not tell: graphs do not keep it.
+    /// False if the unlocking data has no signature, so that anybody may have spent the output. True if the source does
+    /// not state it, because graphs do not store it.
     pub is_signed: bool,
 }
 
-/// An output: an amount and who can spend it.
+/// An output: an amount and its owner.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TxOut {
     /// Owner of its script.
@@ -52,11 +51,11 @@ pub struct TxOut {
     pub value: u64,
 }
 
-/// The output index by which an input names the pool that its value comes from. No output has it.
+/// The output index in the outpoint of an input whose value comes from a pool. No output has this index.
 pub const POOL_INDEX: u32 = u32::MAX;
 
 impl TxInput {
-    /// An input that its owner signed, as far as the source tells.
+    /// An input with a signature, or of a source that does not state signatures.
     #[must_use]
     pub const fn new(outpoint: OutPoint, spent: Option<TxOut>) -> Self {
         Self { outpoint, spent, is_signed: true }
@@ -70,7 +69,7 @@ impl TxInput {
         Self::new(OutPoint { txid, index: POOL_INDEX }, spent)
     }
 
-    /// True if its value comes out of a pool, as an input of transaction `txid`.
+    /// True if the input of transaction `txid` has its value from a pool.
     #[must_use]
     pub fn is_from_pool(&self, txid: Txid) -> bool {
         self.outpoint == OutPoint { txid, index: POOL_INDEX }
@@ -94,8 +93,8 @@ impl Transaction {
         total(self.outputs.iter())
     }
 
-    /// The inputs' total in base units, [`Transaction::unknown_value`] included. A coinbase's inputs are
-    /// worth what its outputs are.
+    /// The inputs' total in base units, including [`Transaction::unknown_value`]. A coinbase's inputs are worth as much
+    /// as its outputs.
     #[must_use]
     pub fn input_total(&self) -> u128 {
         match self.kind {
@@ -106,8 +105,7 @@ impl Transaction {
         }
     }
 
-    /// The least that inputs of unknown value are worth together, in base units: what the outputs are
-    /// worth beyond the known inputs.
+    /// Smallest possible total of the inputs of unknown value, in base units: the outputs' total less the known inputs.
     #[must_use]
     pub fn unknown_value(&self) -> u128 {
         if self.inputs.iter().all(|input| input.spent.is_some()) {

@@ -1,5 +1,5 @@
-//! Transfers: the outputs of one transaction to one receiver, and the histories that consist of these
-//! outputs alone, so that a trace follows their money and no other.
+//! Transfers: the outputs of one transaction to one receiver, and histories of these outputs alone, by which a trace
+//! follows only their funds.
 
 use std::collections::BTreeMap;
 
@@ -40,7 +40,7 @@ pub struct TransferOutput {
     pub value: u64,
 }
 
-/// The reason why the outputs that were asked for are no transfer that can be assessed.
+/// Reason for which the requested outputs cannot be assessed as a transfer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidTransfer {
     /// The transaction has fewer outputs.
@@ -48,7 +48,7 @@ pub enum InvalidTransfer {
         "the transaction has no output {index}: it has {count}, and the first output has the index 0"
     )]
     NoSuchOutput {
-        /// The index that was asked for.
+        /// The requested index.
         index: u32,
         /// The number of outputs.
         count: u64,
@@ -62,14 +62,14 @@ pub enum InvalidTransfer {
     /// The outputs are worth nothing.
     #[error("the amount of the transfer is zero")]
     NoAmount,
-    /// The coins are new and have no sender.
+    /// The transaction is a coinbase, whose new coins have no sender.
     #[error("the transaction is a coinbase: its coins are newly mined and have no sender")]
     Coinbase,
 }
 
 impl Transfer {
-    /// The transfer that consists of the selected outputs of a transaction, whose inputs and outputs were
-    /// all read. As many of its inputs are kept as a trace reads within `limits`.
+    /// The transfer of the selected outputs of a transaction whose inputs and outputs were all read. It keeps as many
+    /// inputs as a trace reads within `limits`.
     ///
     /// # Errors
     ///
@@ -119,8 +119,8 @@ impl Transfer {
         Ok(Self { transaction, receiver, outputs, owner })
     }
 
-    /// The transfer of these outputs to an address, from a transaction without outputs; `None` if the address owns no
-    /// output.
+    /// The transfer of these outputs to an address, from a transaction view without outputs; `None` if the address
+    /// cannot own outputs.
     #[must_use]
     pub fn of_outputs(
         transaction: TransactionView,
@@ -163,10 +163,9 @@ impl Transfer {
         senders
     }
 
-    /// The history of [`OwnerNumber::NOBODY`]: it received these outputs by the transaction of this number, and nothing
-    /// else ever happened.
+    /// The history of [`OwnerNumber::NOBODY`], which received only these outputs, by the transaction of this number.
     ///
-    /// All of the amount is income, also where the receiver is among the senders.
+    /// All of the amount is income, even if the receiver is among the senders.
     #[must_use]
     pub fn deposit(&self, number: TransactionNumber) -> OwnHistory {
         let (time, amount) = (self.transaction.time, self.amount());
@@ -184,11 +183,10 @@ impl Transfer {
         OwnHistory { statistics, incoming: vec![entry], outgoing: vec![] }
     }
 
-    /// The history of the receiver as if it had received these outputs only, for a trace of their
-    /// destinations: the transactions that spent them, as far as they are in `spent_by`. Outputs without such a
-    /// transaction are held.
+    /// The history of the receiver as if it had received only these outputs, for a trace of their destinations: the
+    /// transactions in `spent_by`, which spend them. Outputs without a spending transaction count as unspent.
     ///
-    /// Its source direction means nothing: it is the subject's `trace_limit`.
+    /// A trace of this history has no meaningful source direction: all its funds are unresolved (`trace_limit`).
     #[must_use]
     pub fn withdrawal(&self, spent_by: impl IntoIterator<Item = Spending>) -> OwnHistory {
         let values: BTreeMap<u32, u64> =

@@ -2,18 +2,18 @@
 
 use std::{fmt, str::FromStr};
 
-/// A transaction identifier, displayed as explorers do: last byte first.
+/// A transaction identifier, displayed with the last byte first, as in explorers.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Txid([u8; 32]);
 
 impl Txid {
-    /// From bytes in display order.
+    /// The identifier with these bytes in display order.
     #[must_use]
     pub const fn from_bytes(bytes: [u8; 32]) -> Self {
         Self(bytes)
     }
 
-    /// From a hash in the byte order of SHA-256 and of blocks, which is the reverse of display order.
+    /// The identifier of a hash in the byte order of SHA-256 and of blocks, the reverse of display order.
     #[must_use]
     pub fn from_hash(mut hash: [u8; 32]) -> Self {
         hash.reverse();
@@ -71,6 +71,6 @@ impl fmt::Display for OutPoint {
     }
 }
 
-/// The number of an output, which a view gives out ([`crate::ledger::TransactionNumber`]).
+/// The number that a view assigned to an output (see [`crate::ledger::TransactionNumber`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct OutputNumber(pub u64);

@@ -1,7 +1,7 @@
-//! Owners of spent outputs that are not known, from what unlocks them: an input's script and witness.
+//! Owners of unknown spent outputs, derived from their unlocking data: an input's script and witness.
 //!
-//! An input reveals the key or script that its output was paid to by hash. Where two standard forms of
-//! output can be unlocked by the same data, the owner is not derived:
+//! An input reveals the key or script whose hash its output paid to. If the same data can unlock two standard forms of
+//! outputs, the owner is not derived:
 //!
 //! | unlocked by | read as |
 //! |---|---|
@@ -13,9 +13,9 @@
 //! | other witnesses | nothing: Taproot shows neither the output's key nor which of its forms was used |
 //! | one push of a witness program that commits to the witness | the program's hash (P2SH) |
 //!
-//! The last one is certain. The others hold for transactions that nodes relay: a miner can also include
-//! one that spends an output of a form without rules (a bare script of no purpose, an undefined witness
-//! version or leaf version), which any data unlocks.
+//! The last row is certain. The others hold for transactions that nodes relay: a miner can also include a transaction
+//! that spends an output of a form without rules (a bare script of no purpose, an undefined witness version or leaf
+//! version), which any data unlocks.
 
 use assay_address::{ChainId, hash160};
 use sha2::{Digest, Sha256};
@@ -41,8 +41,8 @@ const CONTROL_BLOCK: usize = 33;
 const CONTROL_STEP: usize = 32;
 
 impl ScriptOwner {
-    /// The owner of an unknown output that an input of `chain` spends with this script and witness;
-    /// `None` where these do not tell, or tell of several.
+    /// The owner of an unknown output that an input of `chain` spends with this script and witness; `None` if the data
+    /// fits no form or several.
     #[must_use]
     pub fn from_unlocking(chain: ChainId, script: &[u8], witness: &[&[u8]]) -> Option<Self> {
         let forms = chain.info().script_forms();
@@ -59,13 +59,13 @@ impl ScriptOwner {
     }
 }
 
-/// True if the script and witness of an input show a signature: one stands among their data, and a script that was
-/// paid to by its hash checks signatures. Without one, anybody who knows the script can spend the output, as with
-/// pay-to-anchor or a script that does nothing. The form of a signature is not checked strictly: the chains hold old
-/// ones of every spelling.
+/// True if the script and witness of an input contain a signature, and a script that was paid by its hash checks
+/// signatures. Without a signature, anybody who knows the script can spend the output, as with pay-to-anchor or a
+/// script without conditions. The encoding of signatures is not checked strictly, because the chains hold old
+/// signatures in every encoding.
 ///
-/// Whoever makes a script of his own can show a signature that another branch of the script would check. Nobody can
-/// tell without running the script on the whole transaction.
+/// The author of a script can include a signature that only another branch of the script would check. Detecting this
+/// requires running the script on the whole transaction.
 #[must_use]
 pub fn shows_signature(script: &[u8], witness: &[&[u8]]) -> bool {
     let Some(pushed) = operations(script) else { return false };
@@ -95,8 +95,8 @@ fn without_annex<'w, 'b>(witness: &'w [&'b [u8]]) -> &'w [&'b [u8]] {
     }
 }
 
-/// True if bytes have the length and beginning of a signature: of ECDSA in DER, however spelt, or of Schnorr, each with
-/// or without its type.
+/// True if bytes have the length and beginning of a signature: of ECDSA in strict or lax DER, or of Schnorr, each with
+/// or without its hash type.
 fn resembles_signature(bytes: &[u8]) -> bool {
     matches!(bytes.len(), 64 | 65)
         || (matches!(bytes.len(), 9..=80) && bytes.first() == Some(&0x30))
@@ -108,7 +108,7 @@ fn checks(script: &[u8]) -> bool {
     operations(script).is_some_and(|all| all.iter().any(|operation| is_check(operation.code)))
 }
 
-/// The owner of an output that pushes alone unlock.
+/// The owner of an output that only pushes unlock.
 fn from_pushes(pushes: &[&[u8]], cash: bool) -> Option<ScriptOwner> {
     match pushes {
         [signature, key] if is_key(key) => {
@@ -122,7 +122,7 @@ fn from_pushes(pushes: &[&[u8]], cash: bool) -> Option<ScriptOwner> {
     }
 }
 
-/// The owner of an output that a witness alone unlocks.
+/// The owner of an output that only a witness unlocks.
 fn from_witness(witness: &[&[u8]]) -> Option<ScriptOwner> {
     let version_0 = |program: &[u8]| Some(ScriptOwner::Witness(0, program.to_vec()));
     match witness {
@@ -156,7 +156,7 @@ struct Operation<'a> {
     data: &'a [u8],
 }
 
-/// The operations of a script; `None` if a push is cut off.
+/// The operations of a script; `None` if a push is truncated.
 fn operations(mut script: &[u8]) -> Option<Vec<Operation<'_>>> {
     let mut operations = Vec::new();
     while let Some((code, rest)) = script.split_first() {
@@ -174,13 +174,13 @@ fn operations(mut script: &[u8]) -> Option<Vec<Operation<'_>>> {
     Some(operations)
 }
 
-/// A length of `N` bytes, and what follows it.
+/// A length of `N` bytes, and the remaining bytes.
 fn split_length<const N: usize>(bytes: &[u8]) -> Option<(usize, &[u8])> {
     let (length, rest) = bytes.split_at_checked(N)?;
     Some((length.iter().rev().fold(0, |length, byte| length << 8 | usize::from(*byte)), rest))
 }
 
-/// What a script pushes, if it does nothing else. Small numbers count as empty.
+/// The data that a script pushes; `None` if it has other operations. Small numbers count as empty data.
 fn pushes(script: &[u8]) -> Option<Vec<&[u8]>> {
     let push = |operation: &Operation<'_>| operation.code <= OP_16 && operation.code != OP_RESERVED;
     let operations = operations(script)?;
@@ -211,7 +211,7 @@ const fn is_control_block(item: &[u8]) -> bool {
     }
 }
 
-/// True if bytes are an ECDSA signature in strict DER with a type behind (BIP 66).
+/// True if bytes are an ECDSA signature in strict DER followed by a hash type (BIP 66).
 fn is_signature(bytes: &[u8]) -> bool {
     let [0x30, length, rest @ .., _type] = bytes else { return false };
     if bytes.len() > 73 || usize::from(*length) != rest.len() {
@@ -221,7 +221,7 @@ fn is_signature(bytes: &[u8]) -> bool {
     after_number(rest).is_some_and(<[u8]>::is_empty)
 }
 
-/// What follows a positive number in DER that is no longer than it needs to be.
+/// The bytes after a minimally encoded positive number in DER; `None` if there is no such number.
 fn after_number(bytes: &[u8]) -> Option<&[u8]> {
     let [2, length, rest @ ..] = bytes else { return None };
     let (number, rest) = rest.split_at_checked(usize::from(*length))?;

@@ -1,4 +1,4 @@
-//! A transaction as a trace reads it: totals, and the largest inputs and outputs only.
+//! A view of a transaction for traces: totals, and only the largest inputs and outputs.
 
 use std::cmp::Reverse;
 
@@ -6,7 +6,7 @@ use jiff::Timestamp;
 
 use super::{OutPoint, Transaction, TransactionKind, TxOut, Txid};
 
-/// A transaction with the totals of both sides and the largest entries of those that were asked for.
+/// A transaction with the totals of both sides and the largest entries of the requested sides.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TransactionView {
     /// Identifier.
@@ -37,7 +37,7 @@ impl TransactionView {
 }
 
 impl Transaction {
-    /// The transaction as a trace reads it, in a block of this height and time.
+    /// The view of the transaction in a block of this height and time.
     #[must_use]
     pub fn view(&self, height: u64, time: Timestamp, limits: SideLimits) -> TransactionView {
         let inputs = self.inputs.iter().zip(0..).filter_map(|(input, index)| {
@@ -72,15 +72,15 @@ impl Transaction {
 /// One side of a transaction: its inputs, or its outputs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TransactionSide {
-    /// The largest entries, by value, then by index: all known ones unless there are more than were
-    /// asked for; none where the side was not asked for.
+    /// The largest entries, by value, then by index: at most the requested number of known ones; empty if the side was
+    /// not requested.
     pub largest: Vec<SideEntry>,
     /// The number of entries, known or not.
     pub count: u64,
-    /// All entries' total in base units, `unknown` included.
+    /// Total of all entries in base units, including `unknown`.
     pub total: u128,
-    /// The least that inputs of unknown value are worth together, in base units: those that spend outputs
-    /// from before the first recorded block. At most `total`; 0 for outputs.
+    /// Smallest possible total of inputs of unknown value, in base units: those that spend outputs from before the
+    /// first recorded block. At most `total`; 0 for outputs.
     pub unknown: u128,
 }
 
@@ -102,7 +102,7 @@ impl TransactionSide {
 /// An entry on one side of a transaction: an output that it spends or creates.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SideEntry {
-    /// Index on this side, from 0: for a spent output the index of the input.
+    /// Index on this side, from 0; for a spent output the index of the input.
     pub index: u32,
     /// The output's outpoint.
     pub outpoint: OutPoint,

@@ -1,4 +1,4 @@
-//! The engine from outside: the risk model, and how joint transactions are recognised.
+//! Tests of the engine's public interface: the risk model, and the recognition of joint transactions.
 #![expect(
     clippy::expect_used,
     clippy::unwrap_used,

@@ -1,5 +1,5 @@
-//! Minimum scores by the policy's rules: the view of the flows that rules are evaluated on, and the reasons
-//! of those that fire.
+//! Minimum scores by the policy's rules: the flows in the form in which rules are evaluated, and the reasons of rules
+//! that fire.
 
 use super::{
     Flows,
@@ -14,7 +14,7 @@ use crate::{
     policy::{Policy, Rule},
 };
 
-/// Code of the reason for a rule of the policy's own; the component names the rule.
+/// Code of the reason for a custom rule of the policy; the component names the rule.
 const OWN_RULE: &str = "minimum_score_rule";
 
 impl Flows<'_> {
@@ -32,7 +32,7 @@ impl Flows<'_> {
 }
 
 impl DirectionalFlows<'_> {
-    /// What the address did with the money.
+    /// The address's action in a sentence, such as `received`.
     pub(super) const fn verb(&self) -> &'static str {
         match self.direction {
             Direction::Source => "received",
@@ -90,8 +90,8 @@ impl DirectionalFlows<'_> {
 }
 
 impl Part<'_> {
-    /// The party that a claim is about, by its index among those that rules see: the endpoint, with the list that
-    /// names it, or an address with a label on the path. The endpoint is not named for what a label on the path says.
+    /// The party of a claim, by the claim's index in the rule's view: the endpoint, with the list that names it, or a
+    /// labelled address on the path. A label on the path is never attributed to the endpoint.
     fn accused(&self, index: usize) -> Option<String> {
         let claim = self.claims.iter().filter(|claim| claim.category.is_some()).nth(index)?;
         let category = claim.category?;
@@ -130,7 +130,7 @@ impl Part<'_> {
         })
     }
 
-    /// The part as rules see it.
+    /// The part in the form in which rules are evaluated.
     pub(super) fn rule_funds(&self) -> RuleFunds {
         let claims = self.claims.iter().enumerate().filter_map(|(index, claim)| {
             Some(RuleClaim {
@@ -162,7 +162,7 @@ pub(super) fn names(parts: &[&Part<'_>]) -> Vec<String> {
     first_few(parts.iter().filter_map(|part| part.party_name()))
 }
 
-/// Millionths in percent: down to a tenth of a percent, smaller shares in full.
+/// Formats millionths as percent with one decimal; smaller shares with all decimals.
 pub(super) fn percent(millionths: u32) -> String {
     match millionths {
         0 => "less than 0.0001 %".to_owned(),

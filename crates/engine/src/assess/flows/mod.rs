@@ -6,11 +6,11 @@
 //!
 //! - `basis`: the basis on which amounts are compared
 //! - `parts`: the score of each part, and the parts that count
-//! - `reading`: the sum of parts
+//! - `sum`: the power sum of parts
 //! - `rules`: evaluation of the policy's minimum score rules
-//! - `remarks`: what is said of flows beside their score
-//! - `minimum_scores`: the rules that fire, with their reasons
-//! - `view`: the form in which flows are shown
+//! - `remarks`: warnings and reasons about flows that do not change the score
+//! - `minimum_scores`: reasons of the rules that fire
+//! - `view`: flows as an answer shows them
 
 mod basis;
 mod minimum_scores;
@@ -32,7 +32,7 @@ use crate::{
     policy::Policy,
 };
 
-/// All flows of a subject: both directions of every ledger, in the ledgers' order.
+/// All flows of a subject: both directions of every ledger, in the order of the ledgers.
 #[derive(Clone, Debug, Default)]
 pub(super) struct OrderedFlows<'f>(Vec<OrderedParts<'f>>);
 

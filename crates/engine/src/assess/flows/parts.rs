@@ -1,4 +1,4 @@
-//! The score of each part of a flow by itself, and the choice of parts that count.
+//! The standalone score of each part of a flow, and the selection of parts that count.
 
 use std::{
     borrow::Cow,
@@ -24,10 +24,10 @@ use crate::{
 /// Shares are shown in millionths.
 pub(in super::super) const SHARE_WHOLE: u64 = 1_000_000;
 
-/// The parts of one ledger in one direction, in an order that does not depend on that of the facts.
+/// The parts of one ledger in one direction, sorted so that the order of the facts does not matter.
 #[derive(Clone, Debug)]
 pub(super) struct OrderedParts<'f> {
-    /// The ledger's place among the subject's ledgers.
+    /// Index of the ledger among the subject's ledgers.
     index: usize,
     ledger: &'f Ledger,
     direction: Direction,
@@ -37,7 +37,7 @@ pub(super) struct OrderedParts<'f> {
 /// The flows of one ledger in one direction.
 #[derive(Clone, Debug)]
 pub(super) struct DirectionalFlows<'f> {
-    /// The ledger's place among the subject's ledgers.
+    /// Index of the ledger among the subject's ledgers.
     pub(super) ledger: usize,
     pub(super) direction: Direction,
     /// Unit of the amounts.
@@ -54,16 +54,16 @@ pub(super) struct DirectionalFlows<'f> {
 #[derive(Clone, Debug)]
 pub(super) struct Part<'f> {
     pub(super) flow: &'f FlowPart,
-    /// In millionths of its direction's whole; all shares sum exactly to the whole.
+    /// Share of all funds of the direction, in millionths; all shares sum exactly to one.
     pub(super) share: u64,
-    /// Claims by which it can be assessed: its endpoint first, then the labels on its path. Money that returned has
-    /// only those by which it counts nevertheless.
+    /// Claims by which the part can be assessed: its endpoint first, then the labels on its path. Returned funds have
+    /// only the claims that count for them.
     pub(super) claims: Vec<PartClaim<'f>>,
-    /// `false` for dust that is little or not risky, and for unsolicited money that the policy lets pass.
+    /// `false` for dust that is small in sum or not risky, and for unsolicited funds that the policy exempts.
     pub(super) counted: bool,
 }
 
-/// One thing that a part can be assessed as.
+/// A claim by which a part can be assessed: an endpoint or a label on the path.
 #[derive(Clone, Debug)]
 pub(super) struct PartClaim<'f> {
     pub(super) category: Option<Category>,
@@ -76,7 +76,7 @@ pub(super) struct PartClaim<'f> {
     pub(super) severity: u8,
     /// `severity x confidence`, to the power 2.5.
     pub(super) power: Power,
-    /// The money of the part, decayed by the hops up to what the claim is about.
+    /// The part's funds, decayed by the hops up to the party of the claim.
     pub(super) decayed: Mass,
 }
 
@@ -127,7 +127,7 @@ impl<'f> Part<'f> {
         Self { flow, share, claims, counted }
     }
 
-    /// True if it is a part of the whole of which shares are computed.
+    /// True if the part belongs to the whole of which shares are computed.
     pub(super) fn is_of_whole(&self) -> bool {
         self.flow.end != FlowEnd::Returned || self.claims.len() > 1
     }
@@ -146,8 +146,8 @@ impl<'f> Part<'f> {
         self.claims.iter().any(|claim| claim.severity > 0)
     }
 
-    /// The claim that counts, among those that `takes` accepts: the one that weighs most, and
-    /// between equals the endpoint itself, or the stronger tier.
+    /// The claim that counts, among those that `takes` accepts: that with the largest weight; of equal ones the
+    /// endpoint, or the stronger tier.
     pub(super) fn strongest(
         &self,
         basis: Basis,
@@ -169,12 +169,12 @@ impl<'f> Part<'f> {
         self.strongest(Basis::Lifetime, Decay::All, |_| true)
     }
 
-    /// True if a claim is about a direct counterparty: nothing of the money is decayed.
+    /// True if a claim is about a direct counterparty: no funds are decayed.
     pub(super) fn is_direct(&self, claim: &PartClaim<'_>) -> bool {
         claim.decayed == self.flow.mass
     }
 
-    /// The money that a claim counts, in the unit of a trace; on the basis of amounts, in base units.
+    /// The amount that counts for a claim, in the unit of a trace; on the basis of amounts, in base units.
     pub(super) fn amount(&self, claim: &PartClaim<'_>, basis: Basis, decay: Decay) -> u128 {
         let mass = if decay.applies_to(claim.severity) { claim.decayed } else { self.flow.mass };
         match basis {
@@ -237,15 +237,16 @@ impl<'f> DirectionalFlows<'f> {
     }
 }
 
-/// True if a part is one of the whole of which shares are computed. Money that returned counted when it first came; as
-/// a part it counts again only by a label that it passed since.
+/// True if a part belongs to the whole of which shares are computed. Returned funds were counted when they first came;
+/// they count again only by a label that they passed since.
 fn is_of_whole(flow: &FlowPart, policy: &Policy) -> bool {
     flow.end != FlowEnd::Returned
         || flow.carried.iter().any(|carried| counts_of(flow, carried, policy))
 }
 
-/// True if a label on the path of a part counts: of money that returned, only a label of an address that rules hear and
-/// of a severity that no distance lowers. Other labels on its way back do not make it the money of another party.
+/// True if a label on the path of a part counts. For returned funds, only a label counts that minimum score rules
+/// accept and whose severity does not decay with distance. Other labels on the way back do not make the funds another
+/// party's.
 fn counts_of(flow: &FlowPart, carried: &CarriedPart, policy: &Policy) -> bool {
     let CarriedLabel { tier, category, confidence, coinjoin, .. } = carried.label;
     flow.end != FlowEnd::Returned
@@ -262,9 +263,8 @@ fn severity(end: FlowEnd, policy: &Policy) -> u8 {
     }
 }
 
-/// All parts in one order that does not depend on the order of the input; unresolved parts with the
-/// same reason are one part, at one hop and of the weakest tier, separated by carried labels and by
-/// solicitation.
+/// Sorts the parts so that the order of the input does not matter. Unresolved parts with the same reason, carried
+/// labels and solicitation become one part, at one hop and of the weakest tier.
 fn in_order(parts: &[FlowPart]) -> Vec<Cow<'_, FlowPart>> {
     let mut ordered: Vec<Cow<'_, FlowPart>> = Vec::new();
     let mut unresolved: BTreeMap<(FlowEnd, Solicitation, Vec<&CarriedLabel>), FlowPart> =
@@ -309,27 +309,27 @@ fn in_order(parts: &[FlowPart]) -> Vec<Cow<'_, FlowPart>> {
     ordered
 }
 
-/// Risky dust of all senders, with risky unsolicited money, is let pass up to so many payments of dust.
+/// Largest sum of risky dust and risky unsolicited funds of all senders that is not scored, as a multiple of the
+/// largest dust payment.
 const DUST_PAYMENTS_IN_ALL: u128 = 20;
 
-/// Risky money that the subject did not ask for: dust and unsolicited money of a risky end, or that passed an address
-/// with a risky label.
+/// The sum of risky dust and risky unsolicited funds: their endpoint is risky, or they passed an address with a risky
+/// label.
 fn risky_without_request(parts: &[Part<'_>]) -> u128 {
     let risky = parts.iter().filter(|part| part.is_of_whole() && part.is_risky());
     let without = risky.filter(|part| part.flow.solicitation != Solicitation::Solicited);
     without.map(|part| part.flow.amount).fold(0, u128::saturating_add)
 }
 
-/// The largest sum of such money of which dust is not scored: 20 payments of dust, or 1 % of all money.
+/// The largest sum of such funds up to which dust is not scored: 20 dust payments, or 1 % of all funds.
 fn dust_ceiling(largest_dust: u128, whole: u128) -> u128 {
     largest_dust.saturating_mul(DUST_PAYMENTS_IN_ALL).max(whole / UNSOLICITED_ONE_IN)
 }
 
-/// Unsolicited money is let pass only if it is less than one in so many parts of all money.
+/// Unsolicited funds are exempt only if they are less than this fraction (1/100) of all funds.
 const UNSOLICITED_ONE_IN: u128 = 100;
 
-/// The categories whose unsolicited money of parties that are not listed is, in sum, no more than `ceiling`, and
-/// less than 1 % of the `whole`.
+/// The categories whose unsolicited funds from unlisted parties sum to at most `ceiling` and less than 1 % of `whole`.
 fn unsolicited_within(
     ceiling: u128,
     whole: u128,
@@ -347,7 +347,7 @@ fn unsolicited_within(
 }
 
 impl FlowPart {
-    /// Adds another unresolved part, regardless of its distance.
+    /// Adds another unresolved part to this one, regardless of its distance.
     fn add_unresolved(&mut self, other: &Self) {
         self.amount = self.amount.saturating_add(other.amount);
         self.recent = self.recent.saturating_add(other.recent);

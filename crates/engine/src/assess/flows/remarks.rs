@@ -1,5 +1,5 @@
-//! What is said of flows beside their score: dust, dealings of services with listed parties, and money that was
-//! not traced.
+//! Warnings and reasons about flows that do not change the score: dust, direct dealings of services with listed
+//! parties, and funds that were not traced.
 
 use super::{
     Flows,
@@ -15,15 +15,15 @@ use crate::{
 };
 
 impl Flows<'_> {
-    /// Warnings about dust and, of a service, about direct dealings with listed parties: its flows are not scored.
+    /// Warnings about dust and, for a service, whose flows are not scored, about direct dealings with listed parties.
     pub(in crate::assess) fn warnings(&self, is_service: bool) -> Vec<Warning> {
         let dust = self.directions.iter().filter_map(DirectionalFlows::dust);
         let dealings = self.directions.iter().filter(|_| is_service);
         dust.chain(dealings.filter_map(DirectionalFlows::dealings_with_listed)).collect()
     }
 
-    /// The share of all received money whose origin was found, in millionths, of the ledger of which least was
-    /// found; `None` if nothing was received.
+    /// The share of all received funds whose origin was found, in millionths, in the ledger with the lowest share;
+    /// `None` if nothing was received.
     pub(in crate::assess) fn traced_share(&self) -> Option<u32> {
         let received = self.directions.iter().filter(|flows| flows.direction == Direction::Source);
         let traced =
@@ -34,7 +34,7 @@ impl Flows<'_> {
         traced.min().and_then(|share| u32::try_from(share).ok())
     }
 
-    /// The reason for which an answer says less than it seems to: the origin of most money was not found.
+    /// The reason that most funds have no known origin, which limits what the answer shows.
     pub(in crate::assess) fn mostly_untraced(&self) -> Option<VerdictReason> {
         let share = self.traced_share().filter(|share| u64::from(*share) * 2 < SHARE_WHOLE)?;
         let message =
@@ -42,8 +42,8 @@ impl Flows<'_> {
         Some(VerdictReason { code: "mostly_untraced", message })
     }
 
-    /// The reasons for which an answer says less than it seems to: a trace stopped at a limit before it knew where
-    /// much of the money came from, or went.
+    /// The reasons that a trace stopped at a limit before it found the origin, or destination, of a large share of the
+    /// funds.
     pub(in crate::assess) fn trace_limits(&self) -> Vec<VerdictReason> {
         let unread = self.unread().into_iter().filter(|unread| unread.share >= UNREAD_FROM);
         unread
@@ -51,7 +51,7 @@ impl Flows<'_> {
             .collect()
     }
 
-    /// The reasons for which an `allow` does not hold under a policy that permits less unread money.
+    /// The reasons against an `allow` under a policy that permits less unread funds.
     pub(in crate::assess) fn unread_beyond(&self, policy: &Policy) -> Vec<MissingData> {
         let Some(most) = policy.spec().maximum_unread else { return Vec::new() };
         let beyond = self.unread().into_iter().filter(|unread| unread.share > most.millionths());
@@ -63,7 +63,7 @@ impl Flows<'_> {
         missing.collect()
     }
 
-    /// For each direction, the ledger of which the largest share was not read.
+    /// For each direction, the unread share of the ledger with the largest one.
     fn unread(&self) -> Vec<UnreadShare> {
         let of = |direction| {
             let flows = self.directions.iter().filter(|flows| flows.direction == direction);
@@ -72,7 +72,7 @@ impl Flows<'_> {
         [Direction::Source, Direction::Destination].into_iter().filter_map(of).collect()
     }
 
-    /// The reason for which an `allow` does not hold under a policy that wants more of the funds traced.
+    /// The reason against an `allow` under a policy that requires a larger traced share of the funds.
     pub(in crate::assess) fn untraced(&self, policy: &Policy) -> Option<MissingData> {
         let least = policy.spec().minimum_traced?;
         let share = self.traced_share().filter(|share| *share < least.millionths())?;
@@ -88,13 +88,13 @@ impl Flows<'_> {
     }
 }
 
-/// The share of a direction from which on a reason says that it was not read, in millionths.
+/// Smallest unread share of a direction that a reason reports, in millionths.
 const UNREAD_FROM: u32 = 100_000;
 
-/// The money of a direction at which a trace stopped because of its limits.
+/// The funds of a direction that a trace did not follow because of its limits.
 struct UnreadShare {
     direction: Direction,
-    /// In millionths of the direction's whole.
+    /// Share of all funds of the direction, in millionths.
     share: u32,
     /// Number of transactions that the trace passed, besides the subject's own.
     transactions: u32,
@@ -129,7 +129,7 @@ fn thousands(number: u32) -> String {
     text
 }
 
-/// Millionths in percent, without a decimal that is zero.
+/// Formats millionths as percent with one decimal, without a trailing zero.
 fn short(millionths: u32) -> String {
     percent(millionths).replace(".0 %", " %")
 }
@@ -169,7 +169,7 @@ impl DirectionalFlows<'_> {
         Some(Warning { code: "service_listed_counterparty", message })
     }
 
-    /// The amount of some parts with its unit, and their parties; `None` if there are none.
+    /// The sum of the selected parts with its unit, and the names of their parties; `None` if no part is selected.
     fn sum_of(&self, takes: impl Fn(&&Part<'_>) -> bool) -> Option<(String, String)> {
         let parts: Vec<&Part<'_>> = self.parts.iter().filter(takes).collect();
         if parts.is_empty() {

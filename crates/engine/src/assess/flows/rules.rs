@@ -1,9 +1,8 @@
 //! Evaluation of the policy's minimum score rules on the flows of one direction.
 //!
-//! A rule sums up the parts that its conditions select, and compares the sum with its thresholds. Funds that
-//! the rule selects, by any of its alternatives, never count as clean money beside the sum of one of them:
-//! shares are those of the sum in itself and all funds that the rule does not select. More money that a rule
-//! selects therefore never stops it from firing (`docs/model/rules.md` R5.1).
+//! A rule sums up the parts that its conditions select, and compares the sum with its thresholds. A share is that of
+//! the sum in the total of the sum and of all funds that no alternative of the rule selects: selected funds never count
+//! as clean. More selected funds therefore never stop a rule from firing (`docs/model/rules.md` R5.1).
 
 use std::cmp::Reverse;
 
@@ -15,22 +14,22 @@ use crate::{
     policy::{Alternative, Policy, Role, Rule, RuleVerdict, Selection, Share},
 };
 
-/// Lowest confidence, in percent, of labels of a category that a rule of the policy's own names.
+/// Lowest confidence, in percent, of labels that count for a custom rule that names their category.
 const NAMED_FROM: u8 = 50;
 
-/// Funds of one direction that share their attribution, as rules see them.
+/// Funds of one direction with the same attributions, as rules evaluate them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RuleFunds {
     /// Amount in base units.
     pub amount: u128,
     /// Part of the amount that moved in the last 90 days.
     pub recent: u128,
-    /// Part of the amount that moved since the listing of the party; `None` if the day is not known, or the
-    /// party is not listed.
+    /// Part of the amount that moved since the party was listed; `None` if the day is unknown or the party is not
+    /// listed.
     pub since_listing: Option<u128>,
     /// `false` for funds that do not count for the score, such as small unsolicited ones.
     pub scored: bool,
-    /// Attributions: that of the endpoint, and those of labels on the path.
+    /// Attributions of the funds: that of the endpoint, and those of labels on the path.
     pub claims: Vec<RuleClaim>,
 }
 
@@ -56,7 +55,7 @@ pub struct FiredRule {
     pub share: u32,
     /// Indices of these funds in the view.
     pub funds: Vec<usize>,
-    /// For each of them, the index of the claim by which the rule selects it: of several the riskiest.
+    /// For each of these funds, the index of the claim by which the rule selects them: of several the riskiest.
     pub claims: Vec<usize>,
     /// True if the rule fires with evidence of the tier `investigation` or stronger alone.
     pub can_block: bool,
@@ -102,7 +101,7 @@ struct Evaluation<'a> {
     policy: &'a Policy,
 }
 
-/// An amount, and its part of the last 90 days.
+/// An amount, with the part of it that moved in the last 90 days.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sum {
     amount: U256,
@@ -114,7 +113,7 @@ impl Sum {
         Self { amount: U256::from(funds.amount), recent: U256::from(funds.recent) }
     }
 
-    /// The larger amount of both, with the larger recent part.
+    /// The larger of both amounts, and the larger of both recent parts.
     fn or(self, other: Self) -> Self {
         Self { amount: self.amount.max(other.amount), recent: self.recent.max(other.recent) }
     }
@@ -130,7 +129,7 @@ impl std::iter::Sum for Sum {
 }
 
 impl Evaluation<'_> {
-    /// The amounts that a selection takes of each of the funds.
+    /// The amount that a selection counts of each of the view's funds.
     fn select(&self, selection: &Selection) -> Vec<Sum> {
         let matches = |claim: &RuleClaim| self.matches(selection, *claim);
         let of = |funds: &RuleFunds| match funds.since_listing {
@@ -144,7 +143,7 @@ impl Evaluation<'_> {
         self.view.funds.iter().map(of).collect()
     }
 
-    /// The index of the claim by which a selection takes funds: of several the riskiest.
+    /// The index of the claim by which a selection selects funds: of several the riskiest.
     fn selecting(&self, selection: &Selection, funds: &RuleFunds) -> usize {
         let claims = funds.claims.iter().enumerate();
         let matching = claims.filter(|(_, claim)| self.matches(selection, **claim));
@@ -170,10 +169,10 @@ impl Evaluation<'_> {
             && self.admits_claim(selection, claim)
     }
 
-    /// True if the rule hears a claim: a listing, a joint transaction, or a label whose own address the policy
-    /// would review. Nobody is reviewed for dealing with an address that would itself be let pass. A rule of the
-    /// policy's own hears the categories that it names from half a certainty on: it may name categories of which
-    /// no label would lead to a review.
+    /// True if a claim counts for the rule: a listing, a joint transaction, or a label that by itself leads to a review
+    /// of its own address. Nobody is reviewed for dealings with an address that itself would be allowed. For a custom
+    /// rule, labels of the categories that it names count from 50 % confidence on, because no label of some categories
+    /// leads to a review.
     fn admits_claim(&self, selection: &Selection, claim: RuleClaim) -> bool {
         let is_named = !self.rule.is_default && selection.categories.is_some();
         claim.listed
@@ -221,7 +220,7 @@ impl Evaluation<'_> {
 }
 
 impl Selection {
-    /// The selection without evidence that is too weak for a block.
+    /// The selection without evidence that is too weak to block.
     fn strong(self) -> Self {
         let tier = self.tier_from.unwrap_or(Tier::Investigation).min(Tier::Investigation);
         Self { tier_from: Some(tier), ..self }

@@ -1,7 +1,7 @@
-//! Sum of the parts of flows.
+//! The power sum of the parts of flows.
 //!
-//! Everything here is exact until one final rounding for a sum, so that splitting a part changes
-//! nothing and calling it riskier never lowers a sum.
+//! A sum is exact until one final rounding, so splitting a part does not change it, and a riskier classification never
+//! lowers it.
 
 use std::{cmp::Reverse, collections::BTreeMap};
 
@@ -20,12 +20,12 @@ use crate::{
     taxonomy::RISKY_FROM,
 };
 
-/// One in so many parts of all money must be recent for the last 90 days to count in full.
+/// A tenth (1/10) of all funds must be recent for the last 90 days to count in full.
 const RECENT_ONE_IN: u32 = 10;
 
 const BASES: [Basis; 3] = [Basis::Lifetime, Basis::Recent, Basis::Amount];
 
-/// The largest power sum of a choice of parts, and how it was read.
+/// The largest power sum of a selection of parts, with its ledger and basis.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::assess) struct LargestSum {
     sum: PowerSum,
@@ -50,9 +50,9 @@ pub(in crate::assess) struct WeightedPart {
 /// Selection of parts.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::assess) struct PartSelection {
-    /// Parts of this tier and stronger; `None` takes nothing.
+    /// Selects parts of this tier and stronger; `None` selects nothing.
     pub(in crate::assess) weakest: Option<Tier>,
-    /// Parts of risky categories only.
+    /// Selects parts of risky categories only.
     pub(in crate::assess) risky_only: bool,
     /// The claims that decay with the distance.
     pub(in crate::assess) decay: Decay,
@@ -69,7 +69,7 @@ impl PartSelection {
 }
 
 impl Flows<'_> {
-    /// The ledger and basis on which the chosen parts weigh most, both directions together.
+    /// The largest sum of the selected parts over all ledgers and bases, both directions together.
     pub(in crate::assess) fn strongest(&self, selection: PartSelection) -> LargestSum {
         let mut best = LargestSum { sum: PowerSum::default(), ledger: 0, basis: Basis::Lifetime };
         let ledgers = self.directions.iter().map(|flows| flows.ledger + 1).max().unwrap_or(0);
@@ -87,8 +87,7 @@ impl Flows<'_> {
         best
     }
 
-    /// Every part that can carry risk, with its weight in `largest` where `selection` takes it and none
-    /// where it does not.
+    /// Every part that can carry risk, with its weight in `largest`; parts outside `selection` have the weight 0.
     pub(in crate::assess) fn weighted(
         &self,
         largest: LargestSum,
@@ -127,12 +126,12 @@ impl DirectionalFlows<'_> {
         }
     }
 
-    /// The parts that count.
+    /// The selected parts that count.
     fn chosen(&self, selection: PartSelection, basis: Basis) -> impl Iterator<Item = SelectedPart> {
         self.parts.iter().filter_map(move |part| SelectedPart::of(part, selection, basis))
     }
 
-    /// `e x r^2.5` of every part, comparable among all parts on one basis.
+    /// The weight `e x r^2.5` of every part, on one basis.
     fn weights(&self, selection: PartSelection, basis: Basis) -> Vec<u128> {
         let steps = match basis {
             Basis::Amount => self.steps(self.chosen(selection, basis)),
@@ -151,7 +150,7 @@ impl DirectionalFlows<'_> {
         parts.map(|part| SelectedPart::of(part, selection, basis).map_or(0, weight)).collect()
     }
 
-    /// Score that a part would have alone, on its best basis.
+    /// The standalone score of a part, on the basis that gives the highest.
     pub(super) fn alone(&self, part: &Part<'_>, decay: Decay) -> Fraction {
         let selection = PartSelection { weakest: Some(Tier::Behavior), risky_only: false, decay };
         let on = |basis| {
@@ -172,7 +171,7 @@ impl DirectionalFlows<'_> {
         BASES.map(on).into_iter().max().unwrap_or_default().root()
     }
 
-    /// The sum that shares of a basis are of: of all parts, chosen or not, but of money that returned.
+    /// The whole of which a basis computes shares: the sum of all parts, selected or not, without returned funds.
     fn whole(&self, basis: Basis) -> U256 {
         let sum = |amount: fn(&Mass) -> u128| {
             let parts = self.parts.iter().filter(|part| part.is_of_whole());
@@ -189,7 +188,7 @@ impl DirectionalFlows<'_> {
         }
     }
 
-    /// The amounts of `chosen` parts laid on the curve from the riskiest down, one step for each risk.
+    /// Stacks the amounts of `chosen` parts along the curve, the riskiest first: one step for each risk.
     fn steps(
         &self,
         chosen: impl Iterator<Item = SelectedPart>,
@@ -214,12 +213,12 @@ impl DirectionalFlows<'_> {
     }
 }
 
-/// A part that counts on a basis.
+/// A selected part that counts on a basis.
 #[derive(Clone, Copy)]
 struct SelectedPart {
     /// Its risk to the power 2.5.
     power: Power,
-    /// The money that counts, at the basis' scale.
+    /// The amount that counts, in the unit of the basis.
     amount: u128,
 }
 
@@ -230,7 +229,7 @@ impl SelectedPart {
     }
 }
 
-/// One stretch of the amount curve: all amounts of one risk.
+/// A section of the amount curve: all amounts of one risk.
 #[derive(Default)]
 struct CurveStep {
     power: Power,

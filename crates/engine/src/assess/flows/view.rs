@@ -1,4 +1,4 @@
-//! The form in which flows are shown.
+//! Flows as an answer shows them.
 
 use std::{fmt::Write, sync::Arc};
 
@@ -26,7 +26,7 @@ use crate::{
 };
 
 impl Flows<'_> {
-    /// Every part that can carry risk, without contribution.
+    /// Components of all parts that can carry risk, without contributions.
     pub(in crate::assess) fn components(&self) -> Vec<ScoringComponent> {
         let parts = self
             .directions
@@ -38,8 +38,8 @@ impl Flows<'_> {
             .collect()
     }
 
-    /// All flows, regardless of their score: one line for each party, direct and indirect ones
-    /// apart. The flows of a service do not count for its score.
+    /// All flows, scored or not: one line for each party, and separate lines for direct and indirect funds. The flows
+    /// of a service do not count for its score.
     pub(in crate::assess) fn exposure(&self, is_service: bool) -> Vec<Exposure> {
         let lines = self.directions.iter().flat_map(DirectionalFlows::exposure);
         lines.map(|line| if is_service { without_score(line) } else { line }).collect()
@@ -47,7 +47,7 @@ impl Flows<'_> {
 }
 
 impl DirectionalFlows<'_> {
-    /// A part as a line of the score, assessed as `claim`.
+    /// A part as a component of the score, assessed by `claim`.
     pub(super) fn component(
         &self,
         part: &Part<'_>,
@@ -145,7 +145,7 @@ impl DirectionalFlows<'_> {
     }
 }
 
-/// A line that does not count for the score.
+/// Marks a line as not counted for the score.
 fn without_score(mut line: Exposure) -> Exposure {
     line.scored = false;
     for part in &mut line.parts {
@@ -154,7 +154,7 @@ fn without_score(mut line: Exposure) -> Exposure {
     line
 }
 
-/// A part in words: the party, its attribution and its distance.
+/// Describes a part: the party, its attribution and its distance.
 fn detail(
     direction: Direction,
     flow: &FlowPart,
@@ -218,8 +218,8 @@ fn detail(
     }
 }
 
-/// Money that moved before its party was listed, in words: the amount, the days, the entry of the list and the
-/// transaction by which the party moved it.
+/// Describes funds that moved before their party was listed: the amount, the days before the listing, the list's entry
+/// and the party's transaction.
 fn before_listing(flow: &FlowPart, moved: &str, amount: &str) -> String {
     let mut text = format!("{amount} {moved}");
     let listing = flow.listed_by.as_deref();
@@ -258,7 +258,7 @@ fn before_listing(flow: &FlowPart, moved: &str, amount: &str) -> String {
     text
 }
 
-/// A part whose end is further away than the trace went, in words.
+/// Describes a part whose endpoint lies beyond the trace's last transactions.
 fn further(flow: &FlowPart, transactions: u32) -> String {
     let from = match flow.end.category() {
         Some(Category::Miner) | None => party(flow),
@@ -281,7 +281,7 @@ fn further(flow: &FlowPart, transactions: u32) -> String {
     format!("received from {from}{before}, {further} away{path}")
 }
 
-/// The endpoint of a part, in words.
+/// Describes the endpoint of a part.
 fn party(flow: &FlowPart) -> String {
     match (flow.end, &flow.entity) {
         (FlowEnd::Attributed(category), Some(name)) => {
@@ -299,19 +299,19 @@ fn party(flow: &FlowPart) -> String {
     }
 }
 
-/// An identifier as words.
+/// An identifier with spaces instead of underscores.
 pub(in super::super) fn words(identifier: &str) -> String {
     identifier.replace('_', " ")
 }
 
-/// Paths that are shown of one line.
+/// Most paths that an answer shows for one line.
 const MOST_PATHS: usize = 3;
 
-/// Key that distinguishes lines of exposure.
+/// The key of a line: parts with equal keys are one line.
 #[derive(PartialEq, Eq)]
 struct ExposureLineKey<'a> {
     end: FlowEnd,
-    /// The category of a label on the path, if it weighs more than the endpoint.
+    /// Category of a label on the path, if the label weighs more than the endpoint.
     assessed_as: Option<Category>,
     /// The kind of joint transaction, if the part is assessed as one.
     coinjoin: Option<CoinjoinKind>,
@@ -321,14 +321,14 @@ struct ExposureLineKey<'a> {
     distance: LineDistance,
 }
 
-/// Distance of the money from the subject.
+/// Distance of a line's funds from the subject.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum LineDistance {
-    /// The subject holds it itself.
+    /// The subject holds the funds itself.
     None,
     Direct,
     Indirect,
-    /// Further than the trace went.
+    /// Beyond the trace's last transactions.
     Further,
 }
 
@@ -354,7 +354,7 @@ impl<'a> ExposureLineKey<'a> {
     }
 }
 
-/// The sum of one line.
+/// The totals of one line.
 #[derive(Default)]
 struct ExposureLine {
     amount: u128,
@@ -363,7 +363,7 @@ struct ExposureLine {
     distance: Option<FlowDistance>,
     /// The entry of the list that names the party: of several the first in their order.
     listed_by: Option<Arc<PartyListing>>,
-    /// Amounts from before the listing and since. `None` if all of it has no known day of a listing.
+    /// Amounts that moved before the listing and since; `None` if no part has a known day of listing.
     listing: Option<[u128; 2]>,
     scored: bool,
     parts: Vec<RuleFunds>,
@@ -395,13 +395,13 @@ impl ExposureLine {
 }
 
 impl ExposureLine {
-    /// The distance of the nearest part.
+    /// Distance of the nearest part.
     fn distance(&self) -> FlowDistance {
         self.distance.unwrap_or(FlowDistance::Hops(0))
     }
 
-    /// Adds funds to those of equal attributions. Funds with a known day of listing stay apart: how much of them
-    /// is recent and since the listing is not known of a sum.
+    /// Adds funds to those with equal attributions. Funds with a known day of listing stay separate: a sum would not
+    /// tell which part is both recent and since the listing.
     fn add_funds(&mut self, funds: RuleFunds) {
         if funds.claims.is_empty() || funds.amount == 0 {
             return;
@@ -431,7 +431,7 @@ fn exposure_part(funds: RuleFunds) -> ExposurePart {
     }
 }
 
-/// Millionths as a decimal.
+/// Formats millionths as a decimal.
 pub(in super::super) fn decimal(millionths: u64) -> String {
     format!("{}.{:06}", millionths / SHARE_WHOLE, millionths % SHARE_WHOLE)
 }
@@ -444,7 +444,7 @@ pub(super) fn transactions<'a>(
         .collect()
 }
 
-/// An amount in whole units.
+/// Formats an amount in whole units.
 pub(in super::super) fn whole_units(amount: u128, decimals: u8) -> String {
     let digits = format!("{amount:0>width$}", width = usize::from(decimals) + 1);
     let (whole, part) = digits.split_at(digits.len().saturating_sub(decimals.into()));

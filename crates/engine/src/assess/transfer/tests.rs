@@ -48,7 +48,7 @@ fn transfer() -> Transfer {
     Transfer::select(ChainId::BTC, transaction, &OutputSelector::Index(0), limits).unwrap()
 }
 
-/// The receiver received from an exchange; `all` are its destinations, `own` those of the transfer.
+/// Facts about a receiver with funds of an exchange; `all` are all its destinations, `own` those of the transfer.
 fn facts(
     direction: TransferDirection,
     all: Vec<FlowPart>,

@@ -1,6 +1,6 @@
-//! The transfers of each owner: one array of all, with the range of each owner.
+//! The transfers of each owner: one array of all transfers, with the range of each owner.
 
-/// A transfer as one of its parties sees it.
+/// A transfer from the perspective of one of its parties.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Step {
     /// Index of the transfer.
@@ -12,13 +12,13 @@ pub(super) struct Step {
 /// The steps of each node, in the order in which they were given.
 #[derive(Clone, Debug)]
 pub(super) struct Adjacency {
-    /// Where the steps of each node begin, and the end of all.
+    /// Index of the first step of each node, followed by the number of all steps.
     starts: Vec<u32>,
     steps: Vec<Step>,
 }
 
 impl Adjacency {
-    /// Sorts steps by node; `each` gives the same nodes and steps whenever it is called.
+    /// Sorts steps by node; `each` must return the same nodes and steps at every call.
     pub(super) fn new<I: Iterator<Item = (u32, Step)>>(nodes: usize, each: impl Fn() -> I) -> Self {
         let mut ends = vec![0_u32; nodes + 1];
         let mut count = 0;
@@ -57,7 +57,7 @@ impl Adjacency {
         }
     }
 
-    /// The steps of a node with these indexes of transfers, of steps that are sorted by them.
+    /// The steps of a node whose transfers have these indexes. The node's steps must be sorted by transfer.
     pub(super) fn range(&self, node: u32, indexes: std::ops::Range<u32>) -> &[Step] {
         let all = self.of(node);
         let start = all.partition_point(|step| step.transfer < indexes.start);
@@ -73,12 +73,12 @@ impl Adjacency {
     }
 }
 
-/// Number of nodes that these starts are of.
+/// Number of nodes that have these starts.
 fn index_of_last(starts: &[u32]) -> u32 {
     index_of(starts.len().saturating_sub(1))
 }
 
-/// A count as an index; a graph has fewer transfers and owners than indexes.
+/// Converts a count to an index; a graph has fewer transfers and owners than 2^32.
 pub(super) fn index_of(count: usize) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
 }

@@ -24,11 +24,11 @@ pub struct FanWindow {
 
 /// The fans of a list of transfers, each with its time and the other party, sorted by time.
 ///
-/// A window is a run of the list whose times are at most `within` apart. The first one is the window with the most
-/// distinct parties, of several the earliest, as long as it can be; then the same of what is left before and after it,
-/// and so on, as long as a window has at least `fewest` parties (at least 1). The windows do not overlap.
+/// A window is a run of the list whose times are at most `within` apart. The search takes the window with the most
+/// distinct parties, of several the earliest, at its longest; it then repeats the search in the lists before and after
+/// the window, until no window has at least `fewest` parties (at least 1). The windows do not overlap.
 ///
-/// A time that is earlier than the one before it in the list is taken as the one before.
+/// A time that is earlier than the previous one in the list counts as the previous one.
 #[must_use]
 pub fn fan_windows(
     transfers: impl IntoIterator<Item = (Timestamp, OwnerNumber)>,
@@ -78,7 +78,7 @@ struct Search {
     times: Vec<Timestamp>,
     /// The party of each transfer, counted from 0.
     parties: Vec<usize>,
-    /// For each party a number: of its transfers in the window, or of the round in which it was met.
+    /// For each party the number of its transfers in the window, or of the round in which it was seen.
     marks: Vec<u32>,
     round: u32,
 }
@@ -122,12 +122,12 @@ impl Search {
         windows
     }
 
-    /// Begins a new round, in which no party has been met.
+    /// Begins a new round, in which no party has been seen.
     fn forget(&mut self) {
         self.round += 1;
     }
 
-    /// True if the party of a transfer was not met in this round; from now on it was.
+    /// Returns true if the party of a transfer was not seen in this round, and marks it as seen.
     fn is_new(&mut self, transfer: usize) -> bool {
         let mark = self.parties.get(transfer).and_then(|party| self.marks.get_mut(*party));
         mark.is_some_and(|mark| std::mem::replace(mark, self.round) != self.round)

@@ -1,7 +1,7 @@
 //! Transfers between owners as a graph in the order of the chain, and the patterns in it.
 //!
-//! - [`cycle`]: money that returns to its payer over other owners
-//! - [`scatter_gather`]: money that passes from one owner to another over several
+//! - [`cycle`]: funds that return to their payer via other owners
+//! - [`scatter_gather`]: funds that pass from one owner to another via several intermediaries
 //! - [`fan`]: windows of time with many distinct parties
 //! - `adjacency`: the transfers of each owner, sorted
 
@@ -19,7 +19,7 @@ use rustc_hash::FxHashMap;
 use self::adjacency::{Adjacency, Step, index_of};
 use crate::ledger::{OwnerNumber, TransactionNumber};
 
-/// A transfer: money that one transaction moves from one owner to another.
+/// A transfer: funds that one transaction moves from one owner to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transfer {
     /// The transaction.
@@ -27,7 +27,7 @@ pub struct Transfer {
     /// Position in the order of the chain; later transactions have larger ones, transfers of one transaction the
     /// same.
     pub position: u64,
-    /// Time of the transaction's block. Blocks may be out of order by their times.
+    /// Time of the transaction's block. The times of successive blocks may decrease.
     pub time: Timestamp,
     /// Owner that pays.
     pub payer: OwnerNumber,
@@ -37,7 +37,7 @@ pub struct Transfer {
     pub amount: u128,
 }
 
-/// A graph of transfers: owners are its nodes, transfers its edges. It is built once and then only read.
+/// A graph of transfers: owners are nodes, transfers are edges. The graph is built once and then only read.
 ///
 /// The index of a transfer counts from 0 in the order of the chain: by position, and among equal positions in the
 /// order in which the transfers were given.
@@ -48,7 +48,7 @@ pub struct TransferGraph {
     ids: FxHashMap<OwnerNumber, u32>,
     by_payer: Adjacency,
     by_payee: Adjacency,
-    /// By payer, then payee, then index.
+    /// Transfers by payer, sorted by payee, then index.
     by_pair: Adjacency,
     order: Order,
 }
@@ -60,9 +60,9 @@ struct Order {
     first: Vec<u32>,
     /// Index of the first transfer of a larger position; the number of transfers if there is none.
     after: Vec<u32>,
-    /// The latest time of this transfer and all before it.
+    /// The latest time of this transfer and all before it in the chain.
     latest_until: Vec<Timestamp>,
-    /// The earliest time of this transfer and all behind it.
+    /// The earliest time of this transfer and all after it.
     earliest_from: Vec<Timestamp>,
 }
 
@@ -158,22 +158,22 @@ impl TransferGraph {
         self.order.after.get(index as usize).copied().unwrap_or(u32::MAX)
     }
 
-    /// The index from which on no transfer can be within a duration after this transfer, or after one before it. It
-    /// does not decrease with the index.
+    /// The index from which on no transfer can be within a duration after this transfer or an earlier one. It does not
+    /// decrease with the index.
     fn end_of_window(&self, index: u32, within: std::time::Duration) -> u32 {
         let Some(time) = self.order.latest_until.get(index as usize) else { return 0 };
         let end = later(*time, within);
         index_of(self.order.earliest_from.partition_point(|time| *time <= end))
     }
 
-    /// The index before which no transfer can be within a duration before this transfer, or before one behind it. It
-    /// does not decrease with the index.
+    /// The index before which no transfer can be within a duration before this transfer or a later one. It does not
+    /// decrease with the index.
     fn start_of_window(&self, index: u32, within: std::time::Duration) -> u32 {
         let Some(end) = self.order.earliest_from.get(index as usize) else { return u32::MAX };
         index_of(self.order.latest_until.partition_point(|time| later(*time, within) < *end))
     }
 
-    /// True if one transfer is at most a duration after another by their times, or before it.
+    /// True if the time of one transfer is at most a duration after that of another, or earlier.
     fn is_within(&self, first: u32, last: u32, within: std::time::Duration) -> bool {
         match (self.transfer(first), self.transfer(last)) {
             (Some(first), Some(last)) => last.time <= later(first.time, within),
@@ -207,7 +207,7 @@ impl Order {
     }
 }
 
-/// A time and a duration, at most the latest time.
+/// A time plus a duration, at most the latest representable time.
 fn later(time: Timestamp, within: std::time::Duration) -> Timestamp {
     time.checked_add(within).unwrap_or(Timestamp::MAX)
 }

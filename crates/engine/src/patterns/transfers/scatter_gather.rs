@@ -1,4 +1,4 @@
-//! Scatter-gathers: one owner pays several intermediaries, and each of them later pays the same other owner.
+//! Scatter-gathers: one owner pays several intermediaries, and each of them later pays the same owner.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use super::{TransferGraph, adjacency::Step, later};
 use crate::ledger::OwnerNumber;
 
-/// Money that passes from one owner to another over several intermediaries in one window of time.
+/// Funds that pass from one owner to another via several intermediaries in one window of time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScatterGather {
     /// Owner that pays the intermediaries.
@@ -32,22 +32,23 @@ pub struct Intermediary {
 /// The conditions of a scatter-gather.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ScatterGatherRules {
-    /// Time from the earliest of all its transfers to the latest, at most.
+    /// Longest time from the earliest transfer to the latest.
     pub within: Duration,
-    /// Number of intermediaries, at least. 0 is taken as 1.
+    /// Fewest intermediaries. 0 counts as 1.
     pub fewest: u32,
 }
 
 /// The scatter-gathers that were found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScatterGathers {
-    /// One for each pair of a payer and a payee: the window with the most intermediaries, of several the earliest.
+    /// One scatter-gather for each pair of a payer and a payee: the window with the most intermediaries, of several the
+    /// earliest.
     pub found: Vec<ScatterGather>,
-    /// False if the budget was used up before the search was complete; there may be more then.
+    /// False if the search stopped at its budget; there may be more scatter-gathers then.
     pub is_complete: bool,
 }
 
-/// The scatter-gathers whose first transfers an owner pays. The search visits at most about `budget` transfers.
+/// Finds the scatter-gathers whose first transfers an owner pays. The search visits at most about `budget` transfers.
 #[must_use]
 pub fn scatter_gathers_from(
     graph: &TransferGraph,
@@ -60,7 +61,7 @@ pub fn scatter_gathers_from(
     ScatterGathers { found: search.found, is_complete }
 }
 
-/// The scatter-gathers whose last transfers pay an owner. The search visits at most about `budget` transfers.
+/// Finds the scatter-gathers whose last transfers pay an owner. The search visits at most about `budget` transfers.
 #[must_use]
 pub fn scatter_gathers_to(
     graph: &TransferGraph,
@@ -73,7 +74,7 @@ pub fn scatter_gathers_to(
     ScatterGathers { found: search.found, is_complete }
 }
 
-/// The search. Its steps return `None` as soon as the budget is used up.
+/// The state of the search. Its methods return `None` as soon as the budget is used up.
 struct Search<'a> {
     graph: &'a TransferGraph,
     rules: &'a ScatterGatherRules,
@@ -81,11 +82,11 @@ struct Search<'a> {
     found: Vec<ScatterGather>,
 }
 
-/// A passage over one intermediary: two transfers, and the times between which they are.
+/// A passage via one intermediary: two transfers with the earliest and latest time.
 struct Passage {
     start: Timestamp,
     end: Timestamp,
-    /// Which of the intermediaries.
+    /// Index of the intermediary.
     nth: usize,
     paid: u32,
     pays: u32,
@@ -137,7 +138,7 @@ impl<'a> Search<'a> {
         self.each_end(ends, |search, payer, over| search.pass((payer, payee), over))
     }
 
-    /// Calls `pass` for each far end that enough intermediaries share.
+    /// Calls `pass` for each payer or payee at the far side that enough intermediaries share.
     fn each_end(
         &mut self,
         mut ends: Vec<(u32, u32)>,
@@ -159,7 +160,7 @@ impl<'a> Search<'a> {
         u64::from(self.rules.fewest.max(1))
     }
 
-    /// Finds the best window of the passages from a payer to a payee over these intermediaries.
+    /// Finds the best window of the passages from a payer to a payee via these intermediaries.
     fn pass(&mut self, ends: (u32, u32), over: &[(u32, u32)]) -> Option<()> {
         let mut passages = Vec::new();
         for (nth, (_, intermediary)) in over.iter().enumerate() {
@@ -193,7 +194,7 @@ impl<'a> Search<'a> {
         Some(())
     }
 
-    /// The shortest passages over one intermediary: at most two for each transfer that it pays.
+    /// The shortest passages via one intermediary: at most two for each transfer that it pays.
     fn passages(
         &mut self,
         (first, last): (u32, u32),
@@ -233,8 +234,8 @@ impl<'a> Search<'a> {
         Some(())
     }
 
-    /// The number of intermediaries in the window that has most of them, of several the earliest, and its end.
-    /// Passages are sorted by their ends.
+    /// The number of intermediaries in the best window and the window's end. The best window has the most
+    /// intermediaries; of several it is the earliest. Passages are sorted by their ends.
     fn best_end(&self, passages: &[Passage], intermediaries: usize) -> Option<(usize, Timestamp)> {
         let mut by_start: Vec<&Passage> = passages.iter().collect();
         by_start.sort_unstable_by_key(|passage| passage.start);

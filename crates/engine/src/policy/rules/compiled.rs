@@ -12,7 +12,7 @@ use crate::{
     taxonomy::Category,
 };
 
-/// A rule as it is evaluated.
+/// A rule in the form in which it is evaluated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rule {
     /// Identifier in answers.
@@ -21,18 +21,18 @@ pub struct Rule {
     pub description: String,
     /// Verdict that the rule leads to at least.
     pub verdict: RuleVerdict,
-    /// True if it is a default rule as it is, and no rule of the policy's own.
+    /// True for an unchanged default rule.
     pub is_default: bool,
-    /// Combinations of conditions of which one must hold: one for each group, or one if there are none.
+    /// Combinations of conditions of which one must hold: one for each group, or a single one without groups.
     pub alternatives: Vec<Alternative>,
 }
 
-/// Conditions that all hold.
+/// Conditions that must all hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Alternative {
-    /// Direction of the funds; `None` for each of both.
+    /// Direction of the funds; `None` for both, each separately.
     pub direction: Option<Direction>,
-    /// Conditions of the parts of the flows that are summed up.
+    /// Conditions that select the parts of the flows to sum up.
     pub selection: Selection,
     /// Conditions of the sum.
     pub thresholds: RuleThresholds,
@@ -45,7 +45,7 @@ pub struct Selection {
     pub categories: Option<BTreeSet<Category>>,
     /// Lowest severity; `None` for any.
     pub severity_from: Option<u8>,
-    /// Direct counterparties only.
+    /// True to select direct counterparties only.
     pub direct: bool,
     /// Most hops; `None` for any number.
     pub hops_up_to: Option<u8>,
@@ -53,7 +53,7 @@ pub struct Selection {
     pub tier_from: Option<Tier>,
     /// Role of the subject; `None` for any.
     pub role: Option<Role>,
-    /// Parties on a list in force only, since their listing.
+    /// True to count only funds of parties on a list in force, from the day of their listing on.
     pub since_listing: bool,
 }
 
@@ -71,7 +71,7 @@ pub struct RuleThresholds {
 }
 
 impl Rule {
-    /// The rule of a spec that was checked.
+    /// Compiles the rule of a valid spec.
     pub(in crate::policy) fn compile(spec: &RuleSpec) -> Self {
         let own = Alternative::default().and(spec.conditions());
         let groups = spec.any_of.iter().map(|group| own.clone().and(group.conditions()));
@@ -85,7 +85,7 @@ impl Rule {
         }
     }
 
-    /// True if the rule is one of the defaults, or replaces it.
+    /// Identifier of the default rule that the rule is or replaces.
     #[must_use]
     pub fn default_id(&self) -> Option<&'static str> {
         DEFAULT_IDS.into_iter().find(|id| *id == self.id)

@@ -10,7 +10,7 @@ const SEVERE: &str = "severe_category_exposure";
 const MIXING: &str = "direct_mixing";
 const ILLICIT_INCOME: &str = "direct_illicit_income";
 
-/// Ids of the default rules, which are codes of their reasons too.
+/// Ids of the default rules, which are also the codes of their reasons.
 pub(super) const DEFAULT_IDS: [&str; 4] = [DIRECT_LISTED, SEVERE, MIXING, ILLICIT_INCOME];
 
 /// The default rules.
@@ -77,8 +77,8 @@ fn default_rules() -> Vec<RuleSpec> {
     ]
 }
 
-/// 50,000 US dollars, one bitcoin, and about as much as the former of each other coin, at the round numbers
-/// of the default amount curves.
+/// 50,000 US dollars, one bitcoin, and round numbers of about 50,000 US dollars of every other coin, as in the default
+/// amount curves.
 fn large_amounts() -> BTreeMap<String, Quantity> {
     [
         ("USD", 50_000),
@@ -93,8 +93,8 @@ fn large_amounts() -> BTreeMap<String, Quantity> {
     .into()
 }
 
-/// The rules of a policy in one notation: the defaults, each as written or replaced, then the policy's own by
-/// id. Of a rule that is switched off only the id of a default stays.
+/// Normalizes the rules of a policy: first the default rules, unchanged or replaced, then custom rules by id. A
+/// disabled default rule is reduced to its id; a disabled custom rule is dropped.
 pub(in crate::policy) fn complete(written: &[RuleSpec]) -> Vec<RuleSpec> {
     let find = |id: &str| written.iter().find(|rule| rule.id == id).cloned();
     let defaults = default_rules().into_iter().map(|default| match find(&default.id) {
@@ -118,7 +118,7 @@ fn sort_categories(rule: &mut RuleSpec) {
     }
 }
 
-/// True if a rule of [`complete`] is a default one, and none that replaces it.
+/// True if a rule of [`complete`] is an unchanged default rule.
 pub(super) fn is_default(rule: &RuleSpec) -> bool {
     let mut defaults = default_rules();
     defaults.iter_mut().for_each(sort_categories);

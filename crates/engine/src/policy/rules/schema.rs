@@ -1,4 +1,4 @@
-//! What an API server checks of rules.
+//! Validation rules (CEL) for the Kubernetes API server.
 
 use schemars::{Schema, SchemaGenerator, json_schema};
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::{CONDITIONS, FIXED_RULES, LONGEST_ID, SELECTING};
 use crate::{policy::Quantity, taxonomy::Category};
 
-/// A rule about a field: what must hold, and otherwise what would be right.
+/// A validation rule of a field: a condition, and a message with the correct value.
 pub(in crate::policy) fn rule(path: &str, holds: &str, sentence: &str) -> Value {
     json!({"rule": holds, "message": sentence, "fieldPath": path})
 }
@@ -42,7 +42,7 @@ pub(super) fn amounts(generator: &mut SchemaGenerator) -> Schema {
     })
 }
 
-/// What an API server checks of the conditions of a rule or group.
+/// Validation rules for the conditions of a rule or group.
 fn condition_checks() -> Vec<Value> {
     vec![
         rule(

@@ -10,7 +10,7 @@ use serde_json::Value;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Share(u32);
 
-/// A text that is no share.
+/// The error of a text that is not a share.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is no share: write a percentage above 0% and up to 100%, such as 10% or 2.5%")]
 pub struct InvalidShare(String);

@@ -1,11 +1,11 @@
-//! Change: the output by which a payment returns to its payer what is left.
+//! Change: the output by which a payment returns the remainder to its payer.
 //!
-//! Nothing on the chain proves which output that is; the habits of wallets say which one is likely to be. They send
-//! change to a new address of the form that the payer's addresses have, and the amount of the change is no round one.
-//! An output with these marks that differs from all others by one of the [signs](Signs) is taken for the change.
+//! Nothing on the chain proves which output is the change; the habits of wallets make one likely. Wallets send change
+//! to a new address of the same type as the payer's addresses, and the amount of the change is not round. An output
+//! with these properties that differs from all other outputs by one of the [signs](Signs) is taken for the change.
 //!
-//! A link from payers to change is a likelihood about two addresses. Clusters do not rest on it: one wrong link in a
-//! hundred would merge most wallets of a chain (`tests/src/wallets` measures links against wallets that are known).
+//! A link from payers to change is a likelihood about two addresses. Clusters do not use such links: one wrong link in
+//! a hundred would merge most wallets of a chain (`tests/src/wallets` measures links against known wallets).
 
 use super::co_spend::has_signer;
 use crate::{
@@ -13,13 +13,14 @@ use crate::{
     utxo::{ScriptOwner, Transaction, TransactionKind, TxOut},
 };
 
-/// The most outputs of a payment whose change is looked for: services pay more at once.
+/// Most outputs of a payment for which change is determined: payments with more outputs are those of services.
 const MOST_OUTPUTS: usize = 20;
-/// Amounts that are multiples of so many base units are round: people choose them, change comes out as it does.
+/// Amounts that are multiples of this number of base units are round: people choose round amounts, and change is rarely
+/// round.
 const ROUND: u64 = 10_000;
-/// Confidence of a link by one sign. A single co-spend that may be a `PayJoin` has the same.
+/// Confidence of a link by one sign, equal to that of a single co-spend that may be a `PayJoin`.
 const BY_ONE_SIGN: Confidence = Confidence::from_percent(60);
-/// Confidence of a link by several signs; that of clusters is higher.
+/// Confidence of a link by several signs, below that of clusters.
 const BY_SEVERAL_SIGNS: Confidence = Confidence::from_percent(75);
 
 /// An output that is likely to be the change of a payment.
@@ -27,29 +28,29 @@ const BY_SEVERAL_SIGNS: Confidence = Confidence::from_percent(75);
 pub struct Change {
     /// Index of the output.
     pub output: usize,
-    /// Its differences from the other outputs.
+    /// Signs by which the output differs from all others.
     pub signs: Signs,
 }
 
-/// Doubts whether signs tell the change of a payment.
+/// Properties of a payment under which signs of change are less reliable.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Doubts {
-    /// It may be a `PayJoin`. There, both outputs may go to new addresses; but the payee's has the form of an input,
-    /// and a sum that is not round.
+    /// The payment may be a `PayJoin`. Both outputs of a `PayJoin` may go to new addresses, but the payee's has the
+    /// type of an input and an amount that is not round.
     pub may_be_payjoin: bool,
-    /// It spends coins out of a joint transaction, which all have one form: their owner's other addresses may have
-    /// another.
+    /// The payment spends outputs of a joint transaction, whose addresses all have one type: the owner's other
+    /// addresses may have another type.
     pub is_mixed: bool,
 }
 
 /// Signs by which the change differs from every other output.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Signs {
-    /// It alone has the form of one of the payer's addresses.
+    /// Only this output has the type of one of the payer's addresses.
     pub form: bool,
-    /// It alone goes to a new address.
+    /// Only this output goes to a new address.
     pub new: bool,
-    /// All others are round amounts.
+    /// All other outputs have round amounts.
     pub round: bool,
 }
 
@@ -67,11 +68,11 @@ impl Change {
     }
 }
 
-/// The output of a payment that is likely to be its change; `None` where nothing tells, and where change needs no
-/// likelihood because it goes to one of the payer's addresses. `is_new` tells of an output, by its index, that its
-/// owner appears in no earlier block.
+/// The output of a payment that is likely to be its change; `None` if no sign decides, or if change goes to one of the
+/// payer's addresses and is therefore certain. `is_new` returns true if the owner of the output at an index appears in
+/// no earlier block.
 ///
-/// A payment of which there are [`Doubts`] must have a sign that they leave standing.
+/// For a payment with [`Doubts`], only signs that remain reliable count.
 #[must_use]
 pub fn change(
     transaction: &Transaction,
@@ -117,7 +118,7 @@ pub fn change(
     }
 }
 
-/// The form of an owner's address: its kind, and the version and length of a witness program.
+/// The type of an owner's address: its kind, and the version and length of a witness program.
 const fn form(owner: &ScriptOwner) -> (u8, u8, usize) {
     match owner {
         ScriptOwner::KeyHash(_) => (0, 0, 0),

@@ -19,22 +19,21 @@ use crate::utxo::{
 pub struct CoSpend<'a> {
     /// The addresses: at least two, each once, in the order of the inputs.
     pub owners: Vec<&'a ScriptOwner>,
-    /// True if the transaction cannot have several parties: it has at most two outputs, and cannot be a
-    /// `PayJoin`, in which the payee adds an input. A co-spend that is not conclusive says less by itself:
-    /// nobody can tell it from a `PayJoin`, a channel that two parties fund, or a joint transaction made to
-    /// look like a payment.
+    /// True if the transaction cannot have several parties: it has at most two outputs, and cannot be a `PayJoin`, in
+    /// which the payee adds an input. A co-spend that is not conclusive is weaker evidence: it may be a `PayJoin`, a
+    /// channel that two parties fund, or a joint transaction that imitates a payment.
     pub is_conclusive: bool,
 }
 
-/// The co-spend that a transaction on `chain`, in a block of `time`, is; `None` where its inputs have one
+/// Recognizes a transaction on `chain`, in a block of `time`, as a co-spend; returns `None` if its inputs have one
 /// address, or may belong to several parties:
 ///
-/// - a joint transaction, or what merely could be one ([`coinjoin::is_possible`])
+/// - a joint transaction, or one that could be joint ([`coinjoin::is_possible`])
 /// - a suspected `PayJoin` ([`coinjoin::payjoin`])
 /// - a sale of an inscription or token, signed by seller and buyer
 ///
-/// Inputs that anybody can spend, by the form of their script or because what unlocks them shows no signature, and
-/// those of a shielded pool, say nothing about an owner and are left out.
+/// Inputs that anybody can spend, by the form of their script or because their unlocking data has no signature, and
+/// inputs of a shielded pool say nothing about an owner and are left out.
 #[must_use]
 pub fn co_spend(transaction: &Transaction, chain: ChainId, time: Timestamp) -> Option<CoSpend<'_>> {
     if transaction.kind != TransactionKind::Payment {
@@ -60,9 +59,9 @@ pub fn co_spend(transaction: &Transaction, chain: ChainId, time: Timestamp) -> O
     }
 }
 
-/// True if only who holds a key or knows a script can spend the owner's outputs. Witness programs of
-/// versions and lengths without rules can be spent by anybody, pay-to-anchor (BIP 433) among them. Scripts
-/// without an address may be of any kind.
+/// True if only the holder of a key, or someone who knows a script, can spend the owner's outputs. Anybody can spend
+/// witness programs of undefined versions and lengths, and pay-to-anchor outputs (BIP 433). Scripts without an address
+/// may have any condition.
 pub(super) fn has_signer(owner: &ScriptOwner) -> bool {
     match owner {
         ScriptOwner::KeyHash(_) | ScriptOwner::ScriptHash(_) | ScriptOwner::LongScriptHash(_) => {
@@ -77,10 +76,9 @@ pub(super) fn has_signer(owner: &ScriptOwner) -> bool {
 /// Inscriptions (Ordinals: the first one is of 2022-12-14).
 const INSCRIPTIONS: Era = Era::since(2022, 12, 14);
 
-/// True if the transaction, which has inputs of several owners, may be a sale of an inscription or token: a
-/// carrier of one address is spent, and a carrier of another address is created, or one output of another
-/// address has exactly the value of an input. The seller signs this input and one output only, the buyer
-/// everything.
+/// True if a transaction with inputs of several owners may be a sale of an inscription or token: it spends a carrier of
+/// one address and creates a carrier of another address, or has an output of another address with exactly the value of
+/// an input. In such a sale the seller signs one input and one output only, and the buyer signs everything.
 pub(super) fn is_sale(transaction: &Transaction, chain: ChainId, time: Timestamp) -> bool {
     let most = chain.info().outputs().and_then(|ledger| ledger.largest_carrier);
     let Some(most) = most.filter(|_| INSCRIPTIONS.contains(time)) else { return false };
@@ -97,7 +95,7 @@ pub(super) fn is_sale(transaction: &Transaction, chain: ChainId, time: Timestamp
     })
 }
 
-/// Up to two different owners: enough to know whether there is another one than a given one.
+/// Up to two different owners: enough to know if any owner differs from a given one.
 #[derive(Default)]
 struct Parties<'a>([Option<&'a ScriptOwner>; 2]);
 
@@ -115,7 +113,7 @@ impl<'a> Parties<'a> {
     }
 }
 
-/// Outputs of a transaction that several parties make: one for each and change, or more.
+/// Fewest outputs of a transaction of several parties: one for each party, and change.
 const FEWEST_JOINT_OUTPUTS: usize = 3;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Links: likelihoods, by one payment, that two addresses are one owner's, on which no cluster rests.
+//! Links: likelihoods, by one payment, that two addresses have one owner. Clusters do not use them.
 
 use assay_address::ChainId;
 use jiff::Timestamp;
@@ -20,7 +20,7 @@ use crate::{
     },
 };
 
-/// Confidence of a connection that rests on one transaction that may be a `PayJoin`.
+/// Confidence of a connection by a single transaction that may be a `PayJoin`.
 pub const UNCONFIRMED_CONFIDENCE: Confidence = Confidence::from_percent(60);
 
 /// Kind of a link between two addresses.
@@ -29,9 +29,9 @@ pub const UNCONFIRMED_CONFIDENCE: Confidence = Confidence::from_percent(60);
 )]
 #[serde(rename_all = "snake_case")]
 pub enum LinkKind {
-    /// One is the likely change of a payment of the other.
+    /// One address receives the likely change of a payment of the other.
     Change,
-    /// A payment that may be a `PayJoin` spends outputs of both.
+    /// A payment that may be a `PayJoin` spends outputs of both addresses.
     #[serde(rename = "co_spend_suspected")]
     SpentTogether,
 }
@@ -50,18 +50,18 @@ impl LinkKind {
 /// The links of a payment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Links {
-    /// The output that is likely to be the change of all inputs' owners.
+    /// The output that is likely to be the change of the inputs' owners.
     pub change: Option<Change>,
-    /// Confidence that all inputs are of one owner, if the payment may be a `PayJoin`: [`co_spend`](super::co_spend)
-    /// leaves it out then.
+    /// Confidence that all inputs have one owner, if the payment may be a `PayJoin`, which
+    /// [`co_spend`](super::co_spend) leaves out.
     pub spent_together: Option<Confidence>,
 }
 
-/// The links of a transaction on `chain`, in a block of `time`. `is_mixed` is true if it spends outputs of a joint one;
-/// `is_new` tells of an output, by its index, that its owner appears in no earlier block.
+/// The links of a transaction on `chain`, in a block of `time`. `is_mixed` is true if the transaction spends outputs of
+/// a joint transaction; `is_new` returns true if the owner of the output at an index appears in no earlier block.
 ///
-/// Joint transactions, what merely could be one, sales of inscriptions and tokens, and payments with inputs that are
-/// not known or that anybody can spend link nothing.
+/// Some transactions give no links: joint and possibly joint transactions, sales of inscriptions and tokens, and
+/// payments with inputs that are not known or that anybody can spend.
 #[must_use]
 pub fn links(
     transaction: &Transaction,
@@ -96,7 +96,7 @@ mod tests {
         testing::{key, payment, witness},
     };
 
-    /// A payment of two inputs, one of which it does not need, with change at `key(4)`.
+    /// A payment of two inputs, one of which is unnecessary, with change at `key(4)`.
     fn suspected(second: ScriptOwner) -> Transaction {
         let spent = [(key(1), 900_000), (second, 90_000)];
         payment(1, &spent, &[(witness(3), 312_345), (key(4), 676_655)])

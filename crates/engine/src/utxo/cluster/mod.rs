@@ -1,15 +1,14 @@
-//! Clusters: addresses of one owner, as far as the chain shows it.
+//! Clusters: addresses that belong to one owner by the evidence of the chain.
 //!
-//! Inputs that are spent together belong to one owner, who signed them all (co-spend). Exceptions are
-//! transactions that several parties make together; a wrong link merges wallets that have nothing in
-//! common, and stays. So whatever has the shape of a joint transaction links nothing, and other
-//! transactions that may have two parties, such as a `PayJoin`, link, but not conclusively. See
-//! [`co_spend`].
+//! Inputs that are spent together belong to one owner, who signed them all (co-spend). Exceptions are transactions that
+//! several parties make together; a wrong link permanently merges unrelated wallets. Transactions with the shape of a
+//! joint transaction therefore link no addresses, and other transactions that may have two parties, such as a
+//! `PayJoin`, link addresses but not conclusively. See [`co_spend`].
 //!
-//! A payment also shows likelihoods that two addresses are one owner's: its change, and inputs of what may be a
-//! `PayJoin`. They are [`links`] between two addresses, and join no clusters.
+//! A payment also gives likelihoods that two addresses have one owner: by its change, and by the inputs of a possible
+//! `PayJoin`. These are [`links`] between two addresses, and do not join clusters.
 //!
-//! Graphs keep the clusters (`assay_graph::utxo`): they are a function of the chain.
+//! Graphs store the clusters (`assay_graph::utxo`), which are a function of the chain.
 
 mod change;
 mod co_spend;

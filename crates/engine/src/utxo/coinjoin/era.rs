@@ -6,7 +6,7 @@ use jiff::{
     tz::TimeZone,
 };
 
-/// Period in which a protocol was in use; the first day included, the last one not.
+/// Period in which a protocol was in use, from its first day up to but not including its last.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Era {
     from: Date,

@@ -1,19 +1,19 @@
-//! The kinds, and how sure the recognition of each is.
+//! The kinds of joint transactions, and the confidence of their recognition.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::score::Confidence;
 
-/// A kind of `CoinJoin`: a joint transaction of several parties.
+/// A kind of `CoinJoin`, a joint transaction of several parties.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum CoinjoinKind {
-    /// Equal outputs of several parties, of no kind below.
+    /// Equal outputs of several parties, of no protocol below.
     Generic,
-    /// Wasabi 1.0 and 1.1. The passed tests tell them apart: only rounds of 1.1 have
+    /// Wasabi 1.0 and 1.1. The passed tests distinguish them: only rounds of 1.1 have
     /// [`DenominationLevels`](super::RecognitionTest::DenominationLevels).
     Wasabi1,
     /// Wasabi 2.
@@ -50,9 +50,9 @@ impl CoinjoinKind {
         }
     }
 
-    /// Confidence that a transaction of this kind is recognized correctly if it passed every test
-    /// that the kind expects. It is also the one that counts where the kind alone is stored; a
-    /// [`Recognition`](super::Recognition) has a confidence of its own.
+    /// Confidence that a transaction of this kind is recognized correctly if it passed every test that the kind
+    /// expects. It also counts where only the kind is stored; a [`Recognition`](super::Recognition) has a confidence of
+    /// its own.
     ///
     /// The figures of the module's documentation contain no wrong result among 255 for Wasabi 1 and
     /// `JoinMarket`. Their confidence is below 100 because other years were not measured, and
@@ -72,15 +72,14 @@ impl CoinjoinKind {
 
 /// Kind of a recognized transaction: a joint one, or the preparation of one.
 ///
-/// Only joint kinds are stored in transactions and graphs: the type
-/// [`TransactionKind`](crate::utxo::TransactionKind) has no place for an entry, so a trace goes through
-/// an entry as through any payment.
+/// Transactions and graphs store only joint kinds: [`TransactionKind`](crate::utxo::TransactionKind) has no variant for
+/// an entry, so a trace passes an entry like any payment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum RecognizedKind {
     /// A joint transaction of several parties.
     Joint(CoinjoinKind),
-    /// A Whirlpool Tx0: one party splits its coins into inputs for later rounds and pays the
-    /// coordinator. Its inputs belong together.
+    /// A Whirlpool Tx0: one party splits its coins into inputs for later rounds and pays the coordinator. Its inputs
+    /// have one owner.
     Entry,
 }
 

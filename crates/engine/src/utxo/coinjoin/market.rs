@@ -1,5 +1,4 @@
-//! Joint transactions with a few equal outputs and change for each party: `JoinMarket`, and others
-//! of its shape.
+//! Joint transactions with a few equal outputs and change for each party: `JoinMarket`, and others of the same shape.
 
 use assay_address::ChainId;
 
@@ -18,17 +17,17 @@ const MARKET: Era = Era::since(2015, 1, 1);
 /// and tokens have equal outputs of 330, 546 or 10,000.
 const SMALLEST: u64 = 20_000;
 
-/// From so many parties on the structure says much by itself; the sums have to agree only in part,
-/// because a taker's many inputs are not shared out.
+/// Number of parties from which on the structure is strong evidence: the sums must agree only for some parties, because
+/// a taker's many inputs cannot be divided.
 const MANY: usize = 5;
 
-/// From so many parties on a round counts whose inputs are not known.
+/// Fewest parties of a round whose inputs are not known.
 const MANY_UNKNOWN: usize = 6;
 
-/// The most inputs of a round of two: more of them meet any sum by chance.
+/// Most inputs of a round of two: more inputs match any sum by chance.
 const MOST_OF_TWO: usize = 20;
 
-/// The recognition as a round with change.
+/// Recognizes a round with change.
 pub(super) fn recognize(shape: &Shape<'_>) -> Option<Recognition> {
     if !has_structure(shape) {
         return None;
@@ -54,9 +53,8 @@ pub(super) fn recognize(shape: &Shape<'_>) -> Option<Recognition> {
     }
 }
 
-/// The recognition as `JoinMarket`. `accounted`: `None` if inputs are unknown; true if all of them were
-/// shared out among the parties, false if makers were found and the taker's inputs were not shared
-/// out.
+/// The recognition as `JoinMarket`. `accounted` is `None` if inputs are unknown, true if all inputs were divided among
+/// the parties, and false if makers were found and the taker's inputs were not divided.
 fn joinmarket(accounted: Option<bool>) -> Recognition {
     Recognition::joint(
         CoinjoinKind::JoinMarket,
@@ -71,8 +69,8 @@ fn joinmarket(accounted: Option<bool>) -> Recognition {
     )
 }
 
-/// True if each party gets an equal output, and change; one party may have none: the taker who
-/// sends all of its coins. No output goes to an owner of an input.
+/// True if each party gets an equal output and change, and no output goes to an owner of an input. One party may have
+/// no change: a taker that sends all of its coins.
 fn has_structure(shape: &Shape<'_>) -> bool {
     shape.denomination >= SMALLEST
         && (shape.equal - 1..=shape.equal).contains(&shape.others.len())
@@ -81,8 +79,7 @@ fn has_structure(shape: &Shape<'_>) -> bool {
         && shape.returned == 0
 }
 
-/// True if all inputs have one script form, and the outputs too, except for the one that the taker
-/// may send to another party.
+/// True if all inputs and outputs have one script form, except for an output that the taker may send to another party.
 fn one_wallet(shape: &Shape<'_>) -> bool {
     let form = match shape.known.first() {
         Some(input) => Form::of(&input.owner),
@@ -98,7 +95,7 @@ fn one_wallet(shape: &Shape<'_>) -> bool {
     form != Form::Other && shape.spends_only(&[form]) && shape.pays_only(&[form], 1)
 }
 
-/// No party puts in more than it gets back and pays for: at most the whole fee and all makers' reward.
+/// True if no input exceeds the outputs of a party by more than the fee and the rewards of all makers.
 fn no_input_too_large(shape: &Shape<'_>) -> bool {
     let sum = |values: &mut dyn Iterator<Item = u64>| values.map(u128::from).sum::<u128>();
     let paid = sum(&mut shape.spent.iter().copied());
@@ -111,8 +108,8 @@ fn no_input_too_large(shape: &Shape<'_>) -> bool {
     u128::from(*input) <= u128::from(shape.denomination) + u128::from(*change) + fee + reward
 }
 
-/// True if the size, and an amount that is unusual for a payout, suggest a round. Without values
-/// nothing else distinguishes a round from a payout.
+/// True if the number of parties, and an amount that is unusual for a payout, suggest a round. Without the values of
+/// inputs nothing else distinguishes a round from a payout.
 fn is_likely_unknown(shape: &Shape<'_>) -> bool {
     shape.equal >= MANY_UNKNOWN && !shape.denomination.is_multiple_of(1_000)
 }

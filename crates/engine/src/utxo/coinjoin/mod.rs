@@ -1,28 +1,26 @@
-//! Joint transactions of several people that hide who paid whom: recognising them.
+//! Recognition of joint transactions, by which several people hide who paid whom.
 //!
 //! - [`kind`]: the kinds, and the confidence of each
-//! - [`recognition`]: the tests that a transaction passed, and the confidence that follows
-//! - `shape`: a transaction as the rules look at it
-//! - `pool`: everybody puts in and takes out the same (`PrivateSend`, and pools of any value)
+//! - [`recognition`]: the tests that a transaction passed, and the resulting confidence
+//! - `shape`: the properties of a transaction that the rules test
+//! - `pool`: all parties pay in and take out the same value (`PrivateSend`, and pools of any value)
 //! - `whirlpool`: Whirlpool's pools, rounds and entry transactions
 //! - `wasabi1`, `wasabi2`: rounds of a coordinator with many equal outputs
-//! - `market`: a few equal outputs and everybody's change (`JoinMarket`)
-//! - `sums`: assignment of inputs to the change that they pay for
+//! - `market`: a few equal outputs, and change for each party (`JoinMarket`)
+//! - `sums`: division of the inputs among the parties by their change
 //! - [`payjoin`]: payments that may be `PayJoin`s
-//! - `possible`: the wider rule for clusters
+//! - `possible`: the wider rule that clusters use
 //!
-//! One detector serves traces, patterns and co-spend clusters. A wrong "yes" of [`recognize`] costs as
-//! much as a wrong "no". A rule therefore rests on one protocol's own properties: its values, its
-//! counts, its sums, its period of use. Values alone do not distinguish `JoinMarket` from a batch of
-//! payouts, so there the sums decide: in a joint transaction each party's inputs pay for its own
-//! outputs; in a payout by one party they need not. Clusters, for which a wrong "no" costs far more,
-//! ask [`is_possible`] and [`payjoin::suspicion`] as well.
+//! One detector serves traces, patterns and co-spend clusters. A false positive of [`recognize`] costs as much as a
+//! false negative, so a rule tests properties of one protocol: its values, counts, sums and period of use. Values alone
+//! do not distinguish `JoinMarket` from a batch of payouts; there the sums decide: in a joint transaction each party's
+//! inputs pay for its own outputs, which is not so in a payout by one party. For clusters a false negative costs far
+//! more, so they also use [`is_possible`] and [`payjoin::suspicion`].
 //!
 //! # Kinds and their tests
 //!
-//! A transaction passes the required tests of its kind, or is not recognized; it may pass the others.
-//! [`Recognition::confidence`] is the kind's, less 15 for each expected test not passed, plus 5 for each
-//! further one.
+//! A recognized transaction passes all required tests of its kind, and may pass the others. [`Recognition::confidence`]
+//! is that of the kind, less 15 for each expected test that failed, plus 5 for each further test that passed.
 //!
 //! | kind | required | expected as well | may add |
 //! |---|---|---|---|
@@ -34,12 +32,12 @@
 //! | `privatesend` | equal outputs, denomination, owners, script forms, period | sums | |
 //! | `coinjoin_entry` | denomination, data output, period | equal outputs, coordinator, script forms | |
 //!
-//! A test of sums fails where inputs are unknown, and excludes the kind where they are known and
-//! disagree (except where Wasabi's coordinator is paid). Script forms are required only where the
-//! protocol itself refuses others: `JoinMarket`, `PrivateSend`, and Wasabi 1 where inputs are unknown.
+//! A test of sums fails if inputs are unknown, and excludes the kind if they are known and disagree (except if Wasabi's
+//! coordinator is paid). Script forms are required only if the protocol itself refuses others: `JoinMarket`,
+//! `PrivateSend`, and Wasabi 1 with unknown inputs.
 //!
-//! An entry (Whirlpool's Tx0) is one party's: it is recognized, not stored as a kind of transaction,
-//! and no end of a trace.
+//! An entry (Whirlpool's Tx0) is a transaction of one party: it is recognized, but neither stored as a kind of
+//! transaction nor an endpoint of traces.
 //!
 //! # Measured
 //!
@@ -50,10 +48,10 @@
 //! those days, and the origin of coins, because rounds of one kind spend one another's outputs. (No
 //! coin goes from the 186 to the 10 or back.)
 //!
-//! | what | found | of |
+//! | transactions | found | of |
 //! |---|---|---|
 //! | Wasabi 1 rounds of August 2021 (178 spend another's outputs), all with levels (1.1) | 186 | 186 |
-//! | transactions taken for Wasabi 1 that are `JoinMarket`'s, in the same file, as `JoinMarket` | 10 | 10 |
+//! | `JoinMarket` rounds that the same file counts as Wasabi 1, recognized as `JoinMarket` | 10 | 10 |
 //! | `JoinMarket` rounds of June 2024 (each spends another's outputs, or is spent by one) | 59 | 60 |
 //! | anything else in that file: trades of inscriptions, payouts, Stonewalls | 0 | 507 |
 //! | transactions of mainnet blocks 277647, 426884, 482683, their inputs unknown | 0 | 631 |
@@ -61,20 +59,20 @@
 //! | the first file with a date before any Wasabi, as generic | 152 | 196 |
 //! | both files with unknown inputs, as anything | 240 | 256 |
 //!
-//! The ten have ten to twelve equal outputs of about 0.1 BTC, which is why the file counts them to
-//! Wasabi 1; they have no levels, at most one change a party, and parties who earned.
+//! The ten `JoinMarket` rounds have ten to twelve equal outputs of about 0.1 BTC, for which the file counts them as
+//! Wasabi 1; they have no levels, at most one change for each party, and parties that earned.
 //!
-//! Generated batches are made as hard as possible: one script form, as many other outputs as equal
-//! ones, at least as many inputs, one owner. 17 of 5,000 are taken for joint; with the forms that
-//! customers use today, none of 2,000. Of 4,000 payrolls (equal wages and one change) none is, nor any
-//! of 2,000 batches of round amounts from many coins, at two dates, with and without inputs. No real round of Wasabi 2 or `PrivateSend`, and
-//! no more than two of Whirlpool, were available, and no real entry: their recall is not measured.
+//! Generated batches are as hard to distinguish as possible: one script form, as many other outputs as equal ones, at
+//! least as many inputs, one owner. 17 of 5,000 are classified as joint; with the forms that customers use today, none
+//! of 2,000. None of 4,000 payrolls (equal wages and one change) is classified as joint, nor any of 2,000 batches of
+//! round amounts from many coins, at two dates, with and without inputs. The recall for Wasabi 2, `PrivateSend`,
+//! Whirlpool and entries is not measured, because only two real rounds of Whirlpool were available.
 //!
-//! Cost, measured once: 30 nanoseconds for the average transaction of those blocks, four microseconds
-//! for a `JoinMarket` round, twelve for a Wasabi round of 170 inputs and outputs; [`is_possible`] about
-//! as much.
+//! The recognition takes 30 nanoseconds for the average transaction of those blocks, four microseconds for a
+//! `JoinMarket` round, and twelve for a Wasabi round of 170 inputs and outputs (measured once); [`is_possible`] takes
+//! about as long.
 //!
-//! # Not recognised
+//! # Not recognized
 //!
 //! Rounds of two `JoinMarket` parties whose fee is no plain rate; Stonewall, which one person makes
 //! alone or two together; joint transactions without equal outputs (`CashFusion`). [`is_possible`] is
@@ -105,11 +103,10 @@ use crate::utxo::{Transaction, TransactionKind};
 use assay_address::ChainId;
 use shape::Shape;
 
-/// The joint transaction, or the entry to one, that a transaction on `chain`, in a block of `time`, is;
-/// `None` where it looks like neither.
+/// Recognizes a transaction on `chain`, in a block of `time`, as a joint transaction or an entry to one; returns `None`
+/// for all others.
 ///
-/// The order of inputs and outputs makes no difference. The rules are stricter where spent outputs are
-/// not known.
+/// The order of inputs and outputs makes no difference. The rules are stricter if spent outputs are not known.
 #[must_use]
 pub fn recognize(
     transaction: &Transaction,
@@ -126,8 +123,7 @@ pub fn recognize(
     }
 }
 
-/// The kind of joint transaction that a transaction is, as it is stored: [`recognize`] without entries,
-/// tests and confidence.
+/// The kind of a joint transaction for storage: the result of [`recognize`] without entries, tests and confidence.
 #[must_use]
 pub fn classify(
     transaction: &Transaction,
@@ -150,8 +146,8 @@ fn generic(shape: &Shape<'_>) -> Recognition {
 }
 
 impl Transaction {
-    /// Sets the kind of a payment on `chain`, in a block of `time`, that turns out to be a coinjoin. To
-    /// be called once the spent outputs are known, as far as they ever will be.
+    /// Sets the kind of a payment on `chain`, in a block of `time`, if it is a joint transaction. Callers resolve the
+    /// spent outputs first, as far as possible.
     pub fn classify(&mut self, chain: ChainId, time: Timestamp) {
         if self.kind == TransactionKind::Payment
             && let Some(kind) = classify(self, chain, time)

@@ -1,10 +1,9 @@
 //! Payments that may be `PayJoin`s: the payee adds an input of its own, so the inputs do not belong to
 //! one party.
 //!
-//! A `PayJoin` looks like a payment, and nothing on the chain proves one. Its shape says what it cannot
-//! be, and the *unnecessary input heuristic* what it is likely to be: a wallet that pays alone has no
-//! reason to add an input without which it could still pay (UIH2, of Gibson's and Ghesmati's
-//! studies).
+//! A `PayJoin` looks like a payment, and nothing on the chain proves one. The shape of some payments excludes one, and
+//! the *unnecessary input heuristic* suggests one: a wallet that pays alone has no reason to add an input without which
+//! it could still pay (UIH2, from the studies of Gibson and Ghesmati).
 //!
 //! # Definitions
 //!
@@ -12,15 +11,15 @@
 //!   later BIP 79; Samourai's Stowaway 2018-10; BIP 78 since 2019); a coinbase; inputs of one owner.
 //! - *Suspected*: all inputs are known, of at least two owners; there are two outputs, to different
 //!   owners; and without the smallest input the others still pay for the larger output and the fee.
-//! - *Possible*: anything else. A payer may have no change or several, and a payee may split what it
-//!   gets (BIP 78), so the number of outputs rules nothing out.
+//! - *Possible*: any other payment. A payer may have no change or several, and a payee may split what it gets (BIP 78),
+//!   so the number of outputs rules nothing out.
 //!
 //! # Cost
 //!
-//! Wallets that consolidate while they pay also add inputs that they do not need, so most suspects
-//! are none. A clustering that keeps the inputs of suspects apart loses these links (recall) and gains
-//! that no payee is merged with its payers (precision); it finds links again where such wallets spend
-//! together elsewhere. `tests/all/coinjoin/payjoin.rs` measures:
+//! Wallets that consolidate while they pay also add unnecessary inputs, so most suspected payments are not `PayJoin`s.
+//! A clustering that keeps the inputs of suspected payments apart loses these links (recall), but never merges a payee
+//! with its payers (precision); it finds lost links again if such wallets spend together elsewhere.
+//! `tests/all/coinjoin/payjoin.rs` measures:
 //!
 //! | transactions of several inputs | impossible | possible | suspected |
 //! |---|---|---|---|
@@ -31,8 +30,8 @@
 //! | generated payments, coins taken in any order | 0 % | 9 % | 90 % |
 //! | both with an input of the payee | 0 % | 37 %, 7 % | 62 %, 92 % |
 //!
-//! So the heuristic separates well for wallets that take the largest coins first, and not at all for
-//! wallets that take any. No real payments with known inputs were available, nor real `PayJoin`s.
+//! The heuristic therefore separates well for wallets that take the largest coins first, and not at all for wallets
+//! that take coins in any order. No real payments with known inputs were available, nor real `PayJoin`s.
 
 use std::collections::HashSet;
 
@@ -45,21 +44,20 @@ use crate::utxo::{ScriptOwner, Transaction, TransactionKind};
 /// Bustapay was proposed on 2018-08-30 (bitcoin-dev; BIP 79).
 const PERIOD: Era = Era::since(2018, 8, 1);
 
-/// Suspicion that a payment is a `PayJoin`, ordered from least to most.
+/// Suspicion that a payment is a `PayJoin`, in increasing order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum PayjoinSuspicion {
-    /// Its chain or time rules it out, or its inputs have one owner.
+    /// The chain, the time or a single owner of all inputs rules it out.
     Impossible,
     /// Nothing rules it out, and nothing suggests it.
     Possible,
-    /// It has an input that the payment did not need.
+    /// The payment has an unnecessary input.
     Suspected,
 }
 
 /// The suspicion that a transaction on `chain`, in a block of `time`, is a `PayJoin`.
 ///
-/// Owners that are not known count as different ones. The order of inputs and outputs makes no
-/// difference.
+/// Unknown owners count as different. The order of inputs and outputs makes no difference.
 #[must_use]
 pub fn suspicion(transaction: &Transaction, chain: ChainId, time: Timestamp) -> PayjoinSuspicion {
     let Transaction { kind, inputs, outputs, .. } = transaction;
@@ -87,8 +85,8 @@ pub fn suspicion(transaction: &Transaction, chain: ChainId, time: Timestamp) -> 
     }
 }
 
-/// True if the inputs without the smallest one pay for the larger output and the fee: so the smallest
-/// input is not worth more than the smaller output.
+/// True if the inputs without the smallest one pay for the larger output and the fee, so that the smallest input is not
+/// worth more than the smaller output.
 fn has_unnecessary_input(transaction: &Transaction) -> bool {
     let smallest_input = transaction.spent_outputs().map(|output| output.value).min();
     let smaller_output = transaction.outputs.iter().map(|output| output.value).min();

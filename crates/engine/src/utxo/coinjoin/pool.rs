@@ -1,4 +1,4 @@
-//! Joint transactions in which each party puts in one coin and takes out one of the same value.
+//! Joint transactions in which each party pays in one coin and takes out one of the same value.
 
 use super::{
     era::Era,
@@ -17,14 +17,14 @@ const DASH_DENOMINATIONS: [u64; 5] = [1_000_010_000, 100_001_000, 10_000_100, 1_
 const DASH_PARTIES: usize = 3;
 const DASH_MOST_INPUTS: usize = 180;
 
-/// From so many parties on a round of no known pool counts: that one person has so many coins of one
-/// value, and sends each to a new address in one transaction, has no reason but to look like this.
+/// Fewest parties of a round of no known pool: one person has no reason to send this many coins of one value each to a
+/// new address in one transaction, except to imitate a round.
 const FEWEST_PARTIES: usize = 5;
 
 /// Dash has mixed since its first months; the chain began on 2014-01-18.
 const DASH_PERIOD: Era = Era::since(2014, 1, 18);
 
-/// The recognition, if each party puts in and takes out the same value.
+/// Recognizes a round in which each party pays in and takes out the same value.
 pub(super) fn recognize(shape: &Shape<'_>) -> Option<Recognition> {
     let parties = shape.outputs.len();
     if shape.equal != parties || shape.inputs != parties || shape.returned > 0 {
@@ -33,7 +33,7 @@ pub(super) fn recognize(shape: &Shape<'_>) -> Option<Recognition> {
     private_send(shape).or_else(|| whirlpool::round(shape)).or_else(|| any_value(shape))
 }
 
-/// A pool of any value, all inputs known: nobody puts in more than a hundredth beyond it.
+/// Recognizes a pool of any value with known inputs: no party pays in more than the value and a hundredth of it.
 fn any_value(shape: &Shape<'_>) -> Option<Recognition> {
     let parties = shape.equal;
     let most = shape.denomination.saturating_add(shape.denomination / 100);
@@ -43,7 +43,8 @@ fn any_value(shape: &Shape<'_>) -> Option<Recognition> {
     found.then(|| super::generic(shape))
 }
 
-/// Dash: every known input is worth exactly the denomination. The protocol accepts no script but P2PKH.
+/// Recognizes a round of Dash: every known input is worth exactly the denomination. The protocol accepts only P2PKH
+/// scripts.
 fn private_send(shape: &Shape<'_>) -> Option<Recognition> {
     let found = shape.chain.as_str() == "dash"
         && DASH_DENOMINATIONS.contains(&shape.denomination)

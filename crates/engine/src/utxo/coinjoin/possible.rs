@@ -1,10 +1,9 @@
-//! The wider rule for clusters: transactions that merely could be joint ones.
+//! The wider rule for clusters: transactions that could be joint.
 //!
-//! A joint transaction that a clustering misses merges wallets that have nothing in common, and
-//! through them all their clusters; a payment that it leaves out costs one link of many. So this rule
-//! asks only whether several parties could have made the transaction. It uses neither periods nor forms
-//! of scripts, and no protocol's rules but two sets of amounts, so it also holds for rounds of
-//! protocols that nobody has described.
+//! A joint transaction that a clustering does not recognize merges unrelated wallets with all their clusters, whereas a
+//! payment that it leaves out costs one link of many. This rule therefore tests only if several parties could have made
+//! the transaction. It uses neither periods nor script forms, and of the protocols' rules only two sets of amounts, so
+//! it also covers rounds of unknown protocols.
 //!
 //! Two shapes are possible:
 //!
@@ -27,8 +26,8 @@
 //! | generated payments with one output, or with change | 0 | 10,000 |
 //! | generated batches of payouts by one party (1 to 32 coins, up to half of the outputs equal) | 266 | 5,000 |
 //!
-//! The rule does not find joint transactions whose outputs do not repeat (`SharedCoin` of 2013,
-//! `CoinJoinXT`), nor payments of two parties (see [`payjoin`](super::payjoin)).
+//! The rule does not recognize joint transactions without repeated outputs (`SharedCoin` of 2013, `CoinJoinXT`), nor
+//! payments of two parties (see [`payjoin`](super::payjoin)).
 
 use std::collections::HashMap;
 
@@ -38,16 +37,16 @@ use jiff::Timestamp;
 use super::{recognize, wasabi2, whirlpool};
 use crate::utxo::{ScriptOwner, Transaction, TxOut};
 
-/// The most that dust is worth, in base units: Bitcoin Core's dust limit of P2PKH. Outputs of that value
-/// carry messages and tokens.
+/// Largest value of dust, in base units: Bitcoin Core's dust limit of P2PKH. Outputs of that value carry messages and
+/// tokens.
 const DUST: u64 = 546;
 
-/// The share of all outputs that must be equal: a third. In the test data at least 41 % are. Payouts
-/// in which a popular amount repeats a few times have less.
+/// Inverse of the smallest share of equal outputs: a third. In the test data at least 41 % are equal. Payouts in which
+/// a popular amount repeats a few times have less.
 const EQUAL_SHARE: usize = 3;
 
-/// A party's inputs may fall short of its equal output by one part in so many: a maker's reward with a
-/// margin (in the test data at most one in 250).
+/// Inverse of the largest fraction by which a party's inputs may fall short of its equal output: a maker's reward with
+/// a margin (in the test data at most 1/250).
 const REWARD: u64 = 100;
 
 /// The fewest owners, repeated values, and share of repeated outputs (a third) of a round with several
@@ -56,25 +55,24 @@ const DENOMINATIONS_FUNDERS: usize = 10;
 const DENOMINATIONS_VALUES: usize = 3;
 const DENOMINATIONS_SHARE: usize = 3;
 
-/// Outputs for each owner that provides inputs, at most, in a round with several denominations. A
-/// Wasabi 2 client makes at most ten outputs or so, mostly of several inputs; payouts have many
-/// outputs for each input.
+/// Most outputs for each owner of inputs in a round with several denominations. A Wasabi 2 client makes about ten
+/// outputs at most, mostly from several inputs; payouts have many outputs for each input.
 const DENOMINATIONS_OUTPUTS: usize = 4;
 
-/// The fewest owners of a round with the denominations of Wasabi 2, which hardly anybody else pays.
+/// Fewest owners of a round with the denominations of Wasabi 2, which hardly occur in other payments.
 const STANDARD_FUNDERS: usize = 5;
 
 /// The fewest owners, and outputs, of a `CashFusion` on Bitcoin Cash: dozens of inputs and outputs of
 /// any value, and one output of data (cashshuffle/spec, `CASHFUSION.md`).
 const FUSION_SIDE: usize = 10;
 
-/// True if a transaction on `chain`, in a block of `time`, is a joint transaction, or could be one of
-/// parties that do not know each other. For clusters alone: most such transactions are payments.
+/// True if a transaction on `chain`, in a block of `time`, is or could be a joint transaction of parties that do not
+/// know each other. Only clusters use this rule, because most such transactions are payments.
 ///
-/// True for everything that [`recognize`] finds to be joint, and false for an entry, which one party
-/// makes, unless it has two changes and so could be of two. Inputs that are not known count as owners of
-/// their own, of any wealth, so that hiding inputs makes a transaction more possible, never less. The order
-/// of inputs and outputs makes no difference.
+/// The result is true for every joint transaction that [`recognize`] recognizes, and false for an entry, which one
+/// party makes, unless it has two change outputs and could be of two parties. Unknown inputs count as different owners
+/// with any amount, so that hidden inputs never turn the result from true to false. The order of inputs and outputs
+/// makes no difference.
 #[must_use]
 pub fn is_possible(transaction: &Transaction, chain: ChainId, time: Timestamp) -> bool {
     if let Some(recognition) = recognize(transaction, chain, time) {
@@ -140,8 +138,8 @@ impl OwnerFunds {
         self.known.len() + self.unknown
     }
 
-    /// The most parties that can each pay for an output of `value`: owners that can do so alone, and
-    /// as many more as the others can together.
+    /// Largest number of parties that can each pay for an output of `value`: owners that can pay alone, and as many
+    /// parties as the other owners can pay for together.
     fn parties(&self, value: u64) -> usize {
         let least = value - value / REWARD;
         let (able, poor): (Vec<u64>, Vec<u64>) = self.known.iter().partition(|sum| **sum >= least);
@@ -152,7 +150,7 @@ impl OwnerFunds {
     }
 }
 
-/// True if many owners pay, and many outputs repeat at several denominations, or have Wasabi 2's.
+/// True if many owners pay, and many outputs repeat at several denominations or have the denominations of Wasabi 2.
 fn has_denominations(paid: &[&TxOut], groups: &[Group], owners: usize) -> bool {
     if owners < STANDARD_FUNDERS {
         return false;

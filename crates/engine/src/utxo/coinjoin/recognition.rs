@@ -1,16 +1,16 @@
-//! The result of a recognition: a kind, the tests passed, and the confidence that follows from both.
+//! The result of a recognition: a kind, the passed tests, and the resulting confidence.
 
 use super::kind::{CoinjoinKind, RecognizedKind};
 use crate::score::Confidence;
 
-/// Deduction from the confidence, in percentage points, for each expected test that was not passed.
+/// Deduction from the confidence, in percentage points, for each expected test that failed.
 const MISSING: u8 = 15;
 
-/// Addition to the confidence, in percentage points, for each test passed beyond the expected ones.
+/// Addition to the confidence, in percentage points, for each passed test beyond the expected ones.
 const BEYOND: u8 = 5;
 
-/// Bounds of a recognition's confidence, in per cent. Nothing that the chain shows excludes that one
-/// party made the transaction alone, so nothing is certain.
+/// Bounds of a recognition's confidence, in percent. The confidence is never full, because one party alone could have
+/// made the transaction.
 const LEAST: u8 = 10;
 const MOST: u8 = 95;
 
@@ -19,9 +19,8 @@ const MOST: u8 = 95;
 pub struct Recognition {
     /// The kind.
     pub kind: RecognizedKind,
-    /// Confidence that the kind is right: the kind's own, less 15 for each test that the kind expects
-    /// ([`RecognitionTest::expected_of`]) and that was not passed, plus 5 for each further test
-    /// passed; from 10 to 95 per cent.
+    /// Confidence that the kind is right: that of the kind, less 15 for each expected test
+    /// ([`RecognitionTest::expected_of`]) that failed, plus 5 for each further test that passed; from 10 to 95 percent.
     pub confidence: Confidence,
     /// The tests passed, in the order of [`RecognitionTest::ALL`], each once.
     pub passed: Vec<RecognitionTest>,
@@ -64,18 +63,17 @@ fn confidence(kind: RecognizedKind, passed: &[RecognitionTest]) -> Confidence {
 /// that only add to the confidence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum RecognitionTest {
-    /// Outputs have the same value: as many as the kind requires.
+    /// As many outputs as the kind requires have the same value.
     EqualOutputs,
-    /// The repeated values are ones that the protocol prescribes.
+    /// The repeated values are values that the protocol prescribes.
     ProtocolDenomination,
     /// Outputs repeat at two, four, eight ... times the base value, as in Wasabi 1.1.
     DenominationLevels,
-    /// No two outputs go to one owner, and at least as many owners as the kind has parties may stand
-    /// behind the inputs.
+    /// No two outputs go to one owner, and the inputs may have at least as many owners as the kind has parties.
     DistinctOwners,
-    /// The inputs' values agree with what their parties get and pay for.
+    /// The values of the inputs agree with the outputs and fees of their parties.
     InputsAccountForOutputs,
-    /// Parties get slightly more than they put in: makers, who are paid for taking part.
+    /// Some parties get slightly more than they pay in: makers, who are paid for taking part.
     MakersPaid,
     /// An output pays the coordinator: its known script, or the fee of the pool.
     CoordinatorPaid,
@@ -119,7 +117,7 @@ impl RecognitionTest {
         }
     }
 
-    /// The finding of a passed test, as a sentence.
+    /// A sentence that describes the passed test.
     #[must_use]
     pub const fn sentence(self) -> &'static str {
         match self {
@@ -144,8 +142,7 @@ impl RecognitionTest {
         }
     }
 
-    /// The tests that a transaction of the kind passes if its inputs are known and nothing about it is
-    /// unusual.
+    /// The tests that an ordinary transaction of the kind with known inputs passes.
     #[must_use]
     pub const fn expected_of(kind: RecognizedKind) -> &'static [Self] {
         match kind {

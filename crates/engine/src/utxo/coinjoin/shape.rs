@@ -1,4 +1,5 @@
-//! A transaction as the rules look at it: sorted, counted, order forgotten.
+//! The properties of a transaction that the rules test: sorted and counted, regardless of the order of inputs and
+//! outputs.
 
 use std::collections::HashSet;
 
@@ -66,7 +67,8 @@ pub(super) struct Shape<'a> {
 }
 
 impl<'a> Shape<'a> {
-    /// The cheap checks come first: nearly every transaction leaves at one of them.
+    /// The shape of a transaction; `None` if it cannot be joint. Cheap checks come first, because they exclude nearly
+    /// every transaction.
     pub(super) fn of(
         transaction: &'a Transaction,
         chain: ChainId,
@@ -112,8 +114,7 @@ impl<'a> Shape<'a> {
         self.known.len() == self.inputs
     }
 
-    /// True if at least `parties` owners may stand behind the inputs: the number of different
-    /// owners, each unknown owner counted as a new one.
+    /// True if the inputs may have at least `parties` owners; each unknown input counts as another owner.
     pub(super) fn funded_by(&self, parties: usize) -> bool {
         self.funders + (self.inputs - self.known.len()) >= parties
     }
@@ -129,7 +130,7 @@ impl<'a> Shape<'a> {
         others.take(exceptions + 1).count() <= exceptions
     }
 
-    /// True if its block lies in the era.
+    /// True if the block of the transaction lies in the era.
     pub(super) fn within(&self, era: &Era) -> bool {
         era.contains(self.time)
     }

@@ -1,13 +1,12 @@
-//! Assignment of inputs to change. In a joint transaction each party's inputs are worth its equal
-//! output, its change and its part of the fees, no more and no less.
+//! Division of the inputs among the parties. In a joint transaction each party's inputs are worth exactly its equal
+//! output, its change and its part of the fees.
 
 use super::shape::Shape;
 
-/// The most inputs that [`divide_inputs`] tries to share out.
+/// Most inputs that [`divide_inputs`] tries to divide.
 const MOST_INPUTS: usize = 12;
 
-/// Maximum number of combinations that [`divide_inputs`] tries, so that no transaction takes long: tens
-/// of microseconds.
+/// Most combinations that [`divide_inputs`] tries, so that no transaction takes longer than tens of microseconds.
 const MOST_TRIES: u32 = 20_000;
 
 /// Number of change outputs for which one input pays together with an equal output and a fee of at
@@ -32,8 +31,7 @@ pub(super) fn lone_earners(shape: &Shape<'_>) -> usize {
     shape.others.iter().filter(earns).count()
 }
 
-/// The most that a maker is taken to earn: a two hundredth of an equal output. In the test data it is a
-/// two hundred and fiftieth.
+/// Largest reward of a maker: 1/200 of an equal output. In the test data it is at most 1/250.
 pub(super) const fn most_earned(shape: &Shape<'_>) -> u64 {
     shape.denomination / 200
 }
@@ -50,8 +48,8 @@ pub(super) fn earners(shape: &Shape<'_>) -> usize {
     shape.others.iter().filter(earns).count()
 }
 
-/// True if a party with one or two inputs earned a plain rate of an equal output: two digits, at
-/// most a thousandth, as offers to `JoinMarket` are written.
+/// True if a party with one or two inputs earned a plain rate of an equal output: two digits, at most 0.001, as in
+/// offers of `JoinMarket`.
 pub(super) fn earned_by_rate(shape: &Shape<'_>) -> bool {
     shape.others.iter().any(|change| {
         let Some(got) = shape.denomination.checked_add(*change) else { return false };
@@ -65,8 +63,8 @@ pub(super) fn earned_by_rate(shape: &Shape<'_>) -> bool {
     })
 }
 
-/// True if `gain` is `whole` times a rate of two digits, from 0.00001 to 0.001, rounded either way,
-/// and neighboring rates are far enough apart for this to be significant.
+/// True if `gain` is `whole` times a rate of two digits, from 0.00001 to 0.001, rounded up or down, and neighboring
+/// rates are far enough apart for this to be significant.
 fn is_plain_rate(gain: u64, whole: u64) -> bool {
     const FEWEST_APART: u64 = 20;
     [10_000, 100_000, 1_000_000].into_iter().any(|scale| {
@@ -88,9 +86,9 @@ pub(super) enum InputDivision {
     Earned,
 }
 
-/// Divides the inputs so that one or two of them pay for each change with an equal output, to a
-/// hundredth, and the rest pays for the equal output without change, if there is one. `None` if no
-/// such division exists, or if there are too many inputs or combinations to try.
+/// Divides the inputs so that one or two of them pay for each change and an equal output, within a hundredth, and the
+/// remaining inputs pay for the equal output without change, if there is one. Returns `None` if no such division
+/// exists, or if there are too many inputs or combinations.
 pub(super) fn divide_inputs(shape: &Shape<'_>) -> Option<InputDivision> {
     if shape.spent.len() > MOST_INPUTS || !shape.complete() {
         return None;
@@ -102,9 +100,8 @@ pub(super) fn divide_inputs(shape: &Shape<'_>) -> Option<InputDivision> {
     }
 }
 
-/// True if the inputs can be divided so that one or two of them pay for each change but one with an
-/// equal output, each of these parties earning at most what makers do, and the rest pays for the last
-/// one: the taker, who may have any number of inputs.
+/// True if the inputs can be divided among makers and a taker: one or two inputs pay for each maker's change and equal
+/// output, with at most a maker's reward, and the remaining inputs pay for the outputs of the taker.
 pub(super) fn has_makers_and_taker(shape: &Shape<'_>) -> bool {
     if shape.spent.len() > MOST_INPUTS || !shape.complete() || shape.others.len() != shape.equal {
         return false;
@@ -121,11 +118,11 @@ pub(super) fn has_makers_and_taker(shape: &Shape<'_>) -> bool {
 struct Search<'a> {
     shape: &'a Shape<'a>,
     used: [bool; MOST_INPUTS],
-    /// Number of combinations that may still be tried.
+    /// Remaining number of combinations to try.
     tries: u32,
     /// True if a division was found in which no party earns.
     even: bool,
-    /// Index of the change of the party that pays with the rest, if the others are makers.
+    /// Index of the change of the taker, if the other parties are makers.
     taker: Option<usize>,
 }
 
@@ -184,7 +181,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// The value of an input that is not assigned yet.
+    /// The value of the input at an index, if it is not assigned yet.
     fn free(&self, place: usize) -> Option<u64> {
         let (used, value) = (self.used.get(place)?, self.shape.spent.get(place)?);
         (!used).then_some(*value)
@@ -198,7 +195,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// True if a party may have put in `paid` for what it got.
+    /// True if a party may have paid in `paid` for outputs of `got`.
     fn fits(&self, paid: u64, got: u64) -> bool {
         match self.taker {
             Some(_) => got.checked_sub(paid).is_some_and(|gain| gain <= most_earned(self.shape)),

@@ -1,8 +1,7 @@
 //! Rounds of Wasabi 1 (`ZeroLink`): many equal outputs, and change for each party.
 //!
-//! Wasabi 1.0 has one denomination of about 0.1 BTC. Wasabi 1.1 adds levels: outputs of two, four,
-//! eight ... times the base, for parties with more. Both are one kind; the tests passed tell which rules
-//! a round followed.
+//! Wasabi 1.0 has one denomination of about 0.1 BTC. Wasabi 1.1 adds levels: outputs of two, four, eight ... times the
+//! base, for parties with more. Both are one kind; the passed tests show which version's rules a round followed.
 
 use assay_address::ChainId;
 
@@ -23,10 +22,10 @@ const PERIOD: Era = Era::since(2018, 7, 1).until(2023, 6, 1);
 /// round, as low as 0.099 and as high as 0.115; 0.1098 to 0.1099 in the test data.
 const BASE: std::ops::RangeInclusive<u64> = 9_900_000..=11_500_000;
 
-/// The fewest equal outputs of a round (nopara73/Dumplings, which finds Wasabi's rounds for its makers).
+/// Fewest equal outputs of a round (from nopara73/Dumplings, the detector of Wasabi's developers).
 const FEWEST_EQUAL: usize = 10;
 
-/// The fewest equal outputs where the coordinator is paid as well (Dumplings).
+/// Fewest equal outputs of a round that pays the coordinator (Dumplings).
 const FEWEST_EQUAL_PAID: usize = 3;
 
 /// Scripts to which Wasabi's coordinator was paid until about 2020-01:
@@ -43,23 +42,23 @@ const COORDINATOR: [[u8; 20]; 2] = [
     ],
 ];
 
-/// A level's value is a power of two times the base to one part in so many. In the test data the base
-/// of the levels is smaller than the modal value by up to 1/7,700: fees are taken from it.
+/// Precision of a level's value, a power of two times the base: 1/1,000. In the test data the base of the levels is
+/// smaller than the most frequent value by up to 1/7,700, because fees are deducted.
 const LEVEL_PRECISION: u64 = 1_000;
 
-/// The highest level looked for: 2^10 times 0.1 BTC is 102.4 BTC.
+/// The highest level: 2^10 times 0.1 BTC is 102.4 BTC.
 const MOST_LEVELS: u32 = 10;
 
-/// Parties whose one input pays for their change, as a share of all outputs but the equal ones: one in so
-/// many accounts for the outputs (test data: one in 4.6 or more), and one in so many is enough where
-/// the base or the levels suggest a round. Parties with several inputs are not found.
+/// Inverse of the smallest share of parties whose single input pays for their change, among all outputs but the equal
+/// ones: a fifth (test data: 1/4.6 or more), or a twentieth if the base or the levels suggest a round. Parties with
+/// several inputs are not counted.
 const ACCOUNTED_SHARE: usize = 5;
 const LIKELY_SHARE: usize = 20;
 
-/// A base denomination that people pay too is a multiple of this, in satoshi.
+/// Base denominations that are multiples of this value, in satoshi, also occur in ordinary payments.
 const PLAIN: u64 = 10_000;
 
-/// The recognition as a round of Wasabi 1, or of the same shape.
+/// Recognizes a round of Wasabi 1, or of the same shape.
 pub(super) fn recognize(shape: &Shape<'_>) -> Option<Recognition> {
     first(shape).or_else(|| like_first(shape))
 }
@@ -106,9 +105,9 @@ fn first(shape: &Shape<'_>) -> Option<Recognition> {
     })
 }
 
-/// True if there is another output for at least a third of the equal ones: parties rarely put in
-/// exactly what they mix. In the test data there are three others for four equal ones, or more. Wages
-/// and other payouts of one amount have one change.
+/// True if there are other outputs, at least a third as many as equal ones: parties rarely pay in exactly the mixed
+/// amount. In the test data there are at least three others for four equal ones. Wages and other payouts of one amount
+/// have one change.
 fn has_change(shape: &Shape<'_>) -> bool {
     shape.others.len() * 3 >= shape.equal
 }
@@ -124,8 +123,8 @@ fn has_levels(shape: &Shape<'_>) -> bool {
     repeated.any(|run| run.first().copied().is_some_and(is_level))
 }
 
-/// A round like Wasabi 1's of another denomination or time. Only the sums distinguish it from a
-/// payout by a party with many coins.
+/// Recognizes a round like Wasabi 1's of another denomination or time. Only the sums distinguish it from a payout by a
+/// party with many coins.
 fn like_first(shape: &Shape<'_>) -> Option<Recognition> {
     const FEWEST_OTHERS: usize = 6;
     let found = is_round(shape, FEWEST_EQUAL)

@@ -1,10 +1,9 @@
 //! Rounds of Wasabi 2 (`WabiSabi`): outputs of the protocol's denominations.
 //!
-//! The denominations are, in satoshi from 5,000 on: the powers of two, the powers of three, twice the
-//! powers of three, and one, two and five times the powers of ten (`WalletWasabi`,
-//! `DenominationBuilder`). An output has exactly a denomination's value: fees are paid apart from
-//! it, so no tolerance is needed. A round also has other outputs, the change of each party; the bounds
-//! below say how many.
+//! The denominations are, in satoshi from 5,000 on: the powers of two, the powers of three, twice the powers of three,
+//! and one, two and five times the powers of ten (`WalletWasabi`, `DenominationBuilder`). An output has exactly a
+//! denomination's value: fees are paid separately, so no tolerance is needed. A round also has other outputs, the
+//! change of each party; the bounds below limit their number.
 
 use std::collections::HashSet;
 
@@ -20,18 +19,17 @@ use super::{
 /// Wasabi 2: since 2022-06-15, first round of its coordinator 2022-06-18.
 const PERIOD: Era = Era::since(2022, 6, 1);
 
-/// The fewest inputs of a round: 50 with zkSNACKs, fewer with the coordinators that followed; rounds
-/// of 13 and 14 inputs are known. Some way below, because the denominations decide.
+/// Fewest inputs of a round: 50 with zkSNACKs, fewer with later coordinators; rounds of 13 and 14 inputs are known. The
+/// bound is lower, because the denominations decide.
 const FEWEST_INPUTS: usize = 10;
 
 /// The smallest denomination, in satoshi. Coordinators do not accept smaller outputs by default.
 const SMALLEST: u64 = 5_000;
 
-/// The fewest different values that people do not pay: powers of two and three, and twice a power of
-/// three.
+/// Fewest different values that are unusual in payments: powers of two and three, and twice a power of three.
 const FEWEST_ODD_VALUES: usize = 3;
 
-/// The recognition as a round of Wasabi 2.
+/// Recognizes a round of Wasabi 2.
 pub(super) fn recognize(shape: &Shape<'_>) -> Option<Recognition> {
     // Wallets register P2WPKH and P2TR; coordinators may allow payments to other forms.
     const FORMS: [Form; 2] = [Form::WitnessKey, Form::Taproot];
@@ -54,11 +52,11 @@ pub(super) fn recognize(shape: &Shape<'_>) -> Option<Recognition> {
     })
 }
 
-/// True if at least half of the values are denominations, at least a quarter of them ones that people
-/// do not pay, and these are of at least three different values.
+/// True if at least half of the values are denominations, and at least a quarter are denominations that are unusual in
+/// payments, with at least three different values.
 ///
-/// Half of the outputs is `GraphSense`'s bound. The quarter keeps out payouts, whose round amounts are
-/// denominations as well.
+/// Half of the outputs is `GraphSense`'s bound. The quarter excludes payouts, whose round amounts are denominations as
+/// well.
 pub(super) fn has_denominations(values: impl Iterator<Item = u64>) -> bool {
     let (mut all, mut decimal, mut odd, mut different) = (0, 0, 0, HashSet::new());
     for value in values {
@@ -93,7 +91,7 @@ const fn is_decimal(value: u64) -> bool {
     value >= SMALLEST && matches!(without(value, 10), 1 | 2 | 5)
 }
 
-/// A positive value divided by a factor as often as it is divisible.
+/// Divides a positive value by a factor as often as it is divisible.
 const fn without(mut value: u64, factor: u64) -> u64 {
     while value >= factor && value.is_multiple_of(factor) {
         value /= factor;

@@ -1,7 +1,7 @@
 //! Whirlpool's pools, rounds and entry transactions (Tx0), of Samourai and Ashigaru.
 //!
-//! Amounts and counts decide, not the forms of scripts: a coordinator accepts any address for a mixed
-//! coin, and rounds that pay to P2WSH exist. Wallets use P2WPKH, so other forms cost confidence.
+//! Amounts and counts decide, not script forms: a coordinator accepts any address for a mixed coin, and rounds that pay
+//! to P2WSH exist. Wallets use P2WPKH, so other forms reduce the confidence.
 
 use std::collections::HashSet;
 
@@ -27,9 +27,9 @@ struct Pool {
     era: Era,
 }
 
-/// The pools. First rounds and values from crocs-muni/coinjoin-analysis (`cj_consts.py`, 2025).
-/// Samourai's coordinator was seized on 2024-04-24. Ashigaru runs the same protocol with pools of its
-/// own since 2025-05-31 (its announcement of 2025-06).
+/// The pools, with first rounds and values from crocs-muni/coinjoin-analysis (`cj_consts.py`, 2025). Samourai's
+/// coordinator was seized on 2024-04-24. Ashigaru runs the same protocol with pools of its own since 2025-05-31 (its
+/// announcement of 2025-06).
 const POOLS: [Pool; 6] = [
     samourai(5_000_000, &[250_000, 175_000], Era::since(2019, 4, 17)),
     samourai(1_000_000, &[50_000], Era::since(2019, 5, 23)),
@@ -43,10 +43,10 @@ const fn samourai(denomination: u64, fees: &'static [u64], since: Era) -> Pool {
     Pool { denomination, fees, era: since.until(2024, 4, 26) }
 }
 
-/// Entries come before the rounds that they pay for: days by which they may precede the first one.
+/// Days by which entries may precede the first round, for which they pay.
 const ENTRY_LEAD: i64 = 7;
 
-/// Parties of a round: always five at first, up to eight since the "surge cycles" (`GraphSense`'s bound).
+/// Number of parties of a round: five at first, up to eight since the "surge cycles" (`GraphSense`'s bound).
 const PARTIES: usize = 5;
 const MOST_PARTIES: usize = 8;
 
@@ -66,7 +66,7 @@ const MOST_OTHERS: usize = 3;
 /// The smallest output that a node relays, in satoshi (Bitcoin Core's dust limit of P2PKH).
 const DUST: u64 = 546;
 
-/// The recognition as a Whirlpool round, if all outputs are equal and there are as many inputs.
+/// Recognizes a Whirlpool round: all outputs are equal, and there are as many inputs.
 ///
 /// Known inputs are worth at least the denomination and at most the greatest premium more.
 pub(super) fn round(shape: &Shape<'_>) -> Option<Recognition> {
@@ -97,13 +97,13 @@ pub(super) fn round(shape: &Shape<'_>) -> Option<Recognition> {
     })
 }
 
-/// The recognition as an entry transaction (Tx0): equal premix outputs of one pool, one output of data,
-/// the coordinator's fee, and change.
+/// Recognizes an entry transaction (Tx0): equal premix outputs of one pool, one data output, the coordinator's fee, and
+/// change.
 ///
-/// The fee is at most 5 % of the denomination; it may be missing, or be paid to the wallet itself,
-/// where a code made the entry free. A single premix output counts only with a plain fee, because one
-/// output near a pool's denomination is too common. Two changes are accepted with a fee and several
-/// premix outputs (Samourai's Tx0x2; see [`may_be_of_two`]).
+/// The fee is at most 5 % of the denomination; it may be missing, or be paid to the wallet itself, if a discount code
+/// made the entry free. A single premix output counts only with a plain fee, because one output near a pool's
+/// denomination is too common. Two change outputs are accepted with a fee and several premix outputs (Samourai's Tx0x2;
+/// see [`may_be_of_two`]).
 pub(super) fn entry(
     transaction: &Transaction,
     chain: ChainId,
@@ -166,8 +166,8 @@ fn entry_to(pool: &Pool, paid: &[&TxOut]) -> Option<Recognition> {
     })
 }
 
-/// True if two parties may have made an entry together: it has two changes. A wallet alone makes such a
-/// Tx0x2 as a decoy, so it is an entry all the same, but its inputs may have two owners.
+/// True if two parties may have made an entry together, because it has two change outputs (Tx0x2). A single wallet can
+/// make a Tx0x2 as a decoy, so it is still an entry, but its inputs may have two owners.
 pub(super) fn may_be_of_two(transaction: &Transaction) -> bool {
     let mut values: Vec<u64> = transaction.outputs.iter().map(|output| output.value).collect();
     values.sort_unstable();
@@ -176,14 +176,14 @@ pub(super) fn may_be_of_two(transaction: &Transaction) -> bool {
     values.len() > equal + MOST_OTHERS && transaction.inputs.len() > 1
 }
 
-/// True if an output may be the coordinator's fee: at most 5 % of the denomination. Codes reduce the
-/// full fee, so no least one is known but the smallest output that nodes relay.
+/// True if an output may be the coordinator's fee: at most 5 % of the denomination. Discount codes reduce the full fee,
+/// so the only lower bound is the smallest output that nodes relay.
 const fn is_fee(pool: &Pool, value: u64) -> bool {
     value >= DUST && value <= pool.denomination / 20
 }
 
-/// True if a value is the full fee, or a whole percentage of it from 50 on: what a code leaves of it.
-/// (148,750 satoshi, 85 % of 175,000, are common; half is `GraphSense`'s bound.)
+/// True if a value is the full fee, or the fee with a discount: a whole percentage from 50 on. (148,750 satoshi, 85 %
+/// of 175,000, are common; half is `GraphSense`'s bound.)
 fn is_plain_fee(pool: &Pool, value: u64) -> bool {
     pool.fees.iter().any(|full| {
         let percent = value.saturating_mul(100) / full;

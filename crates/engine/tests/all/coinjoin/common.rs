@@ -59,7 +59,7 @@ impl Candidate {
         }
     }
 
-    /// The same, where nothing is known of the inputs but how many there are.
+    /// The transaction with unknown inputs, of which only the number is known.
     pub(crate) fn with_unknown_inputs(mut self) -> Self {
         self.inputs.fill(None);
         self

@@ -1,4 +1,4 @@
-//! Transactions that look joint and are not: one owner pays, splits or collects.
+//! Transactions of one owner that look joint: payouts, splits and consolidations.
 
 use assay_engine::utxo::ScriptOwner;
 use assay_test_random::Random;

@@ -1,15 +1,15 @@
-//! Recognising joint transactions: what of real ones is found, what else is taken for one.
+//! Tests of the recognition of joint transactions: recall on real ones, and false positives.
 //!
-//! - [`common`]: transactions to classify, made up and read
-//! - [`data`]: the real ones
-//! - [`real`]: how many of them are found
+//! - [`common`]: transactions to classify
+//! - [`data`]: real transactions
+//! - [`real`]: recall on real transactions
 //! - [`protocols`], [`wasabi`]: each kind of joint transaction, by its rules
-//! - [`entry`]: Whirlpool's entry transaction, and what resembles it
+//! - [`entry`]: Whirlpool's entry transaction, and similar transactions
 //! - [`tests_passed`]: the tests of a recognition, and its confidence
 //! - [`payjoin`]: payments that may be `PayJoin`s
 //! - [`possible`]: the wider rule for clusters
-//! - [`lookalikes`]: what looks joint and is not
-//! - [`properties`]: what holds for anything
+//! - [`lookalikes`]: transactions that look joint and are not
+//! - [`properties`]: properties of any transaction
 
 mod common;
 mod data;

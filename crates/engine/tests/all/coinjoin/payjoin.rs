@@ -71,7 +71,7 @@ fn unknown_inputs_are_of_unknown_owners() {
     assert_eq!(half.payjoin(), Impossible);
 }
 
-/// How a wallet chooses its coins until they suffice.
+/// A wallet's order of choosing coins for a payment.
 #[derive(Clone, Copy)]
 enum Choice {
     LargestFirst,
@@ -99,7 +99,7 @@ fn payment(random: &mut Random, choice: Choice) -> Option<(Vec<OwnedAmount>, u64
     (taken.len() > 1).then(|| (coins(segwit, 1, &taken), amount, change))
 }
 
-/// Suspects among 2,000 payments of several inputs, in per cent.
+/// Suspected payments among 2,000 payments with several inputs, in percent.
 fn suspected(choice: Choice, payee_adds: bool) -> usize {
     let mut random = Random::new(41);
     let (mut suspects, mut all) = (0, 0);

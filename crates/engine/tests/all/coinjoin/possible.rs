@@ -1,5 +1,4 @@
-//! The wider rule for clusters: true for all real rounds whatever is hidden of them, false for ordinary
-//! payments.
+//! Tests of the wider rule for clusters: true for all real rounds with any inputs hidden, false for ordinary payments.
 
 use assay_engine::utxo::ScriptOwner;
 use assay_test_random::Random;
@@ -9,7 +8,7 @@ use super::{
     data, lookalikes, real,
 };
 
-/// The same owners under other scripts.
+/// The round with other script forms of the same owners.
 fn with_other_forms(mut round: Candidate) -> Candidate {
     let other = |owner: &ScriptOwner| {
         let bytes = owner.to_bytes();

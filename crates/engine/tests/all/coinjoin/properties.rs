@@ -6,7 +6,7 @@ use proptest::{prelude::*, sample::select};
 
 use super::common::{Candidate, OwnedAmount, legacy, segwit, taproot, time};
 
-/// Values that rules look for, and any others.
+/// Values that rules test, and any others.
 fn value() -> impl Strategy<Value = u64> {
     prop_oneof![
         4 => select(vec![10_000_000, 10_985_000, 5_000_000, 5_010_000, 100_001, 43_046_721, 8_388_608]),

@@ -1,5 +1,4 @@
-//! Pools, markets and other rounds, by their rules: the last that belongs to a kind, and the first that
-//! does not.
+//! Tests of pools, markets and other rounds at the limits of their rules.
 
 use assay_engine::utxo::coinjoin::CoinjoinKind;
 use assay_test_random::Random;

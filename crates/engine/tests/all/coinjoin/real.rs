@@ -46,8 +46,8 @@ fn found(records: &[Recorded]) -> BTreeSet<Txid> {
     joint.map(|record| record.txid).collect()
 }
 
-/// All known rounds of the test data: 196 of the one file, and 60 of the other, of which 59 are recognized
-/// and one is linked to them; and the rest of that file.
+/// All known rounds of the test data: 196 of one file, and 60 of the other, of which 59 are recognized and one is
+/// linked to them; and the remaining transactions of the second file.
 pub(crate) fn known_rounds() -> (Vec<Candidate>, Vec<Candidate>) {
     let mut rounds: Vec<_> = transactions(&data::recorded("wasabi1.txt.bz2")).cloned().collect();
     let records = data::recorded("joinmarket.txt.bz2");

@@ -1,4 +1,4 @@
-//! Wasabi 1 and 2, by their rules: the last round that belongs to a kind, and the first that does not.
+//! Tests of Wasabi 1 and 2 at the limits of their rules.
 
 use assay_engine::utxo::{
     ScriptOwner,
@@ -8,7 +8,7 @@ use assay_test_random::Random;
 
 use super::common::{Candidate, coins, script, segwit, taproot, witness_script};
 
-/// A round of Wasabi 2: inputs of any value, outputs of the protocol's.
+/// A round of Wasabi 2: inputs of any value, outputs of the protocol's denominations.
 fn wasabi_2() -> Candidate {
     let mut random = Random::new(11);
     let spent: Vec<u64> = (0..60).map(|_| random.within(500_000, 50_000_000)).collect();
@@ -49,7 +49,7 @@ fn wasabi_2_is_known_by_its_values() {
     assert_eq!(paying.kind(), Some(CoinjoinKind::Wasabi2));
 }
 
-/// A round of few parties: two or three coins each, outputs of the protocol's values, and change.
+/// A round of few parties: two or three coins each, outputs of the protocol's denominations, and change.
 fn small_wasabi_2(inputs: usize) -> Candidate {
     let mut random = Random::new(17);
     let spent: Vec<u64> = (0..inputs).map(|_| random.within(400_000, 30_000_000)).collect();

@@ -1,4 +1,4 @@
-//! Given one clear situation, the score is what people in the field expect of it.
+//! Tests of scores in clear situations against the expectations of practitioners.
 
 use super::common::*;
 use assay_engine::{
@@ -441,7 +441,7 @@ fn an_inherited_label_makes_no_service_and_contradicts_nothing() {
     assert_eq!((verdict(&answer), answer.conflicts.len()), ("review", 0));
 }
 
-/// Money that came back, as recent as the part says, and passed a label on its way.
+/// Funds that returned to the subject and passed a label on their way.
 fn returned(amount: u128, recent: u128, label: Option<(Category, Tier, u8)>) -> FlowPart {
     let part = FlowPart {
         recent,

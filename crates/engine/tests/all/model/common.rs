@@ -1,4 +1,4 @@
-//! Facts to build assessments from.
+//! Facts for assessments in tests.
 
 use assay_address::{CanonicalAddress, ChainId};
 use assay_engine::{
@@ -28,7 +28,7 @@ pub fn subject() -> CanonicalAddress {
     CanonicalAddress::parse(ChainId::BTC, "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa").unwrap()
 }
 
-/// A well-supplied installation that knows nothing about the subject.
+/// Facts of a complete installation without data about the subject.
 pub fn nothing_known() -> Facts {
     Facts {
         environment: Environment::Production,
@@ -106,7 +106,7 @@ pub fn same_key(control: AccountControl, listings: Vec<Listing>, labels: Vec<Lab
     SameKey { address: address.unwrap(), control, listings, labels }
 }
 
-/// A direct, certain, solicited part of investigation tier that is as old as the subject.
+/// A direct, certain, solicited part of investigation tier that moved more than 90 days ago.
 pub fn part(category: Category, amount: u128) -> FlowPart {
     FlowPart {
         entity: Some(format!("some {category}")),
@@ -116,7 +116,7 @@ pub fn part(category: Category, amount: u128) -> FlowPart {
     }
 }
 
-/// The same, with a party that is on a list in force.
+/// A direct part of a party that is on a list in force.
 pub fn listed_part(amount: u128) -> FlowPart {
     FlowPart { tier: Tier::OfficialList, listed: true, ..part(Category::Sanctions, amount) }
 }
@@ -154,7 +154,7 @@ pub fn flows_in(
     )
 }
 
-/// A part whose masses follow from its amounts and its hops.
+/// The part with masses computed from its amounts and hops.
 fn at_its_distance(part: FlowPart) -> FlowPart {
     let earlier = part.amount.saturating_sub(part.recent);
     let mass = Mass::from_base_units(earlier, false) + Mass::from_base_units(part.recent, true);
@@ -163,7 +163,7 @@ fn at_its_distance(part: FlowPart) -> FlowPart {
     FlowPart { mass, decayed, is_direct: part.distance <= FlowDistance::Hops(1), ..part }
 }
 
-/// Patterns found by a search that left nothing out.
+/// Patterns that a complete search found.
 pub fn behavior(patterns: Vec<PatternFact>) -> BehaviorFacts {
     let searched = SearchExtent {
         is_whole: true,
@@ -217,7 +217,7 @@ pub fn level(assessment: &Assessment) -> &'static str {
     assessment.risk_level.as_str()
 }
 
-/// Invariants of every assessment, regardless of the facts.
+/// Checks the invariants of every assessment.
 pub fn check_invariants(assessment: &Assessment, policy: &Policy) {
     let contributions = assessment.scoring_components.iter().map(|c| c.contribution.tenths());
     assert_eq!(contributions.sum::<u16>(), tenths(assessment), "contributions sum to the score");

@@ -1,4 +1,4 @@
-//! The cases that decide between definitions: `docs/decisions.md` gives the reasons.
+//! Tests of cases that decide between definitions of the model (`docs/decisions.md`).
 
 use assay_engine::{
     evidence::{FlowDistance, FlowPart, Label, Tier},

@@ -1,4 +1,4 @@
-//! The risk model seen from outside: calibration points and promises.
+//! Tests of the risk model: calibration points and properties.
 mod calibration;
 mod common;
 mod deviations;

@@ -1,4 +1,4 @@
-//! Properties of every subject: the promises of the model, on generated facts.
+//! Tests of the model's properties on generated facts.
 
 use super::common::*;
 use assay_engine::{
@@ -25,7 +25,7 @@ fn any_label() -> impl Strategy<Value = Label> {
         .prop_map(|(category, tier, percent, upstream)| label(category, tier, percent, &upstream))
 }
 
-/// Labels that contradict nothing, so that the rules of conflict stay out of the way.
+/// Labels without contradictions, so that the rules of conflicts do not apply.
 fn risky_label() -> impl Strategy<Value = Label> {
     let risky = Category::ALL
         .iter()
@@ -107,7 +107,7 @@ fn policy_of(spec: serde_json::Value) -> Policy {
     Policy::compile(spec).unwrap()
 }
 
-/// The default policy without its rules on named categories: money that gets another category leaves them.
+/// The default policy without its rules on named categories, which no longer match funds that get another category.
 fn rules_by_severity() -> Policy {
     policy_of(json!({"rules": [
         {"id": "direct_mixing", "enabled": false},
@@ -142,7 +142,7 @@ fn any_rule() -> impl Strategy<Value = serde_json::Value> {
 }
 
 proptest! {
-    /// A pattern raises a score within its verdict, and takes nothing from what the other evidence contributes.
+    /// A pattern raises a score within its verdict, and does not reduce the contributions of other evidence.
     #[test]
     fn patterns_never_change_a_verdict(facts in any_facts()) {
         let with = assess_facts(&facts);

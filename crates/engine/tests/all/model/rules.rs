@@ -1,4 +1,4 @@
-//! The default rules, and rules of a policy's own, in an assessment.
+//! Tests of the default rules and of custom rules in assessments.
 
 use assay_engine::{
     assessment::{Amount, Assessment, ComponentKind, ScoringComponent},
@@ -24,7 +24,7 @@ fn own_rules(rules: &Value) -> Policy {
     Policy::compile(spec).unwrap()
 }
 
-/// One part beside clean money of an exchange that was received long ago.
+/// One part, and clean funds of an exchange that were received more than 90 days ago.
 fn with_clean_money(part_of: FlowPart, clean: u128) -> Vec<FlowPart> {
     vec![part_of, part(Category::Exchange, clean)]
 }

@@ -1,4 +1,4 @@
-//! Sentences of answers: what is said, of whom, and what is never said.
+//! Tests of the sentences of answers.
 
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ fn unread(reason: UnresolvedReason, amount: u128) -> FlowPart {
     FlowPart { end: FlowEnd::Unresolved(reason), entity: None, ..unresolved(amount) }
 }
 
-/// Flows of 1,000 units of which a trace left so many unread after so many transactions, in one direction.
+/// Flows of 1,000 units in one direction, of which a trace left `left` units unread after `transactions` transactions.
 fn stopped(left: u128, transactions: u32, sent: bool) -> ChainState {
     let parts =
         vec![unread(UnresolvedReason::TraceLimit, left), part(Category::Exchange, 1_000 - left)];
@@ -117,7 +117,7 @@ fn a_limit_is_called_no_party() {
     }
 }
 
-/// Money of an exchange that passed an address of which a report says that it is ransomware's.
+/// Funds of an exchange that passed an address with a community label of ransomware.
 fn by_a_customer(percent: u8, amount: u128) -> FlowPart {
     let label = CarriedLabel {
         tier: Tier::Community,

@@ -1,7 +1,7 @@
 //! What a writer remembers: outputs that were not spent, and owners.
 
 use assay_columns::{
-    Cache,
+    RowCache,
     run::{Filters, UnfinishedFilters},
 };
 use assay_engine::utxo::{OutPoint, ScriptOwner, TxOut};
@@ -29,8 +29,8 @@ pub(super) struct KnownOutput {
 /// The memory of a writer.
 #[derive(Debug)]
 pub(super) struct Caches {
-    pub(super) outputs: Cache<OutPoint, KnownOutput>,
-    pub(super) owners: Cache<ScriptOwner, u64>,
+    pub(super) outputs: RowCache<OutPoint, KnownOutput>,
+    pub(super) owners: RowCache<ScriptOwner, u64>,
     pub(super) clusters: Clusters,
     pub(super) filters: Filters,
     pub(super) unfinished: UnfinishedFilters,
@@ -39,8 +39,8 @@ pub(super) struct Caches {
 impl Caches {
     pub(super) fn new(filters: Filters) -> Self {
         Self {
-            outputs: Cache::within(OUTPUT_BYTES, OWNER_HEAP),
-            owners: Cache::within(OWNER_BYTES, OWNER_HEAP),
+            outputs: RowCache::within(OUTPUT_BYTES, OWNER_HEAP),
+            owners: RowCache::within(OWNER_BYTES, OWNER_HEAP),
             clusters: Clusters::default(),
             filters,
             unfinished: UnfinishedFilters::default(),

@@ -59,7 +59,7 @@ impl Batch<'_> {
         pages += settled.write_runs(tables, txn, runs, &mut caches.filters)?;
         recent.write_recent(tables, txn)?;
         let memory = (&mut caches.filters, &mut caches.unfinished);
-        run::maintain(tables.run, (committed, txn), runs, memory, pages)?;
+        run::continue_merges(tables.run, (committed, txn), runs, memory, pages)?;
         put_runs(tables, txn, runs)?;
         put_state(tables, txn, after)
     }

@@ -1,4 +1,4 @@
-//! Each condition by itself, and the promises of every rule.
+//! Tests of each condition, and of the properties of every rule.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -266,7 +266,7 @@ fn a_written_rule_replaces_the_default_of_its_id_or_switches_it_off() {
     assert_eq!(policy(written), Policy::default(), "the defaults, spelled out");
 }
 
-/// More stolen money of long ago would stop the rule if it counted as clean money.
+/// The rule would stop firing if older stolen funds counted as clean.
 #[test]
 fn older_selected_funds_do_not_make_recent_ones_less() {
     let stolen = |amount, recent| funds(amount, recent, vec![claim(Category::StolenFunds)]);
@@ -278,7 +278,7 @@ fn older_selected_funds_do_not_make_recent_ones_less() {
     }
 }
 
-/// The recent share of part of the selected funds would fall if the others counted as clean money.
+/// The recent share of some selected funds would fall if the other selected funds counted as clean.
 #[test]
 fn money_that_a_rule_selects_is_no_clean_money_beside_other_such_money() {
     let policy = Policy::default();

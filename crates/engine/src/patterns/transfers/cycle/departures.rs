@@ -1,36 +1,36 @@
-//! The latest transfer of each owner by which money still reaches a certain owner, by the number of transfers that it
-//! takes from there.
+//! The latest transfer of each owner from which funds still reach a target owner, by the number of transfers to the
+//! target.
 
 use std::ops::Range;
 
 use crate::patterns::transfers::TransferGraph;
 
-/// Up to this number of transfers the levels tell them apart; a search for longer cycles has one level for all.
+/// Largest number of transfers with a level of its own; a search for longer cycles has one level for all.
 const LONGEST_LEVELED: u8 = 8;
 
 /// For each owner and level the latest transfer that the owner pays and that leads to the target.
 ///
-/// Level `r` is about ways of at most `r` transfers. Ways do not pass through the target; they may pass through
-/// another owner twice, so that a departure is necessary for a simple way, not sufficient. Departures only get later
-/// until they are [cleared](Self::clear).
+/// Level `r` covers paths of at most `r` transfers. Paths do not pass the target; they may pass another owner twice, so
+/// a departure is a necessary, not a sufficient condition of a simple path. Departures only get later until they are
+/// [cleared](Self::clear).
 #[derive(Debug)]
 pub(super) struct Departures {
     levels: u8,
-    /// The last level is about ways of any number of transfers.
+    /// True if the last level covers paths of any length.
     is_open: bool,
     /// Index of the transfer plus 1, by owner and level; 0 if there is none.
     latest: Vec<u32>,
     /// Owners that have a departure.
     reached: Vec<u32>,
-    /// Departures to be noted: payer, level, transfer.
+    /// Queue of departures to record: payer, level, transfer.
     waiting: Vec<(u32, u8, u32)>,
     /// Transfers visited since the start.
     pub(super) visited: u64,
 }
 
 impl Departures {
-    /// No departures, for cycles of at most `longest` transfers: up to a middle, where a walk from the other end
-    /// meets them.
+    /// Empty departures for cycles of at most `longest` transfers: the levels cover half of a cycle, and a search from
+    /// the other side covers the rest.
     pub(super) fn new(graph: &TransferGraph, longest: u8) -> Self {
         let is_open = longest > LONGEST_LEVELED;
         let levels = if is_open { 1 } else { (longest / 2).max(1) };
@@ -38,7 +38,7 @@ impl Departures {
         Self { levels, is_open, latest, reached: Vec::new(), waiting: Vec::new(), visited: 0 }
     }
 
-    /// Forgets all departures.
+    /// Removes all departures.
     pub(super) fn clear(&mut self) {
         for owner in std::mem::take(&mut self.reached) {
             let start = owner as usize * usize::from(self.levels);
@@ -48,7 +48,7 @@ impl Departures {
         }
     }
 
-    /// True if the last level is about ways of any number of transfers.
+    /// Returns true if the last level covers paths of any length.
     pub(super) const fn is_open(&self) -> bool {
         self.is_open
     }
@@ -77,8 +77,8 @@ impl Departures {
         owner as usize * usize::from(self.levels) + usize::from(level)
     }
 
-    /// Notes a departure at a level, counted from 1, and all that lead to it by transfers from the index `from` on,
-    /// not over the target. Returns false if more than `most` transfers were visited.
+    /// Records a departure at a level, counted from 1, and all departures that lead to it by transfers from the index
+    /// `from` on without passing the target. Returns false if more than `most` transfers were visited.
     pub(super) fn note(
         &mut self,
         graph: &TransferGraph,
@@ -114,8 +114,8 @@ impl Departures {
         true
     }
 
-    /// Raises the departure of an owner at a level and at all above. Returns the one before at that level, `None` if
-    /// it was as late.
+    /// Moves the departure of an owner at a level and at all higher levels to a later transfer. Returns the previous
+    /// departure at that level; `None` if it was not earlier.
     fn raise(&mut self, owner: u32, level: u8, transfer: u32) -> Option<u32> {
         let (start, end) = (self.slot(owner, level.checked_sub(1)?), self.slot(owner, self.levels));
         let levels = self.latest.get_mut(start..end)?;
@@ -132,7 +132,7 @@ impl Departures {
         Some(before)
     }
 
-    /// True if an owner may pay on from the index `from` on so that at most `count` transfers lead to the target.
+    /// True if transfers of an owner from the index `from` on may lead to the target by at most `count` transfers.
     pub(super) fn may_lead(&self, owner: u32, count: u8, from: u32) -> bool {
         self.latest(owner, count).is_none_or(|latest| latest > from)
     }

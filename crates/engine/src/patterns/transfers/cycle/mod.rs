@@ -1,9 +1,9 @@
-//! Cycles: money that leaves an owner and returns to it over other owners, each transfer later than the one before.
+//! Cycles: funds that leave an owner and return to it via other owners, each transfer later than the previous one.
 //!
-//! The search follows transfers in the order of the chain from a first one and keeps to those from which the payer of
-//! the first is still reached in time: before it follows them, it walks backward from that payer and notes for each
-//! owner the latest transfer that leads there. Kumar and Calders ("2SCENT", 2018) find the owners of cycles in such a
-//! pass of their own. Here the notes also tell by how many transfers, and one walk serves all first transfers of a
+//! The search follows transfers in the order of the chain from a first one, and only those from which the payer of the
+//! first transfer can still be reached in time. To know these, it first walks backward from that payer and records for
+//! each owner the latest transfer that leads there. Kumar and Calders ("2SCENT", 2018) find the owners of cycles in a
+//! similar pass. Here the records also hold the number of transfers, and one walk serves all first transfers of a
 //! payer.
 //!
 //! - `through`: the cycles in which one owner takes part
@@ -18,8 +18,8 @@ use std::time::Duration;
 
 use super::TransferGraph;
 
-/// A cycle: transfers between distinct owners, each paid by the owner that the one before paid, the first by the owner
-/// that the last one paid. Their positions strictly increase.
+/// A cycle: transfers between distinct owners. The payee of each transfer pays the next, and the payee of the last one
+/// pays the first. The positions strictly increase.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Cycle {
     /// Indexes of the transfers, in the order of the chain; at least 2.
@@ -29,26 +29,26 @@ pub struct Cycle {
 /// The conditions of a cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CycleRules {
-    /// Time from the first transfer to the last, at most.
+    /// Longest time from the first transfer to the last.
     pub within: Duration,
-    /// Number of transfers, at most. Below 2 there are no cycles.
+    /// Largest number of transfers. Below 2 there are no cycles.
     pub longest: u8,
-    /// Percentage of the amount before that each transfer's amount is at least; and at most its inverse. 0 allows all
-    /// amounts; above 100 none.
+    /// Smallest percentage of a transfer's amount that the next amount may have; the inverse is the largest. 0 allows
+    /// all amounts; above 100 none.
     pub least_kept: u8,
 }
 
 /// The cycles that were found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cycles {
-    /// Each cycle once, ordered by the indexes of their transfers.
+    /// The cycles, each once, ordered by the indexes of their transfers.
     pub cycles: Vec<Cycle>,
-    /// False if the budget was used up before the search was complete; there may be more cycles then.
+    /// False if the search stopped at its budget; there may be more cycles then.
     pub is_complete: bool,
 }
 
 impl CycleRules {
-    /// True if a transfer may come directly after another by their amounts.
+    /// True if the amounts of two transfers allow them to follow each other in a cycle.
     fn allows_amounts(&self, graph: &TransferGraph, before: u32, next: u32) -> bool {
         if self.least_kept == 0 {
             return true;
@@ -62,7 +62,7 @@ impl CycleRules {
     }
 }
 
-/// An amount times a percentage: the high part, and the low 64 bits.
+/// The product of an amount and a percentage: the high part, and the low 64 bits.
 const fn times(amount: u128, percent: u8) -> (u128, u128) {
     const LOW: u128 = u64::MAX as u128;
     let low = (amount & LOW) * percent as u128;

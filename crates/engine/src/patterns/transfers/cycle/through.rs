@@ -1,7 +1,7 @@
-//! The cycles in which one owner takes part, at whatever place.
+//! The cycles in which one owner takes part, at any position.
 //!
-//! A cycle has one transfer that the owner pays, and from there it is followed: onward in the order of the chain until
-//! its last transfer, then from its first one until it pays the owner.
+//! A cycle has one transfer that the owner pays. The search follows it from there: first onward in the order of the
+//! chain to the last transfer, then from the first transfer until one pays the owner.
 
 use super::{Cycle, CycleRules, Cycles, departures::Departures};
 use crate::{
@@ -9,11 +9,11 @@ use crate::{
     patterns::transfers::{TransferGraph, adjacency::Step},
 };
 
-/// Transfers of the owner for which departures are noted together.
+/// Number of the owner's transfers for which departures are recorded together.
 const TOGETHER: usize = 32;
 
-/// The cycles of a graph in which an owner takes part, wherever in it. The search visits at most about `budget`
-/// transfers, each counted as often as it is visited.
+/// Finds the cycles of a graph in which an owner takes part. The search visits at most about `budget` transfers, each
+/// counted as often as it is visited.
 #[must_use]
 pub fn cycles_through(
     graph: &TransferGraph,
@@ -44,18 +44,18 @@ pub fn cycles_through(
     Cycles { cycles, is_complete }
 }
 
-/// The search. Its steps return `None` as soon as the budget is used up.
+/// The state of the search. Its methods return `None` as soon as the budget is used up.
 struct Search<'a> {
     graph: &'a TransferGraph,
     rules: &'a CycleRules,
     target: u32,
-    /// By which transfers that come before those of the owner its payees lead back to it.
+    /// Departures among the transfers before those of the owner, which lead back to the owner.
     to_target: Departures,
-    /// By which transfers that come after those of the owner its payees lead to the last one of a cycle.
+    /// Departures among the transfers after those of the owner, which lead to the last transfer of a cycle.
     to_last: Departures,
-    /// The way so far, from the transfer that the owner pays.
+    /// The path so far, from the transfer that the owner pays.
     transfers: Vec<u32>,
-    /// The owners that it paid.
+    /// The owners that the path paid.
     owners: Vec<u32>,
     /// The transfer that the owner pays.
     paid: u32,
@@ -95,12 +95,12 @@ impl Search<'_> {
         self.visited + self.to_target.visited + self.to_last.visited
     }
 
-    /// Transfers that departures may still visit.
+    /// Number of transfers that departures may still visit.
     const fn allowance(&self, departures: &Departures) -> u64 {
         departures.visited + self.budget.saturating_sub(self.total())
     }
 
-    /// Notes the departures for some transfers of the owner.
+    /// Records the departures for some transfers of the owner.
     fn note_departures(&mut self, together: &[Step]) -> Option<()> {
         let (first, last) = (together.first()?.transfer, together.last()?.transfer);
         let (graph, target) = (self.graph, self.target);
@@ -127,7 +127,7 @@ impl Search<'_> {
         Some(())
     }
 
-    /// Notes the departures that lead to an owner that may pay the first transfer of a cycle.
+    /// Records the departures that lead to an owner that may pay the first transfer of a cycle.
     fn note_last_to(&mut self, owner: u32, last: std::ops::Range<u32>, begin: u32) -> Option<()> {
         let (graph, target) = (self.graph, self.target);
         let from = last.start;
@@ -152,7 +152,7 @@ impl Search<'_> {
         Some(())
     }
 
-    /// Follows what an owner pays after it was paid by a transfer, by at most `left` transfers.
+    /// Follows the transfers of an owner after the transfer `last`, which paid it, for at most `left` transfers.
     fn follow(&mut self, owner: u32, last: u32, left: u8) -> Option<()> {
         let graph = self.graph;
         let from = graph.after(last);
@@ -185,7 +185,7 @@ impl Search<'_> {
         Some(())
     }
 
-    /// Takes a transfer as the last one of a cycle and follows the first ones of the owner that it pays.
+    /// Treats a transfer as the last one of a cycle, and follows the first transfers of its payee.
     fn begin_anew(&mut self, owner: u32, last: u32, left: u8) -> Option<()> {
         let graph = self.graph;
         let begin = graph.start_of_window(last, self.rules.within);
@@ -200,7 +200,7 @@ impl Search<'_> {
         Some(())
     }
 
-    /// Follows a transfer towards the owner; the first `onward` transfers of the way come after it.
+    /// Follows a transfer towards the owner; the first `onward` transfers of the path come after it.
     fn lead_back(&mut self, step: Step, onward: usize, left: u8) -> Option<()> {
         let graph = self.graph;
         let (from, end) = (graph.after(step.transfer), graph.first_of_position(self.paid));
@@ -237,7 +237,7 @@ impl Search<'_> {
         Some(())
     }
 
-    /// Reports the cycles whose first transfer the owner pays and that one more transfer closes.
+    /// Reports the cycles that begin with the owner's transfer and that one more transfer closes.
     fn close(&mut self, owner: u32, last: u32, indexes: std::ops::Range<u32>) -> Option<()> {
         let graph = self.graph;
         for step in graph.between(owner, self.target, indexes) {

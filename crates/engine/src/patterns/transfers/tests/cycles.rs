@@ -1,4 +1,4 @@
-//! Cycles against a plain search.
+//! Tests of cycles against an exhaustive search.
 
 use std::{collections::BTreeSet, time::Duration};
 
@@ -14,7 +14,7 @@ use crate::{
     },
 };
 
-/// All cycles, by trying every transfer as the next one of every sequence.
+/// Finds all cycles by trying every transfer as the next one of every sequence.
 fn exhaustive(transfers: &[Transfer], rules: &CycleRules) -> BTreeSet<Vec<u32>> {
     let mut found = BTreeSet::new();
     let mut sequences: Vec<Vec<usize>> = (0..transfers.len()).map(|first| vec![first]).collect();
@@ -51,7 +51,7 @@ fn through(graph: &TransferGraph, owner: OwnerNumber, rules: &CycleRules) -> Vec
     found.cycles.into_iter().map(|cycle| cycle.transfers).collect()
 }
 
-/// Those of some cycles in which an owner takes part.
+/// The cycles in which an owner takes part.
 fn with(cycles: &BTreeSet<Vec<u32>>, graph: &TransferGraph, owner: OwnerNumber) -> Vec<Vec<u32>> {
     let pays = |cycle: &&Vec<u32>| {
         cycle.iter().any(|index| graph.transfer(*index).unwrap().payer == owner)
@@ -78,7 +78,7 @@ fn rules() -> impl Strategy<Value = CycleRules> {
     })
 }
 
-/// Plants a cycle over owners that others use too.
+/// Adds a cycle via owners that have other transfers too.
 fn plant(rows: &mut Vec<Row>, random: &mut Random, owners: u64, length: u64, spread: u64) {
     let mut members = Vec::new();
     while (members.len() as u64) < length {

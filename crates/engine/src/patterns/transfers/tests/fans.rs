@@ -1,4 +1,4 @@
-//! Fans against a plain search.
+//! Tests of fans against an exhaustive search.
 
 use std::{collections::BTreeSet, ops::Range, time::Duration};
 
@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use crate::{ledger::OwnerNumber, patterns::transfers::fan::fan_windows};
 
-/// The best window of a part of the list, then those of the parts before and after it.
+/// Finds the best window of a part of the list, then those of the parts before and after it.
 fn exhaustive(
     list: &[(i64, u64)],
     part: Range<usize>,

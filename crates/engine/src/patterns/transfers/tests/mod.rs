@@ -1,4 +1,4 @@
-//! Patterns against a plain search through all sequences of transfers.
+//! Tests of patterns against an exhaustive search through all sequences of transfers.
 
 mod cycles;
 mod fans;

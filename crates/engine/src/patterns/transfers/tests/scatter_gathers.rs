@@ -1,4 +1,4 @@
-//! Scatter-gathers against a plain search.
+//! Tests of scatter-gathers against an exhaustive search.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
