@@ -50,15 +50,15 @@ const TEN_YEARS: Period = Period::from_seconds(3660 * 86_400);
     ),
 ]))]
 pub struct ApiKeySpec {
-    /// Tenant that the key belongs to. Its `spec.namespaces` must list the namespace of this object.
-    /// It cannot be changed.
+    /// Tenant that the key belongs to. Its `spec.namespaces` must list the namespace of this object. The field cannot
+    /// be changed.
     pub tenant: Name,
     /// Operations that the key permits: `check`, `screen`, `usage`, `admin:read`. Default: the first three.
     #[serde(default = "default_scopes")]
     #[schemars(length(min = 1, max = 4), extend("x-kubernetes-list-type" = "set"))]
     pub scopes: Vec<Scope>,
-    /// Name of the Secret that the operator creates for the key, in the same namespace. A Secret that it
-    /// did not create is not overwritten. Unset: the name of this object. It cannot be changed.
+    /// Name of the Secret that the operator creates for the key, in the same namespace. The operator does not overwrite
+    /// a Secret that it did not create. Unset: the name of this object. The field cannot be changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub secret_name: Option<Name>,
     /// Expiry time. Unset: the key does not expire.
@@ -69,7 +69,7 @@ pub struct ApiKeySpec {
     pub rotation: RotationSpec,
 }
 
-/// The rotation of a key. A new value of the annotation `assay.dev/rotate` rotates it at once.
+/// The rotation of a key. A new value of the annotation `assay.dev/rotate` rotates the key immediately.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("x-kubernetes-validations" = [
@@ -92,7 +92,7 @@ pub struct RotationSpec {
     /// annotation `assay.dev/rotate` gets a new value.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub every: Option<Period>,
-    /// Time for which the replaced key stays active beside the new one: `0s` to `30d`. Default `24h`.
+    /// Time for which the replaced key stays active after a rotation: `0s` to `30d`. Default `24h`.
     pub overlap: Period,
 }
 

@@ -12,7 +12,7 @@ use crate::{
     Tenant,
 };
 
-/// All definitions, each after those that its kind refers to.
+/// All definitions; a kind follows the kinds that it refers to.
 #[must_use]
 pub fn all() -> Vec<CustomResourceDefinition> {
     let definitions = [
@@ -30,7 +30,7 @@ pub fn all() -> Vec<CustomResourceDefinition> {
 }
 
 /// Adds the printer columns that kinds have in common: `Ready` and its reason first, the age last. A kind without a
-/// status has the age alone.
+/// status has only the age.
 fn with_common_columns(mut definition: CustomResourceDefinition) -> CustomResourceDefinition {
     let column = |name: &str, kind: &str, path: &str| CustomResourceColumnDefinition {
         name: name.into(),
@@ -54,7 +54,7 @@ fn with_common_columns(mut definition: CustomResourceDefinition) -> CustomResour
     definition
 }
 
-/// A definition in the form that the API server accepts.
+/// JSON of a definition in the form that the API server accepts.
 #[must_use]
 pub fn content(definition: &CustomResourceDefinition) -> Value {
     let mut content = serde_json::to_value(definition).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Outgoing connections from the cluster.
+//! Settings of connections to hosts outside the cluster.
 
 use assay_tenancy::{Name, schema::field_rule};
 use schemars::JsonSchema;
@@ -12,12 +12,12 @@ use serde::{Deserialize, Serialize};
     proxy_rule("httpProxy"),
 ]))]
 pub struct EgressSpec {
-    /// Proxy for `https` URLs, such as `http://proxy.example:3128`. It must allow `CONNECT`. Unset: direct
+    /// Proxy for `https` URLs, such as `http://proxy.example:3128`. The proxy must allow `CONNECT`. Unset: direct
     /// connections.
     #[schemars(length(min = 1, max = 512))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub https_proxy: Option<String>,
-    /// Proxy for `http` URLs. It must allow `CONNECT` to their ports. Unset: direct connections.
+    /// Proxy for `http` URLs. The proxy must allow `CONNECT` to the URLs' ports. Unset: direct connections.
     #[schemars(length(min = 1, max = 512))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub http_proxy: Option<String>,

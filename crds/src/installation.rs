@@ -21,10 +21,10 @@ use serde::{Deserialize, Serialize};
 )]
 #[serde(rename_all = "camelCase")]
 pub struct InstallationSpec {
-    /// Namespace of its operator. An operator in another namespace does not take over the instance name.
+    /// Namespace of the installation's operator. An operator in another namespace does not take over the instance name.
     #[schemars(length(min = 1, max = 63))]
     pub namespace: String,
-    /// True if the objects without the label `assay.dev/instance` belong to it. The first installation of a cluster
-    /// has them; of several, the oldest.
+    /// True if objects without the label `assay.dev/instance` belong to this installation: the oldest one of the
+    /// cluster.
     pub owns_unlabelled: bool,
 }

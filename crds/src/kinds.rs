@@ -1,5 +1,5 @@
-//! The kinds whose specs are those of manifests: their names, scopes and printer columns. `.spec.0` is
-//! the spec.
+//! The custom resources whose specs are those of manifests: names, scopes and printer columns. The field `.spec.0` of
+//! such a type holds the spec.
 
 use assay_engine::policy::PolicySpec;
 use assay_tenancy::manifest::{
@@ -14,8 +14,8 @@ use crate::status::{
     TenantStatus,
 };
 
-/// Declares the kinds: for each its description, its names, the spec, the status, and its printer columns beside those of
-/// all kinds (name, type, path, and a description where the name is not enough).
+/// Declares the kinds: description, names, spec, status, and the printer columns that other kinds lack (name, type,
+/// path, and a description where the name is ambiguous).
 macro_rules! kinds {
     ($(
         $doc:tt

@@ -35,14 +35,13 @@ pub struct RiskServiceSpec {
     pub image_pull_secrets: Vec<Name>,
     /// Key of a Secret that holds the URL of the PostgreSQL database.
     pub database_secret: SecretKey,
-    /// Key of a Secret that holds the URL of Redis or Valkey, through which replicas share cached answers
-    /// and rate limits. Unset: each replica caches answers, and counts limits with windows below an hour,
-    /// by itself.
+    /// Key of a Secret that holds the URL of Redis or Valkey, through which replicas share cached answers and rate
+    /// limits. Unset: each replica caches answers, and counts limits with windows below an hour, separately.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache_secret: Option<SecretKey>,
     /// Key of a Secret that holds the token of the chain servers: the same value as in the operator's
     /// `--chain-token-secret`. Servers need it to ask the chain servers of each `ChainSource` of mode `follow`. Unset:
-    /// they trace no money on these chains.
+    /// servers trace no money on these chains.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chain_token_secret: Option<SecretKey>,
     /// Number of replicas: bounds, and the loads at which the autoscaler adds some.
@@ -51,7 +50,7 @@ pub struct RiskServiceSpec {
     /// Access to the API from outside the cluster. Unset: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exposure: Option<ExposureSpec>,
-    /// Connections of callers: bounds, and proxies in front of the pods.
+    /// Client connections: bounds, and proxies in front of the pods.
     #[serde(default)]
     pub connections: ConnectionsSpec,
     /// Outgoing connections: proxies and trusted certificates.
@@ -62,7 +61,7 @@ pub struct RiskServiceSpec {
     pub telemetry: TelemetrySpec,
 }
 
-/// Connections of callers to one replica.
+/// Client connections to one replica.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("x-kubernetes-validations" = [field_rule(
@@ -77,22 +76,22 @@ pub struct ConnectionsSpec {
     #[schemars(range(min = 1, max = 65_535))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub backlog: Option<i32>,
-    /// Most concurrent connections: 1 to 1000000. For a further one, the oldest of those that never showed a valid key
-    /// is closed. Unset: 4096.
+    /// Most concurrent connections: 1 to 1000000. Beyond, each new connection closes the oldest one that never sent a
+    /// valid key. Unset: 4096.
     #[schemars(range(min = 1, max = 1_000_000))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max: Option<i32>,
-    /// Most connections of one address that never showed a valid key: 1 to 1000000. Unset: 1024.
+    /// Most connections of one address that never sent a valid key: 1 to 1000000. Unset: 1024.
     #[schemars(range(min = 1, max = 1_000_000))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_per_peer: Option<i32>,
-    /// Networks (CIDR) of proxies in front of the pods, such as those of an ingress controller. Their connections are
-    /// those of many callers, and `maxPerPeer` does not apply to them. Default: none.
+    /// Networks (CIDR) of proxies in front of the pods, such as those of an ingress controller. `maxPerPeer` does not
+    /// apply to these proxies, whose connections carry requests of many clients. Default: none.
     #[schemars(length(max = 64), inner(length(min = 1, max = 64)))]
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub trusted_proxies: Vec<String>,
-    /// Connections of trusted proxies begin with a PROXY header (version 1 or 2), which names the caller. Default
-    /// `false`.
+    /// True if connections of trusted proxies begin with a PROXY header (version 1 or 2), which names the client.
+    /// Default `false`.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub proxy_protocol: bool,
 }
@@ -110,7 +109,7 @@ pub struct ScalingSpec {
     /// Smallest number of replicas, even if tenants' limits require fewer. 1 to 1000, default 2.
     #[schemars(range(min = 1, max = 1000))]
     pub min_replicas: i32,
-    /// Largest number of replicas, even if tenants' limits require more: then the condition `LimitsCovered` is
+    /// Largest number of replicas, even if tenants' limits require more; in that case the condition `LimitsCovered` is
     /// false. 1 to 1000, default 10.
     #[schemars(range(min = 1, max = 1000))]
     pub max_replicas: i32,
@@ -124,9 +123,9 @@ pub struct ScalingSpec {
     /// Target utilization of the requested CPU, in percent: the autoscaler adds replicas above it. Default 70.
     #[schemars(range(min = 1, max = 100))]
     pub cpu_percent: i32,
-    /// Target number of requests in flight per replica: the autoscaler adds replicas above it. It needs a
-    /// metrics adapter that serves `assay_http_requests_in_flight` for pods; without one, the autoscaler
-    /// never removes replicas. Unset: only CPU is considered.
+    /// Target number of requests in flight per replica: the autoscaler adds replicas above it. This target needs a
+    /// metrics adapter that serves `assay_http_requests_in_flight` for pods; without an adapter, the autoscaler never
+    /// removes replicas. Unset: only CPU is considered.
     #[schemars(range(min = 1, max = 1_000_000))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub requests_in_flight: Option<i32>,

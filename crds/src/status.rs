@@ -1,5 +1,4 @@
-//! The statuses that the operator writes: conditions in the form that kstatus reads, and fields that a
-//! person needs next.
+//! The statuses that the operator writes: conditions in the form that kstatus reads, and fields for `kubectl get`.
 //!
 //! - `Ready`: the spec is in force.
 //! - `Stalled`: present only while a person has to act; its message says how.
@@ -151,13 +150,13 @@ status! {
         "Conditions: `Ready` (the key is active and in its Secret), `Stalled` (a person has \
          to act)."
     ) {
-        /// Identifier of the key: the part of it that lists and logs show.
+        /// Identifier of the key: the part of the key that lists and logs show.
         key_id: Option<String>,
         /// Name of the Secret that holds the key.
         secret_name: Option<String>,
         /// Time at which the key was issued.
         created_at: Option<Timestamp>,
-        /// Expiry time of the key. Unset: it does not expire.
+        /// Expiry time of the key. Unset: the key does not expire.
         expires_at: Option<Timestamp>,
         /// Time of the next scheduled rotation. Unset: none is scheduled.
         rotates_at: Option<Timestamp>,
@@ -202,11 +201,11 @@ status! {
         servers: Option<String>,
         /// Height of the newest block that a chain server answers from.
         tip_height: Option<u64>,
-        /// Time in the header of that block. Its age is the lag: while a chain server keeps up, about the time between
-        /// two blocks of the chain.
+        /// Time in the header of the newest block. The age of this time is the lag: while a chain server keeps up,
+        /// about the time between two blocks of the chain.
         tip_time: Option<Timestamp>,
-        /// Blocks per second that the fastest chain server reads, while it is reading earlier blocks. Unset: it has
-        /// read them.
+        /// Blocks per second that the fastest chain server reads, while it is reading earlier blocks. Unset: all
+        /// earlier blocks are read.
         blocks_per_second: Option<f64>,
         /// Space that the graph takes on the volume of the largest chain server, such as `598Gi`.
         disk_used: Option<String>,
@@ -226,8 +225,8 @@ status! {
         replicas: Option<i32>,
         /// Number of replicas that are ready.
         ready_replicas: Option<i32>,
-        /// Number of replicas that the tenants' limits require, between `minReplicas` and `maxReplicas`. The
-        /// autoscaler keeps at least as many.
+        /// Number of replicas that the tenants' limits require, between `minReplicas` and `maxReplicas`. The autoscaler
+        /// keeps at least this number.
         required_replicas: Option<i32>,
         /// Calculation of `requiredReplicas`, as a sentence with its numbers.
         required_replicas_reason: Option<String>,

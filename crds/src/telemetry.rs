@@ -4,7 +4,7 @@ use assay_tenancy::schema::field_rule;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Export of traces and metrics, beside the log and the metrics endpoint for scraping.
+/// Export of traces and metrics, in addition to the log and the metrics endpoint for scraping.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("x-kubernetes-validations" = [field_rule(
