@@ -4,7 +4,6 @@ use std::path::PathBuf;
 
 use clap::{Args, Command, CommandFactory, FromArgMatches};
 
-use super::Cli;
 use crate::settings::Layers;
 
 /// Headings of the groups in help texts.
@@ -96,16 +95,16 @@ impl CommonFlags {
 }
 
 /// Parses the command line. A request for help, or an error, is printed and ends the program.
-pub(super) fn parse() -> Cli {
-    let parsed = Cli::from_arg_matches(&command().get_matches());
-    parsed.unwrap_or_else(|error| error.format(&mut command()).exit())
+pub(super) fn parse<C: CommandFactory + FromArgMatches>() -> C {
+    let parsed = C::from_arg_matches(&command::<C>().get_matches());
+    parsed.unwrap_or_else(|error| error.format(&mut command::<C>()).exit())
 }
 
 /// The command line. A command accepts every common flag, so that scripts can set them all in one place,
 /// and shows those that it uses.
-pub(super) fn command() -> Command {
+pub(super) fn command<C: CommandFactory>() -> Command {
     let common = CommonFlags::augment_args(Command::new("common"));
-    shown(Cli::command(), &common, &mut Vec::new())
+    shown(C::command(), &common, &mut Vec::new())
 }
 
 fn shown(mut command: Command, common: &Command, path: &mut Vec<String>) -> Command {
@@ -137,6 +136,11 @@ fn shown(mut command: Command, common: &Command, path: &mut Vec<String>) -> Comm
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::commands::Cli;
+
+    fn command() -> Command {
+        super::command::<Cli>()
+    }
 
     #[test]
     fn the_command_line_is_consistent() {

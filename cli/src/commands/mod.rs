@@ -301,7 +301,7 @@ fn print_json(value: &impl Serialize) -> Result<CommandOutcome, Failure> {
 /// Parses the command line, runs the command and returns its exit code.
 #[must_use]
 pub fn run() -> ExitCode {
-    let cli = flags::parse();
+    let cli: Cli = flags::parse();
     let outcome = settings(&cli).and_then(|settings| {
         if matches!(cli.command, Command::Serve(_) | Command::Ingest(_) | Command::Chain(_)) {
             EgressSettings::from_environment().check()?;
@@ -378,7 +378,7 @@ async fn execute(
         Command::Probe(args) => probe::run(&args),
         Command::Completions { shell } => {
             let mut script = Vec::new();
-            clap_complete::generate(shell, &mut flags::command(), "assay", &mut script);
+            clap_complete::generate(shell, &mut flags::command::<Cli>(), "assay", &mut script);
             output().write_all(&script)?;
             Ok(CommandOutcome::Success)
         }

@@ -14,7 +14,7 @@ use serde_json::json;
 
 use super::{
     Context,
-    build::{STORAGE, SourceObjects, Workload},
+    build::{SourceObjects, Workload, chain_servers::STORAGE},
     fetch::Inputs,
     task::WorkloadEnd,
     volumes,

@@ -7,7 +7,7 @@ use k8s_openapi::api::{
 };
 use kube::ResourceExt;
 
-use super::build::STORAGE;
+use super::build::chain_servers::STORAGE;
 
 /// Prefixes of the types of a claim's conditions that report a failed resize.
 const RESIZE_ERRORS: [&str; 2] = ["ControllerResizeError", "NodeResizeError"];

@@ -1,6 +1,6 @@
 //! The objects of a source. Pure: the same source gives the same objects.
 
-mod chain_servers;
+pub(super) mod chain_servers;
 mod importer;
 
 use k8s_openapi::api::{
@@ -11,7 +11,6 @@ use k8s_openapi::api::{
     policy::v1::PodDisruptionBudget,
 };
 
-pub(super) use self::chain_servers::STORAGE;
 use super::{
     credentials,
     task::{PauseReason, Task},
