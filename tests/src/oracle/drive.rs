@@ -98,8 +98,8 @@ impl Case {
         match batch {
             None => self.trace_of_view(view, &mut ViewSource(view)).await,
             Some(batch) => {
-                let (asked, haste) = (HashSet::new(), UnreadTransactions::default());
-                self.trace_of_view(view, &mut PiecewiseSource { view, batch, asked, haste }).await
+                let (asked, unread) = (HashSet::new(), UnreadTransactions::default());
+                self.trace_of_view(view, &mut PiecewiseSource { view, batch, asked, unread }).await
             }
         }
     }
@@ -111,10 +111,10 @@ impl Case {
     /// Returns an error if reading fails.
     pub async fn trace_without(
         &self,
-        haste: UnreadTransactions,
+        unread: UnreadTransactions,
         graph: &MemoryGraph,
     ) -> Result<Option<FlowFacts>, GraphError> {
-        let mut pieces = PiecewiseSource { view: graph, batch: 7, asked: HashSet::new(), haste };
+        let mut pieces = PiecewiseSource { view: graph, batch: 7, asked: HashSet::new(), unread };
         self.trace_of_view(graph, &mut pieces).await
     }
 
@@ -164,7 +164,7 @@ struct PiecewiseSource<'v> {
     view: &'v dyn GraphView,
     batch: usize,
     asked: HashSet<Waypoint>,
-    haste: UnreadTransactions,
+    unread: UnreadTransactions,
 }
 
 #[async_trait]
@@ -172,8 +172,8 @@ impl ReadSource for PiecewiseSource<'_> {
     type Error = GraphError;
 
     fn lend(&mut self, read: &mut dyn FnMut(&dyn ChainView)) {
-        let Self { view, asked, haste, .. } = self;
-        view.lend(&mut |view| read(&PiecewiseView { view, asked, haste: *haste }));
+        let Self { view, asked, unread, .. } = self;
+        view.lend(&mut |view| read(&PiecewiseView { view, asked, unread: *unread }));
     }
 
     async fn fetch(&mut self, request: ReadRequest) -> Result<(), GraphError> {
@@ -194,17 +194,17 @@ impl ReadSource for PiecewiseSource<'_> {
 struct PiecewiseView<'v> {
     view: &'v dyn ChainView,
     asked: &'v HashSet<Waypoint>,
-    haste: UnreadTransactions,
+    unread: UnreadTransactions,
 }
 
 impl ChainView for PiecewiseView<'_> {
     fn look_up(&self, waypoint: Waypoint) -> Result<LookupResult, ViewError> {
-        if self.haste.0 > 0 {
+        if self.unread.0 > 0 {
             let transaction = match waypoint {
                 Waypoint::Transaction(number) => number,
                 Waypoint::Output(output) => transaction_and_index(output).0,
             };
-            if !self.haste.reads(&self.view.txid(transaction)?) {
+            if !self.unread.reads(&self.view.txid(transaction)?) {
                 return Ok(LookupResult::Failed);
             }
         }

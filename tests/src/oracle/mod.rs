@@ -41,11 +41,11 @@ impl Case {
 
     /// The flows that the engine must find without the data that [`UnreadTransactions`] leaves out.
     #[must_use]
-    pub fn expected_without(&self, haste: UnreadTransactions) -> FlowFacts {
+    pub fn expected_without(&self, unread: UnreadTransactions) -> FlowFacts {
         let ledger = Ledger::new(&self.blocks, self.clusters());
         let mut complete = true;
         let mut flows = |direction| {
-            let traced = trace::trace(self, &ledger, direction, Precision::Units, haste);
+            let traced = trace::trace(self, &ledger, direction, Precision::Units, unread);
             complete &= traced.complete;
             DirectionFlows {
                 parts: traced.parts.flows(self, &ledger, (direction, &traced.own_entries)),

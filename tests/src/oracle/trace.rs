@@ -51,7 +51,7 @@ pub(super) struct DirectionTrace<'a> {
     pub(super) ledger: &'a Ledger<'a>,
     pub(super) direction: Direction,
     pub(super) precision: Precision,
-    haste: UnreadTransactions,
+    unread: UnreadTransactions,
     /// The subject's own transactions, each with the number of its inputs (or outputs) that are read.
     pub(super) incoming: Vec<(&'a Transaction<'a>, usize)>,
     pub(super) outgoing: Vec<(&'a Transaction<'a>, usize)>,
@@ -82,14 +82,14 @@ pub(super) fn trace(
     ledger: &Ledger<'_>,
     direction: Direction,
     precision: Precision,
-    haste: UnreadTransactions,
+    unread: UnreadTransactions,
 ) -> TraceResult {
     let mut walk = DirectionTrace {
         case,
         ledger,
         direction,
         precision,
-        haste,
+        unread,
         incoming: Vec::new(),
         outgoing: Vec::new(),
         whole: BigUint::ZERO,
@@ -168,7 +168,7 @@ impl DirectionTrace<'_> {
             }
             FlowLocation::Transaction(_) => unreachable!("it is in its place"),
         };
-        if !self.haste.reads(&txid) {
+        if !self.unread.reads(&txid) {
             self.complete = false;
             self.end_waiting(unresolved(UnresolvedReason::TraceLimit), flow);
             return;

@@ -222,9 +222,9 @@ async fn the_embedded_store_answers_as_expected() {
 #[test]
 fn reads_past_the_deadline_are_unresolved() {
     let incomplete = chains(1_000, |case| {
-        let (haste, memory) = (UnreadTransactions(60), case.in_memory());
-        let found = case.trace_without(haste, &memory).now_or_never().unwrap().unwrap().unwrap();
-        assert_same(&case, &found, &case.expected_without(haste));
+        let (unread, memory) = (UnreadTransactions(60), case.in_memory());
+        let found = case.trace_without(unread, &memory).now_or_never().unwrap().unwrap().unwrap();
+        assert_same(&case, &found, &case.expected_without(unread));
         !found.complete
     });
     assert!(incomplete.iter().filter(|incomplete| **incomplete).count() * 10 > incomplete.len());
