@@ -16,7 +16,7 @@ use crate::{
     App,
     request::{
         body::{JsonBody, JsonLinesBody},
-        problem::Refusal,
+        problem::ProblemResponse,
     },
     response::{JSON, JSON_LINES, JsonLines, JsonText},
 };
@@ -68,7 +68,7 @@ pub(super) struct Endpoint {
 /// Returns the endpoint that answers `GET` by a handler.
 pub(super) fn get<H, T, A>(handler: H) -> Endpoint
 where
-    H: Handler<T, Arc<App>> + Described<A>,
+    H: Handler<T, Arc<App>> + DescribedHandler<A>,
     T: 'static,
 {
     Endpoint { method: Method::GET, router: routing::get(handler), contract: H::contract() }
@@ -77,14 +77,14 @@ where
 /// Returns the endpoint that answers `POST` by a handler.
 pub(super) fn post<H, T, A>(handler: H) -> Endpoint
 where
-    H: Handler<T, Arc<App>> + Described<A>,
+    H: Handler<T, Arc<App>> + DescribedHandler<A>,
     T: 'static,
 {
     Endpoint { method: Method::POST, router: routing::post(handler), contract: H::contract() }
 }
 
 /// Handler whose arguments and answer state its contract. `A` is the tuple of its arguments.
-pub(super) trait Described<A> {
+pub(super) trait DescribedHandler<A> {
     /// Returns the contract.
     fn contract() -> Contract;
 }
@@ -141,13 +141,13 @@ impl<T: JsonSchema> Answer for JsonLines<T> {
     const CONTENT: Content = Content::of::<T>(JSON_LINES);
 }
 
-impl<A: Answer> Answer for Result<A, Refusal> {
+impl<A: Answer> Answer for Result<A, ProblemResponse> {
     const CONTENT: Content = A::CONTENT;
 }
 
 macro_rules! described {
     ($($argument:ident),+) => {
-        impl<F, R, $($argument),+> Described<($($argument,)+)> for F
+        impl<F, R, $($argument),+> DescribedHandler<($($argument,)+)> for F
         where
             F: Fn($($argument),+) -> R,
             R: Future<Output: Answer>,

@@ -39,7 +39,7 @@ pub use self::{
     request::{
         address_hash::{AddressHashKeyError, AddressHasher},
         cors::Cors,
-        load::{Class, Holder, Load, Shed},
+        load::{Class, Load, ShedReason, TenantBounds},
     },
 };
 use self::{
@@ -96,7 +96,7 @@ pub fn api(app: &Arc<App>) -> Router {
             paths.push(path);
         }
     }
-    with_frame(router, app, Side::Api, paths)
+    with_frame(router, app, Audience::Api, paths)
 }
 
 /// Returns the router of the admin port: health and metrics.
@@ -105,7 +105,7 @@ pub fn admin(app: &Arc<App>) -> Router {
         .route(HEALTH, get(routes::health::healthz))
         .route(READY, get(routes::health::readyz))
         .route(METRICS, get(print_metrics));
-    with_frame(router, app, Side::Admin, vec![HEALTH, READY, METRICS])
+    with_frame(router, app, Audience::Admin, vec![HEALTH, READY, METRICS])
 }
 
 const OPENAPI: &str = "/openapi.json";
@@ -116,7 +116,7 @@ const METRICS: &str = "/metrics";
 
 /// Audience of a router.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Side {
+enum Audience {
     /// Callers of the API.
     Api,
     /// Operators of the program.
@@ -126,7 +126,7 @@ enum Side {
 fn with_frame(
     router: Router<Arc<App>>,
     app: &Arc<App>,
-    side: Side,
+    side: Audience,
     paths: Vec<&'static str>,
 ) -> Router {
     let frame = FrameState { app: Arc::clone(app), side, routes: Routes::new(paths) };

@@ -19,7 +19,7 @@ use prometheus_client::metrics::{
 
 use crate::{
     Class,
-    server_metrics::{By, Labels, Number, Seconds, ServerMetrics, label_of},
+    server_metrics::{ByLabel, Labels, Number, Seconds, ServerMetrics, label_of},
 };
 
 /// Value of the label `code` for responses without a problem.
@@ -74,17 +74,17 @@ pub struct Metrics {
     requests: Family<Labels<3>, Counter>,
     durations: Family<Labels<2>, Histogram>,
     in_flight: Gauge,
-    shed: By<Counter>,
+    shed: ByLabel<Counter>,
     checks: Family<Labels<2>, Counter>,
-    limiter: By<Counter>,
-    reachable: By<Gauge>,
+    limiter: ByLabel<Counter>,
+    reachable: ByLabel<Gauge>,
     key_data_age: Seconds,
     intel_age: Seconds,
-    chain_servers_silent: By<Gauge>,
-    chain_servers_asked: By<Counter>,
-    branches: By<Gauge>,
-    composition_passes: By<Seconds>,
-    records_pending: By<Number>,
+    chain_servers_silent: ByLabel<Gauge>,
+    chain_servers_asked: ByLabel<Counter>,
+    branches: ByLabel<Gauge>,
+    composition_passes: ByLabel<Seconds>,
+    records_pending: ByLabel<Number>,
     records_dropped: Counter,
     jobs: Family<Labels<2, String>, Number>,
     job_delays: Family<Labels<1, String>, Seconds>,

@@ -23,7 +23,7 @@ pub(crate) type Labels<const N: usize, V = &'static str> = [(&'static str, V); N
 pub(crate) type Number = Gauge<u64, AtomicU64>;
 pub(crate) type Seconds = Gauge<f64, AtomicU64>;
 /// A metric by one label.
-pub(crate) type By<M> = Family<Labels<1>, M>;
+pub(crate) type ByLabel<M> = Family<Labels<1>, M>;
 
 /// The label of a chain.
 pub(crate) fn label_of(chain: ChainId) -> Labels<1> {
@@ -35,8 +35,8 @@ pub(crate) fn label_of(chain: ChainId) -> Labels<1> {
 pub(crate) struct ServerMetrics {
     registry: Registry,
     intel_generation: Number,
-    tip_ages: By<Seconds>,
-    compositions_behind: By<Number>,
+    tip_ages: ByLabel<Seconds>,
+    compositions_behind: ByLabel<Number>,
 }
 
 impl Default for ServerMetrics {

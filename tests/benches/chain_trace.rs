@@ -40,14 +40,14 @@ use assay_intel::IntelSnapshot;
 use assay_service::{
     Databases, DecidedBy, Screening,
     chains::{
-        attributed_owners::{AttributedBy, AttributedOwners},
-        behavior::{BehaviorOf, behavior},
+        attributed_owners::{AttributedOwners, AttributionInputs},
+        behavior::{BehaviorSubject, behavior},
         ends::ends,
         facts,
         graph::GraphReader,
         reader::ChainReader,
-        registry::Chains,
-        traced::TraceRequest,
+        registry::ChainReaders,
+        subject::TraceRequest,
     },
 };
 use assay_store::SqliteStore;
@@ -128,8 +128,9 @@ async fn screen(folder: &Path, (wallets, labels): (u64, u64)) {
     let directory = tempfile::tempdir().expect("a folder");
     let store = SqliteStore::open_or_create(directory.path(), Environment::Production);
     let graphs = Arc::new(EmbeddedGraphs::new(folder));
-    let databases = Databases::together(Arc::new(store.await.expect("a store")), graphs);
-    let chains = Chains::of(&databases, &Directory::default()).await.expect("chains");
+    let databases =
+        Databases::without_chain_servers(Arc::new(store.await.expect("a store")), graphs);
+    let chains = ChainReaders::open(&databases, &Directory::default()).await.expect("chains");
     let graph = EmbeddedGraphs::new(folder).graph(CHAIN).expect("a graph");
     let tip = graph.expect("a recorded chain").tip().await.expect("a tip").expect("blocks");
     let now = tip.block.time;
@@ -224,8 +225,8 @@ async fn check_all(graph: &Arc<dyn Graph>, subjects: &[Person], (wallets, labels
             let Some(owner) = view.owner_number(owner).await.expect("a number") else { continue };
             let history = view.history(owner, rules.read_limits()).await.expect("a history");
             let today = now.to_zoned(TimeZone::UTC).date();
-            let by = AttributedBy { chain: CHAIN, intel: &intel, policy: &policy, today };
-            let attributions = owners.of(&*view, by).await.expect("attributions");
+            let by = AttributionInputs { chain: CHAIN, intel: &intel, policy: &policy, today };
+            let attributions = owners.for_view(&*view, by).await.expect("attributions");
             let begun = cpu_time();
             let subject = TraceSubject { chain: CHAIN, owner, history: &history, rules, today };
             let trace = view.read(|view| Trace::begin(view, subject, &attributions));
@@ -268,9 +269,9 @@ async fn patterns_of(
             let history = view.history(owner, rules.read_limits()).await.expect("a history");
             let clusters = view.clusters(std::slice::from_ref(script)).await.expect("a cluster");
             let cluster = clusters.into_iter().flatten().next();
-            let by = AttributedBy { chain: CHAIN, intel, policy, today };
-            let attributions = owners.of(&*view, by).await.expect("attributions");
-            let of = BehaviorOf {
+            let by = AttributionInputs { chain: CHAIN, intel, policy, today };
+            let attributions = owners.for_view(&*view, by).await.expect("attributions");
+            let of = BehaviorSubject {
                 rules: rules.patterns,
                 script,
                 owner,

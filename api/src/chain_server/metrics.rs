@@ -8,7 +8,7 @@ use prometheus_client::metrics::{
     counter::Counter, family::Family, gauge::Gauge, histogram::Histogram,
 };
 
-use crate::server_metrics::{By, Labels, Number, Seconds, ServerMetrics, label_of};
+use crate::server_metrics::{ByLabel, Labels, Number, Seconds, ServerMetrics, label_of};
 
 /// All metrics of a chain server.
 #[derive(Debug)]
@@ -17,10 +17,10 @@ pub struct ChainMetrics {
     questions: Family<Labels<2>, Counter>,
     durations: Family<Labels<1>, Histogram>,
     running: Gauge,
-    heights: By<Number>,
-    rates: By<Seconds>,
-    bytes: By<Number>,
-    refused: By<Number>,
+    heights: ByLabel<Number>,
+    rates: ByLabel<Seconds>,
+    bytes: ByLabel<Number>,
+    refused: ByLabel<Number>,
 }
 
 impl Default for ChainMetrics {

@@ -6,7 +6,7 @@ use assay_address::ChainId;
 use assay_chain_protocol::message::{
     Asked, CopyPartQuestion, PART_DIGEST, Question, Refusal, RefusalCode,
 };
-use assay_service::chains::host::{Answers, ChainHost, Refused};
+use assay_service::chains::host::{Answers, ChainHost, RefusalReason};
 use axum::{
     Json,
     body::Bytes,
@@ -44,7 +44,7 @@ pub(super) fn refusal(refusal: Refusal) -> Response {
     response
 }
 
-fn refused(refused: &Refused) -> Response {
+fn refused(refused: &RefusalReason) -> Response {
     let refusal = Refusal { code: refused.code(), detail: refused.to_string() };
     if refusal.code == RefusalCode::Failed {
         tracing::error!(error = %refused, "failed to answer a question");
@@ -58,15 +58,18 @@ pub(super) async fn unknown() -> Response {
 }
 
 /// The chain in a path.
-fn chain(text: &str) -> Result<ChainId, Refused> {
+fn chain(text: &str) -> Result<ChainId, RefusalReason> {
     text.parse()
-        .map_err(|error: assay_address::UnsupportedChain| Refused::Invalid(error.to_string()))
+        .map_err(|error: assay_address::UnsupportedChain| RefusalReason::Invalid(error.to_string()))
 }
 
 /// A question with its chain.
-fn read<Q: DeserializeOwned>(chain: &str, body: &Bytes) -> Result<(ChainId, Asked<Q>), Refused> {
+fn read<Q: DeserializeOwned>(
+    chain: &str,
+    body: &Bytes,
+) -> Result<(ChainId, Asked<Q>), RefusalReason> {
     let invalid = |error: serde_path_to_error::Error<serde_json::Error>| {
-        Refused::Invalid(format!("the message cannot be read: {error}"))
+        RefusalReason::Invalid(format!("the message cannot be read: {error}"))
     };
     let asked = serde_path_to_error::deserialize(&mut serde_json::Deserializer::from_slice(body));
     Ok((self::chain(chain)?, asked.map_err(invalid)?))
@@ -77,9 +80,13 @@ fn answer<T: serde::Serialize>(
     app: &ChainApp,
     question: &'static str,
     begun: Instant,
-    answered: Result<T, Refused>,
+    answered: Result<T, RefusalReason>,
 ) -> Response {
-    app.metrics.answered(question, answered.as_ref().err().map(Refused::code), begun.elapsed());
+    app.metrics.answered(
+        question,
+        answered.as_ref().err().map(RefusalReason::code),
+        begun.elapsed(),
+    );
     match answered {
         Ok(answer) => Json(answer).into_response(),
         Err(reason) => refused(&reason),
@@ -113,7 +120,7 @@ pub(super) async fn copy_part(State(app): App, Path(name): Path<String>, body: B
     let begun = Instant::now();
     let read = read::<CopyPartQuestion>(&name, &body);
     let answered = read.and_then(|(chain, asked)| app.host.copy_part(chain, asked));
-    let refusal = answered.as_ref().err().map(Refused::code);
+    let refusal = answered.as_ref().err().map(RefusalReason::code);
     app.metrics.answered(CopyPartQuestion::PATH, refusal, begun.elapsed());
     match answered {
         Ok(bytes) => {

@@ -28,17 +28,17 @@ const READ_AGAIN: Duration = Duration::from_secs(2);
 #[derive(Debug)]
 pub struct Tokens {
     path: PathBuf,
-    known: Mutex<Known>,
+    current: Mutex<TokenDigests>,
 }
 
 /// The digests of the tokens: comparing these tells nothing of a token by the time that it takes.
 #[derive(Debug)]
-struct Known {
+struct TokenDigests {
     digests: Vec<[u8; 32]>,
     read_at: Instant,
 }
 
-impl Known {
+impl TokenDigests {
     fn read(path: &Path) -> Result<Self, InvalidCredentials> {
         let digests = read_tokens(path)?.iter().map(|token| digest(token)).collect();
         Ok(Self { digests, read_at: Instant::now() })
@@ -56,24 +56,24 @@ impl Tokens {
     ///
     /// Returns an error if the file cannot be read, has no token, or has one that is too short.
     pub fn read(path: &Path) -> Result<Self, InvalidCredentials> {
-        Ok(Self { path: path.to_owned(), known: Mutex::new(Known::read(path)?) })
+        Ok(Self { path: path.to_owned(), current: Mutex::new(TokenDigests::read(path)?) })
     }
 
     /// True if a token is in the file. While the file cannot be read, or holds a short token, those that were in it
     /// last are valid.
-    fn have(&self, token: &str) -> bool {
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        if known.read_at.elapsed() >= READ_AGAIN {
-            match Known::read(&self.path) {
-                Ok(read) => *known = read,
+    fn contains(&self, token: &str) -> bool {
+        let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
+        if current.read_at.elapsed() >= READ_AGAIN {
+            match TokenDigests::read(&self.path) {
+                Ok(read) => *current = read,
                 Err(error) => {
                     tracing::error!(%error, "failed to read the tokens again: those read before are valid");
-                    known.read_at = Instant::now();
+                    current.read_at = Instant::now();
                 }
             }
         }
         let wanted = digest(token);
-        known.digests.contains(&wanted)
+        current.digests.contains(&wanted)
     }
 }
 
@@ -88,7 +88,7 @@ pub(super) async fn expect_token(
     let is_allowed = app.tokens.as_ref().is_none_or(|tokens| {
         let shown = request.headers().get(AUTHORIZATION).and_then(|value| value.to_str().ok());
         let shown = shown.and_then(|value| value.strip_prefix("Bearer "));
-        shown.is_some_and(|token| tokens.have(token))
+        shown.is_some_and(|token| tokens.contains(token))
     });
     if !is_allowed {
         let detail = "the token is missing or not valid: see --chain-token-file".to_owned();
@@ -114,8 +114,8 @@ mod tests {
         let file = tempfile::NamedTempFile::new().unwrap();
         fs::write(file.path(), format!("{ONE}\n{TWO}\n")).unwrap();
         let tokens = Tokens::read(file.path()).unwrap();
-        assert!(tokens.have(ONE) && tokens.have(TWO));
-        assert!(!tokens.have("three") && !tokens.have(""));
+        assert!(tokens.contains(ONE) && tokens.contains(TWO));
+        assert!(!tokens.contains("three") && !tokens.contains(""));
     }
 
     #[test]
@@ -127,13 +127,13 @@ mod tests {
         fs::write(file.path(), format!("{TWO}\nabc\n")).unwrap();
         let past = Instant::now().checked_sub(READ_AGAIN).unwrap();
         // when they are read again, then those from before are valid,
-        tokens.known.lock().unwrap().read_at = past;
-        assert!(tokens.have(ONE) && !tokens.have(TWO) && !tokens.have("abc"));
+        tokens.current.lock().unwrap().read_at = past;
+        assert!(tokens.contains(ONE) && !tokens.contains(TWO) && !tokens.contains("abc"));
         // and a server does not start with such a file.
         assert!(Tokens::read(file.path()).is_err());
         // Once the line is mended, the file counts.
         fs::write(file.path(), TWO).unwrap();
-        tokens.known.lock().unwrap().read_at = past;
-        assert!(tokens.have(TWO) && !tokens.have(ONE));
+        tokens.current.lock().unwrap().read_at = past;
+        assert!(tokens.contains(TWO) && !tokens.contains(ONE));
     }
 }

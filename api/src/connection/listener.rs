@@ -84,7 +84,7 @@ pub async fn serve(
             }
         };
         let accepted = async {
-            table.room().await;
+            table.wait_for_capacity().await;
             listener.accept().await
         };
         tokio::select! {

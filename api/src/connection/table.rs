@@ -39,7 +39,7 @@ struct State {
     next: u64,
     /// Strangers of each peer by their numbers, oldest first. `None` stands for the callers of a trusted proxy, who are
     /// not known apart.
-    strangers: HashMap<Option<IpAddr>, BTreeMap<u64, Arc<Entry>>>,
+    unauthenticated: HashMap<Option<IpAddr>, BTreeMap<u64, Arc<Entry>>>,
 }
 
 /// A peer with strangers, by its key there.
@@ -76,12 +76,12 @@ impl ConnectionTable {
     }
 
     /// Waits until a connection can be admitted.
-    pub(crate) async fn room(&self) {
+    pub(crate) async fn wait_for_capacity(&self) {
         loop {
             let freed = self.freed.notified();
             let has_room = {
                 let state = self.lock();
-                state.open < self.bounds.all || !state.strangers.is_empty()
+                state.open < self.bounds.all || !state.unauthenticated.is_empty()
             };
             if has_room {
                 return;
@@ -103,7 +103,7 @@ impl ConnectionTable {
         let number = state.next;
         let entry =
             Arc::new(Entry { number, is_keyed: AtomicBool::new(false), evicted: Notify::new() });
-        state.strangers.entry(peer).or_default().insert(number, Arc::clone(&entry));
+        state.unauthenticated.entry(peer).or_default().insert(number, Arc::clone(&entry));
         Some(OpenConnection { table: Arc::clone(self), entry, peer })
     }
 
@@ -116,7 +116,7 @@ impl ConnectionTable {
 impl State {
     /// Makes room for one more stranger of a peer.
     fn bound_peer(&mut self, peer: Option<IpAddr>, most: usize) {
-        let count = self.strangers.get(&peer).map_or(0, BTreeMap::len);
+        let count = self.unauthenticated.get(&peer).map_or(0, BTreeMap::len);
         if peer.is_some() && count >= most {
             self.evict_oldest(peer);
         }
@@ -124,28 +124,28 @@ impl State {
 
     /// Returns the peer with most strangers; of equal ones, that with the oldest.
     fn fullest_peer(&self) -> Option<Peer> {
-        let by_count = |(_, strangers): &(&Option<IpAddr>, &BTreeMap<u64, Arc<Entry>>)| {
-            let oldest = strangers.first_key_value().map_or(u64::MAX, |(number, _)| *number);
-            (strangers.len(), std::cmp::Reverse(oldest))
+        let by_count = |(_, unauthenticated): &(&Option<IpAddr>, &BTreeMap<u64, Arc<Entry>>)| {
+            let oldest = unauthenticated.first_key_value().map_or(u64::MAX, |(number, _)| *number);
+            (unauthenticated.len(), std::cmp::Reverse(oldest))
         };
-        self.strangers.iter().max_by_key(by_count).map(|(peer, _)| Peer(*peer))
+        self.unauthenticated.iter().max_by_key(by_count).map(|(peer, _)| Peer(*peer))
     }
 
     fn evict_oldest(&mut self, peer: Option<IpAddr>) {
-        let oldest = self.strangers.get(&peer).and_then(BTreeMap::first_key_value);
+        let oldest = self.unauthenticated.get(&peer).and_then(BTreeMap::first_key_value);
         if let Some(number) = oldest.map(|(number, _)| *number)
-            && let Some(entry) = self.remove_stranger(peer, number)
+            && let Some(entry) = self.remove_unauthenticated(peer, number)
         {
             self.open -= 1;
             entry.evicted.notify_one();
         }
     }
 
-    fn remove_stranger(&mut self, peer: Option<IpAddr>, number: u64) -> Option<Arc<Entry>> {
-        let strangers = self.strangers.get_mut(&peer)?;
-        let entry = strangers.remove(&number);
-        if strangers.is_empty() {
-            self.strangers.remove(&peer);
+    fn remove_unauthenticated(&mut self, peer: Option<IpAddr>, number: u64) -> Option<Arc<Entry>> {
+        let unauthenticated = self.unauthenticated.get_mut(&peer)?;
+        let entry = unauthenticated.remove(&number);
+        if unauthenticated.is_empty() {
+            self.unauthenticated.remove(&peer);
         }
         entry
     }
@@ -160,10 +160,10 @@ impl OpenConnection {
     /// Sets the peer, once a proxy has said who it is.
     pub(crate) fn set_peer(&mut self, peer: IpAddr) {
         let mut state = self.table.lock();
-        if let Some(entry) = state.remove_stranger(self.peer, self.entry.number) {
+        if let Some(entry) = state.remove_unauthenticated(self.peer, self.entry.number) {
             self.peer = Some(peer);
             state.bound_peer(self.peer, self.table.bounds.per_peer);
-            state.strangers.entry(self.peer).or_default().insert(entry.number, entry);
+            state.unauthenticated.entry(self.peer).or_default().insert(entry.number, entry);
         }
     }
 
@@ -177,7 +177,7 @@ impl OpenConnection {
 impl Drop for OpenConnection {
     fn drop(&mut self) {
         let mut state = self.table.lock();
-        let was_stranger = state.remove_stranger(self.peer, self.entry.number).is_some();
+        let was_stranger = state.remove_unauthenticated(self.peer, self.entry.number).is_some();
         // One that was evicted is not counted any more.
         if was_stranger || self.entry.is_keyed.load(Ordering::Relaxed) {
             state.open -= 1;
@@ -195,7 +195,7 @@ impl ConnectionMark {
         }
         let mut state = self.table.lock();
         // One that was evicted in the meantime ends all the same.
-        if state.remove_stranger(self.peer, self.entry.number).is_some() {
+        if state.remove_unauthenticated(self.peer, self.entry.number).is_some() {
             self.entry.is_keyed.store(true, Ordering::Relaxed);
         }
     }
@@ -248,9 +248,9 @@ mod tests {
         assert_eq!(evicted(&open), [1, 2, 3, 4, 5, 6, 7, 8, 9]);
         open[10].mark().show_key();
         assert!(table.admit(peer(3)).is_none(), "nobody may end");
-        assert!(table.room().now_or_never().is_none());
+        assert!(table.wait_for_capacity().now_or_never().is_none());
         open.truncate(10);
-        assert!(table.room().now_or_never().is_some());
+        assert!(table.wait_for_capacity().now_or_never().is_some());
         open.truncate(1);
         let last = [table.admit(peer(3)).unwrap()];
         assert_eq!(evicted(&last), NONE);
@@ -281,6 +281,6 @@ mod tests {
         assert_eq!(table.lock().open, 5);
         drop(open);
         let state = table.lock();
-        assert_eq!((state.open, state.strangers.len()), (0, 0));
+        assert_eq!((state.open, state.unauthenticated.len()), (0, 0));
     }
 }

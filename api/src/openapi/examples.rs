@@ -22,7 +22,7 @@ use assay_engine::{
 use assay_intel::IntelSnapshot;
 use assay_request::check::TransferDirection;
 use assay_sample as sample;
-use assay_service::{Screening, catalogue, chains::registry::Chains};
+use assay_service::{Screening, catalogue, chains::registry::ChainReaders};
 use assay_store::{control::KeyState, intel::Intel, usage::Operation};
 use assay_tenancy::{
     key::Scope,
@@ -253,7 +253,7 @@ pub(crate) fn screen_response() -> Value {
         return Value::Null;
     };
     let intel = IntelSnapshot::new(intel(), Arc::default());
-    let (chains, policy) = (Chains::default(), policy());
+    let (chains, policy) = (ChainReaders::default(), policy());
     let screening = Screening {
         chains: &chains,
         intel: &intel,

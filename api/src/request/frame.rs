@@ -23,11 +23,11 @@ use tracing_opentelemetry::OpenTelemetrySpanExt;
 use super::{
     cors::Cors,
     drain_body::drain_on_drop,
-    load::{Class, Shed, refused},
-    problem::{Refusal, render},
+    load::{Class, ShedReason, refused},
+    problem::{ProblemResponse, render},
     streamed::hold_until_end,
 };
-use crate::{App, OPENAPI, Side};
+use crate::{App, Audience, OPENAPI};
 
 /// Largest size of all header fields together, in bytes.
 const MAX_HEADERS_BYTES: usize = 16 * 1024;
@@ -53,7 +53,7 @@ const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; frame-ancestors 'none
 #[derive(Clone, Debug)]
 pub(crate) struct FrameState {
     pub(crate) app: Arc<App>,
-    pub(crate) side: Side,
+    pub(crate) side: Audience,
     pub(crate) routes: Routes,
 }
 
@@ -77,11 +77,11 @@ impl Routes {
 
 /// Arrival time of the request.
 #[derive(Clone, Copy, Debug)]
-pub struct Arrived(pub Instant);
+pub struct ArrivalTime(pub Instant);
 
 /// Hash of the address that a request concerns, for the log line; an extension of the response.
 #[derive(Clone, Debug)]
-pub(crate) struct Subject(pub(crate) String);
+pub(crate) struct SubjectHash(pub(crate) String);
 
 /// The outermost middleware.
 pub(crate) async fn frame(
@@ -124,7 +124,7 @@ pub(crate) async fn frame(
         stage.set_attribute("error.type", code.as_str());
         stage.set_status(Status::error(code.as_str()));
     }
-    let subject = response.extensions().get::<Subject>();
+    let subject = response.extensions().get::<SubjectHash>();
     span.in_scope(|| {
         tracing::info!(
             method = shown,
@@ -166,15 +166,15 @@ struct RequestInfo<'a> {
 /// Returns the response, including after a timeout or a panic.
 async fn answer(
     app: &Arc<App>,
-    side: Side,
+    side: Audience,
     mut request: Request,
     next: Next,
     RequestInfo { id, route, arrived }: RequestInfo<'_>,
 ) -> Response {
     let path = problem_instance(request.uri().path(), route);
-    let cors = (side == Side::Api).then_some(&app.settings.cors);
+    let cors = (side == Audience::Api).then_some(&app.settings.cors);
     let origin = cors.and_then(|cors| cors.origin(request.headers()));
-    request.extensions_mut().insert(Arrived(arrived));
+    request.extensions_mut().insert(ArrivalTime(arrived));
     let request = drain_on_drop(request);
 
     let response = if headers_length(request.headers()) > MAX_HEADERS_BYTES {
@@ -186,12 +186,12 @@ async fn answer(
         render(&Problem::new(Code::MalformedHttp, detail), &path, id)
     } else if let Some(preflight) = Cors::preflight(origin.as_ref(), &request) {
         preflight
-    } else if side == Side::Api
+    } else if side == Audience::Api
         && is_unauthenticated(route)
         && app.load.acquire_unauthenticated().is_none()
     {
         app.metrics.shed(Class::Unauthenticated);
-        render(&refused(Shed::Server, None), &path, id)
+        render(&refused(ShedReason::Server, None), &path, id)
     } else {
         let handled = AssertUnwindSafe(next.run(request)).catch_unwind();
         match tokio::time::timeout(app.settings.request_timeout, handled).await {
@@ -242,7 +242,7 @@ fn headers_length(headers: &HeaderMap) -> usize {
 /// Renders the problem that a response carries, and refusals of the framework itself in the same form.
 fn render_problems(response: Response, path: &str, id: &str) -> Response {
     let status = response.status();
-    if let Some(Refusal(problem)) = response.extensions().get() {
+    if let Some(ProblemResponse(problem)) = response.extensions().get() {
         return with_headers_of(&response, render(problem, path, id));
     }
     if status.is_client_error() || status.is_server_error() {

@@ -9,7 +9,7 @@ use assay_request::{
     head,
     problem::{Code, Problem},
 };
-use assay_service::{Caller, Denied};
+use assay_service::{Caller, DenialReason};
 use assay_telemetry::stage;
 use assay_tenancy::key::Scope;
 use axum::{
@@ -22,8 +22,8 @@ use tracing::Instrument as _;
 
 use super::{
     legacy_headers,
-    load::{Class, Holder, Place, Shed, refused},
-    problem::Refusal,
+    load::{Class, ShedReason, TenantBounds, TenantPermit, refused},
+    problem::ProblemResponse,
     streamed::hold_until_end,
 };
 use crate::{App, LimiterOutcome, connection::table::ConnectionMark};
@@ -55,7 +55,7 @@ pub async fn pass(
 ) -> Response {
     let service = &app.service;
     if service.is_key_data_stale() {
-        return Refusal(key_data_stale()).into_response();
+        return ProblemResponse(key_data_stale()).into_response();
     }
     let now = service.clock.now();
     let authenticated = stage!("authenticate").in_scope(|| {
@@ -67,19 +67,21 @@ pub async fn pass(
         Err(problem) => {
             let permit = app.load.acquire_unauthenticated();
             let problem = permit.map_or_else(
-                || shed(&app, Class::Unauthenticated, Shed::Server, None),
+                || shed(&app, Class::Unauthenticated, ShedReason::Server, None),
                 |_| problem,
             );
-            return Refusal(problem).into_response();
+            return ProblemResponse(problem).into_response();
         }
     };
     if let Some(connection) = request.extensions().get::<ConnectionMark>() {
         connection.show_key();
     }
-    let holder = Holder::of(&caller.tenant.name, &caller.tenant.plan);
-    let place = match Place::take(&app.load, holder, gate.class()) {
-        Ok(place) => place,
-        Err(reason) => return Refusal(shed(&app, gate.class(), reason, None)).into_response(),
+    let bounds = TenantBounds::of(&caller.tenant.name, &caller.tenant.plan);
+    let permit = match TenantPermit::take(&app.load, bounds, gate.class()) {
+        Ok(permit) => permit,
+        Err(reason) => {
+            return ProblemResponse(shed(&app, gate.class(), reason, None)).into_response();
+        }
     };
     service.key_use.note(&caller.key, now);
 
@@ -94,11 +96,11 @@ pub async fn pass(
             let charge =
                 ChargeGuard { app: &app, caller: caller.clone(), charge, is_answered: false };
             request.extensions_mut().insert(caller.clone());
-            request.extensions_mut().insert(place.clone());
+            request.extensions_mut().insert(permit.clone());
             let response = next.run(request).await;
             charge.finish(response.status());
             let statuses = service.limiter.statuses(caller.account(), &limits, store_loss, seconds);
-            let response = hold_until_end(response, place, tracing::Span::current());
+            let response = hold_until_end(response, permit, tracing::Span::current());
             app.with_limits(response, &statuses)
         }
         Decision::Refused { violated, retry_after, statuses } => {
@@ -108,7 +110,7 @@ pub async fn pass(
             let problem = Problem::new(Code::QuotaExceeded, detail)
                 .violated(names)
                 .retry_after(retry_after, assay_system::random_u64());
-            app.with_limits(Refusal(problem).into_response(), &statuses)
+            app.with_limits(ProblemResponse(problem).into_response(), &statuses)
         }
         Decision::Unavailable { violated, closed, retry_after, statuses } => {
             let names: Vec<String> = violated.iter().map(ToString::to_string).collect();
@@ -125,13 +127,13 @@ pub async fn pass(
             };
             let problem =
                 problem.violated(names).retry_after(retry_after, assay_system::random_u64());
-            app.with_limits(Refusal(problem).into_response(), &statuses)
+            app.with_limits(ProblemResponse(problem).into_response(), &statuses)
         }
     }
 }
 
 /// Counts a request that gets no place, and returns its problem. `chain`: the chain that has none for it.
-pub(crate) fn shed(app: &App, class: Class, reason: Shed, chain: Option<ChainId>) -> Problem {
+pub(crate) fn shed(app: &App, class: Class, reason: ShedReason, chain: Option<ChainId>) -> Problem {
     app.metrics.shed(class);
     refused(reason, chain)
 }
@@ -182,22 +184,22 @@ impl Drop for ChargeGuard<'_> {
 }
 
 /// Returns the problem of a caller who is denied an operation that needs `scope`.
-fn denied(denied: Denied, scope: Scope) -> Problem {
+fn denied(denied: DenialReason, scope: Scope) -> Problem {
     match denied {
-        Denied::InvalidKey => Problem::new(
+        DenialReason::InvalidKey => Problem::new(
             Code::InvalidKey,
             "the API key is not valid: check that it was copied whole",
         )
         .header(header::WWW_AUTHENTICATE, "Bearer realm=\"assay\", error=\"invalid_token\""),
-        Denied::TenantSuspended => Problem::new(
+        DenialReason::TenantSuspended => Problem::new(
             Code::TenantSuspended,
             "the tenant is suspended: all its API keys are refused",
         ),
-        Denied::NoApiAccess => {
+        DenialReason::NoApiAccess => {
             Problem::new(Code::NoApiAccess, "the tenant's plan has no access to the API")
         }
         // As RFC 6750, section 3.1 says it.
-        Denied::InsufficientScope => Problem::new(
+        DenialReason::InsufficientScope => Problem::new(
             Code::InsufficientScope,
             format!("the API key lacks the scope `{scope}`, which this operation requires"),
         )

@@ -50,7 +50,7 @@ impl Class {
 
 /// A tenant, and the bounds of its plan.
 #[derive(Clone, Debug)]
-pub struct Holder {
+pub struct TenantBounds {
     /// The tenant.
     pub tenant: Name,
     /// Largest number of its requests in flight on one server, for each chain; `None`: its share.
@@ -59,7 +59,7 @@ pub struct Holder {
     pub max_streams: Option<usize>,
 }
 
-impl Holder {
+impl TenantBounds {
     /// Returns a tenant on a plan.
     #[must_use]
     pub fn of(tenant: &Name, plan: &Plan) -> Self {
@@ -74,7 +74,7 @@ impl Holder {
 
 /// Reason for which a request gets no place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shed {
+pub enum ShedReason {
     /// All places of the class are taken.
     Server,
     /// The tenant holds as many as it may.
@@ -85,22 +85,22 @@ pub enum Shed {
 #[derive(Clone, Debug)]
 pub struct Load {
     /// Places of requests whose chain is not known yet, or that concern none, or several.
-    general: Arc<Places>,
+    general: Arc<PermitPool>,
     /// Places of checks, by their chain.
-    chains: Arc<Mutex<HashMap<ChainId, Arc<Places>>>>,
+    chains: Arc<Mutex<HashMap<ChainId, Arc<PermitPool>>>>,
     /// Places of the checks of all chains.
-    checks: Arc<Places>,
+    checks: Arc<PermitPool>,
 }
 
 #[derive(Debug)]
-struct Places {
+struct PermitPool {
     capacity: usize,
-    taken: Mutex<Taken>,
+    taken: Mutex<PermitCounts>,
 }
 
 /// Places that are taken.
 #[derive(Debug, Default)]
-struct Taken {
+struct PermitCounts {
     all: Counts,
     tenants: HashMap<Name, Counts>,
 }
@@ -134,9 +134,9 @@ impl Load {
     #[must_use]
     pub fn new(capacity: usize) -> Self {
         Self {
-            general: Places::new(capacity),
+            general: PermitPool::new(capacity),
             chains: Arc::default(),
-            checks: Places::new(capacity.saturating_mul(CHAINS_AT_ONCE)),
+            checks: PermitPool::new(capacity.saturating_mul(CHAINS_AT_ONCE)),
         }
     }
 
@@ -149,7 +149,7 @@ impl Load {
             return None;
         }
         taken.all.add(Class::Unauthenticated);
-        Some(Permit { places: Arc::clone(general), tenant: None, class: Class::Unauthenticated })
+        Some(Permit { pool: Arc::clone(general), tenant: None, class: Class::Unauthenticated })
     }
 
     /// Returns a permit for a request of a tenant.
@@ -157,40 +157,40 @@ impl Load {
     /// # Errors
     ///
     /// Returns the reason for which there is no place for it.
-    pub fn acquire(&self, holder: &Holder, class: Class) -> Result<Permit, Shed> {
-        self.general.acquire(holder, class)
+    pub fn acquire(&self, bounds: &TenantBounds, class: Class) -> Result<Permit, ShedReason> {
+        self.general.acquire(bounds, class)
     }
 
     /// The places of a chain.
-    fn of(&self, chain: ChainId) -> Arc<Places> {
+    fn of(&self, chain: ChainId) -> Arc<PermitPool> {
         // Every change is a single step, so that the state after a panic is consistent.
         let mut chains = self.chains.lock().unwrap_or_else(PoisonError::into_inner);
-        let places = chains.entry(chain).or_insert_with(|| Places::new(self.general.capacity));
-        Arc::clone(places)
+        let pool = chains.entry(chain).or_insert_with(|| PermitPool::new(self.general.capacity));
+        Arc::clone(pool)
     }
 }
 
 /// The place of a request of a tenant, released when the last clone is dropped.
 #[derive(Clone, Debug)]
-pub struct Place(Arc<PlaceState>);
+pub struct TenantPermit(Arc<TenantPermitState>);
 
 #[derive(Debug)]
-struct PlaceState {
+struct TenantPermitState {
     load: Load,
-    holder: Holder,
+    bounds: TenantBounds,
     class: Class,
     permits: Mutex<Vec<Permit>>,
 }
 
-impl Place {
+impl TenantPermit {
     /// Takes a place among those for all requests.
     ///
     /// # Errors
     ///
     /// Returns the reason for which there is none.
-    pub fn take(load: &Load, holder: Holder, class: Class) -> Result<Self, Shed> {
-        let permits = Mutex::new(vec![load.acquire(&holder, class)?]);
-        Ok(Self(Arc::new(PlaceState { load: load.clone(), holder, class, permits })))
+    pub fn take(load: &Load, bounds: TenantBounds, class: Class) -> Result<Self, ShedReason> {
+        let permits = Mutex::new(vec![load.acquire(&bounds, class)?]);
+        Ok(Self(Arc::new(TenantPermitState { load: load.clone(), bounds, class, permits })))
     }
 
     /// Takes a place of a chain, and gives the one that is held back.
@@ -198,49 +198,53 @@ impl Place {
     /// # Errors
     ///
     /// Returns the reason for which the chain has none. The other one is held until the request ends.
-    pub fn move_to(&self, chain: ChainId) -> Result<(), Shed> {
-        let PlaceState { load, holder, class, permits } = &*self.0;
-        let of_chain = load.of(chain).acquire(holder, *class)?;
+    pub fn move_to(&self, chain: ChainId) -> Result<(), ShedReason> {
+        let TenantPermitState { load, bounds, class, permits } = &*self.0;
+        let of_chain = load.of(chain).acquire(bounds, *class)?;
         // The bounds of a plan are for each chain.
-        let sharing = Holder { max_in_flight: None, max_streams: None, ..holder.clone() };
+        let sharing = TenantBounds { max_in_flight: None, max_streams: None, ..bounds.clone() };
         let of_all = load.checks.acquire(&sharing, *class)?;
         *permits.lock().unwrap_or_else(PoisonError::into_inner) = vec![of_chain, of_all];
         Ok(())
     }
 }
 
-impl Places {
+impl PermitPool {
     fn new(capacity: usize) -> Arc<Self> {
         Arc::new(Self { capacity, taken: Mutex::default() })
     }
 
-    fn acquire(self: &Arc<Self>, holder: &Holder, class: Class) -> Result<Permit, Shed> {
+    fn acquire(
+        self: &Arc<Self>,
+        bounds: &TenantBounds,
+        class: Class,
+    ) -> Result<Permit, ShedReason> {
         let mut taken = self.lock();
         let (all, own) =
-            (taken.all, taken.tenants.get(&holder.tenant).copied().unwrap_or_default());
+            (taken.all, taken.tenants.get(&bounds.tenant).copied().unwrap_or_default());
         let free = self.capacity.saturating_sub(all.in_flight);
         if free == 0 {
-            return Err(Shed::Server);
+            return Err(ShedReason::Server);
         }
-        if own.in_flight >= (SHARE * free).min(holder.max_in_flight.unwrap_or(usize::MAX)) {
-            return Err(Shed::Tenant);
+        if own.in_flight >= (SHARE * free).min(bounds.max_in_flight.unwrap_or(usize::MAX)) {
+            return Err(ShedReason::Tenant);
         }
         if class == Class::Bulk {
             let free = (self.capacity * 3).div_ceil(4).saturating_sub(all.streams);
             if free == 0 {
-                return Err(Shed::Server);
+                return Err(ShedReason::Server);
             }
-            if own.streams >= (SHARE * free).min(holder.max_streams.unwrap_or(usize::MAX)) {
-                return Err(Shed::Tenant);
+            if own.streams >= (SHARE * free).min(bounds.max_streams.unwrap_or(usize::MAX)) {
+                return Err(ShedReason::Tenant);
             }
         }
         taken.all.add(class);
-        taken.tenants.entry(holder.tenant.clone()).or_default().add(class);
-        let tenant = Some(holder.tenant.clone());
-        Ok(Permit { places: Arc::clone(self), tenant, class })
+        taken.tenants.entry(bounds.tenant.clone()).or_default().add(class);
+        let tenant = Some(bounds.tenant.clone());
+        Ok(Permit { pool: Arc::clone(self), tenant, class })
     }
 
-    fn lock(&self) -> MutexGuard<'_, Taken> {
+    fn lock(&self) -> MutexGuard<'_, PermitCounts> {
         // Every change is a single step, so that the state after a panic is consistent.
         self.taken.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -249,14 +253,14 @@ impl Places {
 /// Permit of one request in flight, released on drop.
 #[derive(Debug)]
 pub struct Permit {
-    places: Arc<Places>,
+    pool: Arc<PermitPool>,
     tenant: Option<Name>,
     class: Class,
 }
 
 impl Drop for Permit {
     fn drop(&mut self) {
-        let mut taken = self.places.lock();
+        let mut taken = self.pool.lock();
         taken.all.remove(self.class);
         let Some(tenant) = &self.tenant else { return };
         if let Some(own) = taken.tenants.get_mut(tenant) {
@@ -269,15 +273,15 @@ impl Drop for Permit {
 }
 
 /// Returns the problem of a request without a permit. `chain`: the chain that has no place for it.
-pub fn refused(shed: Shed, chain: Option<ChainId>) -> Problem {
+pub fn refused(shed: ShedReason, chain: Option<ChainId>) -> Problem {
     let requests =
         chain.map_or_else(|| "requests".to_owned(), |chain| format!("checks on {chain}"));
     let problem = match shed {
-        Shed::Server => Problem::new(
+        ShedReason::Server => Problem::new(
             Code::Overloaded,
             format!("too many {requests} are in flight on this server; try again in one second"),
         ),
-        Shed::Tenant => Problem::new(
+        ShedReason::Tenant => Problem::new(
             Code::TooManyInFlight,
             format!(
                 "too many {requests} of the tenant are in flight on this server; wait for the responses to some \
@@ -292,15 +296,20 @@ pub fn refused(shed: Shed, chain: Option<ChainId>) -> Problem {
 mod tests {
     use super::*;
 
-    fn holder(tenant: &str) -> Holder {
-        Holder { tenant: tenant.parse().unwrap(), max_in_flight: None, max_streams: None }
+    fn bounds(tenant: &str) -> TenantBounds {
+        TenantBounds { tenant: tenant.parse().unwrap(), max_in_flight: None, max_streams: None }
     }
 
     /// Takes places until there are no more; returns their number, and the reason for the end.
-    fn fill(load: &Load, holder: &Holder, class: Class, held: &mut Vec<Permit>) -> (usize, Shed) {
+    fn fill(
+        load: &Load,
+        bounds: &TenantBounds,
+        class: Class,
+        held: &mut Vec<Permit>,
+    ) -> (usize, ShedReason) {
         let before = held.len();
         loop {
-            match load.acquire(holder, class) {
+            match load.acquire(bounds, class) {
                 Ok(permit) => held.push(permit),
                 Err(shed) => return (held.len() - before, shed),
             }
@@ -310,34 +319,34 @@ mod tests {
     #[test]
     fn one_tenant_alone_has_three_quarters_and_leaves_room_for_others() {
         let (load, mut held) = (Load::new(1024), Vec::new());
-        let mut take = |tenant: &str| fill(&load, &holder(tenant), Class::Single, &mut held);
-        assert_eq!(take("a"), (768, Shed::Tenant));
-        assert_eq!(take("b"), (192, Shed::Tenant));
-        assert_eq!(take("c"), (48, Shed::Tenant));
-        assert_eq!(take("a"), (0, Shed::Tenant));
+        let mut take = |tenant: &str| fill(&load, &bounds(tenant), Class::Single, &mut held);
+        assert_eq!(take("a"), (768, ShedReason::Tenant));
+        assert_eq!(take("b"), (192, ShedReason::Tenant));
+        assert_eq!(take("c"), (48, ShedReason::Tenant));
+        assert_eq!(take("a"), (0, ShedReason::Tenant));
     }
 
     #[test]
     fn streams_of_one_tenant_leave_room_for_streams_of_others() {
         let (load, mut held) = (Load::new(1024), Vec::new());
-        let mut take = |tenant: &str, class| fill(&load, &holder(tenant), class, &mut held).0;
+        let mut take = |tenant: &str, class| fill(&load, &bounds(tenant), class, &mut held).0;
         assert_eq!(take("a", Class::Bulk), 576);
         assert_eq!(take("b", Class::Bulk), 144);
-        assert!(take("b", Class::Single) > 100, "checks have places of their own");
+        assert!(take("b", Class::Single) > 100, "checks have permits of their own");
     }
 
     #[test]
     fn a_plan_bounds_the_requests_and_the_streams_of_each_of_its_tenants() {
         let (load, mut held) = (Load::new(64), Vec::new());
-        let bounded = |tenant: &str| Holder {
+        let bounded = |tenant: &str| TenantBounds {
             max_in_flight: Some(5),
             max_streams: Some(2),
-            ..holder(tenant)
+            ..bounds(tenant)
         };
         for tenant in ["a", "b"] {
-            let holder = bounded(tenant);
-            assert_eq!(fill(&load, &holder, Class::Bulk, &mut held), (2, Shed::Tenant));
-            assert_eq!(fill(&load, &holder, Class::Single, &mut held), (3, Shed::Tenant));
+            let bounds = bounded(tenant);
+            assert_eq!(fill(&load, &bounds, Class::Bulk, &mut held), (2, ShedReason::Tenant));
+            assert_eq!(fill(&load, &bounds, Class::Single, &mut held), (3, ShedReason::Tenant));
         }
         held.truncate(4);
         assert!(load.acquire(&bounded("a"), Class::Single).is_ok(), "permits are released");
@@ -351,10 +360,10 @@ mod tests {
         }
         assert_eq!(held.len(), 4);
         for tenant in ["a", "b", "c", "d"] {
-            fill(&load, &holder(tenant), Class::Single, &mut held);
+            fill(&load, &bounds(tenant), Class::Single, &mut held);
         }
         assert_eq!(held.len(), 8);
-        assert_eq!(load.acquire(&holder("e"), Class::Single).unwrap_err(), Shed::Server);
+        assert_eq!(load.acquire(&bounds("e"), Class::Single).unwrap_err(), ShedReason::Server);
         held.truncate(3);
         assert!(load.acquire_unauthenticated().is_some(), "permits are released");
     }
@@ -362,24 +371,24 @@ mod tests {
     #[test]
     fn checks_that_wait_for_a_chain_leave_the_places_of_other_chains_to_the_same_tenant() {
         let load = Load::new(16);
-        let place = || Place::take(&load, holder("a"), Class::Single).unwrap();
+        let permit = || TenantPermit::take(&load, bounds("a"), Class::Single).unwrap();
         // Given as many checks as one chain has places for the tenant,
         let mut held = Vec::new();
         let shed = loop {
-            let place = place();
-            match place.move_to(ChainId::BTC) {
-                Ok(()) => held.push(place),
+            let permit = permit();
+            match permit.move_to(ChainId::BTC) {
+                Ok(()) => held.push(permit),
                 Err(shed) => break shed,
             }
         };
-        assert_eq!((held.len(), shed), (12, Shed::Tenant));
+        assert_eq!((held.len(), shed), (12, ShedReason::Tenant));
         // then another chain has as many, and so have requests of no chain.
-        let others: Vec<Place> = (0..12).map(|_| place()).collect();
+        let others: Vec<TenantPermit> = (0..12).map(|_| permit()).collect();
         assert!(others.iter().all(|other| other.move_to(ChainId::ETH).is_ok()));
-        assert_eq!(fill(&load, &holder("a"), Class::Single, &mut Vec::new()).0, 12);
+        assert_eq!(fill(&load, &bounds("a"), Class::Single, &mut Vec::new()).0, 12);
         // A check that ends gives the place of its chain back.
         held.pop();
-        assert!(place().move_to(ChainId::BTC).is_ok());
+        assert!(permit().move_to(ChainId::BTC).is_ok());
     }
 
     #[test]
@@ -389,17 +398,17 @@ mod tests {
         let mut held = Vec::new();
         for chain in ChainId::all() {
             for tenant in 0..20 {
-                let holder = holder(&format!("t{tenant}"));
-                let place = Place::take(&load, holder, Class::Single).unwrap();
-                if place.move_to(chain).is_ok() {
-                    held.push(place);
+                let bounds = bounds(&format!("t{tenant}"));
+                let permit = TenantPermit::take(&load, bounds, Class::Single).unwrap();
+                if permit.move_to(chain).is_ok() {
+                    held.push(permit);
                 }
             }
         }
         // then four times the places of one chain are the most that checks hold.
         assert_eq!(held.len(), 64);
         // The places of other requests are free.
-        assert_eq!(fill(&load, &holder("a"), Class::Single, &mut Vec::new()).0, 12);
+        assert_eq!(fill(&load, &bounds("a"), Class::Single, &mut Vec::new()).0, 12);
     }
 
     #[test]
@@ -407,8 +416,8 @@ mod tests {
         let load = Load::new(1);
         let permit = load.acquire_unauthenticated();
         assert!(permit.is_some());
-        assert_eq!(load.acquire(&holder("a"), Class::Single).unwrap_err(), Shed::Server);
+        assert_eq!(load.acquire(&bounds("a"), Class::Single).unwrap_err(), ShedReason::Server);
         drop(permit);
-        assert!(load.acquire(&holder("a"), Class::Bulk).is_ok());
+        assert!(load.acquire(&bounds("a"), Class::Bulk).is_ok());
     }
 }

@@ -10,17 +10,17 @@ use axum::{
 /// The media type of problem details.
 pub const PROBLEM_JSON: &str = "application/problem+json";
 
-/// Refusal of a request. It is an extension of an empty response until [`super::frame`] renders it.
+/// Response to a refused request. The problem is an extension of an empty response until [`super::frame`] renders it.
 #[derive(Clone, Debug)]
-pub struct Refusal(pub Problem);
+pub struct ProblemResponse(pub Problem);
 
-impl From<Problem> for Refusal {
+impl From<Problem> for ProblemResponse {
     fn from(problem: Problem) -> Self {
         Self(problem)
     }
 }
 
-impl IntoResponse for Refusal {
+impl IntoResponse for ProblemResponse {
     fn into_response(self) -> Response {
         let mut response = self.0.code().status().into_response();
         response.extensions_mut().insert(self);

@@ -20,7 +20,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use tracing::Instrument;
 
-use crate::{App, request::problem::Refusal};
+use crate::{App, request::problem::ProblemResponse};
 
 /// Settings of a tenant.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -141,7 +141,7 @@ pub struct AccountKey {
 pub async fn show_account(
     State(app): State<Arc<App>>,
     Extension(caller): Extension<Caller>,
-) -> Result<Json<AccountResponse>, Refusal> {
+) -> Result<Json<AccountResponse>, ProblemResponse> {
     let service = &app.service;
     let read = service.databases.store.keys_of(&caller.tenant.name);
     let mut keys = read.instrument(stage!("read_keys")).await.map_err(|error| {

@@ -27,10 +27,10 @@ use crate::{
     App,
     request::{
         body::JsonBody,
-        frame::{Arrived, Subject},
+        frame::{ArrivalTime, SubjectHash},
         gate::shed,
-        load::{Class, Place},
-        problem::Refusal,
+        load::{Class, TenantPermit},
+        problem::ProblemResponse,
     },
     response::JsonText,
 };
@@ -75,18 +75,18 @@ pub struct CheckResponse<'a> {
 pub async fn check_address(
     State(app): State<Arc<App>>,
     Extension(caller): Extension<Caller>,
-    Extension(Arrived(arrived)): Extension<Arrived>,
-    Extension(place): Extension<Place>,
+    Extension(ArrivalTime(arrived)): Extension<ArrivalTime>,
+    Extension(permit): Extension<TenantPermit>,
     headers: HeaderMap,
     body: JsonBody<CheckRequest>,
-) -> Result<JsonText<CheckResponse<'static>>, Refusal> {
+) -> Result<JsonText<CheckResponse<'static>>, ProblemResponse> {
     let request = body.read(MAX_BODY_BYTES, app.settings.body_timeout).await?;
     let subject = request.subject()?;
-    move_to(&app, &place, subject.chain())?;
+    move_to(&app, &permit, subject.chain())?;
 
     let now = app.service.clock.now();
     let outcome = app.service.check(&caller, &subject, head::max_age(&headers), now).await;
-    let asked = Asked {
+    let asked = RequestEcho {
         arrived,
         now,
         reference: request.reference,
@@ -104,19 +104,19 @@ pub async fn check_address(
 pub async fn check_transfer(
     State(app): State<Arc<App>>,
     Extension(caller): Extension<Caller>,
-    Extension(Arrived(arrived)): Extension<Arrived>,
-    Extension(place): Extension<Place>,
+    Extension(ArrivalTime(arrived)): Extension<ArrivalTime>,
+    Extension(permit): Extension<TenantPermit>,
     headers: HeaderMap,
     body: JsonBody<TransferRequest>,
-) -> Result<JsonText<CheckResponse<'static>>, Refusal> {
+) -> Result<JsonText<CheckResponse<'static>>, ProblemResponse> {
     let request = body.read(MAX_BODY_BYTES, app.settings.body_timeout).await?;
     let query = request.query()?;
     let chain = query.chain;
-    move_to(&app, &place, chain)?;
+    move_to(&app, &permit, chain)?;
 
     let now = app.service.clock.now();
     let outcome = app.service.check_transfer(&caller, query, head::max_age(&headers), now).await;
-    let asked = Asked {
+    let asked = RequestEcho {
         arrived,
         now,
         reference: request.reference,
@@ -128,8 +128,8 @@ pub async fn check_transfer(
 
 /// Moves a check to the places of its chain. One that finds none is refused and not charged: to answer that the chain
 /// is unavailable would be a verdict about an address that nobody looked at.
-fn move_to(app: &App, place: &Place, chain: ChainId) -> Result<(), Problem> {
-    place.move_to(chain).map_err(|reason| shed(app, Class::Single, reason, Some(chain)))
+fn move_to(app: &App, permit: &TenantPermit, chain: ChainId) -> Result<(), Problem> {
+    permit.move_to(chain).map_err(|reason| shed(app, Class::Single, reason, Some(chain)))
 }
 
 /// Returns the problem of a check that failed.
@@ -171,7 +171,7 @@ fn unserializable(error: &serde_json::Error) -> Problem {
 }
 
 /// A request, as far as its answer repeats it.
-struct Asked {
+struct RequestEcho {
     arrived: Instant,
     now: Timestamp,
     reference: Option<String>,
@@ -179,7 +179,7 @@ struct Asked {
     address_submitted: Option<String>,
 }
 
-impl Asked {
+impl RequestEcho {
     /// Writes the answer, charges it and keeps it.
     fn answer(
         self,
@@ -187,7 +187,7 @@ impl Asked {
         caller: &Caller,
         chain: ChainId,
         outcome: &CheckOutcome,
-    ) -> Result<JsonText<CheckResponse<'static>>, Refusal> {
+    ) -> Result<JsonText<CheckResponse<'static>>, ProblemResponse> {
         let Self { arrived, now, reference, direction, address_submitted } = self;
         let assessed = &outcome.assessed;
         app.metrics.check(assessed.verdict, outcome.cache);
@@ -221,7 +221,7 @@ impl Asked {
         set_cache_fields(response.parts_mut().headers_mut(), outcome, now);
         if tracing::enabled!(tracing::Level::INFO) {
             let hash = app.address_hasher.hash(chain, &assessed.address);
-            response.parts_mut().extensions_mut().insert(Subject(hash));
+            response.parts_mut().extensions_mut().insert(SubjectHash(hash));
         }
         Ok(response)
     }
@@ -285,7 +285,7 @@ mod tests {
     use assay_address::{CanonicalAddress, ChainId};
     use assay_engine::{assess, policy::Policy};
     use assay_intel::IntelSnapshot;
-    use assay_service::Assessed;
+    use assay_service::SerializedAssessment;
 
     use super::*;
 
@@ -296,7 +296,7 @@ mod tests {
         let subject = CanonicalAddress::parse(ChainId::BTC, address).unwrap();
         let facts = IntelSnapshot::default().facts(&subject);
         let assessment = assess(&subject, &facts, &Policy::default(), now);
-        let assessed = Assessed::new(&assessment, now, 1).unwrap();
+        let assessed = SerializedAssessment::new(&assessment, now, 1).unwrap();
         let described = CheckResponse {
             check_id: "one".into(),
             reference: Some("order {4711}".into()),

@@ -12,7 +12,7 @@ use serde::Deserialize;
 use tracing::Instrument;
 
 use super::check::CheckResponse;
-use crate::{App, request::problem::Refusal, response::JsonText};
+use crate::{App, request::problem::ProblemResponse, response::JsonText};
 
 /// Parameters in the path.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -31,9 +31,9 @@ pub async fn show_check(
     State(app): State<Arc<App>>,
     Extension(caller): Extension<Caller>,
     Path(CheckPath { check_id: id }): Path<CheckPath>,
-) -> Result<JsonText<CheckResponse<'static>>, Refusal> {
+) -> Result<JsonText<CheckResponse<'static>>, ProblemResponse> {
     let tenant = &caller.tenant.name;
-    let mut found = app.service.recorder.waiting(tenant, &id);
+    let mut found = app.service.recorder.unwritten_check(tenant, &id);
     if found.is_none() {
         let read = app.service.databases.store.kept_check(tenant, &id);
         found = read.instrument(stage!("read_kept_answer")).await.map_err(|error| {

@@ -13,7 +13,7 @@ use jiff::tz::TimeZone;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{App, request::problem::Refusal};
+use crate::{App, request::problem::ProblemResponse};
 
 /// Longest name in characters.
 const LONGEST_NAME: usize = 300;
@@ -54,9 +54,9 @@ pub struct EntitiesResponse {
 pub async fn find_entities(
     State(app): State<Arc<App>>,
     query: Result<Query<EntitiesQuery>, QueryRejection>,
-) -> Result<Json<EntitiesResponse>, Refusal> {
+) -> Result<Json<EntitiesResponse>, ProblemResponse> {
     let wrong = |message: String, field: &str| {
-        Refusal::from(Problem::new(Code::InvalidRequest, &message).field(field, message))
+        ProblemResponse::from(Problem::new(Code::InvalidRequest, &message).field(field, message))
     };
     let Query(query) = query.map_err(|error| wrong(error.body_text(), "name, limit"))?;
     let length = query.name.chars().count();

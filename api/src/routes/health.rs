@@ -7,7 +7,7 @@ use axum::{Json, extract::State};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::{App, request::problem::Refusal};
+use crate::{App, request::problem::ProblemResponse};
 
 /// Health of the server.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -29,7 +29,7 @@ pub async fn healthz() -> Json<Health> {
 ///
 /// Returns [`Code::Unavailable`] while draining, [`Code::KeyDataStale`] if API keys cannot be
 /// verified.
-pub async fn readyz(State(app): State<Arc<App>>) -> Result<Json<Health>, Refusal> {
+pub async fn readyz(State(app): State<Arc<App>>) -> Result<Json<Health>, ProblemResponse> {
     if app.service.is_draining() {
         return Err(Problem::new(Code::Unavailable, "draining: send requests elsewhere").into());
     }

@@ -16,7 +16,7 @@ use assay_request::{
     problem::{Code, Problem},
     row::{RowResult, ScreenRequest},
 };
-use assay_service::{Caller, DecidedBy, Screened, Screening, screen_subject};
+use assay_service::{Caller, DecidedBy, Screening, ScreeningResult, screen_subject};
 use assay_store::usage::Operation;
 use assay_tenancy::key::Scope;
 use axum::{
@@ -34,7 +34,7 @@ use crate::{
     request::{
         body::JsonLinesBody,
         gate::{exhausted, uncounted},
-        problem::Refusal,
+        problem::ProblemResponse,
     },
     response::JsonLines,
 };
@@ -106,7 +106,7 @@ pub async fn screen_rows(
     Extension(caller): Extension<Caller>,
     query: Result<Query<ScreenQuery>, QueryRejection>,
     body: JsonLinesBody<ScreenRequest>,
-) -> Result<JsonLines<ScreenResponse>, Refusal> {
+) -> Result<JsonLines<ScreenResponse>, ProblemResponse> {
     let Query(ScreenQuery { scope }) = query.map_err(|error| {
         let message = error.body_text();
         Problem::new(Code::InvalidRequest, &message).field("scope", message)
@@ -186,7 +186,7 @@ impl ScreenStream {
         let taken =
             service.limiter.take_checks(account, wanted, &limits, store_loss, seconds).await;
         let mut checks_left = taken.charge.count();
-        let mut unanswered = Unanswered {
+        let mut unanswered = UnansweredRows {
             count: taken.charge.count(),
             app: Arc::clone(&self.app),
             caller: self.caller.clone(),
@@ -280,14 +280,14 @@ impl ScreenStream {
 }
 
 /// Rows that were charged and are not answered yet. Their charge is refunded, also if the caller disconnects.
-struct Unanswered {
+struct UnansweredRows {
     app: Arc<App>,
     caller: Caller,
     charge: Charge,
     count: u64,
 }
 
-impl Drop for Unanswered {
+impl Drop for UnansweredRows {
     fn drop(&mut self) {
         let refunded = self.charge.part(self.count);
         self.app.service.limiter.refund(self.caller.account(), &refunded);
@@ -308,7 +308,7 @@ impl ScreenResponse {
         row: u64,
         reference: Option<String>,
         subject: &CanonicalAddress,
-        found: Screened,
+        found: ScreeningResult,
     ) -> Self {
         Self {
             row,

@@ -15,7 +15,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tracing::Instrument;
 
-use crate::{App, request::problem::Refusal};
+use crate::{App, request::problem::ProblemResponse};
 
 /// Longest period of one answer in days.
 const MAX_DAYS: i32 = 1100;
@@ -75,7 +75,7 @@ pub async fn show_usage(
     State(app): State<Arc<App>>,
     Extension(caller): Extension<Caller>,
     query: Result<Query<UsageQuery>, QueryRejection>,
-) -> Result<Json<UsageResponse>, Refusal> {
+) -> Result<Json<UsageResponse>, ProblemResponse> {
     let Query(query) = query.map_err(|error| {
         let message = format!("{}; days are written as 2026-01-31", error.body_text());
         Problem::new(Code::InvalidRequest, &message).field("from, to", message)

@@ -113,7 +113,7 @@ pub(super) async fn reconcile(
     now: jiff::Timestamp,
     output: &mut impl Write,
 ) -> Result<(), Failure> {
-    if list.is_there() {
+    if list.exists() {
         let revoked = list.enforce(store, now).await?;
         let keys = counted(revoked, "key", "keys");
         writeln!(output, "{keys} revoked by the list of revoked keys")?;

@@ -13,7 +13,7 @@ use assay_engine::{
 };
 use assay_intel::IntelSnapshot;
 use assay_service::{
-    chains::{self, registry::Chains},
+    chains::{self, registry::ChainReaders},
     manifests,
 };
 use assay_store::{ControlStore, Store};
@@ -78,7 +78,7 @@ pub(super) async fn run(args: &CheckArgs, context: &Context) -> Result<CommandOu
     let policy = policy(&**store, args.policy.as_deref()).await?;
     let now = context.clock.now();
     let as_of = args.as_of.map(end_of_day).transpose()?;
-    let chains = Chains::of(&databases, &directory(&**store).await?).await?;
+    let chains = ChainReaders::open(&databases, &directory(&**store).await?).await?;
     let facts = if as_of.is_none() {
         chains::facts(&chains, &snapshot, &policy, &subject, now).await
     } else {

@@ -12,7 +12,7 @@ use assay_engine::{
 use assay_intel::IntelSnapshot;
 use assay_service::{
     TransferError,
-    chains::{registry::Chains, trace::transfer_facts},
+    chains::{registry::ChainReaders, trace::transfer_facts},
 };
 use clap::{Args, ValueEnum};
 use jiff::Timestamp;
@@ -99,7 +99,7 @@ pub(super) async fn run(
     let snapshot = IntelSnapshot::load(&**store, None).await?;
     let policy = policy(&**store, args.policy.as_deref()).await?;
     let now = context.clock.now();
-    let chains = Chains::of(&databases, &directory(&**store).await?).await?;
+    let chains = ChainReaders::open(&databases, &directory(&**store).await?).await?;
     let facts = transfer_facts(&chains, &snapshot, &policy, &query, now).await?;
     let assessment = assess_transfer(&facts, &policy, now);
 

@@ -15,7 +15,7 @@ use assay_address::ChainId;
 use assay_chain::{
     TestNetworks,
     follow::{IngestError, IngestObserver, IngestReport, IngestRequest, ingest},
-    location::{self, BlockLocation, Credentials},
+    location::{self, BlockLocation, NodeCredentials},
 };
 use assay_egress::CredentialsFile;
 use assay_engine::facts::Environment;
@@ -109,9 +109,9 @@ impl ChainArgs {
             return Some(BlockLocation::Files(self.blocks));
         }
         let credentials = match (self.cookie, self.user) {
-            (Some(file), _) => Credentials::File(CredentialsFile::new(file)),
-            (None, Some(user)) => Credentials::Given(user),
-            (None, None) => Credentials::None,
+            (Some(file), _) => NodeCredentials::File(CredentialsFile::new(file)),
+            (None, Some(user)) => NodeCredentials::Given(user),
+            (None, None) => NodeCredentials::None,
         };
         self.rpc.map(|url| BlockLocation::Node { url, credentials })
     }

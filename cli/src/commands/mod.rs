@@ -50,9 +50,9 @@ use assay_intel::{formats, import::ImportError};
 use assay_redis::RedisClient;
 use assay_service::{
     Databases,
-    chains::traced::ReadError,
+    chains::subject::ReadError,
     manifests::{self, ApplyError},
-    revocations::{Revocations, usual_place},
+    revocations::{Revocations, default_path},
 };
 use assay_store::{PostgresStore, SqliteStore, Store, StoreError};
 use assay_system::Clock;
@@ -417,7 +417,7 @@ impl Context {
     /// The list of revoked keys outside the database.
     fn revocations(&self) -> Revocations {
         let place = self.settings.revocations.clone();
-        Revocations::at(place.unwrap_or_else(|| usual_place(&self.settings.data_dir)))
+        Revocations::in_file(place.unwrap_or_else(|| default_path(&self.settings.data_dir)))
     }
 
     /// The files that manifests of sources may name.
@@ -480,7 +480,7 @@ impl Context {
             Some(address) => Arc::new(PostgresStore::open(address).await?),
             None => Arc::new(SqliteStore::open(&self.settings.data_dir).await?),
         };
-        Ok(Databases::together(store, Arc::new(self.graphs())))
+        Ok(Databases::without_chain_servers(store, Arc::new(self.graphs())))
     }
 
     /// Opens the store with the graphs in the data directory, or creates it with default manifests.
@@ -492,7 +492,7 @@ impl Context {
             None => Arc::new(SqliteStore::open_or_create(directory, environment).await?),
         };
         manifests::seed(&*store, self.clock.now()).await?;
-        Ok(Databases::together(store, Arc::new(self.graphs())))
+        Ok(Databases::without_chain_servers(store, Arc::new(self.graphs())))
     }
 
     /// The graphs in the data directory.

@@ -7,7 +7,7 @@ use std::{
 };
 
 use assay_intel::IntelSnapshot;
-use assay_service::{Screening, chains::registry::Chains};
+use assay_service::{Screening, chains::registry::ChainReaders};
 use clap::{Args, Subcommand};
 use serde_json::json;
 
@@ -76,7 +76,7 @@ async fn diff(args: DiffArgs, context: &Context) -> Result<CommandOutcome, Failu
         (policy(&*store, Some(&args.before)).await?, policy(&*store, Some(&args.after)).await?);
     let now = context.clock.now();
     // No chain is followed: lists and labels alone decide, and not that flows are missing.
-    let (chains, intel) = (&Chains::default(), &intel);
+    let (chains, intel) = (&ChainReaders::default(), &intel);
     let screening = |policy| Screening { chains, intel, policy, now, intel_stale: false };
     let format =
         args.format.or_else(|| RowFormat::from_extension(&args.file)).unwrap_or(RowFormat::Csv);

@@ -9,7 +9,7 @@ use std::{
 
 use assay_engine::taxonomy::Category;
 use assay_intel::IntelSnapshot;
-use assay_service::{Screened, Screening, chains::registry::Chains, screen_subject};
+use assay_service::{Screening, ScreeningResult, chains::registry::ChainReaders, screen_subject};
 use clap::{Args, ValueEnum};
 use serde_json::Value;
 use tokio::runtime::Handle;
@@ -85,14 +85,14 @@ pub(super) enum Scope {
 }
 
 /// The result of a row, or the reason why there is none.
-pub(super) type Outcome = Result<Screened, String>;
+pub(super) type Outcome = Result<ScreeningResult, String>;
 
 pub(super) async fn run(args: &ScreenArgs, context: &Context) -> Result<CommandOutcome, Failure> {
     let databases = context.open_databases().await?;
     let store = &*databases.store;
     let intel = IntelSnapshot::load(store, None).await?;
     let policy = policy(store, args.policy.as_deref()).await?;
-    let chains = Chains::of(&databases, &directory(store).await?).await?;
+    let chains = ChainReaders::open(&databases, &directory(store).await?).await?;
     let now = context.clock.now();
     let (chains, intel, policy) = (&chains, &intel, &*policy);
     let screening = Screening { chains, intel, policy, now, intel_stale: false };

@@ -4,7 +4,7 @@ use std::io::Write;
 
 use assay_engine::{assess_sources, assess_tip, assessment::AssessedSource};
 use assay_service::{
-    chains::registry::Chains,
+    chains::registry::ChainReaders,
     manifests,
     ready_sources::{EnableError, READY_SOURCES, ReadySource, by_name},
 };
@@ -141,7 +141,7 @@ pub(super) async fn run(args: &SourcesArgs, context: &Context) -> Result<Command
     let policy = policy(&**store, args.policy.as_deref()).await?;
     let now = context.clock.now();
     let mut sources = assess_sources(&intel.sources, &policy, now);
-    let chains = Chains::of(&databases, &directory(&**store).await?).await?;
+    let chains = ChainReaders::open(&databases, &directory(&**store).await?).await?;
     let tips = chains.latest_blocks().await?;
     let tips =
         tips.iter().filter_map(|(chain, tip)| assess_tip(*chain, intel.environment, tip, now));

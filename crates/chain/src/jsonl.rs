@@ -34,29 +34,29 @@ const PACKED: [&[u8]; 4] =
 
 /// Blocks of a file of JSON lines.
 #[derive(Debug)]
-pub struct JsonLines<R> {
+pub struct JsonLinesSource<R> {
     chain: ChainId,
     file: String,
     input: R,
     /// The height of the first block.
     first: u64,
-    blocks: Vec<Place>,
+    blocks: Vec<LinePosition>,
 }
 
 /// Position of the first line of a block.
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct LinePosition {
     hash: [u8; 32],
     byte: u64,
     line: u64,
 }
 
-impl JsonLines<File> {
+impl JsonLinesSource<File> {
     /// Opens a file, packed or not.
     ///
     /// # Errors
     ///
-    /// Returns an error if the file cannot be read, and those of [`JsonLines::index`].
+    /// Returns an error if the file cannot be read, and those of [`JsonLinesSource::index`].
     pub fn open(chain: ChainId, path: &Path) -> Result<Self, SourceError> {
         let failed = |source| SourceError::Read { path: path.to_owned(), source };
         let mut file = File::open(path).map_err(failed)?;
@@ -82,7 +82,7 @@ fn unpacked(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-impl<R: Read + Seek + Send> JsonLines<R> {
+impl<R: Read + Seek + Send> JsonLinesSource<R> {
     /// Indexes the blocks of a file, which messages call `file`.
     ///
     /// # Errors
@@ -114,7 +114,7 @@ impl<R: Read + Seek + Send> JsonLines<R> {
                 first = block.height;
             }
             last = Some(block);
-            blocks.push(Place { hash: block.hash, byte, line });
+            blocks.push(LinePosition { hash: block.hash, byte, line });
         }
         if blocks.is_empty() {
             return Err(wrong(1, "there is no transaction in the file".to_owned()));
@@ -122,22 +122,22 @@ impl<R: Read + Seek + Send> JsonLines<R> {
         Ok(Self { chain, file: file.to_owned(), input, first, blocks })
     }
 
-    fn place(&self, height: u64) -> Option<usize> {
+    fn block_index(&self, height: u64) -> Option<usize> {
         usize::try_from(height.checked_sub(self.first)?).ok().filter(|at| *at < self.blocks.len())
     }
 
-    /// The height of a place in the index.
+    /// The height of the block with this index.
     fn height(&self, at: usize) -> u64 {
         self.first + u64::try_from(at).unwrap_or_default()
     }
 
-    fn read(&mut self, place: Place) -> Result<Block, SourceError> {
+    fn read(&mut self, position: LinePosition) -> Result<Block, SourceError> {
         let Self { chain, file, input, .. } = self;
         let wrong = |line, reason: String| SourceError::Line { file: file.clone(), line, reason };
         input
-            .seek(SeekFrom::Start(place.byte))
-            .map_err(|error| wrong(place.line, error.to_string()))?;
-        let before = place.line - 1;
+            .seek(SeekFrom::Start(position.byte))
+            .map_err(|error| wrong(position.line, error.to_string()))?;
+        let before = position.line - 1;
         let mut lines = TextLines::with_max_line(BufReader::new(input), LONGEST_LINE);
         let mut block: Option<Block> = None;
         while let Some((line, text)) =
@@ -161,42 +161,42 @@ impl<R: Read + Seek + Send> JsonLines<R> {
             block.transactions.extend(transaction);
         }
         block
-            .filter(|block| block.reference.hash == place.hash)
-            .ok_or_else(|| wrong(place.line, "the file changed while it was read".to_owned()))
+            .filter(|block| block.reference.hash == position.hash)
+            .ok_or_else(|| wrong(position.line, "the file changed while it was read".to_owned()))
     }
 }
 
-impl<R: Read + Seek + Send> BlockSource for JsonLines<R> {
+impl<R: Read + Seek + Send> BlockSource for JsonLinesSource<R> {
     fn first(&mut self) -> Result<u64, SourceError> {
         Ok(self.first)
     }
 
     fn tip(&mut self) -> Result<TipRef, SourceError> {
         let height = self.height(self.blocks.len().saturating_sub(1));
-        let hash = self.blocks.last().map(|place| place.hash).unwrap_or_default();
+        let hash = self.blocks.last().map(|position| position.hash).unwrap_or_default();
         Ok(TipRef { height, hash })
     }
 
     fn hash_at(&mut self, height: u64) -> Result<Option<[u8; 32]>, SourceError> {
-        let place = self.place(height).and_then(|at| self.blocks.get(at));
-        Ok(place.map(|place| place.hash))
+        let position = self.block_index(height).and_then(|at| self.blocks.get(at));
+        Ok(position.map(|position| position.hash))
     }
 
     fn origin(&mut self, height: u64) -> Option<String> {
-        let place = self.place(height).and_then(|at| self.blocks.get(at))?;
-        Some(format!("{}, line {}", self.file, place.line))
+        let position = self.block_index(height).and_then(|at| self.blocks.get(at))?;
+        Some(format!("{}, line {}", self.file, position.line))
     }
 
     fn block(&mut self, hash: &[u8; 32]) -> Result<Block, SourceError> {
-        match self.blocks.iter().find(|place| place.hash == *hash) {
-            Some(place) => self.read(*place),
+        match self.blocks.iter().find(|position| position.hash == *hash) {
+            Some(position) => self.read(*position),
             None => Err(SourceError::NotOnChain { hash: *hash }),
         }
     }
 
     fn block_at(&mut self, height: u64) -> Result<Block, SourceError> {
-        match self.place(height).and_then(|at| self.blocks.get(at)) {
-            Some(place) => self.read(*place),
+        match self.block_index(height).and_then(|at| self.blocks.get(at)) {
+            Some(position) => self.read(*position),
             None => Err(SourceError::NoBlock { height, tip: self.tip()?.height }),
         }
     }

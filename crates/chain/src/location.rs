@@ -17,9 +17,9 @@ use crate::{
     histories::{EsploraHistories, HistorySource},
     http::{
         Backoff, RetryDelay, RetryTimer, Server,
-        client::{Client, Credentials as Known},
+        client::{Client, HttpCredentials},
     },
-    jsonl::JsonLines,
+    jsonl::JsonLinesSource,
     node::{NodeOptions, NodeSource},
     rpc::Rpc,
 };
@@ -39,7 +39,7 @@ pub enum BlockLocation {
         /// URL of the node.
         url: String,
         /// Credentials for the node.
-        credentials: Credentials,
+        credentials: NodeCredentials,
     },
     /// An Esplora server.
     Esplora(String),
@@ -47,7 +47,7 @@ pub enum BlockLocation {
 
 /// Credentials for a node.
 #[derive(Clone, PartialEq, Eq)]
-pub enum Credentials {
+pub enum NodeCredentials {
     /// Without.
     None,
     /// By a file with `user:password`, the node's cookie or a token, read again for every request.
@@ -57,7 +57,7 @@ pub enum Credentials {
 }
 
 /// Never shows a password.
-impl fmt::Debug for Credentials {
+impl fmt::Debug for NodeCredentials {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
             Self::None => "None",
@@ -82,17 +82,17 @@ pub fn open(
     test_networks: TestNetworks,
 ) -> Result<Box<dyn BlockSource>, SourceError> {
     Ok(match location {
-        BlockLocation::JsonLines(path) => Box::new(JsonLines::open(chain, Path::new(path))?),
+        BlockLocation::JsonLines(path) => Box::new(JsonLinesSource::open(chain, Path::new(path))?),
         BlockLocation::Node { url, credentials } => {
             let options =
                 NodeOptions { prevouts: !complete, test_networks, ..NodeOptions::default() };
-            let rpc = Rpc::new(server(url, known(credentials)?)?);
+            let rpc = Rpc::new(server(url, http_credentials(credentials)?)?);
             let node = NodeSource::new(chain, rpc, options)?;
             node.check_chain()?;
             Box::new(node)
         }
         BlockLocation::Esplora(url) => {
-            let esplora = Esplora::new(chain, server(url, Known::None)?, test_networks)?;
+            let esplora = Esplora::new(chain, server(url, HttpCredentials::None)?, test_networks)?;
             esplora.check_chain()?;
             Box::new(esplora)
         }
@@ -115,35 +115,39 @@ pub fn histories(
     bound: Duration,
     test_networks: TestNetworks,
 ) -> Result<Arc<dyn HistorySource>, SourceError> {
-    let client = client(endpoint, Known::None, bound)?;
+    let client = client(endpoint, HttpCredentials::None, bound)?;
     let backoff = Backoff { in_all: bound, ..Backoff::default() };
-    let server = Server::new(Arc::new(client), Arc::new(Waiting), backoff);
+    let server = Server::new(Arc::new(client), Arc::new(SleepingTimer), backoff);
     Ok(Arc::new(EsploraHistories::new(Esplora::new(chain, server, test_networks)?)))
 }
 
-fn known(credentials: &Credentials) -> Result<Known, SourceError> {
+fn http_credentials(credentials: &NodeCredentials) -> Result<HttpCredentials, SourceError> {
     Ok(match credentials {
-        Credentials::None => Known::None,
-        Credentials::File(file) => Known::File(file.clone()),
-        Credentials::Given(text) => {
+        NodeCredentials::None => HttpCredentials::None,
+        NodeCredentials::File(file) => HttpCredentials::File(file.clone()),
+        NodeCredentials::Given(text) => {
             let (user, password) = text.split_once(':').ok_or_else(|| SourceError::Denied {
                 url: "the node".into(),
                 status: 401,
                 hint: "write a user and a password with a colon in between",
             })?;
-            Known::Password { user: user.to_owned(), password: password.to_owned() }
+            HttpCredentials::Password { user: user.to_owned(), password: password.to_owned() }
         }
     })
 }
 
 /// A server whose failed requests are retried.
-pub(super) fn server(url: &str, known: Known) -> Result<Server, SourceError> {
-    let client = client(url, known, ANSWER_TIME)?;
-    Ok(Server::new(Arc::new(client), Arc::new(Waiting), Backoff::default()))
+pub(super) fn server(url: &str, credentials: HttpCredentials) -> Result<Server, SourceError> {
+    let client = client(url, credentials, ANSWER_TIME)?;
+    Ok(Server::new(Arc::new(client), Arc::new(SleepingTimer), Backoff::default()))
 }
 
-fn client(url: &str, known: Known, timeout: Duration) -> Result<Client, SourceError> {
-    Client::new(url, known, timeout).map_err(|error| SourceError::Unreachable {
+fn client(
+    url: &str,
+    credentials: HttpCredentials,
+    timeout: Duration,
+) -> Result<Client, SourceError> {
+    Client::new(url, credentials, timeout).map_err(|error| SourceError::Unreachable {
         url: url.chars().take(100).collect(),
         reason: error.to_string(),
     })
@@ -151,9 +155,9 @@ fn client(url: &str, known: Known, timeout: Duration) -> Result<Client, SourceEr
 
 /// Waits on its thread and tells the log.
 #[derive(Debug)]
-struct Waiting;
+struct SleepingTimer;
 
-impl RetryTimer for Waiting {
+impl RetryTimer for SleepingTimer {
     fn wait(&self, pause: &RetryDelay<'_>) -> bool {
         let seconds = pause.time.as_secs_f64();
         tracing::warn!(url = pause.url, reason = pause.reason, seconds, "asking again later");

@@ -294,7 +294,7 @@ impl ChainParams {
 
     /// The difficulty limit of blocks behind a magic number of the chain.
     #[must_use]
-    pub fn limit_behind(&self, magic: [u8; 4]) -> u32 {
+    pub fn limit_for_magic(&self, magic: [u8; 4]) -> u32 {
         let main = self.magics.first() == Some(&magic);
         self.limit_of(if main { TestNetworks::Refused } else { TestNetworks::Allowed })
     }

@@ -299,7 +299,7 @@ mod tests {
         (Rpc::new(Server::new(script, timer.clone(), Backoff::default())), timer)
     }
 
-    fn asked(status: u16, body: &str) -> Result<Reply, SourceError> {
+    fn call_node(status: u16, body: &str) -> Result<Reply, SourceError> {
         rpc([(status, body)]).0.call("getblockcount", &json!([]))
     }
 
@@ -310,7 +310,7 @@ mod tests {
             r#"{"jsonrpc":"1.0","result":5,"error":null,"id":0}"#,
             r#"{"jsonrpc":"2.0","result":5,"id":0}"#,
         ] {
-            assert_eq!(asked(200, body).unwrap().unwrap().get(), "5");
+            assert_eq!(call_node(200, body).unwrap().unwrap().get(), "5");
         }
         for (status, body) in [
             (
@@ -322,16 +322,16 @@ mod tests {
                 r#"{"jsonrpc":"1.0","result":null,"error":{"code":-1,"message":"Block number out of range"},"id":0}"#,
             ),
         ] {
-            let refused = asked(status, body).unwrap().unwrap_err();
+            let refused = call_node(status, body).unwrap().unwrap_err();
             assert!(refused.is_out_of_range() && !refused.is_not_found());
         }
         let unknown =
             r#"{"result":null,"error":{"code":-32601,"message":"Method not found"},"id":0}"#;
-        assert!(asked(404, unknown).unwrap().unwrap_err().is_unknown_form());
+        assert!(call_node(404, unknown).unwrap().unwrap_err().is_unknown_form());
         let stale = r#"{"result":null,"error":{"code":-32603,"message":"block 3bd4 is not in the main chain"},"id":0}"#;
-        assert!(asked(200, stale).unwrap().unwrap_err().is_not_found());
+        assert!(call_node(200, stale).unwrap().unwrap_err().is_not_found());
         let pruned = r#"{"result":null,"error":{"code":-1,"message":"Block not available (pruned data)"},"id":0}"#;
-        assert!(!asked(500, pruned).unwrap().unwrap_err().is_unknown_form());
+        assert!(!call_node(500, pruned).unwrap().unwrap_err().is_unknown_form());
     }
 
     #[test]

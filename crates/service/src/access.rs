@@ -48,7 +48,7 @@ impl Caller {
 
 /// Reason for which a caller is denied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Denied {
+pub enum DenialReason {
     /// The key is malformed, unknown, revoked or expired. Callers are not told which.
     InvalidKey,
     /// The tenant is suspended.
@@ -65,9 +65,14 @@ impl Access {
     /// # Errors
     ///
     /// Returns the reason for which the caller is denied now.
-    pub fn renew(&self, caller: &Caller, scope: Scope, now: Timestamp) -> Result<Caller, Denied> {
+    pub fn renew(
+        &self,
+        caller: &Caller,
+        scope: Scope,
+        now: Timestamp,
+    ) -> Result<Caller, DenialReason> {
         let record = self.keys.get(&caller.key).filter(|record| record.is_active(now));
-        self.admit(record.ok_or(Denied::InvalidKey)?, scope)
+        self.admit(record.ok_or(DenialReason::InvalidKey)?, scope)
     }
 
     /// Authenticates the caller that presents a key, for an operation that needs `scope`.
@@ -80,30 +85,31 @@ impl Access {
         presented: &str,
         scope: Scope,
         now: Timestamp,
-    ) -> Result<Caller, Denied> {
-        let key: ApiKey = presented.parse().map_err(|_| Denied::InvalidKey)?;
+    ) -> Result<Caller, DenialReason> {
+        let key: ApiKey = presented.parse().map_err(|_| DenialReason::InvalidKey)?;
         let hash = key.hash();
         // An unknown id costs the same comparison as a known one.
         let record = self.keys.get(key.id());
         let expected = record.map_or(KeyHash::from_bytes([0; 32]), |record| record.hash);
         let matches = expected == hash;
-        let record =
-            record.filter(|record| matches && record.is_active(now)).ok_or(Denied::InvalidKey)?;
+        let record = record
+            .filter(|record| matches && record.is_active(now))
+            .ok_or(DenialReason::InvalidKey)?;
         self.admit(record, scope)
     }
 
     /// Says whether the tenant and scopes of an active key permit an operation that needs `scope`.
-    fn admit(&self, record: &KeyRecord, scope: Scope) -> Result<Caller, Denied> {
+    fn admit(&self, record: &KeyRecord, scope: Scope) -> Result<Caller, DenialReason> {
         let tenant =
-            self.directory.tenants.get(&record.tenant).cloned().ok_or(Denied::InvalidKey)?;
+            self.directory.tenants.get(&record.tenant).cloned().ok_or(DenialReason::InvalidKey)?;
         if tenant.suspended {
-            return Err(Denied::TenantSuspended);
+            return Err(DenialReason::TenantSuspended);
         }
         if !tenant.plan.api_access {
-            return Err(Denied::NoApiAccess);
+            return Err(DenialReason::NoApiAccess);
         }
         if !record.scopes.contains(&scope) {
-            return Err(Denied::InsufficientScope);
+            return Err(DenialReason::InsufficientScope);
         }
         Ok(Caller { key: record.id.clone(), tenant })
     }

@@ -10,7 +10,7 @@ use tokio::sync::Mutex;
 
 use super::{
     Service,
-    chains::{Chains, changes::Changes, reader::ChainReader, traced::ReadError},
+    chains::{ChainReaders, changes::ChainChanges, reader::ChainReader, subject::ReadError},
     invalidated_addresses::InvalidatedAddresses,
 };
 
@@ -68,7 +68,7 @@ impl ChainWatch {
     }
 
     /// Returns the chains that can be read, after new graphs and changed sources took effect.
-    async fn renew(&self, service: &Service) -> Result<Arc<Chains>, ReadError> {
+    async fn renew(&self, service: &Service) -> Result<Arc<ChainReaders>, ReadError> {
         let known = service.chains.load_full();
         let present = service.databases.graphs.chains();
         let access = service.access();
@@ -97,13 +97,14 @@ struct Invalidation<'a> {
     /// The block up to which answers are ended.
     known: Option<BlockRef>,
     /// What was read and has not taken effect.
-    read: Option<Changes>,
+    read: Option<ChainChanges>,
 }
 
 impl Invalidation<'_> {
     /// Lets what was read take effect.
     fn apply(&mut self) {
-        let (chain, Some(Changes { newest, addresses })) = (self.chain, self.read.take()) else {
+        let (chain, Some(ChainChanges { newest, addresses })) = (self.chain, self.read.take())
+        else {
             return;
         };
         let hash = hex::encode(newest.hash);
@@ -124,8 +125,10 @@ impl Stage for Invalidation<'_> {
 
     async fn target(&mut self) -> Result<Target, ReadError> {
         self.read = self.reader.changes(self.known).await?;
-        let Some(Changes { newest, addresses }) = &self.read else { return Ok(Target::Reached) };
-        self.service.freshness.tip(self.chain, newest.time);
+        let Some(ChainChanges { newest, addresses }) = &self.read else {
+            return Ok(Target::Reached);
+        };
+        self.service.freshness.set_tip(self.chain, newest.time);
         Ok(match addresses {
             _ if self.known == Some(*newest) => Target::Reached,
             Some(_) => Target::Ahead(newest.height),

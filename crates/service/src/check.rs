@@ -14,16 +14,16 @@ use assay_telemetry::stage;
 use jiff::{SignedDuration, Timestamp};
 
 use super::{
-    AgeLimits, Assessed, CacheStatus, Caller, Service,
+    AgeLimits, CacheStatus, Caller, SerializedAssessment, Service,
     cache::{CacheKey, CheckSubject, Data},
 };
-use crate::chains::{self, Chains, transfer::TransferError};
+use crate::chains::{self, ChainReaders, transfer::TransferError};
 
 /// An answer, with its use of the cache.
 #[derive(Clone, Debug)]
 pub struct CheckOutcome {
     /// The answer.
-    pub assessed: Arc<Assessed>,
+    pub assessed: Arc<SerializedAssessment>,
     /// Use of the cache: hit, miss or bypass.
     pub cache: CacheStatus,
     /// For how long it may still be repeated.
@@ -107,8 +107,13 @@ impl Service {
             let assessing = async move {
                 let data = Data::of(&intel, &invalidated_addresses);
                 let assess = async || {
-                    let on = On { chains: &chains, intel: &intel, policy: &tenant.policy, now };
-                    requester.assess(&key, on, data.generation).await
+                    let inputs = AssessmentInputs {
+                        chains: &chains,
+                        intel: &intel,
+                        policy: &tenant.policy,
+                        now,
+                    };
+                    requester.assess(&key, inputs, data.generation).await
                 };
                 service.cache.get(&key, data, age_limits, now, assess).await
             };
@@ -124,10 +129,10 @@ impl Service {
     async fn assess(
         self: &Arc<Self>,
         key: &CacheKey,
-        on: On<'_>,
+        inputs: AssessmentInputs<'_>,
         generation: u64,
-    ) -> Result<Assessed, CheckError> {
-        let On { chains, intel, policy, now } = on;
+    ) -> Result<SerializedAssessment, CheckError> {
+        let AssessmentInputs { chains, intel, policy, now } = inputs;
         match &key.subject {
             CheckSubject::Address(subject) => {
                 let mut facts = chains::facts(chains, intel, policy, subject, now).await;
@@ -135,7 +140,7 @@ impl Service {
                 facts.differing_branches = differing(key, facts.differing_branches);
                 self.complete_later(subject, policy, &facts.chain, now);
                 let assessment = stage!("assess").in_scope(|| assess(subject, &facts, policy, now));
-                let assessed = Assessed::new(&assessment, now, generation)?;
+                let assessed = SerializedAssessment::new(&assessment, now, generation)?;
                 Ok(assessed.with_cluster(facts.cluster.as_ref()))
             }
             CheckSubject::Transfer(query) => {
@@ -150,7 +155,7 @@ impl Service {
                     self.complete_later(receiver, policy, &facts.receiver.chain, now);
                 }
                 let assessment = stage!("assess").in_scope(|| assess_transfer(&facts, policy, now));
-                Ok(Assessed::new(&assessment, now, generation)?)
+                Ok(SerializedAssessment::new(&assessment, now, generation)?)
             }
         }
     }
@@ -164,8 +169,8 @@ fn differing(key: &CacheKey, after: Option<DifferingBranches>) -> Option<Differi
 
 /// The data and the policy of an assessment.
 #[derive(Clone, Copy)]
-struct On<'a> {
-    chains: &'a Chains,
+struct AssessmentInputs<'a> {
+    chains: &'a ChainReaders,
     intel: &'a IntelSnapshot,
     policy: &'a Policy,
     now: Timestamp,

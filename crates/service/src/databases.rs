@@ -20,7 +20,7 @@ pub struct Databases {
 impl Databases {
     /// A store with graphs, without chain servers.
     #[must_use]
-    pub fn together(store: Arc<dyn Store>, graphs: Arc<EmbeddedGraphs>) -> Self {
+    pub fn without_chain_servers(store: Arc<dyn Store>, graphs: Arc<EmbeddedGraphs>) -> Self {
         Self { store, graphs, chain_servers: ChainServers::default() }
     }
 

@@ -53,17 +53,17 @@ impl Freshness {
 
     /// Records that keys, tenants and plans equal the database's as of a request sent at `asked`. A change
     /// made after the request was sent may be missing from its answer.
-    pub fn directory(&self, asked: Instant) {
+    pub fn confirm_key_data(&self, asked: Instant) {
         self.directory.advance(asked);
     }
 
     /// Records that listings and labels equal the database's as of a request sent at `asked`.
-    pub fn intel(&self, asked: Instant) {
+    pub fn confirm_intel(&self, asked: Instant) {
         self.intel.advance(asked);
     }
 
     /// Records the time of the latest known block of a chain.
-    pub fn tip(&self, chain: ChainId, time: Timestamp) {
+    pub fn set_tip(&self, chain: ChainId, time: Timestamp) {
         // A panic while the lock was held leaves whole values.
         self.tips.lock().unwrap_or_else(PoisonError::into_inner).insert(chain, time);
     }
@@ -99,11 +99,11 @@ mod tests {
         let after = |seconds| begun + Duration::from_secs(seconds);
         let freshness = Freshness::at(begun);
         assert_eq!(freshness.key_data_age(after(10)), Duration::from_secs(10));
-        freshness.directory(after(10));
+        freshness.confirm_key_data(after(10));
         assert_eq!(freshness.key_data_age(after(13)), Duration::from_secs(3));
         assert_eq!(freshness.intel_age(after(13)), Duration::from_secs(13));
         // An answer that was overtaken by a later one changes nothing.
-        freshness.directory(after(5));
+        freshness.confirm_key_data(after(5));
         assert_eq!(freshness.key_data_age(after(13)), Duration::from_secs(3));
     }
 
@@ -111,7 +111,7 @@ mod tests {
     fn a_chain_is_as_old_as_its_latest_block_and_never_younger_than_now() {
         let at = |second| Timestamp::from_second(second).unwrap();
         let freshness = Freshness::at(Instant::now());
-        freshness.tip(ChainId::BTC, at(90));
+        freshness.set_tip(ChainId::BTC, at(90));
         assert_eq!(freshness.tip_ages(at(140)), [(ChainId::BTC, SignedDuration::from_secs(50))]);
         assert_eq!(freshness.tip_ages(at(5)), [(ChainId::BTC, SignedDuration::ZERO)]);
     }

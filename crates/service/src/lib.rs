@@ -44,8 +44,8 @@ use assay_tenancy::key::Scope;
 use jiff::Timestamp;
 use tokio::sync::Notify;
 
-pub use access::{Access, Caller, Denied};
-pub use cache::{AgeLimits, Assessed, CacheStatus, SharedAnswers};
+pub use access::{Access, Caller, DenialReason};
+pub use cache::{AgeLimits, CacheStatus, SerializedAssessment, SharedAnswers};
 pub use catalogue::{Catalogue, catalogue};
 pub use chains::transfer::TransferError;
 pub use check::{CheckError, CheckOutcome};
@@ -55,7 +55,7 @@ pub use key_use::KeyUse;
 pub use limits::SharedLimits;
 pub use record::{Backlog, Recorder};
 pub use refresh::{LoadError, Refresher};
-pub use screen::{DecidedBy, Screened, Screening, subject as screen_subject};
+pub use screen::{DecidedBy, Screening, ScreeningResult, subject as screen_subject};
 pub use store_clock::StoreClock;
 pub use write::write_regularly;
 
@@ -63,7 +63,7 @@ use assay_system::Clock;
 
 use crate::chains::{
     compositions::{CompositionProgress, GraphOwner},
-    registry::Chains,
+    registry::ChainReaders,
 };
 
 /// State that all requests share.
@@ -96,7 +96,7 @@ pub struct Service {
     redis: Option<RedisClient>,
     access: ArcSwap<Access>,
     intel: ArcSwap<IntelSnapshot>,
-    chains: ArcSwap<Chains>,
+    chains: ArcSwap<ChainReaders>,
     invalidated_addresses: ArcSwap<invalidated_addresses::InvalidatedAddresses>,
     cache: cache::ResultCache,
     detached_tasks: detached_tasks::DetachedTasks,
@@ -154,7 +154,7 @@ impl Service {
         store_clock.set(databases.store.time().await?, asked);
         let access = refresh::load_access(&*databases.store).await?;
         let intel = IntelSnapshot::load(&*databases.store, None).await?;
-        let chains = Chains::of(&databases, &access.directory).await?;
+        let chains = ChainReaders::open(&databases, &access.directory).await?;
         Ok(Arc::new(Self {
             clock,
             store_clock,
@@ -199,7 +199,7 @@ impl Service {
         presented: &str,
         scope: Scope,
         now: Timestamp,
-    ) -> Result<Caller, Denied> {
+    ) -> Result<Caller, DenialReason> {
         self.unless_revoked(self.access.load().authenticate(presented, scope, now)?)
     }
 
@@ -208,12 +208,21 @@ impl Service {
     /// # Errors
     ///
     /// Returns the reason for which the caller is denied now.
-    pub fn renew(&self, caller: &Caller, scope: Scope, now: Timestamp) -> Result<Caller, Denied> {
+    pub fn renew(
+        &self,
+        caller: &Caller,
+        scope: Scope,
+        now: Timestamp,
+    ) -> Result<Caller, DenialReason> {
         self.unless_revoked(self.access.load().renew(caller, scope, now)?)
     }
 
-    fn unless_revoked(&self, caller: Caller) -> Result<Caller, Denied> {
-        if self.revoked_keys.contains(&caller.key) { Err(Denied::InvalidKey) } else { Ok(caller) }
+    fn unless_revoked(&self, caller: Caller) -> Result<Caller, DenialReason> {
+        if self.revoked_keys.contains(&caller.key) {
+            Err(DenialReason::InvalidKey)
+        } else {
+            Ok(caller)
+        }
     }
 
     /// Says whether key data is older than its limit.
@@ -237,7 +246,7 @@ impl Service {
     }
 
     /// Returns the chains that can be read now.
-    pub fn chains(&self) -> Arc<Chains> {
+    pub fn chains(&self) -> Arc<ChainReaders> {
         self.chains.load_full()
     }
 

@@ -152,7 +152,7 @@ fn collect_files(folder: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
 
 /// Result of applying one manifest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Applied {
+pub enum ApplyOutcome {
     /// It is new.
     Created,
     /// It says something else now.
@@ -161,7 +161,7 @@ pub enum Applied {
     Unchanged,
 }
 
-impl Applied {
+impl ApplyOutcome {
     /// In a word, as `kubectl` says it.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
@@ -195,7 +195,7 @@ pub async fn apply(
     documents: Vec<Document>,
     files: &SourceFiles,
     now: Timestamp,
-) -> Result<Vec<(ManifestRecord, Applied)>, ApplyError> {
+) -> Result<Vec<(ManifestRecord, ApplyOutcome)>, ApplyError> {
     let outside = credentials_outside(&documents, files);
     loop {
         let ManifestSet { revision, manifests } = store.manifests().await?;
@@ -207,13 +207,13 @@ pub async fn apply(
                 return Err(ApplyError::Problems([problems, outside].concat()));
             }
         };
-        let records: Vec<(ManifestRecord, Applied)> = applied
+        let records: Vec<(ManifestRecord, ApplyOutcome)> = applied
             .into_iter()
             .map(|(key, manifest)| {
                 let outcome = match stored.get(&key) {
-                    None => Applied::Created,
-                    Some(before) if before.source == manifest.source => Applied::Unchanged,
-                    Some(_) => Applied::Configured,
+                    None => ApplyOutcome::Created,
+                    Some(before) if before.source == manifest.source => ApplyOutcome::Unchanged,
+                    Some(_) => ApplyOutcome::Configured,
                 };
                 let ((kind, name), spec) = (key, manifest.source.value());
                 (ManifestRecord { kind, name, spec }, outcome)
@@ -221,7 +221,7 @@ pub async fn apply(
             .collect();
         let changed: Vec<ManifestRecord> = records
             .iter()
-            .filter(|(_, outcome)| *outcome != Applied::Unchanged)
+            .filter(|(_, outcome)| *outcome != ApplyOutcome::Unchanged)
             .map(|(record, _)| record.clone())
             .collect();
         if changed.is_empty() {

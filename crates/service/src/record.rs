@@ -30,13 +30,13 @@ const BATCH: usize = 500;
 pub struct Recorder {
     /// Identifier of this program in the store.
     writer: u128,
-    waiting: Mutex<Waiting>,
+    waiting: Mutex<UnwrittenRecords>,
     /// Lock that is held while charges are being written.
     writing: RwLock<()>,
 }
 
 #[derive(Debug, Default)]
-struct Waiting {
+struct UnwrittenRecords {
     usage: HashMap<ChargeKey, u64>,
     /// Batch that is being written. It is sent again unchanged until the store confirms it, because the
     /// confirmation may be lost.
@@ -96,7 +96,7 @@ impl Recorder {
     }
 
     /// Returns a tenant's answer that is still pending.
-    pub fn waiting(&self, tenant: &Name, id: &str) -> Option<KeptCheck> {
+    pub fn unwritten_check(&self, tenant: &Name, id: &str) -> Option<KeptCheck> {
         let waiting = self.lock();
         waiting.checks.iter().find(|check| check.id == id && check.tenant == *tenant).cloned()
     }
@@ -180,7 +180,7 @@ impl Recorder {
         waiting.sent.clone()
     }
 
-    fn lock(&self) -> MutexGuard<'_, Waiting> {
+    fn lock(&self) -> MutexGuard<'_, UnwrittenRecords> {
         // Every change is a single step, so that the state after a panic is consistent.
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -17,7 +17,7 @@ use tokio::{
     time::{MissedTickBehavior, interval, sleep},
 };
 
-use super::{Access, Service, chain_watch::ChainWatch, chains::traced::ReadError};
+use super::{Access, Service, chain_watch::ChainWatch, chains::subject_data::ReadError};
 use crate::manifests;
 
 /// Shortest time between two refreshes, so that a storm of notifications leaves time for requests.
@@ -57,7 +57,7 @@ fn by_id(keys: Vec<KeyRecord>) -> HashMap<KeyId, KeyRecord> {
 }
 
 /// Refreshes at every interval and at once on request, with a pause after each refresh.
-async fn look_repeatedly<F: Future<Output = ()>>(
+async fn refresh_repeatedly<F: Future<Output = ()>>(
     every: Duration,
     again: &Notify,
     mut look: impl FnMut() -> F,
@@ -76,7 +76,7 @@ async fn look_repeatedly<F: Future<Output = ()>>(
 
 /// A part of the data in memory that is refreshed by itself.
 #[derive(Clone, Copy, Debug)]
-enum Part {
+enum RefreshedPart {
     /// Keys, manifests, lists and labels.
     Store,
     /// Chain graphs and the sources of chains.
@@ -110,17 +110,17 @@ impl Refresher {
     pub async fn run(self) {
         let look = || async {
             let outcome = self.refresh_store().await;
-            self.report(Part::Store, outcome.as_ref());
+            self.report(RefreshedPart::Store, outcome.as_ref());
             self.chains_due.notify_one();
         };
         let chains = async {
             loop {
                 self.chains_due.notified().await;
                 let outcome = self.refresh_chains().await;
-                self.report(Part::Graphs, outcome.as_ref());
+                self.report(RefreshedPart::Graphs, outcome.as_ref());
             }
         };
-        tokio::join!(look_repeatedly(self.every, &self.service.refresh_requested, look), chains);
+        tokio::join!(refresh_repeatedly(self.every, &self.service.refresh_requested, look), chains);
     }
 
     /// Reloads the parts that changed, those of the store first.
@@ -149,11 +149,11 @@ impl Refresher {
         }
         let intel = self.refresh_intel(revisions.intel).await;
         if intel.is_ok() {
-            self.service.freshness.intel(asked);
+            self.service.freshness.confirm_intel(asked);
         }
         let access = self.refresh_access(revisions).await;
         if access.is_ok() {
-            self.service.freshness.directory(asked);
+            self.service.freshness.confirm_key_data(asked);
         }
         intel.and(access)
     }
@@ -193,10 +193,10 @@ impl Refresher {
     }
 
     /// Logs the first failure of a part and its recovery, not every failure.
-    fn report(&self, part: Part, outcome: Result<&(), &LoadError>) {
+    fn report(&self, part: RefreshedPart, outcome: Result<&(), &LoadError>) {
         let (flag, name) = match part {
-            Part::Store => (&self.service.store_reachable, "keys, manifests and lists"),
-            Part::Graphs => (&self.service.chains_reachable, "chains"),
+            RefreshedPart::Store => (&self.service.store_reachable, "keys, manifests and lists"),
+            RefreshedPart::Graphs => (&self.service.chains_reachable, "chains"),
         };
         let before = flag.swap(outcome.is_ok(), Ordering::Relaxed);
         match outcome {
@@ -243,7 +243,7 @@ mod tests {
             }
         };
         tokio::select! {
-            () = look_repeatedly(Duration::from_hours(1), &again, look) => {}
+            () = refresh_repeatedly(Duration::from_hours(1), &again, look) => {}
             () = storm => {}
         }
         let looks = looks.into_inner();
@@ -264,8 +264,10 @@ mod tests {
         let bounds = Bounds { key_data_age: age, intel_age: age };
         let clock = assay_system::Clock::new(|| Timestamp::UNIX_EPOCH);
         let limiter = Limiter::default();
-        let databases =
-            Databases::together(Arc::clone(store), Arc::new(EmbeddedGraphs::new(folder)));
+        let databases = Databases::without_chain_servers(
+            Arc::clone(store),
+            Arc::new(EmbeddedGraphs::new(folder)),
+        );
         Service::load(databases, clock, 1 << 20, bounds, None, limiter).await.unwrap()
     }
 

@@ -45,7 +45,7 @@ pub enum RevocationError {
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Entry {
+struct RevocationEntry {
     key: String,
     dead_from: Timestamp,
 }
@@ -53,13 +53,13 @@ struct Entry {
 impl Revocations {
     /// Returns the list in a file, which need not exist yet.
     #[must_use]
-    pub const fn at(path: PathBuf) -> Self {
+    pub const fn in_file(path: PathBuf) -> Self {
         Self { path }
     }
 
     /// Says whether the file exists.
     #[must_use]
-    pub fn is_there(&self) -> bool {
+    pub fn exists(&self) -> bool {
         self.path.is_file()
     }
 
@@ -69,7 +69,7 @@ impl Revocations {
     ///
     /// Returns an error if the file cannot be written.
     pub fn note(&self, key: &KeyId, dead_from: Timestamp) -> Result<(), RevocationError> {
-        let entry = Entry { key: key.to_string(), dead_from };
+        let entry = RevocationEntry { key: key.to_string(), dead_from };
         let write = || -> io::Result<()> {
             if let Some(folder) = self.path.parent() {
                 fs::create_dir_all(folder)?;
@@ -102,7 +102,7 @@ impl Revocations {
         }
         let control = store.control().await?;
         let mut revoked = 0;
-        for Entry { key, dead_from } in entries {
+        for RevocationEntry { key, dead_from } in entries {
             let known = control.keys.iter().find(|record| record.id.as_str() == key);
             let Some(record) = known.filter(|record| record.is_active(now)) else { continue };
             let knows_its_end = record.expires_at.is_some_and(|expires| expires <= dead_from);
@@ -114,7 +114,7 @@ impl Revocations {
         Ok(revoked)
     }
 
-    fn read(&self) -> Result<Vec<Entry>, RevocationError> {
+    fn read(&self) -> Result<Vec<RevocationEntry>, RevocationError> {
         let text = match fs::read_to_string(&self.path) {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -150,6 +150,6 @@ pub async fn revoke_all(store: &dyn ControlStore, now: Timestamp) -> Result<u64,
 
 /// Returns the default path of the list, beside the embedded database.
 #[must_use]
-pub fn usual_place(data_dir: &Path) -> PathBuf {
+pub fn default_path(data_dir: &Path) -> PathBuf {
     data_dir.join("revoked-keys.jsonl")
 }

@@ -15,10 +15,10 @@ use super::Service;
 
 /// Keys whose revocation was published. Each is held until key data in memory has it, or is too old to be used.
 #[derive(Debug, Default)]
-pub struct RevokedKeys(RwLock<Published>);
+pub struct RevokedKeys(RwLock<RevokedKeySet>);
 
 #[derive(Debug, Default)]
-struct Published {
+struct RevokedKeySet {
     /// Time at which each key's revocation arrived last.
     keys: HashMap<KeyId, Instant>,
     /// Arrivals, oldest first.
@@ -37,7 +37,7 @@ impl RevokedKeys {
     /// data: by then the data has the revocation, or every request is refused.
     fn add(&self, key: KeyId, now: Instant, age: Duration) {
         let mut published = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        let Published { keys, arrivals } = &mut *published;
+        let RevokedKeySet { keys, arrivals } = &mut *published;
         while let Some((arrived, old)) = arrivals.pop_front_if(|(arrived, _)| now - *arrived > age)
         {
             if keys.get(&old) == Some(&arrived) {

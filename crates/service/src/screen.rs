@@ -17,11 +17,11 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::chains::{self, registry::Chains};
+use crate::chains::{self, registry::ChainReaders};
 
 /// Result of screening one address.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Screened {
+pub struct ScreeningResult {
     /// Risk score, from 0 to 100.
     pub risk_score: Score,
     /// Risk level of the score.
@@ -84,7 +84,7 @@ pub fn subject(blockchain: &str, address: &str) -> Result<CanonicalAddress, Stri
 #[derive(Clone, Copy, Debug)]
 pub struct Screening<'a> {
     /// The chains with flows.
-    pub chains: &'a Chains,
+    pub chains: &'a ChainReaders,
     /// Lists and labels.
     pub intel: &'a IntelSnapshot,
     /// The policy.
@@ -99,7 +99,7 @@ impl Screening<'_> {
     /// Screens one address by lists and labels. An address of a chain whose flows are known is never allowed: a check
     /// looks at its flows too, and may find something there.
     #[must_use]
-    pub fn by_lists_and_labels(&self, subject: &CanonicalAddress) -> Screened {
+    pub fn by_lists_and_labels(&self, subject: &CanonicalAddress) -> ScreeningResult {
         let mut facts = self.intel.facts(subject);
         if self.chains.is_followed(subject.chain()) {
             facts.chain = ChainState::Unavailable(Unavailable::NotAskedFor);
@@ -109,11 +109,13 @@ impl Screening<'_> {
 
     /// Screens one address by lists, labels and flows. Nothing is traced where flows at their largest weight are
     /// allowed, or would be if no source were missing; any other row is what a check says.
-    pub async fn in_full(&self, subject: &CanonicalAddress) -> Screened {
+    pub async fn in_full(&self, subject: &CanonicalAddress) -> ScreeningResult {
         let Self { chains, intel, policy, now, .. } = *self;
         let mut facts = intel.facts(subject);
         facts.differing_branches = chains.differing_branches(subject.chain());
-        if let Some(traced) = chains::traced_at_most(chains, intel, policy, subject, now).await {
+        if let Some(traced) =
+            chains::subject_data_at_most(chains, intel, policy, subject, now).await
+        {
             let facts = traced.added_to(facts.clone());
             let at_most = self.assess(subject, facts, DecidedBy::Compositions);
             // An old block or list makes any verdict but a review and a block indeterminate, by a trace too.
@@ -121,7 +123,7 @@ impl Screening<'_> {
                 return at_most;
             }
         }
-        let traced = chains::traced(chains, intel, policy, subject, now).await;
+        let traced = chains::subject_data(chains, intel, policy, subject, now).await;
         let by = match traced.state {
             ChainState::Followed(_) => DecidedBy::Trace,
             ChainState::NotFollowed | ChainState::Unavailable(_) => DecidedBy::ListsAndLabels,
@@ -129,13 +131,13 @@ impl Screening<'_> {
         self.assess(subject, traced.added_to(facts), by)
     }
 
-    fn assess(&self, subject: &CanonicalAddress, facts: Facts, by: DecidedBy) -> Screened {
+    fn assess(&self, subject: &CanonicalAddress, facts: Facts, by: DecidedBy) -> ScreeningResult {
         let facts = Facts { intel_stale: self.intel_stale, ..facts };
-        Screened::of(assess(subject, &facts, self.policy, self.now), by)
+        ScreeningResult::of(assess(subject, &facts, self.policy, self.now), by)
     }
 }
 
-impl Screened {
+impl ScreeningResult {
     /// The row of an assessment.
     #[must_use]
     pub fn of(assessment: Assessment, decided_by: DecidedBy) -> Self {

@@ -13,10 +13,10 @@ const READ_INTERVAL: Duration = Duration::from_secs(30);
 
 /// The time of the store's database, read now and then, and carried on by the monotonic clock in between.
 #[derive(Debug, Default)]
-pub struct StoreClock(RwLock<Option<Reading>>);
+pub struct StoreClock(RwLock<Option<ClockReading>>);
 
 #[derive(Clone, Copy, Debug)]
-struct Reading {
+struct ClockReading {
     time: Timestamp,
     /// Local time at which it was asked for.
     asked: Instant,
@@ -31,7 +31,7 @@ impl StoreClock {
 
     /// Records the database's `time`, which was asked for at `asked`. `None` if it has no clock of its own.
     pub(crate) fn set(&self, time: Option<Timestamp>, asked: Instant) {
-        let reading = time.map(|time| Reading { time, asked });
+        let reading = time.map(|time| ClockReading { time, asked });
         *self.0.write().unwrap_or_else(PoisonError::into_inner) = reading;
     }
 
@@ -44,7 +44,7 @@ impl StoreClock {
 
     fn at(&self, now: Instant, own: Timestamp) -> Timestamp {
         let reading = *self.0.read().unwrap_or_else(PoisonError::into_inner);
-        reading.map_or(own, |Reading { time, asked }| {
+        reading.map_or(own, |ClockReading { time, asked }| {
             let since = SignedDuration::try_from(now.saturating_duration_since(asked));
             since.ok().and_then(|since| time.checked_add(since).ok()).unwrap_or(time)
         })

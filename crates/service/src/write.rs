@@ -50,7 +50,7 @@ async fn write_charges(
     now: impl Fn() -> jiff::Timestamp,
     stopped: watch::Receiver<bool>,
 ) {
-    let failing = Failing::of("charges");
+    let failing = FailureLog::of("charges");
     let write = || async { failing.report(&recorder.write_charges(store, now()).await) };
     repeatedly(RECORD_INTERVAL, stopped, write).await;
 }
@@ -61,7 +61,7 @@ async fn write_answers(
     store: &dyn UsageStore,
     stopped: watch::Receiver<bool>,
 ) {
-    let failing = Failing::of("answers");
+    let failing = FailureLog::of("answers");
     let write = || async {
         let written = recorder.write_answers(store).await;
         failing.report(&written);
@@ -91,12 +91,12 @@ async fn repeatedly<F: Future<Output = ()>>(
 }
 
 /// Logs the first failure to write one kind of records, and the recovery, not every failure.
-struct Failing {
+struct FailureLog {
     records: &'static str,
     is_failing: AtomicBool,
 }
 
-impl Failing {
+impl FailureLog {
     const fn of(records: &'static str) -> Self {
         Self { records, is_failing: AtomicBool::new(false) }
     }

@@ -21,7 +21,7 @@ use assay_graph::{
 };
 use assay_intel::IntelSnapshot;
 use assay_service::chains::{
-    behavior::{BehaviorOf, behavior},
+    behavior::{BehaviorSubject, behavior},
     ends::ends,
 };
 use futures_util::FutureExt;
@@ -160,7 +160,7 @@ impl World {
             |owner: &ScriptOwner| self.intel.attribution(self.chain, owner, &POLICY, today);
         let attributions = AttributionsByScript::new(attribute);
         let (rules, history) = (rules.patterns, &history);
-        let of = BehaviorOf { rules, script, owner, history, cluster_size, shown: SHOWN };
+        let of = BehaviorSubject { rules, script, owner, history, cluster_size, shown: SHOWN };
         behavior(view, of, &attributions).await.expect("a store that answers")
     }
 

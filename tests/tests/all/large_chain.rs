@@ -19,7 +19,7 @@ use assay_engine::{
     },
 };
 use assay_graph::{EmbeddedGraphs, GraphError, GraphView, ReadSource, WriterOptions};
-use assay_service::chains::attributed_owners::{AttributedBy, AttributedOwners};
+use assay_service::chains::attributed_owners::{AttributedOwners, AttributionInputs};
 use assay_test_random::Random;
 use assay_tests::{
     append,
@@ -265,13 +265,14 @@ async fn an_owner_of_a_replaced_block_is_not_taken_for_another() {
     let mut claims = Claims::default();
     claims.label(&exchange, Claim::investigated(Category::Exchange, "North"));
     let (intel, policy) = (claims.snapshot(CHAIN, Timestamp::UNIX_EPOCH), Policy::default());
-    let by = AttributedBy { chain: CHAIN, intel: &intel, policy: &policy, today: date(2025, 2, 1) };
+    let by =
+        AttributionInputs { chain: CHAIN, intel: &intel, policy: &policy, today: date(2025, 2, 1) };
     let graph = graphs.graph(CHAIN).unwrap().unwrap();
     let owners = AttributedOwners::default();
     let attributed = async |owner: &ScriptOwner| {
         let view = Arc::clone(&graph).view().await.unwrap().unwrap();
         let number = view.owner_number(owner).await.unwrap().unwrap();
-        let attributions = owners.of(&*view, by).await.unwrap();
+        let attributions = owners.for_view(&*view, by).await.unwrap();
         let found = view.read(|view| Ok(attributions.of_owner(number, view)?.is_some())).unwrap();
         (number, found)
     };

@@ -6,8 +6,8 @@ use assay_address::ChainId;
 use assay_api::chain_server::{ChainApp, ChainMetrics, Tokens, chain_admin, chain_api};
 use assay_chain::{
     TestNetworks,
-    follow::{Followed, IngestObserver, RefusedBranch},
-    location::{BlockLocation, Credentials},
+    follow::{FollowedChain, IngestObserver, RefusedBranch},
+    location::{BlockLocation, NodeCredentials},
 };
 use assay_chain_protocol::{ChainServers, ServerSet};
 use assay_egress::{CredentialsFile, ServerName};
@@ -121,7 +121,7 @@ impl ServeArgs {
         }
         let file = self.cookie.clone().map(CredentialsFile::new);
         let file = file.map(|file| file.restricted_to(self.credentials_hosts.clone()));
-        let credentials = file.map_or(Credentials::None, Credentials::File);
+        let credentials = file.map_or(NodeCredentials::None, NodeCredentials::File);
         self.rpc.clone().map(|url| BlockLocation::Node { url, credentials })
     }
 
@@ -139,9 +139,9 @@ impl ServeArgs {
     }
 
     /// The followed chain, if there is one.
-    fn followed(&self, environment: Environment) -> Option<Followed> {
+    fn followed(&self, environment: Environment) -> Option<FollowedChain> {
         let sample = environment == Environment::Sample;
-        Some(Followed {
+        Some(FollowedChain {
             chain: self.chain?,
             location: self.location()?,
             start: self.from,
@@ -234,7 +234,7 @@ fn tokens(settings: &CliSettings) -> Result<Option<Tokens>, Failure> {
 async fn fill_and_follow(
     host: Arc<ChainHost>,
     neighbors: Option<Arc<ServerSet>>,
-    followed: Option<Followed>,
+    followed: Option<FollowedChain>,
 ) {
     if let Some(neighbors) = neighbors {
         host.fill(neighbors.chain(), &neighbors).await;

@@ -13,8 +13,8 @@ use assay_engine::{
 use assay_graph::{Graph, GraphView};
 use assay_intel::IntelSnapshot;
 use assay_service::chains::{
-    attributed_owners::{AttributedBy, AttributedOwners},
-    behavior::{BehaviorOf, behavior},
+    attributed_owners::{AttributedOwners, AttributionInputs},
+    behavior::{BehaviorSubject, behavior},
 };
 use clap::Args;
 use jiff::{Timestamp, tz::TimeZone};
@@ -86,8 +86,8 @@ pub(super) async fn run(args: PatternsArgs, context: &Context) -> Result<(), Fai
     let view = &*view;
     let today = context.clock.now().to_zoned(TimeZone::UTC).date();
     let attributed = AttributedOwners::default();
-    let by = AttributedBy { chain, intel: &intel, policy: &policy, today };
-    let attributions = attributed.of(view, by).await?;
+    let by = AttributionInputs { chain, intel: &intel, policy: &policy, today };
+    let attributions = attributed.for_view(view, by).await?;
     let rules = TraceRules::new(&policy, chain.info());
     let mut sink = Sink::new(args.format, &COLUMNS, args.output.as_deref())?;
     let progress = Progress::towards("owners");
@@ -116,7 +116,7 @@ pub(super) async fn run(args: PatternsArgs, context: &Context) -> Result<(), Fai
             None => continue,
         };
         let history = view.history(owner, rules.read_limits()).await?;
-        let of = BehaviorOf {
+        let of = BehaviorSubject {
             rules: rules.patterns,
             script: &script,
             owner,

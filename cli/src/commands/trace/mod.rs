@@ -19,7 +19,7 @@ use assay_engine::{
 use assay_graph::EmbeddedGraphs;
 use assay_intel::IntelSnapshot;
 use assay_service::chains::{
-    registry::Chains,
+    registry::ChainReaders,
     trace::{TraceView, trace},
 };
 use clap::{Args, ValueEnum};
@@ -160,7 +160,7 @@ pub(super) async fn run(args: &TraceArgs, context: &Context) -> Result<CommandOu
     let store = &databases.store;
     let policy = policy(&**store, args.policy.as_deref()).await?;
     let snapshot = IntelSnapshot::load(&**store, None).await?;
-    let chains = Chains::of(&databases, &directory(&**store).await?).await?;
+    let chains = ChainReaders::open(&databases, &directory(&**store).await?).await?;
     let view = TraceView { hops: args.hops, paths: Some(PATHS) };
     let result = trace(&chains, &snapshot, &policy, &subject, view, context.clock.now()).await;
     let facts = match result.state {

@@ -2,7 +2,7 @@
 
 use std::io::{self, BufRead, BufReader, ErrorKind, Read, Seek};
 
-use super::open::Opened;
+use super::open::OpenFile;
 
 /// Bytes before the content of a frame: a magic number and the content's length.
 pub(super) const BEFORE_CONTENT: u64 = 8;
@@ -10,7 +10,7 @@ pub(super) const BEFORE_CONTENT: u64 = 8;
 /// A file that is searched for frames.
 pub(super) struct Frames {
     pub(super) magics: &'static [[u8; 4]],
-    pub(super) input: BufReader<Opened>,
+    pub(super) input: BufReader<OpenFile>,
     /// Offset of what is to be read next.
     pub(super) at: u64,
     pub(super) length: u64,
@@ -25,7 +25,7 @@ pub(super) struct Magic {
 
 impl Frames {
     /// The frames of a file behind one of these magic numbers.
-    pub(super) fn new(opened: Opened, magics: &'static [[u8; 4]]) -> io::Result<Self> {
+    pub(super) fn new(opened: OpenFile, magics: &'static [[u8; 4]]) -> io::Result<Self> {
         let length = opened.length()?;
         Ok(Self { magics, input: BufReader::new(opened), at: 0, length })
     }

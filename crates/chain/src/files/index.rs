@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use crate::raw::Header;
 
-/// Position of a block, and its predecessor. Hashes are shortened ([`short`]): among ten million
+/// Position of a block, and its predecessor. Hashes are shortened ([`short_hash`]): among ten million
 /// blocks the probability that two share one is one in a hundred thousand, and reading them detects
 /// it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,7 +41,7 @@ impl Entry {
 }
 
 /// A hash, cut short: the end that is not zeros.
-pub(super) fn short(hash: &[u8; 32]) -> u64 {
+pub(super) fn short_hash(hash: &[u8; 32]) -> u64 {
     hash.last_chunk().copied().map_or(0, u64::from_be_bytes)
 }
 
@@ -70,12 +70,12 @@ impl Index {
             left.cmp(right).then_with(|| found(other).cmp(&found(one)))
         });
         let mut chain = Vec::new();
-        let mut next = best.map(|(_, place)| place);
-        while let Some(place) = next
+        let mut next = best.map(|(_, index)| index);
+        while let Some(index) = next
             && chain.len() < entries.len()
         {
-            chain.push(place);
-            next = parents.get(place as usize).copied().flatten();
+            chain.push(index);
+            next = parents.get(index as usize).copied().flatten();
         }
         chain.reverse();
         let unconnected = unconnected(&entries, &parents, chain.first().copied());
@@ -89,7 +89,7 @@ impl Index {
 
     /// The chain's blocks, in order.
     pub(super) fn blocks(&self) -> impl Iterator<Item = &Entry> {
-        self.chain.iter().filter_map(|place| self.entries.get(*place as usize))
+        self.chain.iter().filter_map(|index| self.entries.get(*index as usize))
     }
 
     /// Number of blocks in the chain.
@@ -98,26 +98,26 @@ impl Index {
     }
 
     /// Number of blocks that are not part of the chain.
-    pub(super) const fn left_out(&self) -> u64 {
+    pub(super) const fn orphaned_blocks(&self) -> u64 {
         (self.entries.len() - self.chain.len()) as u64
     }
 
     /// The chain's block in a place, from 0.
-    pub(super) fn get(&self, place: usize) -> Option<Entry> {
-        self.entries.get(*self.chain.get(place)? as usize).copied()
+    pub(super) fn get(&self, index: usize) -> Option<Entry> {
+        self.entries.get(*self.chain.get(index)? as usize).copied()
     }
 
     /// The place of a block in the chain.
     pub(super) fn find(&self, id: u64) -> Option<usize> {
         let wanted = position(&self.entries, id)?;
-        self.chain.iter().position(|place| *place == wanted)
+        self.chain.iter().position(|index| *index == wanted)
     }
 }
 
 /// The place of a block among all, which are ordered by identifier.
 fn position(entries: &[Entry], id: u64) -> Option<u32> {
-    let place = entries.binary_search_by_key(&id, |entry| entry.id).ok()?;
-    u32::try_from(place).ok()
+    let index = entries.binary_search_by_key(&id, |entry| entry.id).ok()?;
+    u32::try_from(index).ok()
 }
 
 /// The most blocks that a node stores without their predecessors in the same or an earlier file: it requests
@@ -155,21 +155,21 @@ fn roots(parents: &[Option<u32>]) -> Vec<u32> {
     let mut roots: Vec<Option<u32>> = vec![None; parents.len()];
     let mut open = Vec::new();
     for start in (0..).take(parents.len()) {
-        let mut place: u32 = start;
+        let mut index: u32 = start;
         let root = loop {
-            match roots.get(place as usize).copied().flatten() {
+            match roots.get(index as usize).copied().flatten() {
                 Some(known) => break known,
                 // A circle, which only a forged file has.
-                None if open.len() > parents.len() => break place,
-                None => open.push(place),
+                None if open.len() > parents.len() => break index,
+                None => open.push(index),
             }
-            match parents.get(place as usize).copied().flatten() {
-                Some(parent) => place = parent,
-                None => break place,
+            match parents.get(index as usize).copied().flatten() {
+                Some(parent) => index = parent,
+                None => break index,
             }
         };
-        for place in open.drain(..) {
-            if let Some(known) = roots.get_mut(place as usize) {
+        for index in open.drain(..) {
+            if let Some(known) = roots.get_mut(index as usize) {
                 *known = Some(root);
             }
         }
@@ -183,26 +183,26 @@ fn works(entries: &[Entry], parents: &[Option<u32>]) -> Vec<u128> {
     let mut open = Vec::new();
     for start in 0..entries.len() {
         // Down to a block whose work is known, or to one without a parent; then up again.
-        let (mut place, mut below) = (start, 0);
+        let (mut index, mut below) = (start, 0);
         loop {
-            match works.get(place) {
+            match works.get(index) {
                 Some(Some(known)) => {
                     below = *known;
                     break;
                 }
                 // Longer than all blocks together: a circle, which only a forged file has.
                 _ if open.len() > entries.len() => break,
-                _ => open.push(place),
+                _ => open.push(index),
             }
-            match parents.get(place).copied().flatten() {
-                Some(parent) => place = parent as usize,
+            match parents.get(index).copied().flatten() {
+                Some(parent) => index = parent as usize,
                 None => break,
             }
         }
-        while let Some(place) = open.pop() {
-            let own = entries.get(place).map_or(0, work);
+        while let Some(index) = open.pop() {
+            let own = entries.get(index).map_or(0, work);
             below = below.saturating_add(own);
-            if let Some(known) = works.get_mut(place) {
+            if let Some(known) = works.get_mut(index) {
                 *known = Some(below);
             }
         }

@@ -28,16 +28,16 @@ use assay_engine::{
 
 use self::{
     index::{Entry, Index},
-    open::{Content, Opened},
+    open::{BlockFile, OpenFile},
     paths::expand,
-    scan::{Found, LARGEST_BLOCK, Rejected, Scanner, rejected_block},
+    scan::{FoundBlocks, LARGEST_BLOCK, RejectedBlock, Scanner, rejected_block},
     undo::{UndoFiles, UndoQuery},
 };
 pub use magic::OtherMagic;
 
 use super::{
     BlockSource, ChainParams, SourceError, TestNetworks, TipRef,
-    raw::{Expected, Header, RawBlock, RawError, parse_block},
+    raw::{ExpectedBlock, Header, RawBlock, RawError, parse_block},
 };
 
 /// Options of files as a source.
@@ -63,15 +63,15 @@ impl Default for FileOptions {
 pub struct FileSource {
     chain: ChainId,
     params: &'static ChainParams,
-    files: Vec<Content>,
+    files: Vec<BlockFile>,
     index: Index,
     /// The height of the index's first block.
     first: u64,
     /// The file that was read last.
-    opened: Option<(u32, Opened)>,
+    opened: Option<(u32, OpenFile)>,
     /// `None` if spent outputs are not needed.
     undo: Option<UndoFiles>,
-    cut_off: u64,
+    truncated_blocks: u64,
 }
 
 impl FileSource {
@@ -107,19 +107,20 @@ impl FileSource {
             files.extend(found);
         }
         let test_networks = options.test_networks;
-        let mut scanner = Scanner { params, test_networks, found: Found::default() };
+        let mut scanner = Scanner { params, test_networks, found: FoundBlocks::default() };
         let mut contents = Vec::new();
         for (number, path) in (0..).zip(files) {
-            let content = Content::new(path)?;
+            let content = BlockFile::new(path)?;
             scanner.scan(number, &content)?;
             contents.push(content);
         }
         let mut found = scanner.found;
         let rejected = rejected_block(&mut found);
-        let (index, cut_off) = (Index::new(found.entries), found.cut_off);
+        let (index, truncated_blocks) = (Index::new(found.entries), found.truncated_blocks);
         let (files, opened, undo) = (contents, None, None);
-        let mut source = Self { chain, params, files, index, first: 0, opened, undo, cut_off };
-        if let Some(Rejected { entry, error }) = rejected {
+        let mut source =
+            Self { chain, params, files, index, first: 0, opened, undo, truncated_blocks };
+        if let Some(RejectedBlock { entry, error }) = rejected {
             return Err(SourceError::Raw { origin: source.position(&entry), source: error });
         }
         source.check_connected()?;
@@ -134,14 +135,14 @@ impl FileSource {
     /// Number of blocks of the files that do not belong to the chain that is read: side branches, and
     /// blocks that a node received before their predecessors.
     #[must_use]
-    pub const fn left_out(&self) -> u64 {
-        self.index.left_out()
+    pub const fn orphaned_blocks(&self) -> u64 {
+        self.index.orphaned_blocks()
     }
 
     /// Number of blocks that are cut off at the end of their file, as a running node leaves them.
     #[must_use]
-    pub const fn cut_off(&self) -> u64 {
-        self.cut_off
+    pub const fn truncated_blocks(&self) -> u64 {
+        self.truncated_blocks
     }
 
     /// The height of the first block that is read.
@@ -215,7 +216,7 @@ impl FileSource {
     fn read(&mut self, entry: &Entry, height: u64) -> Result<Block, SourceError> {
         let bytes = self.bytes(entry, entry.length)?;
         let block = self.parse(entry, &bytes)?;
-        if index::short(&block.hash) != entry.id {
+        if index::short_hash(&block.hash) != entry.id {
             let origin = self.position(entry);
             let (found, wanted) = (hex::encode(block.hash), "the one that was there before".into());
             return Err(SourceError::Raw {
@@ -283,7 +284,7 @@ impl BlockSource for FileSource {
     }
 
     fn block(&mut self, hash: &[u8; 32]) -> Result<Block, SourceError> {
-        let place = self.index.find(index::short(hash));
+        let place = self.index.find(index::short_hash(hash));
         let Some(place) = place else { return Err(SourceError::NotOnChain { hash: *hash }) };
         self.block_at(self.first + u64::try_from(place).unwrap_or_default())
     }
@@ -301,8 +302,12 @@ impl BlockSource for FileSource {
 /// # Errors
 ///
 /// Returns an error if the file cannot be read or is no such block.
-pub fn read_block(chain: ChainId, path: &Path, expected: Expected) -> Result<Block, SourceError> {
-    let content = Content::new(path.to_owned())?;
+pub fn read_block(
+    chain: ChainId,
+    path: &Path,
+    expected: ExpectedBlock,
+) -> Result<Block, SourceError> {
+    let content = BlockFile::new(path.to_owned())?;
     let mut opened = content.open().map_err(failed(path))?;
     let mut bytes = Vec::new();
     Read::take(&mut opened, LARGEST_BLOCK).read_to_end(&mut bytes).map_err(failed(path))?;

@@ -22,17 +22,17 @@ type Key = [u8; KEY_BYTES];
 
 /// A file that can be opened again and again.
 #[derive(Debug)]
-pub(super) struct Content {
+pub(super) struct BlockFile {
     path: PathBuf,
     key: Option<Key>,
     /// The unpacked contents of a packed file.
     unpacked: Option<File>,
 }
 
-impl Content {
+impl BlockFile {
     pub(super) fn new(path: PathBuf) -> Result<Self, SourceError> {
         let failed = |source| SourceError::Read { path: path.clone(), source };
-        let key = if is_node_file(&path) { key_beside(&path)? } else { None };
+        let key = if is_node_file(&path) { read_obfuscation_key(&path)? } else { None };
         let unpacked = if key.is_none() { unpacked(&path).map_err(failed)? } else { None };
         Ok(Self { path, key, unpacked })
     }
@@ -47,13 +47,13 @@ impl Content {
         start == [0; 4] || zeros.starts_with(&start)
     }
 
-    pub(super) fn open(&self) -> io::Result<Opened> {
+    pub(super) fn open(&self) -> io::Result<OpenFile> {
         let mut file = match &self.unpacked {
             Some(file) => file.try_clone()?,
             None => File::open(&self.path)?,
         };
         file.rewind()?;
-        Ok(Opened { file, key: self.key, at: 0 })
+        Ok(OpenFile { file, key: self.key, at: 0 })
     }
 }
 
@@ -76,7 +76,7 @@ fn is_numbered(path: &Path, kind: &str) -> bool {
 }
 
 /// The key that a node wrote beside its block files, if it obscured them.
-fn key_beside(path: &Path) -> Result<Option<Key>, SourceError> {
+fn read_obfuscation_key(path: &Path) -> Result<Option<Key>, SourceError> {
     let path = path.with_file_name("xor.dat");
     match fs::read(&path) {
         Ok(bytes) => match Key::try_from(&*bytes) {
@@ -111,14 +111,14 @@ fn unpacked(path: &Path) -> io::Result<Option<File>> {
 }
 
 /// An open file, read in clear.
-pub(super) struct Opened {
+pub(super) struct OpenFile {
     file: File,
     key: Option<Key>,
     /// Position of the next byte to read.
     at: u64,
 }
 
-impl Opened {
+impl OpenFile {
     /// Reads `count` bytes from `offset` on.
     pub(super) fn bytes(&mut self, offset: u64, count: u32) -> io::Result<Vec<u8>> {
         self.seek(SeekFrom::Start(offset))?;
@@ -132,13 +132,13 @@ impl Opened {
     }
 }
 
-impl fmt::Debug for Opened {
+impl fmt::Debug for OpenFile {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Opened").field("at", &self.at).finish_non_exhaustive()
+        formatter.debug_struct("OpenFile").field("at", &self.at).finish_non_exhaustive()
     }
 }
 
-impl Read for Opened {
+impl Read for OpenFile {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = self.file.read(buffer)?;
         if let Some(key) = &self.key {
@@ -153,7 +153,7 @@ impl Read for Opened {
     }
 }
 
-impl Seek for Opened {
+impl Seek for OpenFile {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
         self.at = self.file.seek(to)?;
         Ok(self.at)

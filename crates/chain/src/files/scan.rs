@@ -4,9 +4,9 @@ use std::io::{self, ErrorKind};
 
 use super::{
     frames::{BEFORE_CONTENT, Frames, Magic},
-    index::{Entry, short},
+    index::{Entry, short_hash},
     magic::OtherMagic,
-    open::{Content, is_block_file},
+    open::{BlockFile, is_block_file},
 };
 use crate::{
     ChainParams, SourceError, TestNetworks,
@@ -22,23 +22,23 @@ pub(super) const LARGEST_BLOCK: u64 = 128 * 1024 * 1024;
 pub(super) struct Scanner {
     pub(super) params: &'static ChainParams,
     pub(super) test_networks: TestNetworks,
-    pub(super) found: Found,
+    pub(super) found: FoundBlocks,
 }
 
 /// Blocks that were found.
 #[derive(Debug, Default)]
-pub(super) struct Found {
+pub(super) struct FoundBlocks {
     /// Blocks with a header that is one of the chain, as far as it tells by itself.
     pub(super) entries: Vec<Entry>,
     /// Blocks with another header, at a place where a block stands.
-    pub(super) rejected: Vec<Rejected>,
+    pub(super) rejected: Vec<RejectedBlock>,
     /// Number of blocks that are cut off at the end of their file.
-    pub(super) cut_off: u64,
+    pub(super) truncated_blocks: u64,
 }
 
 /// A block with a header that none of the chain's blocks has, or bytes that only look like one.
 #[derive(Debug)]
-pub(super) struct Rejected {
+pub(super) struct RejectedBlock {
     pub(super) entry: Entry,
     pub(super) error: RawError,
 }
@@ -61,7 +61,7 @@ impl From<io::Error> for ScanError {
 
 impl Scanner {
     /// Looks for blocks in a file, to which entries refer by `number`.
-    pub(super) fn scan(&mut self, number: u32, content: &Content) -> Result<(), SourceError> {
+    pub(super) fn scan(&mut self, number: u32, content: &BlockFile) -> Result<(), SourceError> {
         let failed = |source| SourceError::Read { path: content.path().to_owned(), source };
         let magics = self.params.magics_of(self.test_networks);
         let opened = content.open().map_err(failed)?;
@@ -88,7 +88,7 @@ impl Scanner {
     }
 
     /// The header of a file of one raw block.
-    fn raw_block(&self, content: &Content, bytes: &[u8]) -> Result<Header, SourceError> {
+    fn raw_block(&self, content: &BlockFile, bytes: &[u8]) -> Result<Header, SourceError> {
         let error = match RawBlock::parse(bytes, self.params, None) {
             Ok(block) => return Ok(block.header),
             Err(error) => error,
@@ -110,7 +110,7 @@ impl Scanner {
         }
     }
 
-    fn other_magic(&self, content: &Content, at: u64, found: [u8; 4]) -> SourceError {
+    fn other_magic(&self, content: &BlockFile, at: u64, found: [u8; 4]) -> SourceError {
         let magic = Box::new(OtherMagic::new(found, self.params, self.test_networks));
         SourceError::OtherMagic { path: content.path().to_owned(), at, magic }
     }
@@ -122,7 +122,7 @@ struct Scan {
 }
 
 impl Scan {
-    fn blocks(mut self, file: u32, found: &mut Found) -> Result<(), ScanError> {
+    fn blocks(mut self, file: u32, found: &mut FoundBlocks) -> Result<(), ScanError> {
         while let Some(Magic { bytes: magic, follows }) = self.frames.find_magic()? {
             let begin = self.frames.at + BEFORE_CONTENT;
             let length = u64::from(u32::from_le_bytes(self.frames.array()?));
@@ -135,7 +135,7 @@ impl Scan {
                 return Err(io::Error::new(ErrorKind::InvalidData, reason).into());
             }
             if follows && begin + length > self.frames.length {
-                found.cut_off += 1;
+                found.truncated_blocks += 1;
                 return Ok(());
             }
             self.frames.at += 1;
@@ -153,7 +153,7 @@ impl Scan {
                     // It may only look like a block: what connects to it tells.
                     // A killed node may leave a length and nothing behind it.
                     Err(error) if follows && !header.is_blank() => {
-                        found.rejected.push(Rejected { entry, error });
+                        found.rejected.push(RejectedBlock { entry, error });
                     }
                     Err(_) => {}
                 }
@@ -170,7 +170,7 @@ impl Scan {
     /// Checks a header behind a magic number as far as it tells by itself, and cheaply: scrypt is
     /// computed when the block is read.
     fn check(&self, header: &Header, magic: [u8; 4]) -> Result<(), RawError> {
-        header.check_target(self.params.limit_behind(magic))?;
+        header.check_target(self.params.limit_for_magic(magic))?;
         let work = WorkHash::DoubleSha256;
         if self.params.header == (HeaderForm::Plain { work }) && !header.has_work(work) {
             return Err(RawError::Proof { hash: hex::encode(header.hash()) });
@@ -212,7 +212,7 @@ impl Scan {
 /// The first rejected block that belongs to a chain: it is a first block, or it is connected with
 /// another block, on either side. Others are bytes that only look like a block, unless there is nothing
 /// else.
-pub(super) fn rejected_block(found: &mut Found) -> Option<Rejected> {
+pub(super) fn rejected_block(found: &mut FoundBlocks) -> Option<RejectedBlock> {
     if found.rejected.is_empty() {
         return None;
     }
@@ -223,7 +223,7 @@ pub(super) fn rejected_block(found: &mut Found) -> Option<Rejected> {
     parents.sort_unstable();
     ids.sort_unstable();
     let alone = found.entries.is_empty();
-    let connected = found.rejected.iter().position(|Rejected { entry, .. }| {
+    let connected = found.rejected.iter().position(|RejectedBlock { entry, .. }| {
         alone
             || entry.is_first()
             || ids.binary_search(&entry.parent()).is_ok()
@@ -235,6 +235,11 @@ pub(super) fn rejected_block(found: &mut Found) -> Option<Rejected> {
 impl Entry {
     /// The entry of a block with this header.
     fn new(header: &Header, file: u32, offset: u64, length: u32) -> Self {
-        Self::of(short(&header.hash()), short(&header.parent), header.bits, (file, offset, length))
+        Self::of(
+            short_hash(&header.hash()),
+            short_hash(&header.parent),
+            header.bits,
+            (file, offset, length),
+        )
     }
 }

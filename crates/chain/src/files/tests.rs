@@ -73,7 +73,7 @@ fn the_chain_with_the_most_work_is_read_in_order_from_two_obscured_files() {
     let path = folder.path().to_owned();
     let mut source = FileSource::open(ChainId::BTC, slice::from_ref(&path), TEST).unwrap();
     assert_eq!(all(&mut source), numbered(&main, 0));
-    assert_eq!((source.left_out(), source.cut_off()), (3, 1));
+    assert_eq!((source.orphaned_blocks(), source.truncated_blocks()), (3, 1));
     assert_eq!(source.tip().unwrap(), TipRef { height: 7, hash: main[7].1 });
     assert_eq!(source.block(&main[2].1).unwrap().reference.height, 2);
     assert!(matches!(source.block(&side[1].1), Err(SourceError::NotOnChain { .. })));
@@ -173,7 +173,7 @@ fn of_two_branches_with_the_same_work_the_first_found_is_the_chain() {
         fs::write(&path, bytes).unwrap();
         let mut source = FileSource::open(ChainId::BTC, &[path], TEST).unwrap();
         assert_eq!(source.tip().unwrap(), TipRef { height: 23, hash: first[1].1 });
-        assert_eq!(source.left_out(), 2);
+        assert_eq!(source.orphaned_blocks(), 2);
     }
 }
 

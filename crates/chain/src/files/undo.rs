@@ -12,7 +12,7 @@ use std::{
 
 use super::{
     frames::{BEFORE_CONTENT, Frames},
-    open::{Content, Opened},
+    open::{BlockFile, OpenFile},
 };
 use crate::{
     ChainParams, SourceError,
@@ -39,12 +39,12 @@ pub(super) struct UndoFiles {
     params: &'static ChainParams,
     files: HashMap<u32, Option<UndoFile>>,
     /// The file that was read last.
-    opened: Option<(u32, Opened)>,
+    opened: Option<(u32, OpenFile)>,
 }
 
 #[derive(Debug)]
 struct UndoFile {
-    content: Content,
+    content: BlockFile,
     records: Vec<Record>,
     /// Index of the record after the last one that was used.
     next: usize,
@@ -85,7 +85,7 @@ impl UndoFiles {
     ) -> Result<Option<Vec<Vec<SpentOutput>>>, SourceError> {
         let (number, path) = query.file;
         if !self.files.contains_key(&number) {
-            let file = UndoFile::beside(path, self.params)?;
+            let file = UndoFile::open_for(path, self.params)?;
             self.files.insert(number, file);
         }
         let Some(Some(file)) = self.files.get_mut(&number) else { return Ok(None) };
@@ -118,9 +118,9 @@ impl UndoFiles {
 
 impl UndoFile {
     /// The undo file beside a block file, with its records; `None` if there is none.
-    fn beside(path: &Path, params: &'static ChainParams) -> Result<Option<Self>, SourceError> {
+    fn open_for(path: &Path, params: &'static ChainParams) -> Result<Option<Self>, SourceError> {
         let Some(path) = undo_path(path).filter(|path| path.is_file()) else { return Ok(None) };
-        let content = Content::new(path)?;
+        let content = BlockFile::new(path)?;
         let failed = |source| SourceError::Read { path: content.path().to_owned(), source };
         let opened = content.open().map_err(failed)?;
         let frames = Frames::new(opened, params.magics).map_err(failed)?;
@@ -132,7 +132,7 @@ impl UndoFile {
     fn find(
         &mut self,
         query: &UndoQuery<'_>,
-        opened: &mut Opened,
+        opened: &mut OpenFile,
     ) -> io::Result<Option<(Record, Vec<u8>)>> {
         let count = query.inputs.len() as u64;
         let (before, after) = self.records.split_at(self.next.min(self.records.len()));

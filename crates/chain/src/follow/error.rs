@@ -4,7 +4,7 @@ use assay_address::ChainId;
 use assay_engine::ledger::BlockRef;
 use assay_graph::GraphError;
 
-use crate::{SourceError, TipRef, resolve::ResolveError, stage::Failure};
+use crate::{SourceError, TipRef, resolve::ResolveError, stage::FailureKind};
 
 /// A block with another parent than the newest recorded block.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -15,7 +15,7 @@ use crate::{SourceError, TipRef, resolve::ResolveError, stage::Failure};
     block.height, hex::encode(block.hash), hex::encode(block.parent),
     recorded.height, hex::encode(recorded.hash), recorded.height
 )]
-pub struct Unconnected {
+pub struct UnconnectedBlock {
     /// Position of the block in the source, if it has files.
     pub origin: Option<String>,
     /// The block.
@@ -75,7 +75,7 @@ pub enum IngestError {
     },
     /// The source's next block has another parent than the newest recorded block.
     #[error(transparent)]
-    Unconnected(Box<Unconnected>),
+    Unconnected(Box<UnconnectedBlock>),
     /// The source is on a branch that is followed only once the operator accepts it.
     #[error(transparent)]
     RefusedBranch(Box<RefusedBranch>),
@@ -86,15 +86,15 @@ pub enum IngestError {
 
 impl IngestError {
     /// The kind of a failure to record blocks.
-    pub(super) const fn failure(&self) -> Failure {
+    pub(super) const fn failure(&self) -> FailureKind {
         match self {
-            Self::Unconnected(_) | Self::Source(SourceError::NoBlock { .. }) => Failure::Stray,
-            Self::Source(SourceError::NotOnChain { .. }) => Failure::Reorganized,
+            Self::Unconnected(_) | Self::Source(SourceError::NoBlock { .. }) => FailureKind::Stray,
+            Self::Source(SourceError::NotOnChain { .. }) => FailureKind::Reorganized,
             Self::Source(SourceError::Unreachable { .. }) | Self::RefusedBranch(_) => {
-                Failure::Unavailable
+                FailureKind::Unavailable
             }
-            Self::Graph(GraphError::Busy(_)) => Failure::Busy,
-            _ => Failure::Permanent,
+            Self::Graph(GraphError::Busy(_)) => FailureKind::Busy,
+            _ => FailureKind::Permanent,
         }
     }
 }

@@ -16,7 +16,7 @@ use super::{
 use crate::{
     location::{self, BlockLocation},
     params::TestNetworks,
-    stage::{self, Failure, RunStage, Schedule, Stage, StageId, Target},
+    stage::{self, FailureKind, RunStage, Schedule, Stage, StageId, Target},
 };
 
 /// Interval between two requests to a source for new blocks.
@@ -27,7 +27,7 @@ const RESTART: Duration = Duration::from_secs(10);
 
 /// A chain that is followed.
 #[derive(Clone, Debug)]
-pub struct Followed {
+pub struct FollowedChain {
     /// The chain.
     pub chain: ChainId,
     /// Where its blocks are read.
@@ -42,7 +42,7 @@ pub struct Followed {
     pub accept_branch: Option<[u8; 32]>,
 }
 
-impl Followed {
+impl FollowedChain {
     /// Follows the chain until the task is aborted. After a failure it tries again.
     pub async fn follow(
         &self,
@@ -50,16 +50,16 @@ impl Followed {
         clock: &Clock,
         observer: &dyn IngestObserver,
     ) {
-        let mut following = Following { followed: self, graphs, clock, observer, run: None };
-        let schedule = Schedule { poll: Some(POLL), restart: Some(RESTART), turn: None };
+        let mut following = FollowStage { followed: self, graphs, clock, observer, run: None };
+        let schedule = Schedule { poll: Some(POLL), restart: Some(RESTART), lock: None };
         // Every failure is tried again.
         let _ = stage::run(&mut following, &schedule).await;
     }
 }
 
 /// The stage of a chain that is followed.
-struct Following<'a> {
-    followed: &'a Followed,
+struct FollowStage<'a> {
+    followed: &'a FollowedChain,
     graphs: &'a EmbeddedGraphs,
     clock: &'a Clock,
     observer: &'a dyn IngestObserver,
@@ -67,9 +67,10 @@ struct Following<'a> {
     run: Option<Run<'a>>,
 }
 
-impl<'a> Following<'a> {
+impl<'a> FollowStage<'a> {
     async fn open(&self) -> Result<Run<'a>, IngestError> {
-        let Followed { chain, start, test_networks, sample, accept_branch, .. } = *self.followed;
+        let FollowedChain { chain, start, test_networks, sample, accept_branch, .. } =
+            *self.followed;
         let (location, complete) = (self.followed.location.clone(), start == 0);
         let open = move || location::open(chain, &location, complete, test_networks);
         let opening =
@@ -81,7 +82,7 @@ impl<'a> Following<'a> {
     }
 }
 
-impl Stage for Following<'_> {
+impl Stage for FollowStage<'_> {
     type Error = IngestError;
 
     fn id(&self) -> StageId {
@@ -105,13 +106,13 @@ impl Stage for Following<'_> {
     }
 }
 
-impl RunStage for Following<'_> {
+impl RunStage for FollowStage<'_> {
     /// A source that cannot be opened may be configured wrongly.
-    fn failure(&self, error: &IngestError) -> Failure {
+    fn failure(&self, error: &IngestError) -> FailureKind {
         match error.failure() {
-            Failure::Busy => Failure::Busy,
+            FailureKind::Busy => FailureKind::Busy,
             failure if self.run.is_some() => failure,
-            _ => Failure::Permanent,
+            _ => FailureKind::Permanent,
         }
     }
 
@@ -119,13 +120,13 @@ impl RunStage for Following<'_> {
         self.run = None;
     }
 
-    fn failed(&mut self, error: &IngestError, failure: Failure, pause: Duration, is_new: bool) {
+    fn failed(&mut self, error: &IngestError, failure: FailureKind, pause: Duration, is_new: bool) {
         let (chain, seconds) = (self.followed.chain, pause.as_secs());
         match (failure, &mut self.run) {
-            (Failure::Busy, _) => {
+            (FailureKind::Busy, _) => {
                 tracing::info!(%chain, "another program follows the chain: standing by");
             }
-            (Failure::Permanent, _) | (_, None) => {
+            (FailureKind::Permanent, _) | (_, None) => {
                 tracing::error!(%chain, %error, seconds, "following failed; trying again");
             }
             (_, Some(run)) => run.failed(error, failure, pause, is_new),

@@ -26,8 +26,8 @@ use assay_telemetry::stage;
 use tracing::Instrument;
 
 pub use self::{
-    error::{IngestError, RefusedBranch, Unconnected},
-    followed::Followed,
+    error::{IngestError, RefusedBranch, UnconnectedBlock},
+    followed::FollowedChain,
     request::{IngestObserver, IngestReport, IngestRequest, Reorganization},
 };
 

@@ -4,7 +4,7 @@ use assay_engine::utxo::{Block, OutPoint, ResolvedBlock};
 use assay_graph::DEEPEST_REORGANISATION;
 use tracing::Instrument;
 
-use super::{IngestError, Unconnected, run::Run};
+use super::{IngestError, UnconnectedBlock, run::Run};
 use crate::{
     BatchLimit, SourceError,
     resolve::{Resolver, outputs_to_look_up},
@@ -57,13 +57,13 @@ impl Run<'_> {
 
     /// Keeps the blocks that follow the recorded ones without a gap, and returns the first one that does
     /// not.
-    fn cut_stray(&self, blocks: &mut Vec<Block>) -> Option<Unconnected> {
+    fn cut_stray(&self, blocks: &mut Vec<Block>) -> Option<UnconnectedBlock> {
         let mut before = self.writer.tip().map(|tip| tip.block);
         for (place, block) in blocks.iter().enumerate() {
             let block = block.reference;
             if let Some(recorded) = before.filter(|before| before.hash != block.parent) {
                 blocks.truncate(place);
-                return Some(Unconnected { origin: None, block, recorded });
+                return Some(UnconnectedBlock { origin: None, block, recorded });
             }
             before = Some(block);
         }
@@ -71,10 +71,10 @@ impl Run<'_> {
     }
 
     /// The error of a block that does not follow, with its position in the source.
-    async fn name_origin(&self, stray: Unconnected) -> Result<IngestError, IngestError> {
+    async fn name_origin(&self, stray: UnconnectedBlock) -> Result<IngestError, IngestError> {
         let height = stray.block.height;
         let origin = self.reader.ask(move |source| Ok(source.origin(height))).await?;
-        Ok(IngestError::Unconnected(Box::new(Unconnected { origin, ..stray })))
+        Ok(IngestError::Unconnected(Box::new(UnconnectedBlock { origin, ..stray })))
     }
 
     fn most(&self, from: u64, target: u64) -> BatchLimit {

@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     SourceError,
-    stage::{Failure, RunStage, Stage, StageId, Target},
+    stage::{FailureKind, RunStage, Stage, StageId, Target},
 };
 
 /// An ingest in progress.
@@ -108,11 +108,11 @@ impl Stage for Run<'_> {
 }
 
 impl RunStage for Run<'_> {
-    fn failure(&self, error: &IngestError) -> Failure {
+    fn failure(&self, error: &IngestError) -> FailureKind {
         error.failure()
     }
 
-    fn failed(&mut self, error: &IngestError, _: Failure, pause: Duration, _: bool) {
+    fn failed(&mut self, error: &IngestError, _: FailureKind, pause: Duration, _: bool) {
         self.observer.notice(&format!("{error}; trying again in {} s", pause.as_secs()));
     }
 }

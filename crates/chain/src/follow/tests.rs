@@ -85,9 +85,9 @@ fn given(blocks: Vec<Block>) -> Given {
 
 /// Collects the notices.
 #[derive(Default)]
-struct Heard(Mutex<Vec<String>>);
+struct CollectedNotices(Mutex<Vec<String>>);
 
-impl IngestObserver for Heard {
+impl IngestObserver for CollectedNotices {
     fn reached(&self, _: u64, _: u64, _: u64) {}
 
     fn notice(&self, message: &str) {
@@ -105,14 +105,14 @@ const ONCE: IngestRequest = IngestRequest {
 };
 
 /// A data directory of its own.
-struct Place {
+struct TestDirectory {
     directory: tempfile::TempDir,
-    heard: Heard,
+    notices: CollectedNotices,
 }
 
-impl Place {
+impl TestDirectory {
     fn new() -> Self {
-        Self { directory: tempfile::tempdir().unwrap(), heard: Heard::default() }
+        Self { directory: tempfile::tempdir().unwrap(), notices: CollectedNotices::default() }
     }
 
     async fn ingest(
@@ -124,7 +124,7 @@ impl Place {
         let graphs = EmbeddedGraphs::new(directory);
         let clock = Clock::new(|| Timestamp::UNIX_EPOCH);
         // A reader without end is stopped.
-        let ingesting = ingest(&graphs, Box::new(source), request, &clock, &self.heard);
+        let ingesting = ingest(&graphs, Box::new(source), request, &clock, &self.notices);
         tokio::time::timeout(Duration::from_mins(1), ingesting).await.expect("it ends")
     }
 
@@ -138,9 +138,9 @@ impl Place {
 #[tokio::test]
 async fn a_source_that_continues_another_chain_is_refused() {
     // Given two blocks, and a file that begins with the third one of another branch...
-    let place = Place::new();
-    place.ingest(given(branch(1, 0..=1)), ONCE).await.unwrap();
-    let stray = place.ingest(given(branch(2, 2..=5)), ONCE).await.unwrap_err();
+    let directory = TestDirectory::new();
+    directory.ingest(given(branch(1, 0..=1)), ONCE).await.unwrap();
+    let stray = directory.ingest(given(branch(2, 2..=5)), ONCE).await.unwrap_err();
     // ...the error names the problem and the expected block, and nothing is recorded.
     assert!(matches!(&stray, IngestError::Unconnected(at) if at.block.height == 2), "{stray}");
     let told = stray.to_string();
@@ -149,21 +149,21 @@ async fn a_source_that_continues_another_chain_is_refused() {
     assert!(told.contains(&format!("recorded is block 1 {recorded}")), "{told}");
     // A source of files names the file with the block.
     let named = Given { file: Some("blk00007.dat, from byte 8"), ..given(branch(2, 2..=5)) };
-    let told = place.ingest(named, ONCE).await.unwrap_err().to_string();
+    let told = directory.ingest(named, ONCE).await.unwrap_err().to_string();
     let hash = "0202".repeat(16);
     assert!(told.starts_with("blk00007.dat, from byte 8: block 2 does not follow"), "{told}");
     assert!(told.contains(&format!("its hash is {hash}, its parent is {parent}")), "{told}");
-    assert_eq!(place.tip().await, Some(1));
+    assert_eq!(directory.tip().await, Some(1));
     // The branch that was begun goes on.
-    place.ingest(given(branch(1, 2..=5)), ONCE).await.unwrap();
-    assert_eq!(place.tip().await, Some(5));
+    directory.ingest(given(branch(1, 2..=5)), ONCE).await.unwrap();
+    assert_eq!(directory.tip().await, Some(5));
 }
 
 #[tokio::test]
 async fn a_spend_that_its_recorded_transaction_cannot_have_is_refused() {
     // Given a graph that begins at block 4, so that most spent outputs are unknown to it...
-    let place = Place::new();
-    place.ingest(given(branch(1, 4..=6)), ONCE).await.unwrap();
+    let directory = TestDirectory::new();
+    directory.ingest(given(branch(1, 4..=6)), ONCE).await.unwrap();
     // ...and a block that spends a second output of a recorded transaction, which has one...
     let mut blocks = branch(1, 4..=8);
     let recorded = blocks[1].transactions[0].txid;
@@ -174,7 +174,7 @@ async fn a_spend_that_its_recorded_transaction_cannot_have_is_refused() {
         outputs: vec![],
     };
     blocks[4].transactions.push(spends(recorded, 1));
-    let error = place.ingest(given(blocks.clone()), ONCE).await.unwrap_err();
+    let error = directory.ingest(given(blocks.clone()), ONCE).await.unwrap_err();
     // ...then it is refused by name, and nothing of it is recorded.
     let named = format!(
         "nothing of this block was written: input 0 of transaction {} in block 8 spends {recorded}:1, \
@@ -182,63 +182,63 @@ async fn a_spend_that_its_recorded_transaction_cannot_have_is_refused() {
         "09".repeat(32)
     );
     assert!(error.to_string().starts_with(&named), "{error}");
-    assert_eq!(place.tip().await, Some(6));
+    assert_eq!(directory.tip().await, Some(6));
     // The first output is there, and that of an unknown transaction may have been.
     blocks[4].transactions[1] = spends(recorded, 0);
     blocks[3].transactions.push(Transaction {
         txid: Txid::from_bytes([8; 32]),
         ..spends(Txid::from_bytes([7; 32]), 3)
     });
-    place.ingest(given(blocks), ONCE).await.unwrap();
-    assert_eq!(place.tip().await, Some(8));
+    directory.ingest(given(blocks), ONCE).await.unwrap();
+    assert_eq!(directory.tip().await, Some(8));
 }
 
 #[tokio::test]
 async fn blocks_before_a_stray_one_are_recorded() {
-    let place = Place::new();
+    let directory = TestDirectory::new();
     let blocks = [branch(1, 0..=6), branch(2, 7..=9)].concat();
-    let stray = place.ingest(given(blocks), ONCE).await.unwrap_err();
+    let stray = directory.ingest(given(blocks), ONCE).await.unwrap_err();
     assert!(matches!(&stray, IngestError::Unconnected(at) if at.block.height == 7), "{stray}");
-    assert_eq!(place.tip().await, Some(6));
+    assert_eq!(directory.tip().await, Some(6));
 }
 
 #[tokio::test]
 async fn a_follower_backs_off_from_a_source_without_progress() {
-    let place = Place::new();
-    place.ingest(given(branch(1, 0..=1)), ONCE).await.unwrap();
+    let directory = TestDirectory::new();
+    directory.ingest(given(branch(1, 0..=1)), ONCE).await.unwrap();
     // It agrees on the newest block, and serves a child of another one.
     let source = given([branch(1, 0..=1), branch(2, 2..=3)].concat());
     let asked = Arc::clone(&source.asked);
     let follow = IngestRequest { follow: Some(Duration::from_millis(1)), ..ONCE };
-    let following = place.ingest(source, follow);
+    let following = directory.ingest(source, follow);
     assert!(tokio::time::timeout(Duration::from_secs(3), following).await.is_err());
-    let heard = place.heard.0.lock().unwrap();
-    assert!(heard[0].contains("block 2 does not follow what is recorded"), "{heard:?}");
-    assert!(heard[0].ends_with("trying again in 1 s"), "{heard:?}");
+    let notices = directory.notices.0.lock().unwrap();
+    assert!(notices[0].contains("block 2 does not follow what is recorded"), "{notices:?}");
+    assert!(notices[0].ends_with("trying again in 1 s"), "{notices:?}");
     // Twice at once, after one second, and after two more; two blocks each time.
     assert!(asked.load(Ordering::Relaxed) <= 8, "{asked:?}");
 }
 
 #[tokio::test]
 async fn a_source_without_the_blocks_it_announces_is_abandoned() {
-    let place = Place::new();
+    let directory = TestDirectory::new();
     let source = Given { gone: true, ..given(branch(1, 0..=1)) };
     let asked = Arc::clone(&source.asked);
-    let error = place.ingest(source, ONCE).await.unwrap_err();
+    let error = directory.ingest(source, ONCE).await.unwrap_err();
     assert!(matches!(error, IngestError::Source(SourceError::NotOnChain { .. })), "{error}");
     assert_eq!(asked.load(Ordering::Relaxed), 1 + usize::try_from(RETRIES).unwrap());
-    assert_eq!(place.heard.0.lock().unwrap().len(), usize::try_from(RETRIES).unwrap());
+    assert_eq!(directory.notices.0.lock().unwrap().len(), usize::try_from(RETRIES).unwrap());
 }
 
 #[tokio::test]
 async fn blocks_that_are_not_there_are_not_waited_for() {
-    let place = Place::new();
+    let directory = TestDirectory::new();
     let beyond = IngestRequest { from: Some(7), ..ONCE };
-    let error = place.ingest(given(branch(1, 0..=3)), beyond).await.unwrap_err();
+    let error = directory.ingest(given(branch(1, 0..=3)), beyond).await.unwrap_err();
     assert_eq!(error.to_string(), "there is no block 7: the newest is 3");
-    let place = Place::new();
+    let directory = TestDirectory::new();
     let before = IngestRequest { to: Some(2), ..ONCE };
-    let error = place.ingest(given(branch(1, 4..=6)), before).await.unwrap_err();
+    let error = directory.ingest(given(branch(1, 4..=6)), before).await.unwrap_err();
     assert!(matches!(error, IngestError::Missing { next: 2, first: 4 }), "{error}");
 }
 
@@ -253,19 +253,19 @@ fn forked(own: u8, last_common: u8, other: std::ops::RangeInclusive<u8>) -> Vec<
 
 #[tokio::test]
 async fn a_branch_beyond_the_bound_is_followed_once_it_is_accepted() {
-    let place = Place::new();
-    place.ingest(given(branch(1, 0..=20)), ONCE).await.unwrap();
+    let directory = TestDirectory::new();
+    directory.ingest(given(branch(1, 0..=20)), ONCE).await.unwrap();
     // Six blocks are replaced, as an ordinary reorganization may.
-    let report = place.ingest(given(forked(2, 14, 15..=21)), ONCE).await.unwrap();
+    let report = directory.ingest(given(forked(2, 14, 15..=21)), ONCE).await.unwrap();
     assert_eq!(report.reorganizations[0].removed_blocks, 6);
     // Seven are not: the recorded blocks stay, and the error says how to accept the branch.
     let other = || given(branch(1, 0..=30));
-    let refused = place.ingest(other(), ONCE).await.unwrap_err();
+    let refused = directory.ingest(other(), ONCE).await.unwrap_err();
     let IngestError::RefusedBranch(named) = &refused else { panic!("{refused}") };
     assert_eq!((named.last_common, named.recorded, named.bound), (Some(14), 21, 6));
     let hash = |own: u8, height: u8| -> [u8; 32] { [own, height].repeat(16).try_into().unwrap() };
     assert!(refused.to_string().ends_with(&format!("block 30 {}", hex::encode(hash(1, 30)))));
-    assert_eq!(place.tip().await, Some(21));
+    assert_eq!(directory.tip().await, Some(21));
     // A block of the recorded branch, one below the fork, and one of neither accept nothing.
     for (block, why) in [
         (hash(2, 15), "is not on the source's branch"),
@@ -273,41 +273,44 @@ async fn a_branch_beyond_the_bound_is_followed_once_it_is_accepted() {
         (hash(9, 9), "is not on the source's branch"),
     ] {
         let accepting = IngestRequest { accept_branch: Some(block), ..ONCE };
-        let refused = place.ingest(other(), accepting).await.unwrap_err().to_string();
+        let refused = directory.ingest(other(), accepting).await.unwrap_err().to_string();
         assert!(refused.ends_with(why), "{refused}");
     }
-    assert_eq!(place.tip().await, Some(21));
+    assert_eq!(directory.tip().await, Some(21));
     let accepting = IngestRequest { accept_branch: Some(hash(1, 15)), ..ONCE };
-    let report = place.ingest(other(), accepting).await.unwrap();
+    let report = directory.ingest(other(), accepting).await.unwrap();
     assert_eq!(report.reorganizations[0].removed_blocks, 7);
-    assert_eq!(place.tip().await, Some(30));
+    assert_eq!(directory.tip().await, Some(30));
     // The word holds for that branch alone.
-    let refused = place.ingest(given(forked(2, 20, 21..=40)), accepting).await.unwrap_err();
+    let refused = directory.ingest(given(forked(2, 20, 21..=40)), accepting).await.unwrap_err();
     assert!(refused.to_string().ends_with("is not above the fork"), "{refused}");
 }
 
 #[tokio::test]
 async fn small_reorganizations_do_not_add_up_to_a_large_one() {
-    let place = Place::new();
-    place.ingest(given(branch(1, 0..=20)), ONCE).await.unwrap();
+    let directory = TestDirectory::new();
+    directory.ingest(given(branch(1, 0..=20)), ONCE).await.unwrap();
     // Given a source that takes back six blocks and shows one...
-    place.ingest(given(forked(2, 14, 15..=15)), ONCE).await.unwrap();
-    assert_eq!(place.tip().await, Some(15));
+    directory.ingest(given(forked(2, 14, 15..=15)), ONCE).await.unwrap();
+    assert_eq!(directory.tip().await, Some(15));
     // ...then it cannot take back more, although these are two of what is recorded, and in a later run.
-    let refused = place.ingest(given(forked(3, 13, 14..=21)), ONCE).await.unwrap_err();
+    let refused = directory.ingest(given(forked(3, 13, 14..=21)), ONCE).await.unwrap_err();
     let IngestError::RefusedBranch(named) = &refused else { panic!("{refused}") };
     assert_eq!((named.last_common, named.recorded), (Some(13), 20));
 }
 
 #[tokio::test]
 async fn a_follower_stays_on_its_branch_and_tells() {
-    let place = Place::new();
-    place.ingest(given(branch(1, 0..=20)), ONCE).await.unwrap();
+    let directory = TestDirectory::new();
+    directory.ingest(given(branch(1, 0..=20)), ONCE).await.unwrap();
     let follow = IngestRequest { follow: Some(Duration::from_millis(1)), ..ONCE };
-    let following = place.ingest(given(forked(2, 3, 4..=40)), follow);
+    let following = directory.ingest(given(forked(2, 3, 4..=40)), follow);
     assert!(tokio::time::timeout(Duration::from_secs(3), following).await.is_err());
-    assert_eq!(place.tip().await, Some(20));
-    let heard = place.heard.0.lock().unwrap();
-    assert!(heard[0].starts_with("the source is on another branch of btc: 17 blocks"), "{heard:?}");
-    assert!(heard[0].ends_with("trying again in 1 s"), "{heard:?}");
+    assert_eq!(directory.tip().await, Some(20));
+    let notices = directory.notices.0.lock().unwrap();
+    assert!(
+        notices[0].starts_with("the source is on another branch of btc: 17 blocks"),
+        "{notices:?}"
+    );
+    assert!(notices[0].ends_with("trying again in 1 s"), "{notices:?}");
 }

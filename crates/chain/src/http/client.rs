@@ -17,7 +17,7 @@ const MOST_IDLE: usize = 16;
 
 /// Credentials for a server.
 #[derive(Clone, PartialEq, Eq)]
-pub enum Credentials {
+pub enum HttpCredentials {
     /// Not at all.
     None,
     /// By a name and a password.
@@ -31,7 +31,7 @@ pub enum Credentials {
     File(CredentialsFile),
 }
 
-impl fmt::Debug for Credentials {
+impl fmt::Debug for HttpCredentials {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::None => formatter.write_str("None"),
@@ -51,7 +51,7 @@ pub struct InvalidUrl(String);
 pub struct Client {
     agent: Agent,
     url: String,
-    credentials: Credentials,
+    credentials: HttpCredentials,
 }
 
 impl Client {
@@ -61,10 +61,14 @@ impl Client {
     /// # Errors
     ///
     /// Returns an error if `url` is no http or https URL.
-    pub fn new(url: &str, credentials: Credentials, timeout: Duration) -> Result<Self, InvalidUrl> {
+    pub fn new(
+        url: &str,
+        credentials: HttpCredentials,
+        timeout: Duration,
+    ) -> Result<Self, InvalidUrl> {
         let (url, within) = split_user(url)?;
-        let credentials = if credentials == Credentials::None { within } else { credentials };
-        let most_redirects = if credentials == Credentials::None { MOST_REDIRECTS } else { 0 };
+        let credentials = if credentials == HttpCredentials::None { within } else { credentials };
+        let most_redirects = if credentials == HttpCredentials::None { MOST_REDIRECTS } else { 0 };
         let agent = EgressSettings::from_environment()
             .configure(Agent::config_builder(), &url)
             .timeout_global(Some(timeout))
@@ -82,18 +86,22 @@ impl Client {
 
     fn authorization(&self) -> Result<Option<String>, ExchangeError> {
         Ok(match &self.credentials {
-            Credentials::None => None,
-            Credentials::Password { user, password } => Some(basic(&format!("{user}:{password}"))),
-            Credentials::File(file) => Some(file.authorization(&self.url).map_err(|error| {
-                let is_missing = error.is_missing();
-                let reason = error.to_string();
-                // A node that is not running has no cookie.
-                if is_missing {
-                    ExchangeError::Transient(reason)
-                } else {
-                    ExchangeError::NotSent(reason)
-                }
-            })?),
+            HttpCredentials::None => None,
+            HttpCredentials::Password { user, password } => {
+                Some(basic(&format!("{user}:{password}")))
+            }
+            HttpCredentials::File(file) => {
+                Some(file.authorization(&self.url).map_err(|error| {
+                    let is_missing = error.is_missing();
+                    let reason = error.to_string();
+                    // A node that is not running has no cookie.
+                    if is_missing {
+                        ExchangeError::Transient(reason)
+                    } else {
+                        ExchangeError::NotSent(reason)
+                    }
+                })?)
+            }
         })
     }
 
@@ -182,7 +190,7 @@ fn no_answer(error: &ureq::Error) -> ExchangeError {
 }
 
 /// Takes name and password out of a URL.
-fn split_user(url: &str) -> Result<(String, Credentials), InvalidUrl> {
+fn split_user(url: &str) -> Result<(String, HttpCredentials), InvalidUrl> {
     let invalid = || InvalidUrl(without_user(url));
     let (scheme, rest) = url.split_once("://").ok_or_else(invalid)?;
     if !matches!(scheme, "http" | "https") || rest.is_empty() {
@@ -192,11 +200,11 @@ fn split_user(url: &str) -> Result<(String, Credentials), InvalidUrl> {
     let (host, path) = rest.split_at_checked(end).unwrap_or((rest, ""));
     let path = path.trim_end_matches('/');
     let Some((pair, host)) = host.rsplit_once('@') else {
-        return Ok((format!("{scheme}://{host}{path}"), Credentials::None));
+        return Ok((format!("{scheme}://{host}{path}"), HttpCredentials::None));
     };
     let (user, password) = pair.split_once(':').unwrap_or((pair, ""));
     let credentials =
-        Credentials::Password { user: user.to_owned(), password: password.to_owned() };
+        HttpCredentials::Password { user: user.to_owned(), password: password.to_owned() };
     Ok((format!("{scheme}://{host}{path}"), credentials))
 }
 
@@ -217,7 +225,7 @@ mod tests {
             ("", "", "Basic Og=="),
         ] {
             let (user, password) = (user.to_owned(), password.to_owned());
-            let credentials = Credentials::Password { user, password };
+            let credentials = HttpCredentials::Password { user, password };
             let client = Client::new("http://node", credentials, Duration::from_secs(1)).unwrap();
             assert_eq!(client.authorization().unwrap().unwrap(), expected);
         }
@@ -225,17 +233,17 @@ mod tests {
 
     #[test]
     fn a_password_in_the_url_is_used_and_never_shown() {
-        let client = |url| Client::new(url, Credentials::None, Duration::from_secs(1));
+        let client = |url| Client::new(url, HttpCredentials::None, Duration::from_secs(1));
         let with = client("http://user:p:a@ss@127.0.0.1:8332/wallet/").unwrap();
         assert_eq!(with.url(), "http://127.0.0.1:8332/wallet");
         assert_eq!(
             with.credentials,
-            Credentials::Password { user: "user".into(), password: "p:a@ss".into() }
+            HttpCredentials::Password { user: "user".into(), password: "p:a@ss".into() }
         );
         assert!(!format!("{with:?}").contains("p:a@ss"));
         let plain = client("https://node.example").unwrap();
         assert_eq!(plain.url(), "https://node.example");
-        assert_eq!(plain.credentials, Credentials::None);
+        assert_eq!(plain.credentials, HttpCredentials::None);
         for wrong in ["ftp://a:b@c", "node:8332", "http://"] {
             let said = client(wrong).unwrap_err().to_string();
             assert!(!said.contains("a:b"), "{said}");

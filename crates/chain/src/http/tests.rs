@@ -60,7 +60,7 @@ pub(crate) fn answer(status: u16, body: &str) -> Response {
     Response { status, retry_after: None, body: body.as_bytes().to_vec() }
 }
 
-fn asked(script: Arc<Script>, timer: &Arc<Noted>, backoff: Backoff) -> Result<String, SourceError> {
+fn ask(script: Arc<Script>, timer: &Arc<Noted>, backoff: Backoff) -> Result<String, SourceError> {
     let server = Server::new(script, timer.clone(), backoff);
     let request = Request::get("/");
     server.ask(request, |answer| Ok(String::from_utf8_lossy(&answer.body).into_owned()))
@@ -80,12 +80,12 @@ fn transient_errors_are_retried_after_growing_pauses() {
         Ok(answer(502, "")),
         Ok(answer(200, "here")),
     ]);
-    assert_eq!(asked(script, &timer, Backoff::default()).unwrap(), "here");
+    assert_eq!(ask(script, &timer, Backoff::default()).unwrap(), "here");
     assert_eq!(pauses(&timer), [250, 500, 1000]);
     // Randomness spreads them up to twice as long.
     let timer = Noted::new(100, 250);
     let script = Script::new([Ok(answer(503, "")), Ok(answer(200, "here"))]);
-    asked(script, &timer, Backoff::default()).unwrap();
+    ask(script, &timer, Backoff::default()).unwrap();
     assert_eq!(pauses(&timer), [500]);
 }
 
@@ -94,7 +94,7 @@ fn retry_after_is_honored() {
     let timer = Noted::new(100, 0);
     let busy = Response { status: 429, retry_after: Some(Duration::from_secs(7)), body: vec![] };
     let script = Script::new([Ok(busy), Ok(answer(200, "here"))]);
-    assert!(asked(script, &timer, Backoff::default()).is_ok());
+    assert!(ask(script, &timer, Backoff::default()).is_ok());
     assert_eq!(pauses(&timer), [7000]);
     assert_eq!(timer.pauses.lock().unwrap()[0].1, "it is asked too often (429)");
 }
@@ -102,26 +102,26 @@ fn retry_after_is_honored() {
 #[test]
 fn patience_ends() {
     let timer = Noted::new(1000, 0);
-    let error = asked(Script::new([]), &timer, Backoff::default()).unwrap_err();
+    let error = ask(Script::new([]), &timer, Backoff::default()).unwrap_err();
     assert_eq!(error.to_string(), "http://node does not answer: connection refused");
     assert!(error.is_transient());
     let all: u128 = pauses(&timer).iter().sum();
     assert!((500_000..=600_000).contains(&all), "{all} ms");
     // The caller may stop it earlier.
     let timer = Noted::new(2, 0);
-    let stopped = asked(Script::new([]), &timer, Backoff::default()).unwrap_err();
+    let stopped = ask(Script::new([]), &timer, Backoff::default()).unwrap_err();
     assert!(matches!(stopped, SourceError::Stopped));
 }
 
 #[test]
 fn permanent_errors_are_reported_at_once() {
     let timer = Noted::new(100, 0);
-    let denied = asked(Script::new([Ok(answer(401, ""))]), &timer, Backoff::default()).unwrap_err();
+    let denied = ask(Script::new([Ok(answer(401, ""))]), &timer, Backoff::default()).unwrap_err();
     assert_eq!(
         denied.to_string(),
         "http://node refuses access (401): check the cookie file, or user and password"
     );
     let broken = ExchangeError::Permanent("bad certificate".to_owned());
-    assert!(asked(Script::new([Err(broken)]), &timer, Backoff::default()).is_err());
+    assert!(ask(Script::new([Err(broken)]), &timer, Backoff::default()).is_err());
     assert!(pauses(&timer).is_empty());
 }

@@ -86,7 +86,7 @@ struct Output<'a> {
 }
 
 /// Owner of an output, in one of four forms.
-struct Held<'a>([Option<Cow<'a, str>>; 4]);
+struct OutputOwner<'a>([Option<Cow<'a, str>>; 4]);
 
 /// The block of a line.
 pub(super) fn reference(text: &str) -> Result<BlockRef, String> {
@@ -124,7 +124,7 @@ pub(super) fn transaction(chain: ChainId, text: &str) -> Result<Option<Transacti
     }
     let outputs = outputs.into_iter().enumerate().map(|(index, output)| {
         let Output { address, script, script_sha256, pool, value } = output;
-        let owner = Held([address, script, script_sha256, pool]).read(chain);
+        let owner = OutputOwner([address, script, script_sha256, pool]).read(chain);
         match owner.map_err(|reason| format!("output {index}: {reason}"))? {
             Some(owner) => Ok(TxOut { owner, value: value.0 }),
             None => Err(format!("output {index}: it needs `address`, `script` or `pool`")),
@@ -148,7 +148,7 @@ fn read_input(chain: ChainId, txid: Txid, input: Input<'_>) -> Result<TxInput, S
         value,
         unsigned,
     } = input;
-    let owner = Held([address, script, script_sha256, pool]).read(chain)?;
+    let owner = OutputOwner([address, script, script_sha256, pool]).read(chain)?;
     let outpoint = match (spent_txid, index) {
         (Some(txid), Some(index)) => {
             let txid = txid.parse().map_err(|error| format!("`txid`: {error}"))?;
@@ -177,7 +177,7 @@ fn read_input(chain: ChainId, txid: Txid, input: Input<'_>) -> Result<TxInput, S
     }
 }
 
-impl Held<'_> {
+impl OutputOwner<'_> {
     fn read(self, chain: ChainId) -> Result<Option<ScriptOwner>, String> {
         match self.0 {
             [None, None, None, None] => Ok(None),

@@ -15,8 +15,8 @@ const FIRST: &str = r#"{"block":{"height":5,"hash":"0505050505050505050505050505
 const SECOND: &str = r#"{"block":{"height":6,"hash":"0606060606060606060606060606060606060606060606060606060606060606","parent":"0505050505050505050505050505050505050505050505050505050505050505","time":1769860800},"txid":"b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2","inputs":[{"txid":"a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1","index":0},{"txid":"a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1","index":1,"script":"51","value":"7"}],"outputs":[{"script":"76a91462e907b15cbf27d5425399ebf6f0fb50ebb88f1888ac","value":"4999999999"}]}"#;
 const EMPTY: &str = r#"{"block":{"height":7,"hash":"0707070707070707070707070707070707070707070707070707070707070707","parent":"0606060606060606060606060606060606060606060606060606060606060606","time":"2026-01-31T12:20:00Z"}}"#;
 
-fn lines(text: &str) -> Result<JsonLines<Cursor<Vec<u8>>>, SourceError> {
-    JsonLines::index(ChainId::BTC, "blocks.jsonl", Cursor::new(text.as_bytes().to_vec()))
+fn lines(text: &str) -> Result<JsonLinesSource<Cursor<Vec<u8>>>, SourceError> {
+    JsonLinesSource::index(ChainId::BTC, "blocks.jsonl", Cursor::new(text.as_bytes().to_vec()))
 }
 
 fn refusal(text: &str) -> String {
@@ -119,9 +119,9 @@ fn a_packed_file_is_read_too() {
     let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     io::Write::write_all(&mut packed, FIRST.as_bytes()).unwrap();
     std::fs::write(&path, packed.finish().unwrap()).unwrap();
-    let mut read = JsonLines::open(ChainId::BTC, &path).unwrap();
+    let mut read = JsonLinesSource::open(ChainId::BTC, &path).unwrap();
     assert_eq!(read.block_at(5).unwrap().transactions.len(), 1);
-    let missing = JsonLines::open(ChainId::BTC, &folder.path().join("none")).unwrap_err();
+    let missing = JsonLinesSource::open(ChainId::BTC, &folder.path().join("none")).unwrap_err();
     assert!(missing.to_string().starts_with("failed to read "));
 }
 
@@ -176,7 +176,7 @@ proptest! {
         let chain = "ltc".parse().unwrap();
         let mut written = Vec::new();
         write_block(chain, &block, &mut written).unwrap();
-        let mut read = JsonLines::index(chain, "written", Cursor::new(written)).unwrap();
+        let mut read = JsonLinesSource::index(chain, "written", Cursor::new(written)).unwrap();
         prop_assert_eq!(read.block_at(9).unwrap(), block);
     }
 

@@ -20,7 +20,7 @@ struct Line<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     inputs: Option<Vec<Input>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    outputs: Option<Vec<Held>>,
+    outputs: Option<Vec<OutputFields>>,
 }
 
 #[derive(Serialize)]
@@ -42,11 +42,11 @@ struct Input {
     #[serde(skip_serializing_if = "Option::is_none")]
     unsigned: Option<bool>,
     #[serde(flatten)]
-    held: Option<Held>,
+    held: Option<OutputFields>,
 }
 
 #[derive(Default, Serialize)]
-struct Held {
+struct OutputFields {
     #[serde(skip_serializing_if = "Option::is_none")]
     address: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -99,25 +99,25 @@ fn inputs(chain: ChainId, transaction: &Transaction) -> Vec<Input> {
     transaction.inputs.iter().map(input).collect()
 }
 
-fn outputs(chain: ChainId, transaction: &Transaction) -> Vec<Held> {
+fn outputs(chain: ChainId, transaction: &Transaction) -> Vec<OutputFields> {
     transaction.outputs.iter().map(|output| held(chain, output)).collect()
 }
 
-fn held(chain: ChainId, output: &TxOut) -> Held {
-    let none = Held { value: output.value, ..Held::default() };
+fn held(chain: ChainId, output: &TxOut) -> OutputFields {
+    let none = OutputFields { value: output.value, ..OutputFields::default() };
     if let Some(address) = output.owner.address(chain) {
-        return Held { address: Some(address.to_string()), ..none };
+        return OutputFields { address: Some(address.to_string()), ..none };
     }
     match &output.owner {
         ScriptOwner::Pool(pool) => {
             let name = POOLS.iter().find(|(_, known)| known == pool);
-            Held { pool: name.map(|(name, _)| *name), ..none }
+            OutputFields { pool: name.map(|(name, _)| *name), ..none }
         }
-        ScriptOwner::Script(hash) => Held { script_sha256: Some(hash_text(hash)), ..none },
+        ScriptOwner::Script(hash) => OutputFields { script_sha256: Some(hash_text(hash)), ..none },
         // A program of a length that no address has.
         ScriptOwner::Witness(version, program) => {
             let script = [&[op_number(*version), length(program)], &**program].concat();
-            Held { script: Some(hex::encode(script)), ..none }
+            OutputFields { script: Some(hex::encode(script)), ..none }
         }
         // Every other owner of a chain of coins has an address.
         ScriptOwner::KeyHash(_) | ScriptOwner::ScriptHash(_) | ScriptOwner::LongScriptHash(_) => {

@@ -36,18 +36,18 @@ pub(super) struct BlockQuery {
 }
 
 /// A block with the number of bytes of the node's response.
-pub(super) type Fetched = Result<(Block, usize), Failure>;
+pub(super) type BlockFetchResult = Result<(Block, usize), BlockFetchError>;
 
 /// A failure to fetch a block in some form.
 #[derive(Debug)]
-pub(super) enum Failure {
+pub(super) enum BlockFetchError {
     /// The node does not support the form.
     Form(NodeError),
     /// Another failure.
     Source(SourceError),
 }
 
-impl From<SourceError> for Failure {
+impl From<SourceError> for BlockFetchError {
     fn from(error: SourceError) -> Self {
         Self::Source(error)
     }
@@ -67,7 +67,12 @@ impl BlockQuery {
 impl Fetcher {
     /// Fetches blocks, with one request if the form allows it, each response of at most `most` bytes: a
     /// result for each, in order, or one error for all.
-    pub(super) fn fetch(&self, wanted: &[BlockQuery], form: Form, most: u64) -> Vec<Fetched> {
+    pub(super) fn fetch(
+        &self,
+        wanted: &[BlockQuery],
+        form: Form,
+        most: u64,
+    ) -> Vec<BlockFetchResult> {
         if form == Form::Rest {
             let server = self.rpc.server().with_max_bytes(most);
             return wanted.iter().map(|wanted| self.rest(&server, *wanted)).collect();
@@ -90,8 +95,8 @@ impl Fetcher {
         wanted: &[BlockQuery],
         form: Form,
         most: u64,
-        goes_on: &dyn Fn(&[Fetched]) -> bool,
-    ) -> Vec<Fetched> {
+        goes_on: &dyn Fn(&[BlockFetchResult]) -> bool,
+    ) -> Vec<BlockFetchResult> {
         let (first, second) = wanted.split_at(wanted.len() / 2);
         // Without batches every block has a response of its own, checked before the next request.
         if first.is_empty() || (form != Form::Rest && self.rpc.supports_batches()) {
@@ -108,13 +113,18 @@ impl Fetcher {
         fetched
     }
 
-    fn read(&self, wanted: BlockQuery, reply: Result<&RawValue, NodeError>, form: Form) -> Fetched {
+    fn read(
+        &self,
+        wanted: BlockQuery,
+        reply: Result<&RawValue, NodeError>,
+        form: Form,
+    ) -> BlockFetchResult {
         let result = match reply {
             Ok(result) => result,
             Err(error) if error.is_not_found() => {
                 return Err(SourceError::NotOnChain { hash: wanted.hash }.into());
             }
-            Err(error) if error.is_unknown_form() => return Err(Failure::Form(error)),
+            Err(error) if error.is_unknown_form() => return Err(BlockFetchError::Form(error)),
             Err(error) => return Err(self.rpc.refused(&wanted.question(), error).into()),
         };
         let block = match form {
@@ -125,7 +135,7 @@ impl Fetcher {
         Ok((block?, result.get().len()))
     }
 
-    fn raw(&self, wanted: BlockQuery, result: &RawValue) -> Result<Block, Failure> {
+    fn raw(&self, wanted: BlockQuery, result: &RawValue) -> Result<Block, BlockFetchError> {
         let what = wanted.question();
         // A node that reads the parameter differently returns JSON instead.
         let text: &str = self.rpc.read(&what, result).map_err(|error| not_in_form(&error))?;
@@ -156,7 +166,7 @@ impl Fetcher {
         Ok(header.get("height").and_then(Value::as_u64))
     }
 
-    fn full(&self, wanted: BlockQuery, result: &RawValue) -> Result<Block, Failure> {
+    fn full(&self, wanted: BlockQuery, result: &RawValue) -> Result<Block, BlockFetchError> {
         let what = wanted.question();
         let mut answer: BlockAnswer<TransactionAnswer> = match self.rpc.read(&what, result) {
             Ok(answer) => answer,
@@ -171,7 +181,7 @@ impl Fetcher {
         Ok(block.map_err(|reason| self.invalid_data(&what, reason))?)
     }
 
-    fn ids(&self, wanted: BlockQuery, result: &RawValue) -> Result<Block, Failure> {
+    fn ids(&self, wanted: BlockQuery, result: &RawValue) -> Result<Block, BlockFetchError> {
         const METHOD: &str = "getrawtransaction";
         let what = wanted.question();
         let mut answer: BlockAnswer<String> = self.rpc.read(&what, result)?;
@@ -195,16 +205,16 @@ impl Fetcher {
 
     /// Fetches one block over REST, if the node supports that. Some nodes drop the connection instead of
     /// refusing, so that there is no retry.
-    pub(super) fn try_rest(&self, wanted: BlockQuery) -> Fetched {
+    pub(super) fn try_rest(&self, wanted: BlockQuery) -> BlockFetchResult {
         match self.rest(&self.rpc.server().without_retries(), wanted) {
-            Err(Failure::Source(
+            Err(BlockFetchError::Source(
                 error @ (SourceError::Unreachable { .. } | SourceError::Denied { .. }),
             )) => Err(not_in_form(&error)),
             other => other,
         }
     }
 
-    fn rest(&self, server: &Server, wanted: BlockQuery) -> Fetched {
+    fn rest(&self, server: &Server, wanted: BlockQuery) -> BlockFetchResult {
         let hash = hash_text(&wanted.hash);
         let bytes = get(server, &format!("/rest/block/{hash}.bin"), &wanted)?;
         let path = format!("/rest/spenttxouts/{hash}.bin");
@@ -238,17 +248,17 @@ impl Fetcher {
 }
 
 /// True if a response was above the limit of bytes.
-pub(super) const fn is_too_large(fetched: &Fetched) -> bool {
-    matches!(fetched, Err(Failure::Source(SourceError::TooLarge { .. })))
+pub(super) const fn is_too_large(fetched: &BlockFetchResult) -> bool {
+    matches!(fetched, Err(BlockFetchError::Source(SourceError::TooLarge { .. })))
 }
 
 /// A response in another form than the requested one.
-fn not_in_form(error: &SourceError) -> Failure {
-    Failure::Form(NodeError { code: 0, message: error.to_string() })
+fn not_in_form(error: &SourceError) -> BlockFetchError {
+    BlockFetchError::Form(NodeError { code: 0, message: error.to_string() })
 }
 
 /// A GET request of the REST interface.
-fn get(server: &Server, path: &str, wanted: &BlockQuery) -> Result<Vec<u8>, Failure> {
+fn get(server: &Server, path: &str, wanted: &BlockQuery) -> Result<Vec<u8>, BlockFetchError> {
     let got = server.ask(Request::get(path), |answer| {
         let words = || shortened(&String::from_utf8_lossy(&answer.body));
         match answer.status {
@@ -266,6 +276,6 @@ fn get(server: &Server, path: &str, wanted: &BlockQuery) -> Result<Vec<u8>, Fail
         Err(error) if error.message == format!("{} not found", hash_text(&wanted.hash)) => {
             Err(SourceError::NotOnChain { hash: wanted.hash }.into())
         }
-        Err(error) => Err(Failure::Form(error)),
+        Err(error) => Err(BlockFetchError::Form(error)),
     }
 }

@@ -22,7 +22,7 @@ use assay_engine::utxo::Block;
 use serde_json::json;
 
 use self::{
-    fetch::{BlockQuery, Failure, Fetched, Fetcher, is_too_large},
+    fetch::{BlockFetchError, BlockFetchResult, BlockQuery, Fetcher, is_too_large},
     form::Form,
     reader::Reader,
 };
@@ -134,8 +134,8 @@ impl NodeSource {
                     left = left.saturating_sub(block.inputs_and_outputs());
                     Ok(block)
                 }
-                Err(Failure::Source(error)) => Err(error),
-                Err(Failure::Form(error)) => {
+                Err(BlockFetchError::Source(error)) => Err(error),
+                Err(BlockFetchError::Form(error)) => {
                     // Another node answers now: the next call finds out again.
                     self.form = None;
                     Err(self.fetcher.rpc.refused("getblock", error))
@@ -164,8 +164,8 @@ impl NodeSource {
                     (self.form, self.block_bytes) = (Some(form), bytes);
                     return Ok(block);
                 }
-                Some(Err(Failure::Source(error))) => return Err(error),
-                Some(Err(Failure::Form(error))) => refusal = Some(error),
+                Some(Err(BlockFetchError::Source(error))) => return Err(error),
+                Some(Err(BlockFetchError::Form(error))) => refusal = Some(error),
                 None => {}
             }
         }
@@ -176,7 +176,7 @@ impl NodeSource {
 
     /// Fetches blocks over several connections, as many with each request as their size allows, up to a
     /// number of inputs and outputs. A block that is too large to be fetched beside others is fetched alone.
-    fn fetch_many(&self, wanted: &[BlockQuery], entries: usize) -> Vec<Fetched> {
+    fn fetch_many(&self, wanted: &[BlockQuery], entries: usize) -> Vec<BlockFetchResult> {
         let (Some(form), Some((first, _))) = (self.form, wanted.split_first()) else {
             return Vec::new();
         };
@@ -204,21 +204,26 @@ impl NodeSource {
 
     /// Fetches a block alone. One that is too large as JSON is fetched raw, and its spent outputs must be
     /// known otherwise.
-    fn fetch_alone(&self, wanted: BlockQuery, form: Form) -> Fetched {
+    fn fetch_alone(&self, wanted: BlockQuery, form: Form) -> BlockFetchResult {
         let fetch = |form| self.fetcher.fetch(&[wanted], form, self.options.largest_answer).pop();
         let mut fetched = fetch(form);
         let described = matches!(form, Form::WithPrevouts | Form::Full);
         let too_large = fetched.as_ref().is_some_and(is_too_large);
         if too_large && described && self.fetcher.reader.params.reads_raw() {
             fetched = [Form::Raw, Form::RawOld].into_iter().find_map(|form| {
-                fetch(form).filter(|fetched| !matches!(fetched, Err(Failure::Form(_))))
+                fetch(form).filter(|fetched| !matches!(fetched, Err(BlockFetchError::Form(_))))
             });
         }
         fetched.unwrap_or_else(|| Err(SourceError::NotOnChain { hash: wanted.hash }.into()))
     }
 
     /// Fetches blocks over several connections and returns them up to the first failure.
-    fn fetch_together(&self, wanted: &[BlockQuery], form: Form, entries: usize) -> Vec<Fetched> {
+    fn fetch_together(
+        &self,
+        wanted: &[BlockQuery],
+        form: Form,
+        entries: usize,
+    ) -> Vec<BlockFetchResult> {
         let connections = self.options.connections.max(1);
         let spread = wanted.len().div_ceil(connections).max(1);
         let fit = (BYTES_A_REQUEST / self.block_bytes.max(1)).clamp(1, MOST_BLOCKS_A_REQUEST);
@@ -227,7 +232,7 @@ impl NodeSource {
         let (next, so_far) = (AtomicUsize::new(0), AtomicUsize::new(0));
         // Keeps sums within range.
         let entries = entries.min(usize::MAX / 2);
-        let goes_on = |fetched: &[Fetched]| {
+        let goes_on = |fetched: &[BlockFetchResult]| {
             let more: usize =
                 fetched.iter().flatten().map(|(block, _)| block.inputs_and_outputs()).sum();
             if fetched.iter().any(Result::is_err) {

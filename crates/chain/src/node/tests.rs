@@ -16,7 +16,7 @@ use crate::{
         Backoff, ExchangeError, Http, Request, Response, Server,
         tests::{Noted, answer},
     },
-    raw::{Expected, parse_block},
+    raw::{ExpectedBlock, parse_block},
     testing,
 };
 
@@ -56,7 +56,7 @@ impl Node {
         Self { url, blocks, keeps: 0..=u64::MAX, dialect, requests, largest }
     }
 
-    fn place(&self, hash: &str) -> Option<usize> {
+    fn height_of(&self, hash: &str) -> Option<usize> {
         self.blocks.iter().position(|(_, known)| hash_text(known) == hash)
     }
 
@@ -78,7 +78,7 @@ impl Node {
                 }
             }
             "getblock" => {
-                let Some(place) = self.place(params[0].as_str().unwrap()) else {
+                let Some(place) = self.height_of(params[0].as_str().unwrap()) else {
                     return error(-5, "Block not found");
                 };
                 let known = match self.dialect {
@@ -97,7 +97,7 @@ impl Node {
                 result(json!(hex::encode(&self.blocks[place].0)))
             }
             "getblockheader" => {
-                result(json!({ "height": self.place(params[0].as_str().unwrap()) }))
+                result(json!({ "height": self.height_of(params[0].as_str().unwrap()) }))
             }
             _ => error(-32601, "Method not found"),
         }
@@ -108,7 +108,7 @@ impl Node {
         let (Some((kind, hash)), Dialect::Rest) = (name, self.dialect) else {
             return answer(404, "");
         };
-        let Some(place) = self.place(hash) else {
+        let Some(place) = self.height_of(hash) else {
             return answer(404, &format!("{hash} not found\r\n"));
         };
         let body = match kind {
@@ -168,7 +168,7 @@ fn source(node: &Arc<Node>, chain: &str, prevouts: bool) -> NodeSource {
 }
 
 fn expected(node: &Node, height: usize) -> Block {
-    let expected = Expected { height: Some(height as u64), hash: None };
+    let expected = ExpectedBlock { height: Some(height as u64), hash: None };
     parse_block(ChainId::BTC, &node.blocks[height].0, expected).unwrap()
 }
 

@@ -49,8 +49,8 @@ fn difficulty_limits_are_those_of_the_network() {
         let params = ChainParams::of(id.parse().unwrap()).unwrap();
         assert_eq!(bits(params.limit_of(TestNetworks::Refused)), expected, "{id}");
         assert_eq!(bits(params.limit_of(TestNetworks::Allowed)), 255, "{id}");
-        assert_eq!(bits(params.limit_behind(params.magics[0])), expected, "{id}");
-        assert_eq!(bits(params.limit_behind(REGTEST_MAGIC)), 255, "{id}");
+        assert_eq!(bits(params.limit_for_magic(params.magics[0])), expected, "{id}");
+        assert_eq!(bits(params.limit_for_magic(REGTEST_MAGIC)), 255, "{id}");
     }
     for (id, expected) in [("zec", 243), ("btg", 243), ("dash", 236), ("xvg", 255)] {
         let params = ChainParams::of(id.parse().unwrap()).unwrap();

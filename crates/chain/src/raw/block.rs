@@ -35,7 +35,7 @@ pub struct RawBlock<'a> {
 
 /// Properties of a block that are known beforehand.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Expected {
+pub struct ExpectedBlock {
     /// Its height.
     pub height: Option<u64>,
     /// Its hash, as it is written.
@@ -135,7 +135,11 @@ impl<'a> RawBlock<'a> {
 ///
 /// Returns an error if raw blocks of the chain are not supported, and the errors of
 /// [`RawBlock::parse`] and [`RawBlock::into_block`].
-pub fn parse_block(chain: ChainId, bytes: &[u8], expected: Expected) -> Result<Block, RawError> {
+pub fn parse_block(
+    chain: ChainId,
+    bytes: &[u8],
+    expected: ExpectedBlock,
+) -> Result<Block, RawError> {
     let unsupported = || RawError::Unsupported { chain: chain.info().name };
     let params = ChainParams::of(chain).ok_or_else(unsupported)?;
     RawBlock::parse(bytes, params, expected.hash)?.into_block(chain, expected.height)

@@ -25,7 +25,7 @@ pub mod transaction;
 pub mod undo;
 mod work;
 
-pub use block::{Expected, RawBlock, parse_block};
+pub use block::{ExpectedBlock, RawBlock, parse_block};
 pub use error::RawError;
 pub use header::Header;
 pub(crate) use header::zcash_header_hash;

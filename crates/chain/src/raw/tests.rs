@@ -17,7 +17,7 @@ fn chain(id: &str) -> ChainId {
 }
 
 fn read(id: &str, bytes: &[u8]) -> Result<Block, RawError> {
-    parse_block(chain(id), bytes, Expected::default())
+    parse_block(chain(id), bytes, ExpectedBlock::default())
 }
 
 /// A block with a coinbase and a payment.
@@ -54,7 +54,7 @@ fn every_byte_matters() {
             Ok(_) => assert!(at < Header::LENGTH, "byte {at} was changed and nobody noticed"),
             Err(error) => assert!(!error.to_string().is_empty()),
         }
-        let expected = Expected { hash: Some(small().1), height: None };
+        let expected = ExpectedBlock { hash: Some(small().1), height: None };
         let asked = parse_block(chain("btc"), &changed, expected);
         assert!(asked.is_err(), "byte {at} was changed and nobody noticed");
     }
@@ -91,7 +91,7 @@ fn heights_come_from_the_coinbase_the_first_block_or_the_caller() {
         testing::block([9; 32], &[testing::transaction(&[([0; 32], u32::MAX)], &[(5, OP_TRUE)])]);
     let unknown = read("btc", &old.0).unwrap_err();
     assert!(matches!(unknown, RawError::Height { .. }), "{unknown}");
-    let told = Expected { height: Some(77), hash: Some(old.1) };
+    let told = ExpectedBlock { height: Some(77), hash: Some(old.1) };
     assert_eq!(parse_block(chain("btc"), &old.0, told).unwrap().reference.height, 77);
     let first =
         testing::block([0; 32], &[testing::transaction(&[([0; 32], u32::MAX)], &[(5, OP_TRUE)])]);

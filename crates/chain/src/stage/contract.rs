@@ -26,16 +26,16 @@ pub trait Stage: Send {
 /// A stage that a runner brings up to what it reads.
 pub trait RunStage: Stage {
     /// The kind of a failure, which decides when the stage is tried again.
-    fn failure(&self, error: &Self::Error) -> Failure;
+    fn failure(&self, error: &Self::Error) -> FailureKind;
 
     /// Lets go of what other programs may need, such as locks, after a failure that does not pass soon.
     fn release(&mut self) {}
 
     /// Logs a failure after which the stage is tried again. `is_new`: the one before it was of another kind.
-    fn failed(&mut self, error: &Self::Error, failure: Failure, pause: Duration, is_new: bool);
+    fn failed(&mut self, error: &Self::Error, failure: FailureKind, pause: Duration, is_new: bool);
 
     /// Logs the first step after a failure.
-    fn recovered(&mut self, _from: Failure) {}
+    fn recovered(&mut self, _from: FailureKind) {}
 
     /// Publishes how far the stage is, for metrics. The runner calls it after each step.
     fn publish(&self) {}
@@ -69,7 +69,7 @@ pub enum Target {
 
 /// A kind of failure of a stage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Failure {
+pub enum FailureKind {
     /// What the stage reads does not fit its checkpoint: it may have changed since it was compared.
     Stray,
     /// What the stage reads was reorganized while it was read.

@@ -10,15 +10,15 @@
 //! - [`keep`]: a task for each of the stages that are wanted at a time
 
 mod contract;
-mod keep;
 mod run;
 mod schedule;
+mod supervise;
 #[cfg(test)]
 mod tests;
 
-pub use contract::{Failure, RunStage, Stage, StageId, Target};
-pub use keep::keep;
+pub use contract::{FailureKind, RunStage, Stage, StageId, Target};
 pub use run::{run, step};
 #[cfg(test)]
 pub(crate) use schedule::RETRIES;
-pub use schedule::{Schedule, Turn};
+pub use schedule::{Schedule, StageLock};
+pub use supervise::supervise;

@@ -7,7 +7,7 @@ use tokio::time::{Instant, sleep};
 use tracing::Instrument;
 
 use super::{
-    contract::{Failure, RunStage, Stage, Target},
+    contract::{FailureKind, RunStage, Stage, Target},
     schedule::{Failures, Schedule},
 };
 
@@ -35,8 +35,8 @@ pub async fn step<S: Stage>(stage: &mut S) -> Result<bool, S::Error> {
 pub async fn run<S: RunStage>(stage: &mut S, schedule: &Schedule) -> Result<(), S::Error> {
     let mut failures = Failures::none(Instant::now());
     loop {
-        let turn = match &schedule.turn {
-            Some(turn) => Some(turn.lock().await),
+        let guard = match &schedule.lock {
+            Some(lock) => Some(lock.lock().await),
             None => None,
         };
         let (begun, id) = (Instant::now(), stage.id());
@@ -49,7 +49,7 @@ pub async fn run<S: RunStage>(stage: &mut S, schedule: &Schedule) -> Result<(), 
                     stage.recovered(failure);
                 }
                 if has_worked {
-                    if turn.is_some() {
+                    if guard.is_some() {
                         sleep(begun.elapsed()).await;
                     }
                     continue;
@@ -65,13 +65,13 @@ pub async fn run<S: RunStage>(stage: &mut S, schedule: &Schedule) -> Result<(), 
                     let is_new = failures.last.replace(failure) != Some(failure);
                     stage.failed(&error, failure, pause, is_new);
                 }
-                if matches!(failure, Failure::Busy | Failure::Permanent) {
+                if matches!(failure, FailureKind::Busy | FailureKind::Permanent) {
                     stage.release();
                 }
                 pause
             }
         };
-        drop(turn);
+        drop(guard);
         sleep(pause).await;
     }
 }

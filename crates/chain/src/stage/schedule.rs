@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use tokio::{sync::Mutex, time::Instant};
 
-use super::contract::Failure;
+use super::contract::FailureKind;
 
 /// Pause after a failure that passes; doubled with each further one...
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
@@ -16,7 +16,7 @@ const STANDBY: Duration = Duration::from_secs(10);
 pub(crate) const RETRIES: u32 = 3;
 
 /// A turn that stages take, so that one of them works at a time.
-pub type Turn = Arc<Mutex<()>>;
+pub type StageLock = Arc<Mutex<()>>;
 
 /// When a runner goes on with a stage.
 #[derive(Clone, Debug, Default)]
@@ -28,14 +28,14 @@ pub struct Schedule {
     pub restart: Option<Duration>,
     /// A turn that the stage takes for each step, and keeps afterwards for as long as the step took: stages with one turn
     /// take at most half of one processor's time. `None`: steps follow each other at once.
-    pub turn: Option<Turn>,
+    pub lock: Option<StageLock>,
 }
 
 /// The failures of a stage.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Failures {
     /// Kind of the last one, if no step has succeeded since.
-    pub(super) last: Option<Failure>,
+    pub(super) last: Option<FailureKind>,
     /// Number since the last step or restart, and number of pauses since then.
     in_turn: u32,
     pauses: u32,
@@ -51,7 +51,7 @@ impl Failures {
     }
 
     /// Notes a step. Returns the kind of the failure before it.
-    pub(super) const fn end(&mut self) -> Option<Failure> {
+    pub(super) const fn end(&mut self) -> Option<FailureKind> {
         (self.in_turn, self.pauses) = (0, 0);
         self.last.take()
     }
@@ -59,26 +59,26 @@ impl Failures {
     /// Notes a failure. Returns the pause after it; `None` if the stage ends with its error.
     pub(super) fn pause(
         &mut self,
-        failure: Failure,
+        failure: FailureKind,
         schedule: &Schedule,
         now: Instant,
     ) -> Option<Duration> {
         let (before, is_kept) = (self.in_turn, schedule.poll.is_some());
         self.in_turn += 1;
         match failure {
-            Failure::Stray if before == 0 => Some(Duration::ZERO),
-            Failure::Stray | Failure::Unavailable if !is_kept => None,
-            Failure::Reorganized if !is_kept && before >= RETRIES => None,
-            Failure::Stray | Failure::Unavailable | Failure::Reorganized => {
+            FailureKind::Stray if before == 0 => Some(Duration::ZERO),
+            FailureKind::Stray | FailureKind::Unavailable if !is_kept => None,
+            FailureKind::Reorganized if !is_kept && before >= RETRIES => None,
+            FailureKind::Stray | FailureKind::Unavailable | FailureKind::Reorganized => {
                 Some(next(&mut self.pauses, FIRST_PAUSE))
             }
-            Failure::Busy | Failure::Permanent => {
+            FailureKind::Busy | FailureKind::Permanent => {
                 let first = schedule.restart?;
                 if now.duration_since(self.restarted) > LONGEST_PAUSE {
                     // It went well for a while.
                     self.restarts = 0;
                 }
-                let is_busy = failure == Failure::Busy;
+                let is_busy = failure == FailureKind::Busy;
                 let pause = if is_busy { STANDBY } else { next(&mut self.restarts, first) };
                 (self.in_turn, self.pauses, self.restarted) = (0, 0, now + pause);
                 Some(pause)

@@ -17,7 +17,7 @@ use super::*;
 /// A stage that does what it is given, and notes what it is asked.
 struct Given {
     begun: Instant,
-    looks: VecDeque<Result<Target, Failure>>,
+    looks: VecDeque<Result<Target, FailureKind>>,
     /// Time that a step takes.
     takes: Duration,
     /// What was asked, and after how many seconds.
@@ -25,7 +25,7 @@ struct Given {
 }
 
 impl Given {
-    fn new(looks: impl IntoIterator<Item = Result<Target, Failure>>) -> Self {
+    fn new(looks: impl IntoIterator<Item = Result<Target, FailureKind>>) -> Self {
         let (looks, noted) = (looks.into_iter().collect(), Arc::default());
         Self { begun: Instant::now(), looks, takes: Duration::ZERO, noted }
     }
@@ -42,13 +42,13 @@ impl Given {
 }
 
 impl Stage for Given {
-    type Error = Failure;
+    type Error = FailureKind;
 
     fn id(&self) -> StageId {
         StageId { work: "given", chain: ChainId::BTC }
     }
 
-    async fn target(&mut self) -> Result<Target, Failure> {
+    async fn target(&mut self) -> Result<Target, FailureKind> {
         self.note("target");
         match self.looks.pop_front() {
             Some(look) => look,
@@ -56,20 +56,20 @@ impl Stage for Given {
         }
     }
 
-    async fn execute(&mut self, to: u64) -> Result<(), Failure> {
+    async fn execute(&mut self, to: u64) -> Result<(), FailureKind> {
         sleep(self.takes).await;
         self.note(format!("execute to {to}"));
         Ok(())
     }
 
-    async fn unwind(&mut self, to: Option<u64>) -> Result<(), Failure> {
+    async fn unwind(&mut self, to: Option<u64>) -> Result<(), FailureKind> {
         self.note(format!("unwind to {to:?}"));
         Ok(())
     }
 }
 
 impl RunStage for Given {
-    fn failure(&self, error: &Failure) -> Failure {
+    fn failure(&self, error: &FailureKind) -> FailureKind {
         *error
     }
 
@@ -77,11 +77,11 @@ impl RunStage for Given {
         self.note("release");
     }
 
-    fn failed(&mut self, _: &Failure, _: Failure, _: Duration, is_new: bool) {
+    fn failed(&mut self, _: &FailureKind, _: FailureKind, _: Duration, is_new: bool) {
         self.note(if is_new { "failed" } else { "failed again" });
     }
 
-    fn recovered(&mut self, from: Failure) {
+    fn recovered(&mut self, from: FailureKind) {
         self.note(format!("recovered from {from:?}"));
     }
 
@@ -90,12 +90,12 @@ impl RunStage for Given {
     }
 }
 
-const KEPT: Schedule = Schedule { poll: Some(Duration::from_secs(2)), restart: None, turn: None };
+const KEPT: Schedule = Schedule { poll: Some(Duration::from_secs(2)), restart: None, lock: None };
 
 const RESTARTED: Schedule = Schedule { restart: Some(Duration::from_secs(10)), ..KEPT };
 
 /// Runs a stage for a day, or until it ends.
-async fn run_for_a_day(stage: &mut Given, schedule: &Schedule) -> Option<Result<(), Failure>> {
+async fn run_for_a_day(stage: &mut Given, schedule: &Schedule) -> Option<Result<(), FailureKind>> {
     timeout(Duration::from_hours(24), run(stage, schedule)).await.ok()
 }
 
@@ -121,7 +121,7 @@ async fn a_stage_at_its_target_is_looked_at_in_intervals() {
 
 #[tokio::test(start_paused = true)]
 async fn pauses_after_failures_double_up_to_a_minute() {
-    let fails = [Err(Failure::Unavailable); 8];
+    let fails = [Err(FailureKind::Unavailable); 8];
     let mut stage = Given::new(fails.into_iter().chain([Ok(Target::Ahead(1)), fails[0]]));
     assert_eq!(run_for_a_day(&mut stage, &KEPT).await, None);
     // 1, 2, 4, 8, 16, 32, 60 and 60 s; after a step 1 s.
@@ -133,7 +133,7 @@ async fn pauses_after_failures_double_up_to_a_minute() {
 
 #[tokio::test(start_paused = true)]
 async fn a_stage_that_does_not_fit_is_compared_once_more_at_once() {
-    let mut stage = Given::new([Err(Failure::Stray); 3]);
+    let mut stage = Given::new([Err(FailureKind::Stray); 3]);
     assert_eq!(run_for_a_day(&mut stage, &KEPT).await, None);
     assert_eq!(stage.at("target"), [0, 0, 1, 3]);
     assert_eq!(stage.at("failed").len(), 1, "the first one is not told");
@@ -141,14 +141,16 @@ async fn a_stage_that_does_not_fit_is_compared_once_more_at_once() {
 
 #[tokio::test(start_paused = true)]
 async fn without_a_restart_other_failures_end_the_stage() {
-    for failure in [Failure::Permanent, Failure::Busy] {
+    for failure in [FailureKind::Permanent, FailureKind::Busy] {
         let mut stage = Given::new([Err(failure)]);
         assert_eq!(run_for_a_day(&mut stage, &KEPT).await, Some(Err(failure)));
     }
     // A stage that is not kept up to date waits for a reorganization alone, and not for long.
-    for (failure, looks) in
-        [(Failure::Unavailable, 1), (Failure::Stray, 2), (Failure::Reorganized, 1 + RETRIES)]
-    {
+    for (failure, looks) in [
+        (FailureKind::Unavailable, 1),
+        (FailureKind::Stray, 2),
+        (FailureKind::Reorganized, 1 + RETRIES),
+    ] {
         let mut stage = Given::new([Err(failure); 9]);
         let ended = run_for_a_day(&mut stage, &Schedule::default()).await;
         assert_eq!(ended, Some(Err(failure)));
@@ -158,8 +160,8 @@ async fn without_a_restart_other_failures_end_the_stage() {
 
 #[tokio::test(start_paused = true)]
 async fn a_stage_is_released_and_tried_again() {
-    let busy = [Err(Failure::Busy), Err(Failure::Busy)];
-    let fails = [Err(Failure::Permanent); 5];
+    let busy = [Err(FailureKind::Busy), Err(FailureKind::Busy)];
+    let fails = [Err(FailureKind::Permanent); 5];
     let mut stage = Given::new(busy.into_iter().chain(fails));
     assert_eq!(run_for_a_day(&mut stage, &RESTARTED).await, None);
     // 10 s each while another program works; then 10, 20, 40, 60 and 60 s.
@@ -171,7 +173,7 @@ async fn a_stage_is_released_and_tried_again() {
 #[tokio::test(start_paused = true)]
 async fn a_stage_that_did_well_for_a_while_begins_with_the_first_pause() {
     let well = [Ok(Target::Reached); 40];
-    let fails = [Err(Failure::Permanent); 2];
+    let fails = [Err(FailureKind::Permanent); 2];
     let mut stage = Given::new(fails.into_iter().chain(well).chain(fails));
     assert_eq!(run_for_a_day(&mut stage, &RESTARTED).await, None);
     // 40 looks in intervals of 2 s, from the second 30 on.
@@ -181,7 +183,7 @@ async fn a_stage_that_did_well_for_a_while_begins_with_the_first_pause() {
 
 #[tokio::test(start_paused = true)]
 async fn stages_with_one_turn_take_half_of_the_time_together() {
-    let schedule = Schedule { turn: Some(Turn::default()), ..KEPT };
+    let schedule = Schedule { lock: Some(StageLock::default()), ..KEPT };
     let of = |_| {
         let stage = Given::new([Ok(Target::Ahead(1)); 2]);
         Given { takes: Duration::from_secs(5), ..stage }
@@ -219,7 +221,7 @@ async fn a_task_runs_while_it_is_wanted_as_it_is_wanted() {
             pending::<()>().await;
         }
     };
-    let keeping = keep(Duration::from_secs(1), wanted, start);
+    let keeping = supervise(Duration::from_secs(1), wanted, start);
     assert!(timeout(Duration::from_mins(1), keeping).await.is_err());
     drop(sender);
     let mut all = Vec::new();

@@ -10,7 +10,7 @@ use assay_address::ChainId;
 use assay_chain::{
     BlockSource, ChainParams, SourceError,
     files::{FileOptions, FileSource, read_block},
-    raw::{Expected, RawBlock, merkle::merkle_root},
+    raw::{ExpectedBlock, RawBlock, merkle::merkle_root},
     resolve::outputs_to_look_up,
 };
 use assay_engine::utxo::{Block, OutPoint, ScriptOwner, TransactionKind};
@@ -166,9 +166,9 @@ fn three_blocks_of_bitcoin() {
 fn a_single_block_is_the_requested_one() {
     let path = file("block482683.raw");
     let hash = |text: &str| hex::decode(text).expect("hex").try_into().expect("a hash");
-    let right = Expected { hash: Some(hash(BLOCKS[2].hash)), height: None };
+    let right = ExpectedBlock { hash: Some(hash(BLOCKS[2].hash)), height: None };
     check(&read_block(ChainId::BTC, &path, right).expect("the block"), &BLOCKS[2]);
-    let wrong = Expected { hash: Some(hash(BLOCKS[1].hash)), height: None };
+    let wrong = ExpectedBlock { hash: Some(hash(BLOCKS[1].hash)), height: None };
     let error = read_block(ChainId::BTC, &path, wrong).expect_err("another block");
     assert!(matches!(error, SourceError::Raw { .. }), "{error}");
 }

@@ -9,7 +9,7 @@ use std::{
 
 use assay_chain::http::{
     Http, Request,
-    client::{Client, Credentials},
+    client::{Client, HttpCredentials},
 };
 use assay_input::{Conditions, InputLimits, UrlAccess, fetch};
 use assay_test_servers::Listener;
@@ -44,7 +44,7 @@ fn ask_all(url: &str) {
     let networks = "127.0.0.0/8".parse().unwrap();
     let access = UrlAccess { networks, ..UrlAccess::default() };
     fetch(url, &Conditions::default(), InputLimits::default(), time, &access).unwrap();
-    let client = Client::new(url, Credentials::None, time).unwrap();
+    let client = Client::new(url, HttpCredentials::None, time).unwrap();
     client.exchange(Request::get("/blocks/tip/height")).unwrap();
     client.exchange(Request::post(b"{}")).unwrap();
 }

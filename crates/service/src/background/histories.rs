@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::{JobError, JobKind};
-use crate::{Service, chains::traced::TraceRequest};
+use crate::{Service, chains::subject_data::TraceRequest};
 
 const KIND: &str = "fetch_history";
 /// Longest time of one attempt. The next one goes on from there.

@@ -1,7 +1,7 @@
 //! Cache of answers: in the memory of each server, bounded by bytes, and in Redis for all servers. Requests
 //! for the same answer that arrive together are computed once.
 
-mod assessed;
+mod serialized;
 mod shared;
 
 use std::{mem::size_of, sync::Arc, time::Duration};
@@ -13,7 +13,7 @@ use assay_tenancy::Name;
 use jiff::{SignedDuration, Timestamp};
 use quick_cache::{Weighter, sync::Cache};
 
-pub use assessed::Assessed;
+pub use serialized::SerializedAssessment;
 pub use shared::SharedAnswers;
 
 use super::invalidated_addresses::InvalidatedAddresses;
@@ -49,7 +49,7 @@ impl AgeLimits {
         self.caller_accepts.is_some_and(|accepts| accepts.is_zero())
     }
 
-    fn allows(self, known: &Assessed, now: Timestamp) -> bool {
+    fn allows(self, known: &SerializedAssessment, now: Timestamp) -> bool {
         let age = known.age(now);
         known.assessed_at.duration_since(now) <= AHEAD
             && age < self.lifetime
@@ -94,10 +94,10 @@ impl CheckSubject {
 }
 
 #[derive(Clone, Debug)]
-struct ByBytes;
+struct BytesWeighter;
 
-impl Weighter<CacheKey, Arc<Assessed>> for ByBytes {
-    fn weight(&self, key: &CacheKey, value: &Arc<Assessed>) -> u64 {
+impl Weighter<CacheKey, Arc<SerializedAssessment>> for BytesWeighter {
+    fn weight(&self, key: &CacheKey, value: &Arc<SerializedAssessment>) -> u64 {
         let texts =
             [&*value.text, &*value.address, &*value.digest, &*key.policy_revision].map(str::len);
         let boxed = match key.subject {
@@ -105,7 +105,7 @@ impl Weighter<CacheKey, Arc<Assessed>> for ByBytes {
             CheckSubject::Transfer(_) => size_of::<TransferQuery>(),
         };
         let bytes = size_of::<CacheKey>()
-            + size_of::<Assessed>()
+            + size_of::<SerializedAssessment>()
             + 256
             + boxed
             + texts.iter().sum::<usize>();
@@ -139,7 +139,7 @@ impl<'a> Data<'a> {
     /// Says whether an answer may be repeated now.
     fn allows(
         &self,
-        known: &Assessed,
+        known: &SerializedAssessment,
         subject: &CheckSubject,
         age_limits: AgeLimits,
         now: Timestamp,
@@ -163,7 +163,7 @@ impl<'a> Data<'a> {
 /// Cache of one server, and its share of the cache in Redis.
 #[derive(Debug)]
 pub(super) struct ResultCache {
-    cache: Cache<CacheKey, Arc<Assessed>, ByBytes>,
+    cache: Cache<CacheKey, Arc<SerializedAssessment>, BytesWeighter>,
     shared: Option<SharedAnswers>,
 }
 
@@ -171,7 +171,7 @@ impl ResultCache {
     pub(super) fn new(bytes: u64, shared: Option<SharedAnswers>) -> Self {
         let typical = 4 * 1024;
         let items = usize::try_from(bytes / typical).unwrap_or(usize::MAX).max(16);
-        Self { cache: Cache::with_weighter(items, bytes, ByBytes), shared }
+        Self { cache: Cache::with_weighter(items, bytes, BytesWeighter), shared }
     }
 
     /// Returns an answer in memory that may be repeated, without waiting.
@@ -181,7 +181,7 @@ impl ResultCache {
         data: Data<'_>,
         age_limits: AgeLimits,
         now: Timestamp,
-    ) -> Option<Arc<Assessed>> {
+    ) -> Option<Arc<SerializedAssessment>> {
         let known = self.cache.get(key).filter(|_| !age_limits.wants_new())?;
         data.allows(&known, &key.subject, age_limits, now).then_some(known)
     }
@@ -192,15 +192,16 @@ impl ResultCache {
     /// # Errors
     ///
     /// Returns an error if a new answer cannot be made. Waiting requests then make their own.
-    pub(super) async fn get<E, F: Future<Output = Result<Assessed, E>>>(
+    pub(super) async fn get<E, F: Future<Output = Result<SerializedAssessment, E>>>(
         &self,
         key: &CacheKey,
         data: Data<'_>,
         age_limits: AgeLimits,
         now: Timestamp,
         assess: impl Fn() -> F,
-    ) -> Result<(Arc<Assessed>, CacheStatus), E> {
-        let repeatable = |known: &Assessed| data.allows(known, &key.subject, age_limits, now);
+    ) -> Result<(Arc<SerializedAssessment>, CacheStatus), E> {
+        let repeatable =
+            |known: &SerializedAssessment| data.allows(known, &key.subject, age_limits, now);
         if age_limits.wants_new() {
             let assessed = Arc::new(assess().await?);
             self.share(key, data, &assessed, age_limits, now).await;
@@ -214,7 +215,8 @@ impl ResultCache {
                     self.cache.remove_if(key, |current| Arc::ptr_eq(current, &stale));
                 }
                 Err(guard) => {
-                    let (assessed, status) = match self.of_others(key, data, repeatable).await {
+                    let (assessed, status) = match self.shared_or_claim(key, data, repeatable).await
+                    {
                         Ok(known) => (Arc::new(known), CacheStatus::Hit),
                         Err(claim) => {
                             let assessed = Arc::new(assess().await?);
@@ -233,12 +235,12 @@ impl ResultCache {
 
     /// Returns an answer of another server. If there is none, this server makes it, and holds the claim to it
     /// meanwhile if it got one.
-    async fn of_others(
+    async fn shared_or_claim(
         &self,
         key: &CacheKey,
         data: Data<'_>,
-        repeatable: impl Fn(&Assessed) -> bool,
-    ) -> Result<Assessed, Option<Claim>> {
+        repeatable: impl Fn(&SerializedAssessment) -> bool,
+    ) -> Result<SerializedAssessment, Option<Claim>> {
         let Some(shared) = &self.shared else { return Err(None) };
         if let Some(known) = shared.find(key, data).await.filter(&repeatable) {
             return Ok(known);
@@ -251,7 +253,7 @@ impl ResultCache {
         &self,
         key: &CacheKey,
         data: Data<'_>,
-        assessed: &Assessed,
+        assessed: &SerializedAssessment,
         age_limits: AgeLimits,
         now: Timestamp,
     ) {
@@ -305,11 +307,11 @@ mod tests {
         CacheKey { subject: CheckSubject::Transfer(Box::new(query)), ..key("a") }
     }
 
-    fn assessed(generation: u64, now: Timestamp) -> Assessed {
+    fn assessed(generation: u64, now: Timestamp) -> SerializedAssessment {
         let address = address();
         let facts = IntelSnapshot::default().facts(&address);
         let assessment = assay_engine::assess(&address, &facts, &Policy::default(), now);
-        Assessed::new(&assessment, now, generation).unwrap()
+        SerializedAssessment::new(&assessment, now, generation).unwrap()
     }
 
     const PLAN: AgeLimits =
@@ -414,7 +416,7 @@ mod tests {
         let subject = transfer(OutputSelector::Index(0), TransferDirection::Deposit).subject;
         let mut invalidated_addresses = InvalidatedAddresses::default();
         invalidated_addresses.add_everything(ChainId::BTC, "10".into());
-        let known = Assessed { tip: Some("10".into()), ..assessed(1, at(0)) };
+        let known = SerializedAssessment { tip: Some("10".into()), ..assessed(1, at(0)) };
         let allows = |invalidated_addresses: &InvalidatedAddresses| {
             let data = Data { generation: 1, revision: "1-0", invalidated_addresses };
             data.allows(&known, &subject, PLAN, at(1))

@@ -15,7 +15,7 @@ use tokio::{
     time::{Instant, sleep, timeout},
 };
 
-use super::{Assessed, CacheKey, CheckSubject, Data};
+use super::{CacheKey, CheckSubject, Data, SerializedAssessment};
 
 /// Timeout of reading an answer from Redis.
 const PATIENCE: Duration = Duration::from_millis(200);
@@ -117,7 +117,11 @@ impl SharedAnswers {
     }
 
     /// Returns a stored answer; `None` if there is none, or Redis does not answer.
-    pub(super) async fn find(&self, key: &CacheKey, data: Data<'_>) -> Option<Assessed> {
+    pub(super) async fn find(
+        &self,
+        key: &CacheKey,
+        data: Data<'_>,
+    ) -> Option<SerializedAssessment> {
         let mut get = cmd("GET");
         get.arg(self.key(key, data));
         let kept: Option<Vec<u8>> = self.run(&get).await?;
@@ -131,8 +135,8 @@ impl SharedAnswers {
         &self,
         key: &CacheKey,
         data: Data<'_>,
-        repeatable: impl Fn(&Assessed) -> bool,
-    ) -> Result<Assessed, Option<Claim>> {
+        repeatable: impl Fn(&SerializedAssessment) -> bool,
+    ) -> Result<SerializedAssessment, Option<Claim>> {
         let begun = Instant::now();
         let name = format!("{}:claim", self.key(key, data));
         loop {
@@ -157,7 +161,7 @@ impl SharedAnswers {
         &self,
         key: &CacheKey,
         data: Data<'_>,
-        assessed: &Assessed,
+        assessed: &SerializedAssessment,
         lifetime: Duration,
     ) {
         let Ok(text) = serde_json::to_vec(assessed) else { return };

@@ -31,24 +31,24 @@ const BITS: u64 = u64::BITS as u64;
 
 /// What is known of the owners of one chain's graph, shared by all checks.
 #[derive(Debug, Default)]
-pub struct AttributedOwners(Mutex<Option<Arc<Unnamed>>>);
+pub struct AttributedOwners(Mutex<Option<Arc<UnattributedOwners>>>);
 
 /// The owners that one revision of lists and labels does not name, as far as they were met.
 #[derive(Debug)]
-struct Unnamed {
+struct UnattributedOwners {
     /// The generation of lists and labels.
     generation: u64,
     pages: Box<[OnceLock<Box<[AtomicU64]>>]>,
 }
 
-impl Unnamed {
+impl UnattributedOwners {
     /// Bits for twice as many owners: the chain grows.
     fn new(generation: u64, owners: u64) -> Self {
         let pages = owners.saturating_mul(2) / OWNERS_OF_PAGE + 1;
         Self { generation, pages: (0..pages).map(|_| OnceLock::new()).collect() }
     }
 
-    fn holds(&self, owners: u64) -> bool {
+    fn has_bits_for(&self, owners: u64) -> bool {
         owners <= self.pages.len() as u64 * OWNERS_OF_PAGE
     }
 
@@ -63,7 +63,7 @@ impl Unnamed {
 
     // The bits say the same whoever sets them, so that their order does not matter.
 
-    fn has(&self, owner: u64) -> bool {
+    fn contains(&self, owner: u64) -> bool {
         self.word(owner).is_some_and(|(word, bit)| word.load(Ordering::Relaxed) & bit != 0)
     }
 
@@ -76,7 +76,7 @@ impl Unnamed {
 
 /// What attributes an owner: lists and labels, under a policy and on a day.
 #[derive(Clone, Copy, Debug)]
-pub struct AttributedBy<'a> {
+pub struct AttributionInputs<'a> {
     /// The chain.
     pub chain: ChainId,
     /// Lists and labels.
@@ -93,46 +93,46 @@ impl AttributedOwners {
     /// # Errors
     ///
     /// Returns an error if the store fails.
-    pub async fn of<'a>(
+    pub async fn for_view<'a>(
         &self,
         view: &dyn GraphView,
-        by: AttributedBy<'a>,
-    ) -> Result<OwnersOfView<'a>, GraphError> {
+        by: AttributionInputs<'a>,
+    ) -> Result<ViewAttributions<'a>, GraphError> {
         let settled = view.settled_owners().await?;
         let generation = by.intel.generation();
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let unnamed = match &*kept {
-            Some(known) if known.generation == generation && known.holds(settled) => {
+        let unattributed = match &*kept {
+            Some(known) if known.generation == generation && known.has_bits_for(settled) => {
                 Arc::clone(known)
             }
-            _ => Arc::clone(kept.insert(Arc::new(Unnamed::new(generation, settled)))),
+            _ => Arc::clone(kept.insert(Arc::new(UnattributedOwners::new(generation, settled)))),
         };
-        Ok(OwnersOfView { unnamed, settled, by, known: Mutex::default() })
+        Ok(ViewAttributions { unattributed, settled, by, known: Mutex::default() })
     }
 }
 
 /// The attributions of the owners of one view.
 #[derive(Debug)]
-pub struct OwnersOfView<'a> {
-    unnamed: Arc<Unnamed>,
+pub struct ViewAttributions<'a> {
+    unattributed: Arc<UnattributedOwners>,
     /// Owners with smaller numbers keep them.
     settled: u64,
-    by: AttributedBy<'a>,
+    by: AttributionInputs<'a>,
     /// Those that were looked up and may be attributed, or have no bits.
     known: Mutex<FxHashMap<OwnerNumber, Option<Arc<Attribution>>>>,
 }
 
-impl<'a> OwnersOfView<'a> {
+impl<'a> ViewAttributions<'a> {
     /// The attributions for what reads a view whose numbers belong to it alone.
     #[must_use]
-    pub fn of_numbers_for_once(by: AttributedBy<'a>) -> Self {
-        let unnamed = Arc::new(Unnamed::new(by.intel.generation(), 0));
-        Self { unnamed, settled: 0, by, known: Mutex::default() }
+    pub fn uncached(by: AttributionInputs<'a>) -> Self {
+        let unattributed = Arc::new(UnattributedOwners::new(by.intel.generation(), 0));
+        Self { unattributed, settled: 0, by, known: Mutex::default() }
     }
 
     /// What attributes an owner.
     #[must_use]
-    pub const fn by(&self) -> &AttributedBy<'a> {
+    pub const fn inputs(&self) -> &AttributionInputs<'a> {
         &self.by
     }
 
@@ -151,32 +151,36 @@ impl<'a> OwnersOfView<'a> {
     /// # Errors
     ///
     /// Returns an error if the store fails.
-    pub fn names(&self, owner: OwnerNumber, view: &dyn ChainView) -> Result<bool, ViewError> {
-        Ok(self.named(owner, view)?.is_some())
+    pub fn is_attributed(
+        &self,
+        owner: OwnerNumber,
+        view: &dyn ChainView,
+    ) -> Result<bool, ViewError> {
+        Ok(self.attributed_script(owner, view)?.is_some())
     }
 
     /// The owner of a number, unless nothing names it.
-    fn named(
+    fn attributed_script(
         &self,
         owner: OwnerNumber,
         view: &dyn ChainView,
     ) -> Result<Option<ScriptOwner>, ViewError> {
         let is_settled = owner.0 < self.settled;
-        if is_settled && self.unnamed.has(owner.0) {
+        if is_settled && self.unattributed.contains(owner.0) {
             return Ok(None);
         }
         let script = view.owner(owner)?;
-        let AttributedBy { chain, intel, .. } = self.by;
-        let is_named = matches!(script, ScriptOwner::Pool(_))
+        let AttributionInputs { chain, intel, .. } = self.by;
+        let is_attributed = matches!(script, ScriptOwner::Pool(_))
             || script.address(chain).is_some_and(|address| intel.has_attribution(&address));
-        if is_settled && !is_named {
-            self.unnamed.add(owner.0);
+        if is_settled && !is_attributed {
+            self.unattributed.add(owner.0);
         }
-        Ok(is_named.then_some(script))
+        Ok(is_attributed.then_some(script))
     }
 
     fn attribution(&self, owner: &ScriptOwner) -> Option<Attribution> {
-        let AttributedBy { chain, intel, policy, today } = self.by;
+        let AttributionInputs { chain, intel, policy, today } = self.by;
         let attribution = match owner {
             ScriptOwner::Pool(pool) => Attribution::of_pool(*pool),
             owner => intel.attribution(chain, owner, policy, today),
@@ -186,13 +190,13 @@ impl<'a> OwnersOfView<'a> {
     }
 }
 
-impl Attributions for OwnersOfView<'_> {
+impl Attributions for ViewAttributions<'_> {
     fn of_owner(
         &self,
         owner: OwnerNumber,
         view: &dyn ChainView,
     ) -> Result<Option<Arc<Attribution>>, ViewError> {
-        if owner.0 < self.settled && self.unnamed.has(owner.0) {
+        if owner.0 < self.settled && self.unattributed.contains(owner.0) {
             return Ok(None);
         }
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
@@ -200,7 +204,8 @@ impl Attributions for OwnersOfView<'_> {
             Entry::Occupied(known) => return Ok(known.get().clone()),
             Entry::Vacant(unknown) => unknown,
         };
-        let attribution = self.named(owner, view)?.and_then(|owner| self.attribution(&owner));
+        let attribution =
+            self.attributed_script(owner, view)?.and_then(|owner| self.attribution(&owner));
         Ok(unknown.insert(attribution.map(Arc::new)).clone())
     }
 }

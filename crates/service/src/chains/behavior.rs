@@ -18,7 +18,7 @@ const ROUNDS: u32 = 8;
 
 /// An address of the owner whose behavior is searched.
 #[derive(Clone, Copy, Debug)]
-pub struct BehaviorOf<'a> {
+pub struct BehaviorSubject<'a> {
     /// The rules.
     pub rules: PatternRules,
     /// The address.
@@ -40,10 +40,10 @@ pub struct BehaviorOf<'a> {
 /// Returns an error if the store fails.
 pub async fn behavior(
     view: &dyn GraphView,
-    of: BehaviorOf<'_>,
+    of: BehaviorSubject<'_>,
     attributions: &dyn Attributions,
 ) -> Result<BehaviorFacts, GraphError> {
-    let BehaviorOf { rules, script, owner, history, cluster_size, shown } = of;
+    let BehaviorSubject { rules, script, owner, history, cluster_size, shown } = of;
     let (mut others, mut transactions) = (Vec::new(), 0);
     if cluster_size > 1 {
         let cluster = view.cluster(script, MAX_CLUSTER_ADDRESSES + 1).await?;

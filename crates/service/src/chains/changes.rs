@@ -9,7 +9,7 @@ const MAX_ADDRESSES: u32 = 100_000;
 
 /// The blocks of a chain since a known one.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Changes {
+pub struct ChainChanges {
     /// The newest block.
     pub newest: BlockRef,
     /// The addresses in the blocks since, and the roots of the clusters that these changed. `None` if they are
@@ -17,7 +17,7 @@ pub struct Changes {
     pub addresses: Option<Vec<CanonicalAddress>>,
 }
 
-impl Changes {
+impl ChainChanges {
     /// No block is new.
     pub(super) const fn nothing(newest: BlockRef) -> Self {
         Self { newest, addresses: Some(Vec::new()) }

@@ -14,7 +14,7 @@ use assay_engine::{
 use jiff::Timestamp;
 use ruint::aliases::U256;
 
-use super::attributed_owners::{AttributedBy, OwnersOfView};
+use super::attributed_owners::{AttributionInputs, ViewAttributions};
 
 /// Counterparties that an answer shows besides the funders and the listed ones.
 const STRONGEST: usize = 10;
@@ -27,7 +27,7 @@ const TRANSACTIONS: usize = 5;
 
 /// What one transaction moved between the subject and another owner.
 #[derive(Clone, Copy, Debug)]
-struct Dealing {
+struct CounterpartyPayment {
     party: OwnerNumber,
     transaction: TransactionNumber,
     time: Timestamp,
@@ -35,12 +35,12 @@ struct Dealing {
     amount: u128,
 }
 
-/// All dealings of the subject with one owner.
+/// All payments of the subject with one owner.
 #[derive(Clone, Debug)]
-struct Party {
+struct CounterpartyTotal {
     owner: OwnerNumber,
-    /// Its dealings among all of them.
-    dealings: Range<usize>,
+    /// Its payments among all of them.
+    payments: Range<usize>,
     amount: u128,
     is_funder: bool,
 }
@@ -56,32 +56,34 @@ pub(super) fn counterparties(
     view: &dyn ChainView,
     owner: OwnerNumber,
     (history, limits): (&OwnHistory, ReadLimits),
-    attributions: &OwnersOfView<'_>,
+    attributions: &ViewAttributions<'_>,
 ) -> Result<Counterparties, ViewError> {
-    let (mut dealings, funders) = dealings(view, owner, (history, limits), attributions)?;
-    dealings.sort_by_key(|dealing| dealing.party);
+    let (mut payments, funders) = payments(view, owner, (history, limits), attributions)?;
+    payments.sort_by_key(|payment| payment.party);
     let cluster = view.cluster_of(owner)?;
     let mut parties = Vec::new();
     let mut at = 0;
-    for same in dealings.chunk_by(|a, b| a.party == b.party) {
-        let dealings = at..at + same.len();
-        at = dealings.end;
-        let Some(Dealing { party, .. }) = same.first() else { continue };
+    for same in payments.chunk_by(|a, b| a.party == b.party) {
+        let payments = at..at + same.len();
+        at = payments.end;
+        let Some(CounterpartyPayment { party, .. }) = same.first() else { continue };
         if view.cluster_of(*party)? != cluster {
             let amount = same.iter().fold(0, |sum: u128, it| sum.saturating_add(it.amount));
             let is_funder = funders.contains(party);
-            parties.push(Party { owner: *party, dealings, amount, is_funder });
+            parties.push(CounterpartyTotal { owner: *party, payments, amount, is_funder });
         }
     }
     parties.sort_unstable_by_key(|party| {
         (Reverse(party.is_funder), Reverse(party.amount), party.owner)
     });
     let found = u64::try_from(parties.len()).unwrap_or(u64::MAX);
-    let AttributedBy { chain, intel, .. } = *attributions.by();
+    let AttributionInputs { chain, intel, .. } = *attributions.inputs();
     let (mut shown, mut others, mut listed) = (Vec::new(), 0, 0);
     for party in parties {
         let is_among_strongest = party.is_funder || others < STRONGEST;
-        if !is_among_strongest && (listed == LISTED || !attributions.names(party.owner, view)?) {
+        if !is_among_strongest
+            && (listed == LISTED || !attributions.is_attributed(party.owner, view)?)
+        {
             continue;
         }
         // Scripts and pools have no address.
@@ -92,25 +94,25 @@ pub(super) fn counterparties(
         }
         listed += usize::from(!is_among_strongest);
         others += usize::from(!party.is_funder);
-        let of_party = dealings.get(party.dealings).unwrap_or_default();
+        let of_party = payments.get(party.payments).unwrap_or_default();
         let labels = intel.labels().labels_of(&address);
         shown.extend(counterparty(view, of_party, address, party.is_funder, labels, listings)?);
     }
     Ok(Counterparties { strongest: shown, found })
 }
 
-/// All dealings with other owners, in the order of the history, and the funders.
-fn dealings(
+/// All payments with other owners, in the order of the history, and the funders.
+fn payments(
     view: &dyn ChainView,
     owner: OwnerNumber,
     (history, limits): (&OwnHistory, ReadLimits),
-    attributions: &OwnersOfView<'_>,
-) -> Result<(Vec<Dealing>, Vec<OwnerNumber>), ViewError> {
+    attributions: &ViewAttributions<'_>,
+) -> Result<(Vec<CounterpartyPayment>, Vec<OwnerNumber>), ViewError> {
     let mut is_listed = |other| {
         let attribution = attributions.of_owner(other, view)?;
         Ok(attribution.as_ref().and_then(|it| it.end.as_ref()).is_some_and(|end| end.listed))
     };
-    let mut dealings = Vec::new();
+    let mut payments = Vec::new();
     let mut read = TransactionRead::default();
     let mut incomes = 0;
     let mut first: Option<(TransactionKind, Vec<TransactionEntry>)> = None;
@@ -136,7 +138,7 @@ fn dealings(
             if read.kind == TransactionKind::Payment {
                 let (transaction, time) = (read.number, read.time);
                 let shares = shares(&read.entries, owner, amount, whole);
-                dealings.extend(shares.map(|(party, amount)| Dealing {
+                payments.extend(shares.map(|(party, amount)| CounterpartyPayment {
                     party,
                     transaction,
                     time,
@@ -154,7 +156,7 @@ fn dealings(
         }
         _ => vec![],
     };
-    Ok((dealings, funders))
+    Ok((payments, funders))
 }
 
 /// The shares of other owners in an amount, by the value of their entries on one side.
@@ -186,26 +188,26 @@ fn funders(mut inputs: Vec<TransactionEntry>, owner: OwnerNumber) -> Vec<OwnerNu
     owners
 }
 
-/// What an answer shows of a counterparty; `None` without dealings.
+/// What an answer shows of a counterparty; `None` without payments.
 fn counterparty(
     view: &dyn ChainView,
-    dealings: &[Dealing],
+    payments: &[CounterpartyPayment],
     address: CanonicalAddress,
     is_funder: bool,
     labels: Vec<Label>,
     listings: Vec<Listing>,
 ) -> Result<Option<Counterparty>, ViewError> {
-    let times = || dealings.iter().map(|dealing| dealing.time);
+    let times = || payments.iter().map(|payment| payment.time);
     let (Some(first_seen), Some(last_seen)) = (times().min(), times().max()) else {
         return Ok(None);
     };
     let total = |direction| {
-        let of_direction = dealings.iter().filter(|dealing| dealing.direction == direction);
-        of_direction.fold(0, |sum: u128, dealing| sum.saturating_add(dealing.amount))
+        let of_direction = payments.iter().filter(|payment| payment.direction == direction);
+        of_direction.fold(0, |sum: u128, payment| sum.saturating_add(payment.amount))
     };
     let mut amounts: BTreeMap<TransactionNumber, u128> = BTreeMap::new();
-    for dealing in dealings {
-        *amounts.entry(dealing.transaction).or_default() += dealing.amount;
+    for payment in payments {
+        *amounts.entry(payment.transaction).or_default() += payment.amount;
     }
     let mut largest: Vec<(TransactionNumber, u128)> = amounts.into_iter().collect();
     largest.sort_by_key(|(number, amount)| (Reverse(*amount), *number));

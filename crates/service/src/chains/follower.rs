@@ -6,9 +6,9 @@ use std::{future::ready, sync::Arc, time::Duration};
 use assay_address::ChainId;
 use assay_chain::{
     TestNetworks,
-    follow::{Followed, IngestObserver},
-    location::{BlockLocation, Credentials},
-    stage::keep,
+    follow::{FollowedChain, IngestObserver},
+    location::{BlockLocation, NodeCredentials},
+    stage::supervise,
 };
 use assay_egress::SourceFiles;
 use assay_engine::facts::Environment;
@@ -34,7 +34,7 @@ pub async fn run(service: Arc<Service>, files: SourceFiles) {
     let start = |_: &String, spec: &ChainSourceSpec| {
         follow(Arc::clone(&service), spec.clone(), files.clone())
     };
-    keep(TICK, wanted, start).await;
+    supervise(TICK, wanted, start).await;
 }
 
 async fn follow(service: Arc<Service>, spec: ChainSourceSpec, files: SourceFiles) {
@@ -42,7 +42,7 @@ async fn follow(service: Arc<Service>, spec: ChainSourceSpec, files: SourceFiles
         return;
     };
     let sample = service.intel().environment() == Environment::Sample;
-    let followed = Followed {
+    let followed = FollowedChain {
         chain,
         location: location(&spec, &files),
         start: spec.start_height,
@@ -50,7 +50,7 @@ async fn follow(service: Arc<Service>, spec: ChainSourceSpec, files: SourceFiles
         sample,
         accept_branch: spec.accept_branch.as_deref().and_then(block_hash),
     };
-    followed.follow(&service.databases.graphs, &service.clock, &Logged(chain)).await;
+    followed.follow(&service.databases.graphs, &service.clock, &IngestLog(chain)).await;
 }
 
 /// The hash of a block, in hexadecimal digits.
@@ -62,7 +62,7 @@ fn block_hash(text: &str) -> Option<[u8; 32]> {
 /// Location of the blocks that a manifest names.
 fn location(spec: &ChainSourceSpec, files: &SourceFiles) -> BlockLocation {
     let file = spec.credentials_file.as_deref().map(|path| files.credentials(path));
-    let credentials = file.map_or(Credentials::None, Credentials::File);
+    let credentials = file.map_or(NodeCredentials::None, NodeCredentials::File);
     match spec.protocol {
         ChainProtocol::Rpc => BlockLocation::Node { url: spec.endpoint.clone(), credentials },
         ChainProtocol::Esplora => BlockLocation::Esplora(spec.endpoint.clone()),
@@ -70,9 +70,9 @@ fn location(spec: &ChainSourceSpec, files: &SourceFiles) -> BlockLocation {
 }
 
 /// Tells the log.
-struct Logged(ChainId);
+struct IngestLog(ChainId);
 
-impl IngestObserver for Logged {
+impl IngestObserver for IngestLog {
     fn reached(&self, height: u64, target: u64, blocks: u64) {
         tracing::debug!(chain = %self.0, height, target, blocks, "blocks ingested");
     }

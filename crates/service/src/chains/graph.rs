@@ -25,18 +25,18 @@ use tokio::sync::Mutex;
 use tracing::Instrument;
 
 use super::{
-    attributed_owners::{AttributedBy, AttributedOwners, OwnersOfView},
-    behavior::{BehaviorOf, behavior},
-    changes::Changes,
+    attributed_owners::{AttributedOwners, AttributionInputs, ViewAttributions},
+    behavior::{BehaviorSubject, behavior},
+    changes::ChainChanges,
     clusters::{self, AttributedMembers},
     counterparties::counterparties,
     ends::ends,
     forms::TransactionWithForms,
     forms::forms_of,
     possible_owners::possible_owners,
-    reader::{BranchBlock, ChainReader, NamedHistory},
-    traced::{ReadError, TraceRequest, Traced, activity},
-    transfer::{TransferError, TransferRead, TransferRequest, spent_by},
+    reader::{BlockWithWork, ChainReader, NamedHistory},
+    subject::{ReadError, SubjectData, TraceRequest, activity},
+    transfer::{TransferError, TransferRead, TransferReadRequest, spent_by},
 };
 
 /// Most blocks whose work is summed up for a comparison of branches.
@@ -50,7 +50,7 @@ pub struct GraphReader {
     attributed: Arc<AttributedMembers>,
     owners: Arc<AttributedOwners>,
     /// Whether compositions rest on the present lists and labels, as it was found last.
-    up_to_date: Arc<Mutex<Option<(RestOn, bool)>>>,
+    up_to_date: Arc<Mutex<Option<(CompositionBasis, bool)>>>,
 }
 
 /// The readers of graphs, by chain. One whose graph is opened again is renewed.
@@ -97,7 +97,7 @@ impl GraphReaders {
 
 /// What compositions rest on, and the lists and labels that they should rest on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct RestOn {
+struct CompositionBasis {
     ends: EndsUpTo,
     generation: u64,
     today: Date,
@@ -157,11 +157,11 @@ struct State<'r> {
     tip: GraphTip,
     attributed: &'r AttributedMembers,
     owners: &'r AttributedOwners,
-    up_to_date: &'r Mutex<Option<(RestOn, bool)>>,
+    up_to_date: &'r Mutex<Option<(CompositionBasis, bool)>>,
 }
 
 impl State<'_> {
-    async fn trace(&self, request: TraceRequest<'_>) -> Result<Traced, GraphError> {
+    async fn trace(&self, request: TraceRequest<'_>) -> Result<SubjectData, GraphError> {
         let TraceRequest { subject, rules, intel, .. } = request;
         let (chain, view, tip) = (subject.chain(), &*self.view, &self.tip);
         let Some(script) = ScriptOwner::from_address(subject) else {
@@ -184,7 +184,7 @@ impl State<'_> {
             view.read(|view| counterparties(view, owner, (&history, limits), &attributions))?;
         let possible_owners =
             view.read(|view| possible_owners(view, owner, &history, (chain, intel)))?;
-        let of = BehaviorOf {
+        let of = BehaviorSubject {
             rules: rules.patterns,
             script: &script,
             owner,
@@ -195,18 +195,18 @@ impl State<'_> {
         let behavior = behavior(view, of, &attributions).await?;
         let activity = Some(activity(subject, &history.statistics));
         let traced = traced(request, tip, flows, activity, (Some(cluster), counterparties));
-        Ok(Traced { possible_owners, ..traced.with_behavior(behavior) })
+        Ok(SubjectData { possible_owners, ..traced.with_behavior(behavior) })
     }
 
     /// The answer about an address that the chain does not have.
-    fn no_flows(&self, request: TraceRequest<'_>, cluster: Option<Cluster>) -> Traced {
+    fn no_flows(&self, request: TraceRequest<'_>, cluster: Option<Cluster>) -> SubjectData {
         let flows = FlowFacts { complete: true, ..FlowFacts::default() };
         let of_nobody = (cluster, Counterparties::default());
         let traced = traced(request, &self.tip, flows, None, of_nobody);
         traced.with_behavior(BehaviorFacts::without_transactions())
     }
 
-    async fn flows_at_most(&self, of: TraceRequest<'_>) -> Result<Option<Traced>, GraphError> {
+    async fn flows_at_most(&self, of: TraceRequest<'_>) -> Result<Option<SubjectData>, GraphError> {
         let TraceRequest { subject, rules, policy, now, .. } = of;
         let view = &*self.view;
         let Some(script) = ScriptOwner::from_address(subject) else {
@@ -242,16 +242,16 @@ impl State<'_> {
         let TraceRequest { subject, intel, now, .. } = request;
         let Some(compositions) = self.view.compositions() else { return Ok(false) };
         let (generation, today) = (intel.generation(), now.to_zoned(TimeZone::UTC).date());
-        let rest_on = RestOn { ends: compositions, generation, today };
+        let basis = CompositionBasis { ends: compositions, generation, today };
         let mut known = self.up_to_date.lock().await;
         if let Some((of, is_up_to_date)) = *known
-            && of == rest_on
+            && of == basis
         {
             return Ok(is_up_to_date);
         }
         let present = ends(&*self.view, subject.chain(), intel, today).await?;
         let is_up_to_date = present.up_to(compositions.owners) == compositions;
-        *known = Some((rest_on, is_up_to_date));
+        *known = Some((basis, is_up_to_date));
         Ok(is_up_to_date)
     }
 
@@ -260,10 +260,10 @@ impl State<'_> {
         &self,
         chain: ChainId,
         request: TraceRequest<'a>,
-    ) -> Result<OwnersOfView<'a>, GraphError> {
+    ) -> Result<ViewAttributions<'a>, GraphError> {
         let TraceRequest { policy, intel, now, .. } = request;
         let today = now.to_zoned(TimeZone::UTC).date();
-        self.owners.of(&*self.view, AttributedBy { chain, intel, policy, today }).await
+        self.owners.for_view(&*self.view, AttributionInputs { chain, intel, policy, today }).await
     }
 
     /// Follows the money of a history.
@@ -273,10 +273,10 @@ impl State<'_> {
         owner: OwnerNumber,
         history: &OwnHistory,
         rules: TraceRules,
-        attributions: &OwnersOfView<'_>,
+        attributions: &ViewAttributions<'_>,
     ) -> Result<FlowFacts, GraphError> {
         let view = &*self.view;
-        let today = attributions.by().today;
+        let today = attributions.inputs().today;
         let subject = TraceSubject { chain, owner, history, rules, today };
         let mut trace = view.read(|view| Trace::begin(view, subject, attributions))?;
         run(&mut trace, &mut ViewSource(view)).await?;
@@ -288,8 +288,11 @@ impl State<'_> {
         Ok(FlowFacts { compositions, ..flows })
     }
 
-    async fn transfer(&self, request: TransferRequest<'_>) -> Result<TransferRead, TransferError> {
-        let TransferRequest { query, now, .. } = request;
+    async fn transfer(
+        &self,
+        request: TransferReadRequest<'_>,
+    ) -> Result<TransferRead, TransferError> {
+        let TransferReadRequest { query, now, .. } = request;
         let (view, tip) = (&*self.view, &self.tip);
         let unknown = || TransferError::unknown(query, tip.block.height, tip.block.time, now);
         // All inputs and outputs: the outputs may be any of them.
@@ -343,10 +346,10 @@ fn traced(
     flows: FlowFacts,
     activity: Option<ActivityFacts>,
     (cluster, counterparties): (Option<Cluster>, Counterparties),
-) -> Traced {
+) -> SubjectData {
     let revision = revision(request.subject.chain(), tip, &flows);
     let facts = ChainFacts { tip: assessed(tip), flows, behavior: None, activity };
-    Traced { cluster, counterparties, ..Traced::facts(facts, revision) }
+    SubjectData { cluster, counterparties, ..SubjectData::facts(facts, revision) }
 }
 
 #[async_trait]
@@ -364,7 +367,7 @@ impl ChainReader for GraphReader {
         &self,
         newest: BlockId,
         heights: &[u64],
-    ) -> Result<Option<Vec<BranchBlock>>, ReadError> {
+    ) -> Result<Option<Vec<BlockWithWork>>, ReadError> {
         let Some(view) = Arc::clone(&self.graph).view().await? else { return Ok(None) };
         let last = view.blocks(newest.height, newest.height).await?;
         if last.first().is_none_or(|last| last.id() != newest) {
@@ -419,25 +422,28 @@ impl ChainReader for GraphReader {
         Ok(clusters::cluster(view, &self.attributed, of, intel, state.tip).await?)
     }
 
-    async fn trace(&self, request: TraceRequest<'_>) -> Result<Traced, ReadError> {
+    async fn trace(&self, request: TraceRequest<'_>) -> Result<SubjectData, ReadError> {
         let span = stage!("read_graph", chain = request.subject.chain().info().id);
         let reading = async {
             match self.state().await? {
                 Some(state) => state.trace(request).await,
-                None => Ok(Traced::unavailable(Unavailable::NotYetRead)),
+                None => Ok(SubjectData::unavailable(Unavailable::NotYetRead)),
             }
         };
         Ok(reading.instrument(span).await?)
     }
 
-    async fn flows_at_most(&self, of: TraceRequest<'_>) -> Result<Option<Traced>, ReadError> {
+    async fn flows_at_most(&self, of: TraceRequest<'_>) -> Result<Option<SubjectData>, ReadError> {
         match self.state().await? {
             Some(state) => Ok(state.flows_at_most(of).await?),
             None => Ok(None),
         }
     }
 
-    async fn transfer(&self, request: TransferRequest<'_>) -> Result<TransferRead, TransferError> {
+    async fn transfer(
+        &self,
+        request: TransferReadRequest<'_>,
+    ) -> Result<TransferRead, TransferError> {
         let chain = request.query.chain;
         let span = stage!("read_transfer", chain = chain.info().id);
         let reading = async {
@@ -452,8 +458,8 @@ impl ChainReader for GraphReader {
         Ok(self.graph.tip().await?.as_ref().map(assessed))
     }
 
-    async fn changes(&self, since: Option<BlockRef>) -> Result<Option<Changes>, ReadError> {
-        Ok(Changes::read(&*self.graph, self.chain, since).await?)
+    async fn changes(&self, since: Option<BlockRef>) -> Result<Option<ChainChanges>, ReadError> {
+        Ok(ChainChanges::read(&*self.graph, self.chain, since).await?)
     }
 }
 

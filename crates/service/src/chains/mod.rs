@@ -1,6 +1,6 @@
 //! Chains: sources of blocks, and readers of the chain data of an address.
 //!
-//! - [`traced`]: what a chain is asked about a subject, and what it tells
+//! - [`subject`]: what a chain is asked about a subject, and what it tells
 //! - [`transfer`]: the same of one transfer
 //! - [`reader`]: the contract of chain readers
 //! - [`attributed_owners`]: the owners that lists and labels attribute
@@ -35,8 +35,8 @@ pub mod possible_owners;
 pub mod reader;
 pub mod registry;
 pub mod remote;
+pub mod subject;
 pub mod trace;
-pub mod traced;
 pub mod transfer;
 
 use assay_address::CanonicalAddress;
@@ -44,43 +44,43 @@ use assay_engine::{facts::Facts, policy::Policy, trace::TraceRules};
 use assay_intel::IntelSnapshot;
 use jiff::Timestamp;
 
-pub(crate) use registry::Chains;
+pub(crate) use registry::ChainReaders;
+use subject::{SubjectData, TraceRequest};
 use trace::TraceView;
-use traced::{TraceRequest, Traced};
 
 /// The facts about a subject from lists, labels and its chain.
 pub async fn facts(
-    chains: &Chains,
+    chains: &ChainReaders,
     intel: &IntelSnapshot,
     policy: &Policy,
     subject: &CanonicalAddress,
     now: Timestamp,
 ) -> Facts {
-    let traced = traced(chains, intel, policy, subject, now).await;
+    let traced = subject_data(chains, intel, policy, subject, now).await;
     let differing_branches = chains.differing_branches(subject.chain());
     Facts { differing_branches, ..traced.added_to(intel.facts(subject)) }
 }
 
 /// A chain's data about a subject.
-pub(crate) async fn traced(
-    chains: &Chains,
+pub(crate) async fn subject_data(
+    chains: &ChainReaders,
     intel: &IntelSnapshot,
     policy: &Policy,
     subject: &CanonicalAddress,
     now: Timestamp,
-) -> Traced {
+) -> SubjectData {
     trace::trace(chains, intel, policy, subject, TraceView::default(), now).await
 }
 
 /// A chain's data about a subject, with its flows at their largest weight, if these are known without a trace: under
 /// policies that hear lists and labels as the default policy does, by which compositions are computed.
-pub(crate) async fn traced_at_most(
-    chains: &Chains,
+pub(crate) async fn subject_data_at_most(
+    chains: &ChainReaders,
     intel: &IntelSnapshot,
     policy: &Policy,
     subject: &CanonicalAddress,
     now: Timestamp,
-) -> Option<Traced> {
+) -> Option<SubjectData> {
     let reader = chains.reader(subject.chain())?;
     let rules = TraceRules::new(policy, subject.chain().info());
     let request = TraceRequest { subject, rules, policy, intel, now };

@@ -46,7 +46,7 @@ pub fn possible_owners(
     history: &OwnHistory,
     (chain, intel): (ChainId, &IntelSnapshot),
 ) -> Result<Vec<PossibleOwner>, ViewError> {
-    let mut linked: BTreeMap<OwnerNumber, Linked> = BTreeMap::new();
+    let mut linked: BTreeMap<OwnerNumber, OwnerLinks> = BTreeMap::new();
     for number in transactions(history) {
         let Some(payment) = Payment::read(view, number, chain)? else { continue };
         for (owner, kind, confidence) in payment.linked_with(subject) {
@@ -54,12 +54,12 @@ pub fn possible_owners(
         }
     }
     let cluster = view.cluster_of(subject)?;
-    let mut linked: Vec<(OwnerNumber, Linked)> = linked.into_iter().collect();
+    let mut linked: Vec<(OwnerNumber, OwnerLinks)> = linked.into_iter().collect();
     linked.sort_by_key(|(owner, it)| {
         (Reverse(it.surest.map(|(_, confidence)| confidence.percent())), *owner)
     });
     let mut shown = Vec::new();
-    for (owner, Linked { surest, payments }) in linked {
+    for (owner, OwnerLinks { surest, payments }) in linked {
         let Some((by, confidence)) = surest else { continue };
         if shown.len() == SHOWN || view.cluster_of(owner)? == cluster {
             continue;
@@ -99,12 +99,12 @@ fn transactions(history: &OwnHistory) -> BTreeSet<TransactionNumber> {
 
 /// The links of an owner with the subject.
 #[derive(Clone, Debug, Default)]
-struct Linked {
+struct OwnerLinks {
     surest: Option<(LinkKind, Confidence)>,
     payments: Vec<(TransactionNumber, Timestamp)>,
 }
 
-impl Linked {
+impl OwnerLinks {
     fn add(&mut self, link: (LinkKind, Confidence), payment: (TransactionNumber, Timestamp)) {
         let is_surer = |known: (_, Confidence)| link.1.percent() > known.1.percent();
         if self.surest.is_none_or(is_surer) {

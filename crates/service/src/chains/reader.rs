@@ -14,14 +14,14 @@ use assay_intel::IntelSnapshot;
 use async_trait::async_trait;
 
 use super::{
-    changes::Changes,
+    changes::ChainChanges,
     forms::TransactionWithForms,
-    traced::{ReadError, TraceRequest, Traced},
-    transfer::{TransferError, TransferRead, TransferRequest},
+    subject::{ReadError, SubjectData, TraceRequest},
+    transfer::{TransferError, TransferRead, TransferReadRequest},
 };
 
 /// A recorded block, with the work of the blocks above it as far as that is known.
-pub type BranchBlock = (BlockRef, Option<u128>);
+pub type BlockWithWork = (BlockRef, Option<u128>);
 
 /// A history with the identifiers of its transactions.
 #[derive(Clone, Debug)]
@@ -40,7 +40,7 @@ pub trait ChainReader: Debug + Send + Sync {
     /// # Errors
     ///
     /// Returns an error if the database fails.
-    async fn trace(&self, request: TraceRequest<'_>) -> Result<Traced, ReadError>;
+    async fn trace(&self, request: TraceRequest<'_>) -> Result<SubjectData, ReadError>;
 
     /// The flows of a subject at their largest weight, if they are known without a trace: an assessment by them is no
     /// lower than one by [`trace`](Self::trace).
@@ -48,7 +48,7 @@ pub trait ChainReader: Debug + Send + Sync {
     /// # Errors
     ///
     /// Returns an error if the database fails.
-    async fn flows_at_most(&self, _of: TraceRequest<'_>) -> Result<Option<Traced>, ReadError> {
+    async fn flows_at_most(&self, _of: TraceRequest<'_>) -> Result<Option<SubjectData>, ReadError> {
         Ok(None)
     }
 
@@ -58,7 +58,10 @@ pub trait ChainReader: Debug + Send + Sync {
     ///
     /// Returns an error if the chain does not have the transfer or cannot be read, or if the transfer cannot
     /// be assessed.
-    async fn transfer(&self, request: TransferRequest<'_>) -> Result<TransferRead, TransferError>;
+    async fn transfer(
+        &self,
+        request: TransferReadRequest<'_>,
+    ) -> Result<TransferRead, TransferError>;
 
     /// The latest block that was ingested. `None` if there is none yet, or the reader ingests no blocks.
     ///
@@ -72,7 +75,7 @@ pub trait ChainReader: Debug + Send + Sync {
     /// # Errors
     ///
     /// Returns an error if the database fails.
-    async fn changes(&self, _since: Option<BlockRef>) -> Result<Option<Changes>, ReadError> {
+    async fn changes(&self, _since: Option<BlockRef>) -> Result<Option<ChainChanges>, ReadError> {
         Ok(None)
     }
 
@@ -104,7 +107,7 @@ pub trait ChainReader: Debug + Send + Sync {
         &self,
         _newest: BlockId,
         _heights: &[u64],
-    ) -> Result<Option<Vec<BranchBlock>>, ReadError> {
+    ) -> Result<Option<Vec<BlockWithWork>>, ReadError> {
         Ok(None)
     }
 

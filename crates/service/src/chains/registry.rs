@@ -21,13 +21,13 @@ use sha2::{Digest, Sha256};
 
 use super::{
     graph::GraphReaders, on_demand::OnDemand, reader::ChainReader, remote::RemoteReader,
-    traced::ReadError,
+    subject::ReadError,
 };
 use crate::Databases;
 
 /// All chains that can be read.
 #[derive(Clone, Debug, Default)]
-pub struct Chains {
+pub struct ChainReaders {
     remote: BTreeMap<ChainId, RemoteReader>,
     graphs: GraphReaders,
     on_demand: BTreeMap<ChainId, Arc<OnDemand>>,
@@ -37,14 +37,14 @@ pub struct Chains {
     revision: Arc<str>,
 }
 
-impl Chains {
+impl ChainReaders {
     /// The chains with chain servers, those with a graph, and those with a source that is read on demand. A chain
     /// that has several is read from the first of these.
     ///
     /// # Errors
     ///
     /// Returns an error if the database fails.
-    pub async fn of(
+    pub async fn open(
         databases: &Databases,
         directory: &Directory<Policy>,
     ) -> Result<Self, ReadError> {

@@ -23,16 +23,16 @@ use tokio::time::timeout;
 use tracing::Instrument;
 
 use super::{
-    changes::Changes,
+    changes::ChainChanges,
     forms::TransactionWithForms,
     messages::{
         read::{self, AnswerReader},
-        types::Told,
+        types::MessageForm,
         write::{outputs, tracing_policy},
     },
     reader::ChainReader,
-    traced::{ReadError, TraceRequest, Traced},
-    transfer::{TransferError, TransferRead, TransferRequest},
+    subject::{ReadError, SubjectData, TraceRequest},
+    transfer::{TransferError, TransferRead, TransferReadRequest},
 };
 
 /// Longest time for the addresses in new blocks: those of other chains wait meanwhile.
@@ -70,7 +70,7 @@ impl RemoteReader {
 
 #[async_trait]
 impl ChainReader for RemoteReader {
-    async fn trace(&self, request: TraceRequest<'_>) -> Result<Traced, ReadError> {
+    async fn trace(&self, request: TraceRequest<'_>) -> Result<SubjectData, ReadError> {
         let span = stage!("ask_chain_server", chain = self.servers.chain().info().id);
         let (question, lists) = (Self::question(&request), request.intel.generation());
         let asking = self.servers.ask(request.subject.as_str(), lists, &question);
@@ -78,7 +78,7 @@ impl ChainReader for RemoteReader {
         Ok(self.answers(&request).traced(answer)?)
     }
 
-    async fn flows_at_most(&self, of: TraceRequest<'_>) -> Result<Option<Traced>, ReadError> {
+    async fn flows_at_most(&self, of: TraceRequest<'_>) -> Result<Option<SubjectData>, ReadError> {
         if !is_bounded(of.policy) {
             return Ok(None);
         }
@@ -87,13 +87,16 @@ impl ChainReader for RemoteReader {
         Ok(answer.map(|answer| self.answers(&of).traced(answer)).transpose()?)
     }
 
-    async fn transfer(&self, request: TransferRequest<'_>) -> Result<TransferRead, TransferError> {
-        let TransferRequest { query, rules, policy, intel, now } = request;
+    async fn transfer(
+        &self,
+        request: TransferReadRequest<'_>,
+    ) -> Result<TransferRead, TransferError> {
+        let TransferReadRequest { query, rules, policy, intel, now } = request;
         let span = stage!("ask_chain_server", chain = self.servers.chain().info().id);
         let question = TransferQuestion {
-            transaction: query.txid.told(),
+            transaction: query.txid.into_message(),
             outputs: outputs(&query.selector),
-            direction: query.direction.told(),
+            direction: query.direction.into_message(),
             policy: tracing_policy(policy, rules),
             now,
         };
@@ -121,25 +124,25 @@ impl ChainReader for RemoteReader {
         }))
     }
 
-    async fn changes(&self, since: Option<BlockRef>) -> Result<Option<Changes>, ReadError> {
+    async fn changes(&self, since: Option<BlockRef>) -> Result<Option<ChainChanges>, ReadError> {
         // While no server answers, nothing is known of new blocks.
         let chain = self.servers.chain();
         let newest: Option<BlockRef> = match self.newest().await {
-            Some(newest) => Some(Told::read(newest.block)?),
+            Some(newest) => Some(MessageForm::read(newest.block)?),
             None => None,
         };
         if newest.is_some() && newest == since {
-            return Ok(newest.map(Changes::nothing));
+            return Ok(newest.map(ChainChanges::nothing));
         }
         // Every server with the newest block knows them: this one may be any.
-        let question = ChangesQuestion { since: since.told() };
+        let question = ChangesQuestion { since: since.into_message() };
         let asking = timeout(CHANGES_TIMEOUT, self.servers.ask(&chain, 0, &question)).await;
         let answer = asking.map_err(|_| ReadError::Changes(chain))??;
         let Some(newest) = answer.newest else { return Ok(None) };
-        let newest = Told::read(newest)?;
+        let newest = MessageForm::read(newest)?;
         let read = |text: &String| CanonicalAddress::parse(chain, text).ok();
         let addresses = answer.addresses.map(|all| all.iter().filter_map(read).collect());
-        Ok(Some(Changes { newest, addresses }))
+        Ok(Some(ChainChanges { newest, addresses }))
     }
 
     async fn transaction(
@@ -147,7 +150,7 @@ impl ChainReader for RemoteReader {
         txid: &Txid,
         largest: u32,
     ) -> Result<Option<TransactionWithForms>, ReadError> {
-        let question = TransactionQuestion { transaction: txid.told(), largest };
+        let question = TransactionQuestion { transaction: txid.into_message(), largest };
         let answer = self.servers.ask(txid, 0, &question).await?;
         Ok(answer.map(read::transaction).transpose()?)
     }

@@ -12,9 +12,9 @@ use assay_intel::IntelSnapshot;
 use jiff::{Timestamp, tz::TimeZone};
 
 use super::{
-    registry::Chains,
-    traced::{ReadError, TraceRequest, Traced},
-    transfer::{TransferError, TransferRead, TransferRequest},
+    registry::ChainReaders,
+    subject::{ReadError, SubjectData, TraceRequest},
+    transfer::{TransferError, TransferRead, TransferReadRequest},
 };
 
 /// Details to show beyond those that an assessment needs.
@@ -37,19 +37,19 @@ impl TraceView {
 
 /// Traces the flows of a subject. An unreadable chain is no error: the answer states it.
 pub async fn trace(
-    chains: &Chains,
+    chains: &ChainReaders,
     intel: &IntelSnapshot,
     policy: &Policy,
     subject: &CanonicalAddress,
     view: TraceView,
     now: Timestamp,
-) -> Traced {
+) -> SubjectData {
     let chain = subject.chain();
     let Some(reader) = chains.reader(chain) else {
         return if chains.is_followed(chain) {
-            Traced::unavailable(Unavailable::NotYetRead)
+            SubjectData::unavailable(Unavailable::NotYetRead)
         } else {
-            Traced::not_followed()
+            SubjectData::not_followed()
         };
     };
     let rules = view.rules(policy, subject);
@@ -61,7 +61,7 @@ pub async fn trace(
         } else {
             tracing::error!(%error, %chain, "failed to read a chain");
         }
-        Traced::unavailable(error.unavailable())
+        SubjectData::unavailable(error.unavailable())
     })
 }
 
@@ -72,7 +72,7 @@ pub async fn trace(
 /// Returns an error if the chain does not have the transfer or cannot be read, or if the transfer cannot be
 /// assessed.
 pub async fn transfer_facts(
-    chains: &Chains,
+    chains: &ChainReaders,
     intel: &IntelSnapshot,
     policy: &Policy,
     query: &TransferQuery,
@@ -87,7 +87,7 @@ pub async fn transfer_facts(
         });
     };
     let rules = TraceRules::new(policy, chain.info());
-    let request = TransferRequest { query, rules, policy, intel, now };
+    let request = TransferReadRequest { query, rules, policy, intel, now };
     let TransferRead { transfer, traced, destinations, tip_height } =
         reader.transfer(request).await?;
     let today = now.to_zoned(TimeZone::UTC).date();

@@ -15,7 +15,7 @@ use assay_intel::IntelSnapshot;
 use assay_store::StoreError;
 use jiff::{SignedDuration, Timestamp};
 
-use super::traced::{ReadError, TraceRequest, Traced, activity};
+use super::subject::{ReadError, SubjectData, TraceRequest, activity};
 
 /// A transfer could not be read, or cannot be assessed.
 #[derive(Debug, thiserror::Error)]
@@ -107,7 +107,7 @@ impl TransferError {
 
 /// A question for one transfer.
 #[derive(Clone, Copy, Debug)]
-pub struct TransferRequest<'a> {
+pub struct TransferReadRequest<'a> {
     /// The transfer.
     pub query: &'a TransferQuery,
     /// The bounds of a trace.
@@ -120,7 +120,7 @@ pub struct TransferRequest<'a> {
     pub now: Timestamp,
 }
 
-impl<'a> TransferRequest<'a> {
+impl<'a> TransferReadRequest<'a> {
     /// The transfer, selected from its transaction, whose inputs and outputs were all read.
     pub(super) fn select(self, transaction: TransactionView) -> Result<Transfer, InvalidTransfer> {
         let TransferQuery { chain, selector, .. } = self.query;
@@ -146,7 +146,7 @@ pub struct TransferRead {
     /// The transfer.
     pub(super) transfer: Transfer,
     /// Of a deposit the origins of its money; of a withdrawal the flows of the receiver.
-    pub(super) traced: Traced,
+    pub(super) traced: SubjectData,
     /// The destinations of a withdrawal's money.
     pub(super) destinations: Option<DirectionFlows>,
     /// Height of the newest known block.
@@ -168,11 +168,16 @@ impl TransferRead {
         let activity = Some(activity(&transfer.receiver, statistics));
         let tip_height = tip.height;
         let facts = ChainFacts { tip, flows, behavior: None, activity };
-        Self { transfer, traced: Traced::facts(facts, revision), destinations: None, tip_height }
+        Self {
+            transfer,
+            traced: SubjectData::facts(facts, revision),
+            destinations: None,
+            tip_height,
+        }
     }
 
     /// A withdrawal with the flows of its receiver and of its own money.
-    pub(super) fn withdrawal(transfer: Transfer, mut traced: Traced, own: FlowFacts) -> Self {
+    pub(super) fn withdrawal(transfer: Transfer, mut traced: SubjectData, own: FlowFacts) -> Self {
         let mut tip_height = 0;
         if let ChainState::Followed(facts) = &mut traced.state {
             facts.flows.complete &= own.complete;

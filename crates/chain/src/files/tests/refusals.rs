@@ -172,7 +172,7 @@ fn blocks_that_a_node_received_ahead_are_no_gaps() {
     // Then the rest is one chain.
     let id = "btc".parse().unwrap();
     let mut source = FileSource::open(id, &[folder.path().to_owned()], TEST).unwrap();
-    assert_eq!(source.left_out(), 4);
+    assert_eq!(source.orphaned_blocks(), 4);
     assert_eq!(source.hash_at(104).unwrap(), Some(blocks[4].1));
 }
 

@@ -20,12 +20,12 @@ pub(super) struct KnownEnds {
     parties: Parties,
     found: BTreeMap<u64, Attributed>,
     ends: Arc<Ends>,
-    searched: Option<Searched>,
+    searched: Option<SearchedState>,
 }
 
 /// The state of the graph in which parties were looked for.
 #[derive(Clone, Copy, Debug)]
-struct Searched {
+struct SearchedState {
     newest: (u64, [u8; 32]),
     owners: u64,
     /// Number of owners whom no reorganisation removes.
@@ -62,7 +62,7 @@ impl KnownEnds {
             }
             self.ends = Arc::new(ends);
         }
-        self.searched = Some(Searched {
+        self.searched = Some(SearchedState {
             newest: (tip.block.height, tip.block.hash),
             owners,
             settled: graph.settled_owners()?,
@@ -72,7 +72,7 @@ impl KnownEnds {
 }
 
 /// Number of owners who are the same as in the earlier state: all of them if its newest block is still on the chain.
-const fn unchanged_owners(searched: &Searched, is_on_chain: bool) -> u64 {
+const fn unchanged_owners(searched: &SearchedState, is_on_chain: bool) -> u64 {
     if is_on_chain { searched.owners } else { searched.settled }
 }
 

@@ -3,30 +3,32 @@
 //! The server that has the graphs in its data directory computes them, whether or not it follows the chains
 //! itself.
 //!
-//! - `keeper`: one chain, slice by slice
+//! - `updater`: one chain, slice by slice
 //! - `known_ends`: the parties at which traces end, in a graph that grows
 //! - `new_blocks`: the log lines about new blocks
 //! - `progress`: how far each chain is, for metrics
 //! - `severe`: the addresses that received severe money in a block
 
-mod keeper;
 mod known_ends;
 mod new_blocks;
 mod progress;
 mod severe;
+mod updater;
 
 use std::{mem, sync::Arc, time::Duration};
 
 use assay_address::ChainId;
-use assay_chain::stage::{self, Failure, RunStage, Schedule, Stage, StageId, Target, Turn, keep};
+use assay_chain::stage::{
+    self, FailureKind, RunStage, Schedule, Stage, StageId, StageLock, Target, supervise,
+};
 use assay_graph::{EmbeddedGraphs, GraphError};
 use assay_intel::IntelSnapshot;
 use assay_telemetry::request::run_on_thread;
 use jiff::Timestamp;
 use tokio::task::JoinError;
 
-use self::keeper::{Inputs, Keeper};
 pub use self::progress::{CompositionProgress, Progress};
+use self::updater::{CompositionUpdater, Inputs};
 
 /// A program that has graphs, with the lists and labels that their compositions rest on.
 pub trait GraphOwner: Send + Sync + 'static {
@@ -48,26 +50,27 @@ const RESTART: Duration = Duration::from_mins(1);
 /// Keeps the compositions of all graphs in the data directory up to date until the task is aborted.
 pub async fn run(owner: Arc<dyn GraphOwner>) {
     // At most half of one processor's time, for all chains together.
-    let turn = Some(Turn::default());
-    let schedule = Schedule { poll: Some(TICK), restart: Some(RESTART), turn };
+    let lock = Some(StageLock::default());
+    let schedule = Schedule { poll: Some(TICK), restart: Some(RESTART), lock };
     let wanted =
         || async { Some(owner.graphs().chains().into_iter().map(|chain| (chain, ())).collect()) };
     let start = |chain: &ChainId, (): &()| {
         let (chain, owner, schedule) = (*chain, Arc::clone(&owner), schedule.clone());
         async move {
-            let mut compositions = Compositions { chain, owner, keeper: Keeper::new(chain) };
+            let mut compositions =
+                Compositions { chain, owner, updater: CompositionUpdater::new(chain) };
             // Every failure is tried again.
             let _ = stage::run(&mut compositions, &schedule).await;
         }
     };
-    keep(TICK, wanted, start).await;
+    supervise(TICK, wanted, start).await;
 }
 
 /// The stage that computes the compositions of a chain. Their stored state is its checkpoint.
 struct Compositions {
     chain: ChainId,
     owner: Arc<dyn GraphOwner>,
-    keeper: Keeper,
+    updater: CompositionUpdater,
 }
 
 /// A failure to compute compositions.
@@ -81,19 +84,21 @@ enum CompositionError {
 
 impl Compositions {
     /// Works on a thread of its own.
-    async fn with_keeper<T: Send + 'static>(
+    async fn with_updater<T: Send + 'static>(
         &mut self,
-        work: impl FnOnce(&mut Keeper, &Inputs<'_>) -> Result<T, GraphError> + Send + 'static,
+        work: impl FnOnce(&mut CompositionUpdater, &Inputs<'_>) -> Result<T, GraphError>
+        + Send
+        + 'static,
     ) -> Result<T, CompositionError> {
         let owner = Arc::clone(&self.owner);
-        let mut keeper = mem::replace(&mut self.keeper, Keeper::new(self.chain));
+        let mut updater = mem::replace(&mut self.updater, CompositionUpdater::new(self.chain));
         let working = run_on_thread(move || {
             let (graphs, intel, now) = (owner.graphs(), owner.intel(), owner.now());
-            let outcome = work(&mut keeper, &Inputs { graphs, intel: &intel, now });
-            (keeper, outcome)
+            let outcome = work(&mut updater, &Inputs { graphs, intel: &intel, now });
+            (updater, outcome)
         });
-        let (keeper, outcome) = working.await?;
-        self.keeper = keeper;
+        let (updater, outcome) = working.await?;
+        self.updater = updater;
         Ok(outcome?)
     }
 }
@@ -106,42 +111,42 @@ impl Stage for Compositions {
     }
 
     async fn target(&mut self) -> Result<Target, CompositionError> {
-        self.with_keeper(Keeper::target).await
+        self.with_updater(CompositionUpdater::target).await
     }
 
     async fn execute(&mut self, _to: u64) -> Result<(), CompositionError> {
-        self.with_keeper(Keeper::execute).await
+        self.with_updater(CompositionUpdater::execute).await
     }
 
     async fn unwind(&mut self, _to: Option<u64>) -> Result<(), CompositionError> {
-        self.keeper.unwind();
+        self.updater.unwind();
         Ok(())
     }
 }
 
 impl RunStage for Compositions {
-    fn failure(&self, error: &CompositionError) -> Failure {
+    fn failure(&self, error: &CompositionError) -> FailureKind {
         match error {
-            CompositionError::Graph(error) if error.is_busy() => Failure::Busy,
-            _ => Failure::Permanent,
+            CompositionError::Graph(error) if error.is_busy() => FailureKind::Busy,
+            _ => FailureKind::Permanent,
         }
     }
 
     fn release(&mut self) {
-        self.keeper.release();
+        self.updater.release();
     }
 
     fn failed(
         &mut self,
         error: &CompositionError,
-        failure: Failure,
+        failure: FailureKind,
         pause: Duration,
         is_new: bool,
     ) {
         let (chain, error, seconds) = (self.chain, error.to_string(), pause.as_secs());
         match failure {
             _ if !is_new => {}
-            Failure::Busy => tracing::info!(
+            FailureKind::Busy => tracing::info!(
                 %chain,
                 "another program computes the compositions of transactions: standing by"
             ),
@@ -154,14 +159,14 @@ impl RunStage for Compositions {
         }
     }
 
-    fn recovered(&mut self, from: Failure) {
-        if from == Failure::Permanent {
+    fn recovered(&mut self, from: FailureKind) {
+        if from == FailureKind::Permanent {
             tracing::info!(chain = %self.chain, "compositions of transactions are computed again");
         }
     }
 
     fn publish(&self) {
-        if let Some(progress) = self.keeper.progress {
+        if let Some(progress) = self.updater.progress {
             self.owner.progress().set(self.chain, progress);
         }
     }

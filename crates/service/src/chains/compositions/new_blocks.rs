@@ -39,14 +39,14 @@ impl NewestBlocks {
     }
 
     /// True if a block is among them.
-    pub(super) fn has(&self, (height, hash): (u64, [u8; 32])) -> bool {
+    pub(super) fn contains(&self, (height, hash): (u64, [u8; 32])) -> bool {
         self.0.get(&height) == Some(&hash)
     }
 
     /// Heights of those that are not among the earlier ones, lowest first. None if so many are new that some between
     /// are missing.
-    pub(super) fn since(&self, earlier: &Self) -> Vec<u64> {
-        let known = |(height, hash): (&u64, &[u8; 32])| earlier.has((*height, *hash));
+    pub(super) fn added_since(&self, earlier: &Self) -> Vec<u64> {
+        let known = |(height, hash): (&u64, &[u8; 32])| earlier.contains((*height, *hash));
         let Some(last_known) =
             self.0.iter().filter(|block| known(*block)).map(|it| *it.0).next_back()
         else {
@@ -57,7 +57,7 @@ impl NewestBlocks {
 }
 
 /// Logs for each of these blocks which addresses received severe money. Blocks older than a day are history.
-pub(super) fn tell(
+pub(super) fn log_severe_receipts(
     chain: ChainId,
     graph: &Snapshot,
     compositions: &CompositionReader,
@@ -76,21 +76,21 @@ pub(super) fn tell(
         };
         let receipts = receipts(&reader, compositions, block.first_transaction..end, &policy)?;
         let named = with_addresses(chain, &reader, receipts)?;
-        if let Some(told) = severe::told(named) {
-            log(chain, &block, &told);
+        if let Some(severe) = severe::severe_receipts(named) {
+            log_block(chain, &block, &severe);
         }
     }
     Ok(())
 }
 
-fn log(chain: ChainId, block: &StoredBlock, told: &SevereReceipts) {
+fn log_block(chain: ChainId, block: &StoredBlock, severe: &SevereReceipts) {
     tracing::info!(
         %chain,
         height = block.block.height,
         block = hex::encode(block.block.hash),
-        addresses = told.addresses,
-        severe = %told.severe,
-        largest = serde_json::to_string(&told.largest).unwrap_or_default(),
+        addresses = severe.addresses,
+        severe = %severe.severe,
+        largest = serde_json::to_string(&severe.largest).unwrap_or_default(),
         "addresses received severe money in a new block"
     );
 }
@@ -164,17 +164,17 @@ mod tests {
     #[test]
     fn blocks_above_the_last_known_one_are_new() {
         let before = blocks(&[(7, 7), (8, 8), (9, 9)]);
-        assert_eq!(before.since(&before).len(), 0);
+        assert_eq!(before.added_since(&before).len(), 0);
         let next = blocks(&[(7, 7), (8, 8), (9, 9), (10, 10), (11, 11)]);
-        assert_eq!(next.since(&before), [10, 11]);
+        assert_eq!(next.added_since(&before), [10, 11]);
         let reorganised = blocks(&[(7, 7), (8, 18), (9, 19), (10, 20)]);
-        assert_eq!(reorganised.since(&before), [8, 9, 10]);
+        assert_eq!(reorganised.added_since(&before), [8, 9, 10]);
     }
 
     #[test]
     fn a_leap_is_history() {
         let before = blocks(&[(7, 7), (8, 8)]);
-        assert_eq!(blocks(&[(500, 1), (501, 2)]).since(&before).len(), 0);
-        assert_eq!(blocks(&[(0, 1), (1, 2)]).since(&NewestBlocks::default()).len(), 0);
+        assert_eq!(blocks(&[(500, 1), (501, 2)]).added_since(&before).len(), 0);
+        assert_eq!(blocks(&[(0, 1), (1, 2)]).added_since(&NewestBlocks::default()).len(), 0);
     }
 }

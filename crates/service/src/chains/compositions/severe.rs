@@ -90,7 +90,7 @@ impl Receipt {
 }
 
 /// What is told of a block whose addresses received so much; `None` if none received anything.
-pub(super) fn told(mut receipts: Vec<(String, Receipt)>) -> Option<SevereReceipts> {
+pub(super) fn severe_receipts(mut receipts: Vec<(String, Receipt)>) -> Option<SevereReceipts> {
     let addresses = receipts.len();
     if addresses == 0 {
         return None;
@@ -156,14 +156,14 @@ mod tests {
             receipt.add(u128::from(number) * 100, &half);
             (format!("address-{number}"), receipt)
         });
-        let told = told(receipts.collect()).unwrap();
-        assert_eq!((told.addresses, told.severe), (8, 3_600));
-        let names: Vec<_> = told.largest.iter().map(|it| it.address.as_str()).collect();
+        let severe = severe_receipts(receipts.collect()).unwrap();
+        assert_eq!((severe.addresses, severe.severe), (8, 3_600));
+        let names: Vec<_> = severe.largest.iter().map(|it| it.address.as_str()).collect();
         assert_eq!(names, [8, 7, 6, 5, 4].map(|number| format!("address-{number}")));
         assert_eq!(
-            serde_json::to_string(&told.largest[0]).unwrap(),
+            serde_json::to_string(&severe.largest[0]).unwrap(),
             r#"{"address":"address-8","received":"1600","shares":{"stolen_funds":0.5}}"#
         );
-        assert_eq!(super::told(vec![]), None);
+        assert_eq!(super::severe_receipts(vec![]), None);
     }
 }

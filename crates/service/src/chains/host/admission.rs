@@ -8,11 +8,11 @@ use assay_engine::evidence::ChainState;
 use assay_intel::IntelSnapshot;
 use tokio::{sync::SemaphorePermit, time::timeout};
 
-use super::{ChainHost, Refused};
-use crate::chains::{messages::types::Told, reader::ChainReader, traced::Traced};
+use super::{ChainHost, RefusalReason};
+use crate::chains::{messages::types::MessageForm, reader::ChainReader, subject::SubjectData};
 
 /// What one question is answered with.
-pub(super) struct Working<'h> {
+pub(super) struct AdmittedQuestion<'h> {
     pub(super) reader: Arc<dyn ChainReader>,
     pub(super) intel: Arc<IntelSnapshot>,
     /// Counts among the running traces until it is dropped.
@@ -21,43 +21,44 @@ pub(super) struct Working<'h> {
 
 impl ChainHost {
     /// What a question is answered with, unless the server is busy or behind.
-    pub(super) async fn working(
+    pub(super) async fn admit(
         &self,
         chain: ChainId,
-        knows: AtLeast,
-    ) -> Result<Working<'_>, Refused> {
-        let (reader, intel) = self.knowing(chain, knows).await?;
-        let permit = self.traces.try_acquire().map_err(|_| Refused::Busy(self.most_traces))?;
-        Ok(Working { reader, intel, _permit: permit })
+        minimum: AtLeast,
+    ) -> Result<AdmittedQuestion<'_>, RefusalReason> {
+        let (reader, intel) = self.reader_at_least(chain, minimum).await?;
+        let permit =
+            self.traces.try_acquire().map_err(|_| RefusalReason::Busy(self.most_traces))?;
+        Ok(AdmittedQuestion { reader, intel, _permit: permit })
     }
 
     /// The graph of a chain with lists and labels, unless the server is behind.
-    pub(super) async fn knowing(
+    pub(super) async fn reader_at_least(
         &self,
         chain: ChainId,
-        knows: AtLeast,
-    ) -> Result<(Arc<dyn ChainReader>, Arc<IntelSnapshot>), Refused> {
-        let intel = self.intel_for(knows.lists);
+        minimum: AtLeast,
+    ) -> Result<(Arc<dyn ChainReader>, Arc<IntelSnapshot>), RefusalReason> {
+        let intel = self.intel_for(minimum.lists);
         let lists = intel.generation();
-        if lists < knows.lists {
+        if lists < minimum.lists {
             self.request_refresh();
-            return Err(Refused::ListsBehind { known: lists, wanted: knows.lists });
+            return Err(RefusalReason::ListsBehind { known: lists, wanted: minimum.lists });
         }
-        let reader = self.reader(chain)?.ok_or(Refused::NoGraph(chain))?;
+        let reader = self.reader(chain)?.ok_or(RefusalReason::NoGraph(chain))?;
         let newest = reader.tip().await?.map_or(0, |tip| tip.block.height);
-        if newest < knows.block {
-            return Err(Refused::BlocksBehind { known: newest, wanted: knows.block });
+        if newest < minimum.block {
+            return Err(RefusalReason::BlocksBehind { known: newest, wanted: minimum.block });
         }
-        expect_branch(&*reader, knows).await?;
+        expect_branch(&*reader, minimum).await?;
         Ok((reader, intel))
     }
 
     /// Lists and labels for a question: those of its revision if they were replaced only just now, so that the answer
     /// rests on the same ones as the rest of the assessment.
     fn intel_for(&self, lists: u64) -> Arc<IntelSnapshot> {
-        let earlier = self.earlier.load();
-        match earlier.as_ref() {
-            Some(earlier) if earlier.intel.generation() == lists => Arc::clone(&earlier.intel),
+        let previous = self.previous.load();
+        match previous.as_ref() {
+            Some(previous) if previous.intel.generation() == lists => Arc::clone(&previous.intel),
             _ => self.intel(),
         }
     }
@@ -67,30 +68,33 @@ impl ChainHost {
 pub(super) async fn within<T>(
     deadline_ms: u32,
     work: impl Future<Output = T>,
-) -> Result<T, Refused> {
+) -> Result<T, RefusalReason> {
     let deadline = Duration::from_millis(deadline_ms.into());
-    timeout(deadline, work).await.map_err(|_| Refused::DeadlineExceeded(deadline_ms))
+    timeout(deadline, work).await.map_err(|_| RefusalReason::DeadlineExceeded(deadline_ms))
 }
 
 /// Refuses an answer by an older block than the question names: blocks were rolled back meanwhile.
-pub(super) fn expect_block(traced: &Traced, knows: AtLeast) -> Result<(), Refused> {
+pub(super) fn expect_block(traced: &SubjectData, minimum: AtLeast) -> Result<(), RefusalReason> {
     match &traced.state {
-        ChainState::Followed(facts) => expect_height(facts.tip.height, knows),
-        ChainState::NotFollowed | ChainState::Unavailable(_) => expect_height(0, knows),
+        ChainState::Followed(facts) => expect_height(facts.tip.height, minimum),
+        ChainState::NotFollowed | ChainState::Unavailable(_) => expect_height(0, minimum),
     }
 }
 
 /// Refuses an answer by another branch than the question names. The block is looked up before the answer is made and
 /// after it: one that was there both times was there meanwhile.
-pub(super) async fn expect_branch(reader: &dyn ChainReader, knows: AtLeast) -> Result<(), Refused> {
-    let Some(on) = knows.on else { return Ok(()) };
-    let on = Told::read(on)?;
-    if reader.has(on).await? { Ok(()) } else { Err(Refused::OtherBranch(on)) }
+pub(super) async fn expect_branch(
+    reader: &dyn ChainReader,
+    minimum: AtLeast,
+) -> Result<(), RefusalReason> {
+    let Some(on) = minimum.on else { return Ok(()) };
+    let on = MessageForm::read(on)?;
+    if reader.has(on).await? { Ok(()) } else { Err(RefusalReason::OtherBranch(on)) }
 }
 
-pub(super) const fn expect_height(height: u64, knows: AtLeast) -> Result<(), Refused> {
-    if height < knows.block {
-        return Err(Refused::BlocksBehind { known: height, wanted: knows.block });
+pub(super) const fn expect_height(height: u64, minimum: AtLeast) -> Result<(), RefusalReason> {
+    if height < minimum.block {
+        return Err(RefusalReason::BlocksBehind { known: height, wanted: minimum.block });
     }
     Ok(())
 }

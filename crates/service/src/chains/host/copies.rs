@@ -21,14 +21,14 @@ const PARTS: usize = 4;
 /// The states that are held.
 #[derive(Debug)]
 pub(super) struct Copies {
-    held: Mutex<Vec<Held>>,
+    held: Mutex<Vec<HeldCopy>>,
     parts: Semaphore,
     /// The right to compute a fingerprint: one at a time.
     fingerprints: Arc<Semaphore>,
 }
 
 #[derive(Debug)]
-struct Held {
+struct HeldCopy {
     chain: ChainId,
     name: String,
     copy: Arc<GraphCopy>,
@@ -61,7 +61,7 @@ impl Copies {
         let mut held = self.lock();
         let now = Instant::now();
         let is_shared =
-            |it: &&mut Held| it.chain == chain && now.duration_since(it.begun_at) < SHARED_FOR;
+            |it: &&mut HeldCopy| it.chain == chain && now.duration_since(it.begun_at) < SHARED_FOR;
         if let Some(known) = held.iter_mut().find(is_shared) {
             known.used_at = now;
             return Ok((known.name.clone(), Arc::clone(&known.copy)));
@@ -69,7 +69,7 @@ impl Copies {
         let (name, copy) = new()?;
         let copy = Arc::new(copy);
         let shared = Arc::clone(&copy);
-        held.push(Held { chain, name: name.clone(), copy, begun_at: now, used_at: now });
+        held.push(HeldCopy { chain, name: name.clone(), copy, begun_at: now, used_at: now });
         Ok((name, shared))
     }
 
@@ -88,7 +88,7 @@ impl Copies {
         drop(self.lock());
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<Held>> {
+    fn lock(&self) -> MutexGuard<'_, Vec<HeldCopy>> {
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
         held.retain(|it| {
             // One that is read just now is not over, however long that takes.

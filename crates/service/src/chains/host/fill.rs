@@ -26,7 +26,7 @@ const PART_TIMEOUT: Duration = Duration::from_mins(1);
 /// Longest time for a fingerprint: the whole graph is read.
 const FINGERPRINT_TIMEOUT: Duration = Duration::from_hours(12);
 /// Interval between log lines.
-const TOLD: Duration = Duration::from_secs(30);
+const LOG_INTERVAL: Duration = Duration::from_secs(30);
 
 /// Why a server was not filled.
 #[derive(Debug, thiserror::Error)]
@@ -124,7 +124,7 @@ async fn from_neighbor(
     *received = filling.received();
     let (height, from) = (newest.height, filling.received());
     tracing::info!(%chain, neighbor = %address, bytes, from, height, "filling from a neighbor");
-    let mut told = Instant::now();
+    let mut logged_at = Instant::now();
     while filling.received() < bytes {
         let question = CopyPartQuestion { held: held.clone(), offset: filling.received() };
         let part = neighbors.copy_part_at(address, PART_TIMEOUT, question).await?;
@@ -133,8 +133,8 @@ async fn from_neighbor(
         }
         blocking(|| filling.add(&part))?;
         *received = filling.received();
-        if told.elapsed() >= TOLD {
-            told = Instant::now();
+        if logged_at.elapsed() >= LOG_INTERVAL {
+            logged_at = Instant::now();
             tracing::info!(%chain, received = filling.received(), bytes, "filling from a neighbor");
         }
     }

@@ -3,7 +3,7 @@
 //! - [`ChainHost`]: the state that all questions share
 //! - `admission`: whether a question is answered: whether the server knows enough, and has time
 //! - `questions`: the answers
-//! - [`Refused`]: the reason why there is none
+//! - [`RefusalReason`]: the reason why there is none
 //! - `copies`: states that are held while other servers copy them
 //! - `fill`: filling an empty server from a neighbor
 //! - `policies`: the policies of questions, ready for use
@@ -15,7 +15,7 @@ mod fill;
 mod policies;
 mod questions;
 pub mod rate;
-mod refused;
+mod refusal;
 
 use std::{
     collections::BTreeMap,
@@ -44,24 +44,24 @@ use tokio::{
     time::{MissedTickBehavior, interval},
 };
 
-use self::{copies::Copies, policies::Policies, rate::Rate};
+use self::{copies::Copies, policies::PolicyCache, rate::Rate};
 
 use super::{
     compositions::{CompositionProgress, GraphOwner},
     graph::GraphReaders,
-    messages::types::Told,
+    messages::types::MessageForm,
     reader::ChainReader,
-    traced::ReadError,
+    subject::ReadError,
 };
 pub use questions::Answers;
-pub use refused::Refused;
+pub use refusal::RefusalReason;
 
 /// Time for which replaced lists and labels answer questions of their revision: API servers reload them meanwhile.
-const EARLIER_FOR: Duration = Duration::from_secs(5);
+const PREVIOUS_SNAPSHOT_LIFETIME: Duration = Duration::from_secs(5);
 
 /// Lists and labels that were replaced.
 #[derive(Debug)]
-struct Earlier {
+struct PreviousSnapshot {
     intel: Arc<IntelSnapshot>,
     until: Instant,
 }
@@ -74,9 +74,9 @@ pub struct ChainHost {
     clock: Clock,
     intel: ArcSwap<IntelSnapshot>,
     /// Lists and labels that were replaced a moment ago.
-    earlier: ArcSwapOption<Earlier>,
+    previous: ArcSwapOption<PreviousSnapshot>,
     readers: Mutex<GraphReaders>,
-    policies: Policies,
+    policies: PolicyCache,
     copies: Copies,
     traces: Semaphore,
     most_traces: usize,
@@ -109,9 +109,9 @@ impl ChainHost {
             graphs,
             clock,
             intel: ArcSwap::from_pointee(intel),
-            earlier: ArcSwapOption::empty(),
+            previous: ArcSwapOption::empty(),
             readers: Mutex::default(),
-            policies: Policies::default(),
+            policies: PolicyCache::default(),
             copies: Copies::default(),
             traces: Semaphore::new(most_traces),
             most_traces,
@@ -182,8 +182,8 @@ impl ChainHost {
                 () = self.refresh_requested.notified() => {}
             }
             self.copies.release();
-            if self.earlier.load().as_ref().is_some_and(|it| it.until < Instant::now()) {
-                self.earlier.store(None);
+            if self.previous.load().as_ref().is_some_and(|it| it.until < Instant::now()) {
+                self.previous.store(None);
             }
             let refreshed = self.refresh_intel().await;
             match &refreshed {
@@ -203,9 +203,9 @@ impl ChainHost {
         if generation != before.generation() {
             let snapshot = IntelSnapshot::load(&*self.store, Some(&before)).await?;
             let (generation, addresses) = (snapshot.generation(), snapshot.addresses());
-            self.earlier.store(Some(Arc::new(Earlier {
+            self.previous.store(Some(Arc::new(PreviousSnapshot {
                 intel: before,
-                until: Instant::now() + EARLIER_FOR,
+                until: Instant::now() + PREVIOUS_SNAPSHOT_LIFETIME,
             })));
             self.intel.store(Arc::new(snapshot));
             tracing::info!(generation, addresses, "listings and labels reloaded");
@@ -226,7 +226,7 @@ impl ChainHost {
             Some(refused) => {
                 let TipRef { height, hash } = refused.newest;
                 let last_common = refused.last_common;
-                let newest = BlockId { height, hash }.told();
+                let newest = BlockId { height, hash }.into_message();
                 branches.insert(chain, RefusedBranch { last_common, newest });
             }
             None => {
@@ -246,13 +246,13 @@ impl ChainHost {
     /// # Errors
     ///
     /// Returns an error if there is no graph of it, or it cannot be read.
-    pub async fn state(&self, chain: ChainId) -> Result<ServerState, Refused> {
+    pub async fn state(&self, chain: ChainId) -> Result<ServerState, RefusalReason> {
         let tip = match self.reader(chain)? {
             Some(reader) => reader.tip().await?,
             None => None,
         };
         let newest = |GraphTip { start, block, verified_at, sample }| NewestBlock {
-            block: block.told(),
+            block: block.into_message(),
             verified_at,
             start,
             sample,
@@ -310,7 +310,7 @@ impl ChainHost {
     }
 
     /// The reader of a chain; `None` if there is no graph of it.
-    fn reader(&self, chain: ChainId) -> Result<Option<Arc<dyn ChainReader>>, Refused> {
+    fn reader(&self, chain: ChainId) -> Result<Option<Arc<dyn ChainReader>>, RefusalReason> {
         let graph = self.graphs.graph(chain).map_err(ReadError::from)?;
         let mut readers = self.readers.lock().unwrap_or_else(PoisonError::into_inner);
         Ok(readers.reading(chain, graph).map(|reader| reader as Arc<dyn ChainReader>))

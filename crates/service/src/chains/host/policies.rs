@@ -5,34 +5,35 @@ use std::sync::{Arc, Mutex, PoisonError};
 use assay_chain_protocol::message::TracingPolicy;
 use assay_engine::policy::Policy;
 
-use super::Refused;
+use super::RefusalReason;
 use crate::chains::messages::read::attributing;
 
 /// Number of policies that are kept. An installation has few.
-const KEPT: usize = 64;
+const CACHED: usize = 64;
 
-/// Policies by what questions say of them, the one that was used last first.
+/// Compiled policies by the tracing policies of questions, most recently used first.
 #[derive(Debug, Default)]
-pub(super) struct Policies(Mutex<Vec<(TracingPolicy, Arc<Policy>)>>);
+pub(super) struct PolicyCache(Mutex<Vec<(TracingPolicy, Arc<Policy>)>>);
 
-impl Policies {
+impl PolicyCache {
     /// The policy of a question.
-    pub(super) fn of(&self, asked: &TracingPolicy) -> Result<Arc<Policy>, Refused> {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+    pub(super) fn policy_for(&self, asked: &TracingPolicy) -> Result<Arc<Policy>, RefusalReason> {
+        let mut cached = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let is_same = |(known, _): &(TracingPolicy, _)| {
             known.severities == asked.severities && known.lists == asked.lists
         };
-        if let Some(index) = kept.iter().position(is_same) {
-            let found = kept.remove(index);
+        if let Some(index) = cached.iter().position(is_same) {
+            let found = cached.remove(index);
             let policy = Arc::clone(&found.1);
-            kept.insert(0, found);
+            cached.insert(0, found);
             return Ok(policy);
         }
-        let policy = attributing(asked)
-            .map_err(|problems| Refused::Invalid(format!("the policy is not valid: {problems}")))?;
+        let policy = attributing(asked).map_err(|problems| {
+            RefusalReason::Invalid(format!("the policy is not valid: {problems}"))
+        })?;
         let policy = Arc::new(policy);
-        kept.truncate(KEPT - 1);
-        kept.insert(0, (asked.clone(), Arc::clone(&policy)));
+        cached.truncate(CACHED - 1);
+        cached.insert(0, (asked.clone(), Arc::clone(&policy)));
         Ok(policy)
     }
 }

@@ -13,19 +13,19 @@ use assay_graph::{GraphCopy, blocking};
 use assay_telemetry::request::run_on_thread;
 
 use super::{
-    ChainHost, Refused,
-    admission::{Working, expect_block, expect_branch, expect_height, within},
+    ChainHost, RefusalReason,
+    admission::{AdmittedQuestion, expect_block, expect_branch, expect_height, within},
 };
 use crate::chains::{
-    changes::Changes,
+    changes::ChainChanges,
     messages::{
-        types::Told,
+        types::MessageForm,
         write::{
             cluster_answer, history_answer, trace_answer, transaction_answer, transfer_answer,
         },
     },
-    traced::{ReadError, TraceRequest},
-    transfer::{TransferError, TransferRequest},
+    subject::{ReadError, TraceRequest},
+    transfer::{TransferError, TransferReadRequest},
 };
 
 /// A kind of question that is answered.
@@ -35,7 +35,7 @@ pub trait Answers<Q: Question> {
         &self,
         chain: ChainId,
         asked: Asked<Q>,
-    ) -> impl Future<Output = Result<Q::Answer, Refused>> + Send;
+    ) -> impl Future<Output = Result<Q::Answer, RefusalReason>> + Send;
 }
 
 /// Traces an address.
@@ -44,13 +44,13 @@ impl Answers<TraceQuestion> for ChainHost {
         &self,
         chain: ChainId,
         asked: Asked<TraceQuestion>,
-    ) -> Result<TraceAnswer, Refused> {
+    ) -> Result<TraceAnswer, RefusalReason> {
         let Asked { deadline_ms, knows, question } = asked;
-        let working = self.working(chain, knows).await?;
+        let admitted = self.admit(chain, knows).await?;
         let subject = &address(chain, &question.address)?;
-        let policy = self.policies.of(&question.policy)?;
-        let rules = Told::read(question.policy.rules)?;
-        let Working { reader, intel, _permit } = &working;
+        let policy = self.policies.policy_for(&question.policy)?;
+        let rules = MessageForm::read(question.policy.rules)?;
+        let AdmittedQuestion { reader, intel, _permit } = &admitted;
         let now = question.now;
         let request = TraceRequest { subject, rules, policy: &policy, intel, now };
         let traced = within(deadline_ms, reader.trace(request)).await??;
@@ -66,13 +66,13 @@ impl Answers<FlowsAtMostQuestion> for ChainHost {
         &self,
         chain: ChainId,
         asked: Asked<FlowsAtMostQuestion>,
-    ) -> Result<Option<TraceAnswer>, Refused> {
+    ) -> Result<Option<TraceAnswer>, RefusalReason> {
         let Asked { deadline_ms, knows, question: FlowsAtMostQuestion(question) } = asked;
-        let working = self.working(chain, knows).await?;
+        let admitted = self.admit(chain, knows).await?;
         let subject = &address(chain, &question.address)?;
-        let policy = self.policies.of(&question.policy)?;
-        let rules = Told::read(question.policy.rules)?;
-        let Working { reader, intel, _permit } = &working;
+        let policy = self.policies.policy_for(&question.policy)?;
+        let rules = MessageForm::read(question.policy.rules)?;
+        let AdmittedQuestion { reader, intel, _permit } = &admitted;
         let now = question.now;
         let request = TraceRequest { subject, rules, policy: &policy, intel, now };
         let traced = within(deadline_ms, reader.flows_at_most(request)).await??;
@@ -90,28 +90,28 @@ impl Answers<TransferQuestion> for ChainHost {
         &self,
         chain: ChainId,
         asked: Asked<TransferQuestion>,
-    ) -> Result<TransferAnswer, Refused> {
+    ) -> Result<TransferAnswer, RefusalReason> {
         let Asked { deadline_ms, knows, question } = asked;
-        let working = self.working(chain, knows).await?;
+        let admitted = self.admit(chain, knows).await?;
         let TransferQuestion { transaction, outputs, direction, policy, now } = question;
         let selector = match outputs {
             Outputs::Index(index) => OutputSelector::Index(index),
             Outputs::Address(text) => OutputSelector::Address(address(chain, &text)?),
         };
-        let (txid, direction) = (Told::read(transaction)?, Told::read(direction)?);
+        let (txid, direction) = (MessageForm::read(transaction)?, MessageForm::read(direction)?);
         let query = TransferQuery { chain, txid, selector, direction };
-        let rules = Told::read(policy.rules)?;
-        let policy = self.policies.of(&policy)?;
-        let Working { reader, intel, _permit } = &working;
-        let request = TransferRequest { query: &query, rules, policy: &policy, intel, now };
+        let rules = MessageForm::read(policy.rules)?;
+        let policy = self.policies.policy_for(&policy)?;
+        let AdmittedQuestion { reader, intel, _permit } = &admitted;
+        let request = TransferReadRequest { query: &query, rules, policy: &policy, intel, now };
         let read = within(deadline_ms, reader.transfer(request)).await?;
         if let Ok(read) = &read {
             expect_height(read.tip_height, knows)?;
         }
         expect_branch(&**reader, knows).await?;
         transfer_answer(read, intel, now).map_err(|error| match error {
-            TransferError::Read(error) => Refused::Failed(error),
-            other => Refused::Invalid(other.to_string()),
+            TransferError::Read(error) => RefusalReason::Failed(error),
+            other => RefusalReason::Invalid(other.to_string()),
         })
     }
 }
@@ -122,11 +122,11 @@ impl Answers<TransactionQuestion> for ChainHost {
         &self,
         chain: ChainId,
         asked: Asked<TransactionQuestion>,
-    ) -> Result<Option<TransactionAnswer>, Refused> {
+    ) -> Result<Option<TransactionAnswer>, RefusalReason> {
         let Asked { deadline_ms, knows, question } = asked;
         let TransactionQuestion { transaction, largest } = question;
-        let Working { reader, .. } = &self.working(chain, knows).await?;
-        let txid = Told::read(transaction)?;
+        let AdmittedQuestion { reader, .. } = &self.admit(chain, knows).await?;
+        let txid = MessageForm::read(transaction)?;
         let read = within(deadline_ms, reader.transaction(&txid, largest)).await??;
         Ok(read.map(transaction_answer))
     }
@@ -138,11 +138,11 @@ impl Answers<HistoryQuestion> for ChainHost {
         &self,
         chain: ChainId,
         asked: Asked<HistoryQuestion>,
-    ) -> Result<Option<HistoryAnswer>, Refused> {
+    ) -> Result<Option<HistoryAnswer>, RefusalReason> {
         let Asked { deadline_ms, knows, question } = asked;
         let HistoryQuestion { address: text, largest } = question;
         let subject = address(chain, &text)?;
-        let Working { reader, .. } = &self.working(chain, knows).await?;
+        let AdmittedQuestion { reader, .. } = &self.admit(chain, knows).await?;
         let read = within(deadline_ms, reader.history(&subject, largest)).await??;
         Ok(read.map(history_answer))
     }
@@ -154,10 +154,10 @@ impl Answers<ClusterQuestion> for ChainHost {
         &self,
         chain: ChainId,
         asked: Asked<ClusterQuestion>,
-    ) -> Result<ClusterAnswer, Refused> {
+    ) -> Result<ClusterAnswer, RefusalReason> {
         let Asked { deadline_ms, knows, question } = asked;
         let subject = address(chain, &question.address)?;
-        let Working { reader, intel, _permit } = &self.working(chain, knows).await?;
+        let AdmittedQuestion { reader, intel, _permit } = &self.admit(chain, knows).await?;
         Ok(cluster_answer(within(deadline_ms, reader.cluster(&subject, intel)).await??))
     }
 }
@@ -168,18 +168,18 @@ impl Answers<ChangesQuestion> for ChainHost {
         &self,
         chain: ChainId,
         asked: Asked<ChangesQuestion>,
-    ) -> Result<ChangesAnswer, Refused> {
+    ) -> Result<ChangesAnswer, RefusalReason> {
         let Asked { deadline_ms, knows, question: ChangesQuestion { since } } = asked;
         // No permit: answers would be made anew without this one, which is more work.
-        let reader = self.knowing(chain, knows).await?.0;
-        let changes = within(deadline_ms, reader.changes(Told::read(since)?)).await??;
+        let reader = self.reader_at_least(chain, knows).await?.0;
+        let changes = within(deadline_ms, reader.changes(MessageForm::read(since)?)).await??;
         expect_branch(&*reader, knows).await?;
         Ok(match changes {
             None => ChangesAnswer { newest: None, addresses: None },
-            Some(Changes { newest, addresses }) => {
+            Some(ChainChanges { newest, addresses }) => {
                 let text = |address: &CanonicalAddress| address.as_str().to_owned();
                 let addresses = addresses.map(|all| all.iter().map(text).collect());
-                ChangesAnswer { newest: Some(newest.told()), addresses }
+                ChangesAnswer { newest: Some(newest.into_message()), addresses }
             }
         })
     }
@@ -191,22 +191,22 @@ impl Answers<BranchBlocksQuestion> for ChainHost {
         &self,
         chain: ChainId,
         asked: Asked<BranchBlocksQuestion>,
-    ) -> Result<Option<BranchBlocks>, Refused> {
+    ) -> Result<Option<BranchBlocks>, RefusalReason> {
         let Asked { deadline_ms, knows, question } = asked;
         let BranchBlocksQuestion { newest, heights } = question;
         if heights.len() > BRANCH_BLOCKS {
             let (most, asked) = (BRANCH_BLOCKS, heights.len());
             let problem = format!("{asked} heights are too many: ask for at most {most}");
-            return Err(Refused::Invalid(problem));
+            return Err(RefusalReason::Invalid(problem));
         }
         // No permit: without this answer, no other question is asked.
-        let reader = self.knowing(chain, knows).await?.0;
-        let read = reader.branch_blocks(Told::read(newest)?, &heights);
+        let reader = self.reader_at_least(chain, knows).await?.0;
+        let read = reader.branch_blocks(MessageForm::read(newest)?, &heights);
         let blocks = within(deadline_ms, read).await??;
         Ok(blocks.map(|blocks| BranchBlocks {
             blocks: blocks
                 .into_iter()
-                .map(|(block, work_above)| BranchBlock { block: block.told(), work_above })
+                .map(|(block, work_above)| BranchBlock { block: block.into_message(), work_above })
                 .collect(),
         }))
     }
@@ -218,20 +218,20 @@ impl Answers<CopyQuestion> for ChainHost {
         &self,
         chain: ChainId,
         asked: Asked<CopyQuestion>,
-    ) -> Result<CopyAnswer, Refused> {
+    ) -> Result<CopyAnswer, RefusalReason> {
         let (held, copy) = if let Some(held) = asked.question.held {
             let found = self.copies.get(chain, &held);
-            let copy = found.ok_or_else(|| Refused::NotHeld(held.clone()))?;
+            let copy = found.ok_or_else(|| RefusalReason::NotHeld(held.clone()))?;
             (held, copy)
         } else {
-            let new = || -> Result<(String, GraphCopy), Refused> {
+            let new = || -> Result<(String, GraphCopy), RefusalReason> {
                 let copy = blocking(|| self.graphs.copy(chain)).map_err(ReadError::from)?;
                 let held = format!("{:032x}", assay_system::random_u128());
-                Ok((held, copy.ok_or(Refused::NoGraph(chain))?))
+                Ok((held, copy.ok_or(RefusalReason::NoGraph(chain))?))
             };
             self.copies.hold(chain, new)?
         };
-        Ok(CopyAnswer { held, bytes: copy.length(), newest: copy.tip().block.told() })
+        Ok(CopyAnswer { held, bytes: copy.length(), newest: copy.tip().block.into_message() })
     }
 }
 
@@ -241,18 +241,19 @@ impl Answers<CopyFingerprintQuestion> for ChainHost {
         &self,
         chain: ChainId,
         asked: Asked<CopyFingerprintQuestion>,
-    ) -> Result<CopyFingerprintAnswer, Refused> {
+    ) -> Result<CopyFingerprintAnswer, RefusalReason> {
         let CopyFingerprintQuestion { held } = asked.question;
-        let copy = self.copies.get(chain, &held).ok_or(Refused::NotHeld(held))?;
+        let copy = self.copies.get(chain, &held).ok_or(RefusalReason::NotHeld(held))?;
         // It goes on without the one who asked, and is known to the next one.
-        let permit = self.copies.fingerprint_permit().ok_or(Refused::TooManyCopies)?;
+        let permit = self.copies.fingerprint_permit().ok_or(RefusalReason::TooManyCopies)?;
         let read = run_on_thread(move || {
             let fingerprint = copy.fingerprint();
             drop(permit);
             fingerprint
         });
         let read = read.await;
-        let fingerprint = read.map_err(|_| Refused::Invalid("the server stops".to_owned()))?;
+        let fingerprint =
+            read.map_err(|_| RefusalReason::Invalid("the server stops".to_owned()))?;
         let fingerprint = hex::encode(fingerprint.map_err(ReadError::from)?);
         Ok(CopyFingerprintAnswer { fingerprint })
     }
@@ -268,15 +269,15 @@ impl ChainHost {
         &self,
         chain: ChainId,
         asked: Asked<CopyPartQuestion>,
-    ) -> Result<Vec<u8>, Refused> {
+    ) -> Result<Vec<u8>, RefusalReason> {
         let CopyPartQuestion { held, offset } = asked.question;
-        let copy = self.copies.get(chain, &held).ok_or(Refused::NotHeld(held))?;
-        let _reading = self.copies.part_permit().ok_or(Refused::TooManyCopies)?;
+        let copy = self.copies.get(chain, &held).ok_or(RefusalReason::NotHeld(held))?;
+        let _reading = self.copies.part_permit().ok_or(RefusalReason::TooManyCopies)?;
         let read = blocking(|| copy.read(offset, PART_BYTES));
         Ok(read.map_err(ReadError::from)?)
     }
 }
 
-fn address(chain: ChainId, text: &str) -> Result<CanonicalAddress, Refused> {
-    CanonicalAddress::parse(chain, text).map_err(|error| Refused::Invalid(error.to_string()))
+fn address(chain: ChainId, text: &str) -> Result<CanonicalAddress, RefusalReason> {
+    CanonicalAddress::parse(chain, text).map_err(|error| RefusalReason::Invalid(error.to_string()))
 }

@@ -15,10 +15,10 @@ use assay_engine::{
 use assay_intel::IntelSnapshot;
 use jiff::Timestamp;
 
-use super::types::{InvalidAnswer, Told};
+use super::types::{InvalidAnswer, MessageForm};
 use crate::chains::{
     forms::TransactionWithForms,
-    traced::Traced,
+    subject::SubjectData,
     transfer::{TransferError, TransferRead},
 };
 
@@ -27,8 +27,9 @@ pub(in crate::chains) fn attributing(policy: &TracingPolicy) -> Result<Policy, S
     let TracingPolicy { severities, lists, .. } = policy;
     let is_known = |(name, _): &(&String, &u8)| name.parse::<Category>().is_ok();
     let severities = severities.iter().filter(is_known);
-    let lists =
-        lists.iter().map(|(list, effect)| Ok((Told::read(list.clone())?, Told::read(*effect)?)));
+    let lists = lists
+        .iter()
+        .map(|(list, effect)| Ok((MessageForm::read(list.clone())?, MessageForm::read(*effect)?)));
     let lists = lists.collect::<Result<_, InvalidAnswer>>().map_err(|error| error.0)?;
     let compiled = Policy::compile(PolicySpec {
         severities: severities.map(|(name, severity)| (name.clone(), *severity)).collect(),
@@ -51,7 +52,10 @@ pub(in crate::chains) struct AnswerReader<'a> {
 impl AnswerReader<'_> {
     /// What was read about a subject. Its revision names the lists and labels that it rests on if they are not those
     /// of this server.
-    pub(in crate::chains) fn traced(self, answer: TraceAnswer) -> Result<Traced, InvalidAnswer> {
+    pub(in crate::chains) fn traced(
+        self,
+        answer: TraceAnswer,
+    ) -> Result<SubjectData, InvalidAnswer> {
         let TraceAnswer { lists, data_revision, state, revision, .. } = answer;
         let TraceAnswer { cluster, counterparties, possible_owners, .. } = answer;
         let is_same = lists == self.intel.generation();
@@ -64,8 +68,8 @@ impl AnswerReader<'_> {
         }
         let revision = revision.map(|it| if is_same { it } else { format!("{it}+lists{lists}") });
         let strongest = counterparties.strongest.into_iter();
-        Ok(Traced {
-            state: Told::read(state)?,
+        Ok(SubjectData {
+            state: MessageForm::read(state)?,
             revision,
             cluster: cluster.map(|cluster| self.cluster(cluster)).transpose()?,
             counterparties: Counterparties {
@@ -89,12 +93,12 @@ impl AnswerReader<'_> {
             let address = self.address(&address)?;
             let labels = self.intel.labels().labels_of(&address);
             let listings = self.intel.listings_of(&address);
-            let co_spends = Told::read(co_spends)?;
+            let co_spends = MessageForm::read(co_spends)?;
             Ok(ClusterMember { address, labels, listings, co_spends })
         };
         let members = members.into_iter().map(member).collect::<Result<_, _>>()?;
         let (id, root) = (self.address(&id)?, self.address(&root)?);
-        let confidence = Told::read(confidence)?;
+        let confidence = MessageForm::read(confidence)?;
         Ok(Cluster { id, root, size, confidence, members, attributed, examined })
     }
 
@@ -125,8 +129,8 @@ impl AnswerReader<'_> {
         let listings = self.intel.listings_of(&address);
         Ok(PossibleOwner {
             address,
-            by: Told::read(by)?,
-            confidence: Told::read(confidence)?,
+            by: MessageForm::read(by)?,
+            confidence: MessageForm::read(confidence)?,
             labels,
             listings,
             transactions,
@@ -151,18 +155,18 @@ impl AnswerReader<'_> {
                 return Ok(Err(TransferError::Invalid(of_selector(invalid, &query.selector)?)));
             }
             TransferAnswer::Unavailable(reason) => {
-                return Ok(Err(TransferError::Unavailable(self.chain, Told::read(reason)?)));
+                return Ok(Err(TransferError::Unavailable(self.chain, MessageForm::read(reason)?)));
             }
         };
         let ReadTransfer { transaction, receiver, outputs, traced, destinations, tip_height } =
             read;
         let receiver = self.address(&receiver)?;
-        let transaction = Told::read(transaction)?;
-        let outputs = Told::read(outputs)?;
+        let transaction = MessageForm::read(transaction)?;
+        let outputs = MessageForm::read(outputs)?;
         let no_owner = || InvalidAnswer(format!("{receiver} owns no output"));
         let transfer =
             Transfer::of_outputs(transaction, &receiver, outputs).ok_or_else(no_owner)?;
-        let destinations = Told::read(destinations)?;
+        let destinations = MessageForm::read(destinations)?;
         let traced = self.traced(traced)?;
         Ok(Ok(TransferRead { transfer, traced, destinations, tip_height }))
     }
@@ -193,5 +197,8 @@ pub(in crate::chains) fn transaction(
     answer: TransactionAnswer,
 ) -> Result<TransactionWithForms, InvalidAnswer> {
     let TransactionAnswer { transaction, forms } = answer;
-    Ok(TransactionWithForms { transaction: Told::read(transaction)?, forms: Told::read(forms)? })
+    Ok(TransactionWithForms {
+        transaction: MessageForm::read(transaction)?,
+        forms: MessageForm::read(forms)?,
+    })
 }

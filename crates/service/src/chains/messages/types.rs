@@ -48,9 +48,9 @@ use serde_json::Value;
 pub struct InvalidAnswer(pub(in crate::chains) String);
 
 /// A type of the engine that travels as the message `M`.
-pub(in crate::chains) trait Told<M>: Sized {
+pub(in crate::chains) trait MessageForm<M>: Sized {
     /// The message.
-    fn told(self) -> M;
+    fn into_message(self) -> M;
 
     /// The value of a message.
     fn read(message: M) -> Result<Self, InvalidAnswer>;
@@ -59,8 +59,8 @@ pub(in crate::chains) trait Told<M>: Sized {
 /// Types that travel as themselves.
 macro_rules! plain {
     ($($plain:ty),+) => {$(
-        impl Told<Self> for $plain {
-            fn told(self) -> Self {
+        impl MessageForm<Self> for $plain {
+            fn into_message(self) -> Self {
                 self
             }
 
@@ -74,8 +74,8 @@ macro_rules! plain {
 /// Kinds of something, which travel as their identifiers.
 macro_rules! words {
     ($($kind:ty),+ $(,)?) => {$(
-        impl Told<Word> for $kind {
-            fn told(self) -> Word {
+        impl MessageForm<Word> for $kind {
+            fn into_message(self) -> Word {
                 word(&self)
             }
 
@@ -90,15 +90,15 @@ macro_rules! words {
 /// Types whose messages have the same fields.
 macro_rules! fields {
     ($($of:ident as $message:ident { $($field:ident),+ $(,)? })+) => {$(
-        impl Told<$message> for $of {
-            fn told(self) -> $message {
+        impl MessageForm<$message> for $of {
+            fn into_message(self) -> $message {
                 let Self { $($field),+ } = self;
-                $message { $($field: $field.told()),+ }
+                $message { $($field: $field.into_message()),+ }
             }
 
             fn read(message: $message) -> Result<Self, InvalidAnswer> {
                 let $message { $($field),+ } = message;
-                Ok(Self { $($field: Told::read($field)?),+ })
+                Ok(Self { $($field: MessageForm::read($field)?),+ })
             }
         }
     )+};
@@ -107,16 +107,16 @@ macro_rules! fields {
 /// Types whose messages have the same variants.
 macro_rules! variants {
     ($($of:ident as $message:ident { $($variant:ident $(($($value:ident),+))?),+ $(,)? })+) => {$(
-        impl Told<$message> for $of {
-            fn told(self) -> $message {
+        impl MessageForm<$message> for $of {
+            fn into_message(self) -> $message {
                 match self {
-                    $(Self::$variant $(($($value),+))? => $message::$variant $(($($value.told()),+))?,)+
+                    $(Self::$variant $(($($value),+))? => $message::$variant $(($($value.into_message()),+))?,)+
                 }
             }
 
             fn read(message: $message) -> Result<Self, InvalidAnswer> {
                 Ok(match message {
-                    $($message::$variant $(($($value),+))? => Self::$variant $(($(Told::read($value)?),+))?,)+
+                    $($message::$variant $(($($value),+))? => Self::$variant $(($(MessageForm::read($value)?),+))?,)+
                 })
             }
         }
@@ -203,8 +203,8 @@ variants! {
     ListEffect as ListEffectMessage { Blocking, Advisory }
 }
 
-impl Told<u8> for Confidence {
-    fn told(self) -> u8 {
+impl MessageForm<u8> for Confidence {
+    fn into_message(self) -> u8 {
         self.percent()
     }
 
@@ -214,8 +214,8 @@ impl Told<u8> for Confidence {
     }
 }
 
-impl Told<u64> for Fraction {
-    fn told(self) -> u64 {
+impl MessageForm<u64> for Fraction {
+    fn into_message(self) -> u64 {
         self.billionths()
     }
 
@@ -224,8 +224,8 @@ impl Told<u64> for Fraction {
     }
 }
 
-impl Told<TransactionId> for Txid {
-    fn told(self) -> TransactionId {
+impl MessageForm<TransactionId> for Txid {
+    fn into_message(self) -> TransactionId {
         TransactionId(*self.as_bytes())
     }
 
@@ -234,9 +234,9 @@ impl Told<TransactionId> for Txid {
     }
 }
 
-impl<M, T: Told<M>> Told<Option<M>> for Option<T> {
-    fn told(self) -> Option<M> {
-        self.map(T::told)
+impl<M, T: MessageForm<M>> MessageForm<Option<M>> for Option<T> {
+    fn into_message(self) -> Option<M> {
+        self.map(T::into_message)
     }
 
     fn read(message: Option<M>) -> Result<Self, InvalidAnswer> {
@@ -244,9 +244,9 @@ impl<M, T: Told<M>> Told<Option<M>> for Option<T> {
     }
 }
 
-impl<M, T: Told<M>> Told<Vec<M>> for Vec<T> {
-    fn told(self) -> Vec<M> {
-        self.into_iter().map(T::told).collect()
+impl<M, T: MessageForm<M>> MessageForm<Vec<M>> for Vec<T> {
+    fn into_message(self) -> Vec<M> {
+        self.into_iter().map(T::into_message).collect()
     }
 
     fn read(message: Vec<M>) -> Result<Self, InvalidAnswer> {
@@ -254,9 +254,9 @@ impl<M, T: Told<M>> Told<Vec<M>> for Vec<T> {
     }
 }
 
-impl<M, T: Told<M>> Told<Box<M>> for Box<T> {
-    fn told(self) -> Box<M> {
-        Box::new((*self).told())
+impl<M, T: MessageForm<M>> MessageForm<Box<M>> for Box<T> {
+    fn into_message(self) -> Box<M> {
+        Box::new((*self).into_message())
     }
 
     fn read(message: Box<M>) -> Result<Self, InvalidAnswer> {
@@ -264,9 +264,9 @@ impl<M, T: Told<M>> Told<Box<M>> for Box<T> {
     }
 }
 
-impl<M, T: Told<M> + Clone> Told<M> for Arc<T> {
-    fn told(self) -> M {
-        Self::unwrap_or_clone(self).told()
+impl<M, T: MessageForm<M> + Clone> MessageForm<M> for Arc<T> {
+    fn into_message(self) -> M {
+        Self::unwrap_or_clone(self).into_message()
     }
 
     fn read(message: M) -> Result<Self, InvalidAnswer> {
@@ -274,8 +274,8 @@ impl<M, T: Told<M> + Clone> Told<M> for Arc<T> {
     }
 }
 
-impl Told<String> for Arc<str> {
-    fn told(self) -> String {
+impl MessageForm<String> for Arc<str> {
+    fn into_message(self) -> String {
         self.to_string()
     }
 

@@ -16,20 +16,23 @@ use assay_engine::{
 use assay_intel::IntelSnapshot;
 use jiff::Timestamp;
 
-use super::types::Told;
+use super::types::MessageForm;
 use crate::chains::{
     forms::TransactionWithForms,
     reader::NamedHistory,
-    traced::Traced,
+    subject::SubjectData,
     transfer::{TransferError, TransferRead},
 };
 
 /// The part of a policy that a trace depends on, with the bounds of the trace.
 pub(in crate::chains) fn tracing_policy(policy: &Policy, rules: TraceRules) -> TracingPolicy {
     let spec = policy.spec();
-    let lists = spec.lists.iter().map(|(list, effect)| (list.clone().told(), effect.told()));
+    let lists = spec
+        .lists
+        .iter()
+        .map(|(list, effect)| (list.clone().into_message(), effect.into_message()));
     TracingPolicy {
-        rules: rules.told(),
+        rules: rules.into_message(),
         severities: spec.severities.clone(),
         lists: lists.collect(),
     }
@@ -44,13 +47,13 @@ pub(in crate::chains) fn outputs(selector: &OutputSelector) -> Outputs {
 }
 
 /// What was read about a subject, by lists and labels of a revision.
-pub(in crate::chains) fn trace_answer(traced: Traced, intel: &IntelSnapshot) -> TraceAnswer {
-    let Traced { state, revision, cluster, counterparties, possible_owners } = traced;
+pub(in crate::chains) fn trace_answer(traced: SubjectData, intel: &IntelSnapshot) -> TraceAnswer {
+    let SubjectData { state, revision, cluster, counterparties, possible_owners } = traced;
     let strongest = counterparties.strongest.into_iter().map(counterparty_answer).collect();
     TraceAnswer {
         lists: intel.generation(),
         data_revision: intel.data_revision().to_owned(),
-        state: state.told(),
+        state: state.into_message(),
         revision,
         cluster: cluster.map(cluster_answer),
         counterparties: CounterpartiesAnswer { strongest, found: counterparties.found },
@@ -66,11 +69,19 @@ pub(in crate::chains) fn cluster_answer(cluster: Cluster) -> ClusterAnswer {
     let Cluster { id, root, size, confidence, members, attributed, examined } = cluster;
     let member = |ClusterMember { address, co_spends, .. }: ClusterMember| ClusterMemberAnswer {
         address: text(&address),
-        co_spends: co_spends.told(),
+        co_spends: co_spends.into_message(),
     };
     let members = members.into_iter().map(member).collect();
     let (id, root) = (text(&id), text(&root));
-    ClusterAnswer { id, root, size, confidence: confidence.told(), members, attributed, examined }
+    ClusterAnswer {
+        id,
+        root,
+        size,
+        confidence: confidence.into_message(),
+        members,
+        attributed,
+        examined,
+    }
 }
 
 /// A history with the identifiers of its transactions.
@@ -79,12 +90,12 @@ pub(in crate::chains) fn history_answer(
 ) -> HistoryAnswer {
     let entry = |own: OwnTransaction| {
         let OwnTransaction { number, time, received, sent, .. } = own;
-        let transaction = names.get(&number).copied()?.told();
+        let transaction = names.get(&number).copied()?.into_message();
         Some(HistoryEntry { transaction, time, received, sent })
     };
     let OwnHistory { statistics, incoming, outgoing } = history;
     HistoryAnswer {
-        statistics: statistics.told(),
+        statistics: statistics.into_message(),
         incoming: incoming.into_iter().filter_map(entry).collect(),
         outgoing: outgoing.into_iter().filter_map(entry).collect(),
     }
@@ -102,8 +113,8 @@ fn possible_owner_answer(owner: PossibleOwner) -> PossibleOwnerAnswer {
     let address = text(&address);
     PossibleOwnerAnswer {
         address,
-        by: by.told(),
-        confidence: confidence.told(),
+        by: by.into_message(),
+        confidence: confidence.into_message(),
         transactions,
         first_seen,
         last_seen,
@@ -120,11 +131,11 @@ pub(in crate::chains) fn transfer_answer(
         Ok(TransferRead { transfer, traced, destinations, tip_height }) => {
             let Transfer { transaction, receiver, outputs, .. } = transfer;
             Ok(TransferAnswer::Read(Box::new(ReadTransfer {
-                transaction: transaction.told(),
+                transaction: transaction.into_message(),
                 receiver: text(&receiver),
-                outputs: outputs.told(),
+                outputs: outputs.into_message(),
                 traced: trace_answer(traced, intel),
-                destinations: destinations.told(),
+                destinations: destinations.into_message(),
                 tip_height,
             })))
         }
@@ -136,7 +147,7 @@ pub(in crate::chains) fn transfer_answer(
             Ok(TransferAnswer::Invalid(invalid_outputs(&invalid)))
         }
         Err(TransferError::Unavailable(_, reason)) => {
-            Ok(TransferAnswer::Unavailable(reason.told()))
+            Ok(TransferAnswer::Unavailable(reason.into_message()))
         }
         Err(error) => Err(error),
     }
@@ -155,5 +166,5 @@ const fn invalid_outputs(invalid: &InvalidTransfer) -> InvalidOutputs {
 /// A transaction with its forms.
 pub(in crate::chains) fn transaction_answer(read: TransactionWithForms) -> TransactionAnswer {
     let TransactionWithForms { transaction, forms } = read;
-    TransactionAnswer { transaction: transaction.told(), forms: forms.told() }
+    TransactionAnswer { transaction: transaction.into_message(), forms: forms.into_message() }
 }

@@ -24,8 +24,8 @@ use jiff::Timestamp;
 use tokio::time::{Instant, timeout_at};
 
 use super::{
-    Found, Totals,
-    kept::{Kept, KeptHistory, KeptSpends, KeptTransaction},
+    ByTxid, Totals,
+    stored::{StoredHistory, StoredResponses, StoredSpends, StoredTransaction},
 };
 
 /// Requests at once.
@@ -33,12 +33,12 @@ const AT_ONCE: usize = 8;
 
 /// An API with a deadline for requests.
 #[derive(Clone, Debug)]
-pub(super) struct Fetching {
+pub(super) struct HistoryFetcher {
     pub(super) histories: Arc<dyn HistorySource>,
     pub(super) deadline: Instant,
 }
 
-impl Fetching {
+impl HistoryFetcher {
     /// The answer to one question; `None` where there is none in time.
     pub(super) async fn one<T: Send + 'static>(
         &self,
@@ -63,7 +63,7 @@ impl Fetching {
         &self,
         keys: Vec<Txid>,
         ask: impl Fn(&dyn HistorySource, &Txid) -> Result<T, SourceError> + Copy + Send + 'static,
-    ) -> Found<T> {
+    ) -> ByTxid<T> {
         let asked = stream::iter(keys)
             .map(|txid| async move {
                 let answer = self.one(move |histories| ask(histories, &txid)).await;
@@ -77,16 +77,16 @@ impl Fetching {
     /// there: the newest ones, if an API knows more.
     pub(super) async fn history(
         &self,
-        kept: &Kept<'_>,
+        stored: &StoredResponses<'_>,
         address: &CanonicalAddress,
         tip: u64,
         rules: &TraceRules,
     ) -> Result<(Vec<ConfirmedTransaction>, Totals, bool), StoreError> {
-        let known = kept.history(address.as_str()).await?;
+        let known = stored.history(address.as_str()).await?;
         let begun = known.is_none();
         let known = match known {
             Some(history) => Some(history),
-            None => self.begin_history(address, kept.now).await,
+            None => self.begin_history(address, stored.now).await,
         };
         let Some(mut history) = known else {
             return Ok((vec![], Totals::default(), false));
@@ -105,13 +105,14 @@ impl Fetching {
                 break;
             }
             let txids: Vec<Txid> = page.iter().map(|found| found.transaction.txid).collect();
-            let before = kept.kept_transactions(&txids).await?;
+            let before = stored.stored_transactions(&txids).await?;
             for transaction in page {
                 let txid = transaction.transaction.txid;
                 let key = txid.to_string();
-                let index = before.get(&txid).and_then(|kept| kept.index_at(transaction.height));
-                let content = KeptTransaction::of(&transaction, tip).with_index(index);
-                records.extend(kept.record(FetchedKind::Transaction, key.clone(), &content));
+                let index =
+                    before.get(&txid).and_then(|stored| stored.index_at(transaction.height));
+                let content = StoredTransaction::of(&transaction, tip).with_index(index);
+                records.extend(stored.record(FetchedKind::Transaction, key.clone(), &content));
                 if !history.transactions.contains(&key) {
                     history.transactions.push(key);
                 }
@@ -120,14 +121,14 @@ impl Fetching {
             history.complete |= all >= history.count;
         }
         if begun || !records.is_empty() {
-            records.extend(kept.record(FetchedKind::History, address.to_string(), &history));
-            kept.store.put_fetched(&records).await?;
+            records.extend(stored.record(FetchedKind::History, address.to_string(), &history));
+            stored.store.put_fetched(&records).await?;
         }
 
         let txids: Vec<Txid> =
             history.transactions.iter().filter_map(|txid| txid.parse().ok()).collect();
         let wanted: BTreeSet<Txid> = txids.iter().copied().collect();
-        let found = self.transactions(kept, &wanted, tip).await?;
+        let found = self.transactions(stored, &wanted, tip).await?;
         let transactions: Vec<ConfirmedTransaction> =
             txids.iter().filter_map(|txid| found.get(txid).cloned().flatten()).collect();
         let enough = history.complete || history.transactions.len() >= most;
@@ -140,10 +141,10 @@ impl Fetching {
         &self,
         address: &CanonicalAddress,
         now: Timestamp,
-    ) -> Option<KeptHistory> {
+    ) -> Option<StoredHistory> {
         let name = address.clone();
         let summary = self.one(move |histories| histories.summary(&name)).await?;
-        Some(KeptHistory {
+        Some(StoredHistory {
             complete: summary.transactions == 0,
             funded: summary.funded,
             spent: summary.spent,
@@ -156,12 +157,12 @@ impl Fetching {
     /// Transactions, kept or fetched in time; `None` where the API has none such.
     pub(super) async fn transactions(
         &self,
-        kept: &Kept<'_>,
+        stored: &StoredResponses<'_>,
         wanted: &BTreeSet<Txid>,
         tip: u64,
-    ) -> Result<Found<Option<ConfirmedTransaction>>, StoreError> {
+    ) -> Result<ByTxid<Option<ConfirmedTransaction>>, StoreError> {
         let all: Vec<Txid> = wanted.iter().copied().collect();
-        let mut found: Found<Option<ConfirmedTransaction>> = kept
+        let mut found: ByTxid<Option<ConfirmedTransaction>> = stored
             .transactions(&all)
             .await?
             .into_iter()
@@ -172,12 +173,12 @@ impl Fetching {
         let records: Vec<FetchedRecord> = fetched
             .iter()
             .filter_map(|(txid, transaction)| {
-                let content = KeptTransaction::of(transaction.as_ref()?, tip);
-                kept.record(FetchedKind::Transaction, txid.to_string(), &content)
+                let content = StoredTransaction::of(transaction.as_ref()?, tip);
+                stored.record(FetchedKind::Transaction, txid.to_string(), &content)
             })
             .collect();
         if !records.is_empty() {
-            kept.store.put_fetched(&records).await?;
+            stored.store.put_fetched(&records).await?;
         }
         found.extend(fetched);
         Ok(found)
@@ -188,14 +189,14 @@ impl Fetching {
     /// would take its hash as well, and 200 kilobytes, and mostly two transactions of a block are read.
     pub(super) async fn indexes(
         &self,
-        kept: &Kept<'_>,
+        stored: &StoredResponses<'_>,
         transactions: &BTreeMap<Txid, u64>,
-    ) -> Result<Found<u64>, StoreError> {
+    ) -> Result<ByTxid<u64>, StoreError> {
         let txids: Vec<Txid> = transactions.keys().copied().collect();
-        let mut known = kept.kept_transactions(&txids).await?;
-        let mut found = Found::new();
+        let mut known = stored.stored_transactions(&txids).await?;
+        let mut found = ByTxid::new();
         for (txid, height) in transactions {
-            let index = known.get(txid).and_then(|kept| kept.index_at(*height));
+            let index = known.get(txid).and_then(|stored| stored.index_at(*height));
             found.extend(index.map(|index| (*txid, index)));
         }
         let missing = txids.into_iter().filter(|txid| !found.contains_key(txid)).collect();
@@ -206,14 +207,14 @@ impl Fetching {
             let height = transactions.get(&txid).copied();
             let Some(position) = position.filter(|it| Some(it.height) == height) else { continue };
             found.insert(txid, position.index);
-            if let Some(transaction) = known.remove(&txid).filter(KeptTransaction::is_settled) {
+            if let Some(transaction) = known.remove(&txid).filter(StoredTransaction::is_settled) {
                 let content = transaction.with_index(Some(position.index));
                 let key = txid.to_string();
-                records.extend(kept.record(FetchedKind::Transaction, key, &content));
+                records.extend(stored.record(FetchedKind::Transaction, key, &content));
             }
         }
         if !records.is_empty() {
-            kept.store.put_fetched(&records).await?;
+            stored.store.put_fetched(&records).await?;
         }
         Ok(found)
     }
@@ -222,18 +223,18 @@ impl Fetching {
     /// output that is unspent. A spent output stays spent; an unspent one can be spent later.
     pub(super) async fn spenders(
         &self,
-        kept: &Kept<'_>,
+        stored: &StoredResponses<'_>,
         outputs: &[OutPoint],
     ) -> Result<BTreeMap<OutPoint, Option<Txid>>, StoreError> {
         let made: BTreeSet<Txid> = outputs.iter().map(|output| output.txid).collect();
         let made: Vec<Txid> = made.into_iter().collect();
-        let mut known: BTreeMap<Txid, (KeptSpends, bool)> = kept.spends(&made).await?;
+        let mut known: BTreeMap<Txid, (StoredSpends, bool)> = stored.spends(&made).await?;
         let unsure: BTreeSet<Txid> = outputs
             .iter()
             .filter(|output| match known.get(&output.txid) {
                 None => true,
                 Some((spends, fresh)) => match spender(spends, output) {
-                    Spender::NotSaid => true,
+                    Spender::Unknown => true,
                     Spender::Nobody => !fresh,
                     Spender::By(_) => false,
                 },
@@ -249,19 +250,19 @@ impl Fetching {
         }
         for (txid, spends) in fetched {
             let by = spends.iter().map(|by| by.map(|txid| txid.to_string())).collect();
-            let content = KeptSpends { by };
-            records.extend(kept.record(FetchedKind::Spends, txid.to_string(), &content));
+            let content = StoredSpends { by };
+            records.extend(stored.record(FetchedKind::Spends, txid.to_string(), &content));
             known.insert(txid, (content, true));
         }
         if !records.is_empty() {
-            kept.store.put_fetched(&records).await?;
+            stored.store.put_fetched(&records).await?;
         }
         Ok(outputs
             .iter()
             .filter_map(|output| {
                 let (spends, _) = known.get(&output.txid)?;
                 let by = match spender(spends, output) {
-                    Spender::NotSaid => return None,
+                    Spender::Unknown => return None,
                     Spender::Nobody => None,
                     Spender::By(txid) => Some(txid),
                 };
@@ -273,16 +274,16 @@ impl Fetching {
 
 /// Spender of an output according to an API.
 enum Spender {
-    NotSaid,
+    Unknown,
     Nobody,
     By(Txid),
 }
 
-fn spender(spends: &KeptSpends, output: &OutPoint) -> Spender {
+fn spender(spends: &StoredSpends, output: &OutPoint) -> Spender {
     let said = usize::try_from(output.index).ok().and_then(|place| spends.by.get(place));
     match said {
-        None => Spender::NotSaid,
+        None => Spender::Unknown,
         Some(None) => Spender::Nobody,
-        Some(Some(txid)) => txid.parse().map_or(Spender::NotSaid, Spender::By),
+        Some(Some(txid)) => txid.parse().map_or(Spender::Unknown, Spender::By),
     }
 }

@@ -28,7 +28,7 @@ pub(super) fn history(
     let first = transactions.iter().map(|confirmed| confirmed.time).min()?;
     let last = transactions.iter().map(|confirmed| confirmed.time).max()?;
     let mut statistics = Statistics::new(first);
-    let (mut seen, mut made, mut gave) = (Totals::default(), Vec::new(), Vec::new());
+    let (mut used, mut made, mut gave) = (Totals::default(), Vec::new(), Vec::new());
     for confirmed in transactions {
         let transaction = &confirmed.transaction;
         let number = gathered.add(transaction, in_block(confirmed));
@@ -46,16 +46,16 @@ pub(super) fn history(
         let total = |side: &[(u32, u64)]| side.iter().map(|(_, value)| u128::from(*value)).sum();
         let (sent, received): (u128, u128) = (total(&inputs), total(&outputs));
         statistics.count(confirmed.time, sent, received, transaction.input_total());
-        seen.funded += received;
-        seen.spent += sent;
+        used.funded += received;
+        used.spent += sent;
         let position = gathered.position(number).unwrap_or(u64::MAX);
         let place = |(index, value)| (Reverse(value), position, index, number);
         made.extend(outputs.into_iter().map(place));
         gave.extend(inputs.into_iter().map(place));
     }
     statistics.last_seen = last;
-    statistics.received += totals.funded.saturating_sub(seen.funded);
-    statistics.sent += totals.spent.saturating_sub(seen.spent);
+    statistics.received += totals.funded.saturating_sub(used.funded);
+    statistics.sent += totals.spent.saturating_sub(used.spent);
     let owner = gathered.owner_number(owner);
     let mut history = gathered.history(owner, statistics);
     let (made, gave) = (largest(made, limits.transfers), largest(gave, limits.transfers));
@@ -163,9 +163,9 @@ mod tests {
         let (mut gathered, limits) =
             (GatheredChain::default(), ReadLimits { transfers: 2, entries: 100 });
         let (_, history) = history(&mut gathered, &owner(1), &many, totals, limits).unwrap();
-        let seen: Vec<Txid> =
+        let used: Vec<Txid> =
             history.incoming.iter().map(|own| gathered.txid(own.number).unwrap()).collect();
-        assert_eq!(seen, [Txid::from_bytes([8; 32]), Txid::from_bytes([9; 32])]);
+        assert_eq!(used, [Txid::from_bytes([8; 32]), Txid::from_bytes([9; 32])]);
         assert_eq!(history.statistics.received, 450);
     }
 }

@@ -13,9 +13,9 @@
 
 mod fetch;
 mod history;
-mod kept;
 mod order;
 mod source;
+mod stored;
 #[cfg(test)]
 mod tests;
 
@@ -46,16 +46,16 @@ use tokio::time::Instant;
 use tracing::Instrument;
 
 use super::{
-    attributed_owners::{AttributedBy, OwnersOfView},
+    attributed_owners::{AttributionInputs, ViewAttributions},
     reader::ChainReader,
-    traced::{ReadError, TraceRequest, Traced, activity},
-    transfer::{TransferError, TransferRead, TransferRequest, spent_by},
+    subject::{ReadError, SubjectData, TraceRequest, activity},
+    transfer::{TransferError, TransferRead, TransferReadRequest, spent_by},
 };
-use fetch::Fetching;
+use fetch::HistoryFetcher;
 use history::Totals;
-use kept::Kept;
 use order::BlockOrder;
 use source::OnDemandSource;
+use stored::StoredResponses;
 
 /// Most inputs and outputs that a trace reads in each direction: each transaction takes requests to the API.
 const MOST_ENTRIES: u32 = 2_000;
@@ -97,7 +97,7 @@ impl OnDemand {
         &self,
         request: TraceRequest<'_>,
         bound: Duration,
-    ) -> Result<Traced, ReadError> {
+    ) -> Result<SubjectData, ReadError> {
         let stage = stage!("ask_source", chain = self.chain.info().id);
         self.trace_until(request, Instant::now() + bound).instrument(stage).await
     }
@@ -106,23 +106,23 @@ impl OnDemand {
         &self,
         request: TraceRequest<'_>,
         deadline: Instant,
-    ) -> Result<Traced, ReadError> {
+    ) -> Result<SubjectData, ReadError> {
         let TraceRequest { subject, rules, now, .. } = request;
         let rules = bounded(rules);
-        let kept = self.kept(now);
-        let fetching = Fetching { histories: Arc::clone(&self.histories), deadline };
-        let Some((tip, reported_at)) = self.newest(&fetching, now).await else {
-            return Ok(Traced::unavailable(Unavailable::Unreadable));
+        let stored = self.stored_responses(now);
+        let fetcher = HistoryFetcher { histories: Arc::clone(&self.histories), deadline };
+        let Some((tip, reported_at)) = self.newest(&fetcher, now).await else {
+            return Ok(SubjectData::unavailable(Unavailable::Unreadable));
         };
-        let mut source = source(&fetching, &kept, tip.height);
+        let mut source = source(&fetcher, &stored, tip.height);
         let mut complete = true;
         let mut flows = FlowFacts { complete: true, ..FlowFacts::default() };
         let (mut lifetime, mut behavior) = (None, None);
         if let Some(owner) = ScriptOwner::from_address(subject) {
             let (transactions, totals, whole) =
-                fetching.history(&kept, subject, tip.height, &rules).await?;
+                fetcher.history(&stored, subject, tip.height, &rules).await?;
             complete &= whole;
-            source.seen.add(transactions.iter().map(|confirmed| confirmed.transaction.txid));
+            source.used.add(transactions.iter().map(|confirmed| confirmed.transaction.txid));
             source.add(transactions.iter()).await?;
             let limits = rules.read_limits();
             let found =
@@ -138,7 +138,7 @@ impl OnDemand {
         flows.complete &= complete;
         let (tip, revision) = self.state(tip, reported_at, &source);
         let facts = ChainFacts { tip, flows, behavior, activity: lifetime };
-        Ok(Traced::facts(facts, revision))
+        Ok(SubjectData::facts(facts, revision))
     }
 
     /// Runs a trace to its end, as far as data is available in time. An address is an owner of its own: there are no
@@ -152,8 +152,8 @@ impl OnDemand {
     ) -> Result<FlowFacts, ReadError> {
         let TraceRequest { policy, intel, now, .. } = request;
         let (chain, today) = (self.chain, now.to_zoned(TimeZone::UTC).date());
-        let by = AttributedBy { chain, intel, policy, today };
-        let attributions = OwnersOfView::of_numbers_for_once(by);
+        let by = AttributionInputs { chain, intel, policy, today };
+        let attributions = ViewAttributions::uncached(by);
         let subject = TraceSubject { chain, owner, history, rules, today };
         let mut trace = Trace::begin(&source.gathered, subject, &attributions)?;
         run(&mut trace, source).await?;
@@ -169,8 +169,8 @@ impl OnDemand {
     ) -> Result<BehaviorFacts, ReadError> {
         let TraceRequest { rules, policy, intel, now, .. } = request;
         let (chain, today) = (self.chain, now.to_zoned(TimeZone::UTC).date());
-        let by = AttributedBy { chain, intel, policy, today };
-        let attributions = OwnersOfView::of_numbers_for_once(by);
+        let by = AttributionInputs { chain, intel, policy, today };
+        let attributions = ViewAttributions::uncached(by);
         let histories = &[history];
         let subject = PatternSubject { cluster: owner, histories, addresses: 1, shown: SHOWN };
         let view = &source.gathered;
@@ -187,7 +187,7 @@ impl OnDemand {
         source: &OnDemandSource<'_>,
     ) -> (Tip, String) {
         let hash = hex::encode(tip.hash);
-        let name = source.seen.name(&hash, &source.order);
+        let name = source.used.name(&hash, &source.order);
         let revision = format!("{}@{}-{name}", self.chain, tip.height);
         let tip = Tip {
             height: tip.height,
@@ -204,17 +204,17 @@ impl OnDemand {
     /// Reads a transfer as far as a time bound allows.
     async fn transfer_until(
         &self,
-        request: TransferRequest<'_>,
+        request: TransferReadRequest<'_>,
         deadline: Instant,
     ) -> Result<TransferRead, TransferError> {
-        let request = TransferRequest { rules: bounded(request.rules), ..request };
-        let TransferRequest { query, now, .. } = request;
+        let request = TransferReadRequest { rules: bounded(request.rules), ..request };
+        let TransferReadRequest { query, now, .. } = request;
         let unreadable = || TransferError::Unavailable(self.chain, Unavailable::Unreadable);
-        let kept = self.kept(now);
-        let fetching = Fetching { histories: Arc::clone(&self.histories), deadline };
-        let (tip, reported_at) = self.newest(&fetching, now).await.ok_or_else(unreadable)?;
+        let stored = self.stored_responses(now);
+        let fetcher = HistoryFetcher { histories: Arc::clone(&self.histories), deadline };
+        let (tip, reported_at) = self.newest(&fetcher, now).await.ok_or_else(unreadable)?;
         let wanted = BTreeSet::from([query.txid]);
-        let mut found = fetching.transactions(&kept, &wanted, tip.height).await?;
+        let mut found = fetcher.transactions(&stored, &wanted, tip.height).await?;
         let transaction = match found.remove(&query.txid) {
             None => return Err(unreadable()),
             Some(None) => return Err(TransferError::unknown(query, tip.height, tip.time, now)),
@@ -223,8 +223,8 @@ impl OnDemand {
         let all = SideLimits { inputs: u32::MAX, outputs: u32::MAX };
         let transfer = request.select(transaction.view(all))?;
         let (of_receiver, rules) = (request.of_receiver(&transfer), request.own_rules());
-        let mut source = source(&fetching, &kept, tip.height);
-        source.seen.add([query.txid].into_iter());
+        let mut source = source(&fetcher, &stored, tip.height);
+        source.used.add([query.txid].into_iter());
         source.add([&transaction].into_iter()).await?;
         let number = source.gathered.number(query.txid);
         if query.direction == TransferDirection::Deposit {
@@ -251,9 +251,9 @@ impl OnDemand {
         Ok(TransferRead::withdrawal(transfer, traced, own))
     }
 
-    fn kept(&self, now: Timestamp) -> Kept<'_> {
+    fn stored_responses(&self, now: Timestamp) -> StoredResponses<'_> {
         let seconds = self.chain.info().longest_tip_age_seconds();
-        Kept {
+        StoredResponses {
             store: &*self.store,
             chain: self.chain,
             now,
@@ -263,14 +263,18 @@ impl OnDemand {
 
     /// The newest block, and the time at which the API reported it; the last known one if the API
     /// does not answer.
-    async fn newest(&self, fetching: &Fetching, now: Timestamp) -> Option<(BlockRef, Timestamp)> {
+    async fn newest(
+        &self,
+        fetcher: &HistoryFetcher,
+        now: Timestamp,
+    ) -> Option<(BlockRef, Timestamp)> {
         let known = *self.tip.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, at)) = known
             && now.duration_since(at) < TIP_AGE
         {
             return known;
         }
-        let Some(tip) = fetching.one(|histories| histories.tip()).await else {
+        let Some(tip) = fetcher.one(|histories| histories.tip()).await else {
             return known;
         };
         let known = Some((tip, now));
@@ -283,11 +287,14 @@ impl OnDemand {
 impl ChainReader for OnDemand {
     /// Traces as far as the time limit of the source allows. A failing source is no error: its
     /// stored earlier responses are used.
-    async fn trace(&self, request: TraceRequest<'_>) -> Result<Traced, ReadError> {
+    async fn trace(&self, request: TraceRequest<'_>) -> Result<SubjectData, ReadError> {
         self.trace_within(request, self.bound).await
     }
 
-    async fn transfer(&self, request: TransferRequest<'_>) -> Result<TransferRead, TransferError> {
+    async fn transfer(
+        &self,
+        request: TransferReadRequest<'_>,
+    ) -> Result<TransferRead, TransferError> {
         let stage = stage!("ask_source", chain = self.chain.info().id);
         self.transfer_until(request, Instant::now() + self.bound).instrument(stage).await
     }
@@ -298,10 +305,14 @@ impl ChainReader for OnDemand {
 }
 
 /// A source of which nothing was read yet.
-fn source<'a>(fetching: &'a Fetching, kept: &'a Kept<'a>, tip: u64) -> OnDemandSource<'a> {
-    let (gathered, order, seen) =
-        (GatheredChain::default(), BlockOrder::default(), Seen::default());
-    OnDemandSource { fetching, kept, tip, gathered, order, seen }
+fn source<'a>(
+    fetcher: &'a HistoryFetcher,
+    stored: &'a StoredResponses<'a>,
+    tip: u64,
+) -> OnDemandSource<'a> {
+    let (gathered, order, used) =
+        (GatheredChain::default(), BlockOrder::default(), UsedTransactions::default());
+    OnDemandSource { fetcher, stored, tip, gathered, order, used }
 }
 
 /// Rules within the bounds of every chain that is read on demand.
@@ -315,9 +326,9 @@ fn bounded(rules: TraceRules) -> TraceRules {
 
 /// Transactions on which an answer rests.
 #[derive(Debug, Default)]
-struct Seen(BTreeSet<Txid>);
+struct UsedTransactions(BTreeSet<Txid>);
 
-impl Seen {
+impl UsedTransactions {
     fn add(&mut self, transactions: impl Iterator<Item = Txid>) {
         self.0.extend(transactions);
     }
@@ -339,4 +350,4 @@ impl Seen {
 }
 
 /// By key, in one order.
-type Found<T> = BTreeMap<Txid, T>;
+type ByTxid<T> = BTreeMap<Txid, T>;

@@ -6,14 +6,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use assay_engine::{reading::GatheredChain, utxo::Txid};
 use assay_store::StoreError;
 
-use super::{Found, fetch::Fetching, history, kept::Kept};
+use super::{ByTxid, fetch::HistoryFetcher, history, stored::StoredResponses};
 
 /// The transactions that were read, by block, and their indexes as far as they were asked for.
 #[derive(Debug, Default)]
 pub(super) struct BlockOrder {
     blocks: BTreeMap<u64, BTreeSet<Txid>>,
     /// `None` where the API did not tell it in time.
-    indexes: Found<Option<u64>>,
+    indexes: ByTxid<Option<u64>>,
 }
 
 impl BlockOrder {
@@ -27,7 +27,7 @@ impl BlockOrder {
     pub(super) async fn add(
         &mut self,
         transactions: impl Iterator<Item = (Txid, u64)>,
-        (fetching, kept): (&Fetching, &Kept<'_>),
+        (fetcher, stored): (&HistoryFetcher, &StoredResponses<'_>),
         gathered: &mut GatheredChain,
     ) -> Result<(), StoreError> {
         let mut grown = BTreeSet::new();
@@ -36,7 +36,7 @@ impl BlockOrder {
                 grown.insert(height);
             }
         }
-        self.ask(&grown, fetching, kept).await?;
+        self.ask(&grown, fetcher, stored).await?;
         for height in grown {
             self.order(height, gathered);
         }
@@ -47,8 +47,8 @@ impl BlockOrder {
     async fn ask(
         &mut self,
         heights: &BTreeSet<u64>,
-        fetching: &Fetching,
-        kept: &Kept<'_>,
+        fetcher: &HistoryFetcher,
+        stored: &StoredResponses<'_>,
     ) -> Result<(), StoreError> {
         let mut wanted = BTreeMap::new();
         for height in heights {
@@ -60,7 +60,7 @@ impl BlockOrder {
         if wanted.is_empty() {
             return Ok(());
         }
-        let told = fetching.indexes(kept, &wanted).await?;
+        let told = fetcher.indexes(stored, &wanted).await?;
         self.indexes.extend(wanted.keys().map(|txid| (*txid, told.get(txid).copied())));
         Ok(())
     }

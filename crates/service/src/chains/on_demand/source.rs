@@ -11,18 +11,21 @@ use assay_engine::{
 use assay_graph::ReadSource;
 use async_trait::async_trait;
 
-use super::{Seen, fetch::Fetching, history::in_block, kept::Kept, order::BlockOrder};
-use crate::chains::traced::ReadError;
+use super::{
+    UsedTransactions, fetch::HistoryFetcher, history::in_block, order::BlockOrder,
+    stored::StoredResponses,
+};
+use crate::chains::subject_data::ReadError;
 
 /// The chain as far as it was fetched.
 pub(super) struct OnDemandSource<'a> {
-    pub(super) fetching: &'a Fetching,
-    pub(super) kept: &'a Kept<'a>,
+    pub(super) fetcher: &'a HistoryFetcher,
+    pub(super) stored: &'a StoredResponses<'a>,
     /// Height of the newest block.
     pub(super) tip: u64,
     pub(super) gathered: GatheredChain,
     pub(super) order: BlockOrder,
-    pub(super) seen: Seen,
+    pub(super) used: UsedTransactions,
 }
 
 impl OnDemandSource<'_> {
@@ -35,7 +38,7 @@ impl OnDemandSource<'_> {
             self.gathered.add(&confirmed.transaction, in_block(confirmed));
         }
         let heights = transactions.map(|it| (it.transaction.txid, it.height));
-        let from = (self.fetching, self.kept);
+        let from = (self.fetcher, self.stored);
         Ok(self.order.add(heights, from, &mut self.gathered).await?)
     }
 
@@ -49,8 +52,8 @@ impl OnDemandSource<'_> {
         let numbers: Vec<TransactionNumber> = numbers.into_iter().filter(is_unread).collect();
         let txids = numbers.iter().map(|number| self.gathered.txid(*number));
         let wanted = txids.collect::<Result<BTreeSet<Txid>, _>>()?;
-        let found = self.fetching.transactions(self.kept, &wanted, self.tip).await?;
-        self.seen.add(found.keys().copied());
+        let found = self.fetcher.transactions(self.stored, &wanted, self.tip).await?;
+        self.used.add(found.keys().copied());
         self.add(found.values().flatten()).await?;
         for number in numbers {
             self.gathered.fail(number);
@@ -62,8 +65,8 @@ impl OnDemandSource<'_> {
     async fn fetch_spenders(&mut self, outputs: Vec<OutputNumber>) -> Result<(), ReadError> {
         let outpoints = outputs.iter().map(|output| self.gathered.outpoint(*output));
         let outpoints = outpoints.collect::<Result<Vec<OutPoint>, _>>()?;
-        let spenders = self.fetching.spenders(self.kept, &outpoints).await?;
-        self.seen.add(spenders.keys().map(|output| output.txid));
+        let spenders = self.fetcher.spenders(self.stored, &outpoints).await?;
+        self.used.add(spenders.keys().map(|output| output.txid));
         let mut spending = Vec::new();
         for (output, outpoint) in outputs.iter().zip(&outpoints) {
             if let Some(spender) = spenders.get(outpoint) {

@@ -287,7 +287,7 @@ async fn a_history_is_fetched_again_however_often_it_was_read() {
     world.api.api().transactions = later;
     for minutes in [30, 60, 90, 119] {
         let facts = world.check(at(minutes)).await;
-        assert_eq!(facts.activity.unwrap().amounts[0].received, 40, "what is kept is used");
+        assert_eq!(facts.activity.unwrap().amounts[0].received, 40, "what is stored is used");
     }
     assert_eq!(world.api.histories.load(Ordering::Relaxed), 1);
     // Then after two hours it is seen.

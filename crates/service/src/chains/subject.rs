@@ -71,7 +71,7 @@ pub struct TraceRequest<'a> {
 
 /// A chain's data about a subject.
 #[derive(Clone, Debug)]
-pub struct Traced {
+pub struct SubjectData {
     /// The facts for the assessment.
     pub state: ChainState,
     /// Identifies the state of the chain; `None` if the chain was not read.
@@ -84,7 +84,7 @@ pub struct Traced {
     pub possible_owners: Vec<PossibleOwner>,
 }
 
-impl Traced {
+impl SubjectData {
     pub(super) fn facts(facts: ChainFacts, revision: String) -> Self {
         let state = ChainState::Followed(Box::new(facts));
         Self { revision: Some(revision), ..Self::without_data(state) }

@@ -15,7 +15,7 @@ impl Drop for Task {
 
 /// Keeps a task for each of what `wanted` returns, which is asked at every interval; it returns `None` if that is not
 /// known now. A task whose value changed is replaced. All of them end when this is dropped.
-pub async fn keep<K: Ord + Clone, V: PartialEq, L, T>(
+pub async fn supervise<K: Ord + Clone, V: PartialEq, L, T>(
     every: Duration,
     mut wanted: impl FnMut() -> L,
     mut start: impl FnMut(&K, &V) -> T,

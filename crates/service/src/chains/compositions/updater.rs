@@ -42,14 +42,14 @@ struct IntelState {
 
 /// The block up to which compositions are complete, and by which lists and labels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct CompleteAt {
+struct CompletedState {
     newest: (u64, [u8; 32]),
     intel: IntelState,
 }
 
 /// Computing what is missing, from the first slice to the last.
 #[derive(Debug)]
-struct Pass {
+struct ComputationPass {
     writer: CompositionWriter,
     intel: IntelState,
     begun: Instant,
@@ -57,24 +57,24 @@ struct Pass {
     missing: u64,
     computed: u64,
     /// True if the log tells its beginning and its end.
-    is_told: bool,
+    is_logged: bool,
 }
 
 /// What is known of one chain between two steps.
 #[derive(Debug)]
-pub(super) struct Keeper {
+pub(super) struct CompositionUpdater {
     chain: ChainId,
     graph: Option<Arc<EmbeddedGraph>>,
     known: Option<(IntelState, KnownEnds)>,
-    complete_at: Option<CompleteAt>,
+    complete_at: Option<CompletedState>,
     /// The newest blocks when the compositions were complete last.
     newest: Option<NewestBlocks>,
-    pass: Option<Pass>,
+    pass: Option<ComputationPass>,
     /// How far it is, once that is known.
     pub(super) progress: Option<Progress>,
 }
 
-impl Keeper {
+impl CompositionUpdater {
     pub(super) const fn new(chain: ChainId) -> Self {
         Self {
             chain,
@@ -131,14 +131,14 @@ impl Keeper {
         let took = self.pass.take().map(|pass| pass.end(chain, present));
         let last_pass = took.or_else(|| self.progress?.last_pass);
         self.progress = Some(Progress { behind: 0, last_pass });
-        self.tell_of_new_blocks(inputs, &snapshot, wanted.newest.0)
+        self.log_new_blocks(inputs, &snapshot, wanted.newest.0)
     }
 
     /// The newest state of the graph, and up to where compositions are to be complete; `None` without blocks.
     fn wanted(
         &mut self,
         inputs: &Inputs<'_>,
-    ) -> Result<Option<(Snapshot, CompleteAt)>, GraphError> {
+    ) -> Result<Option<(Snapshot, CompletedState)>, GraphError> {
         let Some(graph) = inputs.graphs.open(self.chain)? else { return Ok(None) };
         self.expect_graph(&graph);
         let snapshot = graph.snapshot()?;
@@ -146,7 +146,7 @@ impl Keeper {
         let today = inputs.now.to_zoned(TimeZone::UTC).date();
         let intel = IntelState { generation: inputs.intel.generation(), today };
         let newest = (tip.block.height, tip.block.hash);
-        Ok(Some((snapshot, CompleteAt { newest, intel })))
+        Ok(Some((snapshot, CompletedState { newest, intel })))
     }
 
     /// Forgets everything if the graph was deleted and made anew.
@@ -166,26 +166,30 @@ impl Keeper {
         let newest = state.and_then(|state| state.newest);
         if let (None, Some(newest)) = (&self.newest, newest) {
             let known = NewestBlocks::of(snapshot, newest.0)?;
-            self.newest = Some(known).filter(|known| known.has(newest));
+            self.newest = Some(known).filter(|known| known.contains(newest));
         }
         Ok(())
     }
 
     /// Logs what the blocks brought that are new since the compositions were complete last.
-    fn tell_of_new_blocks(
+    fn log_new_blocks(
         &mut self,
         inputs: &Inputs<'_>,
         snapshot: &Snapshot,
         height: u64,
     ) -> Result<(), GraphError> {
         let newest = NewestBlocks::of(snapshot, height)?;
-        let new = self.newest.as_ref().map_or_else(Vec::new, |known| newest.since(known));
+        let new = self.newest.as_ref().map_or_else(Vec::new, |known| newest.added_since(known));
         self.newest = Some(newest);
         let Some(compositions) = inputs.graphs.compositions(self.chain)? else { return Ok(()) };
         match compositions.reader()? {
-            Some(compositions) if !new.is_empty() => {
-                new_blocks::tell(self.chain, snapshot, &compositions, &new, inputs.now)
-            }
+            Some(compositions) if !new.is_empty() => new_blocks::log_severe_receipts(
+                self.chain,
+                snapshot,
+                &compositions,
+                &new,
+                inputs.now,
+            ),
             _ => Ok(()),
         }
     }
@@ -218,9 +222,9 @@ impl Keeper {
         let pass = if let Some(known) = known {
             known
         } else {
-            let work = Work::of(snapshot.transactions()?, ends, state);
+            let work = PendingWork::of(snapshot.transactions()?, ends, state);
             self.is_behind(work.missing);
-            Pass::begin(inputs, self.chain, intel, work)?
+            ComputationPass::begin(inputs, self.chain, intel, work)?
         };
         let pass = self.pass.insert(pass);
         let advanced = pass.writer.advance(snapshot, ends, SLICE)?;
@@ -239,14 +243,14 @@ impl Keeper {
 
 /// What is to be computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Work {
+struct PendingWork {
     /// Number of transactions.
     missing: u64,
     /// True if what was computed before rests on other ends, or is not there.
     is_anew: bool,
 }
 
-impl Work {
+impl PendingWork {
     /// The work in a state of the graph with so many transactions. Blocks that were replaced count once they are
     /// computed.
     fn of(transactions: u64, ends: &Ends, state: Option<&CompositionState>) -> Self {
@@ -260,28 +264,28 @@ impl Work {
     }
 }
 
-impl Pass {
+impl ComputationPass {
     fn begin(
         inputs: &Inputs<'_>,
         chain: ChainId,
         intel: IntelState,
-        work: Work,
+        work: PendingWork,
     ) -> Result<Self, GraphError> {
-        let Work { missing, is_anew } = work;
+        let PendingWork { missing, is_anew } = work;
         let writer = inputs.graphs.composition_writer(chain)?;
         // The few transactions of a new block are no news.
-        let is_told = is_anew || missing > SLICE;
-        if is_told {
+        let is_logged = is_anew || missing > SLICE;
+        if is_logged {
             tracing::info!(%chain, transactions = missing, is_anew, "computing compositions of transactions");
         }
-        Ok(Self { writer, intel, begun: Instant::now(), missing, computed: 0, is_told })
+        Ok(Self { writer, intel, begun: Instant::now(), missing, computed: 0, is_logged })
     }
 
     fn end(self, chain: ChainId, ends: EndsUpTo) -> Duration {
         let (took, transactions) = (self.begun.elapsed(), self.computed);
         let seconds = took.as_secs_f64();
         let message = "computed compositions of transactions";
-        if self.is_told {
+        if self.is_logged {
             let revision = ends.name();
             tracing::info!(%chain, transactions, seconds, revision, "{message}");
         } else {

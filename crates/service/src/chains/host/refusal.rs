@@ -4,11 +4,11 @@ use assay_address::ChainId;
 use assay_chain_protocol::message::RefusalCode;
 use assay_engine::ledger::BlockId;
 
-use crate::chains::{messages::types::InvalidAnswer, traced::ReadError};
+use crate::chains::{messages::types::InvalidAnswer, subject::ReadError};
 
 /// Why a question has no answer.
 #[derive(Debug, thiserror::Error)]
-pub enum Refused {
+pub enum RefusalReason {
     /// The server has no graph of the chain.
     #[error("there is no graph of {0} here")]
     NoGraph(ChainId),
@@ -51,7 +51,7 @@ pub enum Refused {
     Failed(#[from] ReadError),
 }
 
-impl Refused {
+impl RefusalReason {
     /// The reason as a client reads it.
     #[must_use]
     pub const fn code(&self) -> RefusalCode {
@@ -69,7 +69,7 @@ impl Refused {
 }
 
 /// A question that holds something that this release does not know.
-impl From<InvalidAnswer> for Refused {
+impl From<InvalidAnswer> for RefusalReason {
     fn from(InvalidAnswer(problem): InvalidAnswer) -> Self {
         Self::Invalid(format!("the message cannot be read: {problem}"))
     }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// Assessment with its time and digest.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Assessed {
+pub struct SerializedAssessment {
     /// The assessment as a JSON object, serialized once.
     pub text: String,
     /// Address in canonical form that was assessed; of a transfer, that of its receiver.
@@ -28,7 +28,7 @@ pub struct Assessed {
     pub(super) cluster_root: Option<String>,
 }
 
-impl Assessed {
+impl SerializedAssessment {
     /// Serializes an assessment made at `assessed_at` from lists and labels of `generation`.
     ///
     /// # Errors

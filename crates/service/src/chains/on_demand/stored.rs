@@ -19,7 +19,7 @@ const SETTLED_AFTER: u64 = 6;
 
 /// A transaction as it is kept.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct KeptTransaction {
+pub(super) struct StoredTransaction {
     height: u64,
     time: Timestamp,
     coinbase: bool,
@@ -36,7 +36,7 @@ pub(super) struct KeptTransaction {
 
 /// An address's history so far, the newest transactions first.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct KeptHistory {
+pub(super) struct StoredHistory {
     pub(super) transactions: Vec<String>,
     /// True if the first transaction is among them.
     pub(super) complete: bool,
@@ -53,13 +53,13 @@ pub(super) struct KeptHistory {
 
 /// Transactions that spend the outputs of a transaction, by output index.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct KeptSpends {
+pub(super) struct StoredSpends {
     pub(super) by: Vec<Option<String>>,
 }
 
-impl KeptTransaction {
+impl StoredTransaction {
     pub(super) fn of(confirmed: &ConfirmedTransaction, tip: u64) -> Self {
-        let kept = |output: &TxOut| (hex::encode(output.owner.to_bytes()), output.value);
+        let stored = |output: &TxOut| (hex::encode(output.owner.to_bytes()), output.value);
         let Transaction { kind, inputs, outputs, .. } = &confirmed.transaction;
         Self {
             height: confirmed.height,
@@ -69,11 +69,11 @@ impl KeptTransaction {
                 .iter()
                 .map(|input| {
                     let OutPoint { txid, index } = input.outpoint;
-                    let (owner, value) = input.spent.as_ref().map(kept).unwrap_or_default();
+                    let (owner, value) = input.spent.as_ref().map(stored).unwrap_or_default();
                     (txid.to_string(), index, owner, value)
                 })
                 .collect(),
-            outputs: outputs.iter().map(kept).collect(),
+            outputs: outputs.iter().map(stored).collect(),
             seen_at: tip,
             index: None,
         }
@@ -119,7 +119,7 @@ impl KeptTransaction {
 
 /// Stored responses of one chain.
 #[derive(Clone, Debug)]
-pub(super) struct Kept<'a> {
+pub(super) struct StoredResponses<'a> {
     pub(super) store: &'a dyn FetchedStore,
     pub(super) chain: ChainId,
     pub(super) now: Timestamp,
@@ -127,27 +127,29 @@ pub(super) struct Kept<'a> {
     pub(super) longest_age: SignedDuration,
 }
 
-impl Kept<'_> {
+impl StoredResponses<'_> {
     /// Transactions that may be used.
     pub(super) async fn transactions(
         &self,
         txids: &[Txid],
     ) -> Result<BTreeMap<Txid, ConfirmedTransaction>, StoreError> {
-        let found = self.kept_transactions(txids).await?.into_iter();
-        Ok(found.filter_map(|(txid, kept)| Some((txid, kept.read(txid, self.chain)?))).collect())
+        let found = self.stored_transactions(txids).await?.into_iter();
+        Ok(found
+            .filter_map(|(txid, stored)| Some((txid, stored.read(txid, self.chain)?)))
+            .collect())
     }
 
     /// Transactions that may be used, as they are kept.
-    pub(super) async fn kept_transactions(
+    pub(super) async fn stored_transactions(
         &self,
         txids: &[Txid],
-    ) -> Result<BTreeMap<Txid, KeptTransaction>, StoreError> {
+    ) -> Result<BTreeMap<Txid, StoredTransaction>, StoreError> {
         let keys: Vec<String> = txids.iter().map(Txid::to_string).collect();
-        let found = self.read::<KeptTransaction>(FetchedKind::Transaction, &keys).await?;
+        let found = self.read::<StoredTransaction>(FetchedKind::Transaction, &keys).await?;
         Ok(found
             .into_iter()
-            .filter(|(_, kept, fresh)| *fresh || kept.is_settled())
-            .filter_map(|(key, kept, _)| Some((key.parse().ok()?, kept)))
+            .filter(|(_, stored, fresh)| *fresh || stored.is_settled())
+            .filter_map(|(key, stored, _)| Some((key.parse().ok()?, stored)))
             .collect())
     }
 
@@ -155,21 +157,21 @@ impl Kept<'_> {
     pub(super) async fn spends(
         &self,
         txids: &[Txid],
-    ) -> Result<BTreeMap<Txid, (KeptSpends, bool)>, StoreError> {
+    ) -> Result<BTreeMap<Txid, (StoredSpends, bool)>, StoreError> {
         let keys: Vec<String> = txids.iter().map(Txid::to_string).collect();
-        let found = self.read::<KeptSpends>(FetchedKind::Spends, &keys).await?;
+        let found = self.read::<StoredSpends>(FetchedKind::Spends, &keys).await?;
         Ok(found
             .into_iter()
-            .filter_map(|(key, kept, fresh)| Some((key.parse().ok()?, (kept, fresh))))
+            .filter_map(|(key, stored, fresh)| Some((key.parse().ok()?, (stored, fresh))))
             .collect())
     }
 
     /// An address's history, if it may be used.
-    pub(super) async fn history(&self, address: &str) -> Result<Option<KeptHistory>, StoreError> {
+    pub(super) async fn history(&self, address: &str) -> Result<Option<StoredHistory>, StoreError> {
         let keys = [address.to_owned()];
-        let found = self.read::<KeptHistory>(FetchedKind::History, &keys).await?;
+        let found = self.read::<StoredHistory>(FetchedKind::History, &keys).await?;
         let oldest = self.oldest();
-        Ok(found.into_iter().map(|(_, kept, _)| kept).find(|kept| kept.begun_at >= oldest))
+        Ok(found.into_iter().map(|(_, stored, _)| stored).find(|stored| stored.begun_at >= oldest))
     }
 
     /// Earliest time of a fetch at which changeable data is still usable.
