@@ -60,7 +60,7 @@ pub enum DenialReason {
 }
 
 impl Access {
-    /// Authenticates a caller again, by current key data: for requests that take long.
+    /// Authenticates a caller again by current key data, so that a long request ends once its key is revoked.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! Observation of chain graphs: new graphs, new blocks, and the addresses in them.
+//! Watch of all chains: finds new graphs, new blocks and the addresses in them.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -23,7 +23,7 @@ pub(super) struct ChainWatch {
 }
 
 impl ChainWatch {
-    /// Starts with sources from manifests of this revision.
+    /// Returns a watch that knows the sources of manifests of this revision.
     pub(super) fn of(manifests: u64) -> Self {
         Self { tips: Mutex::default(), manifests: Mutex::new(manifests) }
     }
@@ -67,7 +67,7 @@ impl ChainWatch {
         outcome
     }
 
-    /// Returns the chains that can be read, after new graphs and changed sources took effect.
+    /// Returns the readers of all chains, after adding new graphs and changed sources.
     async fn renew(&self, service: &Service) -> Result<Arc<ChainReaders>, ReadError> {
         let known = service.chains.load_full();
         let present = service.databases.graphs.chains();
@@ -89,19 +89,20 @@ impl ChainWatch {
     }
 }
 
-/// The stage that ends answers about the addresses in new blocks. Its checkpoint is in memory, as answers are.
+/// Stage that invalidates cached answers about the addresses in new blocks. Its checkpoint is in memory, as the answers
+/// are.
 struct Invalidation<'a> {
     service: &'a Service,
     chain: ChainId,
     reader: &'a dyn ChainReader,
-    /// The block up to which answers are ended.
+    /// Latest block whose addresses were invalidated.
     known: Option<BlockRef>,
-    /// What was read and has not taken effect.
+    /// Changes that were read and are not applied yet.
     read: Option<ChainChanges>,
 }
 
 impl Invalidation<'_> {
-    /// Lets what was read take effect.
+    /// Invalidates the addresses of the changes that were read.
     fn apply(&mut self) {
         let (chain, Some(ChainChanges { newest, addresses })) = (self.chain, self.read.take())
         else {
@@ -147,7 +148,7 @@ impl Stage for Invalidation<'_> {
     }
 }
 
-/// Ends every answer about a chain: its new blocks are unknown, and no answer is repeated until they are read.
+/// Invalidates every answer about a chain until its new blocks can be read.
 fn invalidate(service: &Service, chain: ChainId) {
     change(service, |invalidated| invalidated.add_unknown(chain));
 }

@@ -1,4 +1,5 @@
-//! A check: the subject's facts, assessed by the tenant's policy, or an answer that may be repeated.
+//! Check of an address or a transfer: gathers the facts and assesses them by the tenant's policy, or repeats a cached
+//! answer.
 
 use std::sync::Arc;
 
@@ -26,7 +27,7 @@ pub struct CheckOutcome {
     pub assessed: Arc<SerializedAssessment>,
     /// Use of the cache: hit, miss or bypass.
     pub cache: CacheStatus,
-    /// For how long it may still be repeated.
+    /// Remaining time for which the answer may be repeated.
     pub time_to_live: SignedDuration,
 }
 
@@ -63,8 +64,8 @@ impl Service {
     ///
     /// # Errors
     ///
-    /// Returns an error if its chain does not have the transfer or cannot be read, or if the transfer cannot
-    /// be assessed.
+    /// Returns an error if the chain does not have the transfer or cannot be read, or if the transfer cannot be
+    /// assessed.
     pub async fn check_transfer(
         self: &Arc<Self>,
         caller: &Caller,
@@ -125,7 +126,7 @@ impl Service {
         Ok(CheckOutcome { assessed, cache, time_to_live })
     }
 
-    /// Makes a new assessment.
+    /// Assesses the subject anew.
     async fn assess(
         self: &Arc<Self>,
         key: &CacheKey,
@@ -161,7 +162,8 @@ impl Service {
     }
 }
 
-/// The difference between the servers of a chain that was just read: one that was found, or ended, meanwhile counts too.
+/// Returns the difference between the servers of a chain before or after it was read, whichever exists; of two, the
+/// undecided one.
 fn differing(key: &CacheKey, after: Option<DifferingBranches>) -> Option<DifferingBranches> {
     let differing = [key.differing_branches, after].into_iter().flatten();
     differing.min_by_key(|differing| differing.is_decided)

@@ -1,5 +1,4 @@
-//! Detached tasks: work that is finished although its caller has stopped waiting, so that its result is
-//! ready at a retry.
+//! Detached tasks: work that continues after its caller stopped waiting, so that a retry finds the result.
 
 use std::{future::pending, panic::resume_unwind, sync::Arc, time::Duration};
 
@@ -8,9 +7,9 @@ use tokio::{
     time::sleep,
 };
 
-/// Most detached tasks at once. Further work is not detached: it ends when its caller stops waiting.
+/// Largest number of detached tasks. Further work is not detached: it ends when its caller stops waiting.
 const MAX_TASKS: usize = 32;
-/// Longest time that a task goes on after its caller has stopped waiting.
+/// Time limit for a task whose caller stopped waiting.
 const DETACHED_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Runs and bounds detached tasks.
@@ -27,7 +26,7 @@ impl Default for DetachedTasks {
 }
 
 impl DetachedTasks {
-    /// Returns the result of `work`, which goes on if this future is dropped.
+    /// Returns the result of `work`, which continues if this future is dropped.
     pub(super) async fn run<T: Send + 'static>(
         &self,
         work: impl Future<Output = T> + Send + 'static,

@@ -8,11 +8,10 @@ use std::{
 
 use assay_address::{CanonicalAddress, ChainId};
 
-/// Largest number of steps in memory for a chain: with a step per block, more than the lifetime of an
-/// answer.
+/// Largest number of steps in memory for a chain. At one step per block, they span more than the lifetime of an answer.
 const MAX_STEPS: usize = 256;
 
-/// Addresses of the blocks of each chain since the program started. A copy shares the steps with its original.
+/// Addresses in the blocks of each chain since the program started. A copy shares the steps with its original.
 #[derive(Clone, Debug, Default)]
 pub(super) struct InvalidatedAddresses {
     chains: BTreeMap<ChainId, VecDeque<Arc<Step>>>,
@@ -21,8 +20,8 @@ pub(super) struct InvalidatedAddresses {
 /// Blocks of a chain between two reads of it.
 #[derive(Debug)]
 struct Step {
-    /// Hash of the latest block at the end of the step. Answers name the latest block that they rest on; if
-    /// that block ends no step, blocks may have been added or rolled back since.
+    /// Hash of the latest block at the end of the step. An answer states the latest block by which it was computed; if
+    /// no step ends with that block, blocks may have been added or rolled back since.
     tip: String,
     /// Hashes of the addresses in the blocks. A collision costs a needless computation, never a stale
     /// answer.
@@ -55,8 +54,7 @@ impl InvalidatedAddresses {
         self.chains.insert(chain, VecDeque::new());
     }
 
-    /// Says whether the latest block of a chain is still `tip`, as far as that is known: an answer about
-    /// anything on the chain that rests on it is then valid.
+    /// True if the latest block of a chain is still `tip`: then every answer of that block is valid.
     pub(super) fn is_latest(&self, chain: ChainId, tip: Option<&str>) -> bool {
         let Some(steps) = self.chains.get(&chain) else {
             return true;
@@ -64,8 +62,8 @@ impl InvalidatedAddresses {
         steps.back().is_some_and(|step| Some(&*step.tip) == tip)
     }
 
-    /// Says whether an answer about `address`, whose cluster then had the root `cluster`, and that rests on the
-    /// latest block `tip`, is still valid. The roots of changed clusters are among the addresses of a step.
+    /// True if an answer about `address` is still valid. `cluster`: the root of the address's cluster in the answer;
+    /// `tip`: the answer's latest block. The roots of changed clusters are among the addresses of a step.
     pub(super) fn is_valid(
         &self,
         address: &CanonicalAddress,

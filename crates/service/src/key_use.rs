@@ -1,4 +1,4 @@
-//! Times of the last use of keys: recorded in memory, written in batches, off the path of a check.
+//! Times at which keys were last used: recorded in memory, and written in batches, so that no check waits.
 
 use std::{
     collections::HashMap,
@@ -32,7 +32,7 @@ impl KeyUse {
         used.get(key).copied()
     }
 
-    /// Takes all uses for writing. The caller records those again that cannot be written.
+    /// Takes all uses for writing. The caller records the uses that cannot be written again.
     pub fn take(&self) -> Vec<(KeyId, Timestamp)> {
         let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
         used.drain().collect()

@@ -24,8 +24,8 @@ use tokio::{
 
 /// Interval of renewing the slot and reading the others: short enough for a view to be fresh at every lease.
 const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(2);
-/// Time in microseconds for which a Redis that lost its counters grants nothing, beyond the windows that were
-/// open then: more than the difference between the clocks of a primary and its successor.
+/// Time in microseconds during which a Redis that lost its counters grants nothing, after the windows that were open
+/// then have ended. The margin covers the difference between the clocks of a primary and its successor.
 const MARGIN: u64 = 2_000_000;
 
 /// Limits that servers share, with their background tasks.
@@ -43,7 +43,7 @@ impl fmt::Debug for SharedLimits {
 }
 
 impl SharedLimits {
-    /// Starts to share limits. `None` if the store is embedded and has a single server.
+    /// Starts the shared limits; `None` if the store is embedded and thus has a single server.
     pub async fn begin(store: &dyn Store, client: RedisClient, prefix: &str) -> Option<Self> {
         let coordination = store.coordination()?;
         warn_of_eviction(&client).await;
@@ -145,7 +145,7 @@ impl ScriptRunner for RedisScripts {
     }
 }
 
-/// Record in the database of all buckets that Redis ever had counters for.
+/// Record in the database of all buckets for which Redis ever had counters.
 struct StoreEpochs(Arc<dyn Coordination>);
 
 #[async_trait::async_trait]
@@ -220,7 +220,7 @@ fn window_grant(newest: u64, grant: QuotaGrant) -> WindowGrant {
     WindowGrant { granted, window: window_number, ends_in, remaining, recovering: false }
 }
 
-/// Task that holds a replica slot and reads the others.
+/// Task that renews a replica slot and reads the other slots.
 struct SlotHeartbeat {
     shared: SharedLimiter,
     coordination: Arc<dyn Coordination>,

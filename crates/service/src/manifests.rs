@@ -1,4 +1,4 @@
-//! From YAML to a resolved directory, and the manifests that come with Assay.
+//! Manifests: from YAML to a resolved directory, and the manifests that come with Assay.
 
 use std::{
     fs,
@@ -35,7 +35,7 @@ const READY: &[(&str, &str)] = &[
     ("feeds.yaml", include_str!("../manifests/feeds.yaml")),
 ];
 
-/// Why manifests could not be read.
+/// Error of reading manifests.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
     /// A file or folder cannot be read.
@@ -55,7 +55,7 @@ pub enum ReadError {
         /// Description of the problem and of its position.
         detail: String,
     },
-    /// A file holds what only the operator writes.
+    /// A file has a manifest of a kind that only the operator writes.
     #[error(
         "{origin} has kind {FORMER_TENANT}, which the operator writes when a Tenant is deleted: apply a \
          Tenant instead"
@@ -69,7 +69,7 @@ pub enum ReadError {
     NothingThere(PathBuf),
 }
 
-/// The documents of one text; `origin` names it in problems.
+/// Parses the documents of one text; problems name it by `origin`.
 ///
 /// # Errors
 ///
@@ -99,8 +99,8 @@ fn check_size(bytes: u64) -> io::Result<()> {
     Ok(())
 }
 
-/// The documents of a file, or of every manifest file below a folder in the order of their names; `-`
-/// is standard input.
+/// Reads the documents of a file, of all manifest files below a folder in the order of their names, or of standard
+/// input (`-`).
 ///
 /// # Errors
 ///
@@ -153,16 +153,16 @@ fn collect_files(folder: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
 /// Result of applying one manifest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ApplyOutcome {
-    /// It is new.
+    /// The manifest is new.
     Created,
-    /// It says something else now.
+    /// The manifest has changed.
     Configured,
-    /// It says the same.
+    /// The manifest has not changed.
     Unchanged,
 }
 
 impl ApplyOutcome {
-    /// In a word, as `kubectl` says it.
+    /// Returns the word that `kubectl` prints.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -173,7 +173,7 @@ impl ApplyOutcome {
     }
 }
 
-/// Why manifests were not applied. Nothing changed then.
+/// Error of applying manifests, of which none was stored.
 #[derive(Debug, thiserror::Error)]
 pub enum ApplyError {
     /// The manifests have problems.
@@ -184,8 +184,7 @@ pub enum ApplyError {
     Store(#[from] StoreError),
 }
 
-/// Adds `documents` to the stored manifests, if all of them together resolve, and name no files but those that
-/// manifests may name.
+/// Adds `documents` to the stored manifests if all of them together resolve and refer only to permitted files.
 ///
 /// # Errors
 ///
@@ -236,7 +235,7 @@ pub async fn apply(
     }
 }
 
-/// The problems of sources whose credentials are in a file that a manifest must not name.
+/// Returns the problems of sources whose credentials are in a file that a manifest must not name.
 fn credentials_outside(documents: &[Document], files: &SourceFiles) -> Vec<ManifestProblem> {
     let problem = |document: &Document| {
         let manifest = Manifest::parse(document).ok()?;
@@ -255,7 +254,7 @@ fn credentials_outside(documents: &[Document], files: &SourceFiles) -> Vec<Manif
     documents.iter().filter_map(problem).collect()
 }
 
-/// The directory of stored manifests.
+/// Resolves the stored manifests to a directory.
 ///
 /// # Errors
 ///
@@ -274,14 +273,14 @@ fn parse_stored(records: Vec<ManifestRecord>) -> Manifests {
     records.into_iter().map(parse).collect()
 }
 
-/// The manifests of the added documents, if they and the stored manifests are valid together.
+/// Returns the manifests of the added documents if they and the stored manifests are valid together.
 fn overlay(stored: &Manifests, added: &[Document]) -> Result<Manifests, Vec<ManifestProblem>> {
     let mut manifests = resolve_onto(stored, added)?.manifests;
     manifests.retain(|_, manifest| added.iter().any(|document| document.origin == manifest.origin));
     Ok(manifests)
 }
 
-/// Gives a new installation its plans and policy; one that has manifests keeps them.
+/// Stores the initial plans, policy and feeds, unless the installation has manifests already.
 ///
 /// # Errors
 ///

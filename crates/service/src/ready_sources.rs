@@ -1,7 +1,7 @@
 //! The sources that come with Assay: lists and label sets with their publishers, terms and schedules.
 //!
-//! A ready-made source becomes a stored `IntelSource` manifest when it is enabled, and is fetched like any
-//! other. Sources whose data needs a licence for commercial use are never enabled by default.
+//! Enabling a ready-made source stores an `IntelSource` manifest, which is fetched like any other. Sources whose data
+//! needs a licence for commercial use are never enabled by default.
 
 use assay_intel::formats::{self, Format, UnknownFormat};
 use assay_tenancy::manifest::Document;
@@ -13,7 +13,7 @@ use serde_json::json;
 pub struct ReadySource {
     /// Name of the source and of its manifest.
     pub name: &'static str,
-    /// Publisher, for people.
+    /// Name of the publisher.
     pub publisher: &'static str,
     /// URL of the feed; `None` if the publisher has no feed that may be fetched.
     pub location: Option<&'static str>,
@@ -215,7 +215,7 @@ pub enum EnableError {
         /// Name that was given.
         name: String,
     },
-    /// The source has no feed, and no location was given.
+    /// The source has no feed, and the caller gave no location.
     #[error("`{name}` has no feed of its own: {note}")]
     NoFeed {
         /// Name of the source.
@@ -239,11 +239,11 @@ fn names() -> String {
     READY_SOURCES.map(|source| source.name).join(", ")
 }
 
-/// The ready-made source with a name.
+/// Returns the ready-made source with a name.
 ///
 /// # Errors
 ///
-/// Returns an error if there is none.
+/// Returns an error if no source has the name.
 pub fn by_name(name: &str) -> Result<&'static ReadySource, EnableError> {
     READY_SOURCES
         .iter()
@@ -252,7 +252,7 @@ pub fn by_name(name: &str) -> Result<&'static ReadySource, EnableError> {
 }
 
 impl ReadySource {
-    /// The format of the source.
+    /// Returns the format of the source.
     ///
     /// # Errors
     ///
@@ -261,8 +261,8 @@ impl ReadySource {
         formats::by_id(self.format)
     }
 
-    /// Manifest of the source; `location` replaces its own, and `licensed` states that its user has the
-    /// licence that commercial data needs.
+    /// Returns the manifest of the source. `location` replaces the source's location; `licensed` states that the user
+    /// has the licence that commercial data needs.
     ///
     /// # Errors
     ///

@@ -1,5 +1,5 @@
-//! Charges and kept answers: recorded in memory, written twice a second, off the path of a check. Charges wait for
-//! no answer.
+//! Charges and kept answers: recorded in memory, and written twice a second, so that no check waits. Charges do not
+//! wait for answers.
 //!
 //! A killed program loses at most the records since the last write; a program that is stopped writes all.
 
@@ -101,7 +101,7 @@ impl Recorder {
         waiting.checks.iter().find(|check| check.id == id && check.tenant == *tenant).cloned()
     }
 
-    /// Returns a guard: while it is held, every charge is either in the store or pending.
+    /// Returns a guard that holds every charge in one place: in the store or pending.
     pub async fn settled(&self) -> RwLockReadGuard<'_, ()> {
         self.writing.read().await
     }
@@ -125,7 +125,7 @@ impl Recorder {
         Backlog { usage, answers, lost: waiting.lost }
     }
 
-    /// Writes pending charges. Those that cannot be written stay pending.
+    /// Writes pending charges. Charges that cannot be written stay pending.
     ///
     /// # Errors
     ///
@@ -145,8 +145,8 @@ impl Recorder {
         Ok(())
     }
 
-    /// Writes the answers that are pending now, and returns the number of answers dropped since the last success.
-    /// Those that cannot be written stay pending.
+    /// Writes pending answers, and returns the number of answers dropped since the last success. Answers that cannot be
+    /// written stay pending.
     ///
     /// # Errors
     ///

@@ -74,7 +74,7 @@ async fn refresh_repeatedly<F: Future<Output = ()>>(
     }
 }
 
-/// A part of the data in memory that is refreshed by itself.
+/// A part of the data in memory that is refreshed on its own.
 #[derive(Clone, Copy, Debug)]
 enum RefreshedPart {
     /// Keys, manifests, lists and labels.
@@ -105,8 +105,8 @@ impl Refresher {
         &*self.service.databases.store
     }
 
-    /// Runs until it is dropped. Chains are read beside the store: a database of graphs that does not answer
-    /// delays neither keys nor lists.
+    /// Refreshes until the task is dropped. Chains are read concurrently with the store, so that a graph that does not
+    /// answer delays neither keys nor lists.
     pub async fn run(self) {
         let look = || async {
             let outcome = self.refresh_store().await;
@@ -229,7 +229,7 @@ mod tests {
     use super::*;
     use crate::{Bounds, Databases};
 
-    /// Number of refreshes within a second in which one is requested every millisecond.
+    /// Counts the refreshes within a second in which one is requested every millisecond.
     #[tokio::test(start_paused = true)]
     async fn a_storm_of_hints_is_looked_at_with_pauses() {
         let (again, looks) = (Notify::new(), AtomicU32::new(0));

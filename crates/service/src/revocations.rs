@@ -51,7 +51,7 @@ struct RevocationEntry {
 }
 
 impl Revocations {
-    /// Returns the list in a file, which need not exist yet.
+    /// Returns the list in a file, which may not exist yet.
     #[must_use]
     pub const fn in_file(path: PathBuf) -> Self {
         Self { path }
@@ -63,7 +63,7 @@ impl Revocations {
         self.path.is_file()
     }
 
-    /// Records the revocation of a key from a time on. It is on disk when this returns.
+    /// Records that a key is revoked from `dead_from`. The record is on disk when this function returns.
     ///
     /// # Errors
     ///
@@ -85,8 +85,8 @@ impl Revocations {
 
     /// Revokes every key of the list that is active in a store, and returns their number.
     ///
-    /// A key that was rotated and whose overlap is not over is revoked too if the store does not know its end:
-    /// the store comes from a backup, which may lack the key's successor as well.
+    /// A rotated key within its overlap is revoked too if the store has no expiry of it: the store comes from a backup,
+    /// which may lack the key's successor as well.
     ///
     /// # Errors
     ///
@@ -148,7 +148,7 @@ pub async fn revoke_all(store: &dyn ControlStore, now: Timestamp) -> Result<u64,
     Ok(revoked)
 }
 
-/// Returns the default path of the list, beside the embedded database.
+/// Returns the default path of the list, next to the embedded database.
 #[must_use]
 pub fn default_path(data_dir: &Path) -> PathBuf {
     data_dir.join("revoked-keys.jsonl")

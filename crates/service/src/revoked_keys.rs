@@ -1,5 +1,5 @@
-//! Revoked keys, published over Redis so that servers refuse them before they have read the directory anew.
-//! A message can only revoke; a server that misses it reads the same from the database a moment later.
+//! Revoked keys, published over Redis so that servers refuse them before they have reloaded key data. A message can
+//! only revoke; a server that misses it reads the revocation from the database a moment later.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -13,7 +13,8 @@ use redis::cmd;
 
 use super::Service;
 
-/// Keys whose revocation was published. Each is held until key data in memory has it, or is too old to be used.
+/// Keys whose revocation was published. A key is held until key data in memory has its revocation, or is too old to be
+/// used.
 #[derive(Debug, Default)]
 pub struct RevokedKeys(RwLock<RevokedKeySet>);
 
@@ -33,8 +34,8 @@ impl RevokedKeys {
         !published.keys.is_empty() && published.keys.contains_key(key)
     }
 
-    /// Adds a key, and forgets those that arrived longer than `age` ago. `age` is the largest age of usable key
-    /// data: by then the data has the revocation, or every request is refused.
+    /// Adds a key, and removes keys that arrived longer than `age` ago. `age` is the largest age of usable key data: by
+    /// then the data has the revocation, or every request is refused.
     fn add(&self, key: KeyId, now: Instant, age: Duration) {
         let mut published = self.0.write().unwrap_or_else(PoisonError::into_inner);
         let RevokedKeySet { keys, arrivals } = &mut *published;
@@ -53,8 +54,8 @@ fn channel(prefix: &str) -> String {
     format!("{prefix}:revoked")
 }
 
-/// Publishes a key's revocation to all servers. The database has it already: if Redis fails, servers read
-/// it from there.
+/// Publishes a key's revocation to all servers, after the revocation was stored: if Redis fails, servers read it from
+/// the database.
 pub async fn publish(client: &RedisClient, prefix: &str, key: &KeyId) {
     let mut command = cmd("PUBLISH");
     command.arg(channel(prefix)).arg(key.to_string());
@@ -63,7 +64,7 @@ pub async fn publish(client: &RedisClient, prefix: &str, key: &KeyId) {
     }
 }
 
-/// Subscribes to revocations until it is dropped. After a gap the directory is read anew.
+/// Subscribes to revocations until the task is dropped. After a lost connection it requests fresh key data.
 pub async fn subscribe(service: Arc<Service>, client: RedisClient, prefix: String) {
     let mut messages = Subscription::new(client.settings().clone(), vec![channel(&prefix)]);
     loop {

@@ -1,4 +1,5 @@
-//! Screening of many addresses, one row each, for the API and the command line: by lists and labels alone, or in full.
+//! Screening of many addresses, one row each, for the API and the command line: by lists and labels alone, or with
+//! flows.
 
 use std::collections::BTreeSet;
 
@@ -36,25 +37,25 @@ pub struct ScreeningResult {
     pub reason: String,
     /// Evidence that the row covers.
     pub scope: AssessmentScope,
-    /// What the result rests on.
+    /// Evidence by which the row was decided.
     pub decided_by: DecidedBy,
 }
 
-/// What the result of a row rests on.
+/// Evidence by which a row was decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum DecidedBy {
     /// Lists and labels.
     ListsAndLabels,
-    /// Lists, labels, the address's history and what its transactions are made of: a check finds the same verdict, and
+    /// Lists, labels, the address's history and the compositions of its transactions. A check has the same verdict, and
     /// this score or a lower one.
     Compositions,
-    /// All that a check looks at.
+    /// All evidence of a check, flows included.
     Trace,
 }
 
 impl DecidedBy {
-    /// The identifier used in answers.
+    /// Returns the identifier in answers.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -83,7 +84,7 @@ pub fn subject(blockchain: &str, address: &str) -> Result<CanonicalAddress, Stri
 /// The chains, lists, labels and policy by which rows are screened.
 #[derive(Clone, Copy, Debug)]
 pub struct Screening<'a> {
-    /// The chains with flows.
+    /// Readers of chains.
     pub chains: &'a ChainReaders,
     /// Lists and labels.
     pub intel: &'a IntelSnapshot,
@@ -96,8 +97,8 @@ pub struct Screening<'a> {
 }
 
 impl Screening<'_> {
-    /// Screens one address by lists and labels. An address of a chain whose flows are known is never allowed: a check
-    /// looks at its flows too, and may find something there.
+    /// Screens one address by lists and labels. The verdict is never `allow` on a chain whose flows are known: a check
+    /// also assesses the flows, and may have findings in them.
     #[must_use]
     pub fn by_lists_and_labels(&self, subject: &CanonicalAddress) -> ScreeningResult {
         let mut facts = self.intel.facts(subject);
@@ -107,8 +108,8 @@ impl Screening<'_> {
         self.assess(subject, facts, DecidedBy::ListsAndLabels)
     }
 
-    /// Screens one address by lists, labels and flows. Nothing is traced where flows at their largest weight are
-    /// allowed, or would be if no source were missing; any other row is what a check says.
+    /// Screens one address by lists, labels and flows. An address whose flows are allowed even at their largest weight,
+    /// or would be if no source were missing, is not traced; any other row equals the result of a check.
     pub async fn in_full(&self, subject: &CanonicalAddress) -> ScreeningResult {
         let Self { chains, intel, policy, now, .. } = *self;
         let mut facts = intel.facts(subject);
@@ -138,7 +139,7 @@ impl Screening<'_> {
 }
 
 impl ScreeningResult {
-    /// The row of an assessment.
+    /// Returns the row of an assessment.
     #[must_use]
     pub fn of(assessment: Assessment, decided_by: DecidedBy) -> Self {
         let is_active = |status| status == ListingStatus::Active;
@@ -160,7 +161,7 @@ impl ScreeningResult {
     }
 }
 
-/// Returns the categories of labels in force that the score rests on.
+/// Returns the categories of the labels in force that contribute to the score.
 fn categories(assessment: &Assessment) -> Vec<Category> {
     let labelled = assessment
         .labels

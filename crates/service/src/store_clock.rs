@@ -1,5 +1,5 @@
-//! The store's clock, as a server knows it: charges are booked on a day of this clock, so that the servers of an
-//! installation agree on it although one's own clock is wrong.
+//! Clock of the store as a server knows it. Charges are booked on a day of this clock, so that the servers of an
+//! installation agree on the day even if a server's own clock is wrong.
 
 use std::{
     sync::{PoisonError, RwLock},
@@ -8,35 +8,35 @@ use std::{
 
 use jiff::{SignedDuration, Timestamp};
 
-/// Time after which the database's clock is read again: the monotonic clock differs little from it meanwhile.
+/// Interval of reading the database's clock: the monotonic clock differs little from it in this time.
 const READ_INTERVAL: Duration = Duration::from_secs(30);
 
-/// The time of the store's database, read now and then, and carried on by the monotonic clock in between.
+/// Time of the store's database, read every 30 seconds, and advanced by the monotonic clock in between.
 #[derive(Debug, Default)]
 pub struct StoreClock(RwLock<Option<ClockReading>>);
 
 #[derive(Clone, Copy, Debug)]
 struct ClockReading {
     time: Timestamp,
-    /// Local time at which it was asked for.
+    /// Local time at which the database was asked.
     asked: Instant,
 }
 
 impl StoreClock {
-    /// Says whether the database's clock is to be read at `now`.
+    /// True if the database's clock is to be read at `now`.
     pub(crate) fn is_due(&self, now: Instant) -> bool {
         let reading = *self.0.read().unwrap_or_else(PoisonError::into_inner);
         reading.is_some_and(|reading| now.saturating_duration_since(reading.asked) >= READ_INTERVAL)
     }
 
-    /// Records the database's `time`, which was asked for at `asked`. `None` if it has no clock of its own.
+    /// Records the database's `time`, requested at `asked`; `None` if the store has no clock of its own.
     pub(crate) fn set(&self, time: Option<Timestamp>, asked: Instant) {
         let reading = time.map(|time| ClockReading { time, asked });
         *self.0.write().unwrap_or_else(PoisonError::into_inner) = reading;
     }
 
-    /// Returns the present time of the database; `own`, the time of this server, if the database has no clock of
-    /// its own.
+    /// Returns the present time of the database, or `own`, the time of this server, if the store has no clock of its
+    /// own.
     #[must_use]
     pub fn now(&self, own: Timestamp) -> Timestamp {
         self.at(Instant::now(), own)

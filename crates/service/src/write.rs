@@ -1,7 +1,7 @@
-//! Writing of records that requests left in memory: charges, kept answers, and uses of keys.
+//! Writers of records that requests leave in memory: charges, kept answers, and uses of keys.
 //!
-//! Each kind is written by itself, so that neither a slow refresh nor a backlog of answers delays charges. Writing
-//! is stopped by a signal and never aborted: counts on their way to the database are no longer in memory.
+//! Each kind has a writer of its own, so that neither a slow refresh nor a backlog of answers delays charges. A signal
+//! stops the writers; aborting them would lose the counts that are being written.
 
 use std::{
     future::Future,
@@ -25,7 +25,7 @@ const RECORD_INTERVAL: Duration = Duration::from_millis(500);
 /// Interval of writing uses of keys.
 const KEY_USE_INTERVAL: Duration = Duration::from_secs(30);
 
-/// Writes regularly until it is stopped, and then the rest.
+/// Writes regularly until the signal, and then the rest.
 pub async fn write_regularly(service: Arc<Service>, stop: oneshot::Receiver<()>) {
     let (stopping, stopped) = watch::channel(false);
     let store = &*service.databases.store;
@@ -43,7 +43,7 @@ pub async fn write_regularly(service: Arc<Service>, stop: oneshot::Receiver<()>)
     );
 }
 
-/// Writes charges twice a second until it is stopped, and then the rest.
+/// Writes charges twice a second until the signal, and then the rest.
 async fn write_charges(
     recorder: &Recorder,
     store: &dyn UsageStore,
@@ -55,7 +55,7 @@ async fn write_charges(
     repeatedly(RECORD_INTERVAL, stopped, write).await;
 }
 
-/// Writes answers twice a second until it is stopped, and then the rest.
+/// Writes answers twice a second until the signal, and then the rest.
 async fn write_answers(
     recorder: &Recorder,
     store: &dyn UsageStore,
@@ -72,7 +72,7 @@ async fn write_answers(
     repeatedly(RECORD_INTERVAL, stopped, write).await;
 }
 
-/// Calls `write` at every interval until it is stopped, and once more after that.
+/// Calls `write` at every interval until the signal, and once more after that.
 async fn repeatedly<F: Future<Output = ()>>(
     every: Duration,
     mut stopped: watch::Receiver<bool>,
@@ -145,7 +145,7 @@ mod tests {
 
     use super::*;
 
-    /// A store that never ends writing answers, as under a load that it can just not keep up with.
+    /// A store that never finishes writing answers, as under a load slightly above its capacity.
     #[derive(Debug, Default)]
     struct BusyStore {
         charged: Mutex<u64>,

@@ -1,5 +1,5 @@
-//! Fetching lists and labels on their schedule, so that none of them gets stale. In a cluster, cron jobs do
-//! that, and servers leave it alone (`--feeds off`).
+//! Fetching of lists and labels on their schedules, so that none of them gets stale. In a cluster, cron jobs fetch
+//! them, and servers run with `--feeds off`.
 
 use std::{sync::Arc, time::Duration};
 
@@ -23,8 +23,8 @@ const KIND: &str = "fetch_source";
 /// Longest time for fetching one source.
 const FETCH_TIME: Duration = Duration::from_mins(5);
 
-/// What a server reads for the manifests of sources. Who writes a manifest must not thereby read the server's files,
-/// or what only the server can reach.
+/// Files and private networks that a server opens for source manifests. The author of a manifest must not gain access
+/// to the server's other files or to the server's network.
 #[derive(Clone, Debug)]
 pub struct SourceAccess {
     /// Local files that a manifest may name.
@@ -33,10 +33,10 @@ pub struct SourceAccess {
     pub networks: Networks,
 }
 
-/// Failure to fetch a source.
+/// Error of fetching a source.
 #[derive(Debug, thiserror::Error)]
 pub enum FetchSourceError {
-    /// The location is a file elsewhere.
+    /// The location is a file outside the permitted folders.
     #[error(transparent)]
     Outside(#[from] ForbiddenFileError),
     /// The import failed.
@@ -58,7 +58,7 @@ impl FetchSource {
         Self { service, access }
     }
 
-    /// Time at which a source was last verified, by this program or another one.
+    /// Time at which any program last verified a source.
     fn verified(&self, feed: &Feed) -> Option<Timestamp> {
         let intel = self.service.intel();
         let source = intel.sources().iter().find(|source| source.id.as_str() == feed.name.as_str());
@@ -104,7 +104,7 @@ impl JobKind for FetchSource {
     }
 }
 
-/// The job of a feed; `None` if its schedule never comes round again.
+/// Returns the job of a feed; `None` if its schedule has no further time.
 fn wanted(feed: &Feed, verified: Option<Timestamp>) -> Option<NewJob> {
     let due_at = due_at(&feed.schedule, verified)?;
     // Digest of the spec: a corrected manifest is tried at once.
@@ -121,7 +121,7 @@ fn due_at(schedule: &FetchSchedule, verified: Option<Timestamp>) -> Option<Times
     }
 }
 
-/// Imports a source. Returns the outcome as a word for the log.
+/// Imports a source. Returns a word for the log that states the outcome.
 async fn import_feed(
     service: &Service,
     feed: &Feed,

@@ -1,7 +1,7 @@
-//! Fetching histories on demand to their end.
+//! Jobs that complete histories that are fetched on demand.
 //!
-//! A check fetches a history within the time bound of its source. If the time is not enough, the answer is
-//! partial and the rest is fetched here, once for all servers: the next check finds it in the store.
+//! A check fetches a history within the time limit of its source. If the time is not enough, the answer is partial, and
+//! one job for all servers fetches the rest, which the next check reads from the store.
 
 use std::{sync::Arc, time::Duration};
 
@@ -21,15 +21,15 @@ use super::{JobError, JobKind};
 use crate::{Service, chains::subject_data::TraceRequest};
 
 const KIND: &str = "fetch_history";
-/// Longest time of one attempt. The next one goes on from there.
+/// Time limit of one attempt. The next attempt continues from its stored responses.
 const ATTEMPT_TIME: Duration = Duration::from_mins(5);
 
-/// The subject of a job.
+/// Payload of a job: the subject and the policy.
 #[derive(Debug, Serialize, Deserialize)]
 struct Payload {
     chain: String,
     address: String,
-    /// The revision of the policy, which says where flows end and so what must be fetched.
+    /// Revision of the policy, which decides where flows end, and thereby which transactions are fetched.
     policy: String,
 }
 
@@ -40,7 +40,7 @@ pub struct FetchHistory {
 }
 
 impl FetchHistory {
-    /// Jobs on the chains of a service.
+    /// Returns the kind of jobs for the chains of a service.
     #[must_use]
     pub const fn new(service: Arc<Service>) -> Self {
         Self { service }
@@ -109,7 +109,7 @@ impl Service {
     }
 }
 
-/// True if more could be fetched.
+/// True if the API may have more of the history.
 fn is_incomplete(state: &ChainState) -> bool {
     match state {
         ChainState::Followed(facts) => !facts.flows.complete,
@@ -129,7 +129,7 @@ fn new(subject: &CanonicalAddress, policy: &Policy, now: Timestamp) -> NewJob {
     NewJob { id: JobId::new(KIND, &key), payload: payload.to_string(), due_at: now }
 }
 
-/// The subject and the revision of the policy.
+/// Parses the subject and the revision of the policy.
 fn read(payload: &str) -> Result<(CanonicalAddress, String), JobError> {
     let Payload { chain, address, policy } =
         serde_json::from_str(payload).map_err(|error| JobError::Payload(error.to_string()))?;

@@ -28,9 +28,8 @@ const KIND: &str = "purge";
 const KEY: &str = "all";
 /// Interval between two purges of old data.
 const PURGE_INTERVAL: SignedDuration = SignedDuration::from_hours(24);
-/// Retention of data that belongs to no tenant. Fetched histories are used for less than a day. A
-/// settled transaction could be used for good; it is deleted too and fetched again when it is
-/// needed. A server that has been silent for this long writes no more usage records.
+/// Retention of data that belongs to no tenant. Fetched histories are used for less than a day; a settled transaction
+/// is fetched again when a check needs it. A server that has been silent for this long writes no more usage records.
 pub const COMMON_RETENTION: Period = Period::from_seconds(30 * 86_400);
 
 /// A purge failed. The data that it deleted before the failure stays deleted.
@@ -61,7 +60,7 @@ pub struct PurgeExpired {
 }
 
 impl PurgeExpired {
-    /// The purge of a service's store. Keys of tenants that are forgotten go to `revocations`.
+    /// Returns the purge of a service's store. Keys of tenants that are forgotten are added to `revocations`.
     #[must_use]
     pub const fn new(service: Arc<Service>, revocations: Revocations) -> Self {
         Self { service, revocations }
@@ -125,8 +124,8 @@ pub struct CommonPurged {
     pub jobs: u64,
 }
 
-/// Deletes answers and charges that are older than the tenants' plans keep them, of all tenants or of one.
-/// Tenants that were deleted long enough ago are forgotten: their keys are revoked, and they cannot come back.
+/// Deletes answers and charges that are older than the retention of the tenants' plans, of all tenants or of one.
+/// Former tenants whose retention is over are forgotten: their keys are revoked, and they cannot be restored.
 ///
 /// # Errors
 ///
@@ -154,8 +153,8 @@ pub async fn purge_tenants(
     Ok(all)
 }
 
-/// Deletes fetched history, writers of usage, counters of limits and ended jobs that are older than they are
-/// kept.
+/// Deletes fetched histories, usage writers, counters of limits and ended jobs that are older than
+/// [`COMMON_RETENTION`].
 ///
 /// # Errors
 ///
@@ -171,15 +170,15 @@ pub async fn purge_common(store: &dyn Store, now: Timestamp) -> Result<CommonPur
     Ok(CommonPurged { fetched, jobs })
 }
 
-/// The data of a tenant that is older than it is kept. Days are counted whole; of a tenant that is forgotten,
-/// the last day goes, too.
+/// Selects the data of a tenant beyond its retention. Days are counted whole; a forgotten tenant loses the last day,
+/// too.
 fn older(name: &Name, retention: RetentionSpec, is_forgotten: bool, now: Timestamp) -> Purge {
     let day = |time: Timestamp| time.to_zoned(TimeZone::UTC).date();
     let usage_before = if is_forgotten { Date::MAX } else { day(earlier(now, retention.usage)) };
     Purge { tenant: name.clone(), checks_before: earlier(now, retention.checks), usage_before }
 }
 
-/// Forgets a tenant that was deleted: its keys are revoked, and it cannot come back.
+/// Forgets a former tenant: its keys are revoked, and it cannot be restored.
 ///
 /// # Errors
 ///

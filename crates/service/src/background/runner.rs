@@ -1,7 +1,7 @@
-//! Claims jobs and runs them, a few at a time.
+//! Runner that claims jobs and runs them, a few at a time.
 //!
-//! While a job runs, its claim is extended. A runner that is dropped drops its jobs; their claims expire, and
-//! any other runner goes on with them.
+//! The runner extends the claim of a job that it runs. Dropping the runner drops its jobs; their claims expire, and any
+//! other runner continues them.
 
 use std::{collections::BTreeMap, fmt, sync::Arc, time::Duration};
 
@@ -39,10 +39,10 @@ pub enum JobError {
     /// The list of revoked keys could not be written.
     #[error(transparent)]
     Revocation(#[from] RevocationError),
-    /// The payload is not what this program writes.
+    /// The payload is not in the form that this program writes.
     #[error("the job's payload cannot be read: {0}")]
     Payload(String),
-    /// Time ran out, or the API did not answer.
+    /// The attempt ran out of time, or the API did not answer.
     #[error("the history could not be fetched to its end")]
     Incomplete,
 }
@@ -56,12 +56,12 @@ pub trait JobKind: fmt::Debug + Send + Sync {
     /// Rule by which a failed job is retried.
     fn retry(&self) -> RetryPolicy;
 
-    /// The jobs that should be enqueued by now. Those that are enqueued already do no harm.
+    /// Returns the jobs that should be in the store by now. A job that the store has already is not added again.
     fn wanted(&self) -> Vec<NewJob> {
         Vec::new()
     }
 
-    /// Runs a job. It may have run before, in part or as a whole.
+    /// Runs a job, which may have run before, in part or as a whole.
     ///
     /// # Errors
     ///
@@ -86,7 +86,7 @@ impl Default for RunnerSettings {
     }
 }
 
-/// Requests for background work, and its known state.
+/// Requests for background work, and the counts of jobs.
 #[derive(Debug, Default)]
 pub struct Background {
     /// Asks the runner to look for due jobs now.
@@ -171,7 +171,7 @@ impl Runner {
         Ok(())
     }
 
-    /// Enqueues requested jobs, and starts due ones as long as there is room.
+    /// Enqueues requested jobs, and starts due ones up to the concurrency limit.
     async fn start_due(&self, running: &mut JoinSet<()>) -> Result<(), StoreError> {
         for kind in self.kinds.values() {
             self.enqueue_wanted(&**kind).await?;
@@ -193,7 +193,7 @@ impl Runner {
         Ok(())
     }
 
-    /// Writes only what changes something.
+    /// Enqueues the jobs of a kind that the store lacks.
     async fn enqueue_wanted(&self, kind: &dyn JobKind) -> Result<(), StoreError> {
         let wanted = kind.wanted();
         if wanted.is_empty() {
@@ -238,8 +238,8 @@ impl Worker {
         }
     }
 
-    /// Extends the claim until it is lost. While the store fails, the claim may expire; that is found out
-    /// when the store works again.
+    /// Extends the claim until it is lost. While the store fails, the claim may expire; the runner notices once the
+    /// store works again.
     async fn keep_claim(&self, id: &JobId) {
         let third = self.lease.unsigned_abs() / 3;
         loop {

@@ -1,5 +1,5 @@
-//! Cache of answers: in the memory of each server, bounded by bytes, and in Redis for all servers. Requests
-//! for the same answer that arrive together are computed once.
+//! Cache of answers: in the memory of each server, bounded by bytes, and in Redis for all servers. Concurrent requests
+//! for the same answer are computed once.
 
 mod serialized;
 mod shared;
@@ -24,7 +24,7 @@ use shared::Claim;
 pub enum CacheStatus {
     /// A cached answer.
     Hit,
-    /// A new answer: none was cached that could be repeated.
+    /// A new answer, because no cached one could be repeated.
     Miss,
     /// A new answer, because the caller asked for one.
     Bypass,
@@ -44,7 +44,7 @@ pub struct AgeLimits {
 }
 
 impl AgeLimits {
-    /// Says whether the caller asks for a new answer.
+    /// True if the caller asks for a new answer.
     fn wants_new(self) -> bool {
         self.caller_accepts.is_some_and(|accepts| accepts.is_zero())
     }
@@ -57,19 +57,19 @@ impl AgeLimits {
     }
 }
 
-/// Key of a cached answer: everything that the answer depends on besides the data.
+/// Key of a cached answer: everything that the answer depends on except the data.
 ///
-/// The tenant is part of it although two tenants with one policy get equal answers: otherwise the age of an
-/// answer would disclose to one of them that the other asked.
+/// The key has the tenant although two tenants with one policy get equal answers: otherwise the age of an answer would
+/// disclose to one tenant that the other asked.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct CacheKey {
     pub(super) tenant: Name,
     pub(super) policy_revision: Arc<str>,
-    /// Revision of the chains and of how they are read.
+    /// Revision of the set of chains and of the sources by which they are read.
     pub(super) chains_revision: Arc<str>,
     /// True if lists and labels are stale.
     pub(super) intel_stale: bool,
-    /// A difference between the servers of the subject's chain.
+    /// Difference between the branches of the servers of the subject's chain.
     pub(super) differing_branches: Option<DifferingBranches>,
     pub(super) subject: CheckSubject,
 }
@@ -84,7 +84,7 @@ pub(super) enum CheckSubject {
 }
 
 impl CheckSubject {
-    /// Its blockchain.
+    /// Returns the blockchain of the subject.
     pub(super) fn chain(&self) -> ChainId {
         match self {
             Self::Address(address) => address.chain(),
@@ -113,12 +113,12 @@ impl Weighter<CacheKey, Arc<SerializedAssessment>> for BytesWeighter {
     }
 }
 
-/// Data that is current now. An answer from other data is not repeated.
+/// State of the data now. An answer from another state is not repeated.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Data<'a> {
     /// Generation of lists and labels.
     pub(super) generation: u64,
-    /// Revision of their content.
+    /// Revision of the content of lists and labels.
     pub(super) revision: &'a str,
     /// Addresses in the latest blocks.
     pub(super) invalidated_addresses: &'a InvalidatedAddresses,
@@ -136,7 +136,7 @@ impl<'a> Data<'a> {
         }
     }
 
-    /// Says whether an answer may be repeated now.
+    /// True if an answer may be repeated now.
     fn allows(
         &self,
         known: &SerializedAssessment,
@@ -160,7 +160,7 @@ impl<'a> Data<'a> {
     }
 }
 
-/// Cache of one server, and its share of the cache in Redis.
+/// Cache of one server, connected to the cache in Redis.
 #[derive(Debug)]
 pub(super) struct ResultCache {
     cache: Cache<CacheKey, Arc<SerializedAssessment>, BytesWeighter>,
@@ -174,7 +174,7 @@ impl ResultCache {
         Self { cache: Cache::with_weighter(items, bytes, BytesWeighter), shared }
     }
 
-    /// Returns an answer in memory that may be repeated, without waiting.
+    /// Returns an answer in memory that may be repeated; never waits.
     pub(super) fn known(
         &self,
         key: &CacheKey,
@@ -186,12 +186,11 @@ impl ResultCache {
         data.allows(&known, &key.subject, age_limits, now).then_some(known)
     }
 
-    /// Returns an answer that may be repeated, or a new one. Of requests that arrive together, one computes
-    /// it.
+    /// Returns an answer that may be repeated, or a new one. Of concurrent requests, one computes the answer.
     ///
     /// # Errors
     ///
-    /// Returns an error if a new answer cannot be made. Waiting requests then make their own.
+    /// Returns an error if a new answer cannot be computed. Each waiting request then computes its own.
     pub(super) async fn get<E, F: Future<Output = Result<SerializedAssessment, E>>>(
         &self,
         key: &CacheKey,

@@ -17,14 +17,14 @@ pub struct SerializedAssessment {
     pub verdict: Verdict,
     /// Time of the assessment.
     pub assessed_at: Timestamp,
-    /// Time from which on the assessment would differ without any new data.
+    /// Time from which the assessment would differ although no data is new.
     pub valid_until: Option<Timestamp>,
-    /// Generation of the lists and labels that it rests on.
+    /// Generation of the lists and labels by which the address was assessed.
     pub(super) generation: u64,
-    /// Hash of the chain's latest block at that time; `None` if the chain was not read.
+    /// Hash of the chain's latest block when the address was assessed; `None` if the chain was not read.
     pub(super) tip: Option<String>,
-    /// Root of the address's cluster at that time; `None` if the address is alone in it, or clusters were not
-    /// read.
+    /// Root of the address's cluster when it was assessed; `None` if the address is alone in its cluster, or clusters
+    /// were not read.
     pub(super) cluster_root: Option<String>,
 }
 

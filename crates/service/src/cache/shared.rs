@@ -1,8 +1,8 @@
 //! Answers that servers share in Redis.
 //!
-//! An answer from Redis is checked like one in memory, and while Redis is slow or unavailable, servers assess
-//! by themselves. A key covers everything that an answer depends on, the tenant and the revision of lists and
-//! labels included, so that neither outdated answers nor those of another installation are found.
+//! An answer from Redis is checked like one in memory. While Redis is slow or unavailable, each server assesses on its
+//! own. A key covers everything that an answer depends on, the tenant and the revision of lists and labels included, so
+//! that neither outdated answers nor those of another installation are found.
 
 use std::time::Duration;
 
@@ -33,8 +33,7 @@ pub struct SharedAnswers {
     prefix: String,
 }
 
-/// Claim to an answer that other servers wait for. Dropping it releases the claim, also if no answer was
-/// made.
+/// Claim to compute an answer that other servers wait for. Dropping the claim releases it, with or without an answer.
 #[derive(Debug)]
 pub(super) struct Claim {
     client: RedisClient,
@@ -52,7 +51,7 @@ impl Drop for Claim {
     }
 }
 
-/// What a key names the subject by. An address has two parts, a transfer more.
+/// Returns the parts of a key that identify the subject: two for an address, more for a transfer.
 fn subject_parts(subject: &CheckSubject) -> Vec<String> {
     match subject {
         CheckSubject::Address(address) => {
@@ -128,9 +127,9 @@ impl SharedAnswers {
         serde_json::from_slice(&kept?).ok()
     }
 
-    /// Lets one of several servers assess: returns the answer of another server, if `repeatable` accepts it,
-    /// or leaves the assessment to this server, with a claim unless Redis is unavailable or the other server
-    /// takes too long.
+    /// Lets one of several servers compute an answer. Returns the answer of another server that `repeatable` accepts.
+    /// Otherwise this server computes: with a claim, or without one if Redis is unavailable or the other server takes
+    /// too long.
     pub(super) async fn claim(
         &self,
         key: &CacheKey,

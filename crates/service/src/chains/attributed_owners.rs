@@ -1,8 +1,9 @@
-//! The owners of a chain that lists and labels attribute, by their numbers.
+//! Owners of a chain that lists and labels attribute, by their numbers.
 //!
-//! A trace asks for the owner of each input and output, and nearly none of them is attributed. So one bit of each
-//! owner says that it is not: it is set where an owner is met first, and holds for all checks until lists and labels
-//! change. Owners of recent blocks have no bits, because a reorganisation may give their numbers to others.
+//! A trace looks up the owner of each input and output, and few owners are attributed. Therefore one bit of each owner
+//! states that the owner is not attributed: the first lookup sets the bit, which holds for all checks until lists and
+//! labels change. Owners of recent blocks have no bits, because a reorganisation may give their numbers to other
+//! owners.
 
 use std::{
     collections::{BTreeSet, hash_map::Entry},
@@ -25,24 +26,24 @@ use assay_intel::IntelSnapshot;
 use jiff::civil::Date;
 use rustc_hash::FxHashMap;
 
-/// Owners with the same page of bits: 8 KiB.
+/// Number of owners whose bits are in one page of 8 KiB.
 const OWNERS_OF_PAGE: u64 = 1 << 16;
 const BITS: u64 = u64::BITS as u64;
 
-/// What is known of the owners of one chain's graph, shared by all checks.
+/// Lookups of the owners of one chain's graph, shared by all checks.
 #[derive(Debug, Default)]
 pub struct AttributedOwners(Mutex<Option<Arc<UnattributedOwners>>>);
 
-/// The owners that one revision of lists and labels does not name, as far as they were met.
+/// Owners without attribution in one revision of lists and labels, as far as they were looked up.
 #[derive(Debug)]
 struct UnattributedOwners {
-    /// The generation of lists and labels.
+    /// Generation of lists and labels.
     generation: u64,
     pages: Box<[OnceLock<Box<[AtomicU64]>>]>,
 }
 
 impl UnattributedOwners {
-    /// Bits for twice as many owners: the chain grows.
+    /// Reserves bits for twice as many owners, because the chain grows.
     fn new(generation: u64, owners: u64) -> Self {
         let pages = owners.saturating_mul(2) / OWNERS_OF_PAGE + 1;
         Self { generation, pages: (0..pages).map(|_| OnceLock::new()).collect() }
@@ -52,7 +53,7 @@ impl UnattributedOwners {
         owners <= self.pages.len() as u64 * OWNERS_OF_PAGE
     }
 
-    /// The word with the bit of an owner, and the bit.
+    /// Returns the word with the bit of an owner, and the bit.
     fn word(&self, owner: u64) -> Option<(&AtomicU64, u64)> {
         let page = self.pages.get(usize::try_from(owner / OWNERS_OF_PAGE).ok()?)?;
         let words =
@@ -74,7 +75,7 @@ impl UnattributedOwners {
     }
 }
 
-/// What attributes an owner: lists and labels, under a policy and on a day.
+/// Data that decides which owners are attributed: lists and labels, under a policy and on a day.
 #[derive(Clone, Copy, Debug)]
 pub struct AttributionInputs<'a> {
     /// The chain.
@@ -83,12 +84,12 @@ pub struct AttributionInputs<'a> {
     pub intel: &'a IntelSnapshot,
     /// The policy.
     pub policy: &'a Policy,
-    /// The day on which listings are in force or not.
+    /// Day on which listings must be in force.
     pub today: Date,
 }
 
 impl AttributedOwners {
-    /// The attributions for what reads one view of the graph.
+    /// Returns the attributions for one view of the graph.
     ///
     /// # Errors
     ///
@@ -111,32 +112,32 @@ impl AttributedOwners {
     }
 }
 
-/// The attributions of the owners of one view.
+/// Attributions of the owners of one view.
 #[derive(Debug)]
 pub struct ViewAttributions<'a> {
     unattributed: Arc<UnattributedOwners>,
-    /// Owners with smaller numbers keep them.
+    /// Number of the first owner whose number a reorganisation may change.
     settled: u64,
     by: AttributionInputs<'a>,
-    /// Those that were looked up and may be attributed, or have no bits.
+    /// Owners that were looked up and are attributed, or have no bits.
     known: Mutex<FxHashMap<OwnerNumber, Option<Arc<Attribution>>>>,
 }
 
 impl<'a> ViewAttributions<'a> {
-    /// The attributions for what reads a view whose numbers belong to it alone.
+    /// Returns the attributions for a view with numbers of its own, which share no bits with other views.
     #[must_use]
     pub fn uncached(by: AttributionInputs<'a>) -> Self {
         let unattributed = Arc::new(UnattributedOwners::new(by.intel.generation(), 0));
         Self { unattributed, settled: 0, by, known: Mutex::default() }
     }
 
-    /// What attributes an owner.
+    /// Returns the data that decides which owners are attributed.
     #[must_use]
     pub const fn inputs(&self) -> &AttributionInputs<'a> {
         &self.by
     }
 
-    /// The owners whom a list in force names, or whose key it names, whether or not the graph has them.
+    /// Returns the owners that a list in force names, directly or by their key, even if the graph does not have them.
     #[must_use]
     pub fn listed(&self) -> Vec<ScriptOwner> {
         let owners: BTreeSet<ScriptOwner> = self.by.intel.listed_owners(self.by.chain).collect();
@@ -146,7 +147,7 @@ impl<'a> ViewAttributions<'a> {
         owners.into_iter().filter(is_listed).collect()
     }
 
-    /// True if lists or labels name an owner or its key, or if it is a pool.
+    /// True if lists or labels name an owner or its key, or if the owner is a shielded pool.
     ///
     /// # Errors
     ///
@@ -159,7 +160,7 @@ impl<'a> ViewAttributions<'a> {
         Ok(self.attributed_script(owner, view)?.is_some())
     }
 
-    /// The owner of a number, unless nothing names it.
+    /// Returns the script of an owner that is attributed; `None` for any other owner.
     fn attributed_script(
         &self,
         owner: OwnerNumber,

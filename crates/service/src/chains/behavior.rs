@@ -1,4 +1,4 @@
-//! Behavior patterns of a subject's owner, from a graph.
+//! Search of behavior patterns of a subject's owner in a graph.
 
 use assay_engine::{
     evidence::BehaviorFacts,
@@ -13,27 +13,28 @@ use assay_engine::{
 };
 use assay_graph::{GraphError, GraphView, ViewSource, run};
 
-/// Rounds in which a search asks a view for what it has not read yet: as many as a cycle and a chain take.
+/// Largest number of rounds in which a search requests further data of a view. The longest cycle and chain take as
+/// many.
 const ROUNDS: u32 = 8;
 
-/// An address of the owner whose behavior is searched.
+/// Subject of a pattern search: an address with its cluster.
 #[derive(Clone, Copy, Debug)]
 pub struct BehaviorSubject<'a> {
     /// The rules.
     pub rules: PatternRules,
     /// The address.
     pub script: &'a ScriptOwner,
-    /// Its number.
+    /// Number of the address's owner.
     pub owner: OwnerNumber,
-    /// Its history.
+    /// History of the address.
     pub history: &'a OwnHistory,
-    /// Number of addresses of its cluster, itself included.
+    /// Number of addresses in the cluster, the subject included.
     pub cluster_size: u64,
-    /// Most transactions that are named of a pattern.
+    /// Largest number of transactions that a pattern names.
     pub shown: usize,
 }
 
-/// Searches the patterns of the subject's cluster: of its own transactions, and of those of the first other members.
+/// Searches patterns in the transactions of the subject and of the first other members of its cluster.
 ///
 /// # Errors
 ///

@@ -1,4 +1,4 @@
-//! The addresses in new blocks, whose answers these blocks end.
+//! Addresses in new blocks. Cached answers about them are no longer valid.
 
 use assay_address::{CanonicalAddress, ChainId};
 use assay_engine::ledger::BlockRef;
@@ -7,23 +7,23 @@ use assay_graph::{Graph, GraphError};
 /// Largest number of addresses read for one step. With more, every address is invalidated.
 const MAX_ADDRESSES: u32 = 100_000;
 
-/// The blocks of a chain since a known one.
+/// Blocks that a chain added after a known block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChainChanges {
     /// The newest block.
     pub newest: BlockRef,
-    /// The addresses in the blocks since, and the roots of the clusters that these changed. `None` if they are
-    /// unknown: the chain was not read before, blocks were rolled back, or there are too many.
+    /// Addresses in the added blocks, and the roots of the clusters that these blocks changed. `None` if they are
+    /// unknown: the chain was not read before, blocks were rolled back, or there are too many addresses.
     pub addresses: Option<Vec<CanonicalAddress>>,
 }
 
 impl ChainChanges {
-    /// No block is new.
+    /// Returns changes without a new block.
     pub(super) const fn nothing(newest: BlockRef) -> Self {
         Self { newest, addresses: Some(Vec::new()) }
     }
 
-    /// Reads a graph. `None` without blocks.
+    /// Reads the changes from a graph; `None` if the graph has no blocks.
     pub(super) async fn read(
         graph: &dyn Graph,
         chain: ChainId,

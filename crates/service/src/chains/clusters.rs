@@ -1,7 +1,7 @@
 //! The cluster of a subject, with the listings and labels of its other members.
 //!
-//! The members of a small cluster are read and looked up among the lists and labels. A large one may have
-//! millions of members: of these, [`AttributedMembers`] knows the listed and labelled ones.
+//! The members of a small cluster are read and looked up in the lists and labels. A large cluster may have millions of
+//! members: [`AttributedMembers`] has its listed and labelled members.
 
 use std::{
     cmp::Reverse,
@@ -18,21 +18,23 @@ use assay_graph::{Graph, GraphError, GraphTip};
 use assay_intel::IntelSnapshot;
 use tokio::sync::Mutex;
 
-/// Members of a cluster that are read. In a larger one, the listed and labelled members are looked up.
+/// Largest number of members that are read of a cluster. Of a larger cluster, the index provides the listed and
+/// labelled members.
 const READ: u32 = 1_000;
-/// Other members that are read of a cluster, of which an answer may show some.
+/// Largest number of other members that are read of a cluster for an answer.
 const OTHERS: u32 = 40;
-/// Listed or labelled members whose evidence is looked up: the listed ones, then by severity.
+/// Largest number of listed or labelled members whose evidence is looked up: the listed ones, then by severity.
 const EXAMINED: usize = 10_000;
-/// Members with the same claims whose evidence counts.
+/// Largest number of members with equal claims whose evidence counts.
 const ALIKE: usize = 3;
-/// Members with listings or labels of which the co-spends are read.
+/// Largest number of listed or labelled members of which the co-spends are read.
 const CONNECTED: usize = 200;
-/// Most co-spends between two members. A connection by more is not followed, and counts as a doubtful one.
+/// Largest number of co-spends between two members. A connection by more co-spends is not followed, and counts as a
+/// doubtful one.
 const CO_SPENDS: u32 = 256;
-/// Owners whose clusters are looked up at once.
+/// Number of owners whose clusters are looked up together.
 const PAGE: usize = 10_000;
-/// Owners and changes of clusters above which the index is built again.
+/// Number of owners and changes of clusters above which the index is built anew.
 const CHANGES: u32 = 100_000;
 
 /// Reads the cluster of a subject. An address that never appeared is alone in its cluster.
@@ -86,8 +88,8 @@ pub(super) async fn cluster(
     })
 }
 
-/// Sorts addresses: the listed ones, then by the largest severity times confidence of a label, then by
-/// address. Policies and days do not matter.
+/// Sorts addresses: the listed ones, then by the largest severity times confidence of a label, then by address. The
+/// order does not depend on policies and days.
 fn sorted(mut addresses: Vec<CanonicalAddress>, intel: &IntelSnapshot) -> Vec<CanonicalAddress> {
     addresses.sort_by_cached_key(|address| {
         let labels = intel.labels().labels_of(address);
@@ -106,8 +108,8 @@ fn member(address: CanonicalAddress, intel: &IntelSnapshot) -> ClusterMember {
     ClusterMember { address, labels, listings, co_spends: None }
 }
 
-/// The members with their claims, of those that make the same claims the first [`ALIKE`]; at most
-/// [`CONNECTED`].
+/// Returns members with their claims: of members with equal claims the first [`ALIKE`], and at most [`CONNECTED`] in
+/// all.
 fn different_claims(
     addresses: impl Iterator<Item = CanonicalAddress>,
     intel: &IntelSnapshot,
@@ -148,18 +150,18 @@ async fn connect(
     Ok(())
 }
 
-/// The listed and labelled members of all clusters of a chain. It is built when the first member of a large
-/// cluster is checked, and follows the blocks.
+/// Index of the listed and labelled members of all clusters of a chain. The first check in a large cluster builds the
+/// index; new blocks update it.
 #[derive(Debug, Default)]
 pub(super) struct AttributedMembers(Mutex<Option<Arc<Index>>>);
 
-/// The index in one state of the lists, labels and blocks.
+/// Index in one state of the lists, labels and blocks.
 #[derive(Clone, Debug)]
 struct Index {
     /// Generation of lists and labels.
     generation: u64,
     tip: GraphTip,
-    /// Members of clusters of several addresses, by the root, sorted.
+    /// Sorted members of each cluster of several addresses, by the cluster's root.
     members: HashMap<ScriptOwner, Arc<Vec<CanonicalAddress>>>,
 }
 
@@ -172,7 +174,7 @@ impl Index {
         self.generation == generation && self.is_of(tip) && self.tip.block == tip.block
     }
 
-    /// True if it is of the same recording of the chain.
+    /// True if the index belongs to the same recording of the chain.
     fn is_of(&self, tip: GraphTip) -> bool {
         (self.tip.start, self.tip.sample) == (tip.start, tip.sample)
     }
@@ -205,7 +207,7 @@ impl Index {
 }
 
 impl AttributedMembers {
-    /// The index for the lists and labels of `intel` and the blocks up to `tip`.
+    /// Returns the index for the lists and labels of `intel` and the blocks up to `tip`.
     async fn at(
         &self,
         graph: &dyn Graph,
@@ -252,7 +254,7 @@ async fn build(
     Ok(index)
 }
 
-/// The index after the blocks that follow its own. `None` if its block was rolled back, or the blocks change
+/// Updates the index by the blocks that follow its block. `None` if its block was rolled back, or if the blocks change
 /// too much.
 async fn follow(
     known: &Index,

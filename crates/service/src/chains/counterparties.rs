@@ -16,16 +16,16 @@ use ruint::aliases::U256;
 
 use super::attributed_owners::{AttributionInputs, ViewAttributions};
 
-/// Counterparties that an answer shows besides the funders and the listed ones.
+/// Number of strongest counterparties in an answer, in addition to the funders and the listed ones.
 const STRONGEST: usize = 10;
-/// Listed counterparties that an answer shows besides the strongest.
+/// Number of listed counterparties in an answer, in addition to the strongest.
 const LISTED: usize = 10;
-/// Addresses that an answer shows as those of the first payment.
+/// Number of addresses in an answer that made the first payment.
 const FUNDERS: usize = 3;
-/// Transactions that are shown of a counterparty.
+/// Number of transactions in an answer for each counterparty.
 const TRANSACTIONS: usize = 5;
 
-/// What one transaction moved between the subject and another owner.
+/// Amount that one transaction moved between the subject and another owner.
 #[derive(Clone, Copy, Debug)]
 struct CounterpartyPayment {
     party: OwnerNumber,
@@ -39,19 +39,19 @@ struct CounterpartyPayment {
 #[derive(Clone, Debug)]
 struct CounterpartyTotal {
     owner: OwnerNumber,
-    /// Its payments among all of them.
+    /// Range of these payments among the payments with all owners.
     payments: Range<usize>,
     amount: u128,
     is_funder: bool,
 }
 
-/// The addresses that paid the subject or were paid by it, without those of its own cluster: the funders, the
-/// strongest others, and the strongest listed ones besides, with their listings and labels.
+/// Returns the addresses that paid the subject or were paid by it, without those of its own cluster: the funders, the
+/// strongest others, and further listed ones, with their listings and labels.
 ///
-/// They are ordered by the amounts of both directions together, then as they appeared on the chain. The amount of a
-/// transaction is split over the inputs, or outputs and fee, of other owners in proportion to their value, rounded
-/// down. A coinbase and a CoinJoin have no counterparties. Funders are those of the first payment; of a longer history
-/// than was read, the first payment is not known.
+/// Counterparties are ordered by the sum of the amounts of both directions, then by first appearance on the chain. The
+/// amount of a transaction is split over the inputs, or outputs and fee, of other owners in proportion to their value,
+/// rounded down. A coinbase and a CoinJoin have no counterparties. Funders made the first payment; the first payment of
+/// a history that was read in part is unknown.
 pub(super) fn counterparties(
     view: &dyn ChainView,
     owner: OwnerNumber,
@@ -101,7 +101,7 @@ pub(super) fn counterparties(
     Ok(Counterparties { strongest: shown, found })
 }
 
-/// All payments with other owners, in the order of the history, and the funders.
+/// Returns the payments with other owners in the order of the history, and the funders.
 fn payments(
     view: &dyn ChainView,
     owner: OwnerNumber,
@@ -159,7 +159,7 @@ fn payments(
     Ok((payments, funders))
 }
 
-/// The shares of other owners in an amount, by the value of their entries on one side.
+/// Splits an amount over other owners by the value of their entries on one side.
 fn shares(
     entries: &[TransactionEntry],
     owner: OwnerNumber,
@@ -176,7 +176,7 @@ fn shares(
         .filter(|(_, share)| *share > 0)
 }
 
-/// The owners of the largest inputs of the first payment.
+/// Returns the owners of the largest inputs of the first payment.
 fn funders(mut inputs: Vec<TransactionEntry>, owner: OwnerNumber) -> Vec<OwnerNumber> {
     inputs.sort_by_key(|entry| (Reverse(entry.value), entry.index));
     let mut owners = Vec::new();
@@ -188,7 +188,7 @@ fn funders(mut inputs: Vec<TransactionEntry>, owner: OwnerNumber) -> Vec<OwnerNu
     owners
 }
 
-/// What an answer shows of a counterparty; `None` without payments.
+/// Describes a counterparty for an answer; `None` without payments.
 fn counterparty(
     view: &dyn ChainView,
     payments: &[CounterpartyPayment],

@@ -1,5 +1,5 @@
-//! The parties of a chain at which traces end or whose labels they carry on, under the default policy: what compositions
-//! rest on.
+//! Parties of a chain at which traces end or whose labels traces carry on, under the default policy. Compositions are
+//! computed for these parties.
 
 use assay_address::ChainId;
 use assay_engine::{
@@ -15,13 +15,13 @@ use assay_intel::IntelSnapshot;
 use jiff::civil::Date;
 use rustc_hash::FxHashMap;
 
-/// The parties at which traces end on a day or whose labels they carry on, by their scripts, whether or not a graph has
-/// them. What single policies and tenants hear besides is left to traces.
+/// Parties at which traces end on a day or whose labels traces carry on, by their scripts, including parties that no
+/// graph has. Only traces apply the attributions of a single policy or tenant.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Parties(FxHashMap<ScriptOwner, Attributed>);
 
 impl Parties {
-    /// The parties of a chain that lists and labels name, and its shielded pools.
+    /// Returns the parties of a chain that lists and labels name, and its shielded pools.
     #[must_use]
     pub fn of(chain: ChainId, intel: &IntelSnapshot, today: Date) -> Self {
         let policy = Policy::default();
@@ -41,13 +41,13 @@ impl Parties {
             .collect()
     }
 
-    /// The party with a script; `None` if traces go on there as if nothing were.
+    /// Returns the party with a script; `None` if traces pass through the script.
     #[must_use]
     pub fn get(&self, script: &ScriptOwner) -> Option<Attributed> {
         self.0.get(script).copied()
     }
 
-    /// All of them.
+    /// Iterates over the parties.
     pub fn iter(&self) -> impl Iterator<Item = (&ScriptOwner, Attributed)> {
         self.0.iter().map(|(script, attributed)| (script, *attributed))
     }
@@ -58,7 +58,7 @@ impl Parties {
         self.0.len()
     }
 
-    /// True if there are none.
+    /// True if there are no parties.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
@@ -71,7 +71,7 @@ impl FromIterator<(ScriptOwner, Attributed)> for Parties {
     }
 }
 
-/// The parties at which traces end on a day, by their numbers in one state of a graph.
+/// Returns the parties at which traces end on a day, by their numbers in one state of a graph.
 ///
 /// # Errors
 ///

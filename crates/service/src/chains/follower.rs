@@ -1,5 +1,5 @@
-//! Following chains while the server runs, as `ChainSource` manifests say. In a cluster, chain servers do that and API
-//! servers leave it alone (`--feeds off`).
+//! Follower of the chains that `ChainSource` manifests name, while the server runs. In a cluster, chain servers follow
+//! the chains, and API servers run with `--feeds off`.
 
 use std::{future::ready, sync::Arc, time::Duration};
 
@@ -22,7 +22,7 @@ use crate::Service;
 /// Interval at which the follower checks whether sources changed.
 const TICK: Duration = Duration::from_secs(2);
 
-/// Follows all configured chains until the task is aborted. `files` are those that manifests may name.
+/// Follows all configured chains until the task is aborted. `files` are the files that manifests may name.
 pub async fn run(service: Arc<Service>, files: SourceFiles) {
     let wanted = || {
         let access = service.access();
@@ -53,13 +53,13 @@ async fn follow(service: Arc<Service>, spec: ChainSourceSpec, files: SourceFiles
     followed.follow(&service.databases.graphs, &service.clock, &IngestLog(chain)).await;
 }
 
-/// The hash of a block, in hexadecimal digits.
+/// Parses the hash of a block, in hexadecimal digits.
 fn block_hash(text: &str) -> Option<[u8; 32]> {
     let mut hash = [0; 32];
     hex::decode_to_slice(text, &mut hash).ok().map(|()| hash)
 }
 
-/// Location of the blocks that a manifest names.
+/// Returns the location of the blocks that a manifest names.
 fn location(spec: &ChainSourceSpec, files: &SourceFiles) -> BlockLocation {
     let file = spec.credentials_file.as_deref().map(|path| files.credentials(path));
     let credentials = file.map_or(NodeCredentials::None, NodeCredentials::File);
@@ -69,7 +69,7 @@ fn location(spec: &ChainSourceSpec, files: &SourceFiles) -> BlockLocation {
     }
 }
 
-/// Tells the log.
+/// Observer that logs the notices of an ingest.
 struct IngestLog(ChainId);
 
 impl IngestObserver for IngestLog {

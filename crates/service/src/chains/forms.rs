@@ -15,12 +15,12 @@ use assay_graph::{Graph, GraphError};
 pub struct TransactionWithForms {
     /// The transaction.
     pub transaction: TransactionView,
-    /// Its forms, such as [`Pattern::Consolidation`].
+    /// Forms of the transaction, such as [`Pattern::Consolidation`].
     pub forms: Vec<Pattern>,
 }
 
-/// The forms of a transaction that was read with all of its inputs and outputs. Owners are told apart by their
-/// clusters. Outputs of up to `dust` base units are dust.
+/// Returns the forms of a transaction that was read with all of its inputs and outputs. Owners in one cluster count as
+/// one owner. Outputs of up to `dust` base units are dust.
 ///
 /// # Errors
 ///

@@ -1,4 +1,4 @@
-//! Reading a chain from the graph into which its blocks were ingested.
+//! Reader of a chain from the graph into which its blocks were ingested.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -39,42 +39,42 @@ use super::{
     transfer::{TransferError, TransferRead, TransferReadRequest, spent_by},
 };
 
-/// Most blocks whose work is summed up for a comparison of branches.
+/// Largest number of blocks whose work is summed up for a comparison of branches.
 const MOST_SUMMED: u64 = 100_000;
 
-/// A chain that is read from its graph.
+/// Reader of a chain from its graph.
 #[derive(Clone, Debug)]
 pub struct GraphReader {
     chain: ChainId,
     graph: Arc<dyn Graph>,
     attributed: Arc<AttributedMembers>,
     owners: Arc<AttributedOwners>,
-    /// Whether compositions rest on the present lists and labels, as it was found last.
+    /// Result of the last comparison of compositions with the present lists and labels.
     up_to_date: Arc<Mutex<Option<(CompositionBasis, bool)>>>,
 }
 
-/// The readers of graphs, by chain. One whose graph is opened again is renewed.
+/// Readers of graphs, by chain. A reader is renewed if its graph is opened again.
 #[derive(Clone, Debug, Default)]
 pub struct GraphReaders(BTreeMap<ChainId, Arc<GraphReader>>);
 
 impl GraphReaders {
-    /// The reader of a chain that was read last.
+    /// Returns the reader of a chain.
     #[must_use]
     pub fn get(&self, chain: ChainId) -> Option<&Arc<GraphReader>> {
         self.0.get(&chain)
     }
 
-    /// The chains.
+    /// Iterates over the chains.
     pub fn chains(&self) -> impl Iterator<Item = ChainId> {
         self.0.keys().copied()
     }
 
-    /// Forgets all but these chains.
+    /// Removes the readers of all chains but these.
     pub fn keep(&mut self, chains: &[ChainId]) {
         self.0.retain(|chain, _| chains.contains(chain));
     }
 
-    /// The reader of a chain with this graph; `None` without one.
+    /// Returns the reader of a chain with this graph; `None` without a graph.
     pub fn reading(
         &mut self,
         chain: ChainId,
@@ -95,7 +95,7 @@ impl GraphReaders {
     }
 }
 
-/// What compositions rest on, and the lists and labels that they should rest on.
+/// Compositions, and the lists and labels with which they are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct CompositionBasis {
     ends: EndsUpTo,
@@ -104,15 +104,15 @@ struct CompositionBasis {
 }
 
 impl GraphReader {
-    /// Reads a chain from `graph`.
+    /// Returns a reader of `graph`.
     #[must_use]
     pub fn new(chain: ChainId, graph: Arc<dyn Graph>) -> Self {
         let (attributed, owners, up_to_date) = (Arc::default(), Arc::default(), Arc::default());
         Self { chain, graph, attributed, owners, up_to_date }
     }
 
-    /// Reads from `graph`, which may be the one that this reader reads, opened again. What is known of clusters is
-    /// kept, and of owners if the graph is the same: another one may give their numbers to others.
+    /// Returns a reader of `graph`, which may be the present graph opened again. The index of clusters is kept, and the
+    /// lookups of owners if the graph is the same: another graph may give their numbers to other owners.
     #[must_use]
     pub(super) fn renewed(&self, graph: Arc<dyn Graph>) -> Self {
         let is_same = Arc::ptr_eq(&self.graph, &graph);
@@ -121,7 +121,7 @@ impl GraphReader {
         Self { chain, graph, attributed, owners, up_to_date: Arc::default() }
     }
 
-    /// The newest state of the graph with its newest block; `None` without blocks.
+    /// Returns the newest state of the graph with its newest block; `None` without blocks.
     async fn state(&self) -> Result<Option<State<'_>>, GraphError> {
         let Some(view) = Arc::clone(&self.graph).view().await? else { return Ok(None) };
         let Some(tip) = view.tip().await? else { return Ok(None) };
@@ -130,8 +130,8 @@ impl GraphReader {
     }
 }
 
-/// A transaction of a graph with its `largest` inputs and outputs, and its forms. Outputs are dust by the default
-/// policy.
+/// Reads a transaction with its `largest` inputs and outputs, and its forms. The default policy decides which outputs
+/// are dust.
 ///
 /// # Errors
 ///
@@ -151,7 +151,7 @@ pub async fn transaction(
     Ok(Some(TransactionWithForms { transaction, forms }))
 }
 
-/// One state of a graph, from which an answer is read.
+/// State of a graph for one answer.
 struct State<'r> {
     view: Arc<dyn GraphView>,
     tip: GraphTip,
@@ -198,7 +198,7 @@ impl State<'_> {
         Ok(SubjectData { possible_owners, ..traced.with_behavior(behavior) })
     }
 
-    /// The answer about an address that the chain does not have.
+    /// Returns the data of an address that the chain does not have.
     fn no_flows(&self, request: TraceRequest<'_>, cluster: Option<Cluster>) -> SubjectData {
         let flows = FlowFacts { complete: true, ..FlowFacts::default() };
         let of_nobody = (cluster, Counterparties::default());
@@ -237,7 +237,7 @@ impl State<'_> {
         }))
     }
 
-    /// True if the compositions rest on the present lists and labels.
+    /// True if the compositions were computed for the present lists and labels.
     async fn is_up_to_date(&self, request: TraceRequest<'_>) -> Result<bool, GraphError> {
         let TraceRequest { subject, intel, now, .. } = request;
         let Some(compositions) = self.view.compositions() else { return Ok(false) };
@@ -255,7 +255,7 @@ impl State<'_> {
         Ok(is_up_to_date)
     }
 
-    /// The attributions of the owners of this state.
+    /// Returns the attributions of the owners of this state.
     async fn attributions<'a>(
         &self,
         chain: ChainId,
@@ -266,7 +266,7 @@ impl State<'_> {
         self.owners.for_view(&*self.view, AttributionInputs { chain, intel, policy, today }).await
     }
 
-    /// Follows the money of a history.
+    /// Traces the money of a history.
     async fn follow(
         &self,
         chain: ChainId,
@@ -319,7 +319,7 @@ impl State<'_> {
         Ok(TransferRead::withdrawal(transfer, traced, flows))
     }
 
-    /// The transactions that spend the outputs of a transfer.
+    /// Returns the transactions that spend the outputs of a transfer.
     async fn spent_by(
         &self,
         transfer: &Transfer,
@@ -475,8 +475,8 @@ fn assessed(tip: &GraphTip) -> Tip {
     }
 }
 
-/// The chain, the height and the end of the block's hash: hashes begin with zeros. Then what the compositions rest on
-/// that the flows use.
+/// Returns the revision: the chain, the height and the last digits of the block's hash (hashes begin with zeros), then
+/// the revision of the compositions that the flows use.
 fn revision(chain: ChainId, tip: &GraphTip, flows: &FlowFacts) -> String {
     let hash = hex::encode(tip.block.hash);
     let end = hash.get(hash.len() - 12..).unwrap_or_default();

@@ -1,22 +1,22 @@
 //! Chains: sources of blocks, and readers of the chain data of an address.
 //!
-//! - [`subject`]: what a chain is asked about a subject, and what it tells
-//! - [`transfer`]: the same of one transfer
+//! - [`subject`]: the request for the data of a subject, and the data
+//! - [`transfer`]: the request for one transfer, and its data
 //! - [`reader`]: the contract of chain readers
 //! - [`attributed_owners`]: the owners that lists and labels attribute
 //! - [`ends()`](ends::ends): the parties at which traces end
 //! - `clusters`, [`possible_owners`], `counterparties`: the addresses that are associated with a subject
-//! - [`compositions`]: keeping the compositions of transactions up to date while the server runs
+//! - [`compositions`]: updates the compositions of transactions while the server runs
 //! - [`changes`]: the addresses in new blocks
 //! - [`graph`]: a reader of ingested blocks
 //! - [`on_demand`]: a reader of histories that are fetched address by address
 //! - `messages`, [`remote`]: a reader that asks chain servers
-//! - [`host`]: what a chain server answers with
+//! - [`host`]: the chain server, which answers questions
 //! - [`registry`]: the chains that can be read now, with their readers
-//! - [`trace`]: tracing a subject or a transfer with any reader
-//! - [`follower`]: following chains while the server runs
+//! - [`trace`]: traces a subject or a transfer with any reader
+//! - [`follower`]: follows chains while the server runs
 //!
-//! Each builds on those above it.
+//! Each module uses only modules above it.
 
 pub mod attributed_owners;
 pub mod behavior;
@@ -48,7 +48,7 @@ pub(crate) use registry::ChainReaders;
 use subject::{SubjectData, TraceRequest};
 use trace::TraceView;
 
-/// The facts about a subject from lists, labels and its chain.
+/// Returns the facts about a subject from lists, labels and its chain.
 pub async fn facts(
     chains: &ChainReaders,
     intel: &IntelSnapshot,
@@ -61,7 +61,7 @@ pub async fn facts(
     Facts { differing_branches, ..traced.added_to(intel.facts(subject)) }
 }
 
-/// A chain's data about a subject.
+/// Returns a chain's data about a subject.
 pub(crate) async fn subject_data(
     chains: &ChainReaders,
     intel: &IntelSnapshot,
@@ -72,8 +72,8 @@ pub(crate) async fn subject_data(
     trace::trace(chains, intel, policy, subject, TraceView::default(), now).await
 }
 
-/// A chain's data about a subject, with its flows at their largest weight, if these are known without a trace: under
-/// policies that hear lists and labels as the default policy does, by which compositions are computed.
+/// Returns a chain's data about a subject with its flows at their largest weight, if compositions provide them without
+/// a trace. The policy must attribute owners as the default policy does, for which compositions are computed.
 pub(crate) async fn subject_data_at_most(
     chains: &ChainReaders,
     intel: &IntelSnapshot,

@@ -1,7 +1,7 @@
-//! Addresses that may be of the subject's owner, by single payments of the subject's: change, and inputs that were
-//! spent together with its own where the payment may be a `PayJoin`.
+//! Addresses that may belong to the subject's owner, by single payments of the subject: change, and inputs that were
+//! spent together with the subject's where the payment may be a `PayJoin`.
 //!
-//! Each link is between two addresses. Links are shown; no cluster, no score and no trace rests on them.
+//! Each link is between two addresses. Answers show links; clusters, scores and traces do not use them.
 
 use std::{
     cmp::Reverse,
@@ -23,19 +23,19 @@ use assay_engine::{
 use assay_intel::IntelSnapshot;
 use jiff::Timestamp;
 
-/// Transactions of the subject that are looked at in each direction, those that moved most.
+/// Number of transactions of the subject that are read in each direction, those with the largest amounts.
 const TRANSACTIONS: usize = 20;
-/// Addresses that an answer shows.
+/// Largest number of possible owners in an answer.
 const SHOWN: usize = 20;
-/// Transactions that are shown of each.
+/// Number of transactions in an answer for each possible owner.
 const TRANSACTIONS_SHOWN: usize = 5;
-/// The most inputs of a payment that is looked at.
+/// Largest number of inputs of a payment that is read.
 const MOST_INPUTS: u32 = 100;
-/// The most outputs, more than those of payments whose change is told.
+/// Largest number of outputs: more than those of payments whose change can be identified.
 const MOST_OUTPUTS: u32 = 50;
 
-/// The addresses that may be of the subject's owner, the surest first, then in the order in which they appeared. Those
-/// of its cluster are none: they are known to be.
+/// Returns the addresses that may belong to the subject's owner, the surest first, then by first appearance on the
+/// chain. Addresses of the subject's cluster are left out, because they do belong to its owner.
 ///
 /// # Errors
 ///
@@ -86,7 +86,7 @@ pub fn possible_owners(
     Ok(shown)
 }
 
-/// The transactions that moved most for the subject, in the order of the chain.
+/// Returns the transactions with the largest amounts for the subject, in the order of the chain.
 fn transactions(history: &OwnHistory) -> BTreeSet<TransactionNumber> {
     let largest = |own: &[OwnTransaction], moved: fn(&OwnTransaction) -> u128| {
         let mut own: Vec<_> = own.iter().map(|own| (Reverse(moved(own)), own.number)).collect();
@@ -97,7 +97,7 @@ fn transactions(history: &OwnHistory) -> BTreeSet<TransactionNumber> {
     incoming.into_iter().chain(largest(&history.outgoing, |own| own.sent)).collect()
 }
 
-/// The links of an owner with the subject.
+/// Links of an owner with the subject.
 #[derive(Clone, Debug, Default)]
 struct OwnerLinks {
     surest: Option<(LinkKind, Confidence)>,
@@ -120,9 +120,9 @@ impl OwnerLinks {
 struct Payment {
     time: Timestamp,
     inputs: Vec<OwnerNumber>,
-    /// The owner of the change, and the confidence that it is.
+    /// Owner of the change, with the confidence that the output is change.
     change: Option<(OwnerNumber, Confidence)>,
-    /// Confidence that all inputs are of one owner, where clusters do not rest on it.
+    /// Confidence that all inputs have one owner; `None` if clusters already join the inputs.
     spent_together: Option<Confidence>,
 }
 
@@ -174,7 +174,7 @@ impl Payment {
         Ok(Some(Self { time, inputs, change, spent_together }))
     }
 
-    /// The owners that the payment links with `subject`, each once for each kind.
+    /// Returns the owners that the payment links with `subject`, each once for each kind of link.
     fn linked_with(&self, subject: OwnerNumber) -> BTreeSet<(OwnerNumber, LinkKind, Confidence)> {
         let is_payer = self.inputs.contains(&subject);
         let others = || self.inputs.iter().copied().filter(|owner| *owner != subject);

@@ -1,4 +1,4 @@
-//! The contract of chain readers: a chain's data about a subject, for every kind of source.
+//! Contract of chain readers: a chain's data about a subject, from any kind of source.
 
 use std::{collections::HashMap, fmt::Debug};
 
@@ -20,7 +20,7 @@ use super::{
     transfer::{TransferError, TransferRead, TransferReadRequest},
 };
 
-/// A recorded block, with the work of the blocks above it as far as that is known.
+/// Recorded block, with the sum of the work of the blocks above it if it is known.
 pub type BlockWithWork = (BlockRef, Option<u128>);
 
 /// A history with the identifiers of its transactions.
@@ -32,7 +32,7 @@ pub struct NamedHistory {
     pub names: HashMap<TransactionNumber, Txid>,
 }
 
-/// A chain as a source of flows.
+/// Source of the data of one chain.
 #[async_trait]
 pub trait ChainReader: Debug + Send + Sync {
     /// Traces the flows of a subject. A chain without data is no error: the answer states it.
@@ -42,8 +42,8 @@ pub trait ChainReader: Debug + Send + Sync {
     /// Returns an error if the database fails.
     async fn trace(&self, request: TraceRequest<'_>) -> Result<SubjectData, ReadError>;
 
-    /// The flows of a subject at their largest weight, if they are known without a trace: an assessment by them is no
-    /// lower than one by [`trace`](Self::trace).
+    /// Returns the flows of a subject at their largest weight, if they are known without a trace. An assessment by them
+    /// has no lower score than one by [`trace`](Self::trace).
     ///
     /// # Errors
     ///
@@ -63,14 +63,14 @@ pub trait ChainReader: Debug + Send + Sync {
         request: TransferReadRequest<'_>,
     ) -> Result<TransferRead, TransferError>;
 
-    /// The latest block that was ingested. `None` if there is none yet, or the reader ingests no blocks.
+    /// Returns the latest ingested block; `None` if there is none yet, or the reader ingests no blocks.
     ///
     /// # Errors
     ///
     /// Returns an error if the database fails.
     async fn latest_block(&self) -> Result<Option<Tip>, ReadError>;
 
-    /// The blocks since a known one. `None` if there are none yet, or the reader ingests no blocks.
+    /// Returns the blocks after `since`; `None` if there are none yet, or the reader ingests no blocks.
     ///
     /// # Errors
     ///
@@ -79,7 +79,7 @@ pub trait ChainReader: Debug + Send + Sync {
         Ok(None)
     }
 
-    /// The first and the newest block that are recorded. `None` without any.
+    /// Returns the first and the newest recorded block; `None` without blocks.
     ///
     /// # Errors
     ///
@@ -88,7 +88,7 @@ pub trait ChainReader: Debug + Send + Sync {
         Ok(None)
     }
 
-    /// True if a block is recorded, on the branch that counts.
+    /// True if a block is recorded and on the current branch.
     ///
     /// # Errors
     ///
@@ -97,8 +97,8 @@ pub trait ChainReader: Debug + Send + Sync {
         Ok(false)
     }
 
-    /// The recorded blocks at some heights up to `newest`, each with the work of the blocks above it. `None` if `newest`
-    /// is not on the chain.
+    /// Returns the recorded blocks at some heights up to `newest`, each with the work of the blocks above it; `None` if
+    /// `newest` is not on the chain.
     ///
     /// # Errors
     ///
@@ -111,7 +111,7 @@ pub trait ChainReader: Debug + Send + Sync {
         Ok(None)
     }
 
-    /// A transaction with its largest inputs and outputs, and its forms. `None` if the chain does not have it.
+    /// Returns a transaction with its largest inputs and outputs, and its forms; `None` if the chain does not have it.
     ///
     /// # Errors
     ///
@@ -124,8 +124,8 @@ pub trait ChainReader: Debug + Send + Sync {
         Ok(None)
     }
 
-    /// What an address received and sent, by the transactions of its largest transfers in each direction. `None` if it
-    /// never appeared.
+    /// Returns the amounts that an address received and sent, by the transactions of its largest transfers in each
+    /// direction; `None` if the address never appeared.
     ///
     /// # Errors
     ///
@@ -138,7 +138,7 @@ pub trait ChainReader: Debug + Send + Sync {
         Ok(None)
     }
 
-    /// The cluster of an address.
+    /// Returns the cluster of an address.
     ///
     /// # Errors
     ///
@@ -151,7 +151,7 @@ pub trait ChainReader: Debug + Send + Sync {
         Ok(Cluster::alone(subject.clone()))
     }
 
-    /// A difference between the servers that the chain is read from; `None` while they have one branch.
+    /// Returns a difference between the branches of the chain's servers; `None` while all have the same branch.
     fn differing_branches(&self) -> Option<DifferingBranches> {
         None
     }

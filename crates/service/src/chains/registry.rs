@@ -1,4 +1,4 @@
-//! The chains that can be read now, and their readers.
+//! Readers of the chains that can be read now.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -25,21 +25,21 @@ use super::{
 };
 use crate::Databases;
 
-/// All chains that can be read.
+/// Readers of all chains.
 #[derive(Clone, Debug, Default)]
 pub struct ChainReaders {
     remote: BTreeMap<ChainId, RemoteReader>,
     graphs: GraphReaders,
     on_demand: BTreeMap<ChainId, Arc<OnDemand>>,
-    /// The source of each chain that has one, whether or not it has delivered anything.
+    /// Configured source of each chain, including sources that have not delivered data yet.
     declared: BTreeMap<ChainId, ChainSourceSpec>,
-    /// Identifies the set of chains and how they are read: another set may give another answer.
+    /// Revision of the set of chains and of their sources: another set may give another answer.
     revision: Arc<str>,
 }
 
 impl ChainReaders {
-    /// The chains with chain servers, those with a graph, and those with a source that is read on demand. A chain
-    /// that has several is read from the first of these.
+    /// Opens the readers of chains with chain servers, of chains with a graph, and of chains with a source on demand. A
+    /// chain with several of these is read from the first.
     ///
     /// # Errors
     ///
@@ -52,8 +52,7 @@ impl ChainReaders {
         Self::default().renewed(databases, environment, directory)
     }
 
-    /// The registry for the current manifests. A reader on demand keeps its state if its source is
-    /// unchanged.
+    /// Returns the readers for the current manifests. A reader on demand keeps its state if its source is unchanged.
     ///
     /// # Errors
     ///
@@ -96,26 +95,26 @@ impl ChainReaders {
         Ok(renewed)
     }
 
-    /// The reader of a source that is unchanged.
+    /// Returns the reader of a source that is unchanged.
     fn unchanged(&self, chain: ChainId, spec: &ChainSourceSpec) -> Option<Arc<OnDemand>> {
         let reader = self.on_demand.get(&chain)?;
         (self.declared.get(&chain) == Some(spec)).then(|| Arc::clone(reader))
     }
 
-    /// True if a chain has a source or a graph: its flows are then mandatory.
+    /// True if a chain has a source or a graph: assessments then require its flows.
     #[must_use]
     pub fn is_followed(&self, chain: ChainId) -> bool {
         self.declared.contains_key(&chain) || self.reader(chain).is_some()
     }
 
-    /// Identifies the set of chains and how they are read. Answers with the same revision rest on the same
+    /// Returns the revision of the set of chains and of their sources. Answers with the same revision use the same
     /// sources.
     #[must_use]
     pub const fn revision(&self) -> &Arc<str> {
         &self.revision
     }
 
-    /// The reader of a chain; `None` if the chain cannot be read.
+    /// Returns the reader of a chain; `None` if the chain cannot be read.
     #[must_use]
     pub fn reader(&self, chain: ChainId) -> Option<&dyn ChainReader> {
         match self.ingested(chain) {
@@ -124,7 +123,7 @@ impl ChainReaders {
         }
     }
 
-    /// The reader of a chain whose blocks are all recorded.
+    /// Returns the reader of a chain whose blocks are all recorded.
     fn ingested(&self, chain: ChainId) -> Option<&dyn ChainReader> {
         match self.remote.get(&chain) {
             Some(servers) => Some(servers),
@@ -132,31 +131,31 @@ impl ChainReaders {
         }
     }
 
-    /// The reader of a chain if it is read on demand.
+    /// Returns the reader of a chain if it is read on demand.
     #[must_use]
     pub fn read_on_demand(&self, chain: ChainId) -> Option<&Arc<OnDemand>> {
         self.on_demand.get(&chain).filter(|_| self.ingested(chain).is_none())
     }
 
-    /// A difference between the servers that a chain is read from; `None` while they have one branch.
+    /// Returns a difference between the branches of the chain's servers; `None` while all have the same branch.
     #[must_use]
     pub fn differing_branches(&self, chain: ChainId) -> Option<DifferingBranches> {
         self.reader(chain)?.differing_branches()
     }
 
-    /// The chains with a graph in the data directory.
+    /// Iterates over the chains with a graph in the data directory.
     pub fn with_graphs(&self) -> impl Iterator<Item = ChainId> {
         self.graphs.chains()
     }
 
-    /// The readers of all chains whose blocks are recorded.
+    /// Iterates over the readers of all chains whose blocks are recorded.
     pub fn readers(&self) -> impl Iterator<Item = (ChainId, &dyn ChainReader)> {
         let chains = self.remote.keys().copied().chain(self.graphs.chains());
         let chains: BTreeSet<ChainId> = chains.collect();
         chains.into_iter().filter_map(|chain| Some((chain, self.ingested(chain)?)))
     }
 
-    /// The latest block of each chain that is ingested.
+    /// Returns the latest block of each chain that is ingested.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! Reading a chain from its chain servers.
+//! Reader of a chain from its chain servers.
 
 use std::{sync::Arc, time::Duration};
 
@@ -35,17 +35,17 @@ use super::{
     transfer::{TransferError, TransferRead, TransferReadRequest},
 };
 
-/// Longest time for the addresses in new blocks: those of other chains wait meanwhile.
+/// Time limit for the addresses in new blocks. The refresh of other chains waits for it.
 const CHANGES_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// A chain that is read from its chain servers.
+/// Reader of a chain from its chain servers.
 #[derive(Clone, Debug)]
 pub struct RemoteReader {
     servers: Arc<ServerSet>,
 }
 
 impl RemoteReader {
-    /// Reads from `servers`.
+    /// Returns a reader of `servers`.
     #[must_use]
     pub const fn new(servers: Arc<ServerSet>) -> Self {
         Self { servers }
@@ -61,7 +61,7 @@ impl RemoteReader {
         AnswerReader { chain: self.servers.chain(), intel: request.intel }
     }
 
-    /// The newest block of the servers, which are looked for if none is known.
+    /// Returns the newest block of the servers, which are asked if none is known.
     async fn newest(&self) -> Option<NewestBlock> {
         self.servers.find().await;
         self.servers.newest()

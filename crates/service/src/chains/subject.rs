@@ -1,4 +1,4 @@
-//! What a chain is asked about a subject, and what it tells, whichever reader it has.
+//! Request for the data of a subject, and the data that a reader of any kind returns.
 
 use assay_address::{CanonicalAddress, ChainId};
 use assay_chain_protocol::AskError;
@@ -17,7 +17,7 @@ use jiff::Timestamp;
 
 use super::messages::types::InvalidAnswer;
 
-/// A chain could not be read.
+/// Error of reading a chain.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
     /// The store failed.
@@ -29,7 +29,7 @@ pub enum ReadError {
     /// No chain server answered.
     #[error(transparent)]
     Servers(#[from] AskError),
-    /// Chain servers do not tell of new blocks.
+    /// The chain servers did not answer the question for new blocks.
     #[error("the chain servers of {0} did not tell the addresses in new blocks in time")]
     Changes(ChainId),
     /// A chain server gave an answer that this program does not understand.
@@ -38,7 +38,7 @@ pub enum ReadError {
 }
 
 impl ReadError {
-    /// The reason for which the chain's data is not available, as an answer states it.
+    /// Returns the reason that an answer states for unavailable data.
     #[must_use]
     pub(super) const fn unavailable(&self) -> Unavailable {
         match self {
@@ -54,14 +54,14 @@ impl From<ViewError> for ReadError {
     }
 }
 
-/// A question for the flows of a subject.
+/// Request for the flows of a subject.
 #[derive(Clone, Copy, Debug)]
 pub struct TraceRequest<'a> {
     /// The address.
     pub subject: &'a CanonicalAddress,
     /// The bounds of the trace.
     pub rules: TraceRules,
-    /// The policy that says which listings and labels end a flow.
+    /// The policy that decides which listings and labels end a flow.
     pub policy: &'a Policy,
     /// Listings and labels.
     pub intel: &'a IntelSnapshot,
@@ -80,7 +80,7 @@ pub struct SubjectData {
     pub cluster: Option<Cluster>,
     /// The subject's strongest counterparties.
     pub counterparties: Counterparties,
-    /// Addresses that may be of its owner.
+    /// Addresses that may belong to the subject's owner.
     pub possible_owners: Vec<PossibleOwner>,
 }
 
@@ -90,7 +90,7 @@ impl SubjectData {
         Self { revision: Some(revision), ..Self::without_data(state) }
     }
 
-    /// The data with the behavior of the subject's owner, where the chain was read.
+    /// Adds the behavior of the subject's owner if the chain was read.
     pub(super) fn with_behavior(mut self, behavior: BehaviorFacts) -> Self {
         if let ChainState::Followed(facts) = &mut self.state {
             facts.behavior = Some(behavior);
@@ -106,7 +106,7 @@ impl SubjectData {
         Self::without_data(ChainState::NotFollowed)
     }
 
-    /// The facts from lists and labels together with those from the chain.
+    /// Adds the data to the facts from lists and labels.
     #[must_use]
     pub fn added_to(self, facts: Facts) -> Facts {
         let Self { state, revision, cluster, counterparties, possible_owners } = self;
@@ -124,7 +124,7 @@ impl SubjectData {
     }
 }
 
-/// The activity of a subject in its whole history.
+/// Returns the activity of a subject in its whole history.
 pub(super) fn activity(subject: &CanonicalAddress, statistics: &Statistics) -> ActivityFacts {
     let Statistics { first_seen, last_seen, transactions_in, transactions_out, received, sent } =
         *statistics;

@@ -1,4 +1,4 @@
-//! Tracing the flows of a subject or of a transfer on its chain, with any reader.
+//! Trace of the flows of a subject or a transfer with the chain's reader, of any kind.
 
 use assay_address::CanonicalAddress;
 use assay_chain_protocol::AskError;
@@ -17,12 +17,12 @@ use super::{
     transfer::{TransferError, TransferRead, TransferReadRequest},
 };
 
-/// Details to show beyond those that an assessment needs.
+/// Details to show in addition to those that an assessment needs.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TraceView {
-    /// Hops to follow. `None`: as many as the policy says.
+    /// Hops to follow; `None`: the number of the policy.
     pub hops: Option<u16>,
-    /// Paths to keep of each part. `None`: as many as an answer shows.
+    /// Paths to keep of each part; `None`: the number that an answer shows.
     pub paths: Option<usize>,
 }
 
@@ -65,7 +65,7 @@ pub async fn trace(
     })
 }
 
-/// The facts about a transfer from lists, labels and its chain.
+/// Returns the facts about a transfer from lists, labels and its chain.
 ///
 /// # Errors
 ///

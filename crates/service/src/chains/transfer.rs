@@ -1,4 +1,4 @@
-//! What a chain is asked about one transfer, and what it tells, whichever reader it has.
+//! Request for one transfer, and the data that a reader of any kind returns.
 
 use assay_address::ChainId;
 use assay_engine::{
@@ -17,7 +17,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::subject::{ReadError, SubjectData, TraceRequest, activity};
 
-/// A transfer could not be read, or cannot be assessed.
+/// Error of reading or assessing a transfer.
 #[derive(Debug, thiserror::Error)]
 pub enum TransferError {
     /// No source follows the chain.
@@ -32,7 +32,7 @@ pub enum TransferError {
     /// The chain does not have the transaction.
     #[error("{0}")]
     UnknownTransaction(Box<UnknownTransaction>),
-    /// The outputs that were asked for cannot be assessed.
+    /// The selected outputs cannot be assessed.
     #[error("{0}")]
     Invalid(#[from] InvalidTransfer),
     /// A database failed.
@@ -72,11 +72,11 @@ pub struct UnknownTransaction {
     pub txid: Txid,
     /// Height of the newest known block.
     pub height: u64,
-    /// Age of that block.
+    /// Age of the newest known block.
     pub age: SignedDuration,
 }
 
-/// A duration in its largest unit.
+/// Formats a duration in its largest unit.
 fn in_words(age: SignedDuration) -> String {
     let seconds = age.as_secs().max(0);
     let (number, unit) = match seconds {
@@ -89,7 +89,7 @@ fn in_words(age: SignedDuration) -> String {
 }
 
 impl TransferError {
-    /// The error of a transaction that is not on a chain with this newest block.
+    /// Returns the error of a transaction that is not on a chain with this newest block.
     pub(super) fn unknown(
         query: &TransferQuery,
         height: u64,
@@ -105,14 +105,14 @@ impl TransferError {
     }
 }
 
-/// A question for one transfer.
+/// Request for one transfer.
 #[derive(Clone, Copy, Debug)]
 pub struct TransferReadRequest<'a> {
     /// The transfer.
     pub query: &'a TransferQuery,
     /// The bounds of a trace.
     pub rules: TraceRules,
-    /// The policy that says which listings and labels end a flow.
+    /// The policy that decides which listings and labels end a flow.
     pub policy: &'a Policy,
     /// Listings and labels.
     pub intel: &'a IntelSnapshot,
@@ -121,20 +121,20 @@ pub struct TransferReadRequest<'a> {
 }
 
 impl<'a> TransferReadRequest<'a> {
-    /// The transfer, selected from its transaction, whose inputs and outputs were all read.
+    /// Selects the transfer from its transaction, whose inputs and outputs were all read.
     pub(super) fn select(self, transaction: TransactionView) -> Result<Transfer, InvalidTransfer> {
         let TransferQuery { chain, selector, .. } = self.query;
         Transfer::select(*chain, transaction, selector, self.rules.read_limits())
     }
 
-    /// The question for the flows of the receiver.
+    /// Returns the request for the flows of the receiver.
     pub(super) const fn of_receiver(self, transfer: &'a Transfer) -> TraceRequest<'a> {
         let Self { rules, policy, intel, now, .. } = self;
         TraceRequest { subject: &transfer.receiver, rules, policy, intel, now }
     }
 
-    /// The bounds of a trace of the transfer's own money. The receiver asked for it, or the caller would not
-    /// check it, so that no part of it is unsolicited.
+    /// Returns the bounds of a trace of the transfer's own money. No part of it is unsolicited, because the receiver
+    /// requested the money or the caller checks it.
     pub(super) const fn own_rules(self) -> TraceRules {
         TraceRules { unsolicited_below: 0, largest_dust: 0, ..self.rules }
     }
@@ -145,7 +145,7 @@ impl<'a> TransferReadRequest<'a> {
 pub struct TransferRead {
     /// The transfer.
     pub(super) transfer: Transfer,
-    /// Of a deposit the origins of its money; of a withdrawal the flows of the receiver.
+    /// Origins of the money of a deposit, or flows of the receiver of a withdrawal.
     pub(super) traced: SubjectData,
     /// The destinations of a withdrawal's money.
     pub(super) destinations: Option<DirectionFlows>,
@@ -154,7 +154,7 @@ pub struct TransferRead {
 }
 
 impl TransferRead {
-    /// A deposit with the flows of its own money, up to a block.
+    /// Returns a deposit with the flows of its own money, up to a block.
     pub(super) fn deposit(
         transfer: Transfer,
         statistics: &Statistics,
@@ -176,7 +176,7 @@ impl TransferRead {
         }
     }
 
-    /// A withdrawal with the flows of its receiver and of its own money.
+    /// Returns a withdrawal with the flows of its receiver and of its own money.
     pub(super) fn withdrawal(transfer: Transfer, mut traced: SubjectData, own: FlowFacts) -> Self {
         let mut tip_height = 0;
         if let ChainState::Followed(facts) = &mut traced.state {
@@ -189,7 +189,7 @@ impl TransferRead {
     }
 }
 
-/// The transactions that spend outputs, each given by its index, of an owner.
+/// Returns the transactions that spend outputs of an owner, each given by its index.
 pub(super) fn spent_by(
     view: &dyn ChainView,
     outputs: impl IntoIterator<Item = (u32, Waypoint)>,

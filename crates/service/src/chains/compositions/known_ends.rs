@@ -1,7 +1,7 @@
-//! The parties at which traces end, by their numbers in a graph that grows.
+//! Numbers of the parties at which traces end, in a graph that grows.
 //!
-//! Lists and labels are looked up once for each of their states; after that, only owners that are new to the graph are
-//! compared with them.
+//! Each state of lists and labels is searched once for its parties; after that, only owners that are new to the graph
+//! are compared with them.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -14,7 +14,7 @@ use assay_graph::{
 
 use crate::chains::ends::Parties;
 
-/// The parties of one chain, as far as its graph has them.
+/// Parties of one chain, with the numbers of those that its graph has.
 #[derive(Debug)]
 pub(super) struct KnownEnds {
     parties: Parties,
@@ -23,23 +23,23 @@ pub(super) struct KnownEnds {
     searched: Option<SearchedState>,
 }
 
-/// The state of the graph in which parties were looked for.
+/// State of the graph that was searched for parties.
 #[derive(Clone, Copy, Debug)]
 struct SearchedState {
     newest: (u64, [u8; 32]),
     owners: u64,
-    /// Number of owners whom no reorganisation removes.
+    /// Number of owners that no reorganisation removes.
     settled: u64,
 }
 
 impl KnownEnds {
-    /// None of these parties is looked for yet.
+    /// Returns parties that the graph was not searched for yet.
     pub(super) fn new(parties: Parties) -> Self {
         let (found, ends) = (BTreeMap::new(), Arc::default());
         Self { parties, found, ends, searched: None }
     }
 
-    /// The ends in a state of the graph.
+    /// Returns the parties in a state of the graph.
     pub(super) fn in_state(&mut self, graph: &Snapshot) -> Result<Arc<Ends>, GraphError> {
         let Some(tip) = graph.tip()? else { return Ok(Arc::default()) };
         let (reader, owners) = (graph.reader(), graph.owners()?);
@@ -71,13 +71,13 @@ impl KnownEnds {
     }
 }
 
-/// Number of owners who are the same as in the earlier state: all of them if its newest block is still on the chain.
+/// Number of owners that equal those of the searched state: all of them if its newest block is still on the chain.
 const fn unchanged_owners(searched: &SearchedState, is_on_chain: bool) -> u64 {
     if is_on_chain { searched.owners } else { searched.settled }
 }
 
-/// The parties with a number of at least `from`, of `owners`. Few owners are looked up among the parties, few parties
-/// among the owners.
+/// Searches the owners with numbers from `from` to `owners` for parties. Looks up the fewer ones among the others:
+/// owners among the parties, or parties among the owners.
 fn search(
     parties: &Parties,
     reader: &Reader<'_>,
@@ -118,7 +118,7 @@ mod tests {
         ScriptOwner::KeyHash([number; 20])
     }
 
-    /// A block whose coinbase pays these owners.
+    /// Returns a block whose coinbase pays these owners.
     fn block(parent: Option<&BlockRef>, fork: u8, owners: &[u8]) -> ResolvedBlock {
         let height = parent.map_or(0, |parent| parent.height + 1);
         let mut hash = [fork; 32];

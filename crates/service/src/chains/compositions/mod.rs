@@ -1,12 +1,11 @@
-//! Keeping compositions up to date while the server runs: after new blocks, and after a change of lists and labels.
+//! Update of compositions while a program runs: after new blocks, and after a change of lists and labels.
 //!
-//! The server that has the graphs in its data directory computes them, whether or not it follows the chains
-//! itself.
+//! The program with the graphs in its data directory computes compositions, also if another program follows the chains.
 //!
 //! - `updater`: one chain, slice by slice
 //! - `known_ends`: the parties at which traces end, in a graph that grows
 //! - `new_blocks`: the log lines about new blocks
-//! - `progress`: how far each chain is, for metrics
+//! - `progress`: the progress of each chain, for metrics
 //! - `severe`: the addresses that received severe money in a block
 
 mod known_ends;
@@ -30,19 +29,19 @@ use tokio::task::JoinError;
 pub use self::progress::{CompositionProgress, Progress};
 use self::updater::{CompositionUpdater, Inputs};
 
-/// A program that has graphs, with the lists and labels that their compositions rest on.
+/// Program that has graphs, and the lists and labels for their compositions.
 pub trait GraphOwner: Send + Sync + 'static {
-    /// The graphs in the data directory.
+    /// Returns the graphs in the data directory.
     fn graphs(&self) -> &EmbeddedGraphs;
-    /// Lists and labels.
+    /// Returns lists and labels.
     fn intel(&self) -> Arc<IntelSnapshot>;
-    /// The present time.
+    /// Returns the present time.
     fn now(&self) -> Timestamp;
-    /// How far each chain is.
+    /// Returns the progress of each chain.
     fn progress(&self) -> &CompositionProgress;
 }
 
-/// Interval at which chains, lists and labels are looked at for changes.
+/// Interval of checking chains, lists and labels for changes.
 const TICK: Duration = Duration::from_secs(1);
 /// Pause before the next attempt after a failure.
 const RESTART: Duration = Duration::from_mins(1);
@@ -66,14 +65,14 @@ pub async fn run(owner: Arc<dyn GraphOwner>) {
     supervise(TICK, wanted, start).await;
 }
 
-/// The stage that computes the compositions of a chain. Their stored state is its checkpoint.
+/// Stage that computes the compositions of a chain. Its checkpoint is the stored state of the compositions.
 struct Compositions {
     chain: ChainId,
     owner: Arc<dyn GraphOwner>,
     updater: CompositionUpdater,
 }
 
-/// A failure to compute compositions.
+/// Error of computing compositions.
 #[derive(Debug, thiserror::Error)]
 enum CompositionError {
     #[error(transparent)]
@@ -83,7 +82,7 @@ enum CompositionError {
 }
 
 impl Compositions {
-    /// Works on a thread of its own.
+    /// Runs `work` on a thread of its own.
     async fn with_updater<T: Send + 'static>(
         &mut self,
         work: impl FnOnce(&mut CompositionUpdater, &Inputs<'_>) -> Result<T, GraphError>

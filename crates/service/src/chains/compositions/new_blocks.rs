@@ -1,4 +1,4 @@
-//! The blocks that are new since compositions were complete, and what is told of them.
+//! Log lines about the blocks that are new since compositions were complete.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::severe::{self, Receipt, SevereReceipts, severe_shares};
 
-/// Blocks that may be new at once. More of them are history that is ingested, and nothing is told of it.
+/// Largest number of new blocks that are logged. More of them are history that is ingested.
 const MOST: u64 = 100;
 /// Age from which a block is history.
 const HISTORY: SignedDuration = SignedDuration::from_hours(24);
@@ -26,7 +26,7 @@ const HISTORY: SignedDuration = SignedDuration::from_hours(24);
 pub(super) struct NewestBlocks(BTreeMap<u64, [u8; 32]>);
 
 impl NewestBlocks {
-    /// Those of a state of the graph, up to a height.
+    /// Returns the newest blocks of a state of the graph, up to a height.
     pub(super) fn of(graph: &Snapshot, height: u64) -> Result<Self, GraphError> {
         let reader = graph.reader();
         let mut newest = BTreeMap::new();
@@ -38,13 +38,13 @@ impl NewestBlocks {
         Ok(Self(newest))
     }
 
-    /// True if a block is among them.
+    /// True if a block is one of the newest blocks.
     pub(super) fn contains(&self, (height, hash): (u64, [u8; 32])) -> bool {
         self.0.get(&height) == Some(&hash)
     }
 
-    /// Heights of those that are not among the earlier ones, lowest first. None if so many are new that some between
-    /// are missing.
+    /// Heights of the blocks that are not among the `earlier` ones, lowest first. None if so many blocks are new that
+    /// some are missing in between.
     pub(super) fn added_since(&self, earlier: &Self) -> Vec<u64> {
         let known = |(height, hash): (&u64, &[u8; 32])| earlier.contains((*height, *hash));
         let Some(last_known) =
@@ -56,7 +56,7 @@ impl NewestBlocks {
     }
 }
 
-/// Logs for each of these blocks which addresses received severe money. Blocks older than a day are history.
+/// Logs the addresses that received severe money in each of these blocks, unless the block is older than a day.
 pub(super) fn log_severe_receipts(
     chain: ChainId,
     graph: &Snapshot,
@@ -95,7 +95,7 @@ fn log_block(chain: ChainId, block: &StoredBlock, severe: &SevereReceipts) {
     );
 }
 
-/// What payments with severe money brought each owner. Only these are read.
+/// Sums up the severe money that each owner received in some transactions. Payments without severe money are not read.
 fn receipts(
     reader: &Reader<'_>,
     compositions: &CompositionReader,
@@ -118,7 +118,7 @@ fn receipts(
     Ok(receipts)
 }
 
-/// What a transaction brought each owner, net of change.
+/// Returns the amount that each owner received in a transaction, net of change.
 fn incomes(reader: &Reader<'_>, number: u64) -> Result<Vec<(u64, u128)>, GraphError> {
     let Some(record) = reader.transaction(number)? else { return Ok(Vec::new()) };
     let (mut sent, mut received): (BTreeMap<u64, u128>, BTreeMap<u64, u128>) = Default::default();
@@ -138,7 +138,7 @@ fn incomes(reader: &Reader<'_>, number: u64) -> Result<Vec<(u64, u128)>, GraphEr
     Ok(received.into_iter().map(income).filter(|(_, income)| *income > 0).collect())
 }
 
-/// The receipts of those owners that have an address, by it.
+/// Returns the receipts of owners with an address, by address.
 fn with_addresses(
     chain: ChainId,
     reader: &Reader<'_>,

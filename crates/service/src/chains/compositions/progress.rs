@@ -1,4 +1,4 @@
-//! How far the compositions of each chain are, for metrics.
+//! Progress of the compositions of each chain, for metrics.
 
 use std::{
     collections::BTreeMap,
@@ -8,21 +8,21 @@ use std::{
 
 use assay_address::ChainId;
 
-/// How far the compositions of one chain are.
+/// Progress of the compositions of one chain.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
-    /// Transactions that are to be computed until the compositions are complete under the present lists and labels.
+    /// Number of transactions whose compositions are missing under the present lists and labels.
     pub behind: u64,
-    /// Time that the last complete pass took; `None` before the first one of this server.
+    /// Duration of the last complete pass; `None` before the first one of this program.
     pub last_pass: Option<Duration>,
 }
 
-/// How far the compositions of all chains are.
+/// Progress of the compositions of all chains.
 #[derive(Debug, Default)]
 pub struct CompositionProgress(Mutex<BTreeMap<ChainId, Progress>>);
 
 impl CompositionProgress {
-    /// The chains whose compositions are kept up to date, with their progress.
+    /// Returns the progress of each chain with compositions.
     #[must_use]
     pub fn all(&self) -> Vec<(ChainId, Progress)> {
         let chains = self.0.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,4 +1,4 @@
-//! The addresses that received severe money in a block: the ground for alerts.
+//! Addresses that received severe money in a block, as the source of alerts.
 
 use std::{cmp::Reverse, collections::BTreeMap};
 
@@ -12,43 +12,43 @@ use serde::Serialize;
 
 /// Lowest severity of a category, under the default policy, whose money is severe.
 pub(super) const SEVERE_FROM: u8 = 90;
-/// Least share of severe money in a payment that is told: 1 %, rounded up.
+/// Smallest logged share of severe money in a payment: 1 %, rounded up.
 pub(super) const LEAST_SHARE: CoinShare =
     CoinShare::from_units(CoinShare::WHOLE.units().div_ceil(100));
-/// Addresses of a block that are told by name: those that received most severe money.
+/// Number of addresses that a log line names: those that received most severe money.
 pub(super) const NAMED: usize = 5;
 
-/// What the payments of a block with severe money brought one owner.
+/// Money that one owner received in a block by payments with severe money.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Receipt {
-    /// All that it received by them, net of change, in base units.
+    /// Amount of these payments, net of change, in base units.
     received: u128,
-    /// The severe part of that by category, in base units.
+    /// Severe part of the amount by category, in base units.
     severe: BTreeMap<Category, u128>,
 }
 
-/// What is told of an address.
+/// Line about one address.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(super) struct NamedReceipt {
     address: String,
-    /// All that it received by payments with severe money, net of change, in base units.
+    /// Amount received by payments with severe money, net of change, in base units.
     received: String,
-    /// The share of each severe category in that.
+    /// Share of each severe category in the amount.
     shares: BTreeMap<&'static str, f64>,
 }
 
-/// What is told of a block.
+/// Line about one block.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct SevereReceipts {
     /// Number of addresses that received severe money.
     pub(super) addresses: usize,
-    /// The severe money that they received together, in base units.
+    /// Severe money that the addresses received together, in base units.
     pub(super) severe: u128,
-    /// Those that received most of it.
+    /// Addresses that received most severe money.
     pub(super) largest: Vec<NamedReceipt>,
 }
 
-/// The severe origins of money, with their shares; none if they are less than [`LEAST_SHARE`] together.
+/// Returns the severe origins of money, with their shares; none if their sum is less than [`LEAST_SHARE`].
 pub(super) fn severe_shares(
     composition: &Composition,
     policy: &Policy,
@@ -68,7 +68,7 @@ pub(super) fn severe_shares(
 }
 
 impl Receipt {
-    /// Adds what a payment brought, made of these shares.
+    /// Adds a payment of `income` that has these severe shares.
     pub(super) fn add(&mut self, income: u128, shares: &BTreeMap<Category, CoinShare>) {
         self.received = self.received.saturating_add(income);
         for (category, share) in shares {
@@ -89,7 +89,7 @@ impl Receipt {
     }
 }
 
-/// What is told of a block whose addresses received so much; `None` if none received anything.
+/// Sums up the receipts of a block's addresses; `None` without receipts.
 pub(super) fn severe_receipts(mut receipts: Vec<(String, Receipt)>) -> Option<SevereReceipts> {
     let addresses = receipts.len();
     if addresses == 0 {
@@ -102,7 +102,7 @@ pub(super) fn severe_receipts(mut receipts: Vec<(String, Receipt)>) -> Option<Se
     Some(SevereReceipts { addresses, severe, largest })
 }
 
-/// A part of a whole with four decimals, rounded down.
+/// Returns the ratio of a part to a whole with four decimals, rounded down.
 fn ratio(part: u128, whole: u128) -> f64 {
     const DECIMALS: u32 = 10_000;
     let parts = part.saturating_mul(DECIMALS.into()).checked_div(whole).unwrap_or(0);

@@ -1,4 +1,4 @@
-//! Keeping the compositions of one chain up to date, slice by slice.
+//! Update of the compositions of one chain, slice by slice.
 
 use std::{
     sync::Arc,
@@ -22,10 +22,10 @@ use super::{
 };
 use crate::chains::ends::Parties;
 
-/// Transactions whose compositions are computed at once, in whole blocks: some hundredths of a second.
+/// Number of transactions of a slice, in whole blocks: some hundredths of a second.
 const SLICE: u64 = 10_000;
 
-/// What a slice rests on.
+/// Data by which a slice is computed.
 #[derive(Debug)]
 pub(super) struct Inputs<'a> {
     pub(super) graphs: &'a EmbeddedGraphs,
@@ -33,44 +33,44 @@ pub(super) struct Inputs<'a> {
     pub(super) now: Timestamp,
 }
 
-/// The lists and labels by which parties are found, on a day.
+/// Revision of lists and labels on a day, by which parties are found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct IntelState {
     generation: u64,
     today: Date,
 }
 
-/// The block up to which compositions are complete, and by which lists and labels.
+/// Block up to which compositions are complete, with the lists and labels by which they were computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct CompletedState {
     newest: (u64, [u8; 32]),
     intel: IntelState,
 }
 
-/// Computing what is missing, from the first slice to the last.
+/// Computation of all missing compositions, from the first slice to the last.
 #[derive(Debug)]
 struct ComputationPass {
     writer: CompositionWriter,
     intel: IntelState,
     begun: Instant,
-    /// Transactions that were missing at its beginning.
+    /// Number of missing transactions when the pass began.
     missing: u64,
     computed: u64,
-    /// True if the log tells its beginning and its end.
+    /// True if the log has a line about the beginning and the end.
     is_logged: bool,
 }
 
-/// What is known of one chain between two steps.
+/// State of the update of one chain between two steps.
 #[derive(Debug)]
 pub(super) struct CompositionUpdater {
     chain: ChainId,
     graph: Option<Arc<EmbeddedGraph>>,
     known: Option<(IntelState, KnownEnds)>,
     complete_at: Option<CompletedState>,
-    /// The newest blocks when the compositions were complete last.
+    /// Newest blocks when the compositions were last complete.
     newest: Option<NewestBlocks>,
     pass: Option<ComputationPass>,
-    /// How far it is, once that is known.
+    /// Progress; `None` before the first step.
     pub(super) progress: Option<Progress>,
 }
 
@@ -87,12 +87,12 @@ impl CompositionUpdater {
         }
     }
 
-    /// Lets other programs compute.
+    /// Releases the writer, so that other programs can compute.
     pub(super) fn release(&mut self) {
         self.pass = None;
     }
 
-    /// Compares the compositions with the chain, and with lists and labels.
+    /// Compares the compositions with the chain and with lists and labels.
     pub(super) fn target(&mut self, inputs: &Inputs<'_>) -> Result<Target, GraphError> {
         let Some((snapshot, wanted)) = self.wanted(inputs)? else { return Ok(Target::Reached) };
         let Some(at) = self.complete_at else { return Ok(Target::Ahead(wanted.newest.0)) };
@@ -107,13 +107,13 @@ impl CompositionUpdater {
         })
     }
 
-    /// Looks anew at which compositions are stored. Those of blocks that were rolled back answer until the slice that
-    /// computes the blocks in their place removes them, in one write.
+    /// Forgets up to which block the compositions are complete. Compositions of blocks that were rolled back stay
+    /// readable until the slice with the replacing blocks removes them in the same write.
     pub(super) const fn unwind(&mut self) {
         self.complete_at = None;
     }
 
-    /// Computes a slice of what is missing.
+    /// Computes one slice of missing compositions.
     pub(super) fn execute(&mut self, inputs: &Inputs<'_>) -> Result<(), GraphError> {
         let chain = self.chain;
         let Some((snapshot, wanted)) = self.wanted(inputs)? else { return Ok(()) };
@@ -134,7 +134,8 @@ impl CompositionUpdater {
         self.log_new_blocks(inputs, &snapshot, wanted.newest.0)
     }
 
-    /// The newest state of the graph, and up to where compositions are to be complete; `None` without blocks.
+    /// Returns the newest state of the graph, and the block up to which compositions are to be complete; `None` without
+    /// blocks.
     fn wanted(
         &mut self,
         inputs: &Inputs<'_>,
@@ -149,7 +150,7 @@ impl CompositionUpdater {
         Ok(Some((snapshot, CompletedState { newest, intel })))
     }
 
-    /// Forgets everything if the graph was deleted and made anew.
+    /// Resets the state if the graph was deleted and created anew.
     fn expect_graph(&mut self, graph: &Arc<EmbeddedGraph>) {
         if !self.graph.as_ref().is_some_and(|known| Arc::ptr_eq(known, graph)) {
             let (graph, progress) = (Some(Arc::clone(graph)), self.progress);
@@ -157,7 +158,7 @@ impl CompositionUpdater {
         }
     }
 
-    /// Takes over which blocks an earlier run completed, at the first step.
+    /// Loads, at the first step, the newest blocks that an earlier run completed.
     fn expect_newest(
         &mut self,
         snapshot: &Snapshot,
@@ -171,7 +172,7 @@ impl CompositionUpdater {
         Ok(())
     }
 
-    /// Logs what the blocks brought that are new since the compositions were complete last.
+    /// Logs severe money in the blocks that are new since the compositions were last complete.
     fn log_new_blocks(
         &mut self,
         inputs: &Inputs<'_>,
@@ -194,7 +195,7 @@ impl CompositionUpdater {
         }
     }
 
-    /// The parties at which traces end in a state of the graph.
+    /// Returns the parties at which traces end in a state of the graph.
     fn ends(
         &mut self,
         inputs: &Inputs<'_>,
@@ -209,7 +210,7 @@ impl CompositionUpdater {
         known.in_state(snapshot)
     }
 
-    /// Computes a slice. Returns true if it was the last one.
+    /// Computes a slice. Returns true if no slice is left.
     fn slice(
         &mut self,
         inputs: &Inputs<'_>,
@@ -241,17 +242,17 @@ impl CompositionUpdater {
     }
 }
 
-/// What is to be computed.
+/// Amount of work that is left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct PendingWork {
-    /// Number of transactions.
+    /// Number of transactions without a composition.
     missing: u64,
-    /// True if what was computed before rests on other ends, or is not there.
+    /// True if earlier compositions were computed for other parties, or if there are none.
     is_anew: bool,
 }
 
 impl PendingWork {
-    /// The work in a state of the graph with so many transactions. Blocks that were replaced count once they are
+    /// Compares the compositions with a state of the graph that has `transactions`. Replaced blocks count once they are
     /// computed.
     fn of(transactions: u64, ends: &Ends, state: Option<&CompositionState>) -> Self {
         let holds = |known: EndsUpTo| ends.up_to(known.owners) == known;
@@ -295,13 +296,13 @@ impl ComputationPass {
     }
 }
 
-/// The state of the compositions that answer; `None` before the first one is complete.
+/// Returns the state of the readable compositions; `None` before the first pass is complete.
 fn state(graphs: &EmbeddedGraphs, chain: ChainId) -> Result<Option<CompositionState>, GraphError> {
     let Some(compositions) = graphs.compositions(chain)? else { return Ok(None) };
     Ok(compositions.reader()?.map(|reader| *reader.state()))
 }
 
-/// True if the compositions go up to the newest block and rest on the present ends.
+/// True if the compositions reach the newest block and were computed for the present parties.
 fn is_complete(state: Option<&CompositionState>, newest: (u64, [u8; 32]), ends: EndsUpTo) -> bool {
     state.is_some_and(|state| state.newest == Some(newest) && state.ends == ends)
 }

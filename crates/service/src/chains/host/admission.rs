@@ -1,4 +1,4 @@
-//! Admission of questions: the server must know what the answer is to rest on, and have time for it.
+//! Admission of questions: the server must have the data that a question requires, and a free permit.
 
 use std::{sync::Arc, time::Duration};
 
@@ -11,16 +11,16 @@ use tokio::{sync::SemaphorePermit, time::timeout};
 use super::{ChainHost, RefusalReason};
 use crate::chains::{messages::types::MessageForm, reader::ChainReader, subject::SubjectData};
 
-/// What one question is answered with.
+/// Question that the server answers, with the data for its answer.
 pub(super) struct AdmittedQuestion<'h> {
     pub(super) reader: Arc<dyn ChainReader>,
     pub(super) intel: Arc<IntelSnapshot>,
-    /// Counts among the running traces until it is dropped.
+    /// Counts the question as a running trace until it is dropped.
     pub(super) _permit: SemaphorePermit<'h>,
 }
 
 impl ChainHost {
-    /// What a question is answered with, unless the server is busy or behind.
+    /// Admits a question, unless the server is busy or its data is behind.
     pub(super) async fn admit(
         &self,
         chain: ChainId,
@@ -32,7 +32,7 @@ impl ChainHost {
         Ok(AdmittedQuestion { reader, intel, _permit: permit })
     }
 
-    /// The graph of a chain with lists and labels, unless the server is behind.
+    /// Returns the reader of a chain with lists and labels, unless they are behind the `minimum` of a question.
     pub(super) async fn reader_at_least(
         &self,
         chain: ChainId,
@@ -53,8 +53,8 @@ impl ChainHost {
         Ok((reader, intel))
     }
 
-    /// Lists and labels for a question: those of its revision if they were replaced only just now, so that the answer
-    /// rests on the same ones as the rest of the assessment.
+    /// Returns the lists and labels for a question: the previous ones if the question names their revision, so that the
+    /// answer has the same revision as the rest of the assessment.
     fn intel_for(&self, lists: u64) -> Arc<IntelSnapshot> {
         let previous = self.previous.load();
         match previous.as_ref() {
@@ -64,7 +64,7 @@ impl ChainHost {
     }
 }
 
-/// Works until the deadline of a question. Work that is given up ends at its next step.
+/// Runs `work` until the deadline of a question. Work beyond the deadline is dropped at its next step.
 pub(super) async fn within<T>(
     deadline_ms: u32,
     work: impl Future<Output = T>,
@@ -73,7 +73,8 @@ pub(super) async fn within<T>(
     timeout(deadline, work).await.map_err(|_| RefusalReason::DeadlineExceeded(deadline_ms))
 }
 
-/// Refuses an answer by an older block than the question names: blocks were rolled back meanwhile.
+/// Refuses an answer by an older block than the question names: blocks were rolled back while the question was
+/// answered.
 pub(super) fn expect_block(traced: &SubjectData, minimum: AtLeast) -> Result<(), RefusalReason> {
     match &traced.state {
         ChainState::Followed(facts) => expect_height(facts.tip.height, minimum),
@@ -81,8 +82,8 @@ pub(super) fn expect_block(traced: &SubjectData, minimum: AtLeast) -> Result<(),
     }
 }
 
-/// Refuses an answer by another branch than the question names. The block is looked up before the answer is made and
-/// after it: one that was there both times was there meanwhile.
+/// Refuses an answer by another branch than the question names. The block is looked up before and after the answer is
+/// computed: a block that is there both times was there in between.
 pub(super) async fn expect_branch(
     reader: &dyn ChainReader,
     minimum: AtLeast,

@@ -1,4 +1,4 @@
-//! States of graphs that are held while other servers copy them.
+//! States of graphs that the server holds while other servers copy them.
 
 use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -9,21 +9,21 @@ use assay_address::ChainId;
 use assay_graph::GraphCopy;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit};
 
-/// Time for which a state is held after it was asked for last.
+/// Time for which a state is held after its last request.
 const HELD_FOR: Duration = Duration::from_mins(5);
-/// Time for which the same state is given to further servers that want to copy the graph.
+/// Time for which further servers that copy the graph get the same state.
 const SHARED_FOR: Duration = Duration::from_hours(1);
-/// Longest time for which a state is held: meanwhile the graph's file grows.
+/// Longest time for which a state is held: the graph's file grows in this time.
 const AT_MOST: Duration = Duration::from_hours(48);
-/// Parts that are read at a time.
+/// Largest number of parts that are read concurrently.
 const PARTS: usize = 4;
 
-/// The states that are held.
+/// Held states.
 #[derive(Debug)]
 pub(super) struct Copies {
     held: Mutex<Vec<HeldCopy>>,
     parts: Semaphore,
-    /// The right to compute a fingerprint: one at a time.
+    /// Permit to compute a fingerprint, one at a time.
     fingerprints: Arc<Semaphore>,
 }
 
@@ -44,7 +44,7 @@ impl Default for Copies {
 }
 
 impl Copies {
-    /// A state by its name.
+    /// Returns a held state by its name.
     pub(super) fn get(&self, chain: ChainId, name: &str) -> Option<Arc<GraphCopy>> {
         let mut held = self.lock();
         let found = held.iter_mut().find(|it| it.chain == chain && it.name == name)?;
@@ -52,7 +52,7 @@ impl Copies {
         Some(Arc::clone(&found.copy))
     }
 
-    /// Holds a state of a chain, with its name: one that is held already, unless that is old.
+    /// Holds a state of a chain, and returns it with its name: the held state, unless it is old.
     pub(super) fn hold<E>(
         &self,
         chain: ChainId,
@@ -73,17 +73,17 @@ impl Copies {
         Ok((name, shared))
     }
 
-    /// The right to read a part; `None` if as many are being read as may be.
+    /// Returns a permit to read a part; `None` if the largest number of parts is being read.
     pub(super) fn part_permit(&self) -> Option<SemaphorePermit<'_>> {
         self.parts.try_acquire().ok()
     }
 
-    /// The right to compute a fingerprint; `None` while another one is being computed.
+    /// Returns a permit to compute a fingerprint; `None` while another one is being computed.
     pub(super) fn fingerprint_permit(&self) -> Option<OwnedSemaphorePermit> {
         Arc::clone(&self.fingerprints).try_acquire_owned().ok()
     }
 
-    /// Releases states that nobody asked for lately.
+    /// Releases states that no server requested lately.
     pub(super) fn release(&self) {
         drop(self.lock());
     }

@@ -1,4 +1,4 @@
-//! Filling an empty server with the graph of a neighbor: one state in parts, then compared by its fingerprint.
+//! Copy of a neighbor's graph to an empty server: one state in parts, then compared by its fingerprint.
 
 use std::{net::SocketAddr, time::Duration};
 
@@ -13,46 +13,46 @@ use assay_chain_protocol::{
 use assay_graph::{EmbeddedGraphs, GraphError, GraphTip, blocking};
 use tokio::time::{Instant, sleep};
 
-/// Time in which a neighbor is looked for before the chain is read from its node.
+/// Time limit for finding a neighbor before the chain is read from its node.
 const LOOKED_FOR: Duration = Duration::from_secs(20);
-/// The same once a part of its graph is here.
+/// Time limit for finding a neighbor once a part of its graph is copied.
 const ABSENT_FOR: Duration = Duration::from_mins(10);
-/// Wait before the next attempt.
+/// Pause before the next attempt.
 const AGAIN: Duration = Duration::from_secs(2);
 /// Attempts without a byte of progress before the chain is read from its node.
 const ATTEMPTS: u32 = 10;
-/// Longest time for a part.
+/// Time limit for a part.
 const PART_TIMEOUT: Duration = Duration::from_mins(1);
-/// Longest time for a fingerprint: the whole graph is read.
+/// Time limit for a fingerprint, for which the neighbor reads its whole graph.
 const FINGERPRINT_TIMEOUT: Duration = Duration::from_hours(12);
 /// Interval between log lines.
 const LOG_INTERVAL: Duration = Duration::from_secs(30);
 
-/// Why a server was not filled.
+/// Reason for which an empty server was not filled.
 #[derive(Debug, thiserror::Error)]
 enum FillError {
     /// A neighbor does not answer.
     #[error(transparent)]
     Ask(#[from] AskError),
-    /// The graph cannot be written, or is not the neighbor's.
+    /// The graph cannot be written, or differs from the neighbor's.
     #[error(transparent)]
     Graph(#[from] GraphError),
-    /// There is no neighbor with a graph.
+    /// No neighbor has a graph.
     #[error("no neighbor has the graph")]
     NoNeighbor,
-    /// The fingerprint has another form.
+    /// The fingerprint has an unknown form.
     #[error("the neighbor gave no fingerprint: `{0}`")]
     Fingerprint(String),
 }
 
 impl FillError {
-    /// True if the neighbor serves others meanwhile.
+    /// True if the neighbor is busy with other servers.
     fn is_busy(&self) -> bool {
         matches!(self, Self::Ask(error) if error.refusal() == Some(RefusalCode::Busy))
     }
 }
 
-/// Fills an empty server from a neighbor, if there is one. Afterwards there is a whole graph, or none.
+/// Fills an empty server from a neighbor, if one has a graph. Afterwards the server has a whole graph, or none.
 pub(super) async fn fill(graphs: &EmbeddedGraphs, chain: ChainId, neighbors: &ServerSet) {
     let begun = Instant::now();
     // The last time at which a neighbor answered.
@@ -95,7 +95,7 @@ pub(super) async fn fill(graphs: &EmbeddedGraphs, chain: ChainId, neighbors: &Se
     }
 }
 
-/// Fills as far as one neighbor answers. `None` if there is a graph already.
+/// Copies from one neighbor as long as it answers. `None` if the server has a graph already.
 async fn attempt(
     graphs: &EmbeddedGraphs,
     chain: ChainId,
@@ -147,7 +147,7 @@ async fn from_neighbor(
     Ok(Some(blocking(|| graphs.finish(filling, expected))?))
 }
 
-/// A neighbor with a state that it holds: the state of which a part is here, if one still holds it.
+/// Returns a neighbor and a state that it holds: the partly copied state if a neighbor still holds it.
 async fn held_state(
     graphs: &EmbeddedGraphs,
     chain: ChainId,

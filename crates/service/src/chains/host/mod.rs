@@ -1,13 +1,13 @@
-//! What a chain server answers with: the graphs in its data directory, and the lists and labels of the installation.
+//! Chain server: answers questions from the graphs in its data directory, and the lists and labels of the installation.
 //!
 //! - [`ChainHost`]: the state that all questions share
-//! - `admission`: whether a question is answered: whether the server knows enough, and has time
+//! - `admission`: checks that the server has the data and the time for a question
 //! - `questions`: the answers
-//! - [`RefusalReason`]: the reason why there is none
+//! - [`RefusalReason`]: the reason for which a question gets no answer
 //! - `copies`: states that are held while other servers copy them
-//! - `fill`: filling an empty server from a neighbor
-//! - `policies`: the policies of questions, ready for use
-//! - [`rate`]: how many blocks are recorded
+//! - `fill`: copies a neighbor's graph to an empty server
+//! - `policies`: compiled policies of questions
+//! - [`rate`]: the rate at which blocks are recorded
 
 mod admission;
 mod copies;
@@ -56,7 +56,8 @@ use super::{
 pub use questions::Answers;
 pub use refusal::RefusalReason;
 
-/// Time for which replaced lists and labels answer questions of their revision: API servers reload them meanwhile.
+/// Time for which the previous lists and labels answer questions of their revision, because API servers reload them
+/// within this time.
 const PREVIOUS_SNAPSHOT_LIFETIME: Duration = Duration::from_secs(5);
 
 /// Lists and labels that were replaced.
@@ -73,25 +74,25 @@ pub struct ChainHost {
     graphs: Arc<EmbeddedGraphs>,
     clock: Clock,
     intel: ArcSwap<IntelSnapshot>,
-    /// Lists and labels that were replaced a moment ago.
+    /// Lists and labels that were replaced less than [`PREVIOUS_SNAPSHOT_LIFETIME`] ago.
     previous: ArcSwapOption<PreviousSnapshot>,
     readers: Mutex<GraphReaders>,
     policies: PolicyCache,
     copies: Copies,
     traces: Semaphore,
     most_traces: usize,
-    /// The chain that the server is for, whether or not there is a graph of it yet.
+    /// Chain that the server is configured for; its graph may not exist yet.
     expected: Option<ChainId>,
     refresh_requested: Notify,
     compositions: CompositionProgress,
     rates: Mutex<BTreeMap<ChainId, Rate>>,
-    /// The branches of sources that are not followed.
+    /// Branches of sources that the server does not follow.
     refused_branches: Mutex<BTreeMap<ChainId, RefusedBranch>>,
     is_draining: AtomicBool,
 }
 
 impl ChainHost {
-    /// Loads lists and labels from the installation's store. At most `most_traces` questions are worked on at a time.
+    /// Loads lists and labels from the installation's store. At most `most_traces` questions run concurrently.
     ///
     /// # Errors
     ///
@@ -124,31 +125,31 @@ impl ChainHost {
         }))
     }
 
-    /// The graphs.
+    /// Returns the graphs.
     #[must_use]
     pub const fn graphs(&self) -> &Arc<EmbeddedGraphs> {
         &self.graphs
     }
 
-    /// The clock.
+    /// Returns the clock.
     #[must_use]
     pub const fn clock(&self) -> &Clock {
         &self.clock
     }
 
-    /// Lists and labels.
+    /// Returns lists and labels.
     #[must_use]
     pub fn intel(&self) -> Arc<IntelSnapshot> {
         self.intel.load_full()
     }
 
-    /// How far the compositions of each chain are.
+    /// Returns the progress of the compositions of each chain.
     #[must_use]
     pub const fn compositions(&self) -> &CompositionProgress {
         &self.compositions
     }
 
-    /// Number of questions that are worked on.
+    /// Returns the number of running questions.
     #[must_use]
     pub fn running_traces(&self) -> usize {
         self.most_traces.saturating_sub(self.traces.available_permits())
@@ -165,13 +166,13 @@ impl ChainHost {
         self.is_draining.load(Ordering::Relaxed)
     }
 
-    /// Asks for a refresh of lists and labels before the interval is over.
+    /// Requests a refresh of lists and labels before the interval is over.
     pub fn request_refresh(&self) {
         self.refresh_requested.notify_one();
     }
 
-    /// Keeps lists and labels as the store has them, until the task is aborted. While the store cannot be read,
-    /// the last ones stay: an API server with newer ones is told so.
+    /// Refreshes lists and labels from the store until the task is aborted. While the store cannot be read, the last
+    /// ones stay: questions of a newer revision are refused.
     pub async fn keep_intel(self: Arc<Self>, every: Duration) {
         let mut ticks = interval(every);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -213,13 +214,13 @@ impl ChainHost {
         Ok(())
     }
 
-    /// Notes blocks that were recorded.
+    /// Records the number of new blocks.
     pub fn note_blocks(&self, chain: ChainId, blocks: u64) {
         let mut rates = self.rates.lock().unwrap_or_else(PoisonError::into_inner);
         rates.entry(chain).or_default().add(Instant::now(), blocks);
     }
 
-    /// Notes the source's branch if it is not followed, or that it is.
+    /// Records the branch of the source that the server refuses; `None` if it follows the source.
     pub fn note_refused_branch(&self, chain: ChainId, refused: Option<&follow::RefusedBranch>) {
         let mut branches = self.refused_branches.lock().unwrap_or_else(PoisonError::into_inner);
         match refused {
@@ -235,17 +236,17 @@ impl ChainHost {
         }
     }
 
-    /// The source's branch, if the server stays on its own.
+    /// Returns the branch of the source that the server refuses.
     fn refused_branch(&self, chain: ChainId) -> Option<RefusedBranch> {
         let branches = self.refused_branches.lock().unwrap_or_else(PoisonError::into_inner);
         branches.get(&chain).copied()
     }
 
-    /// The state of one chain.
+    /// Returns the state of one chain.
     ///
     /// # Errors
     ///
-    /// Returns an error if there is no graph of it, or it cannot be read.
+    /// Returns an error if the chain has no graph, or the graph cannot be read.
     pub async fn state(&self, chain: ChainId) -> Result<ServerState, RefusalReason> {
         let tip = match self.reader(chain)? {
             Some(reader) => reader.tip().await?,
@@ -273,7 +274,7 @@ impl ChainHost {
         })
     }
 
-    /// The state of every chain that has a graph and can be read.
+    /// Returns the state of every chain with a graph that can be read.
     pub async fn states(&self) -> Vec<(ChainId, ServerState)> {
         let mut states = Vec::new();
         for chain in self.graphs.chains() {
@@ -284,8 +285,8 @@ impl ChainHost {
         states
     }
 
-    /// Why the server cannot answer questions; `None` if it can: every chain that it is for has blocks that can be
-    /// read.
+    /// Returns the reason for which the server cannot answer questions; `None` if every chain that it is configured for
+    /// has readable blocks.
     pub async fn problem(&self) -> Option<String> {
         let mut chains = self.graphs.chains();
         chains.extend(self.expected.filter(|chain| !chains.contains(chain)));
@@ -309,7 +310,7 @@ impl ChainHost {
         }
     }
 
-    /// The reader of a chain; `None` if there is no graph of it.
+    /// Returns the reader of a chain; `None` without a graph.
     fn reader(&self, chain: ChainId) -> Result<Option<Arc<dyn ChainReader>>, RefusalReason> {
         let graph = self.graphs.graph(chain).map_err(ReadError::from)?;
         let mut readers = self.readers.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,4 +1,4 @@
-//! The policies of questions, ready for use: those that were asked by last.
+//! Cache of compiled policies of questions.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -8,7 +8,7 @@ use assay_engine::policy::Policy;
 use super::RefusalReason;
 use crate::chains::messages::read::attributing;
 
-/// Number of policies that are kept. An installation has few.
+/// Largest number of cached policies. An installation has few.
 const CACHED: usize = 64;
 
 /// Compiled policies by the tracing policies of questions, most recently used first.
@@ -16,7 +16,7 @@ const CACHED: usize = 64;
 pub(super) struct PolicyCache(Mutex<Vec<(TracingPolicy, Arc<Policy>)>>);
 
 impl PolicyCache {
-    /// The policy of a question.
+    /// Returns the compiled policy of a question.
     pub(super) fn policy_for(&self, asked: &TracingPolicy) -> Result<Arc<Policy>, RefusalReason> {
         let mut cached = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let is_same = |(known, _): &(TracingPolicy, _)| {

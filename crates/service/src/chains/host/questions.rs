@@ -1,4 +1,4 @@
-//! The answers to questions.
+//! Answers to questions.
 
 use assay_address::{CanonicalAddress, ChainId};
 use assay_chain_protocol::message::{
@@ -28,7 +28,7 @@ use crate::chains::{
     transfer::{TransferError, TransferReadRequest},
 };
 
-/// A kind of question that is answered.
+/// Answers one kind of question.
 pub trait Answers<Q: Question> {
     /// Answers a question about a chain, or returns the reason for which there is no answer.
     fn answer(
@@ -60,7 +60,7 @@ impl Answers<TraceQuestion> for ChainHost {
     }
 }
 
-/// The flows of an address at their largest weight, if they are known.
+/// Returns the flows of an address at their largest weight, if they are known.
 impl Answers<FlowsAtMostQuestion> for ChainHost {
     async fn answer(
         &self,
@@ -162,7 +162,7 @@ impl Answers<ClusterQuestion> for ChainHost {
     }
 }
 
-/// The addresses in new blocks.
+/// Returns the addresses in new blocks.
 impl Answers<ChangesQuestion> for ChainHost {
     async fn answer(
         &self,
@@ -185,7 +185,7 @@ impl Answers<ChangesQuestion> for ChainHost {
     }
 }
 
-/// The blocks at some heights of a branch; `None` if it is not the chain's any more.
+/// Returns the blocks at some heights of a branch; `None` if the branch was rolled back.
 impl Answers<BranchBlocksQuestion> for ChainHost {
     async fn answer(
         &self,
@@ -212,7 +212,7 @@ impl Answers<BranchBlocksQuestion> for ChainHost {
     }
 }
 
-/// Holds the newest state of a graph for another server, or finds one that is held.
+/// Holds the newest state of a graph for another server, or finds a held one.
 impl Answers<CopyQuestion> for ChainHost {
     async fn answer(
         &self,
@@ -235,7 +235,7 @@ impl Answers<CopyQuestion> for ChainHost {
     }
 }
 
-/// The fingerprint of a held state.
+/// Returns the fingerprint of a held state.
 impl Answers<CopyFingerprintQuestion> for ChainHost {
     async fn answer(
         &self,
@@ -260,7 +260,7 @@ impl Answers<CopyFingerprintQuestion> for ChainHost {
 }
 
 impl ChainHost {
-    /// The next bytes of a held state.
+    /// Returns the next bytes of a held state.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! How many blocks are recorded in a second.
+//! Rate at which blocks are recorded.
 
 use std::{
     collections::VecDeque,
@@ -13,7 +13,7 @@ const WINDOW: Duration = Duration::from_mins(1);
 pub struct Rate(VecDeque<(Instant, u64)>);
 
 impl Rate {
-    /// Adds blocks that were recorded at a moment.
+    /// Adds blocks that were recorded at a time.
     pub fn add(&mut self, at: Instant, blocks: u64) {
         match self.0.back_mut() {
             // One entry a second is enough.
@@ -25,7 +25,7 @@ impl Rate {
         self.forget(at);
     }
 
-    /// Blocks a second in the last minute.
+    /// Returns the number of blocks per second over the last minute.
     #[must_use]
     pub fn per_second(&mut self, now: Instant) -> f64 {
         self.forget(now);

@@ -1,4 +1,4 @@
-//! The reasons why a question has no answer.
+//! Reasons for which a question gets no answer.
 
 use assay_address::ChainId;
 use assay_chain_protocol::message::RefusalCode;
@@ -6,7 +6,7 @@ use assay_engine::ledger::BlockId;
 
 use crate::chains::{messages::types::InvalidAnswer, subject::ReadError};
 
-/// Why a question has no answer.
+/// Reason for which a question gets no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum RefusalReason {
     /// The server has no graph of the chain.
@@ -15,32 +15,32 @@ pub enum RefusalReason {
     /// The question cannot be understood.
     #[error("{0}")]
     Invalid(String),
-    /// The lists and labels of the server are older than those of the question.
+    /// The server's lists and labels have a lower revision than the question requires.
     #[error("lists and labels have the revision {known} here, not {wanted}")]
     ListsBehind {
-        /// The revision here.
+        /// The revision of the server.
         known: u64,
-        /// The least revision of the question.
+        /// The lowest revision that the question accepts.
         wanted: u64,
     },
-    /// The newest block is older than the one of the question.
+    /// The server's newest block is lower than the question requires.
     #[error("the newest block here is {known}, not {wanted}")]
     BlocksBehind {
-        /// Its height.
+        /// The height of the server's newest block.
         known: u64,
-        /// The least height of the question.
+        /// The lowest height that the question accepts.
         wanted: u64,
     },
     /// The server is on another branch than the question names.
     #[error("block {height} is not {hash} here: the server is on another branch", height = .0.height, hash = hex::encode(.0.hash))]
     OtherBranch(BlockId),
-    /// The state is not held, or not any more.
+    /// The server does not hold the state, or no longer.
     #[error("no state of the name `{0}` is held here")]
     NotHeld(String),
-    /// As many states are held as the server allows.
+    /// The server holds the largest number of states.
     #[error("other servers copy the graph already: as many as may at a time")]
     TooManyCopies,
-    /// As many traces are running as the server allows.
+    /// The server runs the largest number of traces.
     #[error("{0} traces are running, the most of this server")]
     Busy(usize),
     /// The deadline of the question passed.
@@ -52,7 +52,7 @@ pub enum RefusalReason {
 }
 
 impl RefusalReason {
-    /// The reason as a client reads it.
+    /// Returns the code in the answer.
     #[must_use]
     pub const fn code(&self) -> RefusalCode {
         match self {
@@ -68,7 +68,7 @@ impl RefusalReason {
     }
 }
 
-/// A question that holds something that this release does not know.
+/// Refuses a question with a value that this release does not know.
 impl From<InvalidAnswer> for RefusalReason {
     fn from(InvalidAnswer(problem): InvalidAnswer) -> Self {
         Self::Invalid(format!("the message cannot be read: {problem}"))

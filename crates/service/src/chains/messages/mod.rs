@@ -1,7 +1,7 @@
-//! What readers find, as messages between chain servers and API servers, and back. Only this room knows both the
-//! messages and the types of the engine.
+//! Conversion between the types of the engine and the messages of chain servers and API servers. No other module uses
+//! both.
 //!
-//! Listings and labels of addresses do not travel: the API server looks them up among its own.
+//! Messages have no listings and labels of addresses: the API server looks them up in its own.
 //!
 //! - [`write`]: questions and answers as messages
 //! - [`read`]: questions and answers from messages

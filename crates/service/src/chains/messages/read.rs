@@ -1,4 +1,4 @@
-//! Questions and answers read from messages.
+//! Conversion of messages to questions and answers.
 
 use assay_address::{CanonicalAddress, ChainId};
 use assay_chain_protocol::message::{
@@ -22,7 +22,7 @@ use crate::chains::{
     transfer::{TransferError, TransferRead},
 };
 
-/// A policy that attributes owners as the one of a question does, or what is wrong with it.
+/// Returns a policy that attributes owners as the policy of a question does, or a description of the problem.
 pub(in crate::chains) fn attributing(policy: &TracingPolicy) -> Result<Policy, String> {
     let TracingPolicy { severities, lists, .. } = policy;
     let is_known = |(name, _): &(&String, &u8)| name.parse::<Category>().is_ok();
@@ -42,7 +42,7 @@ pub(in crate::chains) fn attributing(policy: &TracingPolicy) -> Result<Policy, S
     })
 }
 
-/// Reads answers about one chain, and looks up the listings and labels of the addresses in them.
+/// Converts answers about one chain, and looks up the listings and labels of their addresses.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::chains) struct AnswerReader<'a> {
     pub(in crate::chains) chain: ChainId,
@@ -50,8 +50,8 @@ pub(in crate::chains) struct AnswerReader<'a> {
 }
 
 impl AnswerReader<'_> {
-    /// What was read about a subject. Its revision names the lists and labels that it rests on if they are not those
-    /// of this server.
+    /// Converts the data about a subject. Its revision names the lists and labels of the chain server if they differ
+    /// from those of this server.
     pub(in crate::chains) fn traced(
         self,
         answer: TraceAnswer,
@@ -139,7 +139,7 @@ impl AnswerReader<'_> {
         })
     }
 
-    /// A transfer, or the reason why there is none.
+    /// Converts a transfer, or the reason for which it was not read.
     pub(in crate::chains) fn transfer(
         self,
         query: &TransferQuery,
@@ -192,7 +192,7 @@ fn of_selector(
     })
 }
 
-/// A transaction with its forms.
+/// Converts a transaction with its forms.
 pub(in crate::chains) fn transaction(
     answer: TransactionAnswer,
 ) -> Result<TransactionWithForms, InvalidAnswer> {

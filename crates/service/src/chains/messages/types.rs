@@ -1,4 +1,4 @@
-//! The parts of messages that are types of the engine with the same fields: one table, both ways.
+//! Engine types whose messages have the same fields, in one table for both directions.
 
 use std::sync::Arc;
 
@@ -47,16 +47,16 @@ use serde_json::Value;
 #[error("a chain server gave an answer that cannot be read: {0}")]
 pub struct InvalidAnswer(pub(in crate::chains) String);
 
-/// A type of the engine that travels as the message `M`.
+/// Engine type with the message `M`.
 pub(in crate::chains) trait MessageForm<M>: Sized {
-    /// The message.
+    /// Converts to the message.
     fn into_message(self) -> M;
 
-    /// The value of a message.
+    /// Converts from a message.
     fn read(message: M) -> Result<Self, InvalidAnswer>;
 }
 
-/// Types that travel as themselves.
+/// Types that are their own messages.
 macro_rules! plain {
     ($($plain:ty),+) => {$(
         impl MessageForm<Self> for $plain {
@@ -71,7 +71,7 @@ macro_rules! plain {
     )+};
 }
 
-/// Kinds of something, which travel as their identifiers.
+/// Enums whose messages are their identifiers.
 macro_rules! words {
     ($($kind:ty),+ $(,)?) => {$(
         impl MessageForm<Word> for $kind {

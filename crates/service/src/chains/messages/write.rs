@@ -1,4 +1,4 @@
-//! Questions and answers as messages.
+//! Conversion of questions and answers to messages.
 
 use assay_address::CanonicalAddress;
 use assay_chain_protocol::message::{
@@ -24,7 +24,7 @@ use crate::chains::{
     transfer::{TransferError, TransferRead},
 };
 
-/// The part of a policy that a trace depends on, with the bounds of the trace.
+/// Returns the part of a policy that a trace depends on, with the bounds of the trace.
 pub(in crate::chains) fn tracing_policy(policy: &Policy, rules: TraceRules) -> TracingPolicy {
     let spec = policy.spec();
     let lists = spec
@@ -38,7 +38,7 @@ pub(in crate::chains) fn tracing_policy(policy: &Policy, rules: TraceRules) -> T
     }
 }
 
-/// The outputs that a query asks for.
+/// Returns the outputs that a query selects.
 pub(in crate::chains) fn outputs(selector: &OutputSelector) -> Outputs {
     match selector {
         OutputSelector::Index(index) => Outputs::Index(*index),
@@ -46,7 +46,7 @@ pub(in crate::chains) fn outputs(selector: &OutputSelector) -> Outputs {
     }
 }
 
-/// What was read about a subject, by lists and labels of a revision.
+/// Converts the data about a subject, read by `intel`.
 pub(in crate::chains) fn trace_answer(traced: SubjectData, intel: &IntelSnapshot) -> TraceAnswer {
     let SubjectData { state, revision, cluster, counterparties, possible_owners } = traced;
     let strongest = counterparties.strongest.into_iter().map(counterparty_answer).collect();
@@ -84,7 +84,7 @@ pub(in crate::chains) fn cluster_answer(cluster: Cluster) -> ClusterAnswer {
     }
 }
 
-/// A history with the identifiers of its transactions.
+/// Converts a history with the identifiers of its transactions.
 pub(in crate::chains) fn history_answer(
     NamedHistory { history, names }: NamedHistory,
 ) -> HistoryAnswer {
@@ -121,7 +121,7 @@ fn possible_owner_answer(owner: PossibleOwner) -> PossibleOwnerAnswer {
     }
 }
 
-/// A transfer as an answer; an error that is none is given back.
+/// Converts a transfer, or an error that is an answer; returns any other error.
 pub(in crate::chains) fn transfer_answer(
     read: Result<TransferRead, TransferError>,
     intel: &IntelSnapshot,
@@ -163,7 +163,7 @@ const fn invalid_outputs(invalid: &InvalidTransfer) -> InvalidOutputs {
     }
 }
 
-/// A transaction with its forms.
+/// Converts a transaction with its forms.
 pub(in crate::chains) fn transaction_answer(read: TransactionWithForms) -> TransactionAnswer {
     let TransactionWithForms { transaction, forms } = read;
     TransactionAnswer { transaction: transaction.into_message(), forms: forms.into_message() }

@@ -1,5 +1,4 @@
-//! Concurrent fetching within a time limit. Every response is stored at once, so that a timeout
-//! loses none of them.
+//! Concurrent fetching within a time limit. Every response is stored at once, so that a timeout loses none of them.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -28,10 +27,10 @@ use super::{
     stored::{StoredHistory, StoredResponses, StoredSpends, StoredTransaction},
 };
 
-/// Requests at once.
+/// Number of concurrent requests.
 const AT_ONCE: usize = 8;
 
-/// An API with a deadline for requests.
+/// Client of an API with a deadline for requests.
 #[derive(Clone, Debug)]
 pub(super) struct HistoryFetcher {
     pub(super) histories: Arc<dyn HistorySource>,
@@ -39,7 +38,7 @@ pub(super) struct HistoryFetcher {
 }
 
 impl HistoryFetcher {
-    /// The answer to one question; `None` where there is none in time.
+    /// Returns the answer to one question; `None` if none arrives in time.
     pub(super) async fn one<T: Send + 'static>(
         &self,
         ask: impl FnOnce(&dyn HistorySource) -> Result<T, SourceError> + Send + 'static,
@@ -58,7 +57,7 @@ impl HistoryFetcher {
         }
     }
 
-    /// The answers to many questions of one kind, as far as there are any in time.
+    /// Returns the answers to many questions of one kind that arrive in time.
     async fn many<T: Send + 'static>(
         &self,
         keys: Vec<Txid>,
@@ -73,8 +72,8 @@ impl HistoryFetcher {
         asked.filter_map(std::future::ready).collect().await
     }
 
-    /// An address's transactions, its totals, and true if all transactions that are to be read are
-    /// there: the newest ones, if an API knows more.
+    /// Returns an address's transactions, its totals, and true if all transactions were read that a trace reads: all of
+    /// them, or the newest ones of a longer history.
     pub(super) async fn history(
         &self,
         stored: &StoredResponses<'_>,
@@ -136,7 +135,7 @@ impl HistoryFetcher {
         Ok((transactions, Totals { funded: history.funded, spent: history.spent }, whole))
     }
 
-    /// The beginning of a history; `None` if not even that can be fetched.
+    /// Fetches the summary with which a history begins; `None` if it does not arrive in time.
     async fn begin_history(
         &self,
         address: &CanonicalAddress,
@@ -154,7 +153,7 @@ impl HistoryFetcher {
         })
     }
 
-    /// Transactions, kept or fetched in time; `None` where the API has none such.
+    /// Returns transactions, stored or fetched in time; `None` for a transaction that the API does not have.
     pub(super) async fn transactions(
         &self,
         stored: &StoredResponses<'_>,
@@ -184,9 +183,9 @@ impl HistoryFetcher {
         Ok(found)
     }
 
-    /// The indexes of transactions in their blocks, by identifier, each with the height of its block; kept, or fetched
-    /// in time by a merkle proof of each. A proof is one request and about a kilobyte; the list of a block's identifiers
-    /// would take its hash as well, and 200 kilobytes, and mostly two transactions of a block are read.
+    /// Returns the indexes of transactions in their blocks, by identifier, each with the height of its block; stored,
+    /// or fetched in time by a merkle proof. A proof is one request and about a kilobyte. The list of a block's
+    /// identifiers would be two requests and 200 kilobytes, and mostly two transactions of a block are read.
     pub(super) async fn indexes(
         &self,
         stored: &StoredResponses<'_>,
@@ -219,8 +218,8 @@ impl HistoryFetcher {
         Ok(found)
     }
 
-    /// Transactions that spend outputs, as far as they can be determined in time; `None` for an
-    /// output that is unspent. A spent output stays spent; an unspent one can be spent later.
+    /// Returns the transactions that spend outputs, as far as they can be determined in time; `None` for an unspent
+    /// output. A spent output stays spent; an unspent output can be spent later.
     pub(super) async fn spenders(
         &self,
         stored: &StoredResponses<'_>,

@@ -1,4 +1,4 @@
-//! An address's history, put together from its transactions.
+//! An address's history, computed from its transactions.
 
 use std::{cmp::Reverse, collections::BTreeSet};
 
@@ -16,8 +16,8 @@ pub(super) struct Totals {
     pub(super) spent: u128,
 }
 
-/// The history of an owner from its transactions, which are gathered; `None` if it has none. If `totals`
-/// exceed the transactions, the difference counts as received and sent with unknown counterparties.
+/// Returns the history of an owner from its gathered transactions; `None` without transactions. If `totals` exceed the
+/// transactions, the difference counts as received and sent with unknown counterparties.
 pub(super) fn history(
     gathered: &mut GatheredChain,
     owner: &ScriptOwner,
@@ -64,20 +64,20 @@ pub(super) fn history(
     Some((owner, history))
 }
 
-/// Where a transaction is in the chain, as long as its index in the block was not asked for.
+/// Returns the position of a transaction in the chain while its index in the block is unknown.
 pub(super) fn in_block(confirmed: &ConfirmedTransaction) -> BlockPosition {
     let index = index_by_identifier(&confirmed.transaction.txid);
     BlockPosition { height: confirmed.height, time: confirmed.time, index }
 }
 
-/// What stands for the index of a transaction in its block where an API does not tell it: the order of transactions in
-/// one block is that of their identifiers.
+/// Returns a substitute for the unknown index of a transaction in its block: it orders the transactions of a block by
+/// identifier.
 pub(super) fn index_by_identifier(txid: &Txid) -> u64 {
     let [first, second, third, ..] = *txid.as_bytes();
     u64::from_be_bytes([0, 0, 0, 0, 0, first, second, third])
 }
 
-/// The transactions of the largest inputs or outputs, by value, then by position in the chain.
+/// Returns the transactions of the largest inputs or outputs, by value, then by position in the chain.
 fn largest(
     mut entries: Vec<(Reverse<u64>, u64, u32, TransactionNumber)>,
     largest: u32,

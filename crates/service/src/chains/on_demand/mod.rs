@@ -1,15 +1,15 @@
-//! Histories of single addresses, fetched on demand: on a chain without a node, an Esplora-style
-//! API provides enough data for a trace.
+//! Histories of single addresses, fetched on demand: on a chain without a node, an Esplora-style API provides enough
+//! data for a trace.
 //!
-//! Fetched data is stored. A check fetches within its time limit and answers with the data
-//! available at its end; missing data is unresolved, and the answer says `partial`. A background
-//! job fetches the rest for the next check (`background/histories`).
+//! Fetched data is stored. A check fetches within its time limit and answers with the data available at its end;
+//! missing data is unresolved, and the answer says `partial`. A background job fetches the rest for the next check
+//! (`background/histories`).
 //!
-//! - `kept`: stored responses, and the time for which they may be used
+//! - `stored`: stored responses, and the time for which they may be used
 //! - `history`: an address's history from its transactions
 //! - `fetch`: concurrent fetching within a time limit
 //! - `order`: the order of transactions within their blocks
-//! - `source`: what a query reads
+//! - `source`: the data that a trace requests and fetches
 
 mod fetch;
 mod history;
@@ -57,16 +57,17 @@ use order::BlockOrder;
 use source::OnDemandSource;
 use stored::StoredResponses;
 
-/// Most inputs and outputs that a trace reads in each direction: each transaction takes requests to the API.
+/// Largest number of inputs and outputs that a trace reads in each direction: each transaction takes requests to the
+/// API.
 const MOST_ENTRIES: u32 = 2_000;
 
-/// Most transactions that are read of an address, the newest ones.
+/// Largest number of an address's transactions that are read, the newest ones.
 const MOST_TRANSFERS: u32 = 2_000;
 
-/// For how long the newest block is taken for the newest without asking again.
+/// Time after which the API is asked for a newer block.
 const TIP_AGE: SignedDuration = SignedDuration::from_secs(30);
 
-/// A chain that is read on demand.
+/// Reader of a chain that fetches histories on demand.
 #[derive(Debug)]
 pub struct OnDemand {
     chain: ChainId,
@@ -77,7 +78,7 @@ pub struct OnDemand {
 }
 
 impl OnDemand {
-    /// Reads `chain` from an API, for at most `bound` in one check.
+    /// Returns a reader of `chain` from an API, for at most `bound` in one check.
     #[must_use]
     pub fn new(
         chain: ChainId,
@@ -141,8 +142,7 @@ impl OnDemand {
         Ok(SubjectData::facts(facts, revision))
     }
 
-    /// Runs a trace to its end, as far as data is available in time. An address is an owner of its own: there are no
-    /// clusters.
+    /// Traces as far as data is available in time. Each address is an owner of its own, because there are no clusters.
     async fn follow(
         &self,
         source: &mut OnDemandSource<'_>,
@@ -160,7 +160,7 @@ impl OnDemand {
         Ok(trace.finish(&source.gathered)?)
     }
 
-    /// Searches the patterns of an address in what was read for its flows: nothing is asked for besides.
+    /// Searches the patterns of an address in the data that was read for its flows.
     fn behavior(
         &self,
         source: &OnDemandSource<'_>,
@@ -179,7 +179,7 @@ impl OnDemand {
         Ok(search.finish())
     }
 
-    /// The newest block as a fact, and the name of the data that an answer rests on.
+    /// Returns the newest block as a fact, and the revision of the data that an answer uses.
     fn state(
         &self,
         tip: BlockRef,
@@ -261,8 +261,8 @@ impl OnDemand {
         }
     }
 
-    /// The newest block, and the time at which the API reported it; the last known one if the API
-    /// does not answer.
+    /// Returns the newest block and the time at which the API reported it, or the last known one if the API does not
+    /// answer.
     async fn newest(
         &self,
         fetcher: &HistoryFetcher,
@@ -285,8 +285,8 @@ impl OnDemand {
 
 #[async_trait]
 impl ChainReader for OnDemand {
-    /// Traces as far as the time limit of the source allows. A failing source is no error: its
-    /// stored earlier responses are used.
+    /// Traces as far as the time limit of the source allows. A failing source is no error: the trace uses its stored
+    /// responses.
     async fn trace(&self, request: TraceRequest<'_>) -> Result<SubjectData, ReadError> {
         self.trace_within(request, self.bound).await
     }
@@ -304,7 +304,7 @@ impl ChainReader for OnDemand {
     }
 }
 
-/// A source of which nothing was read yet.
+/// Returns a source of which nothing was read yet.
 fn source<'a>(
     fetcher: &'a HistoryFetcher,
     stored: &'a StoredResponses<'a>,
@@ -315,7 +315,7 @@ fn source<'a>(
     OnDemandSource { fetcher, stored, tip, gathered, order, used }
 }
 
-/// Rules within the bounds of every chain that is read on demand.
+/// Reduces rules to the bounds of chains that are read on demand.
 fn bounded(rules: TraceRules) -> TraceRules {
     TraceRules {
         entries: rules.entries.min(MOST_ENTRIES),
@@ -324,7 +324,7 @@ fn bounded(rules: TraceRules) -> TraceRules {
     }
 }
 
-/// Transactions on which an answer rests.
+/// Transactions that an answer uses.
 #[derive(Debug, Default)]
 struct UsedTransactions(BTreeSet<Txid>);
 
@@ -333,7 +333,7 @@ impl UsedTransactions {
         self.0.extend(transactions);
     }
 
-    /// Names them, with the indexes in their blocks that were asked for, and the block up to which they are known.
+    /// Hashes the transactions, the requested indexes in their blocks, and the newest block.
     fn name(&self, tip: &str, order: &BlockOrder) -> String {
         let mut hash = Sha256::new();
         hash.update(tip);
@@ -349,5 +349,5 @@ impl UsedTransactions {
     }
 }
 
-/// By key, in one order.
+/// Values by transaction, in the order of the identifiers.
 type ByTxid<T> = BTreeMap<Txid, T>;

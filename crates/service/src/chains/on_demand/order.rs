@@ -1,5 +1,5 @@
-//! The order of transactions within their blocks. An API tells the position of a transaction by a request of its own,
-//! so that positions are asked for only where two or more transactions of one block were read.
+//! Order of transactions within their blocks. The position of a transaction takes a request of its own, so that
+//! positions are requested only where two or more transactions of one block were read.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,18 +8,18 @@ use assay_store::StoreError;
 
 use super::{ByTxid, fetch::HistoryFetcher, history, stored::StoredResponses};
 
-/// The transactions that were read, by block, and their indexes as far as they were asked for.
+/// Transactions that were read, by block, and their indexes as far as they were requested.
 #[derive(Debug, Default)]
 pub(super) struct BlockOrder {
     blocks: BTreeMap<u64, BTreeSet<Txid>>,
-    /// `None` where the API did not tell it in time.
+    /// Index in the block; `None` if the API did not answer in time.
     indexes: ByTxid<Option<u64>>,
 }
 
 impl BlockOrder {
-    /// Adds transactions that were gathered, each with the height of its block, and puts them in their order.
+    /// Adds gathered transactions, each with the height of its block, and sorts them.
     ///
-    /// A block of which not all indexes are told is in the order of identifiers.
+    /// A block with an unknown index is in the order of identifiers.
     ///
     /// # Errors
     ///
@@ -43,7 +43,7 @@ impl BlockOrder {
         Ok(())
     }
 
-    /// Asks for the indexes of the transactions of blocks with more than one, where they were not asked for.
+    /// Requests the missing indexes of transactions in blocks with more than one transaction.
     async fn ask(
         &mut self,
         heights: &BTreeSet<u64>,
@@ -65,7 +65,7 @@ impl BlockOrder {
         Ok(())
     }
 
-    /// Puts the transactions of a block in their order.
+    /// Sorts the transactions of a block.
     fn order(&self, height: u64, gathered: &mut GatheredChain) {
         let of_block = self.blocks.get(&height).into_iter().flatten();
         let told: Option<Vec<(Txid, u64)>> =
@@ -77,7 +77,7 @@ impl BlockOrder {
         }
     }
 
-    /// The index of a transaction in its block, where the API told it.
+    /// Returns the index of a transaction in its block if the API answered it.
     pub(super) fn index(&self, txid: &Txid) -> Option<u64> {
         self.indexes.get(txid).copied().flatten()
     }

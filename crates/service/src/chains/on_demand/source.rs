@@ -1,4 +1,4 @@
-//! What a query reads of an API: gathered transaction by transaction.
+//! Data that a trace reads from an API, transaction by transaction.
 
 use std::collections::BTreeSet;
 
@@ -17,7 +17,7 @@ use super::{
 };
 use crate::chains::subject_data::ReadError;
 
-/// The chain as far as it was fetched.
+/// The part of a chain that was fetched.
 pub(super) struct OnDemandSource<'a> {
     pub(super) fetcher: &'a HistoryFetcher,
     pub(super) stored: &'a StoredResponses<'a>,
@@ -29,7 +29,7 @@ pub(super) struct OnDemandSource<'a> {
 }
 
 impl OnDemandSource<'_> {
-    /// Adds transactions that were read, in the order of the chain.
+    /// Adds transactions that were read, and sorts them in the order of the chain.
     pub(super) async fn add(
         &mut self,
         transactions: impl Iterator<Item = &ConfirmedTransaction> + Clone,
@@ -42,8 +42,8 @@ impl OnDemandSource<'_> {
         Ok(self.order.add(heights, from, &mut self.gathered).await?)
     }
 
-    /// Fetches transactions as far as there is time; the others fail. A transaction that is not there is no answer: an
-    /// output was made and spent by something, so that the API contradicts itself for now.
+    /// Fetches transactions as long as there is time; the others fail. A missing transaction fails too: another
+    /// transaction refers to it, so that the API contradicts itself for now.
     async fn fetch_transactions(
         &mut self,
         numbers: Vec<TransactionNumber>,
@@ -78,7 +78,7 @@ impl OnDemandSource<'_> {
         self.fetch_transactions(spending).await
     }
 
-    /// True if the spender of an output is known, or that there is none.
+    /// True if an output is known to be unspent, or its spender is known.
     pub(super) fn knows_spender(&self, output: OutputNumber) -> bool {
         let found = self.gathered.look_up(Waypoint::Output(output));
         matches!(found, Ok(LookupResult::Transaction { .. } | LookupResult::Nothing))

@@ -14,34 +14,33 @@ use assay_store::{
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
-/// Number of blocks on top of a transaction from which on its position in the chain is final.
+/// Number of blocks on top of a transaction after which its position in the chain is final.
 const SETTLED_AFTER: u64 = 6;
 
-/// A transaction as it is kept.
+/// Transaction in its stored form.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct StoredTransaction {
     height: u64,
     time: Timestamp,
     coinbase: bool,
-    /// The spent outputs: transaction, index, owner and value; an empty owner where it is not known.
+    /// Spent outputs: transaction, index, owner and value; an unknown owner is empty.
     inputs: Vec<(String, u32, String, u64)>,
-    /// The owner of the output's script, and its value.
+    /// Owner of each output's script, and its value.
     outputs: Vec<(String, u64)>,
-    /// The chain's height when it was fetched.
+    /// Height of the chain when the transaction was fetched.
     seen_at: u64,
-    /// Its index in its block, where it was asked for.
+    /// Index in the block; `None` if it was not requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     index: Option<u64>,
 }
 
-/// An address's history so far, the newest transactions first.
+/// Stored part of an address's history, the newest transactions first.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct StoredHistory {
     pub(super) transactions: Vec<String>,
-    /// True if the first transaction is among them.
+    /// True if the address's first transaction is included.
     pub(super) complete: bool,
-    /// Totals of the whole address according to the API: received and spent in base units, change
-    /// included.
+    /// Totals of the whole address according to the API, change included: received and spent, in base units.
     pub(super) funded: u128,
     pub(super) spent: u128,
     /// Number of all transactions of the address.
@@ -79,17 +78,17 @@ impl StoredTransaction {
         }
     }
 
-    /// The index that is known of it, if it is in a block of this height.
+    /// Returns the known index in the block if the transaction is at this height.
     pub(super) fn index_at(&self, height: u64) -> Option<u64> {
         self.index.filter(|_| self.height == height)
     }
 
-    /// The transaction with its index in its block.
+    /// Sets the index in the block.
     pub(super) fn with_index(self, index: Option<u64>) -> Self {
         Self { index, ..self }
     }
 
-    /// The transaction; `None` if the stored text cannot be parsed: then it is fetched again.
+    /// Parses the transaction; `None` if the stored text is malformed, and must be fetched again.
     pub(super) fn read(&self, txid: Txid, chain: ChainId) -> Option<ConfirmedTransaction> {
         let output = |owner: &str, value: u64| {
             let owner = ScriptOwner::from_bytes(&hex::decode(owner).ok()?)?;
@@ -111,7 +110,7 @@ impl StoredTransaction {
         Some(ConfirmedTransaction { transaction, height: self.height, time: self.time })
     }
 
-    /// True if it is deep enough below the newest block for its position to be final.
+    /// True if the transaction is deep enough below the newest block for its position to be final.
     pub(super) fn is_settled(&self) -> bool {
         self.height.saturating_add(SETTLED_AFTER) <= self.seen_at
     }
@@ -128,7 +127,7 @@ pub(super) struct StoredResponses<'a> {
 }
 
 impl StoredResponses<'_> {
-    /// Transactions that may be used.
+    /// Returns transactions that may be used.
     pub(super) async fn transactions(
         &self,
         txids: &[Txid],
@@ -139,7 +138,7 @@ impl StoredResponses<'_> {
             .collect())
     }
 
-    /// Transactions that may be used, as they are kept.
+    /// Returns transactions that may be used, in their stored form.
     pub(super) async fn stored_transactions(
         &self,
         txids: &[Txid],
@@ -153,7 +152,7 @@ impl StoredResponses<'_> {
             .collect())
     }
 
-    /// Spenders of outputs: for each transaction that may be used, by output index.
+    /// Returns the spenders of the outputs of transactions, each with true if the record is fresh.
     pub(super) async fn spends(
         &self,
         txids: &[Txid],
@@ -166,7 +165,7 @@ impl StoredResponses<'_> {
             .collect())
     }
 
-    /// An address's history, if it may be used.
+    /// Returns an address's history if it may be used.
     pub(super) async fn history(&self, address: &str) -> Result<Option<StoredHistory>, StoreError> {
         let keys = [address.to_owned()];
         let found = self.read::<StoredHistory>(FetchedKind::History, &keys).await?;
@@ -174,12 +173,12 @@ impl StoredResponses<'_> {
         Ok(found.into_iter().map(|(_, stored, _)| stored).find(|stored| stored.begun_at >= oldest))
     }
 
-    /// Earliest time of a fetch at which changeable data is still usable.
+    /// Returns the earliest time of a fetch at which changeable data is still usable.
     fn oldest(&self) -> Timestamp {
         self.now.saturating_sub(self.longest_age).unwrap_or(Timestamp::MIN)
     }
 
-    /// Keeps something.
+    /// Returns a record of a response for the store.
     pub(super) fn record(
         &self,
         kind: FetchedKind,
@@ -195,8 +194,7 @@ impl StoredResponses<'_> {
         })
     }
 
-    /// Stored values of the given keys, each with its freshness. An unreadable value counts as
-    /// absent.
+    /// Reads stored values by key, each with true if it is fresh. A malformed value counts as absent.
     async fn read<T: DeserializeOwned>(
         &self,
         kind: FetchedKind,

@@ -1,4 +1,4 @@
-//! Responses that an API must have given before an address counts as searched.
+//! Tests of the responses that an API must have given before an address counts as searched.
 
 use std::sync::{
     Arc, Mutex, MutexGuard,
@@ -22,7 +22,7 @@ use assay_store::SqliteStore;
 
 use super::*;
 
-/// A failure of an API to return data that it has.
+/// Data that an API has and fails to return.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Silence {
     /// The API returns only the newest block.
@@ -153,7 +153,7 @@ fn owner(number: u8) -> ScriptOwner {
     ScriptOwner::KeyHash([number; 20])
 }
 
-/// Person 1, which got 40 of person 3's 50 mined coins, and paid 15 of them to person 2.
+/// Returns person 1, who received 40 of person 3's 50 mined coins, and paid 15 of them to person 2.
 fn subject() -> CanonicalAddress {
     owner(1).address(ChainId::BTC).unwrap()
 }
