@@ -32,7 +32,7 @@ pub(super) struct Content {
 }
 
 impl Content {
-    const fn of<T: JsonSchema>(media_type: &'static str) -> Self {
+    const fn new<T: JsonSchema>(media_type: &'static str) -> Self {
         Self { media_type, schema: SchemaGenerator::subschema_for::<T> }
     }
 }
@@ -51,7 +51,7 @@ pub(super) struct Parameters {
 pub(super) struct Contract {
     /// Parameters in the path and in the query.
     pub(super) parameters: Vec<Parameters>,
-    /// Body of a request; `None` if it has none.
+    /// Body of a request; `None` for requests without a body.
     pub(super) request: Option<Content>,
     /// Body of a response with status 200.
     pub(super) response: Content,
@@ -83,7 +83,7 @@ where
     Endpoint { method: Method::POST, router: routing::post(handler), contract: H::contract() }
 }
 
-/// Handler whose arguments and answer state its contract. `A` is the tuple of its arguments.
+/// Handler whose arguments and answer describe its contract. `A` is the tuple of its arguments.
 pub(super) trait DescribedHandler<A> {
     /// Returns the contract.
     fn contract() -> Contract;
@@ -91,7 +91,7 @@ pub(super) trait DescribedHandler<A> {
 
 /// Argument of a handler.
 pub(super) trait Argument {
-    /// Adds what the argument states. Most arguments state nothing to callers.
+    /// Adds the parameters or the body that the argument reads. Most arguments read nothing from callers.
     fn describe(_contract: &mut Contract) {}
 }
 
@@ -113,13 +113,13 @@ impl<T: JsonSchema> Argument for Result<Query<T>, QueryRejection> {
 
 impl<T: JsonSchema> Argument for JsonBody<T> {
     fn describe(contract: &mut Contract) {
-        contract.request = Some(Content::of::<T>(JSON));
+        contract.request = Some(Content::new::<T>(JSON));
     }
 }
 
 impl<T: JsonSchema> Argument for JsonLinesBody<T> {
     fn describe(contract: &mut Contract) {
-        contract.request = Some(Content::of::<T>(JSON_LINES));
+        contract.request = Some(Content::new::<T>(JSON_LINES));
     }
 }
 
@@ -130,15 +130,15 @@ pub(super) trait Answer {
 }
 
 impl<T: JsonSchema> Answer for Json<T> {
-    const CONTENT: Content = Content::of::<T>(JSON);
+    const CONTENT: Content = Content::new::<T>(JSON);
 }
 
 impl<T: JsonSchema> Answer for JsonText<T> {
-    const CONTENT: Content = Content::of::<T>(JSON);
+    const CONTENT: Content = Content::new::<T>(JSON);
 }
 
 impl<T: JsonSchema> Answer for JsonLines<T> {
-    const CONTENT: Content = Content::of::<T>(JSON_LINES);
+    const CONTENT: Content = Content::new::<T>(JSON_LINES);
 }
 
 impl<A: Answer> Answer for Result<A, ProblemResponse> {

@@ -59,7 +59,7 @@ pub struct App {
     pub metrics: Metrics,
     /// Number and capacity of requests in flight.
     pub load: Load,
-    /// Hash of addresses in logs.
+    /// Keyed hash of addresses in logs.
     pub address_hasher: AddressHasher,
     /// Settings of requests and responses.
     pub settings: HttpSettings,
@@ -82,8 +82,8 @@ pub struct HttpSettings {
     pub tls: bool,
 }
 
-/// Returns the router of the API for callers. Readiness is on the admin port only: it says what is degraded,
-/// which is no caller's business.
+/// Returns the router of the API for callers. Readiness is on the admin port only, because its answer discloses
+/// degradations.
 pub fn api(app: &Arc<App>) -> Router {
     let mut router = Router::new()
         .route(OPENAPI, get(openapi::serve))

@@ -37,7 +37,7 @@ pub(super) struct Operation {
     pub(super) request_example: Option<Value>,
     /// Example of the response body.
     pub(super) response_example: Value,
-    /// Problems besides [`COMMON_PROBLEMS`].
+    /// Problems in addition to [`COMMON_PROBLEMS`].
     pub(super) problems: &'static [&'static [Code]],
 }
 

@@ -1,4 +1,4 @@
-//! Responses with a body of one type, which the API's description names.
+//! Responses with a body type that the API's description names.
 
 use std::{convert::Infallible, marker::PhantomData};
 
@@ -13,7 +13,7 @@ use serde::Serialize;
 pub(crate) const JSON: &str = "application/json";
 pub(crate) const JSON_LINES: &str = "application/x-ndjson";
 
-/// Response whose body is a `T` as JSON, serialized before.
+/// Response with a `T` as JSON that was serialized before.
 #[derive(Debug)]
 pub struct JsonText<T> {
     response: Response,
@@ -21,14 +21,14 @@ pub struct JsonText<T> {
 }
 
 impl<T> JsonText<T> {
-    /// Returns the response with a text that is the JSON of a `T`.
+    /// Returns the response with a text, the JSON of a `T`.
     #[must_use]
     pub(crate) fn new(text: String) -> Self {
         let response = ([(header::CONTENT_TYPE, JSON)], text).into_response();
         Self { response, content: PhantomData }
     }
 
-    /// Returns header fields and extensions for changes.
+    /// Returns the response, for changes of header fields and extensions.
     pub(crate) const fn parts_mut(&mut self) -> &mut Response {
         &mut self.response
     }
@@ -40,7 +40,7 @@ impl<T> IntoResponse for JsonText<T> {
     }
 }
 
-/// Response whose body is a stream of `T`s, each on a line of JSON.
+/// Response with a stream of `T`s, each on a line of JSON.
 #[derive(Debug)]
 pub struct JsonLines<T> {
     body: Body,
@@ -48,7 +48,7 @@ pub struct JsonLines<T> {
 }
 
 impl<T: Serialize> JsonLines<T> {
-    /// Returns the response that writes each batch as soon as it is there.
+    /// Returns the response, which writes each batch as soon as it arrives.
     #[must_use]
     pub(crate) fn new(batches: impl Stream<Item = Vec<T>> + Send + 'static) -> Self {
         let lines = batches.map(|batch| Ok::<Bytes, Infallible>(lines_of(&batch)));

@@ -1,4 +1,4 @@
-//! Metrics that API servers and chain servers have in common, and the registration of their own.
+//! Metrics that API servers and chain servers have in common, and the registration of further metrics.
 
 use std::{fmt::Debug, hash::Hash, sync::atomic::AtomicU64};
 
@@ -22,15 +22,15 @@ const DURATION_BOUNDS: [f64; 16] = [
 pub(crate) type Labels<const N: usize, V = &'static str> = [(&'static str, V); N];
 pub(crate) type Number = Gauge<u64, AtomicU64>;
 pub(crate) type Seconds = Gauge<f64, AtomicU64>;
-/// A metric by one label.
+/// Metric with one label.
 pub(crate) type ByLabel<M> = Family<Labels<1>, M>;
 
-/// The label of a chain.
+/// Returns the label of a chain.
 pub(crate) fn label_of(chain: ChainId) -> Labels<1> {
     [("chain", chain.info().id)]
 }
 
-/// The registry of a server's metrics, with those that both kinds of servers record.
+/// Registry of a server's metrics, with the metrics of both kinds of servers.
 #[derive(Debug)]
 pub(crate) struct ServerMetrics {
     registry: Registry,
@@ -76,7 +76,7 @@ impl ServerMetrics {
         add(&mut self.registry, name, help)
     }
 
-    /// Adds durations by their labels.
+    /// Adds a histogram of durations.
     pub(crate) fn add_durations<L>(&mut self, name: &str, help: &str) -> Family<L, Histogram>
     where
         L: EncodeLabelSet + Clone + Debug + Eq + Hash + Send + Sync + 'static,
@@ -97,7 +97,7 @@ impl ServerMetrics {
         self.tip_ages.get_or_create(&label_of(chain)).set(age.as_secs_f64().max(0.0));
     }
 
-    /// Records how far the compositions of a chain are.
+    /// Records the progress of a chain's compositions.
     pub(crate) fn set_compositions(&self, chain: ChainId, progress: &Progress) {
         self.compositions_behind.get_or_create(&label_of(chain)).set(progress.behind);
     }

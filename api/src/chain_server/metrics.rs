@@ -49,7 +49,7 @@ impl Default for ChainMetrics {
 }
 
 impl ChainMetrics {
-    /// Counts a question.
+    /// Counts a question, with its refusal code and its duration.
     pub(super) fn answered(
         &self,
         question: &'static str,

@@ -1,7 +1,7 @@
-//! The HTTP side of a chain server: questions of API servers, and the admin port.
+//! HTTP interface of a chain server: questions of API servers, and the admin port.
 //!
-//! - `questions`: the routes that answer them
-//! - `tokens`: who may ask
+//! - `questions`: the routes of the questions
+//! - `tokens`: authentication of clients
 //! - `metrics`: [`ChainMetrics`]
 
 mod metrics;
@@ -37,13 +37,13 @@ const MOST_BYTES: usize = 1 << 20;
 pub struct ChainApp {
     /// The graphs, with lists and labels.
     pub host: Arc<ChainHost>,
-    /// The tokens of those who may ask; `None` if everybody may.
+    /// Tokens of permitted clients; `None` permits every client.
     pub tokens: Option<Tokens>,
     /// Metrics.
     pub metrics: ChainMetrics,
 }
 
-/// The router for API servers and for other chain servers.
+/// Returns the router for API servers and for other chain servers.
 pub fn chain_api(app: &Arc<ChainApp>) -> Router {
     let path = |last: &str| format!("{ROOT}/{{chain}}/{last}");
     Router::new()
@@ -65,7 +65,7 @@ pub fn chain_api(app: &Arc<ChainApp>) -> Router {
         .with_state(Arc::clone(app))
 }
 
-/// The router of the admin port: health and metrics.
+/// Returns the router of the admin port: health and metrics.
 pub fn chain_admin(app: &Arc<ChainApp>) -> Router {
     Router::new()
         .route(crate::HEALTH, get(healthz))

@@ -1,4 +1,4 @@
-//! The questions: each is read, answered by the host, and counted.
+//! Routes of the questions: each question is parsed, answered by the host, and counted.
 
 use std::{sync::Arc, time::Instant};
 
@@ -25,7 +25,7 @@ use sha2::{Digest, Sha256};
 
 type App = State<Arc<ChainApp>>;
 
-/// A refusal as a response.
+/// Returns the response with a refusal.
 pub(super) fn refusal(refusal: Refusal) -> Response {
     let status = match refusal.code {
         RefusalCode::Unauthorized => StatusCode::UNAUTHORIZED,
@@ -57,13 +57,13 @@ pub(super) async fn unknown() -> Response {
     refusal(Refusal { code: RefusalCode::NotFound, detail })
 }
 
-/// The chain in a path.
+/// Parses the chain in a path.
 fn chain(text: &str) -> Result<ChainId, RefusalReason> {
     text.parse()
         .map_err(|error: assay_address::UnsupportedChain| RefusalReason::Invalid(error.to_string()))
 }
 
-/// A question with its chain.
+/// Parses a question and its chain.
 fn read<Q: DeserializeOwned>(
     chain: &str,
     body: &Bytes,
@@ -75,7 +75,7 @@ fn read<Q: DeserializeOwned>(
     Ok((self::chain(chain)?, asked.map_err(invalid)?))
 }
 
-/// The response to a question that was answered or refused.
+/// Returns the response to a question that was answered or refused.
 fn answer<T: serde::Serialize>(
     app: &ChainApp,
     question: &'static str,
@@ -93,7 +93,7 @@ fn answer<T: serde::Serialize>(
     }
 }
 
-/// Reads a question, lets the host answer it, and counts it.
+/// Parses a question, lets the host answer it, and counts it.
 pub(super) async fn ask<Q: Question>(
     State(app): App,
     Path(name): Path<String>,

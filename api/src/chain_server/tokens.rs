@@ -1,4 +1,4 @@
-//! Who may ask a chain server: those who show a token of its file.
+//! Authentication at a chain server: a client sends a token of the server's token file.
 
 use std::{
     path::{Path, PathBuf},
@@ -24,14 +24,14 @@ use crate::{connection::table::ConnectionMark, request::drain_body::drain_on_dro
 /// Interval after which the file is read again.
 const READ_AGAIN: Duration = Duration::from_secs(2);
 
-/// The tokens in a file, which may change.
+/// Tokens of a file that may change.
 #[derive(Debug)]
 pub struct Tokens {
     path: PathBuf,
     current: Mutex<TokenDigests>,
 }
 
-/// The digests of the tokens: comparing these tells nothing of a token by the time that it takes.
+/// Digests of the tokens. Comparing digests discloses nothing about a token by its duration.
 #[derive(Debug)]
 struct TokenDigests {
     digests: Vec<[u8; 32]>,
@@ -59,8 +59,8 @@ impl Tokens {
         Ok(Self { path: path.to_owned(), current: Mutex::new(TokenDigests::read(path)?) })
     }
 
-    /// True if a token is in the file. While the file cannot be read, or holds a short token, those that were in it
-    /// last are valid.
+    /// True if a token is in the file. While the file cannot be read, or has a token that is too short, the tokens of
+    /// the last valid read apply.
     fn contains(&self, token: &str) -> bool {
         let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
         if current.read_at.elapsed() >= READ_AGAIN {

@@ -1,8 +1,8 @@
-//! Bound on HTTP/2 frames that ask for nothing: a connection that sends [`MOST`] of them without a request is closed.
+//! Limit on HTTP/2 control frames: a connection that sends [`MOST`] of them without a request is closed.
 //!
-//! The HTTP library answers or applies each such frame at once and has no bound of its own, so that one caller could keep
-//! a processor busy without a request that limits would count. It does not show frames either, which is why this stream
-//! finds their heads in the bytes below it. Connections of HTTP/1 pass untouched.
+//! The HTTP library processes each control frame at once and has no limit of its own, so that one caller could keep a
+//! processor busy without a request that limits would count. The library does not expose frames, so that this stream
+//! parses their headers in the bytes of the connection. HTTP/1 connections are not limited.
 
 use std::{
     io,
@@ -16,10 +16,10 @@ use tokio::{
     time::Instant,
 };
 
-/// Frames without a request after which a connection is closed. One is forgotten every second: a caller may probe a
-/// connection as often for as long as it likes.
+/// Number of control frames without a request after which a connection is closed. The count decreases by one every
+/// second, so that a caller may ping a connection every second for any time.
 const MOST: u64 = 1_000;
-/// Bytes of responses for each of which a caller may enlarge a window: those who read much send many such frames.
+/// Response bytes for each of which a caller may send one window update: callers that read much send many of them.
 const BYTES_PER_WINDOW_UPDATE: u64 = 64;
 
 /// First bytes of a connection of HTTP/2 (RFC 9113, section 3.4).
@@ -35,32 +35,32 @@ const PADDED: u8 = 8;
 #[error("{MOST} control frames without a request")]
 struct TooManyFrames;
 
-/// Position in the bytes of a connection.
+/// Position of the parser in the bytes of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Position {
-    /// Behind that many bytes of the preface.
+    /// After this many bytes of the preface.
     Preface(usize),
-    /// Behind that many bytes of a frame's head.
+    /// After this many bytes of a frame header.
     Head([u8; FRAME_HEAD], usize),
-    /// Before the length of the padding of data. Bytes of the payload.
+    /// Before the padding length of a data frame with this many payload bytes.
     Padding(u32),
-    /// Before that many bytes of a payload.
+    /// Before this many bytes of a payload.
     Payload(u32),
     /// In a connection of another protocol.
     Other,
 }
 
-/// Counts frames without a request in the bytes of a connection. Pure: time is passed in.
+/// Counts control frames without a request in the bytes of a connection. The caller passes the time in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct FrameCounter {
     position: Position,
-    /// Stream of the newest request.
+    /// Stream identifier of the newest request.
     newest_stream: u32,
-    /// Frames since then that are not forgotten.
+    /// Number of control frames since that request, minus one for each second.
     count: u64,
-    /// Time up to which frames were forgotten.
+    /// Time up to which the count was decreased.
     forgotten_at: Instant,
-    /// Bytes of responses for which no window was enlarged.
+    /// Response bytes for which no window update was received.
     written: u64,
 }
 
@@ -70,7 +70,7 @@ impl FrameCounter {
         Self { position, newest_stream: 0, count: 0, forgotten_at: now, written: 0 }
     }
 
-    /// Reads the next bytes from the caller.
+    /// Parses the next bytes from the caller.
     fn read(&mut self, mut bytes: &[u8], now: Instant) -> Result<(), TooManyFrames> {
         while let Some((&first, rest)) = bytes.split_first() {
             match self.position {
@@ -111,7 +111,7 @@ impl FrameCounter {
         Ok(())
     }
 
-    /// Begins the frame behind a head.
+    /// Begins the frame after its header.
     fn begin(&mut self, head: [u8; FRAME_HEAD], now: Instant) -> Result<(), TooManyFrames> {
         let [long, middle, short, kind, flags, stream @ ..] = head;
         let length = u32::from_be_bytes([0, long, middle, short]);
@@ -139,18 +139,18 @@ impl FrameCounter {
         if self.count > MOST { Err(TooManyFrames) } else { Ok(()) }
     }
 
-    /// Notes bytes that are sent to the caller.
+    /// Records bytes that are sent to the caller.
     const fn wrote(&mut self, bytes: u64) {
         self.written = self.written.saturating_add(bytes);
     }
 }
 
-/// The position before a payload.
+/// Returns the position before a payload of this length.
 const fn payload(length: u32) -> Position {
     if length == 0 { Position::Head([0; FRAME_HEAD], 0) } else { Position::Payload(length) }
 }
 
-/// A stream that ends with an error after too many control frames without a request.
+/// Stream that returns an error after too many control frames without a request.
 #[derive(Debug)]
 pub(crate) struct ControlFrameLimit<S> {
     stream: S,
@@ -244,7 +244,7 @@ mod tests {
         [&head[..], &stream.to_be_bytes(), payload].concat()
     }
 
-    /// A counter behind the preface, and the time.
+    /// Returns a counter after the preface, and the time.
     fn open() -> (FrameCounter, Instant) {
         let now = Instant::now();
         let mut counter = FrameCounter::new(now);
@@ -252,7 +252,7 @@ mod tests {
         (counter, now)
     }
 
-    /// The number of frames that are read before the connection is closed, at most 10,000.
+    /// Returns the number of frames that are read before the connection is closed, at most 10,000.
     fn frames(of: &[u8]) -> usize {
         let (mut counter, now) = open();
         (0..10_000).take_while(|_| counter.read(of, now).is_ok()).count()
@@ -340,7 +340,7 @@ mod tests {
         }
     }
 
-    /// Frames of all kinds, and bytes that are none.
+    /// Generates frames of all kinds, and other bytes.
     fn bytes() -> impl Strategy<Value = Vec<u8>> {
         let kind = prop_oneof![0_u8..12, any::<u8>()];
         let one = (kind, any::<u8>(), 0_u32..40, vec(any::<u8>(), 0..40))

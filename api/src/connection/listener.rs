@@ -31,7 +31,7 @@ const HANDSHAKE_DELAY: Duration = Duration::from_millis(50);
 pub struct ListenerSettings {
     /// Most concurrent connections.
     pub connections: ConnectionBounds,
-    /// Proxies whose connections are those of many callers.
+    /// Proxies, whose connections have many callers.
     pub proxies: TrustedProxies,
     /// Timeouts of a connection.
     pub timeouts: Timeouts,
@@ -43,12 +43,12 @@ pub struct ListenerSettings {
     pub grace: Duration,
 }
 
-/// Proxies in front of a listener. Their callers share the proxy's address, and are not bounded by it.
+/// Proxies in front of a listener. Their callers share the proxy's address; the limit per peer does not apply to it.
 #[derive(Clone, Debug, Default)]
 pub struct TrustedProxies {
     /// Networks of the proxies.
     pub networks: Networks,
-    /// True if their connections begin with a PROXY header, which names the caller.
+    /// True if connections of the proxies begin with a PROXY header, which names the caller.
     pub send_header: bool,
 }
 
@@ -62,8 +62,7 @@ enum Phase {
     Closing(Instant),
 }
 
-/// Serves `router` until `stop` completes, then shuts down as described above. `draining` is called
-/// after the stop signal.
+/// Serves `router` until `stop` completes, then shuts down gracefully. Calls `draining` after the stop signal.
 pub async fn serve(
     listener: TcpListener,
     router: Router,
@@ -130,7 +129,7 @@ pub async fn serve(
     }
 }
 
-/// Reads the header of a proxy, if there is one, and serves the connection until it ends or makes room for another one.
+/// Reads the PROXY header, if any, and serves the connection until it ends or is evicted.
 async fn serve_until_evicted(
     mut stream: TcpStream,
     mut open: OpenConnection,

@@ -1,9 +1,9 @@
 //! Serving HTTP on one connection.
 //!
-//! A connection ends when the caller closes it, when the program stops, when it sends control frames without end, or
-//! when it is idle or stalled: no request for a while, or a response that the caller does not read. Over HTTP/2 flow control holds
-//! such a response back, where timeouts on the socket do not see it; the connection is then shut down
-//! gracefully (other requests on it are finished) and closed.
+//! A connection ends when the caller closes it, when the program stops, when it sends too many control frames, or when
+//! it is idle or stalled: no request for a while, or a response that the caller does not read. HTTP/2 flow control
+//! holds such a response back without effect on the socket, so that timeouts on the socket do not apply; the connection
+//! is shut down gracefully (its other requests are finished) and closed.
 
 mod control_frames;
 pub(crate) mod listener;
@@ -53,7 +53,7 @@ const MAX_CONCURRENT_STREAMS: u32 = 100;
 const MAX_HEADER_LIST_BYTES: u32 = 16 * 1024;
 /// Bytes of a response buffered for each HTTP/2 stream.
 const SEND_BUFFER_BYTES: usize = 64 * 1024;
-/// Streams that a caller may open and reset before they are processed; more is an attack (rapid reset).
+/// Number of streams that a caller may open and reset before they are processed; more is an attack (rapid reset).
 const MAX_RESET_STREAMS: usize = 50;
 /// Interval of HTTP/2 keep-alive pings.
 const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(20);
@@ -63,7 +63,7 @@ const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(20);
 pub struct Timeouts {
     /// Longest time for the TLS handshake, and for a request's head.
     pub head: Duration,
-    /// Longest time for which a caller may read nothing of a response.
+    /// Longest time in which a caller may read nothing of a response.
     pub stall: Duration,
 }
 
@@ -96,7 +96,7 @@ pub(crate) fn builder(timeouts: Timeouts) -> Builder<TokioExecutor> {
     builder
 }
 
-/// Serves a connection to its end. Its requests carry `mark`; `stop` becomes true when the program stops.
+/// Serves a connection to its end. Its requests have the extension `mark`; `stop` becomes true when the program stops.
 pub(crate) async fn run<S>(
     stream: S,
     router: Router,
@@ -203,7 +203,7 @@ impl Activity {
     }
 }
 
-/// Stands for the time while the next frame is being produced.
+/// Value while the next frame is being produced.
 const PRODUCING: u64 = u64::MAX;
 
 /// Counts a request as in flight until it is dropped.

@@ -1,4 +1,4 @@
-//! PROXY protocol, versions 1 and 2: the first bytes of a connection, by which a proxy says who its caller is.
+//! PROXY protocol, versions 1 and 2: the first bytes of a connection, in which a proxy names its caller.
 
 use std::{io, net::IpAddr};
 
@@ -9,8 +9,8 @@ const SIGNATURE: [u8; 12] = *b"\r\n\r\n\0\r\nQUIT\n";
 /// Longest header of version 1 in bytes, with its end.
 const LONGEST_LINE: usize = 107;
 
-/// Reads the header, and no byte more. Returns the caller's address; `None` if the proxy speaks for itself or does not
-/// know it.
+/// Reads exactly the header. Returns the caller's address; `None` if the proxy connects on its own behalf or does not
+/// know the caller.
 ///
 /// # Errors
 ///

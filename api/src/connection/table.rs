@@ -1,9 +1,9 @@
-//! Open connections of a listener, and the decision which of them ends if there are too many.
+//! Open connections of a listener, and the choice of the connection to evict if there are too many.
 //!
-//! A connection costs its caller next to nothing, so that anyone can open as many as a listener accepts. Those that
-//! never showed a valid key are *strangers*. A peer may have so many of them; its oldest one ends for a new one. If all
-//! places are taken, the oldest stranger of the peer with most strangers ends. A caller with a key thus gets in at once
-//! and stays, however many connections others open.
+//! Opening connections costs a caller next to nothing. Therefore connections without a request with a valid key are
+//! limited for each peer: a new one evicts the peer's oldest one. If all connections are in use, the oldest
+//! unauthenticated connection of the peer with most of them is evicted. A caller with a key thus connects at once and
+//! stays connected, however many connections others open.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -19,9 +19,9 @@ use tokio::sync::Notify;
 /// Bounds of the connections of a listener.
 #[derive(Clone, Copy, Debug)]
 pub struct ConnectionBounds {
-    /// Most connections.
+    /// Largest number of connections.
     pub all: usize,
-    /// Most connections of one peer that never showed a valid key.
+    /// Largest number of unauthenticated connections of one peer.
     pub per_peer: usize,
 }
 
@@ -37,19 +37,19 @@ pub(crate) struct ConnectionTable {
 struct State {
     open: usize,
     next: u64,
-    /// Strangers of each peer by their numbers, oldest first. `None` stands for the callers of a trusted proxy, who are
-    /// not known apart.
+    /// Unauthenticated connections of each peer by number, oldest first. `None` stands for all callers of a trusted
+    /// proxy that names no callers.
     unauthenticated: HashMap<Option<IpAddr>, BTreeMap<u64, Arc<Entry>>>,
 }
 
-/// A peer with strangers, by its key there.
+/// A peer as a key of the unauthenticated connections.
 struct Peer(Option<IpAddr>);
 
 /// A connection.
 #[derive(Debug)]
 struct Entry {
     number: u64,
-    /// True once a request on it had a valid key.
+    /// True once a request on the connection had a valid key.
     is_keyed: AtomicBool,
     evicted: Notify,
 }
@@ -62,7 +62,7 @@ pub(crate) struct OpenConnection {
     peer: Option<IpAddr>,
 }
 
-/// A mark on the requests of a connection, by which it is known to have shown a valid key.
+/// Mark on the requests of a connection: their handlers record a valid key in it.
 #[derive(Clone, Debug)]
 pub(crate) struct ConnectionMark {
     table: Arc<ConnectionTable>,
@@ -90,7 +90,7 @@ impl ConnectionTable {
         }
     }
 
-    /// Admits a connection of a peer, and ends another one for it if necessary; `None` if no other one may end.
+    /// Admits a connection of a peer, and evicts another one if necessary; `None` if no other one may be evicted.
     pub(crate) fn admit(self: &Arc<Self>, peer: Option<IpAddr>) -> Option<OpenConnection> {
         let mut state = self.lock();
         state.bound_peer(peer, self.bounds.per_peer);
@@ -114,7 +114,7 @@ impl ConnectionTable {
 }
 
 impl State {
-    /// Makes room for one more stranger of a peer.
+    /// Evicts unauthenticated connections of a peer until one more is within its limit.
     fn bound_peer(&mut self, peer: Option<IpAddr>, most: usize) {
         let count = self.unauthenticated.get(&peer).map_or(0, BTreeMap::len);
         if peer.is_some() && count >= most {
@@ -122,7 +122,7 @@ impl State {
         }
     }
 
-    /// Returns the peer with most strangers; of equal ones, that with the oldest.
+    /// Returns the peer with most unauthenticated connections; of several, the one with the oldest.
     fn fullest_peer(&self) -> Option<Peer> {
         let by_count = |(_, unauthenticated): &(&Option<IpAddr>, &BTreeMap<u64, Arc<Entry>>)| {
             let oldest = unauthenticated.first_key_value().map_or(u64::MAX, |(number, _)| *number);
@@ -152,12 +152,12 @@ impl State {
 }
 
 impl OpenConnection {
-    /// Completes when the connection is to end, because there are too many.
+    /// Completes when the connection is evicted.
     pub(crate) async fn evicted(&self) {
         self.entry.evicted.notified().await;
     }
 
-    /// Sets the peer, once a proxy has said who it is.
+    /// Sets the peer that a proxy named.
     pub(crate) fn set_peer(&mut self, peer: IpAddr) {
         let mut state = self.table.lock();
         if let Some(entry) = state.remove_unauthenticated(self.peer, self.entry.number) {
@@ -188,7 +188,7 @@ impl Drop for OpenConnection {
 }
 
 impl ConnectionMark {
-    /// Notes that a request on the connection had a valid key: it is no stranger any more.
+    /// Records that a request on the connection had a valid key. The connection is no longer evicted.
     pub(crate) fn show_key(&self) {
         if self.entry.is_keyed.load(Ordering::Relaxed) {
             return;
@@ -218,7 +218,7 @@ mod tests {
         Some(IpAddr::from([192, 0, 2, last]))
     }
 
-    /// Tells which connections were evicted since the last look.
+    /// Returns the indexes of connections that were evicted since the last call.
     fn evicted(connections: &[OpenConnection]) -> Vec<usize> {
         let of = |(index, connection): (usize, &OpenConnection)| {
             connection.evicted().now_or_never().map(|()| index)

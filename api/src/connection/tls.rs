@@ -165,8 +165,8 @@ impl Tls {
         Ok(TlsAcceptor::from(Arc::new(config)))
     }
 
-    /// Watches the files until the future is dropped. New connections use the new certificate; open
-    /// ones go on. An unusable certificate changes nothing and is logged once.
+    /// Watches the files until the future is dropped. New connections use the new certificate; open connections keep
+    /// theirs. An unusable certificate changes nothing and is logged once.
     pub async fn watch_files(mut self) {
         let mut ticks = interval(POLL_INTERVAL);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);

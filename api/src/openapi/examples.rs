@@ -136,7 +136,7 @@ pub(crate) fn transfer_request() -> Value {
     })
 }
 
-/// Returns the answer to that request. Its sender is listed, so that nothing else has to be read.
+/// Returns the answer to [`transfer_request`]. The sender is listed, so that the trace needs no other transaction.
 pub(crate) fn transfer_response() -> Value {
     let Some(facts) = transfer_facts() else {
         return Value::Null;
@@ -185,7 +185,7 @@ fn transfer_facts() -> Option<TransferFacts> {
     Some(TransferFacts { direction, transfer, senders, receiver, destinations: None, tip_height })
 }
 
-/// A chain of which one transaction was read.
+/// Returns a chain of which one transaction was read.
 fn gathered(view: &TransactionView) -> (GatheredChain, TransactionNumber) {
     let TransactionView { txid, kind, height, time, inputs, outputs } = view;
     let input = |entry: &SideEntry| TxInput::new(entry.outpoint, Some(entry.output.clone()));

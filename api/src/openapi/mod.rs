@@ -22,7 +22,7 @@ pub(super) async fn serve() -> impl IntoResponse {
     ([(header::CONTENT_TYPE, JSON)], printed())
 }
 
-/// Returns the document as text. It is made once: anyone may ask for it, without a key.
+/// Returns the document as text, which is generated once, because requests for it need no key.
 fn printed() -> Bytes {
     static PRINTED: LazyLock<Bytes> = LazyLock::new(|| document().to_string().into());
     PRINTED.clone()

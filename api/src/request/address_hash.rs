@@ -1,5 +1,5 @@
-//! Keyed hash of addresses for logs. With the key, the log lines of an address can be found; without
-//! it, a hash cannot be traced to an address, not even by trying all addresses.
+//! Keyed hash of addresses for logs. The key is needed to find the log lines of an address; without it, a hash cannot
+//! be traced to an address, not even by trying all addresses.
 
 use std::{fmt, io, path::Path};
 

@@ -1,4 +1,4 @@
-//! JSON bodies of one type, which the API's description names; read within limits of size and time.
+//! JSON bodies with a type that the API's description names, read within limits of size and time.
 
 use std::{convert::Infallible, marker::PhantomData, time::Duration};
 
@@ -16,7 +16,7 @@ use http_body_util::BodyExt;
 use serde::de::DeserializeOwned;
 use tokio::time::timeout;
 
-/// Body of a request that is a `T` as JSON. [`read`](Self::read) reads it.
+/// Request body with a `T` as JSON, read by [`read`](Self::read).
 #[derive(Debug)]
 pub struct JsonBody<T> {
     headers: HeaderMap,
@@ -44,8 +44,7 @@ impl<T: DeserializeOwned> JsonBody<T> {
     }
 }
 
-/// Body of a request with a `T` on each line of JSON. [`open`](Self::open) gives its bytes, of which
-/// [`row`] reads the lines.
+/// Request body with a `T` on each line of JSON. [`open`](Self::open) returns its bytes, and [`row`] parses a line.
 #[derive(Debug)]
 pub struct JsonLinesBody<T> {
     headers: HeaderMap,

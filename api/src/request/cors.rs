@@ -6,11 +6,11 @@ use axum::{
     response::{IntoResponse, Response},
 };
 
-/// Allowed methods, and below them allowed header fields.
+/// Methods that pages may use.
 const METHODS: &str = "GET, POST";
 const HEADERS: &str =
     "authorization, cache-control, content-type, traceparent, tracestate, x-api-key, x-request-id";
-/// Header fields that pages may read besides those that browsers always expose.
+/// Response header fields that pages may read, in addition to those that browsers always expose.
 const EXPOSED: &str = "age, cache-status, ratelimit, ratelimit-policy, retry-after, x-request-id, \
                        x-ratelimit-limit, x-ratelimit-remaining, x-ratelimit-reset";
 /// Time in seconds for which a browser may cache a preflight response.

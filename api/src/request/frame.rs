@@ -68,7 +68,7 @@ impl Routes {
         Self(paths.into())
     }
 
-    fn of(&self, request: &Request) -> &'static str {
+    fn pattern_of(&self, request: &Request) -> &'static str {
         let matched = request.extensions().get::<MatchedPath>();
         let index = matched.and_then(|path| self.0.binary_search(&path.as_str()).ok());
         index.and_then(|index| self.0.get(index)).copied().unwrap_or(UNMATCHED)
@@ -93,7 +93,7 @@ pub(crate) async fn frame(
     let in_flight = app.metrics.in_flight();
     let id = request_id(request.headers(), &app);
     let method = request.method().clone();
-    let route = routes.of(&request);
+    let route = routes.pattern_of(&request);
     // Only known methods: the value is sent to a collector.
     let shown = if KNOWN_METHODS.contains(&method) { method.as_str() } else { "_OTHER" };
     let stage = stage!(

@@ -1,5 +1,5 @@
-//! Authentication and rate limiting, before any other part of a request is read. Every response to a
-//! valid key carries the limits.
+//! Authentication and rate limiting, before the body of a request is read. Every response to a valid key states the
+//! limits.
 
 use std::{fmt::Write as _, sync::Arc};
 
@@ -36,7 +36,7 @@ const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy"
 pub struct Gate {
     /// Scope that the key must have.
     pub scope: Scope,
-    /// Kind of request towards limits.
+    /// Kind of request that limits count.
     pub kind: RequestKind,
 }
 
@@ -47,7 +47,8 @@ impl Gate {
     }
 }
 
-/// Passes a request on, or refuses it. A check that was not answered is not charged.
+/// Authenticates a request and counts it, then passes it on or refuses it. A check that was not answered is not
+/// charged.
 pub async fn pass(
     State((app, gate)): State<(Arc<App>, Gate)>,
     mut request: Request,
@@ -76,7 +77,7 @@ pub async fn pass(
     if let Some(connection) = request.extensions().get::<ConnectionMark>() {
         connection.show_key();
     }
-    let bounds = TenantBounds::of(&caller.tenant.name, &caller.tenant.plan);
+    let bounds = TenantBounds::new(&caller.tenant.name, &caller.tenant.plan);
     let permit = match TenantPermit::take(&app.load, bounds, gate.class()) {
         Ok(permit) => permit,
         Err(reason) => {
@@ -132,19 +133,20 @@ pub async fn pass(
     }
 }
 
-/// Counts a request that gets no place, and returns its problem. `chain`: the chain that has none for it.
+/// Counts a request without a permit, and returns its problem. `chain`: the chain that has no free permit.
 pub(crate) fn shed(app: &App, class: Class, reason: ShedReason, chain: Option<ChainId>) -> Problem {
     app.metrics.shed(class);
     refused(reason, chain)
 }
 
-/// Says that limits are exceeded, and when to try again.
+/// Returns the text of exceeded limits, with the time of the next try.
 pub(crate) fn exhausted(names: &[String], retry_after: u64) -> String {
     let verb = if names.len() == 1 { "is" } else { "are" };
     format!("{} {verb} used up; {}", names.join(" and "), try_again(retry_after))
 }
 
-/// Says that limits cannot be counted because a token store is unreachable, and when to try again.
+/// Returns the text of limits that cannot be counted because a token store is unreachable, with the time of the next
+/// try.
 pub(crate) fn uncounted(names: &[String], retry_after: u64) -> String {
     let limits = if names.is_empty() { "limits".to_owned() } else { names.join(" and ") };
     format!("{limits} cannot be counted at present; {}", try_again(retry_after))
@@ -161,7 +163,7 @@ fn key_data_stale() -> Problem {
     Problem::new(Code::KeyDataStale, detail).retry_after(5, assay_system::random_u64())
 }
 
-/// Refunds a check's charge unless it was answered, also if the request is canceled.
+/// Refunds the charge of a check that was not answered, also if the request is canceled.
 struct ChargeGuard<'a> {
     app: &'a App,
     caller: Caller,
@@ -183,7 +185,7 @@ impl Drop for ChargeGuard<'_> {
     }
 }
 
-/// Returns the problem of a caller who is denied an operation that needs `scope`.
+/// Returns the problem of a denied caller; `scope` is the scope that the operation needs.
 fn denied(denied: DenialReason, scope: Scope) -> Problem {
     match denied {
         DenialReason::InvalidKey => Problem::new(
@@ -211,7 +213,7 @@ fn denied(denied: DenialReason, scope: Scope) -> Problem {
 }
 
 impl App {
-    /// Adds the status of every limit, also as `X-RateLimit-*` if enabled.
+    /// Adds the status of every limit, and `X-RateLimit-*` if enabled.
     fn with_limits(&self, response: Response, statuses: &[LimitStatus]) -> Response {
         let mut response = with_limits(response, statuses);
         if self.settings.legacy_rate_limit_headers {

@@ -1,5 +1,4 @@
-//! `X-RateLimit-*` header fields, for callers without support for `RateLimit`: the limit with the least
-//! room.
+//! `X-RateLimit-*` header fields, for callers without support for `RateLimit`: the limit with the fewest tokens left.
 
 use assay_limiter::LimitStatus;
 use axum::http::{HeaderMap, HeaderName, HeaderValue};

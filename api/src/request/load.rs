@@ -1,14 +1,14 @@
-//! Load shedding: when too many requests are in flight, refuses requests without a valid key first, then bulk
-//! requests, then single checks. No queue builds up, and valid single checks are answered longest.
+//! Load shedding: when too many requests are in flight, refuses requests without a valid key first, then bulk requests,
+//! then single checks. Requests do not queue, and valid single checks are refused last.
 //!
-//! Every chain has as many places as there are for all other requests together. A check takes one of the latter until
-//! its body is read, then one of its chain, and gives the first one back: however many checks wait for a chain that is
-//! slow or silent, those of other chains find the places that they would find without it. All checks together have
-//! [`CHAINS_AT_ONCE`] times as many places: that bounds what one server has to hold.
+//! Every chain has as many permits as all requests of no chain together. A check takes a permit of no chain until its
+//! body is read, then one of its chain, and returns the first one. Checks that wait for a slow chain therefore take no
+//! permits from checks of other chains. All checks together have [`CHAINS_AT_ONCE`] times as many permits, which limits
+//! the load of one server.
 //!
-//! A tenant shares the places with the others: it may hold at most [`SHARE`] times as many as are free. So one tenant
-//! alone has three quarters of them, many have about equal parts, and there is always room for one that comes new,
-//! however many places the others try to take. A plan may set lower bounds.
+//! Tenants share the permits: a tenant may hold at most [`SHARE`] times the number of free permits. One tenant alone
+//! thus gets three quarters of them, many tenants get about equal parts, and a new tenant always finds a free permit. A
+//! plan may set lower limits.
 
 use std::{
     collections::HashMap,
@@ -20,9 +20,9 @@ use assay_request::problem::{Code, Problem};
 use assay_tenancy::{Name, directory::Plan};
 use axum::http::header;
 
-/// Places that a tenant may hold for each one that is free.
+/// Number of permits that a tenant may hold for each free permit.
 const SHARE: usize = 3;
-/// Chains of which all places can be taken at once.
+/// Number of chains whose permits can all be in use together.
 const CHAINS_AT_ONCE: usize = 4;
 
 /// Priority class of a request, lowest first.
@@ -48,21 +48,21 @@ impl Class {
     }
 }
 
-/// A tenant, and the bounds of its plan.
+/// A tenant, and the limits of its plan.
 #[derive(Clone, Debug)]
 pub struct TenantBounds {
     /// The tenant.
     pub tenant: Name,
-    /// Largest number of its requests in flight on one server, for each chain; `None`: its share.
+    /// Largest number of the tenant's requests in flight on one server, for each chain; `None`: its share.
     pub max_in_flight: Option<usize>,
-    /// Largest number of its bulk requests in flight on one server; `None`: its share.
+    /// Largest number of the tenant's bulk requests in flight on one server; `None`: its share.
     pub max_streams: Option<usize>,
 }
 
 impl TenantBounds {
-    /// Returns a tenant on a plan.
+    /// Returns the limits of a tenant on a plan.
     #[must_use]
-    pub fn of(tenant: &Name, plan: &Plan) -> Self {
+    pub fn new(tenant: &Name, plan: &Plan) -> Self {
         let bound = |bound: Option<u32>| bound.and_then(|bound| usize::try_from(bound).ok());
         Self {
             tenant: tenant.clone(),
@@ -72,23 +72,23 @@ impl TenantBounds {
     }
 }
 
-/// Reason for which a request gets no place.
+/// Reason for which a request gets no permit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ShedReason {
-    /// All places of the class are taken.
+    /// All permits of the class are in use.
     Server,
-    /// The tenant holds as many as it may.
+    /// The tenant holds the largest number that it may hold.
     Tenant,
 }
 
-/// Number and capacity of requests in flight.
+/// Permits of all requests in flight.
 #[derive(Clone, Debug)]
 pub struct Load {
-    /// Places of requests whose chain is not known yet, or that concern none, or several.
+    /// Permits of requests without a chain: their chain is not known yet, or they concern none or several.
     general: Arc<PermitPool>,
-    /// Places of checks, by their chain.
+    /// Permits of checks, by their chain.
     chains: Arc<Mutex<HashMap<ChainId, Arc<PermitPool>>>>,
-    /// Places of the checks of all chains.
+    /// Permits of the checks of all chains.
     checks: Arc<PermitPool>,
 }
 
@@ -98,7 +98,7 @@ struct PermitPool {
     taken: Mutex<PermitCounts>,
 }
 
-/// Places that are taken.
+/// Number of permits in use.
 #[derive(Debug, Default)]
 struct PermitCounts {
     all: Counts,
@@ -108,7 +108,7 @@ struct PermitCounts {
 #[derive(Clone, Copy, Debug, Default)]
 struct Counts {
     in_flight: usize,
-    /// Bulk requests among them.
+    /// Number of bulk requests among the requests in flight.
     streams: usize,
 }
 
@@ -130,7 +130,7 @@ impl Counts {
 
 impl Load {
     /// Allows at most `capacity` requests in flight, half of them without a valid key, three quarters of them bulk
-    /// requests, and for each chain as many checks; of all chains together four times as many.
+    /// requests. Allows as many checks for each chain, and four times as many for all chains together.
     #[must_use]
     pub fn new(capacity: usize) -> Self {
         Self {
@@ -140,7 +140,7 @@ impl Load {
         }
     }
 
-    /// Returns a permit for a request without a valid key; `None` if half of all places are taken.
+    /// Returns a permit for a request without a valid key; `None` if half of all permits are in use.
     #[must_use]
     pub fn acquire_unauthenticated(&self) -> Option<Permit> {
         let general = &self.general;
@@ -156,13 +156,13 @@ impl Load {
     ///
     /// # Errors
     ///
-    /// Returns the reason for which there is no place for it.
+    /// Returns the reason for which no permit is free for the tenant.
     pub fn acquire(&self, bounds: &TenantBounds, class: Class) -> Result<Permit, ShedReason> {
         self.general.acquire(bounds, class)
     }
 
-    /// The places of a chain.
-    fn of(&self, chain: ChainId) -> Arc<PermitPool> {
+    /// Returns the permits of a chain.
+    fn pool_of(&self, chain: ChainId) -> Arc<PermitPool> {
         // Every change is a single step, so that the state after a panic is consistent.
         let mut chains = self.chains.lock().unwrap_or_else(PoisonError::into_inner);
         let pool = chains.entry(chain).or_insert_with(|| PermitPool::new(self.general.capacity));
@@ -170,7 +170,7 @@ impl Load {
     }
 }
 
-/// The place of a request of a tenant, released when the last clone is dropped.
+/// Permit of a request of a tenant, released when the last clone is dropped.
 #[derive(Clone, Debug)]
 pub struct TenantPermit(Arc<TenantPermitState>);
 
@@ -183,24 +183,25 @@ struct TenantPermitState {
 }
 
 impl TenantPermit {
-    /// Takes a place among those for all requests.
+    /// Takes a permit of no chain.
     ///
     /// # Errors
     ///
-    /// Returns the reason for which there is none.
+    /// Returns the reason for which no permit is free for the tenant.
     pub fn take(load: &Load, bounds: TenantBounds, class: Class) -> Result<Self, ShedReason> {
         let permits = Mutex::new(vec![load.acquire(&bounds, class)?]);
         Ok(Self(Arc::new(TenantPermitState { load: load.clone(), bounds, class, permits })))
     }
 
-    /// Takes a place of a chain, and gives the one that is held back.
+    /// Takes a permit of a chain, and returns the permit of no chain.
     ///
     /// # Errors
     ///
-    /// Returns the reason for which the chain has none. The other one is held until the request ends.
+    /// Returns the reason for which the chain has no free permit. The permit of no chain is then held until the request
+    /// ends.
     pub fn move_to(&self, chain: ChainId) -> Result<(), ShedReason> {
         let TenantPermitState { load, bounds, class, permits } = &*self.0;
-        let of_chain = load.of(chain).acquire(bounds, *class)?;
+        let of_chain = load.pool_of(chain).acquire(bounds, *class)?;
         // The bounds of a plan are for each chain.
         let sharing = TenantBounds { max_in_flight: None, max_streams: None, ..bounds.clone() };
         let of_all = load.checks.acquire(&sharing, *class)?;
@@ -272,7 +273,7 @@ impl Drop for Permit {
     }
 }
 
-/// Returns the problem of a request without a permit. `chain`: the chain that has no place for it.
+/// Returns the problem of a request without a permit. `chain`: the chain that has no free permit.
 pub fn refused(shed: ShedReason, chain: Option<ChainId>) -> Problem {
     let requests =
         chain.map_or_else(|| "requests".to_owned(), |chain| format!("checks on {chain}"));
@@ -300,7 +301,7 @@ mod tests {
         TenantBounds { tenant: tenant.parse().unwrap(), max_in_flight: None, max_streams: None }
     }
 
-    /// Takes places until there are no more; returns their number, and the reason for the end.
+    /// Takes permits until none is free; returns their number, and the reason of the refusal.
     fn fill(
         load: &Load,
         bounds: &TenantBounds,

@@ -28,7 +28,7 @@ impl IntoResponse for ProblemResponse {
     }
 }
 
-/// Returns the response that describes a problem of one request.
+/// Returns the response with the problem of one request.
 #[must_use]
 pub(crate) fn render(problem: &Problem, instance: &str, request_id: &str) -> Response {
     let details = problem.details(instance, request_id);

@@ -18,8 +18,7 @@ pub(crate) fn is_streamed(response: &Response) -> bool {
     response.body().size_hint().exact().is_none()
 }
 
-/// Returns the response; `guard` is dropped at the end of its body, and log lines written until then
-/// are in `span`.
+/// Drops `guard` at the end of the response's body, and writes log lines until then within `span`.
 pub(crate) fn hold_until_end<K: Send + 'static>(
     response: Response,
     guard: K,
@@ -36,10 +35,11 @@ pub(crate) fn hold_until_end<K: Send + 'static>(
     })
 }
 
-/// The next frame of a body, once it is there.
+/// Next frame of a body, once it has arrived.
 pub(crate) type PolledFrame = Poll<Option<Result<Frame<Bytes>, Error>>>;
 
-/// Returns the body, each frame of which `poll` reads. Values that `poll` owns are dropped at the end of the body.
+/// Returns a body with the frames that `poll` reads from `body`. Values that `poll` owns are dropped at the end of the
+/// body.
 pub(crate) fn with_frames_by<F>(body: Body, poll: F) -> Body
 where
     F: FnMut(Pin<&mut Body>, &mut Context<'_>) -> PolledFrame + Send + 'static,

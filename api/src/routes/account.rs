@@ -27,29 +27,29 @@ use crate::{App, request::problem::ProblemResponse};
 pub struct AccountResponse {
     /// The tenant.
     pub tenant: AccountTenant,
-    /// Its plan.
+    /// The tenant's plan.
     pub plan: AccountPlan,
     /// The limits in force, all of which apply to each request.
     pub limits: Vec<AccountLimit>,
-    /// The risk policy of its answers.
+    /// The risk policy of the tenant's answers.
     pub policy: AccountPolicy,
-    /// Its API keys, including revoked and expired ones, oldest first.
+    /// The tenant's API keys, including revoked and expired ones, oldest first.
     pub keys: Vec<AccountKey>,
 }
 
 /// A tenant.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct AccountTenant {
-    /// Its name.
+    /// Name of the tenant.
     pub name: String,
     /// Display name.
     pub display_name: String,
 }
 
-/// Properties of a plan besides its limits.
+/// Properties of a plan in addition to its limits.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct AccountPlan {
-    /// Its name.
+    /// Name of the plan.
     pub name: String,
     /// Display name.
     pub display_name: String,
@@ -57,10 +57,10 @@ pub struct AccountPlan {
     pub max_screen_rows: u64,
     /// Largest number of rows in one bulk request with `scope=full`.
     pub max_full_screen_rows: u64,
-    /// Largest number of your requests in flight on one server, with checks counted for each blockchain by itself; null:
-    /// a fair share of its places.
+    /// Largest number of your requests in flight on one server, with checks counted separately for each blockchain;
+    /// null: a fair share of the server's capacity.
     pub max_in_flight: Option<u32>,
-    /// Largest number of your bulk requests in flight on one server; null: a fair share of its places.
+    /// Largest number of your bulk requests in flight on one server; null: a fair share of the server's capacity.
     pub max_streams: Option<u32>,
     /// Seconds for which an answer may be repeated from the cache.
     pub cache_seconds: u64,
@@ -83,13 +83,13 @@ pub struct AccountLimit {
     pub counts: Counts,
     /// Subject whose requests are counted together.
     pub per: Per,
-    /// Source of the number.
+    /// Source of the number of requests.
     pub source: LimitSource,
     /// Name of the rate limit that sets the number; null for the plan's own number.
     pub rate_limit: Option<String>,
-    /// Expiry time of that rate limit; null if it does not expire.
+    /// Expiry time of the rate limit; null if it does not expire.
     pub until: Option<Timestamp>,
-    /// The plan's own number.
+    /// The plan's own number of requests.
     pub plan_requests: u64,
 }
 
@@ -106,9 +106,9 @@ pub enum LimitSource {
 /// A policy.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct AccountPolicy {
-    /// Its name.
+    /// Name of the policy.
     pub name: String,
-    /// Revision of its content, as `policy_revision` in answers.
+    /// Revision of the policy's content, as `policy_revision` in answers.
     pub revision: String,
 }
 
@@ -119,7 +119,7 @@ pub struct AccountKey {
     pub id: String,
     /// Name given by its owner.
     pub name: String,
-    /// Scopes: the operations it may be used for.
+    /// Operations that the key permits.
     pub scopes: Vec<String>,
     /// `active`, `expired` or `revoked`.
     pub state: String,
@@ -127,9 +127,9 @@ pub struct AccountKey {
     pub created_at: Timestamp,
     /// Expiry time; null if the key does not expire.
     pub expires_at: Option<Timestamp>,
-    /// Time of its revocation; null if it was not revoked.
+    /// Time at which the key was revoked; null if it was not revoked.
     pub revoked_at: Option<Timestamp>,
-    /// Time of its last use; uses through other servers appear within a minute.
+    /// Time at which the key was last used; uses through other servers appear within a minute.
     pub last_used_at: Option<Timestamp>,
 }
 
@@ -137,7 +137,7 @@ pub struct AccountKey {
 ///
 /// # Errors
 ///
-/// Returns an error if its keys cannot be read.
+/// Returns an error if the tenant's keys cannot be read.
 pub async fn show_account(
     State(app): State<Arc<App>>,
     Extension(caller): Extension<Caller>,
@@ -151,12 +151,12 @@ pub async fn show_account(
     for key in &mut keys {
         key.last_used_at = key.last_used_at.max(service.key_use.unwritten(&key.id));
     }
-    Ok(Json(AccountResponse::of(&caller.tenant, &keys, service.clock.now())))
+    Ok(Json(AccountResponse::new(&caller.tenant, &keys, service.clock.now())))
 }
 
 impl AccountResponse {
     /// Builds the settings of a tenant with these keys, at `now`.
-    pub(crate) fn of(tenant: &Tenant<Policy>, keys: &[KeyRecord], now: Timestamp) -> Self {
+    pub(crate) fn new(tenant: &Tenant<Policy>, keys: &[KeyRecord], now: Timestamp) -> Self {
         let plan = &tenant.plan;
         let limits = plan.limits.iter().map(|limit| {
             let change = tenant.override_of(limit, now);
@@ -193,13 +193,13 @@ impl AccountResponse {
                 name: tenant.policy_name.to_string(),
                 revision: tenant.policy.revision().to_string(),
             },
-            keys: keys.iter().map(|key| AccountKey::of(key, now)).collect(),
+            keys: keys.iter().map(|key| AccountKey::new(key, now)).collect(),
         }
     }
 }
 
 impl AccountKey {
-    fn of(key: &KeyRecord, now: Timestamp) -> Self {
+    fn new(key: &KeyRecord, now: Timestamp) -> Self {
         Self {
             id: key.id.to_string(),
             name: key.name.clone(),

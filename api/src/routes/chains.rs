@@ -1,4 +1,5 @@
-//! `GET /api/v1/chains`: the blockchains, what Assay can say about each, and what this installation has.
+//! `GET /api/v1/chains`: the blockchains, the parts of answers that Assay supports on each, and the data of this
+//! installation.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -45,13 +46,13 @@ pub struct InstalledChain {
     pub listed_addresses: u64,
     /// Number of addresses with labels.
     pub labeled_addresses: u64,
-    /// Height of the latest block of its graph; null if the chain is not ingested.
+    /// Height of the latest block of the chain's graph; null if the chain is not ingested.
     pub latest_block_height: Option<u64>,
-    /// Flows are traced: the chain is ingested, or read on demand.
+    /// True if flows are traced: the chain is ingested, or read on demand.
     pub flows: bool,
 }
 
-/// The rows of a snapshot of lists and labels, with the latest block of each chain that has flows.
+/// Returns the rows for a snapshot of lists and labels, with the latest block of each chain that has flows.
 pub(crate) fn rows(
     intel: &IntelSnapshot,
     latest_blocks: &BTreeMap<ChainId, Option<u64>>,

@@ -1,4 +1,4 @@
-//! `POST /api/v1/check/address`: the risk of one address. `POST /api/v1/check/transfer`: that of one transfer.
+//! `POST /api/v1/check/address`: the risk of one address. `POST /api/v1/check/transfer`: the risk of one transfer.
 
 use std::{
     sync::Arc,
@@ -40,7 +40,7 @@ pub const MAX_BODY_BYTES: usize = 8 * 1024;
 
 const CACHE_STATUS: HeaderName = HeaderName::from_static("cache-status");
 
-/// Answer to a check. This type is its description; [`print`] writes it.
+/// Answer to a check. The type describes the answer; [`print`] writes it.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct CheckResponse<'a> {
     /// Identifier of this check.
@@ -49,8 +49,7 @@ pub struct CheckResponse<'a> {
     pub reference: Option<String>,
     /// Your direction from the request.
     pub direction: Option<TransferDirection>,
-    /// The address as it was submitted; of a transfer that was named by an output, the receiver's address in
-    /// canonical form.
+    /// The address as it was submitted; if an output names the transfer, the receiver's address in canonical form.
     pub address_submitted: String,
     /// The assessment.
     #[serde(flatten)]
@@ -100,7 +99,7 @@ pub async fn check_address(
 ///
 /// # Errors
 ///
-/// Returns a problem that describes the error in the request, or why the transfer cannot be assessed.
+/// Returns a problem that describes the error in the request, or the reason for which the transfer cannot be assessed.
 pub async fn check_transfer(
     State(app): State<Arc<App>>,
     Extension(caller): Extension<Caller>,
@@ -126,8 +125,8 @@ pub async fn check_transfer(
     asked.answer(&app, &caller, chain, &outcome.map_err(failed)?)
 }
 
-/// Moves a check to the places of its chain. One that finds none is refused and not charged: to answer that the chain
-/// is unavailable would be a verdict about an address that nobody looked at.
+/// Moves a check to the permits of its chain. A check without a permit is refused and not charged: an answer that the
+/// chain is unavailable would be a verdict about an address that was not assessed.
 fn move_to(app: &App, permit: &TenantPermit, chain: ChainId) -> Result<(), Problem> {
     permit.move_to(chain).map_err(|reason| shed(app, Class::Single, reason, Some(chain)))
 }
@@ -170,7 +169,7 @@ fn unserializable(error: &serde_json::Error) -> Problem {
     Problem::new(Code::InternalError, "the answer could not be serialized")
 }
 
-/// A request, as far as its answer repeats it.
+/// Parts of a request that its answer repeats.
 struct RequestEcho {
     arrived: Instant,
     now: Timestamp,
@@ -180,7 +179,7 @@ struct RequestEcho {
 }
 
 impl RequestEcho {
-    /// Writes the answer, charges it and keeps it.
+    /// Writes the answer, charges it and stores it.
     fn answer(
         self,
         app: &App,
@@ -236,7 +235,7 @@ struct BeforeAssessment {
     address_submitted: String,
 }
 
-/// Fields after it.
+/// Fields after the assessment in an answer.
 #[derive(Debug, Serialize)]
 struct AfterAssessment<'a> {
     assessed_at: Timestamp,
@@ -245,7 +244,8 @@ struct AfterAssessment<'a> {
     processing_time_ms: f64,
 }
 
-/// Writes an answer around an assessment that was serialized before: joins three JSON objects.
+/// Joins the JSON objects of an answer: the fields before the assessment, the serialized assessment, and the fields
+/// after it.
 fn print(
     before: &BeforeAssessment,
     assessment: &str,
@@ -260,7 +260,7 @@ fn print(
     Ok(format!("{{{}}}", pieces.join(",")))
 }
 
-/// Adds `Cache-Status` (RFC 9211) and `Age`.
+/// Adds the header fields `Cache-Status` (RFC 9211) and `Age`.
 fn set_cache_fields(headers: &mut HeaderMap, outcome: &CheckOutcome, now: Timestamp) {
     let seconds = outcome.time_to_live.as_secs();
     let status = match outcome.cache {

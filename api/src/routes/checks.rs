@@ -17,7 +17,7 @@ use crate::{App, request::problem::ProblemResponse, response::JsonText};
 /// Parameters in the path.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct CheckPath {
-    /// The check's `check_id`.
+    /// The `check_id` of the answer.
     #[schemars(example = "019a1b2c-3d4e-7f50-8a6b-7c8d9e0f1a2b")]
     pub check_id: String,
 }
@@ -26,7 +26,7 @@ pub struct CheckPath {
 ///
 /// # Errors
 ///
-/// Returns an error if there is none, or its retention period is over.
+/// Returns an error if no check of the tenant has this identifier, or its retention is over.
 pub async fn show_check(
     State(app): State<Arc<App>>,
     Extension(caller): Extension<Caller>,

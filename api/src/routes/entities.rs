@@ -1,5 +1,4 @@
-//! `GET /api/v1/entities`: listed parties by name, with their addresses. A lookup for people; no part of a
-//! score.
+//! `GET /api/v1/entities`: listed parties by name, with their addresses. A lookup for analysts; scores do not use it.
 
 use std::sync::Arc;
 
@@ -39,8 +38,8 @@ pub struct EntitiesQuery {
 pub struct EntitiesResponse {
     /// Name that was looked up.
     pub name: String,
-    /// Listed parties with addresses whose names are alike, the most alike first. Parties without crypto
-    /// addresses are not searched.
+    /// Listed parties with addresses whose names are similar, the most similar first. Parties without crypto addresses
+    /// are not searched.
     pub entities: Vec<FoundEntity>,
     /// Revision of the data.
     pub data_revision: String,

@@ -1,7 +1,7 @@
 //! `POST /api/v1/screen`: many addresses, one JSON line each, answered while they arrive.
 //!
-//! Rows are answered in order. Backpressure applies: while the caller does not read answers, its rows
-//! wait in the connection.
+//! Rows are answered in order. Backpressure applies: while the caller does not read answers, its rows are not read
+//! either.
 
 use std::{collections::VecDeque, sync::Arc, time::Duration};
 
@@ -43,12 +43,13 @@ use crate::{
 const MAX_LINE_BYTES: usize = 8 * 1024;
 /// Largest number of rows that are answered together.
 const BATCH: usize = 256;
-/// Largest number of rows with flows that are answered together: each may take as long as a check.
+/// Largest number of rows with flows that are answered together, because each may take as long as a check.
 const FULL_BATCH: usize = 16;
-/// Rows of one request whose flows are traced at the same time: single checks of other callers go on beside them.
+/// Number of rows of one request whose flows are traced concurrently, so that single checks of other callers are not
+/// delayed.
 const ROWS_AT_ONCE: usize = 2;
 
-/// Evidence that is asked for.
+/// Requested evidence.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ScreenQuery {
@@ -85,12 +86,12 @@ pub struct ScreenResponse {
     pub sanctioned: Option<bool>,
     /// The weightiest reason as text.
     pub reason: Option<String>,
-    /// Evidence that the row covers. `lists_and_labels`: flows of funds were not asked for, or are not known, so that
-    /// no row is allowed on a chain whose flows are followed, or where the policy requires them.
+    /// Evidence that the row covers. `lists_and_labels`: flows of funds were not requested, or are not known. No such
+    /// row is allowed on a chain whose flows are followed, or if the policy requires flows.
     pub scope: AssessmentScope,
-    /// What the answer rests on: `lists_and_labels`, `trace` for all that a check looks at, or `compositions` for the
-    /// address's history and what its transactions are made of, where even their largest weight is allowed: a check finds
-    /// the same verdict, and this score or a lower one.
+    /// Evidence by which the row was decided: `lists_and_labels`, `trace` for all evidence of a check, or
+    /// `compositions` for the address's history and the compositions of its transactions, whose largest weight is
+    /// allowed. A check then has the same verdict, and this score or a lower one.
     pub decided_by: Option<DecidedBy>,
     /// Reason why the row was not answered. Such rows are not charged.
     pub error: Option<String>,
@@ -255,7 +256,7 @@ impl ScreenStream {
         answers
     }
 
-    /// The answer to the present row, which cannot be screened.
+    /// Returns the answer to the present row, which cannot be screened.
     fn error_row(&self, request: Option<ScreenRequest>, error: String) -> ScreenResponse {
         let (blockchain, address, reference) = match request {
             Some(request) => (Some(request.blockchain), Some(request.address), request.reference),
@@ -279,7 +280,7 @@ impl ScreenStream {
     }
 }
 
-/// Rows that were charged and are not answered yet. Their charge is refunded, also if the caller disconnects.
+/// Rows that were charged and are not answered yet. Dropping it refunds their charge, also if the caller disconnects.
 struct UnansweredRows {
     app: Arc<App>,
     caller: Caller,
@@ -298,7 +299,7 @@ impl Drop for UnansweredRows {
 enum Row {
     /// The caller's reference, and the address.
     Valid(Option<String>, CanonicalAddress),
-    /// The request, if there is one, and why it is not screened.
+    /// The request, if it was parsed, and the reason for which it is not screened.
     Wrong(Option<ScreenRequest>, String),
 }
 
@@ -335,21 +336,21 @@ struct RowReader {
     time: Duration,
     buffer: Vec<u8>,
     body_ended: bool,
-    /// True if the present line is too long: the rest of it is discarded.
+    /// True if the present line is too long, and the rest of it is discarded.
     too_long: bool,
 }
 
 /// A batch of lines.
 struct RowBatch {
     lines: Vec<RowResult>,
-    /// True if these are the last.
+    /// True if the body has no further lines.
     ended: bool,
     /// The error that ended the body early.
     error: Option<String>,
 }
 
 impl RowReader {
-    /// Returns the lines that have arrived, at most `max`; waits for one if there is none.
+    /// Returns the lines that have arrived, at most `max`, or waits for one.
     async fn next(&mut self, max: usize) -> RowBatch {
         let mut lines = Vec::new();
         let deadline = Instant::now() + self.time;
@@ -384,7 +385,7 @@ impl RowReader {
         RowBatch { lines, ended: true, error: Some(error) }
     }
 
-    /// Moves complete lines out of the buffer; at the body's end the rest is a line too.
+    /// Moves complete lines out of the buffer; at the body's end, the rest of the buffer counts as a line.
     fn take_lines(&mut self, lines: &mut Vec<RowResult>, max: usize) {
         let mut start = 0;
         while lines.len() < max {

@@ -1,4 +1,4 @@
-//! `GET /api/v1/signals`: the catalogue of everything that answers can name.
+//! `GET /api/v1/signals`: the catalogue of the terms in answers.
 
 use assay_service::{Caller, Catalogue, catalogue};
 use axum::{Json, extract::Extension};

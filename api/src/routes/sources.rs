@@ -1,4 +1,4 @@
-//! `GET /api/v1/sources`: the sources of answers, and how fresh they are.
+//! `GET /api/v1/sources`: the sources of answers, and their freshness.
 
 use std::sync::Arc;
 

@@ -45,7 +45,7 @@ pub struct UsageResponse {
     pub to: Date,
     /// Total number of answered checks and rows.
     pub total: u64,
-    /// By day, key, plan, operation and verdict.
+    /// Charges by day, key, plan, operation and verdict.
     pub usage: Vec<UsageRow>,
 }
 
