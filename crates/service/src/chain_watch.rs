@@ -24,7 +24,7 @@ pub(super) struct ChainWatch {
 
 impl ChainWatch {
     /// Returns a watch that knows the sources of manifests of this revision.
-    pub(super) fn of(manifests: u64) -> Self {
+    pub(super) fn new(manifests: u64) -> Self {
         Self { tips: Mutex::default(), manifests: Mutex::new(manifests) }
     }
 

@@ -16,7 +16,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::{
     AgeLimits, CacheStatus, Caller, SerializedAssessment, Service,
-    cache::{CacheKey, CheckSubject, Data},
+    cache::{CacheKey, CheckSubject, DataState},
 };
 use crate::chains::{self, ChainReaders, transfer::TransferError};
 
@@ -98,7 +98,7 @@ impl Service {
             subject,
         };
         let invalidated_addresses = self.invalidated_addresses.load_full();
-        let data = Data::of(&intel, &invalidated_addresses);
+        let data = DataState::new(&intel, &invalidated_addresses);
         let known = self.cache.known(&key, data, age_limits, now);
         let (assessed, cache) = if let Some(known) = known {
             (known, CacheStatus::Hit)
@@ -106,7 +106,7 @@ impl Service {
             let (service, tenant) = (Arc::clone(self), Arc::clone(tenant));
             let requester = Arc::clone(self);
             let assessing = async move {
-                let data = Data::of(&intel, &invalidated_addresses);
+                let data = DataState::new(&intel, &invalidated_addresses);
                 let assess = async || {
                     let inputs = AssessmentInputs {
                         chains: &chains,

@@ -29,7 +29,7 @@ struct Mark {
 }
 
 impl Mark {
-    const fn at(now: Instant) -> Self {
+    const fn new(now: Instant) -> Self {
         Self { begun: now, at: AtomicU64::new(0) }
     }
 
@@ -47,8 +47,8 @@ impl Mark {
 impl Freshness {
     /// Freshness of data that was requested from the database at `now`.
     #[must_use]
-    pub fn at(now: Instant) -> Self {
-        Self { directory: Mark::at(now), intel: Mark::at(now), tips: Mutex::default() }
+    pub fn confirmed_at(now: Instant) -> Self {
+        Self { directory: Mark::new(now), intel: Mark::new(now), tips: Mutex::default() }
     }
 
     /// Records that keys, tenants and plans equal the database's as of a request sent at `asked`. A change
@@ -97,7 +97,7 @@ mod tests {
     fn each_part_is_as_old_as_the_request_that_confirmed_it() {
         let begun = Instant::now();
         let after = |seconds| begun + Duration::from_secs(seconds);
-        let freshness = Freshness::at(begun);
+        let freshness = Freshness::confirmed_at(begun);
         assert_eq!(freshness.key_data_age(after(10)), Duration::from_secs(10));
         freshness.confirm_key_data(after(10));
         assert_eq!(freshness.key_data_age(after(13)), Duration::from_secs(3));
@@ -110,7 +110,7 @@ mod tests {
     #[test]
     fn a_chain_is_as_old_as_its_latest_block_and_never_younger_than_now() {
         let at = |second| Timestamp::from_second(second).unwrap();
-        let freshness = Freshness::at(Instant::now());
+        let freshness = Freshness::confirmed_at(Instant::now());
         freshness.set_tip(ChainId::BTC, at(90));
         assert_eq!(freshness.tip_ages(at(140)), [(ChainId::BTC, SignedDuration::from_secs(50))]);
         assert_eq!(freshness.tip_ages(at(5)), [(ChainId::BTC, SignedDuration::ZERO)]);

@@ -149,7 +149,7 @@ impl Service {
         limiter: Limiter,
     ) -> Result<Arc<Self>, LoadError> {
         let asked = Instant::now();
-        let freshness = Freshness::at(asked);
+        let freshness = Freshness::confirmed_at(asked);
         let store_clock = StoreClock::default();
         store_clock.set(databases.store.time().await?, asked);
         let access = refresh::load_access(&*databases.store).await?;

@@ -17,7 +17,7 @@ use tokio::{
     time::{MissedTickBehavior, interval, sleep},
 };
 
-use super::{Access, Service, chain_watch::ChainWatch, chains::subject_data::ReadError};
+use super::{Access, Service, chain_watch::ChainWatch, chains::subject::ReadError};
 use crate::manifests;
 
 /// Shortest time between two refreshes, so that a storm of notifications leaves time for requests.
@@ -97,7 +97,7 @@ impl Refresher {
     #[must_use]
     pub fn new(service: Arc<Service>, every: Duration) -> Self {
         // Chains were loaded with the directory, which only this task replaces.
-        let chains = ChainWatch::of(service.access().manifests_revision);
+        let chains = ChainWatch::new(service.access().manifests_revision);
         Self { service, every, chains, chains_due: Notify::new() }
     }
 

@@ -134,14 +134,14 @@ impl Screening<'_> {
 
     fn assess(&self, subject: &CanonicalAddress, facts: Facts, by: DecidedBy) -> ScreeningResult {
         let facts = Facts { intel_stale: self.intel_stale, ..facts };
-        ScreeningResult::of(assess(subject, &facts, self.policy, self.now), by)
+        ScreeningResult::new(assess(subject, &facts, self.policy, self.now), by)
     }
 }
 
 impl ScreeningResult {
     /// Returns the row of an assessment.
     #[must_use]
-    pub fn of(assessment: Assessment, decided_by: DecidedBy) -> Self {
+    pub fn new(assessment: Assessment, decided_by: DecidedBy) -> Self {
         let is_active = |status| status == ListingStatus::Active;
         Self {
             risk_score: assessment.risk_score,

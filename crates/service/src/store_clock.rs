@@ -39,10 +39,10 @@ impl StoreClock {
     /// own.
     #[must_use]
     pub fn now(&self, own: Timestamp) -> Timestamp {
-        self.at(Instant::now(), own)
+        self.time_at(Instant::now(), own)
     }
 
-    fn at(&self, now: Instant, own: Timestamp) -> Timestamp {
+    fn time_at(&self, now: Instant, own: Timestamp) -> Timestamp {
         let reading = *self.0.read().unwrap_or_else(PoisonError::into_inner);
         reading.map_or(own, |ClockReading { time, asked }| {
             let since = SignedDuration::try_from(now.saturating_duration_since(asked));
@@ -61,13 +61,17 @@ mod tests {
         let time: Timestamp = "2026-11-25T23:59:50Z".parse().unwrap();
         let wrong: Timestamp = "2026-12-24T12:00:00Z".parse().unwrap();
         let later = |seconds| begun + Duration::from_secs(seconds);
-        assert_eq!(clock.at(begun, wrong), wrong, "as long as there is no other");
+        assert_eq!(clock.time_at(begun, wrong), wrong, "as long as there is no other");
         clock.set(Some(time), begun);
-        assert_eq!(clock.at(begun, wrong), time);
+        assert_eq!(clock.time_at(begun, wrong), time);
         let next_day = "2026-11-26T00:00:05Z".parse().unwrap();
         assert_eq!((clock.is_due(later(15)), clock.is_due(later(30))), (false, true));
-        assert_eq!(clock.at(later(15), wrong), next_day, "it goes on while the database is away");
+        assert_eq!(
+            clock.time_at(later(15), wrong),
+            next_day,
+            "it goes on while the database is away"
+        );
         clock.set(None, later(16));
-        assert_eq!(clock.at(later(16), wrong), wrong);
+        assert_eq!(clock.time_at(later(16), wrong), wrong);
     }
 }

@@ -50,7 +50,7 @@ async fn write_charges(
     now: impl Fn() -> jiff::Timestamp,
     stopped: watch::Receiver<bool>,
 ) {
-    let failing = FailureLog::of("charges");
+    let failing = FailureLog::new("charges");
     let write = || async { failing.report(&recorder.write_charges(store, now()).await) };
     repeatedly(RECORD_INTERVAL, stopped, write).await;
 }
@@ -61,7 +61,7 @@ async fn write_answers(
     store: &dyn UsageStore,
     stopped: watch::Receiver<bool>,
 ) {
-    let failing = FailureLog::of("answers");
+    let failing = FailureLog::new("answers");
     let write = || async {
         let written = recorder.write_answers(store).await;
         failing.report(&written);
@@ -97,7 +97,7 @@ struct FailureLog {
 }
 
 impl FailureLog {
-    const fn of(records: &'static str) -> Self {
+    const fn new(records: &'static str) -> Self {
         Self { records, is_failing: AtomicBool::new(false) }
     }
 

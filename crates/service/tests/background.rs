@@ -1,4 +1,4 @@
-//! Several runners on one PostgreSQL database.
+//! Tests of several runners on one PostgreSQL database.
 #![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 use std::{
@@ -22,17 +22,17 @@ use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
 use tokio::{task::JoinHandle, time::sleep};
 
-/// Longer than anything takes.
+/// Timeout of a test.
 const PATIENCE: Duration = Duration::from_mins(1);
 
-/// Work that takes a while and notes which runner did it.
+/// Slow job kind that records which runner ran each job.
 #[derive(Clone, Debug)]
 struct Work {
     runner: &'static str,
     takes: Duration,
-    /// Job and runner, one entry for each time that the work was done.
+    /// Job and runner of each completed run.
     done: Arc<Mutex<Vec<(String, &'static str)>>>,
-    /// Job and runner, one entry for each time that the work was begun.
+    /// Job and runner of each started run.
     begun: Arc<Mutex<Vec<(String, &'static str)>>>,
     fails: Arc<AtomicBool>,
 }
@@ -75,7 +75,7 @@ impl JobKind for Work {
     }
 }
 
-/// A database with some jobs that are due.
+/// Database with some due jobs.
 struct World {
     postgres: Postgres,
     store: Arc<PostgresStore>,
@@ -95,7 +95,7 @@ impl World {
         Self { postgres, store }
     }
 
-    /// A program with a runner. It is killed by [`JoinHandle::abort`].
+    /// Starts a program with a runner. [`JoinHandle::abort`] kills it.
     async fn runner(
         &self,
         work: &Work,

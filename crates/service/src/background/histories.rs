@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::{JobError, JobKind};
-use crate::{Service, chains::subject_data::TraceRequest};
+use crate::{Service, chains::subject::TraceRequest};
 
 const KIND: &str = "fetch_history";
 /// Time limit of one attempt. The next attempt continues from its stored responses.

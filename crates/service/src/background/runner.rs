@@ -19,7 +19,7 @@ use tokio::{
 };
 
 use super::feeds::FetchSourceError;
-use crate::{chains::subject_data::ReadError, revocations::RevocationError};
+use crate::{chains::subject::ReadError, revocations::RevocationError};
 
 /// Interval at which jobs are counted for metrics.
 const COUNT_INTERVAL: Duration = Duration::from_secs(15);

@@ -115,7 +115,7 @@ impl Weighter<CacheKey, Arc<SerializedAssessment>> for BytesWeighter {
 
 /// State of the data now. An answer from another state is not repeated.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Data<'a> {
+pub(super) struct DataState<'a> {
     /// Generation of lists and labels.
     pub(super) generation: u64,
     /// Revision of the content of lists and labels.
@@ -124,8 +124,8 @@ pub(super) struct Data<'a> {
     pub(super) invalidated_addresses: &'a InvalidatedAddresses,
 }
 
-impl<'a> Data<'a> {
-    pub(super) fn of(
+impl<'a> DataState<'a> {
+    pub(super) fn new(
         intel: &'a IntelSnapshot,
         invalidated_addresses: &'a InvalidatedAddresses,
     ) -> Self {
@@ -178,7 +178,7 @@ impl ResultCache {
     pub(super) fn known(
         &self,
         key: &CacheKey,
-        data: Data<'_>,
+        data: DataState<'_>,
         age_limits: AgeLimits,
         now: Timestamp,
     ) -> Option<Arc<SerializedAssessment>> {
@@ -194,7 +194,7 @@ impl ResultCache {
     pub(super) async fn get<E, F: Future<Output = Result<SerializedAssessment, E>>>(
         &self,
         key: &CacheKey,
-        data: Data<'_>,
+        data: DataState<'_>,
         age_limits: AgeLimits,
         now: Timestamp,
         assess: impl Fn() -> F,
@@ -237,7 +237,7 @@ impl ResultCache {
     async fn shared_or_claim(
         &self,
         key: &CacheKey,
-        data: Data<'_>,
+        data: DataState<'_>,
         repeatable: impl Fn(&SerializedAssessment) -> bool,
     ) -> Result<SerializedAssessment, Option<Claim>> {
         let Some(shared) = &self.shared else { return Err(None) };
@@ -251,7 +251,7 @@ impl ResultCache {
     async fn share(
         &self,
         key: &CacheKey,
-        data: Data<'_>,
+        data: DataState<'_>,
         assessed: &SerializedAssessment,
         age_limits: AgeLimits,
         now: Timestamp,
@@ -324,8 +324,11 @@ mod tests {
         now: Timestamp,
     ) -> CacheStatus {
         let invalidated_addresses = InvalidatedAddresses::default();
-        let data =
-            Data { generation, revision: "1-0", invalidated_addresses: &invalidated_addresses };
+        let data = DataState {
+            generation,
+            revision: "1-0",
+            invalidated_addresses: &invalidated_addresses,
+        };
         let assess = async || Ok::<_, ()>(assessed(generation, now));
         cache.get(&key(tenant), data, age_limits, now, assess).await.unwrap().1
     }
@@ -374,7 +377,7 @@ mod tests {
                         Ok::<_, ()>(assessed(1, at(0)))
                     };
                     let invalidated_addresses = InvalidatedAddresses::default();
-                    let data = Data {
+                    let data = DataState {
                         generation: 1,
                         revision: "1-0",
                         invalidated_addresses: &invalidated_addresses,
@@ -395,8 +398,11 @@ mod tests {
         let redis = RedisClient::new(RedisSettings::new("redis://127.0.0.1:1".parse().unwrap()));
         let shared = SharedAnswers::new(redis, "test".into());
         let invalidated_addresses = InvalidatedAddresses::default();
-        let data =
-            Data { generation: 1, revision: "1-0", invalidated_addresses: &invalidated_addresses };
+        let data = DataState {
+            generation: 1,
+            revision: "1-0",
+            invalidated_addresses: &invalidated_addresses,
+        };
         let keys = [
             key("a"),
             transfer(OutputSelector::Index(0), TransferDirection::Deposit),
@@ -417,7 +423,7 @@ mod tests {
         invalidated_addresses.add_everything(ChainId::BTC, "10".into());
         let known = SerializedAssessment { tip: Some("10".into()), ..assessed(1, at(0)) };
         let allows = |invalidated_addresses: &InvalidatedAddresses| {
-            let data = Data { generation: 1, revision: "1-0", invalidated_addresses };
+            let data = DataState { generation: 1, revision: "1-0", invalidated_addresses };
             data.allows(&known, &subject, PLAN, at(1))
         };
         assert!(allows(&invalidated_addresses));
@@ -433,8 +439,11 @@ mod tests {
         let link = RedisClient::new(RedisSettings::new(redis.url().parse().unwrap()));
         let shared = SharedAnswers::new(link, "test".into());
         let invalidated_addresses = InvalidatedAddresses::default();
-        let data =
-            Data { generation: 1, revision: "1-0", invalidated_addresses: &invalidated_addresses };
+        let data = DataState {
+            generation: 1,
+            revision: "1-0",
+            invalidated_addresses: &invalidated_addresses,
+        };
         assert_eq!(shared.find(&key("a"), data).await, None);
         // when another one makes the answer before the claim,
         let claim = shared.claim(&key("a"), data, |_| true).await.unwrap_err();

@@ -15,7 +15,7 @@ use tokio::{
     time::{Instant, sleep, timeout},
 };
 
-use super::{CacheKey, CheckSubject, Data, SerializedAssessment};
+use super::{CacheKey, CheckSubject, DataState, SerializedAssessment};
 
 /// Timeout of reading an answer from Redis.
 const PATIENCE: Duration = Duration::from_millis(200);
@@ -77,7 +77,7 @@ impl SharedAnswers {
         Self { client, prefix }
     }
 
-    pub(super) fn key(&self, key: &CacheKey, data: Data<'_>) -> String {
+    pub(super) fn key(&self, key: &CacheKey, data: DataState<'_>) -> String {
         let mut hash = Sha256::new();
         let CacheKey {
             tenant,
@@ -119,7 +119,7 @@ impl SharedAnswers {
     pub(super) async fn find(
         &self,
         key: &CacheKey,
-        data: Data<'_>,
+        data: DataState<'_>,
     ) -> Option<SerializedAssessment> {
         let mut get = cmd("GET");
         get.arg(self.key(key, data));
@@ -133,7 +133,7 @@ impl SharedAnswers {
     pub(super) async fn claim(
         &self,
         key: &CacheKey,
-        data: Data<'_>,
+        data: DataState<'_>,
         repeatable: impl Fn(&SerializedAssessment) -> bool,
     ) -> Result<SerializedAssessment, Option<Claim>> {
         let begun = Instant::now();
@@ -159,7 +159,7 @@ impl SharedAnswers {
     pub(super) async fn keep(
         &self,
         key: &CacheKey,
-        data: Data<'_>,
+        data: DataState<'_>,
         assessed: &SerializedAssessment,
         lifetime: Duration,
     ) {

@@ -65,7 +65,7 @@ pub(super) async fn cluster(
         let known = read.iter().filter(|address| intel.is_attributed(address)).cloned();
         Arc::new(sorted(known.collect(), intel))
     } else {
-        members.at(graph, chain, intel, tip).await?.of(&found.root)
+        members.index_at(graph, chain, intel, tip).await?.members_of(&found.root)
     };
     let attributed = || known.iter().filter(|address| *address != subject);
     let (count, examined) = (attributed().count(), attributed().take(EXAMINED).count());
@@ -166,7 +166,7 @@ struct Index {
 }
 
 impl Index {
-    fn of(&self, root: &ScriptOwner) -> Arc<Vec<CanonicalAddress>> {
+    fn members_of(&self, root: &ScriptOwner) -> Arc<Vec<CanonicalAddress>> {
         self.members.get(root).cloned().unwrap_or_default()
     }
 
@@ -199,7 +199,7 @@ impl Index {
             }
         }
         for (root, mut members) in added {
-            members.extend(self.of(&root).iter().cloned());
+            members.extend(self.members_of(&root).iter().cloned());
             self.members.insert(root, Arc::new(sorted(members, intel)));
         }
         Ok(())
@@ -208,7 +208,7 @@ impl Index {
 
 impl AttributedMembers {
     /// Returns the index for the lists and labels of `intel` and the blocks up to `tip`.
-    async fn at(
+    async fn index_at(
         &self,
         graph: &dyn Graph,
         chain: ChainId,

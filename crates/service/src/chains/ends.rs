@@ -23,7 +23,7 @@ pub struct Parties(FxHashMap<ScriptOwner, Attributed>);
 impl Parties {
     /// Returns the parties of a chain that lists and labels name, and its shielded pools.
     #[must_use]
-    pub fn of(chain: ChainId, intel: &IntelSnapshot, today: Date) -> Self {
+    pub fn new(chain: ChainId, intel: &IntelSnapshot, today: Date) -> Self {
         let policy = Policy::default();
         let pool = End { category: Category::PrivacyProtocol, listed_on: None };
         let pools = [Pool::Mweb, Pool::ZcashShielded].map(|it| (ScriptOwner::Pool(it), pool));
@@ -83,7 +83,7 @@ pub async fn ends(
     today: Date,
 ) -> Result<Ends, GraphError> {
     let mut ends = Ends::default();
-    for (script, attributed) in Parties::of(chain, intel, today).iter() {
+    for (script, attributed) in Parties::new(chain, intel, today).iter() {
         if let Some(owner) = view.owner_number(script).await? {
             ends.add(owner, attributed);
         }

@@ -27,7 +27,7 @@ pub(super) struct NewestBlocks(BTreeMap<u64, [u8; 32]>);
 
 impl NewestBlocks {
     /// Returns the newest blocks of a state of the graph, up to a height.
-    pub(super) fn of(graph: &Snapshot, height: u64) -> Result<Self, GraphError> {
+    pub(super) fn read(graph: &Snapshot, height: u64) -> Result<Self, GraphError> {
         let reader = graph.reader();
         let mut newest = BTreeMap::new();
         for height in height.saturating_sub(MOST)..=height {

@@ -166,7 +166,7 @@ impl CompositionUpdater {
     ) -> Result<(), GraphError> {
         let newest = state.and_then(|state| state.newest);
         if let (None, Some(newest)) = (&self.newest, newest) {
-            let known = NewestBlocks::of(snapshot, newest.0)?;
+            let known = NewestBlocks::read(snapshot, newest.0)?;
             self.newest = Some(known).filter(|known| known.contains(newest));
         }
         Ok(())
@@ -179,7 +179,7 @@ impl CompositionUpdater {
         snapshot: &Snapshot,
         height: u64,
     ) -> Result<(), GraphError> {
-        let newest = NewestBlocks::of(snapshot, height)?;
+        let newest = NewestBlocks::read(snapshot, height)?;
         let new = self.newest.as_ref().map_or_else(Vec::new, |known| newest.added_since(known));
         self.newest = Some(newest);
         let Some(compositions) = inputs.graphs.compositions(self.chain)? else { return Ok(()) };
@@ -204,7 +204,7 @@ impl CompositionUpdater {
     ) -> Result<Arc<Ends>, GraphError> {
         let known = self.known.take().filter(|(of, _)| *of == intel);
         let (_, known) = self.known.insert(known.unwrap_or_else(|| {
-            let parties = Parties::of(self.chain, inputs.intel, intel.today);
+            let parties = Parties::new(self.chain, inputs.intel, intel.today);
             (intel, KnownEnds::new(parties))
         }));
         known.in_state(snapshot)
@@ -223,7 +223,7 @@ impl CompositionUpdater {
         let pass = if let Some(known) = known {
             known
         } else {
-            let work = PendingWork::of(snapshot.transactions()?, ends, state);
+            let work = PendingWork::new(snapshot.transactions()?, ends, state);
             self.is_behind(work.missing);
             ComputationPass::begin(inputs, self.chain, intel, work)?
         };
@@ -254,7 +254,7 @@ struct PendingWork {
 impl PendingWork {
     /// Compares the compositions with a state of the graph that has `transactions`. Replaced blocks count once they are
     /// computed.
-    fn of(transactions: u64, ends: &Ends, state: Option<&CompositionState>) -> Self {
+    fn new(transactions: u64, ends: &Ends, state: Option<&CompositionState>) -> Self {
         let holds = |known: EndsUpTo| ends.up_to(known.owners) == known;
         let (computed, is_anew) = match state {
             Some(state) if holds(state.ends) => (state.transactions, false),

@@ -110,7 +110,7 @@ impl HistoryFetcher {
                 let key = txid.to_string();
                 let index =
                     before.get(&txid).and_then(|stored| stored.index_at(transaction.height));
-                let content = StoredTransaction::of(&transaction, tip).with_index(index);
+                let content = StoredTransaction::new(&transaction, tip).with_index(index);
                 records.extend(stored.record(FetchedKind::Transaction, key.clone(), &content));
                 if !history.transactions.contains(&key) {
                     history.transactions.push(key);
@@ -172,7 +172,7 @@ impl HistoryFetcher {
         let records: Vec<FetchedRecord> = fetched
             .iter()
             .filter_map(|(txid, transaction)| {
-                let content = StoredTransaction::of(transaction.as_ref()?, tip);
+                let content = StoredTransaction::new(transaction.as_ref()?, tip);
                 stored.record(FetchedKind::Transaction, txid.to_string(), &content)
             })
             .collect();

@@ -15,7 +15,7 @@ use super::{
     UsedTransactions, fetch::HistoryFetcher, history::in_block, order::BlockOrder,
     stored::StoredResponses,
 };
-use crate::chains::subject_data::ReadError;
+use crate::chains::subject::ReadError;
 
 /// The part of a chain that was fetched.
 pub(super) struct OnDemandSource<'a> {

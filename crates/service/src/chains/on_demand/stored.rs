@@ -57,7 +57,7 @@ pub(super) struct StoredSpends {
 }
 
 impl StoredTransaction {
-    pub(super) fn of(confirmed: &ConfirmedTransaction, tip: u64) -> Self {
+    pub(super) fn new(confirmed: &ConfirmedTransaction, tip: u64) -> Self {
         let stored = |output: &TxOut| (hex::encode(output.owner.to_bytes()), output.value);
         let Transaction { kind, inputs, outputs, .. } = &confirmed.transaction;
         Self {
