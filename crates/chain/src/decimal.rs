@@ -5,7 +5,7 @@ use std::{fmt, str::FromStr};
 use serde::{Deserialize, Deserializer, de::Error as _};
 use serde_json::value::RawValue;
 
-/// The most digits and the largest power of ten that an amount is read with.
+/// Largest number of digits and largest power of ten of an amount.
 const MOST_DIGITS: u32 = 30;
 const LARGEST_POWER: i32 = 300;
 
@@ -16,13 +16,13 @@ pub(crate) struct Decimal {
     power: i32,
 }
 
-/// A text that is no amount.
+/// Text that is not an amount.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not an amount: expected a decimal number such as 0.00000001 or 1e-8")]
 pub(crate) struct InvalidAmount(String);
 
 impl Decimal {
-    /// The number in units of `10^-decimals`, if it is a whole number of them and not beyond reason.
+    /// Returns the number in units of `10^-decimals`; `None` if it is not a whole number of them, or too large.
     pub(crate) fn units(self, decimals: u8) -> Option<i128> {
         if self.digits == 0 {
             return Some(0);
@@ -75,7 +75,7 @@ fn parse(text: &str) -> Option<Decimal> {
 }
 
 impl<'de> Deserialize<'de> for Decimal {
-    /// From the number's own text, or from a text that holds it.
+    /// Deserializes a JSON number by its text, or a JSON string with a number.
     fn deserialize<D: Deserializer<'de>>(json: D) -> Result<Self, D::Error> {
         let raw = Box::<RawValue>::deserialize(json)?;
         raw.get().trim_matches('"').parse().map_err(D::Error::custom)

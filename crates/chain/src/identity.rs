@@ -1,23 +1,23 @@
 //! Verification that a source serves the requested chain, by well-known blocks.
 //!
-//! Chains that were split off another one share its first block; blocks behind the split tell them apart,
-//! as far as a source reaches them. Test networks have first blocks of their own.
+//! A chain that was split off another one shares its first block; blocks after the split distinguish them, as far as
+//! the source has them. Test networks have first blocks of their own.
 
 use assay_address::ChainId;
 
 use super::{ChainParams, SourceError, TestNetworks};
 
-/// A block behind which chains part, or long after.
+/// Block at or after a split of chains.
 struct Landmark {
     height: u64,
     hash: &'static str,
-    /// The chains that have it.
+    /// Chains that have the block.
     chains: &'static [&'static str],
 }
 
-/// As wallets and nodes of these chains have them. Bitcoin Cash split off at the first height,
-/// Bitcoin SV from it at the second, eCash at the last; of Bitcoin Gold no block of its own is
-/// listed here; it has none of these from 491,407 on.
+/// Landmarks, as wallets and nodes of these chains have them. Bitcoin Cash split off at the first height, Bitcoin SV
+/// from Bitcoin Cash at the second, eCash at the last. Bitcoin Gold has no landmark of its own, and none of these from
+/// 491,407 on.
 static LANDMARKS: [Landmark; 6] = [
     Landmark {
         height: 478_559,
@@ -51,23 +51,23 @@ static LANDMARKS: [Landmark; 6] = [
     },
 ];
 
-/// A chain of which nothing is known.
+/// Name of a chain that cannot be identified.
 const ANOTHER: &str = "another chain";
 
-/// Checks that `source` serves `chain`, as far as it has blocks that identify it. `hash_at` returns
-/// the hash of the source's block at a height.
+/// Checks that `source` serves `chain`, as far as its blocks identify it. `hash_at` returns the hash of the source's
+/// block at a height.
 ///
 /// # Errors
 ///
-/// Returns an error if the source serves another chain or, with those refused, a test network, and
-/// if it does not answer.
+/// Returns an error if the source serves another chain, or a test network although those are refused, or if it does not
+/// answer.
 pub fn check(
     chain: ChainId,
     source: &str,
     test_networks: TestNetworks,
     mut hash_at: impl FnMut(u64) -> Result<Option<[u8; 32]>, SourceError>,
 ) -> Result<(), SourceError> {
-    let Some(params) = ChainParams::of(chain) else { return Ok(()) };
+    let Some(params) = ChainParams::for_chain(chain) else { return Ok(()) };
     let other = |found: &'static str| {
         Err(SourceError::OtherChain { url: source.to_owned(), found, wanted: chain })
     };
@@ -117,7 +117,7 @@ mod tests {
         hex::decode(text).unwrap().try_into().unwrap()
     }
 
-    /// Error message for a source with these blocks.
+    /// Returns the error message for a source with these blocks.
     fn said(chain: &str, blocks: &[(u64, &str)], test_networks: TestNetworks) -> String {
         let chain = chain.parse().unwrap();
         let checked = check(chain, "http://node", test_networks, |height| {
@@ -127,7 +127,7 @@ mod tests {
         checked.err().map(|error| error.to_string()).unwrap_or_default()
     }
 
-    /// The blocks of a chain that tell it from others, up to a height.
+    /// Returns the landmarks of a chain up to a height.
     fn blocks(chain: &str, up_to: u64) -> Vec<(u64, &'static str)> {
         let mut blocks = vec![(0, BITCOIN)];
         let own = LANDMARKS.iter().filter(|landmark| landmark.chains.contains(&chain));

@@ -1,8 +1,8 @@
 //! Blocks as JSON lines: a transaction a line, with its block. The format is documented in
 //! `docs/formats.md`.
 //!
-//! A file is read twice: once to find where each block begins, then block by block, so that its length
-//! does not matter.
+//! A file is read twice: once for the position of each block, then block by block, so that files of any length can be
+//! read.
 
 mod line;
 mod write;
@@ -25,20 +25,20 @@ use assay_input::{
 
 use super::{BlockSource, SourceError, TipRef, hash::hash_text};
 
-/// The most bytes of a line: a transaction that fills the largest block has a tenth of it.
+/// Largest number of bytes of a line: a transaction that fills the largest block takes a tenth of it.
 const LONGEST_LINE: usize = 64 * 1024 * 1024;
 
 /// First bytes of packed files: gzip, bzip2, xz, zip.
 const PACKED: [&[u8]; 4] =
     [&[0x1F, 0x8B], b"BZh", &[0xFD, b'7', b'z', b'X', b'Z', 0], b"PK\x03\x04"];
 
-/// Blocks of a file of JSON lines.
+/// Block source of a file of JSON lines.
 #[derive(Debug)]
 pub struct JsonLinesSource<R> {
     chain: ChainId,
     file: String,
     input: R,
-    /// The height of the first block.
+    /// Height of the first block.
     first: u64,
     blocks: Vec<LinePosition>,
 }
@@ -56,7 +56,7 @@ impl JsonLinesSource<File> {
     ///
     /// # Errors
     ///
-    /// Returns an error if the file cannot be read, and those of [`JsonLinesSource::index`].
+    /// Returns an error if the file cannot be read, and the errors of [`JsonLinesSource::index`].
     pub fn open(chain: ChainId, path: &Path) -> Result<Self, SourceError> {
         let failed = |source| SourceError::Read { path: path.to_owned(), source };
         let mut file = File::open(path).map_err(failed)?;
@@ -69,7 +69,7 @@ impl JsonLinesSource<File> {
     }
 }
 
-/// The contents of a packed file, in a private file.
+/// Unpacks a packed file to a private file.
 fn unpacked(path: &Path) -> io::Result<File> {
     const LIMITS: InputLimits = InputLimits {
         file_bytes: u64::MAX,
@@ -83,11 +83,11 @@ fn unpacked(path: &Path) -> io::Result<File> {
 }
 
 impl<R: Read + Seek + Send> JsonLinesSource<R> {
-    /// Indexes the blocks of a file, which messages call `file`.
+    /// Indexes the blocks of a file; `file` is its name in messages.
     ///
     /// # Errors
     ///
-    /// Returns an error if a line names no block, or one that does not follow the previous one.
+    /// Returns an error if a line has no block, or a block that does not follow the previous one.
     pub fn index(chain: ChainId, file: &str, mut input: R) -> Result<Self, SourceError> {
         let wrong = |line, reason| SourceError::Line { file: file.to_owned(), line, reason };
         input.rewind().map_err(|error| wrong(1, error.to_string()))?;
@@ -126,7 +126,7 @@ impl<R: Read + Seek + Send> JsonLinesSource<R> {
         usize::try_from(height.checked_sub(self.first)?).ok().filter(|at| *at < self.blocks.len())
     }
 
-    /// The height of the block with this index.
+    /// Returns the height of the block with an index.
     fn height(&self, at: usize) -> u64 {
         self.first + u64::try_from(at).unwrap_or_default()
     }

@@ -1,13 +1,12 @@
 //! Sources of blocks of the Bitcoin family, and their ingest into chain graphs.
 //!
-//! A [`BlockSource`] returns blocks by height, each a [`Block`](assay_engine::utxo::Block): from a node, block
-//! files, an Esplora API or JSON lines. [`resolve`] looks up the outputs that each transaction spends and
-//! checks amounts.
+//! A [`BlockSource`] returns blocks by height, each a [`Block`](assay_engine::utxo::Block): from a node, block files,
+//! an Esplora API or JSON lines. [`resolve`] looks up the outputs that each transaction spends and checks amounts.
 //!
-//! - [`params`]: the parameters of each chain, one row each
-//! - [`raw`]: blocks in bytes
-//! - [`esplora`]: blocks, and histories of addresses, of an Esplora API
-//! - [`files`]: blocks of a node's files, with what they spend
+//! - [`params`]: the parameters of each chain
+//! - [`raw`]: parsing of raw blocks
+//! - [`esplora`]: blocks, and histories of addresses, from an Esplora API
+//! - [`files`]: blocks of a node's files, with their spent outputs
 //! - [`jsonl`]: blocks as JSON lines, read and written
 //! - [`node`]: blocks of a node, over JSON-RPC
 //! - [`rpc`], [`http`]: requests to a server, with retries
@@ -15,7 +14,7 @@
 //! - [`source`]: the trait of block sources and its errors
 //! - [`resolve`]: spent outputs, amounts and kinds of transactions
 //! - `follow`: ingest of a chain into a graph
-//! - `stage`: what follows a chain, and what runs it
+//! - `stage`: stages of work that follows a chain, and their runner
 
 mod decimal;
 pub mod esplora;

@@ -1,4 +1,4 @@
-//! Locations of blocks, and the source that each stands for.
+//! Locations of blocks, and the block source of each location.
 
 use std::{
     fmt,
@@ -24,7 +24,7 @@ use crate::{
     rpc::Rpc,
 };
 
-/// Longest time for one answer of a server: a large block as JSON from a busy node.
+/// Time limit for one answer of a server: a busy node takes long to send a large block as JSON.
 const ANSWER_TIME: Duration = Duration::from_mins(1);
 
 /// Location of blocks.
@@ -48,15 +48,15 @@ pub enum BlockLocation {
 /// Credentials for a node.
 #[derive(Clone, PartialEq, Eq)]
 pub enum NodeCredentials {
-    /// Without.
+    /// No credentials.
     None,
-    /// By a file with `user:password`, the node's cookie or a token, read again for every request.
+    /// A file with `user:password`, the node's cookie or a token, read again for every request.
     File(CredentialsFile),
-    /// By `user:password`.
+    /// `user:password`.
     Given(String),
 }
 
-/// Never shows a password.
+/// Never prints a password.
 impl fmt::Debug for NodeCredentials {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
@@ -67,14 +67,13 @@ impl fmt::Debug for NodeCredentials {
     }
 }
 
-/// Opens a source of blocks. It may read or connect at once. If `complete` is true, every block
-/// from the chain's first on is, or will be, recorded, so that spent outputs need not be requested.
-/// The chain is verified first, except for a file in the JSON-lines format.
+/// Opens a source of blocks. It may read or connect at once. `complete` states that the graph has, or will have, every
+/// block from the chain's first, so that spent outputs need not be requested. The source is verified to serve the
+/// chain, except for a file in the JSON-lines format.
 ///
 /// # Errors
 ///
-/// Returns an error if the source cannot be read, is of another chain, or is of a test network and
-/// those are refused.
+/// Returns an error if the source cannot be read, has another chain, or a test network although those are refused.
 pub fn open(
     chain: ChainId,
     location: &BlockLocation,
@@ -103,12 +102,11 @@ pub fn open(
     })
 }
 
-/// Opens an API that provides the histories of addresses. Failed requests are retried within
-/// `bound` only.
+/// Opens an API that provides the histories of addresses. Failed requests are retried for at most `bound`.
 ///
 /// # Errors
 ///
-/// Returns an error if the endpoint is no URL.
+/// Returns an error if the endpoint is not a URL.
 pub fn histories(
     chain: ChainId,
     endpoint: &str,
@@ -136,7 +134,7 @@ fn http_credentials(credentials: &NodeCredentials) -> Result<HttpCredentials, So
     })
 }
 
-/// A server whose failed requests are retried.
+/// Returns a server whose failed requests are retried.
 pub(super) fn server(url: &str, credentials: HttpCredentials) -> Result<Server, SourceError> {
     let client = client(url, credentials, ANSWER_TIME)?;
     Ok(Server::new(Arc::new(client), Arc::new(SleepingTimer), Backoff::default()))
@@ -153,7 +151,7 @@ fn client(
     })
 }
 
-/// Waits on its thread and tells the log.
+/// Timer that blocks its thread and logs each pause.
 #[derive(Debug)]
 struct SleepingTimer;
 

@@ -1,19 +1,18 @@
-//! Parameters of each Bitcoin-like chain for its reader: one row each, from the chain's own node
-//! software.
+//! Parameters by which the blocks of each Bitcoin-like chain are read, from the chain's own node software.
 
 use assay_address::ChainId;
 
-/// Acceptance of blocks of test networks for a chain.
+/// Acceptance of blocks of test networks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TestNetworks {
-    /// No: their money is worth nothing.
+    /// Blocks of test networks are refused: their coins have no value.
     Refused,
-    /// Yes.
+    /// Blocks of test networks are accepted.
     Allowed,
 }
 
 impl TestNetworks {
-    /// `Allowed` if `allowed` is true.
+    /// Returns `Allowed` if `said` is true.
     #[must_use]
     pub const fn allowed_if(said: bool) -> Self {
         if said { Self::Allowed } else { Self::Refused }
@@ -25,8 +24,8 @@ impl TestNetworks {
 pub struct ChainParams {
     /// The chain's identifier.
     id: &'static str,
-    /// The four bytes before each block in a node's block files: the main network's, then those of test
-    /// networks. For chains that are not read from files the main network's only, if it is known.
+    /// Magic numbers, the four bytes before each block in a node's block files: of the main network, then of test
+    /// networks. Chains that are not read from files have the main network's at most.
     pub magics: &'static [[u8; 4]],
     /// Contents of a block's header, and the computation of its hash.
     pub header: HeaderForm,
@@ -37,10 +36,10 @@ pub struct ChainParams {
     pub transactions: TransactionForm,
     /// True if a transaction may spend an output of one that comes later in the same block.
     pub spends_later: bool,
-    /// The largest amount that an output, or all of a transaction's together, can have, in base units.
+    /// Largest amount of an output, or of all outputs of a transaction, in base units.
     pub largest_amount: u64,
-    /// The hashes of first blocks: the main network's, then those of test networks. Empty where they
-    /// tell nothing.
+    /// Hashes of first blocks: of the main network, then of test networks. Empty if a first block does not identify the
+    /// chain.
     pub first_blocks: &'static [&'static str],
 }
 
@@ -52,12 +51,12 @@ pub enum HeaderForm {
         /// The hash that must meet the header's target.
         work: WorkHash,
     },
-    /// Bitcoin's 80 bytes and their hash, followed by the proof of work of another chain's block if
-    /// the version announces it. The work is scrypt's: of the header itself, or of the other chain's.
+    /// Bitcoin's 80 bytes and their hash, followed by the proof of work of another chain's block if the version
+    /// announces it. The proof of work is scrypt's, of the header itself or of the other chain's header.
     AuxPow,
     /// Zcash's 140 bytes and an Equihash solution; the double SHA-256 of all is the hash.
     Equihash,
-    /// Another hash function, or other fields: the hash is not recomputed.
+    /// Another hash function, or other fields: the hash is not verified.
     Other,
 }
 
@@ -79,11 +78,11 @@ pub enum TransactionForm {
     Witness,
     /// With segregated witness and Litecoin's extension blocks (LIP 2).
     Mweb,
-    /// With Dash's extra payload behind special ones (DIP 2).
+    /// With Dash's extra payload after special transactions (DIP 2).
     DashSpecial,
-    /// Zcash's versions: only the first is written as Bitcoin's, and its identifier recomputed.
+    /// Zcash's versions. Only version 1 has Bitcoin's form, in which the identifier is verified.
     Zcash,
-    /// With other fields: the identifier is not recomputed.
+    /// With other fields: the identifier is not verified.
     Other,
 }
 
@@ -94,9 +93,9 @@ const COIN: u64 = 100_000_000;
 const SHA_HEADER: HeaderForm = HeaderForm::Plain { work: WorkHash::DoubleSha256 };
 /// 224 bits: Bitcoin and its forks.
 const LIMIT_224: Option<u32> = Some(0x1d00_ffff);
-/// 236 bits: chains of scrypt and of X11.
+/// 236 bits: scrypt and X11 chains.
 const LIMIT_236: Option<u32> = Some(0x1e0f_ffff);
-/// 243 bits: chains of Equihash.
+/// 243 bits: Equihash chains.
 const LIMIT_243: Option<u32> = Some(0x1f07_ffff);
 const BITCOIN_TESTNET_MAGIC: [u8; 4] = [0x0b, 0x11, 0x09, 0x07];
 const BITCOIN_MAGIC: [u8; 4] = [0xf9, 0xbe, 0xb4, 0xd9];
@@ -230,39 +229,39 @@ static PARAMS: [ChainParams; 9] = [
 ];
 
 impl ChainParams {
-    /// Parameters of `chain`; `None` if it is not Bitcoin-like.
+    /// Returns the parameters of `chain`; `None` if it is not Bitcoin-like.
     #[must_use]
-    pub fn of(chain: ChainId) -> Option<&'static Self> {
+    pub fn for_chain(chain: ChainId) -> Option<&'static Self> {
         PARAMS.iter().find(|params| params.id == chain.as_str())
     }
 
-    /// The chain.
+    /// Returns the chain.
     #[must_use]
     pub fn chain(&self) -> Option<ChainId> {
         self.id.parse().ok()
     }
 
-    /// The chain's name.
+    /// Returns the chain's name.
     #[must_use]
     pub fn name(&self) -> &'static str {
         self.chain().map_or(self.id, |chain| chain.info().name)
     }
 
-    /// True if blocks are read in the bytes that nodes store and exchange.
+    /// True if raw blocks of the chain can be read.
     #[must_use]
     pub const fn reads_raw(&self) -> bool {
         matches!(self.header, HeaderForm::Plain { .. } | HeaderForm::AuxPow)
     }
 
-    /// The chain that a first block is of, as far as that is known.
+    /// Returns the chain with this first block, if it identifies one.
     #[must_use]
     pub fn chain_of_first_block(hash: &[u8; 32]) -> Option<ChainId> {
         let hash = hex::encode(hash);
         PARAMS.iter().find(|params| params.first_blocks.contains(&&*hash))?.id.parse().ok()
     }
 
-    /// The network whose blocks stand behind this magic number, as text; `None` if none is known. Chains
-    /// share some numbers: the first one is named.
+    /// Describes the network whose blocks follow this magic number; `None` if none is known. If networks share the
+    /// number, the first one is named.
     #[must_use]
     pub fn network_of_magic(magic: &[u8; 4]) -> Option<String> {
         let main = PARAMS.iter().find(|params| params.magics.first() == Some(magic));
@@ -273,7 +272,7 @@ impl ChainParams {
         Some(format!("a test network of {}", test.name()))
     }
 
-    /// The magic numbers of the main network, and with test networks allowed of those too.
+    /// Returns the magic numbers of the main network, and those of test networks if they are allowed.
     #[must_use]
     pub fn magics_of(&self, test_networks: TestNetworks) -> &'static [[u8; 4]] {
         match test_networks {
@@ -282,8 +281,8 @@ impl ChainParams {
         }
     }
 
-    /// The difficulty limit: the easiest target that a header may state, in the form of its `bits`. With
-    /// test networks allowed it is the easiest of them.
+    /// Returns the difficulty limit: the easiest target that a header may state, in the form of its `bits`; with test
+    /// networks allowed, the easiest limit of them.
     #[must_use]
     pub fn limit_of(&self, test_networks: TestNetworks) -> u32 {
         match (test_networks, self.limit) {
@@ -292,20 +291,20 @@ impl ChainParams {
         }
     }
 
-    /// The difficulty limit of blocks behind a magic number of the chain.
+    /// Returns the difficulty limit of blocks after a magic number of the chain.
     #[must_use]
     pub fn limit_for_magic(&self, magic: [u8; 4]) -> u32 {
         let main = self.magics.first() == Some(&magic);
         self.limit_of(if main { TestNetworks::Refused } else { TestNetworks::Allowed })
     }
 
-    /// True if `hash` is that of the main network's first block.
+    /// True if `hash` is the hash of the main network's first block.
     #[must_use]
     pub fn begins_with(&self, hash: &[u8; 32]) -> bool {
         self.first_blocks.first().is_some_and(|first| *first == hex::encode(hash))
     }
 
-    /// True if `hash` may be this chain's first block: it is, or it is no other chain's either.
+    /// True if `hash` may be this chain's first block: it is known as such, or unknown for all chains.
     #[must_use]
     pub fn may_begin_with(&self, hash: &[u8; 32]) -> bool {
         let text = hex::encode(hash);

@@ -1,8 +1,7 @@
 //! Resolving blocks: looks up the spent outputs, checks amounts and classifies payments.
 //!
-//! Pure: the caller looks up the outputs that [`outputs_to_look_up`] names; those that a batch of blocks
-//! creates itself are known. Nothing is guessed: a spent output that is not known stays unknown, and a
-//! contradiction is an error.
+//! The functions are pure: the caller looks up the outputs that [`outputs_to_look_up`] returns; outputs of the batch
+//! itself are known. A spent output that is not known stays unknown, and a contradiction is an error.
 
 mod error;
 
@@ -20,8 +19,8 @@ pub use error::{ResolveError, Spend};
 
 use super::ChainParams;
 
-/// The outputs that have to be looked up before these blocks can be resolved one after the other: those
-/// that they spend and do not create themselves. Each once, in the order in which they are spent.
+/// Returns the outputs to look up before these blocks can be resolved one after the other: those that they spend and do
+/// not create, each once, in the order in which they are spent.
 #[must_use]
 pub fn outputs_to_look_up(blocks: &[Block]) -> Vec<OutPoint> {
     let transactions = || blocks.iter().flat_map(|block| &block.transactions);
@@ -47,22 +46,22 @@ pub struct Resolver {
     params: &'static ChainParams,
     complete: bool,
     created: HashMap<OutPoint, TxOut>,
-    /// The transactions of `created`, also those without outputs.
+    /// Transactions of `created`, including those without outputs.
     creators: HashSet<Txid>,
     spent: HashSet<OutPoint>,
-    /// Spends of outputs that are not known, one for each transaction.
+    /// Spends of unknown outputs, one for each transaction.
     unknown: HashMap<Txid, Spend>,
 }
 
 impl Resolver {
-    /// A resolver for a batch of blocks of `chain`. `complete` says that all earlier blocks, from the
-    /// genesis block on, are recorded: then every output that can be spent is known.
+    /// Returns a resolver for a batch of blocks of `chain`. `complete` states that all earlier blocks from the genesis
+    /// block are recorded, so that every output that can be spent is known.
     ///
     /// # Errors
     ///
     /// Returns an error if the chain is not of the Bitcoin family.
     pub fn new(chain: ChainId, complete: bool) -> Result<Self, ResolveError> {
-        let params = ChainParams::of(chain).ok_or(ResolveError::UnsupportedChain(chain))?;
+        let params = ChainParams::for_chain(chain).ok_or(ResolveError::UnsupportedChain(chain))?;
         Ok(Self {
             chain,
             params,
@@ -74,12 +73,12 @@ impl Resolver {
         })
     }
 
-    /// Resolves the batch's next block: looks up its spent outputs, checks its amounts and classifies its
-    /// payments. `recorded` looks up what the store holds of [`outputs_to_look_up`].
+    /// Resolves the batch's next block: looks up its spent outputs, checks its amounts and classifies its payments.
+    /// `recorded` returns a recorded output of [`outputs_to_look_up`].
     ///
     /// # Errors
     ///
-    /// Returns an error if the block is invalid. The batch must not be used any further then.
+    /// Returns an error if the block is invalid. The batch must not be used afterwards.
     pub fn resolve(
         &mut self,
         mut block: Block,
@@ -184,7 +183,7 @@ impl Resolver {
     }
 }
 
-/// An output as text, with its owner's address if it has one.
+/// Describes an output, with its owner's address if it has one.
 fn describe(chain: ChainId, output: &TxOut) -> String {
     let owner = match (output.owner.address(chain), &output.owner) {
         (Some(address), _) => address.to_string(),

@@ -1,7 +1,7 @@
-//! JSON-RPC as nodes of the Bitcoin family speak it: Bitcoin Core and its forks, old and new, and btcd.
+//! JSON-RPC of nodes of the Bitcoin family: Bitcoin Core and its forks, old and new, and btcd.
 //!
-//! They agree on little: errors come with HTTP status 500, 404 or 200; some want `jsonrpc` in every
-//! request, others do not know it. Every request here says `"jsonrpc":"1.0"`, which all of them take.
+//! Nodes differ: errors come with HTTP status 500, 404 or 200; some require `jsonrpc` in every request, others do not
+//! know it. Every request here has `"jsonrpc":"1.0"`, which all of them accept.
 
 use std::sync::{
     Arc,
@@ -16,15 +16,15 @@ use super::{
     http::{AttemptError, Request, Response, Server, shortened},
 };
 
-/// A node that is starting.
+/// Error code of a node that is starting.
 const WARMING_UP: i64 = -28;
 
-/// A node's refusal to answer, in its own words.
+/// A node's refusal to answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NodeError {
-    /// Its code.
+    /// Error code.
     pub code: i64,
-    /// Its words, shortened.
+    /// Error message, shortened.
     pub message: String,
 }
 
@@ -35,14 +35,14 @@ impl NodeError {
         matches!(self.code, -1 | -8) && self.says("out of range")
     }
 
-    /// True if a block does not exist, or is no longer in the chain: −5 of all, −32603 of btcd.
+    /// True if a block does not exist, or is no longer on the chain: −5 of all nodes, −32603 of btcd.
     #[must_use]
     pub fn is_not_found(&self) -> bool {
         self.code == -5 || (self.code == -32603 && self.says("not in the main chain"))
     }
 
-    /// True if the node does not support a request that another may: unknown methods and parameters
-    /// of the wrong type.
+    /// True if the node does not support a request that another node may support: unknown methods and parameters of the
+    /// wrong type.
     #[must_use]
     pub fn is_unknown_form(&self) -> bool {
         match self.code {
@@ -86,31 +86,31 @@ struct ErrorObject {
 }
 
 impl Rpc {
-    /// A node.
+    /// Returns a client of a node.
     #[must_use]
     pub fn new(server: Server) -> Self {
         Self { server, batches: Arc::new(AtomicBool::new(true)) }
     }
 
-    /// The node's address in messages.
+    /// Returns the node's URL for messages.
     #[must_use]
     pub fn url(&self) -> &str {
         self.server.url()
     }
 
-    /// The node's HTTP server.
+    /// Returns the client of the node's HTTP server.
     #[must_use]
     pub const fn server(&self) -> &Server {
         &self.server
     }
 
-    /// The same node, whose answers may have at most so many bytes.
+    /// Returns the client with a limit of `bytes` for each response.
     #[must_use]
     pub fn with_max_bytes(&self, bytes: u64) -> Self {
         Self { server: self.server.with_max_bytes(bytes), batches: Arc::clone(&self.batches) }
     }
 
-    /// True if the node supports batches of calls, as far as is known.
+    /// True if the node is not known to refuse batches of calls.
     #[must_use]
     pub fn supports_batches(&self) -> bool {
         self.batches.load(Ordering::Relaxed)
@@ -125,7 +125,7 @@ impl Rpc {
         self.ask(method, params, |reply| reply.map(ToOwned::to_owned))
     }
 
-    /// Asks one question, and reads the answer where it stands.
+    /// Sends one request, and reads the response in place.
     fn ask<T>(
         &self,
         method: &str,
@@ -142,8 +142,8 @@ impl Rpc {
         })
     }
 
-    /// Sends the same request with different parameters, in one batch if the node supports that.
-    /// Responses are in the order of the requests.
+    /// Sends the same request with different parameters, in one batch if the node supports batches. Responses are in
+    /// the order of the requests.
     ///
     /// # Errors
     ///
@@ -152,7 +152,7 @@ impl Rpc {
         self.each(method, all, |_, reply| reply.map(ToOwned::to_owned))
     }
 
-    /// As [`Rpc::calls`], with `read` applied to each response in place, so that a large one is in
+    /// Sends requests as [`Rpc::calls`] does, and applies `read` to each response in place, so that a large one is in
     /// memory only once. `read` gets the index of the request; responses may come in any order.
     ///
     /// # Errors
@@ -174,7 +174,7 @@ impl Rpc {
         each.map(|(place, params)| self.ask(method, params, |reply| read(place, reply))).collect()
     }
 
-    /// Asks all at once; `None` where the node does not take that.
+    /// Sends all requests in one batch; `None` if the node refuses batches.
     fn batch<T>(
         &self,
         method: &str,
@@ -208,8 +208,8 @@ impl Rpc {
         })
     }
 
-    /// Parses a response as JSON. A truncated or empty one comes from a node that is stopping: the
-    /// error is transient.
+    /// Parses a response as JSON. A truncated or empty response counts as transient, because it comes from a node that
+    /// is stopping.
     fn parse<'a, T: Deserialize<'a>>(
         &self,
         method: &str,
@@ -229,7 +229,7 @@ impl Rpc {
         })
     }
 
-    /// Reads a node's response.
+    /// Parses a node's response.
     ///
     /// # Errors
     ///
@@ -246,7 +246,7 @@ impl Rpc {
         })
     }
 
-    /// The error for a refusal without an alternative.
+    /// Returns the error of a refusal without an alternative.
     #[must_use]
     pub fn refused(&self, what: &str, error: NodeError) -> SourceError {
         let NodeError { code, message } = error;
@@ -258,8 +258,7 @@ fn call(method: &str, params: &Value, id: u64) -> Value {
     json!({ "jsonrpc": "1.0", "id": id, "method": method, "params": params })
 }
 
-/// True if a response is the one to the request with this number. A request that could not be
-/// parsed is answered without a number.
+/// True if a response has the number of the request. A request that could not be parsed is answered without a number.
 fn is_answer_to(envelope: &Envelope<'_>, id: u64) -> bool {
     envelope.id.is_null() || envelope.id.as_u64() == Some(id)
 }

@@ -27,19 +27,19 @@ pub struct BatchLimit {
 }
 
 impl BatchLimit {
-    /// A limit of the given number of blocks, regardless of their size.
+    /// Returns a limit of blocks, regardless of their size.
     #[must_use]
     pub const fn of_blocks(blocks: usize) -> Self {
         Self { blocks, entries: usize::MAX }
     }
 }
 
-/// A source of blocks. Blocks are validated as far as that is possible without other blocks: a block is the
-/// requested one, and has the transactions that its header commits to.
+/// Source of blocks. Blocks are validated as far as that is possible without other blocks: a block is the requested
+/// one, and has the transactions that its header commits to.
 ///
-/// Calls block the thread.
+/// The calls block the thread.
 pub trait BlockSource: Send {
-    /// The height of the first block that the source has: 0 unless it holds a part of the chain only.
+    /// Returns the height of the first block of the source: 0 unless the source has only a part of the chain.
     ///
     /// # Errors
     ///
@@ -48,38 +48,38 @@ pub trait BlockSource: Send {
         Ok(0)
     }
 
-    /// The newest block.
+    /// Returns the newest block.
     ///
     /// # Errors
     ///
     /// Returns an error if the source fails.
     fn tip(&mut self) -> Result<TipRef, SourceError>;
 
-    /// The hash of the block at a height; `None` above the tip and below the first block.
+    /// Returns the hash of the block at a height; `None` above the newest and below the first block.
     ///
     /// # Errors
     ///
     /// Returns an error if the source fails.
     fn hash_at(&mut self, height: u64) -> Result<Option<[u8; 32]>, SourceError>;
 
-    /// The block with this hash.
+    /// Returns the block with this hash.
     ///
     /// # Errors
     ///
-    /// Returns an error if there is none, or it cannot be read.
+    /// Returns an error if no block has the hash, or it cannot be read.
     fn block(&mut self, hash: &[u8; 32]) -> Result<Block, SourceError>;
 
-    /// Position of the block at a height, for messages: a file and the place in it. `None` where the
-    /// source needs no further name.
+    /// Returns the position of the block at a height, for messages: a file and an offset in it. `None` if the source
+    /// has no files.
     fn origin(&mut self, _height: u64) -> Option<String> {
         None
     }
 
-    /// The block at a height.
+    /// Returns the block at a height.
     ///
     /// # Errors
     ///
-    /// Returns an error if there is none, or it cannot be read.
+    /// Returns an error if there is no block at the height, or it cannot be read.
     fn block_at(&mut self, height: u64) -> Result<Block, SourceError> {
         match self.hash_at(height)? {
             Some(hash) => self.block(&hash),
@@ -87,8 +87,8 @@ pub trait BlockSource: Send {
         }
     }
 
-    /// The blocks from a height on, in order: at least one, and no more than the limit. If the chain is
-    /// reorganised in the meantime, they may belong to different branches, which their parents show.
+    /// Returns the blocks from a height, in order: at least one, and at most the limit. If the chain is reorganised in
+    /// the meantime, they may belong to different branches, which their parents show.
     ///
     /// # Errors
     ///
@@ -113,10 +113,10 @@ pub trait BlockSource: Send {
     }
 }
 
-/// A failure of a block source.
+/// Error of a block source.
 #[derive(Debug, thiserror::Error)]
 pub enum SourceError {
-    /// No block at a height.
+    /// There is no block at a height.
     #[error("there is no block {height}: the newest is {tip}")]
     NoBlock {
         /// The requested height.
@@ -124,23 +124,23 @@ pub enum SourceError {
         /// Height of the newest block.
         tip: u64,
     },
-    /// A block that is not part of the chain, or not any more.
+    /// A block is not on the chain, or no longer.
     #[error("block {} is not part of the chain (any more)", hash_text(hash))]
     NotOnChain {
-        /// Its hash, in display order.
+        /// Hash of the block, in display order.
         hash: [u8; 32],
     },
-    /// A chain that this kind of source does not support.
+    /// This kind of source does not support a chain.
     #[error("{chain} is not read {how}: {instead}")]
     Unsupported {
         /// The chain.
         chain: ChainId,
         /// The kind of source.
         how: &'static str,
-        /// Alternative to use.
+        /// Alternative source.
         instead: &'static str,
     },
-    /// Bytes that are no block, or not the requested one.
+    /// Bytes are no block, or not the requested one.
     #[error("{origin}: {source}")]
     Raw {
         /// The file, or the server and the request.
@@ -149,7 +149,7 @@ pub enum SourceError {
         #[source]
         source: RawError,
     },
-    /// A file that cannot be read.
+    /// A file cannot be read.
     #[error("failed to read {}: {source}", path.display())]
     Read {
         /// The file.
@@ -158,7 +158,7 @@ pub enum SourceError {
         #[source]
         source: io::Error,
     },
-    /// A file without blocks.
+    /// A file has no blocks.
     #[error("{}: {reason}", path.display())]
     File {
         /// The file or folder.
@@ -166,7 +166,7 @@ pub enum SourceError {
         /// Description of the problem, and the expected content.
         reason: String,
     },
-    /// A block file of another network.
+    /// A block file has blocks of another network.
     #[error("{}: the magic number at byte {at} is {magic}", path.display())]
     OtherMagic {
         /// The file.
@@ -176,7 +176,7 @@ pub enum SourceError {
         /// The magic number.
         magic: Box<OtherMagic>,
     },
-    /// A block whose predecessor is missing between the blocks of files.
+    /// The predecessor of a block is missing among the blocks of files.
     #[error(
         "{origin}: block {} does not connect: its parent {} is in none of the files. Give the file \
          that holds it as well, or only files without a gap",
@@ -188,10 +188,10 @@ pub enum SourceError {
         origin: String,
         /// The block.
         hash: [u8; 32],
-        /// The block before it.
+        /// The block's parent.
         parent: [u8; 32],
     },
-    /// An invalid line.
+    /// A line is invalid.
     #[error("{file}, line {line}: {reason}")]
     Line {
         /// The file.
@@ -201,7 +201,7 @@ pub enum SourceError {
         /// Description of the problem.
         reason: String,
     },
-    /// A server that does not answer after all retries.
+    /// A server does not answer after all retries.
     #[error("{url} does not answer: {reason}")]
     Unreachable {
         /// The server.
@@ -209,7 +209,7 @@ pub enum SourceError {
         /// Cause of the last failure.
         reason: String,
     },
-    /// A server that is sent nothing, because the credentials for it cannot be.
+    /// The request was not sent, because its credentials must not be sent.
     #[error("no request was sent to {url}: {reason}")]
     NotSent {
         /// The server.
@@ -217,7 +217,7 @@ pub enum SourceError {
         /// The problem of the credentials.
         reason: String,
     },
-    /// A server that refuses access.
+    /// A server denies access.
     #[error("{url} refuses access ({status}): {hint}")]
     Denied {
         /// The server.
@@ -227,7 +227,7 @@ pub enum SourceError {
         /// Setting to check.
         hint: &'static str,
     },
-    /// A response above the limit of bytes.
+    /// A response is above the limit of bytes.
     #[error("{url} answers with more than {most} bytes")]
     TooLarge {
         /// The server.
@@ -235,19 +235,19 @@ pub enum SourceError {
         /// The limit in bytes.
         most: u64,
     },
-    /// An error response.
+    /// A server returns an error.
     #[error("{url} answers {what} with an error: {message} ({code})")]
     Refused {
         /// The server.
         url: String,
         /// The request.
         what: String,
-        /// Its error code, or the HTTP status.
+        /// The error code, or the HTTP status.
         code: i64,
-        /// Its message, shortened.
+        /// The error message, shortened.
         message: String,
     },
-    /// A response that cannot be parsed.
+    /// A response cannot be parsed.
     #[error("{url} answers {what} with something that cannot be read: {reason}")]
     Unreadable {
         /// The server.
@@ -257,7 +257,7 @@ pub enum SourceError {
         /// Description of the problem.
         reason: String,
     },
-    /// A response that contradicts itself or the request.
+    /// A response contradicts itself or the request.
     #[error("{url} answers {what} with invalid data: {reason}")]
     InvalidData {
         /// The server.
@@ -267,17 +267,17 @@ pub enum SourceError {
         /// Description of the problem.
         reason: String,
     },
-    /// A server of another chain.
+    /// A server has another chain.
     #[error("{url} serves {found}, not {wanted}")]
     OtherChain {
         /// The server.
         url: String,
-        /// The chain that it serves, as far as that is known.
+        /// The chain that the server serves, as far as that is known.
         found: &'static str,
         /// The requested chain.
         wanted: ChainId,
     },
-    /// A server of a test network.
+    /// A server has a test network.
     #[error(
         "{url} serves a test network: its first block {} is of no main network. To read a test network as \
          {chain}, allow it: --test-network, or `allowTestNetwork: true` in the ChainSource",
@@ -297,7 +297,7 @@ pub enum SourceError {
 }
 
 impl SourceError {
-    /// True if the data is invalid, as opposed to a failure of the connection.
+    /// True if the data is invalid, and not the connection.
     #[must_use]
     pub const fn is_input(&self) -> bool {
         matches!(
@@ -314,8 +314,8 @@ impl SourceError {
         )
     }
 
-    /// True if the same request may succeed later: the source is unavailable, or the chain was
-    /// reorganised while it was read.
+    /// True if the same request may succeed later: the source is unavailable, or the chain was reorganised while it was
+    /// read.
     #[must_use]
     pub const fn is_transient(&self) -> bool {
         matches!(self, Self::NoBlock { .. } | Self::NotOnChain { .. } | Self::Unreachable { .. })

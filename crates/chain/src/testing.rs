@@ -1,4 +1,4 @@
-//! Made-up raw blocks for tests: real in form, with a proof of work that takes four tries.
+//! Generated raw blocks for tests: valid in form, with a proof of work that takes four tries.
 
 use super::raw::{
     Header, cursor::write_compact, hash256, merkle::merkle_root, reversed,
@@ -6,22 +6,22 @@ use super::raw::{
 };
 use crate::params::{TransactionForm, WorkHash};
 
-/// The easiest target, as test networks have it.
+/// Easiest target, of test networks.
 pub(crate) const EASY: u32 = 0x207f_ffff;
 
-/// A transaction in bytes; its inputs as (transaction, index), and values with scripts.
+/// Serializes a transaction with inputs (transaction, index) and outputs (value, script).
 pub(crate) fn transaction(spends: &[([u8; 32], u32)], pays: &[(u64, &[u8])]) -> Vec<u8> {
     let inputs: Vec<_> = spends.iter().map(|(txid, place)| (*txid, *place, Vec::new())).collect();
     write(&inputs, pays)
 }
 
-/// A coinbase that says a height (BIP 34) and something of its own.
+/// Serializes a coinbase with a height (BIP 34) and a number of its own.
 pub(crate) fn coinbase(height: u32, own: u8, pays: &[(u64, &[u8])]) -> Vec<u8> {
     let [a, b, c, ..] = height.to_le_bytes();
     write(&[([0; 32], u32::MAX, vec![3, a, b, c, 1, own])], pays)
 }
 
-/// A coinbase with any script.
+/// Serializes a coinbase with any script.
 pub(crate) fn coinbase_with(script: &[u8], pays: &[(u64, &[u8])]) -> Vec<u8> {
     write(&[([0; 32], u32::MAX, script.to_vec())], pays)
 }
@@ -46,12 +46,12 @@ fn write(inputs: &[([u8; 32], u32, Vec<u8>)], pays: &[(u64, &[u8])]) -> Vec<u8> 
     bytes
 }
 
-/// A block of these transactions with the work of Bitcoin, and its hash.
+/// Serializes a block of these transactions with the work of Bitcoin; returns it with its hash.
 pub(crate) fn block(parent: [u8; 32], transactions: &[Vec<u8>]) -> (Vec<u8>, [u8; 32]) {
     block_with(WorkHash::DoubleSha256, parent, transactions)
 }
 
-/// A block of these transactions with some kind of work, and its hash.
+/// Serializes a block of these transactions with some kind of work; returns it with its hash.
 pub(crate) fn block_with(
     work: WorkHash,
     parent: [u8; 32],
@@ -70,7 +70,7 @@ pub(crate) fn block_with(
     (bytes, header.hash())
 }
 
-/// The header with the first nonce that has this kind of work, and not the other.
+/// Returns the header with the first nonce that has this kind of work, and not the other.
 pub(crate) fn mined(work: WorkHash, mut header: Header) -> Header {
     let other = match work {
         WorkHash::DoubleSha256 => WorkHash::Scrypt,
@@ -93,7 +93,7 @@ pub(crate) fn header_bytes(header: &Header) -> Vec<u8> {
     bytes
 }
 
-/// A chain of blocks with a coinbase each; `own` tells one branch from another.
+/// Returns a chain of blocks with one coinbase each; `own` distinguishes branches.
 pub(crate) fn chain(
     mut parent: [u8; 32],
     heights: std::ops::Range<u32>,

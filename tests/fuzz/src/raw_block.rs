@@ -5,7 +5,7 @@ use assay_chain::{
     ChainParams,
     params::TransactionForm,
     raw::{
-        Expected, RawBlock,
+        ExpectedBlock, RawBlock,
         block_undo::parse_block_undo,
         parse_block,
         transaction::{RawTransaction, transaction_id},
@@ -22,9 +22,9 @@ use assay_engine::utxo::TransactionKind;
 pub fn run(bytes: &[u8]) {
     for chain in ["btc", "ltc", "bch", "doge"] {
         let chain = chain.parse().unwrap();
-        let params = ChainParams::of(chain).unwrap();
+        let params = ChainParams::for_chain(chain).unwrap();
         if let Ok(raw) = RawBlock::parse(bytes, params, None) {
-            let expected = Expected { hash: Some(raw.hash), height: Some(5) };
+            let expected = ExpectedBlock { hash: Some(raw.hash), height: Some(5) };
             let block = parse_block(chain, bytes, expected).unwrap();
             assert_eq!(block.transactions.len(), raw.transactions.len());
             assert!(

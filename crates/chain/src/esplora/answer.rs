@@ -1,5 +1,5 @@
-//! Reads and checks responses of an Esplora API: identifiers are recomputed from the contents of
-//! transactions, hashes from headers.
+//! Parsing and checking of responses of an Esplora API: identifiers are recomputed from the contents of transactions,
+//! hashes from headers.
 
 use assay_address::ChainId;
 use assay_engine::{
@@ -28,15 +28,15 @@ pub(super) const MOST_TRANSACTIONS: u64 = 1_000_000;
 /// Confirmed totals of an address over its lifetime. Change counts as received and spent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AddressStatistics {
-    /// Number of its outputs.
+    /// Number of the address's outputs.
     pub outputs: u64,
-    /// Their total in base units.
+    /// Total of the outputs in base units.
     pub received: u64,
-    /// Number of them that were spent.
+    /// Number of outputs that were spent.
     pub spent_outputs: u64,
-    /// Total of the spent ones in base units.
+    /// Total of the spent outputs in base units.
     pub spent: u64,
-    /// Number of transactions in which it appears.
+    /// Number of transactions in which the address appears.
     pub transactions: u64,
 }
 
@@ -112,16 +112,16 @@ pub(super) struct OutspendAnswer {
     status: StatusAnswer,
 }
 
-/// A transaction's branch of its block's merkle tree, which tells its position.
+/// Merkle branch of a transaction in its block, from which its position follows.
 #[derive(Deserialize)]
 pub(super) struct MerkleProofAnswer {
     block_height: u64,
-    /// Hashes from the transaction up to the root.
+    /// Hashes of the branch, from the transaction up to the root.
     merkle: Vec<String>,
     pos: u64,
 }
 
-/// Reads responses about one chain. Errors are texts.
+/// Parser of responses about one chain. Errors are texts.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Reader {
     pub(super) chain: ChainId,
@@ -129,19 +129,19 @@ pub(super) struct Reader {
     pub(super) test_networks: TestNetworks,
 }
 
-/// A block's header that was checked.
+/// Header of a block after its check.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CheckedHeader {
     /// The block.
     pub(super) reference: BlockRef,
-    /// The merkle root that it commits to.
+    /// Merkle root in the header.
     pub(super) merkle_root: [u8; 32],
-    /// The work that its target takes.
+    /// Work that the header's target requires.
     pub(super) work: u128,
 }
 
 impl Reader {
-    /// Checks a block's header.
+    /// Checks a block's header, and returns its reference, merkle root and work.
     pub(super) fn reference(
         self,
         answer: &BlockAnswer,
@@ -170,7 +170,7 @@ impl Reader {
         Ok(CheckedHeader { reference, merkle_root, work: header.work() })
     }
 
-    /// A transaction; `None` where it is not confirmed.
+    /// Returns a transaction; `None` if it is not confirmed.
     pub(super) fn transaction(
         self,
         answer: &TransactionAnswer,
@@ -180,7 +180,7 @@ impl Reader {
         Ok(Some(ConfirmedTransaction { transaction, height, time }))
     }
 
-    /// A transaction, whether confirmed or not.
+    /// Returns a transaction, confirmed or not.
     pub(super) fn unconfirmed(self, answer: &TransactionAnswer) -> Result<Transaction, String> {
         let said: Txid = answer.txid.parse().map_err(|error| format!("{error}"))?;
         self.parts(said, answer).map_err(|reason| format!("transaction {said}: {reason}"))
@@ -263,7 +263,7 @@ impl From<AddressAnswer> for AddressStatistics {
     }
 }
 
-/// The confirmed transaction that spends an output; `None` where there is none.
+/// Returns the confirmed transaction that spends an output; `None` if there is none.
 pub(super) fn spender(answer: &OutspendAnswer) -> Result<Option<Txid>, String> {
     if !answer.spent || confirmation(&answer.status)?.is_none() {
         return Ok(None);
@@ -272,7 +272,7 @@ pub(super) fn spender(answer: &OutspendAnswer) -> Result<Option<Txid>, String> {
     txid.parse().map(Some).map_err(|error| format!("{error}"))
 }
 
-/// The position of a transaction. A branch of so many hashes has room for it.
+/// Returns the position of a transaction. An index beyond the size of the branch is an error.
 pub(super) fn position(answer: &MerkleProofAnswer) -> Result<ChainPosition, String> {
     let MerkleProofAnswer { block_height: height, merkle, pos: index } = answer;
     let depth = u32::try_from(merkle.len()).unwrap_or(u32::MAX);
@@ -282,7 +282,7 @@ pub(super) fn position(answer: &MerkleProofAnswer) -> Result<ChainPosition, Stri
     Ok(ChainPosition { height: *height, index: *index })
 }
 
-/// The height and time of a transaction's block; `None` where it is not confirmed.
+/// Returns the height and time of a transaction's block; `None` if the transaction is not confirmed.
 fn confirmation(status: &StatusAnswer) -> Result<Option<(u64, Timestamp)>, String> {
     if !status.confirmed {
         return Ok(None);

@@ -1,9 +1,9 @@
-//! Blocks, and histories of single addresses, of an Esplora API: the HTTP interface of Blockstream's
-//! explorer, which others offer too.
+//! Blocks, and histories of single addresses, from an Esplora API: the HTTP interface of Blockstream's explorer, which
+//! other explorers offer too.
 //!
-//! Its data is validated as a node's is: a transaction's identifier is recomputed from its contents, a
-//! block's merkle root from its transactions. Two things cannot be validated: that a history is complete, and
-//! which block a transaction is in.
+//! The data is validated as a node's data is: a transaction's identifier is recomputed from its contents, a block's
+//! merkle root from its transactions. Two things cannot be validated: that a history is complete, and which block a
+//! transaction is in.
 
 mod answer;
 
@@ -33,7 +33,7 @@ use super::{
 /// Number of transactions on a page.
 pub const PAGE: usize = 25;
 
-/// An Esplora API.
+/// Client of an Esplora API.
 #[derive(Clone, Debug)]
 pub struct Esplora {
     server: Server,
@@ -41,7 +41,8 @@ pub struct Esplora {
 }
 
 impl Esplora {
-    /// The API of a chain at a server, with the acceptance of test networks and of their easier targets.
+    /// Returns a client of the API of a chain. `test_networks` decides if the API may serve a test network, with its
+    /// easier targets.
     ///
     /// # Errors
     ///
@@ -56,15 +57,16 @@ impl Esplora {
             let form = params.transactions;
             header && !matches!(form, TransactionForm::Zcash | TransactionForm::Other)
         };
-        let params = ChainParams::of(chain).filter(known).ok_or(SourceError::Unsupported {
-            chain,
-            how: "from an Esplora API",
-            instead: "read it from a node (--rpc)",
-        })?;
+        let params =
+            ChainParams::for_chain(chain).filter(known).ok_or(SourceError::Unsupported {
+                chain,
+                how: "from an Esplora API",
+                instead: "read it from a node (--rpc)",
+            })?;
         Ok(Self { server, reader: Reader { chain, params, test_networks } })
     }
 
-    /// The chain that the API serves.
+    /// Returns the chain that the API serves.
     #[must_use]
     pub const fn chain(&self) -> ChainId {
         self.reader.chain
@@ -74,25 +76,24 @@ impl Esplora {
     ///
     /// # Errors
     ///
-    /// Returns an error if it does not, or serves a test network and those are refused; and the
-    /// errors of [`Esplora::tip`].
+    /// Returns an error if the API serves another chain, or a test network although those are refused; and the errors
+    /// of [`Esplora::tip`].
     pub fn check_chain(&self) -> Result<(), SourceError> {
         let Reader { chain, test_networks, .. } = self.reader;
         let url = self.server.url();
         identity::check(chain, url, test_networks, |height| self.hash_at(height))
     }
 
-    /// The newest block.
+    /// Returns the newest block.
     ///
     /// # Errors
     ///
-    /// Returns an error if the API does not answer, or with invalid data. The same holds for all
-    /// other requests.
+    /// Returns an error if the API does not answer, or answers with invalid data.
     pub fn tip(&self) -> Result<TipRef, SourceError> {
         self.newest().map(|newest| TipRef { height: newest.height, hash: newest.hash })
     }
 
-    /// The newest block with its parent and time.
+    /// Returns the newest block with its parent and time.
     ///
     /// # Errors
     ///
@@ -106,7 +107,7 @@ impl Esplora {
         Ok(self.reference(&answer, &hash)?.reference)
     }
 
-    /// The hash of the block at a height; `None` if there is none.
+    /// Returns the hash of the block at a height; `None` if there is no block.
     ///
     /// # Errors
     ///
@@ -115,12 +116,11 @@ impl Esplora {
         self.hash(&format!("/block-height/{height}"))
     }
 
-    /// A block with its spent outputs.
+    /// Returns a block with its spent outputs.
     ///
     /// # Errors
     ///
-    /// Returns the errors of [`Esplora::tip`]; [`SourceError::NotOnChain`] if there is none with
-    /// this hash.
+    /// Returns the errors of [`Esplora::tip`]; [`SourceError::NotOnChain`] if no block has the hash.
     pub fn block(&self, hash: &[u8; 32]) -> Result<Block, SourceError> {
         let path = block_path(hash);
         let answer = self.block_answer(hash)?;
@@ -161,7 +161,7 @@ impl Esplora {
         Ok(Block { reference, work: Some(work), transactions })
     }
 
-    /// The totals of an address.
+    /// Returns the totals of an address.
     ///
     /// # Errors
     ///
@@ -172,8 +172,8 @@ impl Esplora {
         answer.map(Into::into).ok_or_else(|| self.refused(&path, 404, "no such address"))
     }
 
-    /// A page of an address's confirmed transactions, newest first: the first page, or the one after a
-    /// transaction. A page that is not full is the last one.
+    /// Returns a page of an address's confirmed transactions, newest first: the first page, or the page after a
+    /// transaction. The last page has fewer than [`PAGE`] transactions.
     ///
     /// # Errors
     ///
@@ -195,7 +195,7 @@ impl Esplora {
         answers.iter().filter_map(|answer| read(answer).transpose()).collect()
     }
 
-    /// A confirmed transaction; `None` if there is none.
+    /// Returns a confirmed transaction; `None` if there is none.
     ///
     /// # Errors
     ///
@@ -214,8 +214,8 @@ impl Esplora {
         }
     }
 
-    /// The confirmed transactions that spend a transaction's outputs, by output index; `None` for an output
-    /// that is not spent.
+    /// Returns the confirmed transactions that spend a transaction's outputs, by output index; `None` for an unspent
+    /// output.
     ///
     /// # Errors
     ///
@@ -229,8 +229,8 @@ impl Esplora {
         answers.iter().map(read).collect()
     }
 
-    /// The position of a confirmed transaction, from its merkle proof; `None` if the API has no proof of it, or serves
-    /// no proofs.
+    /// Returns the position of a confirmed transaction, from its merkle proof; `None` if the API has no proof of it, or
+    /// serves no proofs.
     ///
     /// # Errors
     ///
@@ -266,7 +266,7 @@ impl Esplora {
         self.get(path, |body| serde_json::from_slice(body).map_err(|error| error.to_string()))
     }
 
-    /// A GET request of a path; `None` if there is nothing.
+    /// Sends a GET request; `None` if the API has nothing at the path.
     fn get<T>(
         &self,
         path: &str,

@@ -1,4 +1,4 @@
-//! Checks of all blocks of files together: that they connect, and that they are of the requested chain.
+//! Checks of the blocks of all files together: the blocks connect, and belong to the requested chain.
 
 use super::{FileSource, index::Entry};
 use crate::{BlockSource, SourceError, TestNetworks, identity};
@@ -12,8 +12,8 @@ impl FileSource {
         Err(SourceError::NotConnected { origin: self.position(&entry), hash, parent })
     }
 
-    /// Checks that the files are of the chain, as far as they have blocks that identify it, and that no
-    /// block's target is easier than the chain allows: files of single blocks name no network.
+    /// Checks that the files belong to the chain, as far as they have blocks that identify it, and that no block's
+    /// target is easier than the chain allows (files of single blocks have no magic number of their network).
     pub(super) fn check_chain(&mut self, test_networks: TestNetworks) -> Result<(), SourceError> {
         let path = self.files.first().map(|file| file.path().display().to_string());
         let (chain, path) = (self.chain, path.unwrap_or_default());

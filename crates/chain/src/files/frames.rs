@@ -1,4 +1,4 @@
-//! Frames of a node's files: a magic number, a length, and that many bytes.
+//! Frames of a node's files: a magic number, a length, and content of that length.
 
 use std::io::{self, BufRead, BufReader, ErrorKind, Read, Seek};
 
@@ -7,11 +7,11 @@ use super::open::OpenFile;
 /// Bytes before the content of a frame: a magic number and the content's length.
 pub(super) const BEFORE_CONTENT: u64 = 8;
 
-/// A file that is searched for frames.
+/// File that is searched for frames.
 pub(super) struct Frames {
     pub(super) magics: &'static [[u8; 4]],
     pub(super) input: BufReader<OpenFile>,
-    /// Offset of what is to be read next.
+    /// Offset of the next read.
     pub(super) at: u64,
     pub(super) length: u64,
 }
@@ -19,18 +19,18 @@ pub(super) struct Frames {
 /// A magic number that was found.
 pub(super) struct Magic {
     pub(super) bytes: [u8; 4],
-    /// True if it follows the previous frame at once.
+    /// True if the magic number directly follows the previous frame.
     pub(super) follows: bool,
 }
 
 impl Frames {
-    /// The frames of a file behind one of these magic numbers.
+    /// Returns the frames of a file that begin with one of these magic numbers.
     pub(super) fn new(opened: OpenFile, magics: &'static [[u8; 4]]) -> io::Result<Self> {
         let length = opened.length()?;
         Ok(Self { magics, input: BufReader::new(opened), at: 0, length })
     }
 
-    /// The next four bytes, which are read again; `None` at the end.
+    /// Returns the next four bytes without advancing; `None` at the end.
     pub(super) fn peek(&mut self) -> io::Result<Option<[u8; 4]>> {
         if let Some(bytes) = self.input.fill_buf()?.first_chunk() {
             return Ok(Some(*bytes));
@@ -45,7 +45,7 @@ impl Frames {
         }
     }
 
-    /// Goes to the place that is to be read next; near ones are in the buffer already.
+    /// Seeks to `at`; a near offset is in the buffer already.
     pub(super) fn go(&mut self) -> io::Result<()> {
         let here = self.input.stream_position()?;
         let there = i64::try_from(self.at).unwrap_or(i64::MAX);
@@ -58,8 +58,8 @@ impl Frames {
         Ok(bytes)
     }
 
-    /// Moves behind the next magic number; `None` at the end. Bytes that a killed node left between
-    /// frames are skipped.
+    /// Advances beyond the next magic number; `None` at the end. Bytes that a killed node left between frames are
+    /// skipped.
     pub(super) fn find_magic(&mut self) -> io::Result<Option<Magic>> {
         let mut window = [0; 4];
         let mut read = 0_u64;

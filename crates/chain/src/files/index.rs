@@ -1,12 +1,11 @@
-//! Index of the blocks in files: the position of each, and the blocks that make up the chain.
+//! Index of the blocks in files: the position of each block, and the blocks of the chain.
 
 use std::collections::{HashMap, HashSet};
 
 use crate::raw::Header;
 
-/// Position of a block, and its predecessor. Hashes are shortened ([`short_hash`]): among ten million
-/// blocks the probability that two share one is one in a hundred thousand, and reading them detects
-/// it.
+/// Position of a block, and its predecessor. Hashes are shortened ([`short_hash`]): among ten million blocks, two have
+/// the same short hash with a probability of one in a hundred thousand, which reading the blocks detects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Entry {
     pub(super) id: u64,
@@ -18,46 +17,47 @@ pub(super) struct Entry {
 }
 
 impl Entry {
-    /// The entry of a block with a shortened hash and parent, target, and file, offset and length.
-    pub(super) const fn of(id: u64, parent: u64, bits: u32, at: (u32, u64, u32)) -> Self {
+    /// Returns the entry of a block with the short hashes of the block and its parent, its target, and its file, offset
+    /// and length.
+    pub(super) const fn from_parts(id: u64, parent: u64, bits: u32, at: (u32, u64, u32)) -> Self {
         let (file, offset, length) = at;
         Self { id, parent, offset, file, length, bits }
     }
 
-    /// The shortened hash of the block before it.
+    /// Returns the short hash of the parent block.
     pub(super) const fn parent(&self) -> u64 {
         self.parent
     }
 
-    /// A header with its target only.
+    /// Returns a header that has a target only.
     pub(super) fn target_header(&self) -> Header {
         Header { bits: self.bits, ..Header::default() }
     }
 
-    /// True if it is a chain's first block.
+    /// True if the block is a chain's first block.
     pub(super) const fn is_first(&self) -> bool {
         self.parent == 0
     }
 }
 
-/// A hash, cut short: the end that is not zeros.
+/// Returns the last eight bytes of a hash, which are not zeros.
 pub(super) fn short_hash(hash: &[u8; 32]) -> u64 {
     hash.last_chunk().copied().map_or(0, u64::from_be_bytes)
 }
 
-/// The chain that the blocks of all files make up.
+/// The chain that the blocks of all files form.
 #[derive(Debug)]
 pub(super) struct Index {
     /// All blocks, by identifier.
     entries: Vec<Entry>,
-    /// The chain: places in `entries`, first block first.
+    /// Indexes in `entries` of the chain's blocks, first block first.
     chain: Vec<u32>,
-    /// The first block, by position, behind a gap in the files.
+    /// First block after a gap in the files, by position.
     unconnected: Option<Entry>,
 }
 
 impl Index {
-    /// Finds the chain with the most work; of several, the one whose last block was found first.
+    /// Finds the chain with the most work; of several, the one whose last block comes first in the files.
     pub(super) fn new(mut entries: Vec<Entry>) -> Self {
         entries.sort_by_key(|entry| (entry.id, entry.file, entry.offset));
         entries.dedup_by_key(|entry| entry.id);
@@ -82,51 +82,51 @@ impl Index {
         Self { entries, chain, unconnected }
     }
 
-    /// The first block whose parent is missing between the blocks of the files.
+    /// Returns the first block whose parent is missing among the blocks of the files.
     pub(super) const fn unconnected(&self) -> Option<Entry> {
         self.unconnected
     }
 
-    /// The chain's blocks, in order.
+    /// Iterates over the chain's blocks, in order.
     pub(super) fn blocks(&self) -> impl Iterator<Item = &Entry> {
         self.chain.iter().filter_map(|index| self.entries.get(*index as usize))
     }
 
-    /// Number of blocks in the chain.
+    /// Returns the number of blocks in the chain.
     pub(super) const fn len(&self) -> usize {
         self.chain.len()
     }
 
-    /// Number of blocks that are not part of the chain.
+    /// Returns the number of blocks that are not part of the chain.
     pub(super) const fn orphaned_blocks(&self) -> u64 {
         (self.entries.len() - self.chain.len()) as u64
     }
 
-    /// The chain's block in a place, from 0.
+    /// Returns the chain's block with an index, from 0.
     pub(super) fn get(&self, index: usize) -> Option<Entry> {
         self.entries.get(*self.chain.get(index)? as usize).copied()
     }
 
-    /// The place of a block in the chain.
+    /// Returns the index of a block in the chain.
     pub(super) fn find(&self, id: u64) -> Option<usize> {
         let wanted = position(&self.entries, id)?;
         self.chain.iter().position(|index| *index == wanted)
     }
 }
 
-/// The place of a block among all, which are ordered by identifier.
+/// Returns the index of a block in `entries`, which are sorted by identifier.
 fn position(entries: &[Entry], id: u64) -> Option<u32> {
     let index = entries.binary_search_by_key(&id, |entry| entry.id).ok()?;
     u32::try_from(index).ok()
 }
 
-/// The most blocks that a node stores without their predecessors in the same or an earlier file: it requests
+/// Largest number of blocks that a node stores without their predecessors in the same or an earlier file: it requests
 /// blocks up to 1,024 ahead, and they arrive in any order.
 const MOST_AHEAD: usize = 2_048;
 
-/// The first block, by position, behind a gap: one that a missing file explains. Blocks that a node received
-/// ahead, at the beginning of files that were kept and at the tip, are none: they are few, and their files also
-/// hold blocks that connect.
+/// Returns the first block after a gap that a missing file explains, by position. Blocks that a node received ahead, at
+/// the beginning of the first file and at the tip, are no gap: they are few, and their files also have blocks that
+/// connect.
 fn unconnected(entries: &[Entry], parents: &[Option<u32>], first: Option<u32>) -> Option<Entry> {
     let roots = roots(parents);
     let (mut sizes, mut connected) = (HashMap::<u32, usize>::new(), HashSet::new());
@@ -150,7 +150,7 @@ fn unconnected(entries: &[Entry], parents: &[Option<u32>], first: Option<u32>) -
     begins.get(1).copied()
 }
 
-/// For each block, the block without a parent that it connects to.
+/// Returns, for each block, its ancestor without a parent in the files.
 fn roots(parents: &[Option<u32>]) -> Vec<u32> {
     let mut roots: Vec<Option<u32>> = vec![None; parents.len()];
     let mut open = Vec::new();
@@ -177,7 +177,7 @@ fn roots(parents: &[Option<u32>]) -> Vec<u32> {
     roots.into_iter().map(Option::unwrap_or_default).collect()
 }
 
-/// The work of each block with everything before it.
+/// Returns the work of each block including all blocks before it.
 fn works(entries: &[Entry], parents: &[Option<u32>]) -> Vec<u128> {
     let mut works: Vec<Option<u128>> = vec![None; entries.len()];
     let mut open = Vec::new();

@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::{ChainParams, TestNetworks};
 
-/// A magic number of another network than the requested one; as a text, with the expected ones.
+/// Magic number of another network than the requested one. Its text also states the expected ones.
 #[derive(Clone, Debug)]
 pub struct OtherMagic {
     found: [u8; 4],
@@ -21,7 +21,7 @@ impl OtherMagic {
         Self { found, params, test_networks }
     }
 
-    /// The magic number that was found.
+    /// Returns the magic number in the file.
     #[must_use]
     pub const fn found(&self) -> [u8; 4] {
         self.found

@@ -1,10 +1,9 @@
-//! Blocks of files: the block files of a node (`blk*.dat`), and files of one raw block.
+//! Blocks in files: the block files of a node (`blk*.dat`), and files of one raw block.
 //!
-//! Nodes write blocks in the order in which they arrive, side branches too. All files are scanned
-//! once for the position and the predecessor of each block ([`scan`], [`index`]); then blocks are read
-//! one by one, in the order of the chain with the most work. Files of another network, blocks that the
-//! chain cannot hold and files none of whose blocks connects are refused. Memory grows by some 50 bytes a
-//! block, regardless of block sizes.
+//! Nodes write blocks in the order of arrival, side branches included. All files are scanned once for the position and
+//! the predecessor of each block ([`scan`], [`index`]); then blocks are read one by one, in the order of the chain with
+//! the most work. Refused are files of another network, blocks that violate the chain's rules, and files without a
+//! block that connects. The index takes some 50 bytes of memory for each block of any size.
 
 mod checks;
 mod frames;
@@ -40,51 +39,50 @@ use super::{
     raw::{ExpectedBlock, Header, RawBlock, RawError, parse_block},
 };
 
-/// Options of files as a source.
+/// Options of block files as a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileOptions {
-    /// True to read the spent outputs from the node's undo files (`rev*.dat`) beside its block files:
-    /// needed if not all earlier blocks are known. Files that begin later than the chain are always read
-    /// with them.
+    /// True to read spent outputs from the node's undo files (`rev*.dat`) next to its block files, which is necessary
+    /// unless all earlier blocks are known. Files that begin later than the chain are always read with undo files.
     pub prevouts: bool,
-    /// Acceptance of test networks: of their magic numbers and of their easier targets.
+    /// Acceptance of test networks, with their magic numbers and easier targets.
     pub test_networks: TestNetworks,
 }
 
 impl Default for FileOptions {
-    /// Main networks only, with spent outputs.
+    /// Returns options for main networks only, with spent outputs.
     fn default() -> Self {
         Self { prevouts: true, test_networks: TestNetworks::Refused }
     }
 }
 
-/// Blocks of files.
+/// Block source of files.
 #[derive(Debug)]
 pub struct FileSource {
     chain: ChainId,
     params: &'static ChainParams,
     files: Vec<BlockFile>,
     index: Index,
-    /// The height of the index's first block.
+    /// Height of the index's first block.
     first: u64,
-    /// The file that was read last.
+    /// File of the last read.
     opened: Option<(u32, OpenFile)>,
-    /// `None` if spent outputs are not needed.
+    /// Undo files; `None` if spent outputs are not needed.
     undo: Option<UndoFiles>,
     truncated_blocks: u64,
 }
 
 impl FileSource {
-    /// Indexes files and folders: of a folder, its block files, or those of its `blocks` folder,
-    /// or, if it has none, all of its files. Packed files are unpacked. Verifies that the blocks are of
-    /// the chain, as far as they show that.
+    /// Indexes files and folders: of a folder, its block files, or those of its `blocks` folder, or, without block
+    /// files, all of its files. Packed files are unpacked. Verifies that the blocks belong to the chain, as far as they
+    /// have blocks that identify it.
     ///
     /// # Errors
     ///
-    /// Returns an error if raw blocks of the chain are not supported; if a file cannot be read, holds
-    /// something else, or blocks of another chain or, with those refused, of a test network; if a block
-    /// has a header that the chain cannot hold; if the predecessor of a block is missing between the
-    /// others; or if the height of the blocks cannot be determined.
+    /// Returns an error if raw blocks of the chain are not supported; if a file cannot be read, has no blocks, has
+    /// blocks of another chain, or has blocks of a test network although those are refused; if a header violates the
+    /// chain's rules; if a block's predecessor is missing among the others; or if the height of the blocks cannot be
+    /// determined.
     pub fn open(
         chain: ChainId,
         paths: &[PathBuf],
@@ -96,7 +94,7 @@ impl FileSource {
             instead: "read it from a node (--rpc)",
         };
         let params =
-            ChainParams::of(chain).filter(|params| params.reads_raw()).ok_or(unsupported)?;
+            ChainParams::for_chain(chain).filter(|params| params.reads_raw()).ok_or(unsupported)?;
         let mut files = Vec::new();
         for path in paths {
             let found = expand(path).map_err(failed(path))?;
@@ -132,26 +130,27 @@ impl FileSource {
         Ok(source)
     }
 
-    /// Number of blocks of the files that do not belong to the chain that is read: side branches, and
-    /// blocks that a node received before their predecessors.
+    /// Returns the number of blocks in the files that are not on the chain: side branches, and blocks that a node
+    /// received before their predecessors.
     #[must_use]
     pub const fn orphaned_blocks(&self) -> u64 {
         self.index.orphaned_blocks()
     }
 
-    /// Number of blocks that are cut off at the end of their file, as a running node leaves them.
+    /// Returns the number of blocks that are incomplete at the end of their file, as a running node leaves them.
     #[must_use]
     pub const fn truncated_blocks(&self) -> u64 {
         self.truncated_blocks
     }
 
-    /// The height of the first block that is read.
+    /// Returns the height of the first block of the index.
     #[must_use]
     pub const fn first_height(&self) -> u64 {
         self.first
     }
 
-    /// The height of the first block: 0 if it has no parent, else as it or one of its successors says.
+    /// Determines the height of the first block: 0 without a parent, otherwise from the coinbase of the block or of a
+    /// successor.
     fn find_first_height(&mut self, paths: &[PathBuf]) -> Result<u64, SourceError> {
         let mut unknown = None;
         for (distance, place) in (0_u64..).zip(0..self.index.len()) {
@@ -184,7 +183,7 @@ impl FileSource {
         format!("{path}, from byte {}", entry.offset)
     }
 
-    /// The first bytes of a block.
+    /// Reads the first bytes of a block.
     fn bytes(&mut self, entry: &Entry, count: u32) -> Result<Vec<u8>, SourceError> {
         let content = self.files.get(entry.file as usize);
         let Some(content) = content else { return Ok(Vec::new()) };
@@ -231,7 +230,7 @@ impl FileSource {
         Ok(block)
     }
 
-    /// Adds the outputs that a block spends, as far as there is an undo record of it.
+    /// Adds the outputs that a block spends, if the undo files have a record of the block.
     fn add_spent(&mut self, entry: &Entry, block: &mut Block) -> Result<(), SourceError> {
         let (Some(undo), Some(content)) = (&mut self.undo, self.files.get(entry.file as usize))
         else {
@@ -301,7 +300,7 @@ impl BlockSource for FileSource {
 ///
 /// # Errors
 ///
-/// Returns an error if the file cannot be read or is no such block.
+/// Returns an error if the file cannot be read or does not have the expected block.
 pub fn read_block(
     chain: ChainId,
     path: &Path,

@@ -1,4 +1,4 @@
-//! Opening a file of blocks: unpacked where it is packed, in clear where a node obscured it.
+//! Opening of a block file: unpacked if it is packed, and decoded if a node obfuscated it.
 
 use std::{
     fmt,
@@ -11,21 +11,21 @@ use assay_input::{InputLimits, SpooledFile};
 
 use crate::SourceError;
 
-/// Length of a key in bytes.
+/// Length of an obfuscation key in bytes.
 const KEY_BYTES: usize = 8;
 
-/// A packed file may hold this many bytes: a block file has 128 MiB.
+/// Largest unpacked size of a packed file: a block file has 128 MiB.
 const LARGEST_UNPACKED: u64 = 1 << 30;
 
-/// A key that is repeated over a whole file.
+/// Obfuscation key, which is repeated over a whole file.
 type Key = [u8; KEY_BYTES];
 
-/// A file that can be opened again and again.
+/// File that can be opened repeatedly.
 #[derive(Debug)]
 pub(super) struct BlockFile {
     path: PathBuf,
     key: Option<Key>,
-    /// The unpacked contents of a packed file.
+    /// Unpacked contents of a packed file.
     unpacked: Option<File>,
 }
 
@@ -41,7 +41,7 @@ impl BlockFile {
         &self.path
     }
 
-    /// True if a file with this start, in clear, is still empty: nodes allocate space beforehand.
+    /// True if a decoded file with this start is still empty: nodes allocate space in advance.
     pub(super) fn is_blank(&self, start: [u8; 4]) -> bool {
         let zeros = self.key.unwrap_or_default();
         start == [0; 4] || zeros.starts_with(&start)
@@ -75,7 +75,7 @@ fn is_numbered(path: &Path, kind: &str) -> bool {
     })
 }
 
-/// The key that a node wrote beside its block files, if it obscured them.
+/// Reads the obfuscation key that a node wrote next to its block files, if any.
 fn read_obfuscation_key(path: &Path) -> Result<Option<Key>, SourceError> {
     let path = path.with_file_name("xor.dat");
     match fs::read(&path) {
@@ -91,7 +91,7 @@ fn read_obfuscation_key(path: &Path) -> Result<Option<Key>, SourceError> {
     }
 }
 
-/// The contents of a packed file, in a private file; `None` if it is not packed.
+/// Unpacks a packed file to a private file; `None` if it is not packed.
 fn unpacked(path: &Path) -> io::Result<Option<File>> {
     const PACKED: [&[u8]; 3] = [&[0x1F, 0x8B], b"BZh", &[0xFD, b'7', b'z', b'X', b'Z', 0]];
     const LIMITS: InputLimits = InputLimits {
@@ -110,7 +110,7 @@ fn unpacked(path: &Path) -> io::Result<Option<File>> {
     Ok(Some(file))
 }
 
-/// An open file, read in clear.
+/// Open file that is decoded while it is read.
 pub(super) struct OpenFile {
     file: File,
     key: Option<Key>,

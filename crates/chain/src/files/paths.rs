@@ -1,4 +1,4 @@
-//! The files of blocks that a path stands for.
+//! Expansion of a path to the block files that it names.
 
 use std::{
     fs, io,
@@ -7,7 +7,7 @@ use std::{
 
 use super::open;
 
-/// The files that a path stands for, in order.
+/// Returns the files that a path names, in order.
 pub(super) fn expand(path: &Path) -> io::Result<Vec<PathBuf>> {
     if !fs::metadata(path)?.is_dir() {
         return Ok(vec![path.to_owned()]);

@@ -14,10 +14,10 @@ use crate::{
     raw::{Header, RawBlock, RawError},
 };
 
-/// The most bytes of a block that is read: several times what any chain but Bitcoin SV allows.
+/// Largest number of bytes of a block: several times the maximum of any chain but Bitcoin SV.
 pub(super) const LARGEST_BLOCK: u64 = 128 * 1024 * 1024;
 
-/// The blocks of one file after the other.
+/// Scanner of one file after the other.
 #[derive(Debug)]
 pub(super) struct Scanner {
     pub(super) params: &'static ChainParams,
@@ -25,25 +25,25 @@ pub(super) struct Scanner {
     pub(super) found: FoundBlocks,
 }
 
-/// Blocks that were found.
+/// Blocks that the scan found.
 #[derive(Debug, Default)]
 pub(super) struct FoundBlocks {
-    /// Blocks with a header that is one of the chain, as far as it tells by itself.
+    /// Blocks with a header that is valid for the chain by itself.
     pub(super) entries: Vec<Entry>,
-    /// Blocks with another header, at a place where a block stands.
+    /// Blocks with an invalid header at a position where a block may begin.
     pub(super) rejected: Vec<RejectedBlock>,
-    /// Number of blocks that are cut off at the end of their file.
+    /// Number of blocks that are incomplete at the end of their file.
     pub(super) truncated_blocks: u64,
 }
 
-/// A block with a header that none of the chain's blocks has, or bytes that only look like one.
+/// Block with an invalid header, or other bytes that look like a block.
 #[derive(Debug)]
 pub(super) struct RejectedBlock {
     pub(super) entry: Entry,
     pub(super) error: RawError,
 }
 
-/// Why a scan ended early.
+/// Reason for which a scan ended early.
 enum ScanError {
     Read(io::Error),
     /// Another network's magic number.
@@ -60,7 +60,7 @@ impl From<io::Error> for ScanError {
 }
 
 impl Scanner {
-    /// Looks for blocks in a file, to which entries refer by `number`.
+    /// Scans a file for blocks. Entries refer to the file by `number`.
     pub(super) fn scan(&mut self, number: u32, content: &BlockFile) -> Result<(), SourceError> {
         let failed = |source| SourceError::Read { path: content.path().to_owned(), source };
         let magics = self.params.magics_of(self.test_networks);
@@ -87,7 +87,7 @@ impl Scanner {
         Ok(())
     }
 
-    /// The header of a file of one raw block.
+    /// Returns the header of a file with one raw block.
     fn raw_block(&self, content: &BlockFile, bytes: &[u8]) -> Result<Header, SourceError> {
         let error = match RawBlock::parse(bytes, self.params, None) {
             Ok(block) => return Ok(block.header),
@@ -167,8 +167,8 @@ impl Scan {
         Header::parse(&self.frames.array::<{ Header::LENGTH }>()?).map_err(io::Error::other)
     }
 
-    /// Checks a header behind a magic number as far as it tells by itself, and cheaply: scrypt is
-    /// computed when the block is read.
+    /// Checks a header after a magic number without other blocks, and without scrypt, which is computed when the block
+    /// is read.
     fn check(&self, header: &Header, magic: [u8; 4]) -> Result<(), RawError> {
         header.check_target(self.params.limit_for_magic(magic))?;
         let work = WorkHash::DoubleSha256;
@@ -178,8 +178,8 @@ impl Scan {
         Ok(())
     }
 
-    /// Checks that behind a block there is no block with another network's magic number: a known number
-    /// with a length that fits, or any number with a header that has work.
+    /// Checks that the block is not followed by one with another network's magic number: a known number with a
+    /// plausible length, or any number with a header that has work.
     fn expect_magic(&mut self) -> Result<(), ScanError> {
         let Some(left) =
             self.frames.length.checked_sub(self.frames.at + BEFORE_CONTENT + Header::LENGTH as u64)
@@ -209,9 +209,8 @@ impl Scan {
     }
 }
 
-/// The first rejected block that belongs to a chain: it is a first block, or it is connected with
-/// another block, on either side. Others are bytes that only look like a block, unless there is nothing
-/// else.
+/// Returns the first rejected block that belongs to a chain: a first block, or one that connects to another block on
+/// either side. Other rejected blocks are bytes that look like a block, unless nothing else was found.
 pub(super) fn rejected_block(found: &mut FoundBlocks) -> Option<RejectedBlock> {
     if found.rejected.is_empty() {
         return None;
@@ -233,9 +232,9 @@ pub(super) fn rejected_block(found: &mut FoundBlocks) -> Option<RejectedBlock> {
 }
 
 impl Entry {
-    /// The entry of a block with this header.
+    /// Returns the entry of a block with this header.
     fn new(header: &Header, file: u32, offset: u64, length: u32) -> Self {
-        Self::of(
+        Self::from_parts(
             short_hash(&header.hash()),
             short_hash(&header.parent),
             header.bits,

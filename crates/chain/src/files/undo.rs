@@ -1,7 +1,7 @@
-//! Undo files of a node (`rev*.dat`): the outputs that the blocks of the block file beside them spend.
+//! Undo files of a node (`rev*.dat`): the outputs that the blocks of the block file with the same number spend.
 //!
-//! A node writes a record when it has validated a block, which is not the order in which it received
-//! them. A record is found by its number of transactions and by its checksum, from the one after the
+//! A node writes a record after it validated a block, so that records are not in the order of the blocks. A record is
+//! found by its number of transactions and by its checksum, beginning after the last record that was found.
 //! last on.
 
 use std::{
@@ -23,22 +23,22 @@ use crate::{
     },
 };
 
-/// Bytes of a checksum, which stands behind each record.
+/// Bytes of the checksum after each record.
 const CHECKSUM: u32 = 32;
-/// The most bytes of a record: several times what the largest blocks need.
+/// Largest number of bytes of a record: several times the need of the largest blocks.
 const LARGEST_RECORD: u32 = 128 * 1024 * 1024;
-/// The first bytes of a record, with its number of transactions.
+/// Number of bytes at the beginning of a record that contain its number of transactions.
 const COUNT_BYTES: usize = 9;
-/// The most records that are compared with a block, and the most bytes of them.
+/// Largest number of records that are compared with a block, and largest number of their bytes.
 const MOST_COMPARED: usize = 10_000;
 const MOST_COMPARED_BYTES: u64 = 1 << 30;
 
-/// The undo files that were used so far, by the number of their block file.
+/// Undo files that were read so far, by the number of their block file.
 #[derive(Debug)]
 pub(super) struct UndoFiles {
     params: &'static ChainParams,
     files: HashMap<u32, Option<UndoFile>>,
-    /// The file that was read last.
+    /// File of the last read.
     opened: Option<(u32, OpenFile)>,
 }
 
@@ -46,7 +46,7 @@ pub(super) struct UndoFiles {
 struct UndoFile {
     content: BlockFile,
     records: Vec<Record>,
-    /// Index of the record after the last one that was used.
+    /// Index of the record after the last one that was found.
     next: usize,
 }
 
@@ -55,20 +55,20 @@ struct UndoFile {
 struct Record {
     offset: u64,
     length: u32,
-    /// Its number of transactions.
+    /// Number of transactions of the record.
     count: u64,
 }
 
-/// A block whose spent outputs are looked for.
+/// Block whose spent outputs are searched.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct UndoQuery<'a> {
-    /// Number and path of its block file.
+    /// Number and path of the block's file.
     pub(super) file: (u32, &'a Path),
     /// Hash of the block.
     pub(super) hash: [u8; 32],
-    /// Hash of the block before it.
+    /// Hash of the parent block.
     pub(super) parent: [u8; 32],
-    /// Number of inputs of each transaction but the coinbase.
+    /// Number of inputs of each transaction except the coinbase.
     pub(super) inputs: &'a [usize],
 }
 
@@ -77,8 +77,8 @@ impl UndoFiles {
         Self { params, files: HashMap::new(), opened: None }
     }
 
-    /// The outputs that a block spends, by transaction; `None` if there is no undo file beside its block
-    /// file, or no record of the block in it.
+    /// Returns the outputs that a block spends, by transaction; `None` if its block file has no undo file, or the undo
+    /// file has no record of the block.
     pub(super) fn spent(
         &mut self,
         query: UndoQuery<'_>,
@@ -117,7 +117,7 @@ impl UndoFiles {
 }
 
 impl UndoFile {
-    /// The undo file beside a block file, with its records; `None` if there is none.
+    /// Opens the undo file of a block file, with the index of its records; `None` if there is none.
     fn open_for(path: &Path, params: &'static ChainParams) -> Result<Option<Self>, SourceError> {
         let Some(path) = undo_path(path).filter(|path| path.is_file()) else { return Ok(None) };
         let content = BlockFile::new(path)?;
@@ -128,7 +128,7 @@ impl UndoFile {
         Ok(Some(Self { content, records, next: 0 }))
     }
 
-    /// The record of a block, and its bytes.
+    /// Finds the record of a block, and its bytes.
     fn find(
         &mut self,
         query: &UndoQuery<'_>,
@@ -157,8 +157,8 @@ impl UndoFile {
     }
 }
 
-/// What may be a record of an undo file: a checksum tells when a block is known. Behind one that no other
-/// follows the search goes on inside, because a killed node may have left its beginning only.
+/// Returns all possible records of an undo file; the checksum decides once a block is known. If no record follows a
+/// possible one, the scan continues inside it, because a killed node may have written its beginning only.
 fn records(mut frames: Frames) -> io::Result<Vec<Record>> {
     let mut records = Vec::new();
     while frames.find_magic()?.is_some() {
@@ -185,7 +185,7 @@ fn records(mut frames: Frames) -> io::Result<Vec<Record>> {
     Ok(records)
 }
 
-/// The path of the undo file beside a block file.
+/// Returns the path of the undo file of a block file.
 fn undo_path(path: &Path) -> Option<PathBuf> {
     let name = path.file_name()?.to_str()?;
     Some(path.with_file_name(format!("rev{}", name.strip_prefix("blk")?)))

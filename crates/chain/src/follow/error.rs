@@ -24,7 +24,7 @@ pub struct UnconnectedBlock {
     pub recorded: BlockRef,
 }
 
-/// A branch of the source that is not followed without the operator's word.
+/// Branch of the source that is not followed unless the operator accepts it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "the source is on another branch of {chain}: {}, more than the {bound} that a reorganization replaces. What is \
@@ -39,19 +39,21 @@ pub struct UnconnectedBlock {
 pub struct RefusedBranch {
     /// The chain.
     pub chain: ChainId,
-    /// Height of the last block that is recorded and on the branch; `None` if it is below those that can be rolled back.
+    /// Height of the last recorded block that is on the branch; `None` if it is below the blocks that can be rolled
+    /// back.
     pub last_common: Option<u64>,
-    /// Height of the highest block that was recorded.
+    /// Height of the highest recorded block.
     pub recorded: u64,
-    /// Most blocks that a reorganization replaces.
+    /// Largest number of blocks that a reorganization replaces.
     pub bound: u64,
     /// The source's newest block.
     pub newest: TipRef,
-    /// Why the block that the operator accepted does not show the branch, if one was accepted.
+    /// Reason for which the block that the operator accepted does not identify the branch; `None` if no block was
+    /// accepted.
     pub accepted: Option<String>,
 }
 
-/// A failure of an ingest. Blocks that were recorded before stay.
+/// Error of an ingest. Blocks that were recorded before stay.
 #[derive(Debug, thiserror::Error)]
 pub enum IngestError {
     /// The source failed.
@@ -76,7 +78,7 @@ pub enum IngestError {
     /// The source's next block has another parent than the newest recorded block.
     #[error(transparent)]
     Unconnected(Box<UnconnectedBlock>),
-    /// The source is on a branch that is followed only once the operator accepts it.
+    /// The source is on a branch that needs the operator's acceptance.
     #[error(transparent)]
     RefusedBranch(Box<RefusedBranch>),
     /// A thread that read blocks panicked.
@@ -85,7 +87,7 @@ pub enum IngestError {
 }
 
 impl IngestError {
-    /// The kind of a failure to record blocks.
+    /// Returns the kind of failure.
     pub(super) const fn failure(&self) -> FailureKind {
         match self {
             Self::Unconnected(_) | Self::Source(SourceError::NoBlock { .. }) => FailureKind::Stray,

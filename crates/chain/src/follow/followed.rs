@@ -1,4 +1,4 @@
-//! A chain that is followed: its source and the graph's writer are opened again after a failure.
+//! Following of a chain: after a failure, its source and the graph's writer are opened again.
 
 use std::time::Duration;
 
@@ -21,20 +21,20 @@ use crate::{
 
 /// Interval between two requests to a source for new blocks.
 const POLL: Duration = Duration::from_secs(2);
-/// First pause before a source that failed permanently is tried again: one that returns after a long outage is found
-/// soon.
+/// First pause before a source that failed permanently is tried again. The pause is short, so that a source that
+/// returns after a long outage is found soon.
 const RESTART: Duration = Duration::from_secs(10);
 
-/// A chain that is followed.
+/// Chain to follow.
 #[derive(Clone, Debug)]
 pub struct FollowedChain {
     /// The chain.
     pub chain: ChainId,
-    /// Where its blocks are read.
+    /// Location of the chain's blocks.
     pub location: BlockLocation,
     /// Height of the first block.
     pub start: u64,
-    /// Whether blocks of test networks are accepted.
+    /// Acceptance of blocks of test networks.
     pub test_networks: TestNetworks,
     /// True if the chain is demo data.
     pub sample: bool,
@@ -43,7 +43,7 @@ pub struct FollowedChain {
 }
 
 impl FollowedChain {
-    /// Follows the chain until the task is aborted. After a failure it tries again.
+    /// Follows the chain until the task is aborted; tries again after a failure.
     pub async fn follow(
         &self,
         graphs: &EmbeddedGraphs,
@@ -57,7 +57,7 @@ impl FollowedChain {
     }
 }
 
-/// The stage of a chain that is followed.
+/// Stage that follows a chain.
 struct FollowStage<'a> {
     followed: &'a FollowedChain,
     graphs: &'a EmbeddedGraphs,
@@ -107,7 +107,8 @@ impl Stage for FollowStage<'_> {
 }
 
 impl RunStage for FollowStage<'_> {
-    /// A source that cannot be opened may be configured wrongly.
+    /// Classifies a failure. A failure to open the source counts as permanent, because the source may be configured
+    /// wrongly.
     fn failure(&self, error: &IngestError) -> FailureKind {
         match error.failure() {
             FailureKind::Busy => FailureKind::Busy,

@@ -3,11 +3,11 @@
 //! Every batch of blocks is one transaction that contains the cursor. If the program ends at any
 //! point, the graph holds the chain up to some block, and the next run continues from there.
 //!
-//! - [`begin`]: the source compared with the graph, and the graph's writer
-//! - [`run`]: the stage that records blocks, towards the source's newest one
-//! - [`followed`]: a chain that is followed until the program stops
+//! - [`begin`]: compares the source with the graph, and opens the graph's writer
+//! - [`run`]: the stage that records blocks up to the source's newest one
+//! - [`followed`]: follows a chain until the program stops
 //! - [`record`]: batches of blocks
-//! - [`request`]: what is asked for, and what came of it
+//! - [`request`]: the parameters and the report of an ingest
 //! - [`reader`]: the source, on threads of its own
 
 mod begin;

@@ -8,7 +8,7 @@ use assay_telemetry::request::run_on_thread;
 use super::IngestError;
 use crate::{BatchLimit, BlockSource, SourceError, TipRef};
 
-/// The block source, whose calls block, on threads of its own.
+/// Block source on threads of its own, because its calls block.
 #[derive(Clone)]
 pub(super) struct Reader(Arc<Mutex<Box<dyn BlockSource>>>);
 

@@ -1,4 +1,4 @@
-//! Batches of blocks into the graph, the next ones read while some are written.
+//! Recording of batches of blocks into the graph; the next batch is read while one is written.
 
 use assay_engine::utxo::{Block, OutPoint, ResolvedBlock};
 use assay_graph::DEEPEST_REORGANISATION;
@@ -10,14 +10,14 @@ use crate::{
     resolve::{Resolver, outputs_to_look_up},
 };
 
-/// Inputs and outputs of one batch: large enough to be fast, small enough for little memory.
+/// Number of inputs and outputs of one batch: large enough to be fast, small enough for little memory.
 const BATCH_ENTRIES: usize = 60_000;
-/// Most blocks of one batch.
+/// Largest number of blocks in one batch.
 const MOST_BLOCKS: usize = 512;
 
 impl Run<'_> {
-    /// Records blocks up to `target`, reading the next ones while some are written. Returns an
-    /// error at a block that does not follow the recorded ones.
+    /// Records blocks up to `target`, and reads the next batch meanwhile. Returns an error at a block that does not
+    /// follow the recorded ones.
     pub(super) async fn catch_up(
         &mut self,
         target: u64,
@@ -55,8 +55,7 @@ impl Run<'_> {
         Ok(None)
     }
 
-    /// Keeps the blocks that follow the recorded ones without a gap, and returns the first one that does
-    /// not.
+    /// Keeps the blocks that follow the recorded ones without a gap, and returns the first block that does not.
     fn cut_stray(&self, blocks: &mut Vec<Block>) -> Option<UnconnectedBlock> {
         let mut before = self.writer.tip().map(|tip| tip.block);
         for (place, block) in blocks.iter().enumerate() {
@@ -70,7 +69,7 @@ impl Run<'_> {
         None
     }
 
-    /// The error of a block that does not follow, with its position in the source.
+    /// Returns the error of a block that does not follow, with its position in the source.
     async fn name_origin(&self, stray: UnconnectedBlock) -> Result<IngestError, IngestError> {
         let height = stray.block.height;
         let origin = self.reader.ask(move |source| Ok(source.origin(height))).await?;
@@ -83,13 +82,13 @@ impl Run<'_> {
         BatchLimit { blocks, entries: BATCH_ENTRIES }
     }
 
-    /// Asks for more blocks at once while they are small, for fewer when they grow.
+    /// Adapts the number of blocks of the next batch to the size of the last blocks.
     fn resize(&mut self, blocks: usize, entries: usize) {
         let each = (entries / blocks.max(1)).max(1);
         self.batch = (BATCH_ENTRIES / each).clamp(1, MOST_BLOCKS).min(self.batch * 2);
     }
 
-    /// Records blocks, each of which follows the one before it, in one transaction.
+    /// Records a sequence of blocks in one transaction.
     fn record(&mut self, blocks: Vec<Block>, target: u64) -> Result<(), IngestError> {
         let outputs = self.writer.outputs(&outputs_to_look_up(&blocks))?;
         let recorded = |outpoint: &OutPoint| outputs.get(outpoint);

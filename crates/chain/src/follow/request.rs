@@ -1,4 +1,4 @@
-//! What is asked of an ingest, and what came of it.
+//! Parameters and report of an ingest.
 
 use std::time::Duration;
 
@@ -12,16 +12,16 @@ use super::RefusedBranch;
 pub struct IngestRequest {
     /// Chain.
     pub chain: ChainId,
-    /// Height of the first block; `None` for the source's first one.
+    /// Height of the first block; `None` for the source's first block.
     pub from: Option<u64>,
-    /// Height of the last block; `None` for the newest.
+    /// Height of the last block; `None` for the newest block.
     pub to: Option<u64>,
-    /// Interval of checks for new blocks; `None` ends at the newest block.
+    /// Interval of checks for new blocks; `None` ends the ingest at the newest block.
     pub follow: Option<Duration>,
     /// True if the chain is demo data.
     pub sample: bool,
-    /// A block of a branch that the operator accepts, although more blocks than a reorganization replaces are not on it.
-    /// The block is above the fork, so that the word holds for this branch alone.
+    /// Block of a branch that the operator accepts, although the branch lacks more recorded blocks than a
+    /// reorganization replaces. The block is above the fork, so that the acceptance holds for this branch alone.
     pub accept_branch: Option<[u8; 32]>,
 }
 
@@ -30,7 +30,7 @@ pub struct IngestRequest {
 pub struct IngestReport {
     /// Number of recorded blocks.
     pub blocks: u64,
-    /// Number of their transactions.
+    /// Number of transactions in the recorded blocks.
     pub transactions: u64,
     /// Height of the newest recorded block.
     pub latest_block_height: Option<u64>,
@@ -47,12 +47,12 @@ pub struct Reorganization {
     pub removed_blocks: u64,
 }
 
-/// An observer of the progress of an ingest.
+/// Observer of the progress of an ingest.
 pub trait IngestObserver: Send + Sync {
-    /// `blocks` more blocks are recorded, up to `height` of `target`.
+    /// Reports `blocks` more recorded blocks, up to `height` of `target`.
     fn reached(&self, height: u64, target: u64, blocks: u64);
-    /// A message for the operator.
+    /// Reports a message for the operator.
     fn notice(&self, message: &str);
-    /// The source's branch is refused until the operator accepts it; `None`: it is followed.
+    /// Reports a branch of the source that is refused until the operator accepts it; `None`: the source is followed.
     fn branch_refused(&self, _refused: Option<&RefusedBranch>) {}
 }

@@ -1,4 +1,4 @@
-//! The stage that records blocks: forwards to the source's newest block, and back after a reorganisation.
+//! Stage that records blocks up to the source's newest block, and rolls blocks back after a reorganisation.
 
 use std::{
     sync::Arc,
@@ -33,15 +33,15 @@ pub(super) struct Run<'a> {
     pub(super) batch: usize,
 }
 
-/// The source's newest block compared with the graph's.
+/// The source's newest block in relation to the graph's.
 enum SourcePosition {
-    /// There are blocks to be recorded, up to this height.
+    /// The graph lacks blocks up to this height.
     Behind(u64),
     /// The graph has the source's newest block.
     Level,
-    /// The source has fewer blocks than the graph, all of them the same.
+    /// The source has fewer blocks than the graph, all of them in the graph.
     Lags,
-    /// The source is on another branch above this height; `None`: from below what can be rolled back.
+    /// The source is on another branch above this height; `None`: from below the blocks that can be rolled back.
     Branched(Option<u64>),
 }
 
@@ -156,7 +156,8 @@ impl Run<'_> {
         self.request.to.map_or(newest, |to| to.min(newest))
     }
 
-    /// Why the source's branch, which left the recorded one above `last_common`, is not followed; `None` if it is.
+    /// Returns the refusal of the source's branch, which leaves the recorded one above `last_common`; `None` if it is
+    /// followed.
     async fn refusal(
         &self,
         last_common: Option<u64>,
@@ -178,7 +179,8 @@ impl Run<'_> {
         Ok(Some(RefusedBranch { chain, last_common, recorded, bound, newest, accepted }))
     }
 
-    /// Says whether a block that the operator accepted is one of the source's branch above the fork, or why not.
+    /// Checks that a block that the operator accepted is on the source's branch above the fork; otherwise returns the
+    /// reason.
     async fn accepts(
         &self,
         accepted: [u8; 32],
@@ -198,8 +200,8 @@ impl Run<'_> {
         Ok(if is_above { Ok(()) } else { Err("is not above the fork") })
     }
 
-    /// The height of the last block that the source and the graph have in common, below one that differs. `None` if it
-    /// is below what can be rolled back.
+    /// Returns the height of the last block that the source and the graph share, below a block that differs; `None` if
+    /// it is below the blocks that can be rolled back.
     async fn fork(&self, differs_at: u64) -> Result<Option<u64>, IngestError> {
         let lowest = differs_at.saturating_sub(DEEPEST_REORGANISATION).max(self.start);
         let ours = self.graph.blocks(lowest, differs_at).await?;

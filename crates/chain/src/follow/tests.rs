@@ -17,13 +17,13 @@ use jiff::Timestamp;
 use super::*;
 use crate::{SourceError, TipRef, stage::RETRIES};
 
-/// A source with given blocks, from its first block on.
+/// Source with given blocks.
 #[derive(Clone, Default)]
 struct Given {
     blocks: Vec<Block>,
     /// True if every block is removed while it is read.
     gone: bool,
-    /// The file that its blocks are in.
+    /// File of the blocks.
     file: Option<&'static str>,
     /// Number of requests for blocks.
     asked: Arc<AtomicUsize>,
@@ -55,7 +55,7 @@ impl BlockSource for Given {
     }
 }
 
-/// Blocks of a branch, each of which follows the one before it.
+/// Returns blocks of a branch, each of which follows the one before it.
 fn branch(own: u8, heights: std::ops::RangeInclusive<u8>) -> Vec<Block> {
     let hash = |height: u8| [own, height].repeat(16).try_into().unwrap();
     let block = |height: u8| Block {
@@ -104,7 +104,7 @@ const ONCE: IngestRequest = IngestRequest {
     accept_branch: None,
 };
 
-/// A data directory of its own.
+/// Data directory of one test.
 struct TestDirectory {
     directory: tempfile::TempDir,
     notices: CollectedNotices,
@@ -242,7 +242,7 @@ async fn blocks_that_are_not_there_are_not_waited_for() {
     assert!(matches!(error, IngestError::Missing { next: 2, first: 4 }), "{error}");
 }
 
-/// The blocks of a branch up to a height, and those of another one from the next height on.
+/// Returns the blocks of a branch up to a height, and those of another branch from the next height.
 fn forked(own: u8, last_common: u8, other: std::ops::RangeInclusive<u8>) -> Vec<Block> {
     let mut blocks = branch(1, 0..=last_common);
     let mut tail = branch(own, other);

@@ -8,7 +8,7 @@ use assay_engine::{ledger::BlockRef, utxo::Txid};
 use super::{AddressSummary, ChainPosition, ConfirmedTransaction, HistorySource};
 use crate::{SourceError, esplora::Esplora};
 
-/// Histories from an Esplora API.
+/// Source of histories from an Esplora API.
 #[derive(Debug)]
 pub struct EsploraHistories {
     esplora: Esplora,
@@ -17,7 +17,7 @@ pub struct EsploraHistories {
 }
 
 impl EsploraHistories {
-    /// Histories from an API that is verified to serve the chain before its first answer is used.
+    /// Returns histories from an API. Before its first answer is used, the API is verified to serve the chain.
     #[must_use]
     pub const fn new(esplora: Esplora) -> Self {
         Self { esplora, verified: AtomicBool::new(false) }

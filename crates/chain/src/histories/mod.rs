@@ -14,29 +14,29 @@ use jiff::Timestamp;
 pub use self::esplora::EsploraHistories;
 use crate::SourceError;
 
-/// A confirmed transaction, classified, with its spent outputs as far as the API returns them.
+/// Confirmed and classified transaction, with the spent outputs that the API returns.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfirmedTransaction {
     /// The transaction.
     pub transaction: Transaction,
-    /// Height of its block.
+    /// Height of the transaction's block.
     pub height: u64,
-    /// Time of its block.
+    /// Time of the transaction's block.
     pub time: Timestamp,
 }
 
 impl ConfirmedTransaction {
-    /// The transaction as a trace reads it.
+    /// Returns the transaction as a trace reads it.
     #[must_use]
     pub fn view(&self, limits: SideLimits) -> TransactionView {
         self.transaction.view(self.height, self.time, limits)
     }
 }
 
-/// Where a transaction is in the chain.
+/// Position of a transaction in the chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ChainPosition {
-    /// Height of its block.
+    /// Height of the transaction's block.
     pub height: u64,
     /// Index among the block's transactions, from 0.
     pub index: u64,
@@ -53,24 +53,24 @@ pub struct AddressSummary {
     pub transactions: u64,
 }
 
-/// A source of the histories of single addresses. Calls block the thread.
+/// Source of the histories of single addresses. Its calls block the thread.
 pub trait HistorySource: fmt::Debug + Send + Sync {
-    /// The newest block.
+    /// Returns the newest block.
     ///
     /// # Errors
     ///
     /// Returns an error if the source fails.
     fn tip(&self) -> Result<BlockRef, SourceError>;
 
-    /// The totals of an address.
+    /// Returns the totals of an address.
     ///
     /// # Errors
     ///
     /// Returns an error if the source fails.
     fn summary(&self, address: &CanonicalAddress) -> Result<AddressSummary, SourceError>;
 
-    /// A page of an address's confirmed transactions, newest first: the first page, or the one after a
-    /// transaction. Empty if there are no more.
+    /// Returns a page of an address's confirmed transactions, newest first: the first page, or the page after a
+    /// transaction. Empty after the last page.
     ///
     /// # Errors
     ///
@@ -81,21 +81,21 @@ pub trait HistorySource: fmt::Debug + Send + Sync {
         after: Option<&Txid>,
     ) -> Result<Vec<ConfirmedTransaction>, SourceError>;
 
-    /// A transaction; `None` if it does not exist or is not confirmed.
+    /// Returns a transaction; `None` if it does not exist or is not confirmed.
     ///
     /// # Errors
     ///
     /// Returns an error if the source fails.
     fn transaction(&self, txid: &Txid) -> Result<Option<ConfirmedTransaction>, SourceError>;
 
-    /// The confirmed transactions that spend a transaction's outputs, by output index.
+    /// Returns the confirmed transactions that spend a transaction's outputs, by output index.
     ///
     /// # Errors
     ///
     /// Returns an error if the source fails.
     fn spenders(&self, txid: &Txid) -> Result<Vec<Option<Txid>>, SourceError>;
 
-    /// The position of a confirmed transaction; `None` if the source does not tell it.
+    /// Returns the position of a confirmed transaction; `None` if the source does not have it.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! Exchanges over the network.
+//! HTTP client over the network.
 
 use std::{fmt, time::Duration};
 
@@ -12,22 +12,22 @@ use super::{ExchangeError, Http, Request, Response, shortened};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 const MOST_REDIRECTS: u32 = 5;
-/// Connections kept open to one server.
+/// Number of idle connections to one server that are kept open.
 const MOST_IDLE: usize = 16;
 
 /// Credentials for a server.
 #[derive(Clone, PartialEq, Eq)]
 pub enum HttpCredentials {
-    /// Not at all.
+    /// No credentials.
     None,
-    /// By a name and a password.
+    /// A name and a password.
     Password {
         /// The name.
         user: String,
         /// The password.
         password: String,
     },
-    /// By a file, such as the cookie that a node writes anew with every start.
+    /// A file, such as the cookie that a node writes at every start.
     File(CredentialsFile),
 }
 
@@ -41,12 +41,12 @@ impl fmt::Debug for HttpCredentials {
     }
 }
 
-/// A URL that cannot be asked.
+/// URL of an unsupported scheme.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not an http or https URL")]
 pub struct InvalidUrl(String);
 
-/// A server over the network.
+/// HTTP client of one server.
 #[derive(Debug)]
 pub struct Client {
     agent: Agent,
@@ -55,8 +55,8 @@ pub struct Client {
 }
 
 impl Client {
-    /// A server at `url`. A name and password in the URL are used if `credentials` has none. A
-    /// response takes at most `timeout`. With credentials no redirect is followed: they are for this server alone.
+    /// Returns a client of the server at `url`. A name and password in the URL are used if `credentials` has none. A
+    /// response takes at most `timeout`. Redirects are not followed with credentials, which are for this server alone.
     ///
     /// # Errors
     ///
@@ -163,7 +163,7 @@ impl Http for Client {
     }
 }
 
-/// The failure of a server that redirects requests with credentials.
+/// Returns the error of a server that redirects requests with credentials.
 fn redirected(target: Option<&str>) -> ExchangeError {
     let target = target.and_then(|target| target.split(['?', '#']).next()).unwrap_or_default();
     ExchangeError::Permanent(format!(
@@ -189,7 +189,7 @@ fn no_answer(error: &ureq::Error) -> ExchangeError {
     }
 }
 
-/// Takes name and password out of a URL.
+/// Separates name and password from a URL.
 fn split_user(url: &str) -> Result<(String, HttpCredentials), InvalidUrl> {
     let invalid = || InvalidUrl(without_user(url));
     let (scheme, rest) = url.split_once("://").ok_or_else(invalid)?;
@@ -208,7 +208,7 @@ fn split_user(url: &str) -> Result<(String, HttpCredentials), InvalidUrl> {
     Ok((format!("{scheme}://{host}{path}"), credentials))
 }
 
-/// A text in which no password is left.
+/// Removes passwords from a text.
 fn without_user(url: &str) -> String {
     url.rsplit_once('@').map_or(url, |(_, host)| host).to_owned()
 }

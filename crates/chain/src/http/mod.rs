@@ -13,7 +13,7 @@ use super::SourceError;
 
 /// An HTTP client of one server.
 pub trait Http: fmt::Debug + Send + Sync {
-    /// The server's URL without credentials, for messages.
+    /// Returns the server's URL without credentials, for messages.
     fn url(&self) -> &str;
 
     /// Sends a request once.
@@ -40,13 +40,13 @@ pub struct Request<'a> {
 pub const MAX_RESPONSE_BYTES: u64 = 128 * 1024 * 1024;
 
 impl<'a> Request<'a> {
-    /// A GET request of a path.
+    /// Returns a GET request of a path.
     #[must_use]
     pub const fn get(path: &'a str) -> Self {
         Self { path, body: None, most: MAX_RESPONSE_BYTES }
     }
 
-    /// A POST request with a JSON body to the server's URL.
+    /// Returns a POST request with a JSON body to the server's URL.
     #[must_use]
     pub const fn post(body: &'a [u8]) -> Self {
         Self { path: "", body: Some(body), most: MAX_RESPONSE_BYTES }
@@ -64,29 +64,29 @@ pub struct Response {
     pub body: Vec<u8>,
 }
 
-/// A request without a response.
+/// Error of a request without a usable response.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ExchangeError {
-    /// A failure that may go away.
+    /// A failure that may pass.
     #[error("{0}")]
     Transient(String),
-    /// A failure that stays.
+    /// A failure that does not pass.
     #[error("{0}")]
     Permanent(String),
-    /// A request that was not sent, because its credentials must not be.
+    /// The request was not sent, because its credentials must not be sent.
     #[error("{0}")]
     NotSent(String),
-    /// A response above the limit of bytes.
+    /// The response is above the limit of bytes.
     #[error("its answer has more than {0} bytes")]
     TooLarge(u64),
 }
 
-/// Delays between retries, and the randomness of their length.
+/// Timer of retries, and source of the randomness of their delays.
 pub trait RetryTimer: fmt::Debug + Send + Sync {
-    /// Waits for `delay.time`. Returns `false`, possibly earlier, if the caller stopped.
+    /// Waits for `delay.time`. Returns `false`, possibly earlier, if the caller stops the retries.
     fn wait(&self, delay: &RetryDelay<'_>) -> bool;
 
-    /// 64 random bits.
+    /// Returns 64 random bits.
     fn random(&self) -> u64;
 }
 
@@ -108,12 +108,12 @@ pub struct Backoff {
     pub first: Duration,
     /// Maximum of any delay, unless the server asks for more.
     pub longest: Duration,
-    /// Maximum of all delays of one request together, after which it fails.
+    /// Maximum sum of all delays of one request, after which it fails.
     pub in_all: Duration,
 }
 
 impl Default for Backoff {
-    /// Up to one minute each, ten minutes in all: a node that restarts is available by then.
+    /// Returns delays of up to one minute each and ten minutes in all: time enough for a node to restart.
     fn default() -> Self {
         Self {
             first: Duration::from_millis(500),
@@ -124,7 +124,7 @@ impl Default for Backoff {
 }
 
 impl Backoff {
-    /// The delay after so many before it: between half and all of its maximum, so that many clients do not
+    /// Returns the delay after `before` other delays: between half and all of its maximum, so that many clients do not
     /// retry at the same time.
     fn delay(&self, before: u32, random: u64) -> Duration {
         let longest = self.first.saturating_mul(2_u32.saturating_pow(before)).min(self.longest);
@@ -137,14 +137,14 @@ impl Backoff {
 /// A failed attempt of a request.
 #[derive(Debug)]
 pub(crate) enum AttemptError {
-    /// To be retried.
+    /// The request is retried.
     Transient {
         /// Cause.
         reason: String,
-        /// Delay that the server asks for.
+        /// Delay that the server requests.
         after: Option<Duration>,
     },
-    /// Not to be retried.
+    /// The request is not retried.
     Permanent(SourceError),
 }
 
@@ -154,7 +154,7 @@ impl From<SourceError> for AttemptError {
     }
 }
 
-/// A server whose requests are retried.
+/// HTTP client of a server that retries requests.
 #[derive(Clone, Debug)]
 pub struct Server {
     http: Arc<dyn Http>,
@@ -165,25 +165,25 @@ pub struct Server {
 }
 
 impl Server {
-    /// A server whose requests are retried with growing delays.
+    /// Returns a client that retries requests with growing delays.
     #[must_use]
     pub fn new(http: Arc<dyn Http>, timer: Arc<dyn RetryTimer>, backoff: Backoff) -> Self {
         Self { http, timer, backoff, most: MAX_RESPONSE_BYTES }
     }
 
-    /// The server's URL without credentials, for messages.
+    /// Returns the server's URL without credentials, for messages.
     #[must_use]
     pub fn url(&self) -> &str {
         self.http.url()
     }
 
-    /// The same server, without retries.
+    /// Returns the client without retries.
     #[must_use]
     pub fn without_retries(&self) -> Self {
         Self { backoff: Backoff { in_all: Duration::ZERO, ..self.backoff }, ..self.clone() }
     }
 
-    /// The same server with a limit of bytes of a response.
+    /// Returns the client with another limit of bytes of a response.
     #[must_use]
     pub fn with_max_bytes(&self, bytes: u64) -> Self {
         Self { most: bytes, ..self.clone() }
@@ -241,7 +241,7 @@ impl Server {
     }
 }
 
-/// The failure that a status stands for, for every request.
+/// Returns the error of a status that means the same for every request.
 fn common(url: &str, answer: &Response) -> Option<AttemptError> {
     let passing = |reason: &str| {
         let reason = format!("{reason} ({})", answer.status);
@@ -259,7 +259,7 @@ fn common(url: &str, answer: &Response) -> Option<AttemptError> {
     }
 }
 
-/// A server's text, shortened for a message.
+/// Shortens a server's text for a message.
 pub(crate) fn shortened(text: &str) -> String {
     const MOST: usize = 200;
     let text = text.trim();

@@ -2,7 +2,7 @@ use std::sync::Mutex;
 
 use super::*;
 
-/// Answers in a fixed order, for any requests; then none.
+/// HTTP client that returns given answers in order, for any requests.
 #[derive(Debug)]
 pub(crate) struct Script {
     url: String,
@@ -30,7 +30,7 @@ impl Http for Script {
     }
 }
 
-/// Notes the pauses instead of taking them, until there were enough.
+/// Timer that records pauses without waiting, and stops after `most` of them.
 #[derive(Debug)]
 pub(crate) struct Noted {
     pub(crate) pauses: Mutex<Vec<(Duration, String)>>,

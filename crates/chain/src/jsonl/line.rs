@@ -1,4 +1,4 @@
-//! One line: its fields, read.
+//! Parsing of one line.
 
 use std::{borrow::Cow, fmt};
 
@@ -15,11 +15,11 @@ use serde::{
 
 use crate::hash::parse_hash;
 
-/// The names of pools.
+/// Names of shielded pools.
 pub(super) const POOLS: [(&str, Pool); 2] =
     [("mweb", Pool::Mweb), ("zcash_shielded", Pool::ZcashShielded)];
 
-/// A line, as far as the index needs it. Unknown fields are refused when the line is read as a whole.
+/// The part of a line that the index needs. Unknown fields are refused later, when the whole line is read.
 #[derive(Deserialize)]
 struct Heading<'a> {
     #[serde(borrow)]
@@ -88,7 +88,7 @@ struct Output<'a> {
 /// Owner of an output, in one of four forms.
 struct OutputOwner<'a>([Option<Cow<'a, str>>; 4]);
 
-/// The block of a line.
+/// Returns the block of a line.
 pub(super) fn reference(text: &str) -> Result<BlockRef, String> {
     let Heading { block } = serde_json::from_str(text).map_err(|error| reason(&error))?;
     let hash = |field, text: &str| {
@@ -102,7 +102,7 @@ pub(super) fn reference(text: &str) -> Result<BlockRef, String> {
     })
 }
 
-/// The transaction of a line; `None` where it names a block only.
+/// Returns the transaction of a line; `None` if the line has a block only.
 pub(super) fn transaction(chain: ChainId, text: &str) -> Result<Option<Transaction>, String> {
     let line: Line<'_> = serde_json::from_str(text).map_err(|error| reason(&error))?;
     let (Some(txid), Some(inputs), Some(outputs)) = (&line.txid, line.inputs, line.outputs) else {
@@ -208,13 +208,13 @@ impl OutputOwner<'_> {
     }
 }
 
-/// Description of the error in a line's JSON, with the column.
+/// Describes the error in a line's JSON, with the column.
 fn reason(error: &serde_json::Error) -> String {
     // Every line is a text of its own: serde_json's line is always 1.
     error.to_string().replace(" at line 1 column ", " at column ")
 }
 
-/// An amount in base units: a number, or a text of digits for readers of JSON that round.
+/// Amount in base units: a number, or a string of digits for JSON readers that round numbers.
 struct Value(u64);
 
 impl<'de> Deserialize<'de> for Value {

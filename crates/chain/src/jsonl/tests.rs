@@ -150,7 +150,7 @@ fn input() -> impl Strategy<Value = TxInput> {
     )
 }
 
-/// Amount that comes out of a pool, if any: known or unknown.
+/// Generates the amount that leaves a pool, if any: known or unknown.
 fn from_pool() -> impl Strategy<Value = Option<Option<u64>>> {
     prop_oneof![Just(None), any::<u64>().prop_map(|value| Some(Some(value))), Just(Some(None))]
 }

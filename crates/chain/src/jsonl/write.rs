@@ -1,4 +1,4 @@
-//! Blocks written as JSON lines, one line a transaction, as they are read back.
+//! Writing of blocks as JSON lines, one transaction a line.
 
 use std::io::{self, Write};
 
@@ -126,7 +126,7 @@ fn held(chain: ChainId, output: &TxOut) -> OutputFields {
     }
 }
 
-/// The operation that pushes a witness version.
+/// Returns the opcode that pushes a witness version.
 const fn op_number(version: u8) -> u8 {
     const BEFORE_OP_1: u8 = 0x50;
     if version == 0 { 0 } else { BEFORE_OP_1.saturating_add(version) }

@@ -1,11 +1,11 @@
-//! A block as nodes describe it in JSON: the shapes of their answers.
+//! JSON answers of nodes about blocks.
 
 use serde::Deserialize;
 use serde_json::Value;
 
 use crate::decimal::Decimal;
 
-/// A block. The form and position of its transactions differ from node to node.
+/// A block. The form and the field of its transactions differ between nodes.
 #[derive(Deserialize)]
 pub(super) struct BlockAnswer<T> {
     pub(super) hash: String,
@@ -18,7 +18,7 @@ pub(super) struct BlockAnswer<T> {
     pub(super) previousblockhash: Option<String>,
     #[serde(default = "Vec::new")]
     pub(super) tx: Vec<T>,
-    /// btcd's name for transactions in full.
+    /// Full transactions in the answers of btcd.
     #[serde(default = "Vec::new")]
     pub(super) rawtx: Vec<T>,
     // Zcash.
@@ -70,7 +70,7 @@ pub(super) struct ScriptAnswer {
     pub(super) hex: String,
 }
 
-/// The output that is spent, where the node says it.
+/// Spent output of an input, if the node returns it.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct PrevoutAnswer {
@@ -87,14 +87,14 @@ pub(super) struct OutputAnswer {
     pub(super) script_pub_key: ScriptAnswer,
 }
 
-/// Movement between a transaction and Zcash's first pool.
+/// Movement between a transaction and Zcash's first shielded pool.
 #[derive(Deserialize)]
 pub(super) struct JoinSplitAnswer {
     pub(super) vpub_old: Decimal,
     pub(super) vpub_new: Decimal,
 }
 
-/// The same for its newest pool, in sum.
+/// Sum of the movements between a transaction and Zcash's newest shielded pool.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct OrchardAnswer {
@@ -102,7 +102,7 @@ pub(super) struct OrchardAnswer {
 }
 
 impl<T> BlockAnswer<T> {
-    /// The transactions, wherever they stand.
+    /// Takes the transactions out of the field that has them.
     pub(super) fn take_transactions(&mut self) -> Vec<T> {
         let tx = std::mem::take(&mut self.tx);
         if tx.is_empty() { std::mem::take(&mut self.rawtx) } else { tx }

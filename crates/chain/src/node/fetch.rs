@@ -17,10 +17,10 @@ use crate::{
     rpc::{NodeError, Rpc},
 };
 
-/// Number of transactions in one request.
+/// Number of transactions that one request fetches.
 const TRANSACTIONS_A_REQUEST: usize = 50;
 
-/// A fetcher of blocks from a node.
+/// Fetches blocks from a node.
 #[derive(Debug)]
 pub(super) struct Fetcher {
     pub(super) chain: ChainId,
@@ -28,7 +28,7 @@ pub(super) struct Fetcher {
     pub(super) rpc: Rpc,
 }
 
-/// A block to be fetched.
+/// Block to fetch.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct BlockQuery {
     pub(super) hash: [u8; 32],
@@ -38,7 +38,7 @@ pub(super) struct BlockQuery {
 /// A block with the number of bytes of the node's response.
 pub(super) type BlockFetchResult = Result<(Block, usize), BlockFetchError>;
 
-/// A failure to fetch a block in some form.
+/// Error of fetching a block in some form.
 #[derive(Debug)]
 pub(super) enum BlockFetchError {
     /// The node does not support the form.
@@ -54,7 +54,7 @@ impl From<SourceError> for BlockFetchError {
 }
 
 impl BlockQuery {
-    /// The request, for messages.
+    /// Describes the request for messages.
     fn question(&self) -> String {
         let hash = hash_text(&self.hash);
         match self.height {
@@ -65,8 +65,8 @@ impl BlockQuery {
 }
 
 impl Fetcher {
-    /// Fetches blocks, with one request if the form allows it, each response of at most `most` bytes: a
-    /// result for each, in order, or one error for all.
+    /// Fetches blocks, with one request if the form allows it, each response of at most `most` bytes. Returns a result
+    /// for each block, in order, or one error for all.
     pub(super) fn fetch(
         &self,
         wanted: &[BlockQuery],
@@ -87,9 +87,9 @@ impl Fetcher {
         }
     }
 
-    /// Fetches as [`Fetcher::fetch`] does; if the response is too large, it fetches one half of the
-    /// blocks after the other, down to single ones. Ends early, after at least one block, if
-    /// `goes_on` returns `false` for those so far.
+    /// Fetches as [`Fetcher::fetch`] does. If the response is too large, fetches one half of the blocks after the
+    /// other, down to single blocks. Ends after at least one block once `goes_on` returns `false` for the results so
+    /// far.
     pub(super) fn fetch_in_parts(
         &self,
         wanted: &[BlockQuery],
@@ -143,7 +143,7 @@ impl Fetcher {
         Ok(self.block(wanted, &bytes)?.0)
     }
 
-    /// A block from bytes, with the number of inputs of each transaction.
+    /// Parses a block from bytes, with the number of inputs of each transaction.
     fn block(&self, wanted: BlockQuery, bytes: &[u8]) -> Result<(Block, Vec<usize>), SourceError> {
         let raw = |source| self.raw_error(&wanted.question(), source);
         let read = RawBlock::parse(bytes, self.reader.params, Some(wanted.hash)).map_err(raw)?;
@@ -157,7 +157,7 @@ impl Fetcher {
         Ok((block, inputs))
     }
 
-    /// The height of a block whose coinbase does not contain it.
+    /// Requests the height of a block whose coinbase does not contain it.
     fn height_of(&self, hash: &[u8; 32]) -> Result<Option<u64>, SourceError> {
         const METHOD: &str = "getblockheader";
         let reply = self.rpc.call(METHOD, &json!([hash_text(hash), true]))?;
@@ -203,8 +203,8 @@ impl Fetcher {
         Ok(block.map_err(|reason| self.invalid_data(&what, reason))?)
     }
 
-    /// Fetches one block over REST, if the node supports that. Some nodes drop the connection instead of
-    /// refusing, so that there is no retry.
+    /// Fetches one block over REST, if the node supports that. The request is not retried, because some nodes drop the
+    /// connection instead of refusing it.
     pub(super) fn try_rest(&self, wanted: BlockQuery) -> BlockFetchResult {
         match self.rest(&self.rpc.server().without_retries(), wanted) {
             Err(BlockFetchError::Source(
@@ -252,12 +252,12 @@ pub(super) const fn is_too_large(fetched: &BlockFetchResult) -> bool {
     matches!(fetched, Err(BlockFetchError::Source(SourceError::TooLarge { .. })))
 }
 
-/// A response in another form than the requested one.
+/// Returns the error of a response in another form than the requested one.
 fn not_in_form(error: &SourceError) -> BlockFetchError {
     BlockFetchError::Form(NodeError { code: 0, message: error.to_string() })
 }
 
-/// A GET request of the REST interface.
+/// Sends a GET request of the REST interface.
 fn get(server: &Server, path: &str, wanted: &BlockQuery) -> Result<Vec<u8>, BlockFetchError> {
     let got = server.ask(Request::get(path), |answer| {
         let words = || shortened(&String::from_utf8_lossy(&answer.body));

@@ -1,4 +1,4 @@
-//! Response forms: the ways in which nodes return blocks.
+//! Response forms in which nodes return blocks.
 
 use serde_json::{Value, json};
 
@@ -7,24 +7,24 @@ use crate::hash::hash_text;
 /// A form in which a node returns blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
-    /// The REST interface: raw blocks and their spent outputs. Bitcoin Core from 30 on, started with `-rest`;
-    /// ten times as fast as the next.
+    /// The REST interface: raw blocks and their spent outputs. Supported by Bitcoin Core from version 30 with `-rest`;
+    /// ten times as fast as the next form.
     Rest,
-    /// `getblock HASH 3`: transactions with their spent outputs; nodes without that return the next form.
+    /// `getblock HASH 3`: transactions with their spent outputs; nodes without support return the next form.
     WithPrevouts,
-    /// `getblock HASH 2`: transactions in full.
+    /// `getblock HASH 2`: full transactions.
     Full,
     /// `getblock HASH 0`: raw, in hexadecimal.
     Raw,
-    /// `getblock HASH false`: the same, for forks of old versions.
+    /// `getblock HASH false`: raw, for forks of old versions.
     RawOld,
-    /// `getblock HASH true` and `getrawtransaction` for each transaction: for nodes that support nothing else
-    /// and have an index of transactions.
+    /// `getblock HASH true` and `getrawtransaction` for each transaction: for nodes with a transaction index that
+    /// support no other form.
     Ids,
 }
 
 impl Form {
-    /// The forms to try, best first: with spent outputs if `prevouts`, and without raw forms unless `raw`.
+    /// Returns the forms to try, best first: with spent outputs if `prevouts`, and without raw forms unless `raw`.
     pub(super) fn to_try(prevouts: bool, raw: bool) -> Vec<Self> {
         let all: &[Self] = if prevouts {
             &[Self::Rest, Self::WithPrevouts, Self::Full, Self::Raw, Self::RawOld, Self::Ids]
@@ -35,7 +35,7 @@ impl Form {
         all.iter().copied().filter(|form| raw || !needs_raw(form)).collect()
     }
 
-    /// The parameters of `getblock`.
+    /// Returns the parameters of `getblock`.
     pub(super) fn params(self, hash: &[u8; 32]) -> Value {
         let hash = hash_text(hash);
         match self {

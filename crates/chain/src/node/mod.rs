@@ -1,8 +1,8 @@
 //! Blocks of a node, over JSON-RPC, or over REST if it supports that.
 //!
-//! Nodes return blocks in several forms, and each node supports only some. The best one is determined with
-//! the first block and used from then on. Blocks are fetched over several connections at once, several with
-//! each request.
+//! Nodes return blocks in several forms, and each node supports only some. The first block is fetched in the best form
+//! that the node supports, and all others in the same form. Blocks are fetched over several connections concurrently,
+//! several with each request.
 
 mod answer;
 mod fetch;
@@ -37,23 +37,22 @@ use super::{
 /// Options of a node as a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NodeOptions {
-    /// True to request the spent outputs, if the node supports that: needed if the first block is
-    /// not the chain's first. Without them blocks are fetched raw, which takes a fraction of the
-    /// time.
+    /// True to request the spent outputs, which is necessary if the first block is not the chain's first, and if the
+    /// node supports it. Without spent outputs, blocks are fetched raw, which takes a fraction of the time.
     pub prevouts: bool,
     /// Acceptance of test networks, and of their easier targets.
     pub test_networks: TestNetworks,
     /// Number of connections.
     pub connections: usize,
-    /// Maximum number of bytes of a response while others are fetched; a larger block is fetched alone.
+    /// Maximum number of bytes of one of several concurrent responses; a larger block is fetched alone.
     pub shared_answer: u64,
     /// Maximum number of bytes of a response that is fetched alone.
     pub largest_answer: u64,
 }
 
 impl Default for NodeOptions {
-    /// Four connections, as many as a node on two cores can serve. Their responses have about 4 MB each, and
-    /// at most 96 MB together if blocks suddenly grow.
+    /// Returns options for four connections, as many as a node on two cores can serve. Their responses have about 4 MB
+    /// each, and at most 96 MB together if blocks suddenly grow.
     fn default() -> Self {
         Self {
             prevouts: true,
@@ -65,29 +64,29 @@ impl Default for NodeOptions {
     }
 }
 
-/// Maximum number of blocks in a request, and the size of response to aim at.
+/// Maximum number of blocks in a request, and the intended size of a response.
 const MOST_BLOCKS_A_REQUEST: usize = 20;
 const BYTES_A_REQUEST: usize = 4 * 1024 * 1024;
 
-/// A node as a source of blocks.
+/// Node as a block source.
 #[derive(Debug)]
 pub struct NodeSource {
     fetcher: Fetcher,
     options: NodeOptions,
-    /// The form that the node supports, once that is known.
+    /// Form that the node supports, determined with the first block.
     form: Option<Form>,
     /// Number of bytes of the response with the last block.
     block_bytes: usize,
 }
 
 impl NodeSource {
-    /// A node of `chain`.
+    /// Returns the source of a node of `chain`.
     ///
     /// # Errors
     ///
     /// Returns an error if the chain is not of the Bitcoin family.
     pub fn new(chain: ChainId, rpc: Rpc, options: NodeOptions) -> Result<Self, SourceError> {
-        let params = ChainParams::of(chain).ok_or(SourceError::Unsupported {
+        let params = ChainParams::for_chain(chain).ok_or(SourceError::Unsupported {
             chain,
             how: "from a node like Bitcoin's",
             instead: "its money is not coins",
@@ -101,7 +100,7 @@ impl NodeSource {
     ///
     /// # Errors
     ///
-    /// Returns an error if it does not, or serves a test network and those are refused, or does not
+    /// Returns an error if the node serves another chain, or a test network although those are refused, or does not
     /// answer.
     pub fn check_chain(&self) -> Result<(), SourceError> {
         let (chain, url) = (self.fetcher.chain, self.fetcher.rpc.url());
@@ -110,8 +109,7 @@ impl NodeSource {
         identity::check(chain, url, test_networks, hash_at)
     }
 
-    /// Fetches blocks in the node's form, which is determined with the first one, up to a number of inputs
-    /// and outputs.
+    /// Fetches blocks in the node's form, which the first block determines, up to a number of inputs and outputs.
     fn fetch(&mut self, wanted: &[BlockQuery], entries: usize) -> Vec<Result<Block, SourceError>> {
         let (mut blocks, mut rest) = (Vec::with_capacity(wanted.len()), wanted);
         if self.form.is_none() {
@@ -174,8 +172,8 @@ impl NodeSource {
         Err(self.fetcher.rpc.refused("getblock", refusal.unwrap_or_else(unknown)))
     }
 
-    /// Fetches blocks over several connections, as many with each request as their size allows, up to a
-    /// number of inputs and outputs. A block that is too large to be fetched beside others is fetched alone.
+    /// Fetches blocks over several connections, with each request as many as their size allows, up to a number of
+    /// inputs and outputs. A block that is too large for concurrent responses is fetched alone.
     fn fetch_many(&self, wanted: &[BlockQuery], entries: usize) -> Vec<BlockFetchResult> {
         let (Some(form), Some((first, _))) = (self.form, wanted.split_first()) else {
             return Vec::new();
@@ -202,8 +200,7 @@ impl NodeSource {
         u64::try_from(self.block_bytes).is_ok_and(|bytes| bytes > self.options.shared_answer)
     }
 
-    /// Fetches a block alone. One that is too large as JSON is fetched raw, and its spent outputs must be
-    /// known otherwise.
+    /// Fetches a block alone. A block that is too large as JSON is fetched raw, without spent outputs.
     fn fetch_alone(&self, wanted: BlockQuery, form: Form) -> BlockFetchResult {
         let fetch = |form| self.fetcher.fetch(&[wanted], form, self.options.largest_answer).pop();
         let mut fetched = fetch(form);
@@ -274,7 +271,7 @@ impl NodeSource {
         whole
     }
 
-    /// The hashes of the blocks from a height on, as many as there are.
+    /// Returns the hashes of up to `most` blocks from a height.
     fn hashes(&self, from: u64, most: usize) -> Result<Vec<[u8; 32]>, SourceError> {
         const METHOD: &str = "getblockhash";
         let rpc = &self.fetcher.rpc;

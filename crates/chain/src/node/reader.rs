@@ -1,4 +1,4 @@
-//! Reads and checks a node's responses.
+//! Parsing and checking of a node's responses.
 //!
 //! A response is checked against its commitments: the header's fields give the hash, the
 //! transactions the merkle root, and the fields of each transaction its identifier. A node
@@ -32,18 +32,18 @@ use crate::{
 
 /// The type of Dash transactions that take coins out of its credit pool.
 const DASH_ASSET_UNLOCK: u64 = 9;
-/// The version from which they have a type.
+/// Lowest version of Dash transactions with a type.
 const DASH_SPECIAL: u32 = 3;
 
-/// A value that moves out of a pool or into one.
+/// Value that moves out of a shielded pool or into one.
 enum PoolMovement {
     None,
-    /// Out of a pool; `None` where the chain does not show how much, as with Dash's credit pool.
+    /// Out of a pool; `None` if the chain does not disclose the amount, as with Dash's credit pool.
     OutOf(Option<TxOut>),
     Into(TxOut),
 }
 
-/// Reads responses about one chain's blocks. Errors are texts.
+/// Parser of responses about one chain's blocks. Errors are texts.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Reader {
     pub(super) chain: ChainId,
@@ -53,8 +53,7 @@ pub(super) struct Reader {
 }
 
 impl Reader {
-    /// The block with these transactions, if it is the one with this hash and, where it is given, at
-    /// this height, and all fits together.
+    /// Returns the block with these transactions. Checks its hash, its height if one is expected, and its commitments.
     pub(super) fn block<T>(
         self,
         answer: &BlockAnswer<T>,
@@ -85,7 +84,7 @@ impl Reader {
         Ok(Block { reference, work: Some(work), transactions })
     }
 
-    /// The block's reference, checked, and the work of its header.
+    /// Checks and returns the block's reference, with the work of its header.
     pub(super) fn reference<T>(
         self,
         answer: &BlockAnswer<T>,
@@ -205,14 +204,14 @@ impl Reader {
             .collect()
     }
 
-    /// An output and its script.
+    /// Returns an output and its script.
     fn output(self, value: Decimal, script: &str) -> Result<(TxOut, Vec<u8>), String> {
         let script = hex::decode(script).map_err(|_| "its script is not hexadecimal")?;
         let value = u64::try_from(self.units(value)?).map_err(|_| "its value is negative")?;
         Ok((TxOut { owner: ScriptOwner::from_script(self.chain, &script), value }, script))
     }
 
-    /// An amount in base units.
+    /// Converts an amount to base units.
     fn units(self, amount: Decimal) -> Result<i128, String> {
         let most = i128::from(self.params.largest_amount);
         let units = amount.units(self.chain.info().native().decimals);
@@ -221,7 +220,7 @@ impl Reader {
         })
     }
 
-    /// Movement of the transaction into a pool or out of one.
+    /// Returns the movement of the transaction into a pool or out of one.
     fn pool_movement(self, answer: &TransactionAnswer) -> Result<PoolMovement, String> {
         if self.params.transactions == TransactionForm::DashSpecial {
             let kind = answer.kind.as_ref().and_then(Value::as_u64);
@@ -250,7 +249,7 @@ impl Reader {
         })
     }
 
-    /// Checks that a transaction's fields give its identifier, on chains with that property.
+    /// Checks that a transaction's fields have its identifier, on chains that compute it from these fields.
     fn check_txid(
         self,
         txid: Txid,
@@ -292,12 +291,12 @@ impl Reader {
     }
 }
 
-/// An input, read.
+/// Input after parsing.
 struct ReadInput {
     outpoint: OutPoint,
     script: Option<Vec<u8>>,
     sequence: Option<u32>,
-    /// True if what unlocks the output shows a signature, or the node does not say what does.
+    /// True if the unlocking data shows a signature, or the node does not return the data.
     is_signed: bool,
 }
 
@@ -334,9 +333,8 @@ fn read_inputs(answers: &[InputAnswer]) -> Result<Vec<ReadInput>, String> {
         .collect()
 }
 
-/// Checks that the fields of one of Zcash's headers give the hash. One of them is a commitment
-/// whose content changes with every upgrade; older nodes do not name it, so each candidate field is
-/// tried.
+/// Checks that the fields of a Zcash header have the hash. The content of one field, a commitment, changes with every
+/// upgrade; older nodes do not name it, so that each candidate field is tried.
 fn check_equihash<T>(
     answer: &BlockAnswer<T>,
     hash: &[u8; 32],

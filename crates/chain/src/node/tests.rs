@@ -25,23 +25,23 @@ use crate::{
 struct Node {
     url: String,
     blocks: Vec<(Vec<u8>, [u8; 32])>,
-    /// The heights whose blocks it gives.
+    /// Heights of the blocks that the node serves.
     keeps: RangeInclusive<u64>,
     dialect: Dialect,
     requests: Mutex<Vec<String>>,
-    /// The most bytes of an answer so far.
+    /// Largest number of bytes of an answer so far.
     largest: AtomicUsize,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Dialect {
-    /// Blocks in bytes, by number.
+    /// Raw blocks, by number.
     Bytes,
-    /// Blocks in bytes, by `false`; who asks otherwise than with JSON is not answered.
+    /// Raw blocks, by `false`; the node answers JSON requests only.
     OldBytes,
     /// Blocks and their spent outputs, over REST.
     Rest,
-    /// Blocks in bytes by number, and descriptions of many times their size.
+    /// Raw blocks by number, and JSON of many times their size.
     Described,
 }
 
@@ -319,7 +319,7 @@ fn a_block_above_the_difficulty_limit_is_refused() {
     assert!(error.contains(&block) && error.contains("0x1d00ffff"), "{error}");
 }
 
-/// A node whose first blocks are tiny, and the ones behind them some ten thousand bytes each.
+/// Returns a node whose first blocks are tiny, and whose other blocks have some ten thousand bytes each.
 fn growing(dialect: Dialect, tiny: u32, large: u32) -> Arc<Node> {
     let mut node = Node::new(dialect, tiny);
     let script = [0x51; 5_000];
@@ -356,7 +356,7 @@ fn limited(node: &Arc<Node>, shared_answer: u64, largest_answer: u64) -> NodeSou
     NodeSource::new(ChainId::BTC, Rpc::new(server), options).unwrap()
 }
 
-/// All blocks of a node, portion by portion, and how many portions that were.
+/// Reads all blocks of a node in batches; returns them with the number of batches.
 fn all(source: &mut NodeSource, count: u64, portion: BatchLimit) -> (Vec<Block>, usize) {
     let (mut blocks, mut portions) = (Vec::new(), 0);
     while (blocks.len() as u64) < count {

@@ -3,7 +3,11 @@ use super::*;
 #[test]
 fn every_chain_of_coins_has_a_row() {
     for chain in ChainId::all() {
-        assert_eq!(ChainParams::of(chain).is_some(), chain.info().outputs().is_some(), "{chain}");
+        assert_eq!(
+            ChainParams::for_chain(chain).is_some(),
+            chain.info().outputs().is_some(),
+            "{chain}"
+        );
     }
 }
 
@@ -12,7 +16,7 @@ fn a_first_block_identifies_its_chain() {
     let hash = |text: &str| -> [u8; 32] { hex::decode(text).unwrap().try_into().unwrap() };
     let bitcoin = hash(BITCOIN_FIRST);
     let litecoin = hash(PARAMS[1].first_blocks[0]);
-    let of = |chain: &str| ChainParams::of(chain.parse().unwrap()).unwrap();
+    let of = |chain: &str| ChainParams::for_chain(chain.parse().unwrap()).unwrap();
     assert!(of("btc").may_begin_with(&bitcoin) && of("bch").may_begin_with(&bitcoin));
     assert!(!of("btc").may_begin_with(&litecoin) && of("ltc").may_begin_with(&litecoin));
     // A private test network belongs to no chain.
@@ -46,14 +50,14 @@ fn difficulty_limits_are_those_of_the_network() {
         256 - 8 * zeros - target[zeros].leading_zeros() as usize
     };
     for (id, expected) in [("btc", 224), ("bch", 224), ("bsv", 224), ("ltc", 236), ("doge", 236)] {
-        let params = ChainParams::of(id.parse().unwrap()).unwrap();
+        let params = ChainParams::for_chain(id.parse().unwrap()).unwrap();
         assert_eq!(bits(params.limit_of(TestNetworks::Refused)), expected, "{id}");
         assert_eq!(bits(params.limit_of(TestNetworks::Allowed)), 255, "{id}");
         assert_eq!(bits(params.limit_for_magic(params.magics[0])), expected, "{id}");
         assert_eq!(bits(params.limit_for_magic(REGTEST_MAGIC)), 255, "{id}");
     }
     for (id, expected) in [("zec", 243), ("btg", 243), ("dash", 236), ("xvg", 255)] {
-        let params = ChainParams::of(id.parse().unwrap()).unwrap();
+        let params = ChainParams::for_chain(id.parse().unwrap()).unwrap();
         assert_eq!(bits(params.limit_of(TestNetworks::Refused)), expected, "{id}");
     }
 }

@@ -1,15 +1,15 @@
-//! Merge-mined blocks (`AuxPoW`): the work is in a block of another chain of scrypt, whose coinbase
-//! commits to the merge-mined block.
+//! Merge-mined blocks (`AuxPoW`): the work is in a block of another scrypt chain, whose coinbase commits to the
+//! merge-mined block.
 //!
-//! Checked are the commitment and the work. Not checked is at which place of the other chain's tree of
-//! merge-mined chains the block stands: that rule keeps one piece of work from counting twice.
+//! The commitment and the work are checked. The position of the block in the other chain's tree of merge-mined chains
+//! is not checked: that rule keeps one piece of work from counting twice.
 
 use super::{
     RawError, cursor::Cursor, hash256, header::Header, reversed, transaction::RawTransaction,
 };
 use crate::params::{TransactionForm, WorkHash};
 
-/// The most levels of a tree of merge-mined chains.
+/// Largest number of levels of a tree of merge-mined chains.
 const MOST_LEVELS: usize = 30;
 
 /// A path from a leaf of a merkle tree to its root.
@@ -27,7 +27,7 @@ impl Branch {
         Ok(Self { siblings, index: bytes.u32("the index in a merged block's branch")? })
     }
 
-    /// The root above a leaf; both as they are computed.
+    /// Returns the root above a leaf; both in computed byte order.
     fn root(&self, leaf: [u8; 32]) -> [u8; 32] {
         let mut index = self.index;
         self.siblings.iter().fold(leaf, |hash, sibling| {
@@ -38,13 +38,13 @@ impl Branch {
     }
 }
 
-/// Another chain's block that stands between a header and its transactions.
+/// Another chain's block between a header and its transactions.
 #[derive(Clone, Debug)]
 pub(super) struct AuxPow<'a> {
     coinbase: RawTransaction<'a>,
-    /// From the coinbase to the merkle root of the other chain's block.
+    /// Branch from the coinbase to the merkle root of the other chain's block.
     to_block: Branch,
-    /// From the merge-mined block to the root that the coinbase names.
+    /// Branch from the merge-mined block to the root in the coinbase.
     to_coinbase: Branch,
     other: Header,
 }

@@ -1,4 +1,4 @@
-//! A block in bytes as a whole.
+//! A whole raw block.
 
 use assay_address::ChainId;
 use assay_engine::{
@@ -17,33 +17,33 @@ use super::{
 };
 use crate::params::{ChainParams, HeaderForm, TEST_NETWORK_LIMIT, WorkHash};
 
-/// The version from which a block's coinbase begins with its height (BIP 34).
+/// Lowest version of blocks whose coinbase begins with the height (BIP 34).
 const WITH_HEIGHT: u32 = 2;
 
-/// A block, checked: its header states a target within the easiest difficulty limit of any network and
-/// has the work for it, and commits to just these transactions, the first of which is the only coinbase.
-/// The limit of a network is [`Header::check_target`]'s.
+/// Block after its checks: its header states a target within the easiest difficulty limit of any network and has the
+/// work for it, and commits to exactly these transactions, the first of which is the only coinbase.
+/// [`Header::check_target`] checks the limit of a network.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RawBlock<'a> {
-    /// Its header.
+    /// Header of the block.
     pub header: Header,
-    /// Its hash, as it is written.
+    /// Hash of the block, in display order.
     pub hash: [u8; 32],
-    /// Its transactions, in order.
+    /// Transactions of the block, in order.
     pub transactions: Vec<RawTransaction<'a>>,
 }
 
-/// Properties of a block that are known beforehand.
+/// Properties of a block that are known before it is read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ExpectedBlock {
-    /// Its height.
+    /// Height of the block.
     pub height: Option<u64>,
-    /// Its hash, as it is written.
+    /// Hash of the block, in display order.
     pub hash: Option<[u8; 32]>,
 }
 
 impl<'a> RawBlock<'a> {
-    /// Reads a block of a chain that fills `bytes`.
+    /// Parses a block of a chain that fills `bytes`.
     ///
     /// # Errors
     ///
@@ -70,8 +70,8 @@ impl<'a> RawBlock<'a> {
             // The extension block, which shows no payments.
             cursor.finish();
         }
-        if cursor.at() < cursor.length() {
-            return Err(RawError::Longer { at: cursor.at(), length: cursor.length() });
+        if cursor.offset() < cursor.length() {
+            return Err(RawError::Longer { at: cursor.offset(), length: cursor.length() });
         }
         let block = Self { header, hash, transactions };
         block.check()?;
@@ -97,8 +97,8 @@ impl<'a> RawBlock<'a> {
         Ok(())
     }
 
-    /// The height as the block tells it: the first of all has no parent, later ones say it in their
-    /// coinbase (BIP 34); `None` for those between.
+    /// Returns the height that the block states: 0 without a parent, otherwise the height in the coinbase (BIP 34);
+    /// `None` for older blocks.
     #[must_use]
     pub fn height(&self) -> Option<u64> {
         if self.header.parent == [0; 32] {
@@ -108,7 +108,7 @@ impl<'a> RawBlock<'a> {
         height_in_coinbase(self.header.version, input.script)
     }
 
-    /// The block in the form that every reader returns.
+    /// Converts the block to the common form of all sources.
     ///
     /// # Errors
     ///
@@ -129,7 +129,7 @@ impl<'a> RawBlock<'a> {
     }
 }
 
-/// Reads a raw block of `chain` that fills `bytes`.
+/// Parses a raw block of `chain` that fills `bytes`.
 ///
 /// # Errors
 ///
@@ -141,12 +141,11 @@ pub fn parse_block(
     expected: ExpectedBlock,
 ) -> Result<Block, RawError> {
     let unsupported = || RawError::Unsupported { chain: chain.info().name };
-    let params = ChainParams::of(chain).ok_or_else(unsupported)?;
+    let params = ChainParams::for_chain(chain).ok_or_else(unsupported)?;
     RawBlock::parse(bytes, params, expected.hash)?.into_block(chain, expected.height)
 }
 
-/// Reads a header with everything that stands before the transactions, computes its hash, and checks
-/// its target and its work.
+/// Reads a header with all data before the transactions, computes its hash, and checks its target and its work.
 fn read_header(
     bytes: &mut Cursor<'_>,
     params: &ChainParams,
@@ -166,7 +165,7 @@ fn read_header(
     Ok((header, header.hash()))
 }
 
-/// The height with which a coinbase begins, if its block is of a version that says it.
+/// Returns the height with which a coinbase begins, if the block's version requires one.
 pub(crate) fn height_in_coinbase(version: u32, script: &[u8]) -> Option<u64> {
     const OP_1: u8 = 0x51;
     const OP_16: u8 = 0x60;

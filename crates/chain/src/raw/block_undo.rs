@@ -1,24 +1,24 @@
 //! Undo records of a node's block files (`rev*.dat`): the outputs that each block spends.
 //!
-//! A record does not name its block. Its checksum, the double SHA-256 of the hash of the block's
-//! parent and of the record, tells which one it is of.
+//! A record does not name its block. Its checksum, the double SHA-256 of the hash of the block's parent and of the
+//! record, identifies the block.
 
 use super::{RawError, compressed::SpentOutput, cursor::Cursor, hash256, reversed};
 
-/// True if this is the checksum of a record of a block with this parent.
+/// True if `checksum` belongs to a record of a block with this parent.
 #[must_use]
 pub fn is_undo_of(parent: &[u8; 32], record: &[u8], checksum: &[u8; 32]) -> bool {
     hash256(&[&reversed(*parent), record]) == *checksum
 }
 
-/// The number of transactions with which a record begins; `None` if it does not.
+/// Returns the number of transactions with which a record begins; `None` if it does not begin with one.
 #[must_use]
 pub fn transaction_count(start: &[u8]) -> Option<u64> {
     Cursor::new(start).compact("transactions").ok()
 }
 
-/// The outputs that each transaction of a block spends, in order, without the coinbase. With `extended`,
-/// anything may follow them, as Litecoin's extension blocks do.
+/// Parses the outputs that each transaction of a block spends, in order, without the coinbase. With `extended`, further
+/// data may follow, as with Litecoin's extension blocks.
 ///
 /// # Errors
 ///
@@ -31,13 +31,13 @@ pub fn parse_block_undo(bytes: &[u8], extended: bool) -> Result<Vec<Vec<SpentOut
             (0..inputs).map(|_| read_spent(&mut cursor)).collect()
         })
         .collect::<Result<_, _>>()?;
-    if cursor.at() < cursor.length() && !extended {
-        return Err(RawError::Longer { at: cursor.at(), length: cursor.length() });
+    if cursor.offset() < cursor.length() && !extended {
+        return Err(RawError::Longer { at: cursor.offset(), length: cursor.length() });
     }
     Ok(spent)
 }
 
-/// The smallest spent output in bytes: a height, an amount and the length of its script.
+/// Smallest spent output in bytes: a height, an amount and the length of its script.
 const SMALLEST_SPENT: usize = 3;
 
 fn read_spent(bytes: &mut Cursor<'_>) -> Result<SpentOutput, RawError> {
@@ -57,7 +57,7 @@ mod tests {
     use super::*;
     use crate::raw::compressed::tests::{base128, compressed};
 
-    /// A record of a spent coinbase of height 5, and one without a height.
+    /// Returns a record of a spent coinbase of height 5, and of an output without a height.
     fn record() -> Vec<u8> {
         let mut bytes = vec![2, 1];
         base128(5 << 1 | 1, &mut bytes);

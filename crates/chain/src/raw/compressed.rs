@@ -5,7 +5,7 @@ use ruint::aliases::U256;
 
 use super::{RawError, cursor::Cursor};
 
-/// Forms of scripts; a larger number is the length of another script and this many.
+/// Number of special forms of scripts; a larger number is the length of another script plus this number.
 const SCRIPT_FORMS: u64 = 6;
 
 const OP_DUP: u8 = 0x76;
@@ -14,32 +14,32 @@ const OP_EQUALVERIFY: u8 = 0x88;
 const OP_HASH160: u8 = 0xa9;
 const OP_CHECKSIG: u8 = 0xac;
 
-/// The modulus of the field that secp256k1 is over: 2^256 - 2^32 - 977.
+/// Modulus of the field of secp256k1: 2^256 - 2^32 - 977.
 const FIELD: U256 = U256::from_limbs([0xffff_fffe_ffff_fc2f, u64::MAX, u64::MAX, u64::MAX]);
 
-/// An output with a script of its own.
+/// Output that has a script of its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SpentOutput {
-    /// Its value in base units.
+    /// Value of the output in base units.
     pub value: u64,
-    /// Script that locks it.
+    /// Script that locks the output.
     pub script: Vec<u8>,
 }
 
 impl SpentOutput {
     /// Reads a compressed output.
     pub(super) fn read(bytes: &mut Cursor<'_>) -> Result<Self, RawError> {
-        let at = bytes.at();
+        let at = bytes.offset();
         let value = expand_amount(bytes.base128("an output's amount")?);
         let value = value.ok_or(RawError::TooLarge { what: "an output's amount", at })?;
         Ok(Self { value, script: read_script(bytes)? })
     }
 }
 
-/// The amount of a compressed one; `None` if it has more than 64 bits.
+/// Expands a compressed amount; `None` if it has more than 64 bits.
 ///
-/// The last digit of the compressed form is the number of trailing zeros, up to nine. Below nine, the
-/// next digit is the last one of the amount that is not zero, less one, in a system of nine digits.
+/// The last digit of the compressed form is the number of trailing zeros, up to nine. Below nine, the next digit, in a
+/// system of nine digits, is the last nonzero digit of the amount less one.
 fn expand_amount(compressed: u64) -> Option<u64> {
     let Some(rest) = compressed.checked_sub(1) else { return Some(0) };
     let (zeros, rest) = (rest % 10, rest / 10);
@@ -53,7 +53,7 @@ fn expand_amount(compressed: u64) -> Option<u64> {
 
 fn read_script(bytes: &mut Cursor<'_>) -> Result<Vec<u8>, RawError> {
     const WHAT: &str = "a compressed script";
-    let at = bytes.at();
+    let at = bytes.offset();
     let form = bytes.base128(WHAT)?;
     Ok(match form {
         0 => {
@@ -78,7 +78,7 @@ fn read_script(bytes: &mut Cursor<'_>) -> Result<Vec<u8>, RawError> {
     })
 }
 
-/// The y coordinate of the point of secp256k1 with this x, odd or even; `None` if there is no such point.
+/// Returns the y coordinate of the point of secp256k1 with this x, odd or even; `None` if there is no such point.
 fn other_coordinate(x: [u8; 32], odd: bool) -> Option<[u8; 32]> {
     let x = U256::from_be_bytes(x);
     if x >= FIELD {
@@ -120,7 +120,7 @@ pub(crate) mod tests {
         if zeros < 9 { 1 + (rest / 10 * 9 + rest % 10 - 1) * 10 + zeros } else { rest * 10 }
     }
 
-    /// Writes an output whose script has a form of its own, or none.
+    /// Writes an output with a script in one of the special forms, or in none.
     pub(crate) fn compressed(value: u64, form: u64, rest: &[u8]) -> Vec<u8> {
         let mut bytes = Vec::new();
         base128(compress_amount(value), &mut bytes);

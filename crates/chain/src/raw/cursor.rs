@@ -1,8 +1,8 @@
-//! Reading numbers and lengths.
+//! Reading of numbers and lengths from bytes.
 
 use super::RawError;
 
-/// A place in bytes.
+/// Position in bytes.
 #[derive(Clone, Debug)]
 pub(super) struct Cursor<'a> {
     all: &'a [u8],
@@ -14,7 +14,7 @@ impl<'a> Cursor<'a> {
         Self { all, at: 0 }
     }
 
-    pub(super) const fn at(&self) -> usize {
+    pub(super) const fn offset(&self) -> usize {
         self.at
     }
 
@@ -26,12 +26,12 @@ impl<'a> Cursor<'a> {
         self.all.get(self.at..).unwrap_or_default()
     }
 
-    /// The bytes that were read since `from`.
+    /// Returns the bytes that were read since `from`.
     pub(super) fn since(&self, from: usize) -> &'a [u8] {
         self.all.get(from..self.at).unwrap_or_default()
     }
 
-    /// Passes over everything that is left.
+    /// Skips all remaining bytes.
     pub(super) const fn finish(&mut self) {
         self.at = self.all.len();
     }
@@ -68,7 +68,7 @@ impl<'a> Cursor<'a> {
         self.array(what).map(u64::from_le_bytes)
     }
 
-    /// A number in Bitcoin's variable length.
+    /// Reads a number in Bitcoin's variable length.
     pub(super) fn compact(&mut self, what: &'static str) -> Result<u64, RawError> {
         let at = self.at;
         let (number, least) = match self.byte(what)? {
@@ -80,8 +80,8 @@ impl<'a> Cursor<'a> {
         if number < least { Err(RawError::Wasteful { at }) } else { Ok(number) }
     }
 
-    /// A number in the variable length of Bitcoin Core's databases: seven bits in each byte, the highest
-    /// ones first, and each byte but the last counts one more.
+    /// Reads a number in the variable length of Bitcoin Core's databases: seven bits in each byte, the highest ones
+    /// first, and each byte but the last counts one more.
     pub(super) fn base128(&mut self, what: &'static str) -> Result<u64, RawError> {
         let at = self.at;
         let mut number = 0_u64;
@@ -96,7 +96,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Number of items that follow, each of at least `smallest` bytes.
+    /// Reads the number of following items, each of at least `smallest` bytes.
     pub(super) fn count(&mut self, smallest: usize, what: &'static str) -> Result<usize, RawError> {
         let at = self.at;
         let count = self.compact(what)?;
@@ -107,7 +107,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Bytes with their length before them.
+    /// Reads bytes after their length.
     pub(super) fn bytes(&mut self, what: &'static str) -> Result<&'a [u8], RawError> {
         let length = self.compact(what)?;
         let count = usize::try_from(length).map_err(|_| self.ends(length, what))?;

@@ -2,7 +2,7 @@
 
 use assay_engine::utxo::Txid;
 
-/// Why bytes are no block, or not the one that they should be. Places count bytes from 0.
+/// Reason for which bytes are no block, or not the expected one. Offsets count bytes from 0.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RawError {
     /// The bytes end too early.
@@ -31,7 +31,7 @@ pub enum RawError {
         /// Number of remaining bytes.
         left: usize,
     },
-    /// A number in more bytes than it needs.
+    /// A number in more bytes than necessary.
     #[error("at byte {at} a count is written in more bytes than it needs")]
     Wasteful {
         /// Offset.
@@ -45,13 +45,13 @@ pub enum RawError {
         /// Offset of the item.
         at: usize,
     },
-    /// A compressed key that is no point of the curve.
+    /// A compressed key that is not a point of the curve.
     #[error("at byte {at} a compressed script names a key that does not exist")]
     NoKey {
         /// Offset.
         at: usize,
     },
-    /// A flag of transactions that has no meaning on this chain.
+    /// A transaction flag that is undefined on this chain.
     #[error("at byte {at} a transaction has the flag {flag:#04x}, which this chain does not know")]
     Flag {
         /// Offset.
@@ -73,7 +73,7 @@ pub enum RawError {
         /// The chain.
         chain: &'static str,
     },
-    /// Another block than was asked for.
+    /// Another block than the requested one.
     #[error("it is block {found}, not {wanted}")]
     OtherBlock {
         /// Hash of the block that was found.
@@ -87,7 +87,7 @@ pub enum RawError {
         /// The hash.
         hash: String,
     },
-    /// A header without the work that its chain requires: scrypt's.
+    /// A header without the scrypt proof of work that its chain requires.
     #[error(
         "block {hash} has no proof of work of {chain}, which is a chain of scrypt: its header is \
          damaged, or another chain's"
@@ -98,7 +98,7 @@ pub enum RawError {
         /// The chain.
         chain: &'static str,
     },
-    /// `bits` that are no target.
+    /// `bits` that do not encode a target.
     #[error(
         "block {hash} states no target: its `bits` {bits:#010x} are negative, zero, or longer than \
          a hash"
@@ -106,7 +106,7 @@ pub enum RawError {
     NoTarget {
         /// The block.
         hash: String,
-        /// Its `bits`.
+        /// The `bits` of the header.
         bits: u32,
     },
     /// A target above the chain's difficulty limit.
@@ -117,7 +117,7 @@ pub enum RawError {
     AboveLimit {
         /// The block.
         hash: String,
-        /// Its `bits`.
+        /// The `bits` of the header.
         bits: u32,
         /// The chain's limit, in the same form.
         limit: u32,
@@ -130,7 +130,7 @@ pub enum RawError {
         /// Description of the problem.
         reason: &'static str,
     },
-    /// The transactions are not those that the header commits to.
+    /// The transactions differ from those that the header commits to.
     #[error(
         "block {hash} commits to the merkle root {committed}, but its transactions have \
          {computed}: some are damaged, missing or too many"
@@ -143,19 +143,19 @@ pub enum RawError {
         /// Merkle root of the transactions.
         computed: String,
     },
-    /// Transactions twice in a row, which leave the merkle root as it was (CVE-2012-2459).
+    /// Repeated transactions, which do not change the merkle root (CVE-2012-2459).
     #[error("block {hash} holds transactions twice")]
     RepeatedTransactions {
         /// The block.
         hash: String,
     },
-    /// No transaction, or a coinbase that is not the first, or none.
+    /// No coinbase, or one that is not the first transaction.
     #[error("block {hash} does not have exactly one coinbase, as its first transaction")]
     Coinbase {
         /// The block.
         hash: String,
     },
-    /// Nothing tells the height.
+    /// A block whose height is unknown.
     #[error(
         "block {hash} does not say its height (it is older than BIP 34): give the blocks from the \
          first one on"
@@ -164,7 +164,7 @@ pub enum RawError {
         /// The block.
         hash: String,
     },
-    /// A part of an extension block where none can be.
+    /// A part of an extension block at a position where it is not allowed.
     #[error("transaction {txid} holds a part of an extension block that should stand behind it")]
     Extension {
         /// The transaction.

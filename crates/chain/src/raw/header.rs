@@ -6,21 +6,21 @@ use super::{
     hash256, reversed,
 };
 
-/// The bit of a version that announces another chain's proof of work behind the header.
+/// Version bit that announces another chain's proof of work after the header.
 const AUXPOW: u32 = 1 << 8;
 
-/// A header. Hashes are in the order in which they are written.
+/// Header of a block. Hashes are in display order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Header {
-    /// Its version, of which chains use single bits.
+    /// Version, of which chains use single bits.
     pub version: u32,
-    /// The hash of the block before it.
+    /// Hash of the parent block.
     pub parent: [u8; 32],
-    /// The root of the tree of its transactions.
+    /// Merkle root of the block's transactions.
     pub merkle_root: [u8; 32],
     /// Seconds since 1970.
     pub time: u32,
-    /// The target of its proof of work, in short.
+    /// Target of the proof of work, in compact form.
     pub bits: u32,
     /// Number that miners vary to meet the target.
     pub nonce: u32,
@@ -60,7 +60,7 @@ impl Header {
         Self::read(&mut Cursor::new(bytes))
     }
 
-    /// The header in bytes.
+    /// Serializes the header.
     #[must_use]
     pub fn bytes(&self) -> [u8; Self::LENGTH] {
         let Self { version, parent, merkle_root, time, bits, nonce } = self;
@@ -79,7 +79,7 @@ impl Header {
         bytes
     }
 
-    /// Its hash, as it is written.
+    /// Returns the hash of the block, in display order.
     #[must_use]
     pub fn hash(&self) -> [u8; 32] {
         reversed(hash256(&[&self.bytes()]))
@@ -96,12 +96,11 @@ impl Header {
         self.target().is_some_and(|target| *hash <= target)
     }
 
-    /// Checks that `bits` state a target, and none that is easier than the chain's difficulty limit,
-    /// which is given in the same form.
+    /// Checks that `bits` encode a target that is not easier than the chain's difficulty limit, given in the same form.
     ///
     /// # Errors
     ///
-    /// Returns an error if they do not.
+    /// Returns an error if there is no target, or the target is easier.
     pub fn check_target(&self, limit: u32) -> Result<(), RawError> {
         let bits = self.bits;
         let hash = || hex::encode(self.hash());
@@ -112,8 +111,8 @@ impl Header {
         }
     }
 
-    /// The target, as a hash is written; `None` where it is no target: negative, nothing (which no hash
-    /// can meet), or longer than a hash.
+    /// Returns the target in the display order of hashes; `None` if the bits encode none: a negative number, zero
+    /// (which no hash can meet), or a number longer than a hash.
     #[must_use]
     pub fn target(&self) -> Option<[u8; 32]> {
         let [exponent, mantissa @ ..] = self.bits.to_be_bytes();
@@ -133,7 +132,7 @@ impl Header {
         (target != [0; 32]).then_some(target)
     }
 
-    /// Work that the target requires: the approximate number of hashes to meet it.
+    /// Returns the work that the target requires: the approximate number of hashes to meet it.
     #[must_use]
     pub fn work(&self) -> u128 {
         let Some(target) = self.target() else { return 0 };
@@ -155,8 +154,8 @@ impl Header {
     }
 }
 
-/// The hash of one of Zcash's headers, as it is written: Bitcoin's fields with another field before the
-/// time, and a longer nonce with its solution behind.
+/// Returns the hash of a Zcash header, in display order. The header has Bitcoin's fields, another field before the
+/// time, and a longer nonce with its solution.
 pub(crate) fn zcash_header_hash(
     header: &Header,
     commitment: [u8; 32],

@@ -4,15 +4,15 @@ use assay_engine::utxo::Txid;
 
 use super::{hash256, reversed};
 
-/// Transactions twice in a row: the tree cannot tell them from one (CVE-2012-2459).
+/// Repeated transactions: the merkle root does not distinguish them from single ones (CVE-2012-2459).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RepeatedTransactions;
 
-/// The root of the tree of these transactions, in serialized byte order; zeros if there are none.
+/// Returns the merkle root of these transactions, in serialized byte order; zeros without transactions.
 ///
 /// # Errors
 ///
-/// Returns an error if fewer transactions have the same root.
+/// Returns an error if fewer transactions would have the same root.
 pub fn merkle_root(
     transactions: impl IntoIterator<Item = Txid>,
 ) -> Result<[u8; 32], RepeatedTransactions> {

@@ -3,15 +3,15 @@
 //! and no input causes a panic.
 //!
 //! - [`cursor`]: numbers and lengths
-//! - [`error`]: why bytes are no block
+//! - [`error`]: reasons for which bytes are no block
 //! - [`transaction`]: one transaction and its identifier
 //! - [`header`]: a block's header, its hash and target
 //! - `work`, `auxpow`: proof of work, in the header itself or in another chain's block
-//! - [`merkle`]: the root of a tree of transactions
-//! - [`block`]: a block as a whole
+//! - [`merkle`]: the merkle root of transactions
+//! - [`block`]: a whole block
 //! - [`undo`]: outputs that a block spends, from a node's REST interface
-//! - [`block_undo`]: the same from a node's files
-//! - [`compressed`]: outputs as they stand there
+//! - [`block_undo`]: outputs that a block spends, from a node's files
+//! - [`compressed`]: outputs in the form of a node's files
 
 mod auxpow;
 pub mod block;
@@ -32,7 +32,7 @@ pub(crate) use header::zcash_header_hash;
 
 use sha2::{Digest, Sha256};
 
-/// SHA-256 of SHA-256: the hash of everything here.
+/// Returns SHA-256 of SHA-256: the hash of blocks and transactions.
 pub(crate) fn hash256(parts: &[&[u8]]) -> [u8; 32] {
     let mut hash = Sha256::new();
     for part in parts {
@@ -41,13 +41,13 @@ pub(crate) fn hash256(parts: &[&[u8]]) -> [u8; 32] {
     Sha256::digest(hash.finalize()).into()
 }
 
-/// A hash the other way round: as it is written where it was as it is computed, and back.
+/// Reverses a hash: from computed order to display order, and back.
 pub(crate) fn reversed(mut hash: [u8; 32]) -> [u8; 32] {
     hash.reverse();
     hash
 }
 
-/// A version, which is 32 bits that some programs write as a number with a sign.
+/// Converts a version to 32 bits without a sign; some programs write it with one.
 pub(crate) fn unsigned(version: i64) -> u32 {
     let [a, b, c, d, ..] = version.to_le_bytes();
     u32::from_le_bytes([a, b, c, d])

@@ -20,7 +20,7 @@ fn read(id: &str, bytes: &[u8]) -> Result<Block, RawError> {
     parse_block(chain(id), bytes, ExpectedBlock::default())
 }
 
-/// A block with a coinbase and a payment.
+/// Returns a block with a coinbase and a payment.
 fn small() -> (Vec<u8>, [u8; 32]) {
     let mined = testing::coinbase(300, 0, &[(50, OP_TRUE)]);
     let paid = testing::transaction(&[([7; 32], 1)], &[(20, OP_TRUE), (10, OP_TRUE)]);
@@ -121,7 +121,7 @@ fn a_block_of_scrypt_needs_the_work_of_scrypt() {
         let (sha, _) = testing::block([9; 32], transactions);
         let error = read(id, &sha).unwrap_err();
         let RawError::ScryptProof { chain, .. } = error else { panic!("{id}: {error}") };
-        assert_eq!(chain, ChainParams::of(self::chain(id)).unwrap().name());
+        assert_eq!(chain, ChainParams::for_chain(self::chain(id)).unwrap().name());
         // And the other way round.
         assert!(read("btc", &sha).is_ok());
         assert!(matches!(read("btc", &scrypt), Err(RawError::Proof { .. })));
@@ -146,15 +146,15 @@ fn a_target_that_no_network_allows_is_refused() {
     }
 }
 
-/// A merge-mined block of Dogecoin in parts.
+/// Parts of a merge-mined block of Dogecoin.
 struct Merged {
     header: Header,
     /// The other chain's coinbase.
     coinbase: Vec<u8>,
-    /// Hashes beside the coinbase in the other block, and its index.
+    /// Merkle branch of the coinbase in the other block, with its index.
     beside: Vec<[u8; 32]>,
     index: u32,
-    /// Hashes beside the block in the tree of merge-mined chains; its index is 1.
+    /// Merkle branch of the block in the tree of merge-mined chains; its index is 1.
     chains: Vec<[u8; 32]>,
     other: Header,
     mined: Vec<u8>,

@@ -1,4 +1,4 @@
-//! One transaction in bytes, and its identifier.
+//! One raw transaction, and its identifier.
 
 use assay_address::ChainId;
 use assay_engine::utxo::{OutPoint, ScriptOwner, Txid, shows_signature};
@@ -10,34 +10,34 @@ use super::{
 };
 use crate::params::TransactionForm;
 
-/// Flags that stand where a transaction's inputs would be counted.
+/// Flags in the position of a transaction's input count.
 const WITNESS: u8 = 1;
 const MWEB: u8 = 8;
 
-/// The smallest that an input, an output, a transaction can be, in bytes.
+/// Smallest size of an input, an output and a transaction, in bytes.
 const SMALLEST_INPUT: usize = 41;
 const SMALLEST_OUTPUT: usize = 9;
 pub(super) const SMALLEST_TRANSACTION: usize = 10;
 
-/// The version from which Dash's transactions have a type, and a payload if it is not 0.
+/// Lowest version of Dash transactions with a type, and a payload if the type is not 0.
 const DASH_SPECIAL: u32 = 3;
 
 /// A transaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RawTransaction<'a> {
-    /// Its identifier: the hash of its bytes without witnesses.
+    /// Identifier: the hash of the transaction's bytes without witnesses.
     pub txid: Txid,
-    /// Its version.
+    /// Version of the transaction.
     pub version: u32,
-    /// Its inputs.
+    /// Inputs of the transaction.
     pub inputs: Vec<RawInput<'a>>,
-    /// Its outputs.
+    /// Outputs of the transaction.
     pub outputs: Vec<RawOutput<'a>>,
-    /// Earliest time or height at which a block may include it.
+    /// Earliest time or height at which a block may include the transaction.
     pub lock_time: u32,
-    /// The witness of each input, as it is serialized; empty if it has none.
+    /// Serialized witness of each input; empty without a witness.
     pub witnesses: Vec<&'a [u8]>,
-    /// True if it moves the coins of Litecoin's extension blocks (`HogEx`).
+    /// True if the transaction moves the coins of Litecoin's extension blocks (`HogEx`).
     pub moves_extension: bool,
 }
 
@@ -48,44 +48,44 @@ pub struct RawInput<'a> {
     pub outpoint: OutPoint,
     /// Script that unlocks the spent output.
     pub script: &'a [u8],
-    /// Its sequence number.
+    /// Sequence number of the input.
     pub sequence: u32,
 }
 
 /// Output of a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RawOutput<'a> {
-    /// Its value in base units.
+    /// Value of the output in base units.
     pub value: u64,
-    /// Script that locks it.
+    /// Script that locks the output.
     pub script: &'a [u8],
 }
 
-/// The outpoint that a coinbase names instead of an output.
+/// Outpoint that a coinbase has instead of a spent output.
 pub const NULL_OUTPOINT: OutPoint = OutPoint { txid: Txid::from_bytes([0; 32]), index: u32::MAX };
 
 impl<'a> RawTransaction<'a> {
-    /// Reads a transaction that fills `bytes`.
+    /// Parses a transaction that fills `bytes`.
     ///
     /// # Errors
     ///
-    /// Returns an error if the bytes are no transaction of this form, or do not end with it.
+    /// Returns an error if the bytes are no transaction of this form, or continue after it.
     pub fn parse(bytes: &'a [u8], form: TransactionForm) -> Result<Self, RawError> {
         let mut cursor = Cursor::new(bytes);
         let transaction = Self::read(&mut cursor, form)?;
-        if cursor.at() < cursor.length() {
-            return Err(RawError::Longer { at: cursor.at(), length: cursor.length() });
+        if cursor.offset() < cursor.length() {
+            return Err(RawError::Longer { at: cursor.offset(), length: cursor.length() });
         }
         Ok(transaction)
     }
 
-    /// True if it makes new coins.
+    /// True if the transaction creates coins.
     #[must_use]
     pub fn is_coinbase(&self) -> bool {
         matches!(&*self.inputs, [only] if only.outpoint == NULL_OUTPOINT)
     }
 
-    /// The owner of the output that an input spends, if the input tells; see
+    /// Returns the owner of the output that an input spends, if the input discloses it; see
     /// [`ScriptOwner::from_unlocking`]. `None` for a coinbase.
     #[must_use]
     pub fn owner_from_input(&self, chain: ChainId, index: usize) -> Option<ScriptOwner> {
@@ -93,7 +93,7 @@ impl<'a> RawTransaction<'a> {
         ScriptOwner::from_unlocking(chain, input.script, &self.witness(index)?)
     }
 
-    /// True if what unlocks the output that an input spends shows a signature; see [`shows_signature`].
+    /// True if the unlocking data of an input shows a signature; see [`shows_signature`].
     #[must_use]
     pub fn shows_signature(&self, index: usize) -> bool {
         let script = self.inputs.get(index).map(|input| input.script);
@@ -101,7 +101,7 @@ impl<'a> RawTransaction<'a> {
         script.zip(witness).is_some_and(|(script, witness)| shows_signature(script, &witness))
     }
 
-    /// The items of an input's witness; `None` if they are damaged.
+    /// Returns the items of an input's witness; `None` if it is malformed.
     fn witness(&self, index: usize) -> Option<Vec<&'a [u8]>> {
         match self.witnesses.get(index) {
             Some(bytes) => read_witness(&mut Cursor::new(bytes)).ok(),
@@ -110,23 +110,23 @@ impl<'a> RawTransaction<'a> {
     }
 
     pub(super) fn read(bytes: &mut Cursor<'a>, form: TransactionForm) -> Result<Self, RawError> {
-        let begin = bytes.at();
+        let begin = bytes.offset();
         let version = bytes.u32("a transaction's version")?;
         let flags = read_flags(bytes, form)?;
-        let body = bytes.at();
+        let body = bytes.offset();
         let inputs = read_inputs(bytes)?;
         let outputs = read_outputs(bytes)?;
         let body = bytes.since(body);
         let mut witnesses = Vec::new();
         if flags & WITNESS != 0 {
             for _ in &inputs {
-                let begin = bytes.at();
+                let begin = bytes.offset();
                 read_witness(bytes)?;
                 witnesses.push(bytes.since(begin));
             }
         }
         let extension = if flags & MWEB == 0 { None } else { Some(bytes.byte("a MWEB part")?) };
-        let ending = bytes.at();
+        let ending = bytes.offset();
         let lock_time = bytes.u32("a lock time")?;
         if form == TransactionForm::DashSpecial && has_payload(version) {
             bytes.bytes("an extra payload")?;
@@ -147,7 +147,7 @@ impl<'a> RawTransaction<'a> {
     }
 }
 
-/// The flags between version and inputs; 0 where there are none.
+/// Reads the flags between version and inputs; 0 without flags.
 fn read_flags(bytes: &mut Cursor<'_>, form: TransactionForm) -> Result<u8, RawError> {
     let known = match form {
         TransactionForm::Witness => WITNESS,
@@ -159,7 +159,7 @@ fn read_flags(bytes: &mut Cursor<'_>, form: TransactionForm) -> Result<u8, RawEr
     if ahead.byte("a transaction's inputs")? != 0 {
         return Ok(0);
     }
-    let at = ahead.at();
+    let at = ahead.offset();
     let flag = ahead.byte("a transaction's flag")?;
     if flag == 0 || flag & !known != 0 {
         return Err(RawError::Flag { at, flag });
@@ -168,7 +168,7 @@ fn read_flags(bytes: &mut Cursor<'_>, form: TransactionForm) -> Result<u8, RawEr
     Ok(flag)
 }
 
-/// The items of a witness.
+/// Reads the items of a witness.
 fn read_witness<'a>(bytes: &mut Cursor<'a>) -> Result<Vec<&'a [u8]>, RawError> {
     (0..bytes.count(1, "witness items")?).map(|_| bytes.bytes("a witness item")).collect()
 }
@@ -199,8 +199,8 @@ const fn has_payload(version: u32) -> bool {
     version & 0xffff >= DASH_SPECIAL && version >> 16 != 0
 }
 
-/// The identifier of a transaction with these parts, as Bitcoin computes it. `payload` is the
-/// appended payload of one of Dash's special transactions.
+/// Computes the identifier of a transaction with these parts, as Bitcoin does. `payload` is the appended payload of a
+/// special transaction of Dash.
 #[must_use]
 pub fn transaction_id<'a>(
     version: u32,

@@ -6,7 +6,7 @@ use super::{
     transaction::{RawOutput, read_outputs},
 };
 
-/// The outputs that each transaction of a block spends, in order; none for the coinbase.
+/// Parses the outputs that each transaction of a block spends, in order; none for the coinbase.
 ///
 /// # Errors
 ///
@@ -16,8 +16,8 @@ pub fn parse_spent(bytes: &[u8]) -> Result<Vec<Vec<RawOutput<'_>>>, RawError> {
     let spent = (0..cursor.count(1, "transactions")?)
         .map(|_| read_outputs(&mut cursor))
         .collect::<Result<_, _>>()?;
-    if cursor.at() < cursor.length() {
-        return Err(RawError::Longer { at: cursor.at(), length: cursor.length() });
+    if cursor.offset() < cursor.length() {
+        return Err(RawError::Longer { at: cursor.offset(), length: cursor.length() });
     }
     Ok(spent)
 }

@@ -8,13 +8,13 @@ use crate::{
     params::{ChainParams, HeaderForm, WorkHash},
 };
 
-/// log2 of scrypt's N, its r and its p, as Litecoin chose them and others took over.
+/// log2 of scrypt's N, its r and its p: Litecoin's parameters, which other chains adopted.
 const COST: (u8, u32, u32) = (10, 1, 1);
 
 impl WorkHash {
-    /// The hash of a header, in the order in which hashes are written; `None` if it cannot be computed.
+    /// Computes the hash of a header, in display order; `None` if it cannot be computed.
     #[must_use]
-    pub fn of(self, header: &Header) -> Option<[u8; 32]> {
+    pub fn hash_header(self, header: &Header) -> Option<[u8; 32]> {
         match self {
             Self::DoubleSha256 => Some(header.hash()),
             Self::Scrypt => {
@@ -37,10 +37,10 @@ impl Header {
 
     /// True if the work of `other` meets the target of this header.
     pub(super) fn meets_with(&self, work: WorkHash, other: &Self) -> bool {
-        work.of(other).is_some_and(|hash| self.is_met_by(&hash))
+        work.hash_header(other).is_some_and(|hash| self.is_met_by(&hash))
     }
 
-    /// Checks that a header of a chain has the work that its target requires, in its own hash.
+    /// Checks that a header has the work that its target requires, by the hash function of its chain.
     pub(super) fn check_work(&self, work: WorkHash, params: &ChainParams) -> Result<(), RawError> {
         if self.has_work(work) {
             return Ok(());
@@ -52,9 +52,8 @@ impl Header {
         })
     }
 
-    /// Checks a header that a server describes by its fields: its target, and on chains with headers of
-    /// Bitcoin's form its hash and its work. Merge-mined blocks have their work elsewhere. Errors are
-    /// texts.
+    /// Checks a header that a server describes by its fields: its target, and, on chains with headers of Bitcoin's
+    /// form, its hash and its work. Merge-mined blocks have their work elsewhere. Errors are texts.
     pub(crate) fn check(
         &self,
         params: &ChainParams,
@@ -85,7 +84,7 @@ mod tests {
         Header { version: 1, parent: [0; 32], merkle_root, time, bits, nonce }
     }
 
-    /// The first blocks of the chains of scrypt, with their hashes.
+    /// Returns the first blocks of the scrypt chains, with their hashes.
     fn firsts() -> [(&'static str, Header, &'static str); 2] {
         let litecoin = "97ddfbbae6be97fd6cdf3e7ca13232a3afff2353e29badfab7f73011edd4ced9";
         let dogecoin = "5b2a3f53f605d62c53e62932dac6925e3d74afa5a4b459745c36d42d0ed26a69";
@@ -117,7 +116,7 @@ mod tests {
 
     #[test]
     fn a_described_header_is_checked_for_its_chain() {
-        let params = |id: &str| ChainParams::of(id.parse().unwrap()).unwrap();
+        let params = |id: &str| ChainParams::for_chain(id.parse().unwrap()).unwrap();
         let check = |id, header: &Header, limit| header.check(params(id), limit, &header.hash());
         let [(_, litecoin, _), _] = firsts();
         let limit = 0x1e0f_ffff;

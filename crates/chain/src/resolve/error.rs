@@ -8,13 +8,13 @@ use assay_engine::utxo::{OutPoint, Txid};
 /// An input with the output that it spends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Spend {
-    /// Height of its block.
+    /// Height of the input's block.
     pub height: u64,
-    /// Its transaction.
+    /// Transaction of the input.
     pub txid: Txid,
     /// Index of the input in the transaction.
     pub input: usize,
-    /// The output.
+    /// The spent output.
     pub output: OutPoint,
 }
 
@@ -38,7 +38,7 @@ pub enum ResolveError {
     AmountTooLarge {
         /// The transaction.
         txid: Txid,
-        /// Height of its block.
+        /// Height of the transaction's block.
         height: u64,
         /// The outputs' total.
         amount: u128,
@@ -53,17 +53,17 @@ pub enum ResolveError {
     OutputsExceedInputs {
         /// The transaction.
         txid: Txid,
-        /// Height of its block.
+        /// Height of the transaction's block.
         height: u64,
-        /// Total of its inputs.
+        /// Total of the inputs.
         inputs: u128,
-        /// Total of its outputs.
+        /// Total of the outputs.
         outputs: u128,
     },
     /// An output that is spent twice.
     #[error("{0}, which was spent before it in the same blocks")]
     DoubleSpend(Spend),
-    /// An output that its known transaction does not have.
+    /// An output that its transaction does not have, although the transaction is known.
     #[error("{0}, which that transaction does not have: the source returns invalid data")]
     NoSuchOutput(Spend),
     /// An output of the spending transaction itself.
@@ -88,7 +88,7 @@ pub enum ResolveError {
     CoinbaseSpends {
         /// The transaction.
         txid: Txid,
-        /// Height of its block.
+        /// Height of the transaction's block.
         height: u64,
     },
 }

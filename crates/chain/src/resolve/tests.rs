@@ -128,7 +128,7 @@ fn values_add_up() {
     // Nothing makes something out of nothing but a coinbase.
     assert!(resolve("btc", true, vec![pays(2, vec![], &[output(5, 1)])], &[]).is_err());
 
-    let most = ChainParams::of(ChainId::BTC).unwrap().largest_amount;
+    let most = ChainParams::for_chain(ChainId::BTC).unwrap().largest_amount;
     assert!(resolve("btc", true, vec![mines(1, most)], &[]).is_ok());
     assert!(resolve("btc", true, vec![mines(1, most + 1)], &[]).is_err());
     let mut two = mines(1, most);

@@ -1,13 +1,13 @@
-//! Stages: work that follows a chain, and what runs it.
+//! Stages of work that follows a chain, and their runner.
 //!
-//! A stage has a checkpoint, the block up to which its work is done. It keeps the checkpoint with its work, so that both
-//! change together: a graph has its newest block, compositions their state. A stage says what is to be done and does it;
-//! the runner alone waits.
+//! A stage has a checkpoint, the block up to which its work is done. The checkpoint is stored with the work, so that
+//! both change together: a graph has its newest block, compositions their state. A stage decides on the work and does
+//! it; only the runner waits.
 //!
 //! - [`Stage`]: the contract; [`StageId`]: its work and its chain
-//! - [`run`], [`step`]: bringing a stage up to what it reads, and keeping it there
+//! - [`run`], [`step`]: bring a stage up to date, and keep it so
 //! - [`Schedule`]: the pauses of a runner
-//! - [`keep`]: a task for each of the stages that are wanted at a time
+//! - [`supervise`]: runs a task for each stage of a changing set
 
 mod contract;
 mod run;

@@ -1,4 +1,4 @@
-//! The runner of a stage.
+//! Runner of a stage.
 
 use std::time::Duration;
 
@@ -11,8 +11,8 @@ use super::{
     schedule::{Failures, Schedule},
 };
 
-/// Does one step of a stage: takes back what is no longer on the chain, or else works towards the target. Returns false
-/// if there is nothing to do.
+/// Does one step of a stage: reverts the work on blocks that left the chain, or else works towards the target. Returns
+/// false if no work is left.
 ///
 /// # Errors
 ///
@@ -26,8 +26,8 @@ pub async fn step<S: Stage>(stage: &mut S) -> Result<bool, S::Error> {
     Ok(true)
 }
 
-/// Runs a stage until it reaches its target, or for ever if the schedule keeps it up to date. It stops when it is
-/// dropped; what the stage did until then has its checkpoint.
+/// Runs a stage until it reaches its target, or without end if the schedule keeps it up to date. Dropping the runner
+/// stops the stage; the checkpoint keeps the work up to then.
 ///
 /// # Errors
 ///

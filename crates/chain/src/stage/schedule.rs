@@ -1,4 +1,4 @@
-//! The pauses of a runner: functions of what happened.
+//! Pauses of a runner, as functions of the outcomes of its steps.
 
 use std::{sync::Arc, time::Duration};
 
@@ -6,37 +6,36 @@ use tokio::{sync::Mutex, time::Instant};
 
 use super::contract::FailureKind;
 
-/// Pause after a failure that passes; doubled with each further one...
+/// First pause after a transient failure; doubled with each further failure.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
-/// ...up to this.
+/// Longest pause after a transient failure.
 const LONGEST_PAUSE: Duration = Duration::from_mins(1);
 /// Pause while another program does the work.
 const STANDBY: Duration = Duration::from_secs(10);
-/// Retries of a stage that is not kept up to date, while what it reads is reorganized.
+/// Number of retries of a stage that is not kept up to date, while the chain is reorganized.
 pub(crate) const RETRIES: u32 = 3;
 
-/// A turn that stages take, so that one of them works at a time.
+/// Lock that several stages share, so that one of them works at a time.
 pub type StageLock = Arc<Mutex<()>>;
 
-/// When a runner goes on with a stage.
+/// Schedule of a runner.
 #[derive(Clone, Debug, Default)]
 pub struct Schedule {
-    /// Interval at which a stage that has reached its target is looked at again; `None`: the stage ends there.
+    /// Interval at which a stage without work is checked again; `None`: the stage ends then.
     pub poll: Option<Duration>,
-    /// First pause after a failure that does not pass by itself, doubled each time up to a minute; `None`: the stage ends
-    /// with its error.
+    /// First pause after a failure that lasts, doubled each time up to a minute; `None`: the stage ends with its error.
     pub restart: Option<Duration>,
-    /// A turn that the stage takes for each step, and keeps afterwards for as long as the step took: stages with one turn
+    /// Lock that the stage holds during each step, and afterwards for as long as the step took: stages with one lock
     /// take at most half of one processor's time. `None`: steps follow each other at once.
     pub lock: Option<StageLock>,
 }
 
-/// The failures of a stage.
+/// Failures of a stage.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Failures {
-    /// Kind of the last one, if no step has succeeded since.
+    /// Kind of the last failure, if no step has succeeded since.
     pub(super) last: Option<FailureKind>,
-    /// Number since the last step or restart, and number of pauses since then.
+    /// Number of failures since the last step or restart, and number of pauses since then.
     in_turn: u32,
     pauses: u32,
     restarts: u32,
@@ -45,18 +44,18 @@ pub(super) struct Failures {
 }
 
 impl Failures {
-    /// None, of a stage that is started now.
+    /// Returns the state of a stage that starts now.
     pub(super) const fn none(now: Instant) -> Self {
         Self { last: None, in_turn: 0, pauses: 0, restarts: 0, restarted: now }
     }
 
-    /// Notes a step. Returns the kind of the failure before it.
+    /// Records a successful step. Returns the kind of the failure before it.
     pub(super) const fn end(&mut self) -> Option<FailureKind> {
         (self.in_turn, self.pauses) = (0, 0);
         self.last.take()
     }
 
-    /// Notes a failure. Returns the pause after it; `None` if the stage ends with its error.
+    /// Records a failure. Returns the pause after it; `None` if the stage ends with its error.
     pub(super) fn pause(
         &mut self,
         failure: FailureKind,
@@ -87,7 +86,7 @@ impl Failures {
     }
 }
 
-/// The next of pauses that double.
+/// Returns the next of pauses that double.
 fn next(pauses: &mut u32, first: Duration) -> Duration {
     let pause = first.saturating_mul(2_u32.saturating_pow(*pauses)).min(LONGEST_PAUSE);
     *pauses = pauses.saturating_add(1);

@@ -1,10 +1,10 @@
-//! Tasks for a set of stages that changes.
+//! Supervision of tasks for a changing set of stages.
 
 use std::{collections::BTreeMap, time::Duration};
 
 use tokio::{task::JoinHandle, time::interval};
 
-/// A task that ends with its handle.
+/// Task that is aborted when its handle is dropped.
 struct Task(JoinHandle<()>);
 
 impl Drop for Task {
@@ -13,8 +13,8 @@ impl Drop for Task {
     }
 }
 
-/// Keeps a task for each of what `wanted` returns, which is asked at every interval; it returns `None` if that is not
-/// known now. A task whose value changed is replaced. All of them end when this is dropped.
+/// Runs a task for each entry that `wanted` returns at every interval; `None` if the entries are not known now. A task
+/// whose value changed is replaced. Dropping this future aborts all tasks.
 pub async fn supervise<K: Ord + Clone, V: PartialEq, L, T>(
     every: Duration,
     mut wanted: impl FnMut() -> L,

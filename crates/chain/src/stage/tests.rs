@@ -14,13 +14,13 @@ use assay_address::ChainId;
 
 use super::*;
 
-/// A stage that does what it is given, and notes what it is asked.
+/// Stage with given outcomes that records its calls.
 struct Given {
     begun: Instant,
     looks: VecDeque<Result<Target, FailureKind>>,
-    /// Time that a step takes.
+    /// Duration of a step.
     takes: Duration,
-    /// What was asked, and after how many seconds.
+    /// Calls, each with the seconds after which it came.
     noted: Arc<Mutex<Vec<(u64, String)>>>,
 }
 
@@ -34,8 +34,8 @@ impl Given {
         self.noted.lock().unwrap().push((self.begun.elapsed().as_secs(), what.into()));
     }
 
-    /// The seconds at which something was asked.
-    fn at(&self, what: &str) -> Vec<u64> {
+    /// Returns the seconds at which a call came.
+    fn seconds_of(&self, what: &str) -> Vec<u64> {
         let noted = self.noted.lock().unwrap();
         noted.iter().filter(|(_, noted)| noted == what).map(|(at, _)| *at).collect()
     }
@@ -108,7 +108,7 @@ async fn a_stage_takes_back_what_is_gone_before_it_goes_on() {
     let noted = stage.noted.lock().unwrap().clone();
     let asked = noted.iter().map(|(_, what)| &**what).filter(|what| what.contains(" to "));
     assert_eq!(asked.collect::<Vec<_>>(), ["unwind to Some(4)", "execute to 6", "execute to 6"]);
-    assert_eq!(stage.at("publish").len(), 4, "after each step");
+    assert_eq!(stage.seconds_of("publish").len(), 4, "after each step");
 }
 
 #[tokio::test(start_paused = true)]
@@ -116,7 +116,7 @@ async fn a_stage_at_its_target_is_looked_at_in_intervals() {
     let looks = [Target::Reached, Target::Ahead(1), Target::Reached];
     let mut stage = Given::new(looks.map(Ok));
     assert_eq!(run_for_a_day(&mut stage, &KEPT).await, None);
-    assert_eq!(stage.at("target"), [0, 2, 2, 4]);
+    assert_eq!(stage.seconds_of("target"), [0, 2, 2, 4]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -125,18 +125,21 @@ async fn pauses_after_failures_double_up_to_a_minute() {
     let mut stage = Given::new(fails.into_iter().chain([Ok(Target::Ahead(1)), fails[0]]));
     assert_eq!(run_for_a_day(&mut stage, &KEPT).await, None);
     // 1, 2, 4, 8, 16, 32, 60 and 60 s; after a step 1 s.
-    assert_eq!(stage.at("target"), [0, 1, 3, 7, 15, 31, 63, 123, 183, 183, 184]);
-    assert_eq!((stage.at("failed"), stage.at("failed again").len()), (vec![0, 183], 7));
-    assert_eq!(stage.at("recovered from Unavailable"), [183]);
-    assert_eq!(stage.at("release").len(), 0);
+    assert_eq!(stage.seconds_of("target"), [0, 1, 3, 7, 15, 31, 63, 123, 183, 183, 184]);
+    assert_eq!(
+        (stage.seconds_of("failed"), stage.seconds_of("failed again").len()),
+        (vec![0, 183], 7)
+    );
+    assert_eq!(stage.seconds_of("recovered from Unavailable"), [183]);
+    assert_eq!(stage.seconds_of("release").len(), 0);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_stage_that_does_not_fit_is_compared_once_more_at_once() {
     let mut stage = Given::new([Err(FailureKind::Stray); 3]);
     assert_eq!(run_for_a_day(&mut stage, &KEPT).await, None);
-    assert_eq!(stage.at("target"), [0, 0, 1, 3]);
-    assert_eq!(stage.at("failed").len(), 1, "the first one is not told");
+    assert_eq!(stage.seconds_of("target"), [0, 0, 1, 3]);
+    assert_eq!(stage.seconds_of("failed").len(), 1, "the first one is not told");
 }
 
 #[tokio::test(start_paused = true)]
@@ -154,7 +157,11 @@ async fn without_a_restart_other_failures_end_the_stage() {
         let mut stage = Given::new([Err(failure); 9]);
         let ended = run_for_a_day(&mut stage, &Schedule::default()).await;
         assert_eq!(ended, Some(Err(failure)));
-        assert_eq!(stage.at("target").len(), usize::try_from(looks).unwrap(), "{failure:?}");
+        assert_eq!(
+            stage.seconds_of("target").len(),
+            usize::try_from(looks).unwrap(),
+            "{failure:?}"
+        );
     }
 }
 
@@ -165,9 +172,9 @@ async fn a_stage_is_released_and_tried_again() {
     let mut stage = Given::new(busy.into_iter().chain(fails));
     assert_eq!(run_for_a_day(&mut stage, &RESTARTED).await, None);
     // 10 s each while another program works; then 10, 20, 40, 60 and 60 s.
-    assert_eq!(stage.at("target"), [0, 10, 20, 30, 50, 90, 150, 210]);
-    assert_eq!(stage.at("release"), [0, 10, 20, 30, 50, 90, 150]);
-    assert_eq!(stage.at("failed"), [0, 20], "each kind once");
+    assert_eq!(stage.seconds_of("target"), [0, 10, 20, 30, 50, 90, 150, 210]);
+    assert_eq!(stage.seconds_of("release"), [0, 10, 20, 30, 50, 90, 150]);
+    assert_eq!(stage.seconds_of("failed"), [0, 20], "each kind once");
 }
 
 #[tokio::test(start_paused = true)]
@@ -177,8 +184,8 @@ async fn a_stage_that_did_well_for_a_while_begins_with_the_first_pause() {
     let mut stage = Given::new(fails.into_iter().chain(well).chain(fails));
     assert_eq!(run_for_a_day(&mut stage, &RESTARTED).await, None);
     // 40 looks in intervals of 2 s, from the second 30 on.
-    assert_eq!(stage.at("release"), [0, 10, 110, 120]);
-    assert_eq!(stage.at("target").last(), Some(&140));
+    assert_eq!(stage.seconds_of("release"), [0, 10, 110, 120]);
+    assert_eq!(stage.seconds_of("target").last(), Some(&140));
 }
 
 #[tokio::test(start_paused = true)]
@@ -191,13 +198,13 @@ async fn stages_with_one_turn_take_half_of_the_time_together() {
     let [mut one, mut other] = [0, 1].map(of);
     let both = async { tokio::join!(run(&mut one, &schedule), run(&mut other, &schedule)) };
     let _ = timeout(Duration::from_mins(5), both).await;
-    assert_eq!(one.at("execute to 1"), [5, 25]);
-    assert_eq!(other.at("execute to 1"), [15, 35]);
+    assert_eq!(one.seconds_of("execute to 1"), [5, 25]);
+    assert_eq!(other.seconds_of("execute to 1"), [15, 35]);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_task_runs_while_it_is_wanted_as_it_is_wanted() {
-    /// Tells of its end.
+    /// Reports its end.
     struct Ended(mpsc::UnboundedSender<String>, String);
     impl Drop for Ended {
         fn drop(&mut self) {

@@ -31,7 +31,7 @@ use serde_json::{Value, json};
 
 const HEIGHT: u64 = 277_647;
 
-/// The block's bytes and the block.
+/// Returns the block's bytes and the parsed block.
 fn block() -> (Vec<u8>, Block) {
     let folder =
         env::var_os("ASSAY_TEST_DATA").expect("ASSAY_TEST_DATA names the folder of test data");
@@ -47,11 +47,11 @@ fn block() -> (Vec<u8>, Block) {
     (bytes, source.block_at(HEIGHT).expect("a block"))
 }
 
-/// The API: answers by path.
+/// Simulated API with answers by path.
 #[derive(Debug)]
 struct Api {
     answers: HashMap<String, String>,
-    /// Number of requests that are refused before one is answered.
+    /// Number of requests that are refused before the next answer.
     busy: AtomicUsize,
 }
 
@@ -128,9 +128,9 @@ fn status(block: &Block) -> Value {
     })
 }
 
-/// Everything that the API says of the block and of one address in it.
+/// Returns all answers of the API about the block and one address in it.
 fn answers(bytes: &[u8], block: &Block) -> HashMap<String, String> {
-    let params = ChainParams::of(ChainId::BTC).expect("parameters");
+    let params = ChainParams::for_chain(ChainId::BTC).expect("parameters");
     let raw = RawBlock::parse(bytes, params, None).expect("a block");
     let hash = hex::encode(raw.hash);
     let header = json!({

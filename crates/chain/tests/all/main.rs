@@ -1,4 +1,4 @@
-//! Blocks and addresses read from real answers of nodes and explorers, and who is named in requests.
+//! Tests of blocks and addresses from real answers of nodes and explorers, and of the trace header of requests.
 
 mod esplora;
 mod node_answers;

@@ -1,7 +1,7 @@
-//! Responses of nodes of several chains, compared with the rows that another program made of them.
+//! Responses of nodes of several chains, compared with rows that another program computed from them.
 //!
-//! Each folder of the test data holds a node's responses to single requests and the expected rows.
-//! Requests that were not recorded are answered like those that a node does not support.
+//! Each folder of the test data has a node's responses to single requests and the expected rows. A request that was not
+//! recorded gets the answer of a node that does not support it.
 
 #![expect(clippy::expect_used, reason = "a test stops where its data cannot be read")]
 
@@ -25,14 +25,14 @@ use assay_engine::utxo::{OutPoint, Pool, ScriptOwner, Transaction, TransactionKi
 use assay_graph::RecordedOutput;
 use serde_json::{Value, json};
 
-/// The folder of node answers in the test data.
+/// Returns the folder of node answers in the test data.
 fn answers() -> PathBuf {
     let data =
         env::var_os("ASSAY_TEST_DATA").expect("ASSAY_TEST_DATA names the folder of test data");
     PathBuf::from(data).join("chains/bitcoin/rpc/test_export_blocks_job")
 }
 
-/// A node that answers from a folder.
+/// Node that answers from a folder.
 #[derive(Debug)]
 struct Recorded {
     folder: PathBuf,
@@ -112,7 +112,7 @@ fn node(chain: ChainId, folder: &Path) -> NodeSource {
     NodeSource::new(chain, Rpc::new(server), options).expect("a chain of coins")
 }
 
-/// The rows of a file of JSON lines.
+/// Reads the rows of a file of JSON lines.
 fn rows(path: &Path) -> Vec<Value> {
     let text = fs::read_to_string(path).expect("expected rows");
     text.lines().map(|line| serde_json::from_str(line).expect("a row")).collect()
@@ -126,7 +126,7 @@ fn number(row: &Value, field: &str) -> u64 {
     row[field].as_u64().expect("a number")
 }
 
-/// Outputs that blocks spend, from the node's responses to requests for single transactions.
+/// Returns the outputs that blocks spend, from the node's responses to requests for single transactions.
 fn recorded(chain: ChainId, folder: &Path, spent: &[OutPoint]) -> HashMap<OutPoint, TxOut> {
     let found = spent.iter().filter_map(|output| {
         let name = format!("rpc_response_getrawtransaction_{}.json", output.txid);
@@ -142,7 +142,7 @@ fn recorded(chain: ChainId, folder: &Path, spent: &[OutPoint]) -> HashMap<OutPoi
     found.collect()
 }
 
-/// A folder's blocks, read and resolved, must be its expected rows.
+/// Checks that a folder's blocks, read and resolved, equal its expected rows.
 fn check(chain: &str, folder: &Path) {
     let chain: ChainId = chain.parse().expect("a chain");
     let mut source = node(chain, folder);
@@ -234,7 +234,7 @@ fn check_transaction(chain: ChainId, read: &Transaction, row: &Value) {
     }
 }
 
-/// A key that is paid by itself (P2PK) is its address here too, as in the rows.
+/// Checks an owner against its row. A public key that is paid directly (P2PK) has its address in both.
 fn check_owner(chain: ChainId, owner: &ScriptOwner, row: &Value) {
     let addresses = row["addresses"].as_array().expect("addresses");
     let address = owner.address(chain).map(|address| address.to_string());
@@ -272,7 +272,7 @@ fn a_block_that_pretends_to_be_another_is_refused() {
     assert!(lie.to_string().contains("its header has the hash 000000001c920d49"), "{lie}");
 }
 
-/// A node that changes a text in everything it says.
+/// Node that replaces a text in all of its answers.
 #[derive(Debug)]
 struct Lying {
     inner: Recorded,

@@ -1,6 +1,6 @@
-//! Three blocks of Bitcoin's main network as nodes store them, against facts that a second, independent
-//! program computed from the same bytes: counts, sums, and digests over every transaction identifier,
-//! output address, value and spent output.
+//! Three blocks of Bitcoin's main network in the form of nodes' files, compared with facts that a second, independent
+//! program computed from the same bytes: counts, sums, and digests over every transaction identifier, output address,
+//! value and spent output.
 
 #![expect(clippy::expect_used, reason = "a test stops where its data cannot be read")]
 
@@ -16,7 +16,7 @@ use assay_chain::{
 use assay_engine::utxo::{Block, OutPoint, ScriptOwner, TransactionKind};
 use sha2::{Digest, Sha256};
 
-/// A block as the other program describes it.
+/// Facts about a block from the other program.
 struct Facts {
     file: &'static str,
     height: u64,
@@ -27,7 +27,7 @@ struct Facts {
     transactions: usize,
     inputs: usize,
     outputs: usize,
-    /// Total value of all outputs, and of the coinbase's alone.
+    /// Total value of all outputs, and of the coinbase's outputs.
     value: u64,
     mined: u64,
     without_address: usize,
@@ -92,7 +92,7 @@ const BLOCKS: [Facts; 3] = [
     },
 ];
 
-/// A file of blocks in the test data.
+/// Returns the path of a file of blocks in the test data.
 fn file(name: &str) -> PathBuf {
     let data =
         env::var_os("ASSAY_TEST_DATA").expect("ASSAY_TEST_DATA names the folder of test data");
@@ -189,7 +189,7 @@ fn blocks_that_do_not_connect_are_refused_by_name() {
 #[test]
 #[ignore = "needs test data"]
 fn owners_that_inputs_tell_are_those_of_the_outputs() {
-    let params = ChainParams::of(ChainId::BTC).expect("parameters");
+    let params = ChainParams::for_chain(ChainId::BTC).expect("parameters");
     let (mut known, mut told, mut all) = (0, 0, 0);
     for facts in &BLOCKS[1..] {
         let bytes = std::fs::read(file(facts.file)).expect("a block");

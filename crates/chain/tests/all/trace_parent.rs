@@ -1,4 +1,4 @@
-//! Requests of our own name the span that they are made in, as W3C Trace Context has it.
+//! Tests that outgoing requests name their span in a W3C `traceparent` header field.
 #![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 use std::{
@@ -21,7 +21,7 @@ use opentelemetry::{
 const TRACE: &str = "0af7651916cd43dd8448eb211c80319c";
 const SPAN: &str = "b7ad6b7169203331";
 
-/// A server that answers everything and says which header fields about traces came.
+/// Starts a server that answers every request and reports its header fields about traces.
 fn server() -> (Listener, mpsc::Receiver<Vec<String>>) {
     let (tell, told) = mpsc::channel();
     let listener = Listener::start(move |mut stream| {
@@ -38,7 +38,7 @@ fn server() -> (Listener, mpsc::Receiver<Vec<String>>) {
     (listener, told)
 }
 
-/// Sends one request as each of the clients: of lists, of Esplora, of a node.
+/// Sends one request with each of the clients: of lists, of Esplora, of a node.
 fn ask_all(url: &str) {
     let time = Duration::from_secs(5);
     let networks = "127.0.0.0/8".parse().unwrap();

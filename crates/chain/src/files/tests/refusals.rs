@@ -1,5 +1,4 @@
-//! Block files that are refused: of another network, with blocks that the chain cannot hold, or with a
-//! gap.
+//! Tests of refused block files: of another network, with blocks that violate the chain's rules, or with a gap.
 
 use super::*;
 use crate::{
@@ -14,7 +13,7 @@ const MAIN_ONLY: FileOptions = FileOptions { prevouts: true, test_networks: Test
 
 type TestBlock = (Vec<u8>, [u8; 32]);
 
-/// A folder of block files, each with these frames.
+/// Creates a folder of block files, each with these frames.
 fn folder(files: &[(&str, Vec<Vec<u8>>)]) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     for (name, frames) in files {
@@ -37,7 +36,7 @@ fn refusal(id: &str, folder: &tempfile::TempDir, options: FileOptions) -> String
     error.to_string()
 }
 
-/// A block with a coinbase and another target, without the work for it.
+/// Returns a block with a coinbase and another target, without the work for it.
 fn with_bits(parent: [u8; 32], bits: u32) -> TestBlock {
     let (mut bytes, _) = block(parent, &[coinbase(9, 9, &[(50, &[0x51])])]);
     bytes[72..76].copy_from_slice(&bits.to_le_bytes());
@@ -131,7 +130,7 @@ fn a_chain_of_scrypt_refuses_the_work_of_bitcoin() {
     // A header that only looks like a block is none of Bitcoin either.
     let header = Header { bits: crate::testing::EASY, time: 7, ..Header::default() };
     let scrypt = header_bytes(&mined(WorkHash::Scrypt, header));
-    let error = RawBlock::parse(&scrypt, ChainParams::of(ChainId::BTC).unwrap(), None);
+    let error = RawBlock::parse(&scrypt, ChainParams::for_chain(ChainId::BTC).unwrap(), None);
     assert!(matches!(error, Err(RawError::Proof { .. })));
 }
 

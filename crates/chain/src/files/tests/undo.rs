@@ -1,4 +1,4 @@
-//! Spent outputs from undo files beside block files.
+//! Tests of spent outputs from undo files next to block files.
 
 use assay_engine::utxo::TxOut;
 
@@ -9,7 +9,7 @@ const NEEDED: FileOptions = TEST;
 const NOT_NEEDED: FileOptions =
     FileOptions { prevouts: false, test_networks: TestNetworks::Allowed };
 
-/// A chain whose blocks spend as many outputs as their number says, with the undo record of each.
+/// Returns a chain whose block with number n spends n outputs, with the undo record of each block.
 fn spending(first: Option<[u8; 32]>) -> Vec<TestBlock> {
     let mut parent = first.unwrap_or([0; 32]);
     let mut blocks = Vec::new();
@@ -53,7 +53,7 @@ fn record(parent: &[u8; 32], undo: &[u8]) -> Vec<u8> {
     [framed(REGTEST, undo), checksum.to_vec()].concat()
 }
 
-/// Writes block and undo files, obscured with a key.
+/// Writes block and undo files, obfuscated with a key.
 fn write(folder: &Path, files: &[(&str, Vec<u8>)], key: [u8; 8]) {
     fs::write(folder.join("xor.dat"), key).unwrap();
     for (name, bytes) in files {
@@ -70,7 +70,7 @@ fn records_of(blocks: &[TestBlock]) -> Vec<u8> {
     blocks.iter().flat_map(|block| block.record.clone()).collect()
 }
 
-/// What the block of each height spends, as far as it is known.
+/// Returns the outputs that the block of each height spends, as far as they are known.
 fn spent(source: &mut FileSource) -> Vec<Vec<Option<TxOut>>> {
     (source.first_height()..=source.tip().unwrap().height)
         .map(|height| {
