@@ -100,10 +100,10 @@ eth | 0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAeD | case_mismatch | wrong EIP-55 
 eth | 0x5aaeb6053f3e94c9b9a09f33669435e7ef1beae | wrong_length | wrong length: 39 hexadecimal digits, expected 40 after the prefix
 eth | 0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaeg | character_not_in_alphabet | character 42 is `g`, which is not in the hexadecimal alphabet
 eth | 5aaeb6053f3e94c9b9a09f33669435e7ef1beaed | unknown_form | not a form of address that this chain uses: expected `0x` and 40 hexadecimal digits
-eth | 0x88df016429689c079f3b2f6ad39fa052532c56795b733da78a91ebe6a713944b | describe_other_text | this is 32 bytes in hexadecimal: a transaction id or a private key
-eth | vitalik.eth | describe_other_text | this is a name, not an address: resolve it and submit the address
-btc | bitcoin:1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa | describe_other_text | this is a payment link or prefixed text: submit only the address in it
-btc | 5HueCGU8rMjxEXxiPuD5BDku4MkFqeZyd4dZ1jvhTVqvbTLvyTJ | describe_other_text | this is a private key: it was not kept, but treat it as exposed and move its funds
+eth | 0x88df016429689c079f3b2f6ad39fa052532c56795b733da78a91ebe6a713944b | not_an_address | this is 32 bytes in hexadecimal: a transaction id or a private key
+eth | vitalik.eth | not_an_address | this is a name, not an address: resolve it and submit the address
+btc | bitcoin:1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa | not_an_address | this is a payment link or prefixed text: submit only the address in it
+btc | 5HueCGU8rMjxEXxiPuD5BDku4MkFqeZyd4dZ1jvhTVqvbTLvyTJ | not_an_address | this is a private key: it was not kept, but treat it as exposed and move its funds
 trx | TNDzfERDpxLDS2w1q6yaFC7pzqaSQ3Bg31 | wrong_checksum | wrong base58check checksum: at least one character was mistyped
 ";
 
