@@ -252,10 +252,10 @@ impl Metrics {
         }
         for (chain, servers) in service.databases.chain_servers.iter() {
             let labels = label_of(chain);
-            let silent = i64::try_from(servers.silent()).unwrap_or(i64::MAX);
+            let silent = i64::try_from(servers.silent_count()).unwrap_or(i64::MAX);
             self.chain_servers_silent.get_or_create(&labels).set(silent);
             let asked = self.chain_servers_asked.get_or_create(&labels);
-            asked.inner().store(servers.asked(), Ordering::Relaxed);
+            asked.inner().store(servers.question_count(), Ordering::Relaxed);
             let branches = servers.difference().map_or(1, |it| it.branches.len());
             let branches = i64::try_from(branches).unwrap_or(i64::MAX);
             self.branches.get_or_create(&labels).set(branches);

@@ -2,7 +2,7 @@
 
 use std::{io, process::ExitCode, sync::Arc, time::Duration};
 
-use assay_chain_protocol::{Credentials, client::credentials::InvalidCredentials};
+use assay_chain_protocol::{ChainServerCredentials, client::credentials::InvalidCredentials};
 use assay_database::postgres::DatabaseAddress;
 use assay_engine::facts::Environment;
 use assay_store::{PostgresStore, Store};
@@ -118,7 +118,7 @@ async fn run_with_telemetry(
 
 async fn run(settings: OperatorSettings, health: &OperatorHealth) -> Result<(), RunError> {
     let token = settings.chain_token_file.clone();
-    Credentials { token, ..Credentials::default() }.check_token()?;
+    ChainServerCredentials { token, ..ChainServerCredentials::default() }.check_token()?;
     let mut terminate = signal(SignalKind::terminate()).map_err(RunError::Signals)?;
     let mut interrupt = signal(SignalKind::interrupt()).map_err(RunError::Signals)?;
     let stop = async {

@@ -35,7 +35,7 @@ use assay_engine::{
     trace::{Trace, TraceRules, TraceSubject},
     utxo::ScriptOwner,
 };
-use assay_graph::{EmbeddedGraphs, Graph, ViewSource, run};
+use assay_graph::{EmbeddedGraphs, Graph, ViewSource, run_query};
 use assay_intel::IntelSnapshot;
 use assay_service::{
     Databases, DecidedBy, Screening,
@@ -231,7 +231,7 @@ async fn check_all(graph: &Arc<dyn Graph>, subjects: &[Person], (wallets, labels
             let subject = TraceSubject { chain: CHAIN, owner, history: &history, rules, today };
             let trace = view.read(|view| Trace::begin(view, subject, &attributions));
             let mut trace = trace.expect("a trace");
-            run(&mut trace, &mut ViewSource(&*view)).await.expect("a trace");
+            run_query(&mut trace, &mut ViewSource(&*view)).await.expect("a trace");
             if round == 1 {
                 tracing += cpu_time().saturating_sub(begun);
                 entries += trace.entries();

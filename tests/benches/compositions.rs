@@ -15,7 +15,7 @@ use std::{env, path::PathBuf, time::Duration};
 
 use assay_address::ChainId;
 use assay_engine::ledger::TransactionNumber;
-use assay_graph::{EmbeddedGraphs, compositions::Ends, utxo::Snapshot};
+use assay_graph::{EmbeddedGraphs, compositions::TraceEnds, utxo::Snapshot};
 use assay_tests::{
     big_chain::{ChainShape, ends, record_chain},
     cpu_time,
@@ -75,7 +75,7 @@ async fn main() {
 }
 
 /// Computes compositions until they are complete. Returns the CPU time and how many were computed.
-fn complete(graphs: &EmbeddedGraphs, snapshot: &Snapshot, ends: &Ends) -> (Duration, u64) {
+fn complete(graphs: &EmbeddedGraphs, snapshot: &Snapshot, ends: &TraceEnds) -> (Duration, u64) {
     let writer = graphs.composition_writer(CHAIN).expect("compositions");
     let (begun, mut computed) = (cpu_time(), 0);
     loop {

@@ -4,7 +4,7 @@ use assay_engine::utxo::{OutPoint, ResolvedBlock};
 use assay_graph::{GraphError, GraphWriter};
 use jiff::Timestamp;
 
-/// Records blocks that follow the graph's newest one, in one transaction. Those from the height `reorganisable_from` on
+/// Records blocks that follow the graph's newest one, in one transaction. Those from the height `reorganizable_from` on
 /// can be rolled back.
 ///
 /// # Errors
@@ -13,12 +13,12 @@ use jiff::Timestamp;
 pub fn append(
     writer: &mut GraphWriter,
     blocks: &[ResolvedBlock],
-    reorganisable_from: u64,
+    reorganizable_from: u64,
     at: Timestamp,
 ) -> Result<(), GraphError> {
     let transactions = blocks.iter().flat_map(|block| &block.transactions);
     let inputs = transactions.flat_map(|transaction| &transaction.inputs);
     let spent: Vec<OutPoint> = inputs.map(|input| input.outpoint).collect();
     let recorded = writer.outputs(&spent)?;
-    writer.append(blocks, &recorded, reorganisable_from, at)
+    writer.append(blocks, &recorded, reorganizable_from, at)
 }

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Instant};
 
 use assay_address::ChainId;
 use assay_chain_protocol::message::{
-    Asked, CopyPartQuestion, PART_DIGEST, Question, Refusal, RefusalCode,
+    CopyPartQuestion, PART_DIGEST, Question, RefusalCode, RefusedQuestion, RequestEnvelope,
 };
 use assay_service::chains::host::{Answers, ChainHost, RefusalReason};
 use axum::{
@@ -26,7 +26,7 @@ use sha2::{Digest, Sha256};
 type App = State<Arc<ChainApp>>;
 
 /// Returns the response with a refusal.
-pub(super) fn refusal(refusal: Refusal) -> Response {
+pub(super) fn refusal(refusal: RefusedQuestion) -> Response {
     let status = match refusal.code {
         RefusalCode::Unauthorized => StatusCode::UNAUTHORIZED,
         RefusalCode::NotFound => StatusCode::NOT_FOUND,
@@ -45,7 +45,7 @@ pub(super) fn refusal(refusal: Refusal) -> Response {
 }
 
 fn refused(refused: &RefusalReason) -> Response {
-    let refusal = Refusal { code: refused.code(), detail: refused.to_string() };
+    let refusal = RefusedQuestion { code: refused.code(), detail: refused.to_string() };
     if refusal.code == RefusalCode::Failed {
         tracing::error!(error = %refused, "failed to answer a question");
     }
@@ -54,7 +54,7 @@ fn refused(refused: &RefusalReason) -> Response {
 
 pub(super) async fn unknown() -> Response {
     let detail = "there is no such question: see docs/chain-protocol.md".to_owned();
-    refusal(Refusal { code: RefusalCode::NotFound, detail })
+    refusal(RefusedQuestion { code: RefusalCode::NotFound, detail })
 }
 
 /// Parses the chain in a path.
@@ -67,7 +67,7 @@ fn chain(text: &str) -> Result<ChainId, RefusalReason> {
 fn read<Q: DeserializeOwned>(
     chain: &str,
     body: &Bytes,
-) -> Result<(ChainId, Asked<Q>), RefusalReason> {
+) -> Result<(ChainId, RequestEnvelope<Q>), RefusalReason> {
     let invalid = |error: serde_path_to_error::Error<serde_json::Error>| {
         RefusalReason::Invalid(format!("the message cannot be read: {error}"))
     };

@@ -8,7 +8,7 @@ use std::{
 
 use assay_chain_protocol::{
     client::credentials::{InvalidCredentials, read_tokens},
-    message::{Refusal, RefusalCode},
+    message::{RefusalCode, RefusedQuestion},
 };
 use axum::{
     extract::{Request, State},
@@ -92,7 +92,7 @@ pub(super) async fn expect_token(
     });
     if !is_allowed {
         let detail = "the token is missing or not valid: see --chain-token-file".to_owned();
-        return questions::refusal(Refusal { code: RefusalCode::Unauthorized, detail });
+        return questions::refusal(RefusedQuestion { code: RefusalCode::Unauthorized, detail });
     }
     if let Some(connection) = request.extensions().get::<ConnectionMark>() {
         connection.show_key();

@@ -10,7 +10,7 @@ use assay_engine::{
     evidence::{Label, ListingStatus},
     utxo::ScriptOwner,
 };
-use assay_graph::{Cluster, ClusterEvidence, ClusterMember, TransactionPlace};
+use assay_graph::{ClusterEvidence, StoredCluster, StoredClusterMember, TransactionRef};
 use assay_intel::IntelSnapshot;
 use clap::Args;
 use jiff::{Timestamp, civil::Date, tz::TimeZone};
@@ -127,7 +127,12 @@ pub(super) async fn run(args: &ClusterArgs, context: &Context) -> Result<Command
 }
 
 /// The active listings and the labels in force of members.
-fn claims(snapshot: &IntelSnapshot, chain: ChainId, cluster: &Cluster, today: Date) -> Vec<Claim> {
+fn claims(
+    snapshot: &IntelSnapshot,
+    chain: ChainId,
+    cluster: &StoredCluster,
+    today: Date,
+) -> Vec<Claim> {
     let mut claims = BTreeSet::new();
     let addresses = cluster.members.iter().filter_map(|member| member.owner.address(chain));
     for address in addresses {
@@ -172,14 +177,14 @@ fn with_category(name: &str, category: &str) -> String {
 
 fn shown(
     subject: &CanonicalAddress,
-    cluster: &Cluster,
+    cluster: &StoredCluster,
     claims: Vec<Claim>,
     most: usize,
 ) -> ClusterAnswer {
     let chain = subject.chain();
     let text = |owner: &ScriptOwner| owner.address(chain).map(|address| address.to_string());
     let evidence = |found: &ClusterEvidence| {
-        let TransactionPlace { txid, height, time } = found.transaction;
+        let TransactionRef { txid, height, time } = found.transaction;
         Evidence {
             transaction: txid.to_string(),
             height,
@@ -190,9 +195,9 @@ fn shown(
         }
     };
     let subject_owner = ScriptOwner::from_address(subject);
-    let is_subject = |member: &ClusterMember| Some(&member.owner) == subject_owner.as_ref();
+    let is_subject = |member: &StoredClusterMember| Some(&member.owner) == subject_owner.as_ref();
     let own = cluster.members.iter().position(is_subject).unwrap_or_default();
-    let member = |member: &ClusterMember| ShownMember {
+    let member = |member: &StoredClusterMember| ShownMember {
         address: text(&member.owner),
         first_seen: member.statistics.first_seen,
         last_seen: member.statistics.last_seen,

@@ -83,7 +83,7 @@ pub(super) async fn run(args: &TxArgs, context: &Context) -> Result<CommandOutco
     let databases = context.open_databases().await?;
     let store = &databases.store;
     // All inputs are read, so that the missing ones are those of unknown value.
-    let answer = if let Some(servers) = databases.chain_servers.of(args.chain) {
+    let answer = if let Some(servers) = databases.chain_servers.servers_of(args.chain) {
         let reader = RemoteReader::new(Arc::clone(servers));
         let read = reader.transaction(&args.txid, u32::MAX).await;
         read.map_err(|error| Failure::Failed(error.to_string()))?

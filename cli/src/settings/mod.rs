@@ -15,7 +15,7 @@ mod value;
 
 use std::{fmt, net::SocketAddr, path::PathBuf, time::Duration};
 
-use assay_chain_protocol::{ChainServers, Credentials, InvalidServers};
+use assay_chain_protocol::{ChainServerCredentials, ChainServers, InvalidServers};
 use assay_database::postgres::DatabaseAddress;
 use assay_egress::Networks;
 use assay_redis::{RedisSettings, RedisUrl};
@@ -207,8 +207,8 @@ impl CliSettings {
 
     /// The credentials for chain servers.
     #[must_use]
-    pub fn chain_credentials(&self) -> Credentials {
-        Credentials {
+    pub fn chain_credentials(&self) -> ChainServerCredentials {
+        ChainServerCredentials {
             token: self.chain_token_file.clone(),
             authorities: self.chain_ca_file.clone(),
         }

@@ -2,7 +2,7 @@
 
 use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
-use assay_chain_protocol::{ChainServers, Credentials};
+use assay_chain_protocol::{ChainServerCredentials, ChainServers};
 use assay_egress::{InvalidNetwork, Networks};
 use assay_redis::{RedisUrl, RedisUrlError};
 use tracing_subscriber::EnvFilter;
@@ -40,7 +40,8 @@ pub(super) fn database_url(text: &str) -> Result<Option<DatabaseUrl>, String> {
 pub(super) fn chain_servers(text: &str) -> Result<Vec<String>, String> {
     let entries = text.split(',').map(str::trim).filter(|entry| !entry.is_empty());
     let entries: Vec<String> = entries.map(str::to_owned).collect();
-    let parsed = ChainServers::parse(entries.iter().map(String::as_str), &Credentials::default());
+    let parsed =
+        ChainServers::parse(entries.iter().map(String::as_str), &ChainServerCredentials::default());
     parsed.map(|_| entries).map_err(|error| error.to_string())
 }
 

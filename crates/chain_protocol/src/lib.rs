@@ -9,4 +9,4 @@
 pub mod client;
 pub mod message;
 
-pub use client::{AskError, ChainServers, Credentials, InvalidServers, ServerSet};
+pub use client::{AskError, ChainServerCredentials, ChainServers, InvalidServers, ServerSet};

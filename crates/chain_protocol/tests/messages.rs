@@ -9,8 +9,8 @@
 use std::{fs, path::PathBuf};
 
 use assay_chain_protocol::message::{
-    Asked, ChangesAnswer, ChangesQuestion, CopyAnswer, CopyFingerprintAnswer,
-    CopyFingerprintQuestion, CopyPartQuestion, CopyQuestion, FlowsAtMostQuestion, Refusal,
+    ChangesAnswer, ChangesQuestion, CopyAnswer, CopyFingerprintAnswer, CopyFingerprintQuestion,
+    CopyPartQuestion, CopyQuestion, FlowsAtMostQuestion, RefusedQuestion, RequestEnvelope,
     ServerState, TraceAnswer, TraceQuestion, TransferAnswer, TransferQuestion,
 };
 use serde::{Serialize, de::DeserializeOwned};
@@ -84,23 +84,23 @@ type Reader = (&'static str, fn(&str));
 #[test]
 fn messages_of_the_releases_beside_this_one_are_understood() {
     let readers: [Reader; 17] = [
-        ("trace.question", read::<Asked<TraceQuestion>>),
+        ("trace.question", read::<RequestEnvelope<TraceQuestion>>),
         ("trace.answer", read::<TraceAnswer>),
         ("trace-with-cluster.answer", read::<TraceAnswer>),
-        ("flows-at-most.question", read::<Asked<FlowsAtMostQuestion>>),
+        ("flows-at-most.question", read::<RequestEnvelope<FlowsAtMostQuestion>>),
         ("flows-at-most.answer", read::<Option<TraceAnswer>>),
-        ("transfer.question", read::<Asked<TransferQuestion>>),
+        ("transfer.question", read::<RequestEnvelope<TransferQuestion>>),
         ("transfer.answer", read::<TransferAnswer>),
         ("transfer-unknown.answer", read::<TransferAnswer>),
         ("state.answer", read::<ServerState>),
-        ("changes.question", read::<Asked<ChangesQuestion>>),
+        ("changes.question", read::<RequestEnvelope<ChangesQuestion>>),
         ("changes.answer", read::<ChangesAnswer>),
-        ("copy.question", read::<Asked<CopyQuestion>>),
+        ("copy.question", read::<RequestEnvelope<CopyQuestion>>),
         ("copy.answer", read::<CopyAnswer>),
-        ("copy-part.question", read::<Asked<CopyPartQuestion>>),
-        ("copy-fingerprint.question", read::<Asked<CopyFingerprintQuestion>>),
+        ("copy-part.question", read::<RequestEnvelope<CopyPartQuestion>>),
+        ("copy-fingerprint.question", read::<RequestEnvelope<CopyFingerprintQuestion>>),
         ("copy-fingerprint.answer", read::<CopyFingerprintAnswer>),
-        ("refusal.answer", read::<Refusal>),
+        ("refusal.answer", read::<RefusedQuestion>),
     ];
     let mut known: Vec<String> = Vec::new();
     for (name, read) in readers {

@@ -8,7 +8,7 @@
 //! rows, with or without a reorganisation in between.
 //!
 //! - [`Graph`], [`GraphView`]: the contract of reading, for callers
-//! - [`run`]: the loop that runs a query over a view, or over another source
+//! - [`run_query`]: the loop that runs a query over a view, or over another source
 //! - [`EmbeddedGraphs`]: the graphs in a data directory, and their writers
 //! - [`utxo`]: graphs of chains with unspent outputs: embedded, and in memory, which is the reference
 //!
@@ -30,13 +30,13 @@ use assay_engine::{
 use async_trait::async_trait;
 use jiff::Timestamp;
 
-pub use directory::{EmbeddedGraphs, Filling, GraphCopy};
+pub use directory::{EmbeddedGraphs, GraphCopy, PartialCopy};
 pub use error::GraphError;
 pub use utxo::{GraphWriter, RecordedOutput, RecordedOutputs, compositions, memory};
-pub use view::{GraphView, ReadSource, ViewSource, blocking, read_outputs, run};
+pub use view::{GraphView, ReadSource, ViewSource, blocking, read_outputs, run_query};
 
 /// The most blocks that a reorganisation may replace.
-pub const DEEPEST_REORGANISATION: u64 = 100;
+pub const MAX_REORGANIZATION_DEPTH: u64 = 100;
 
 /// The first and the newest block of a graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,7 +53,7 @@ pub struct GraphTip {
 
 /// Place of a transaction in the chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TransactionPlace {
+pub struct TransactionRef {
     /// Identifier.
     pub txid: Txid,
     /// Height of its block.
@@ -76,7 +76,7 @@ pub struct ClusterRef {
 
 /// A cluster with some of its members.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Cluster {
+pub struct StoredCluster {
     /// Identifier: the member that appeared first on the chain.
     pub id: ScriptOwner,
     /// Number of members, those that are not among `members` included.
@@ -84,12 +84,12 @@ pub struct Cluster {
     /// Time of the first block in which a member appears.
     pub first_seen: Timestamp,
     /// Members, as many as were asked for.
-    pub members: Vec<ClusterMember>,
+    pub members: Vec<StoredClusterMember>,
 }
 
 /// A member of a cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ClusterMember {
+pub struct StoredClusterMember {
     /// The owner.
     pub owner: ScriptOwner,
     /// Its statistics.
@@ -115,12 +115,12 @@ pub struct ClusterEvidence {
     /// The owner that is spent together with it.
     pub with: ScriptOwner,
     /// The transaction.
-    pub transaction: TransactionPlace,
+    pub transaction: TransactionRef,
     /// True if the transaction cannot be one of several parties, such as a `PayJoin`.
     pub is_conclusive: bool,
     /// A second transaction that spends members of both sides together, where the first one may be a
     /// `PayJoin`.
-    pub confirmed_by: Option<TransactionPlace>,
+    pub confirmed_by: Option<TransactionRef>,
 }
 
 impl From<&ClusterEvidence> for CoSpend {
@@ -158,7 +158,11 @@ pub trait Graph: std::fmt::Debug + Send + Sync {
     ) -> Result<Option<TransactionView>, GraphError>;
 
     /// The first `most` owners that appear, on either side, in blocks above `height`; each once.
-    async fn touched_above(&self, height: u64, most: u32) -> Result<Vec<ScriptOwner>, GraphError>;
+    async fn owners_in_blocks_above(
+        &self,
+        height: u64,
+        most: u32,
+    ) -> Result<Vec<ScriptOwner>, GraphError>;
 
     /// Passes every block from height `from` to height `to` to `each`, in order, as it was recorded.
     async fn each_block(
@@ -176,7 +180,11 @@ pub trait Graph: std::fmt::Debug + Send + Sync {
     /// owner itself, and then in the order of the tree: those that were joined to the root, by time, those
     /// that were joined to these, and so on. The owner is among them, however few are asked for. `None` if it
     /// never appeared.
-    async fn cluster(&self, owner: &ScriptOwner, most: u32) -> Result<Option<Cluster>, GraphError>;
+    async fn cluster(
+        &self,
+        owner: &ScriptOwner,
+        most: u32,
+    ) -> Result<Option<StoredCluster>, GraphError>;
 
     /// The co-spends that connect an owner with each of `others`, in the order from the owner to the other one:
     /// each spends an address of the one before. `None` for an owner of another cluster, and for one that more

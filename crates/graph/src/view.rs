@@ -10,13 +10,13 @@ use assay_engine::{
 };
 use async_trait::async_trait;
 
-use crate::{Graph, GraphError, compositions::EndsUpTo};
+use crate::{Graph, GraphError, compositions::TraceEndsRevision};
 
 /// One state of a graph, with its newest block. All of its answers, those of [`Graph`] included, are of that state.
 #[async_trait]
 pub trait GraphView: Graph {
     /// Lends the view to what reads it at once, on this thread. A view of a distant store tells what was fetched before.
-    fn lend(&self, read: &mut dyn FnMut(&dyn ChainView));
+    fn with_view(&self, read: &mut dyn FnMut(&dyn ChainView));
 
     /// The number of an owner; `None` if it never appeared.
     async fn owner_number(&self, owner: &ScriptOwner) -> Result<Option<OwnerNumber>, GraphError>;
@@ -63,12 +63,12 @@ pub trait GraphView: Graph {
 
     /// Owners with smaller numbers are those that they are in every later state too: no reorganisation reaches them.
     /// 0 where numbers belong to one view.
-    async fn settled_owners(&self) -> Result<u64, GraphError> {
+    async fn finalized_owners(&self) -> Result<u64, GraphError> {
         Ok(0)
     }
 
     /// The ends that the compositions of this view rest on; `None` where it knows none.
-    fn compositions(&self) -> Option<EndsUpTo> {
+    fn compositions(&self) -> Option<TraceEndsRevision> {
         None
     }
 
@@ -94,7 +94,7 @@ impl dyn GraphView + '_ {
         &self,
         read: impl FnOnce(&dyn ChainView) -> Result<T, ViewError>,
     ) -> Result<T, GraphError> {
-        Ok(blocking(|| lent(|lend| self.lend(lend), read))?)
+        Ok(blocking(|| read_lent(|with_view| self.with_view(with_view), read))?)
     }
 }
 
@@ -119,7 +119,7 @@ pub trait ReadSource: Send {
     type Error: From<ViewError>;
 
     /// Lends what was read so far.
-    fn lend(&mut self, read: &mut dyn FnMut(&dyn ChainView));
+    fn with_view(&mut self, read: &mut dyn FnMut(&dyn ChainView));
 
     /// Reads what a query needs. What cannot be read [fails](assay_engine::reading::LookupResult::Failed).
     async fn fetch(&mut self, request: ReadRequest) -> Result<(), Self::Error>;
@@ -133,8 +133,8 @@ pub struct ViewSource<'v>(pub &'v dyn GraphView);
 impl ReadSource for ViewSource<'_> {
     type Error = GraphError;
 
-    fn lend(&mut self, read: &mut dyn FnMut(&dyn ChainView)) {
-        self.0.lend(read);
+    fn with_view(&mut self, read: &mut dyn FnMut(&dyn ChainView)) {
+        self.0.with_view(read);
     }
 
     async fn fetch(&mut self, request: ReadRequest) -> Result<(), GraphError> {
@@ -147,9 +147,13 @@ impl ReadSource for ViewSource<'_> {
 /// # Errors
 ///
 /// Returns an error if the source fails.
-pub async fn run<S: ReadSource>(query: &mut dyn Query, source: &mut S) -> Result<(), S::Error> {
+pub async fn run_query<S: ReadSource>(
+    query: &mut dyn Query,
+    source: &mut S,
+) -> Result<(), S::Error> {
     loop {
-        let step = || lent(|lend| source.lend(lend), |view| query.advance(view));
+        let step =
+            || read_lent(|with_view| source.with_view(with_view), |view| query.advance(view));
         match blocking(step)? {
             QueryProgress::Complete => return Ok(()),
             QueryProgress::Paused => tokio::task::yield_now().await,
@@ -159,12 +163,12 @@ pub async fn run<S: ReadSource>(query: &mut dyn Query, source: &mut S) -> Result
 }
 
 /// The result of a read by what is lent.
-fn lent<T>(
-    lend: impl FnOnce(&mut dyn FnMut(&dyn ChainView)),
+fn read_lent<T>(
+    with_view: impl FnOnce(&mut dyn FnMut(&dyn ChainView)),
     read: impl FnOnce(&dyn ChainView) -> Result<T, ViewError>,
 ) -> Result<T, ViewError> {
     let (mut read, mut result) = (Some(read), None);
-    lend(&mut |view| {
+    with_view(&mut |view| {
         if let Some(read) = read.take() {
             result = Some(read(view));
         }

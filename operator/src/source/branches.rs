@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use assay_chain_protocol::{client::branches::Difference, message::RefusedBranch};
+use assay_chain_protocol::{client::branches::BranchDifference, message::RefusedBranchMessage};
 
 use crate::{conditions::ConditionState, reason::ConditionReason};
 
@@ -15,12 +15,12 @@ pub(crate) struct StayingServer {
     /// The server's address.
     pub(crate) address: SocketAddr,
     /// The refused branch of the source.
-    pub(crate) refused: RefusedBranch,
+    pub(crate) refused: RefusedBranchMessage,
 }
 
 /// The condition for a difference of branches, and for servers that refuse their source's branch.
 pub(super) fn condition(
-    difference: Option<&Difference>,
+    difference: Option<&BranchDifference>,
     staying: &[StayingServer],
 ) -> ConditionState {
     let refused = staying.iter().map(|StayingServer { address, refused }| {
@@ -70,7 +70,7 @@ mod tests {
         assert_eq!((agree.holds, agree.reason), (true, ConditionReason::OneBranch));
 
         let branches = vec![branch(&[1, 2], 105), branch(&[3], 120)];
-        let mut difference = Difference { last_common: Some(90), branches, is_decided: true };
+        let mut difference = BranchDifference { last_common: Some(90), branches, is_decided: true };
         let state = condition(Some(&difference), &[]);
         assert_eq!((state.holds, state.reason), (false, ConditionReason::BranchesDiffer));
         for part in [
@@ -87,7 +87,7 @@ mod tests {
     #[test]
     fn a_server_that_stays_names_the_block_to_accept() {
         let newest = BlockIdMessage { height: 120, hash: [7; 32] };
-        let refused = RefusedBranch { last_common: Some(90), newest };
+        let refused = RefusedBranchMessage { last_common: Some(90), newest };
         let address = SocketAddr::from(([10, 0, 0, 1], 8080));
         let state = condition(None, &[StayingServer { address, refused }]);
         assert_eq!((state.holds, state.reason), (false, ConditionReason::SourceBranchRefused));

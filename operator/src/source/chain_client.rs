@@ -8,7 +8,7 @@ use std::{
 
 use assay_address::ChainId;
 use assay_chain_protocol::{
-    Credentials, ServerSet,
+    ChainServerCredentials, ServerSet,
     client::{ServerUrl, choice::newest},
     message::ServerState,
 };
@@ -39,14 +39,14 @@ pub(super) struct ObservedChain {
 /// A client of the chain servers of all chains, with persistent connections.
 #[derive(Debug)]
 pub(crate) struct ChainClient {
-    credentials: Credentials,
+    credentials: ChainServerCredentials,
     servers: Mutex<BTreeMap<(ChainId, String), Arc<ServerSet>>>,
 }
 
 impl ChainClient {
     /// A client that authenticates with the token in a file. Servers refuse a client without a token.
     pub(crate) fn new(token: Option<PathBuf>) -> Self {
-        let credentials = Credentials { token, authorities: None };
+        let credentials = ChainServerCredentials { token, authorities: None };
         Self { credentials, servers: Mutex::default() }
     }
 

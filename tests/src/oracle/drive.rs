@@ -13,7 +13,7 @@ use assay_engine::{
 use assay_graph::{
     Graph, GraphError, GraphView, ReadSource, ViewSource,
     memory::{MemoryGraph, transaction_and_index},
-    run,
+    run_query,
 };
 use async_trait::async_trait;
 use futures_util::FutureExt;
@@ -150,11 +150,11 @@ impl Case {
         let (chain, rules, today) = (self.chain, self.rules, self.today);
         let subject = TraceSubject { chain, owner, history, rules, today };
         let mut begun = None;
-        source.lend(&mut |view| begun = Some(Trace::begin(view, subject, &attributions)));
+        source.with_view(&mut |view| begun = Some(Trace::begin(view, subject, &attributions)));
         let mut trace = begun.expect("a view is lent")?;
-        run(&mut trace, source).await?;
+        run_query(&mut trace, source).await?;
         let (mut trace, mut flows) = (Some(trace), None);
-        source.lend(&mut |view| flows = trace.take().map(|trace| trace.finish(view)));
+        source.with_view(&mut |view| flows = trace.take().map(|trace| trace.finish(view)));
         Ok(flows.expect("a view is lent")?)
     }
 }
@@ -171,9 +171,9 @@ struct PiecewiseSource<'v> {
 impl ReadSource for PiecewiseSource<'_> {
     type Error = GraphError;
 
-    fn lend(&mut self, read: &mut dyn FnMut(&dyn ChainView)) {
+    fn with_view(&mut self, read: &mut dyn FnMut(&dyn ChainView)) {
         let Self { view, asked, unread, .. } = self;
-        view.lend(&mut |view| read(&PiecewiseView { view, asked, unread: *unread }));
+        view.with_view(&mut |view| read(&PiecewiseView { view, asked, unread: *unread }));
     }
 
     async fn fetch(&mut self, request: ReadRequest) -> Result<(), GraphError> {

@@ -17,7 +17,8 @@ use assay_engine::{
     utxo::ScriptOwner,
 };
 use assay_graph::{
-    EmbeddedGraphs, Graph, GraphTip, GraphView, ViewSource, WriterOptions, memory::MemoryGraph, run,
+    EmbeddedGraphs, Graph, GraphTip, GraphView, ViewSource, WriterOptions, memory::MemoryGraph,
+    run_query,
 };
 use assay_intel::IntelSnapshot;
 use assay_service::chains::{
@@ -217,7 +218,7 @@ impl World {
         let subject = TraceSubject { chain, owner, history: &history, rules, today };
         let trace = view.read(|view| Trace::begin(view, subject, &attributions));
         let mut trace = trace.expect("a trace");
-        run(&mut trace, &mut ViewSource(view)).await.expect("a store that answers");
+        run_query(&mut trace, &mut ViewSource(view)).await.expect("a store that answers");
         view.read(|view| trace.finish(view)).expect("a store that answers")
     }
 }

@@ -542,7 +542,7 @@ async fn a_copy_is_of_one_state_while_blocks_are_recorded_and_goes_on_after_an_i
     assert_eq!(copy.fingerprint().unwrap(), expected);
     // when it is copied part by part while further blocks are recorded and rolled back, and the copy is interrupted,
     let part = PART as u64;
-    let mut filling = others.fill(ChainId::BTC, "a state", part).unwrap().unwrap();
+    let mut filling = others.begin_copy(ChainId::BTC, "a state", part).unwrap().unwrap();
     let mut parts = 0;
     while filling.received() < copy.length() {
         filling.add(&copy.read(filling.received(), PART).unwrap()).unwrap();
@@ -556,13 +556,13 @@ async fn a_copy_is_of_one_state_while_blocks_are_recorded_and_goes_on_after_an_i
         }
         if parts == 5 {
             drop(filling);
-            filling = others.fill(ChainId::BTC, "a state", part).unwrap().unwrap();
+            filling = others.begin_copy(ChainId::BTC, "a state", part).unwrap().unwrap();
             assert_eq!(filling.received(), 4 * part, "the last part may not have been on the disk");
         }
     }
     assert!(parts > 20, "{parts}");
     // then it is that state,
-    let tip = others.finish(filling, expected).unwrap();
+    let tip = others.finish_copy(filling, expected).unwrap();
     assert_eq!(tip.block, copy.tip().block);
     assert_eq!(view.fingerprint().await.unwrap(), expected);
     // and with the further blocks it is the graph that it was copied from.
@@ -580,11 +580,11 @@ async fn a_copy_is_of_one_state_while_blocks_are_recorded_and_goes_on_after_an_i
     let other = tempfile::tempdir().unwrap();
     let other = EmbeddedGraphs::new(other.path());
     let copy = graphs.copy(ChainId::BTC).unwrap().unwrap();
-    let mut filling = other.fill(ChainId::BTC, "another state", part).unwrap().unwrap();
+    let mut filling = other.begin_copy(ChainId::BTC, "another state", part).unwrap().unwrap();
     while filling.received() < copy.length() {
         filling.add(&copy.read(filling.received(), PART).unwrap()).unwrap();
     }
-    let refused = other.finish(filling, expected).unwrap_err().to_string();
+    let refused = other.finish_copy(filling, expected).unwrap_err().to_string();
     assert!(refused.contains("another fingerprint"), "{refused}");
-    assert!(!other.exists(ChainId::BTC) && other.filled_from(ChainId::BTC).is_none());
+    assert!(!other.exists(ChainId::BTC) && other.partial_copy_origin(ChainId::BTC).is_none());
 }

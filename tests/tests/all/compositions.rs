@@ -14,14 +14,16 @@ use assay_engine::{
 };
 use assay_graph::{
     EmbeddedGraphs, GraphWriter, WriterOptions,
-    compositions::{Advanced, Attributed, CompositionReader, CompositionWriter, End, Ends},
+    compositions::{
+        CompositionReader, CompositionWriter, OwnerAttribution, SliceProgress, TraceEnd, TraceEnds,
+    },
 };
 use assay_test_random::Random;
 use assay_tests::oracle::{Case, concatenated_chains};
 use jiff::{Timestamp, civil::Date, tz::TimeZone};
 
 /// Parties at which traces end, or whose labels traces carry, by script.
-pub(crate) type Parties = BTreeMap<ScriptOwner, Attributed>;
+pub(crate) type Parties = BTreeMap<ScriptOwner, OwnerAttribution>;
 
 /// Permitted difference between a share and the calculated fraction.
 const TOLERANCE: f64 = 1.0 / (1 << 20) as f64;
@@ -32,13 +34,14 @@ pub(crate) fn parties(cases: &[Case]) -> Parties {
     let attributed = cases.iter().flat_map(|case| &case.attributions);
     let named = attributed.filter_map(|(owner, attribution)| {
         let end = attribution.end.as_ref();
-        let end = end.map(|end| End { category: end.category, listed_on: end.listed_on });
+        let end = end.map(|end| TraceEnd { category: end.category, listed_on: end.listed_on });
         let is_labelled = !attribution.carried.is_empty();
-        (end.is_some() || is_labelled).then(|| (owner.clone(), Attributed { end, is_labelled }))
+        (end.is_some() || is_labelled)
+            .then(|| (owner.clone(), OwnerAttribution { end, is_labelled }))
     });
     let pools = [Pool::Mweb, Pool::ZcashShielded].map(|pool| {
         let category = "privacy_protocol".parse().unwrap();
-        (ScriptOwner::Pool(pool), Attributed::from(End { category, listed_on: None }))
+        (ScriptOwner::Pool(pool), OwnerAttribution::from(TraceEnd { category, listed_on: None }))
     });
     named.chain(pools).collect()
 }
@@ -110,7 +113,7 @@ fn of_payment(
             continue;
         };
         let part = spent.value as f64 / whole;
-        let Attributed { end, is_labelled } =
+        let OwnerAttribution { end, is_labelled } =
             parties.get(&spent.owner).copied().unwrap_or_default();
         let labelled = fractions.labelled + part;
         if let Some(end) = end {
@@ -191,21 +194,21 @@ impl GraphWithCompositions {
     }
 
     /// Computes one slice of about `most` transactions.
-    async fn slice(&self, parties: &Parties, most: u64) -> Advanced {
+    async fn slice(&self, parties: &Parties, most: u64) -> SliceProgress {
         self.slice_of(&self.ends(parties).await, most)
     }
 
-    fn slice_of(&self, ends: &Ends, most: u64) -> Advanced {
+    fn slice_of(&self, ends: &TraceEnds, most: u64) -> SliceProgress {
         let graph = self.graphs.open(self.chain).unwrap().unwrap();
         let snapshot = graph.snapshot().unwrap();
         self.compositions.as_ref().unwrap().advance(&snapshot, ends, most).unwrap()
     }
 
     /// The parties by their numbers in the current graph.
-    async fn ends(&self, parties: &Parties) -> Ends {
+    async fn ends(&self, parties: &Parties) -> TraceEnds {
         let graph = self.graphs.graph(self.chain).unwrap().unwrap();
         let view = graph.view().await.unwrap().unwrap();
-        let mut ends = Ends::default();
+        let mut ends = TraceEnds::default();
         for (owner, end) in parties {
             if let Some(owner) = view.owner_number(owner).await.unwrap() {
                 ends.add(owner, *end);
@@ -243,8 +246,8 @@ impl GraphWithCompositions {
     }
 }
 
-pub(crate) fn append(writer: &mut GraphWriter, blocks: &[ResolvedBlock], reorganisable_from: u64) {
-    assay_tests::append(writer, blocks, reorganisable_from, Timestamp::UNIX_EPOCH).unwrap();
+pub(crate) fn append(writer: &mut GraphWriter, blocks: &[ResolvedBlock], reorganizable_from: u64) {
+    assay_tests::append(writer, blocks, reorganizable_from, Timestamp::UNIX_EPOCH).unwrap();
 }
 
 #[tokio::test]
@@ -460,8 +463,8 @@ async fn a_trace_that_stops_finds_as_much_of_each_origin_as_one_without_end() {
 fn change_one(named: &mut Parties, all: &Parties, dice: &mut Random) {
     let nth = dice.index(all.len());
     let (owner, end) = all.iter().nth(nth).unwrap();
-    let mixer = Attributed::from(End { category: Category::Mixer, listed_on: None });
-    let other = Attributed { is_labelled: dice.below(2) == 0, ..mixer };
+    let mixer = OwnerAttribution::from(TraceEnd { category: Category::Mixer, listed_on: None });
+    let other = OwnerAttribution { is_labelled: dice.below(2) == 0, ..mixer };
     match named.get(owner) {
         None => named.insert(owner.clone(), *end),
         Some(known) if *known != other && dice.below(2) == 0 => named.insert(owner.clone(), other),

@@ -46,8 +46,8 @@ struct ApiSource<'v>(&'v dyn GraphView);
 impl ReadSource for ApiSource<'_> {
     type Error = GraphError;
 
-    fn lend(&mut self, read: &mut dyn FnMut(&dyn ChainView)) {
-        self.0.lend(&mut |view| read(&ApiView(view)));
+    fn with_view(&mut self, read: &mut dyn FnMut(&dyn ChainView)) {
+        self.0.with_view(&mut |view| read(&ApiView(view)));
     }
 
     async fn fetch(&mut self, request: ReadRequest) -> Result<(), GraphError> {
@@ -160,7 +160,7 @@ impl OnDemandSource<'_> {
 impl ReadSource for OnDemandSource<'_> {
     type Error = GraphError;
 
-    fn lend(&mut self, read: &mut dyn FnMut(&dyn ChainView)) {
+    fn with_view(&mut self, read: &mut dyn FnMut(&dyn ChainView)) {
         read(&self.gathered);
     }
 

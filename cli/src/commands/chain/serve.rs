@@ -135,7 +135,7 @@ impl ServeArgs {
                 "--neighbors: `{url}` is not a URL such as http://chain-btc:8080"
             ))
         })?;
-        Ok(servers.of(chain).cloned())
+        Ok(servers.servers_of(chain).cloned())
     }
 
     /// The followed chain, if there is one.

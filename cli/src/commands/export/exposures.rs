@@ -8,7 +8,7 @@ use assay_engine::{
     evidence::ListingPeriod,
     ledger::{CoinShare, OwnerNumber},
 };
-use assay_graph::{Graph, compositions::Exposure};
+use assay_graph::{Graph, compositions::OwnerExposure};
 use assay_intel::IntelSnapshot;
 use assay_service::chains::ends::ends;
 use clap::Args;
@@ -111,7 +111,7 @@ pub(super) async fn run(args: ExposuresArgs, context: &Context) -> Result<(), Fa
 }
 
 /// Writes the rows of an owner; an owner without an address has none.
-fn write(chain: ChainId, exposure: &Exposure, sink: &mut Sink) -> Result<(), Failure> {
+fn write(chain: ChainId, exposure: &OwnerExposure, sink: &mut Sink) -> Result<(), Failure> {
     let Some(address) = exposure.owner.address(chain) else { return Ok(()) };
     let composition = &exposure.composition;
     let mut row = Row {

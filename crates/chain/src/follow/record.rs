@@ -1,7 +1,7 @@
 //! Recording of batches of blocks into the graph; the next batch is read while one is written.
 
 use assay_engine::utxo::{Block, OutPoint, ResolvedBlock};
-use assay_graph::DEEPEST_REORGANISATION;
+use assay_graph::MAX_REORGANIZATION_DEPTH;
 use tracing::Instrument;
 
 use super::{IngestError, UnconnectedBlock, run::Run};
@@ -97,8 +97,8 @@ impl Run<'_> {
             .into_iter()
             .map(|block| resolver.resolve(block, &recorded))
             .collect::<Result<_, _>>()?;
-        let reorganisable_from = target.saturating_sub(DEEPEST_REORGANISATION);
-        self.writer.append(&records, &outputs, reorganisable_from, self.clock.now())?;
+        let reorganizable_from = target.saturating_sub(MAX_REORGANIZATION_DEPTH);
+        self.writer.append(&records, &outputs, reorganizable_from, self.clock.now())?;
         let count = u64::try_from(records.len()).unwrap_or(u64::MAX);
         self.report.blocks += count;
         let transactions: usize = records.iter().map(|block| block.transactions.len()).sum();

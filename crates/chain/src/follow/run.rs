@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use assay_graph::{DEEPEST_REORGANISATION, Graph, GraphError, GraphWriter};
+use assay_graph::{Graph, GraphError, GraphWriter, MAX_REORGANIZATION_DEPTH};
 use assay_system::Clock;
 
 use super::{
@@ -90,7 +90,7 @@ impl Stage for Run<'_> {
     async fn unwind(&mut self, to: Option<u64>) -> Result<(), IngestError> {
         let Some(height) = to else {
             let height =
-                self.writer.highest().saturating_sub(DEEPEST_REORGANISATION).max(self.start);
+                self.writer.highest().saturating_sub(MAX_REORGANIZATION_DEPTH).max(self.start);
             return Err(GraphError::TooDeep { chain: self.request.chain, height }.into());
         };
         let tip = self.writer.tip().map_or(height, |tip| tip.block.height);
@@ -203,7 +203,7 @@ impl Run<'_> {
     /// Returns the height of the last block that the source and the graph share, below a block that differs; `None` if
     /// it is below the blocks that can be rolled back.
     async fn fork(&self, differs_at: u64) -> Result<Option<u64>, IngestError> {
-        let lowest = differs_at.saturating_sub(DEEPEST_REORGANISATION).max(self.start);
+        let lowest = differs_at.saturating_sub(MAX_REORGANIZATION_DEPTH).max(self.start);
         let ours = self.graph.blocks(lowest, differs_at).await?;
         for block in ours.iter().rev().skip(1) {
             if self.reader.hash_at(block.height).await? == Some(block.hash) {

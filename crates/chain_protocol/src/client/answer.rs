@@ -6,10 +6,10 @@ use http::StatusCode;
 use serde::de::DeserializeOwned;
 
 use super::{
-    branches::Difference,
-    connection::{Received, SendError},
+    branches::BranchDifference,
+    connection::{ReceivedAnswer, SendError},
 };
-use crate::message::{Refusal, RefusalCode};
+use crate::message::{RefusalCode, RefusedQuestion};
 
 /// Why a question has no answer.
 #[derive(Debug, thiserror::Error)]
@@ -21,12 +21,12 @@ pub enum AskError {
     #[error(transparent)]
     Send(#[from] SendError),
     /// The server refused to answer.
-    #[error("the chain server {address} refused: {}", .refusal.detail)]
+    #[error("the chain server {address} refusal_error: {}", .refusal.detail)]
     Refused {
         /// Its address.
         address: SocketAddr,
         /// Its reason.
-        refusal: Refusal,
+        refusal: RefusedQuestion,
     },
     /// The answer is not one that this program understands.
     #[error("the chain server {0} gave an answer that cannot be read: {1}")]
@@ -39,7 +39,7 @@ pub enum AskError {
     Silent(String),
     /// The servers have different blocks, and no branch has a majority.
     #[error("{0}")]
-    BranchesDiffer(Box<Difference>),
+    BranchesDiffer(Box<BranchDifference>),
 }
 
 impl AskError {
@@ -56,18 +56,18 @@ impl AskError {
 /// Reads an answer.
 pub(super) fn read<T: DeserializeOwned>(
     address: SocketAddr,
-    received: &Received,
+    received: &ReceivedAnswer,
 ) -> Result<T, AskError> {
     let unreadable = |error: serde_json::Error| AskError::Unreadable(address, error.to_string());
     if received.status == StatusCode::OK {
         return serde_json::from_slice(&received.body).map_err(unreadable);
     }
-    Err(refused(address, received))
+    Err(refusal_error(address, received))
 }
 
 /// The error of a refusal.
-pub(super) fn refused(address: SocketAddr, received: &Received) -> AskError {
-    let refusal = serde_json::from_slice(&received.body).unwrap_or_else(|_| Refusal {
+pub(super) fn refusal_error(address: SocketAddr, received: &ReceivedAnswer) -> AskError {
+    let refusal = serde_json::from_slice(&received.body).unwrap_or_else(|_| RefusedQuestion {
         code: RefusalCode::Failed,
         detail: format!("status {}", received.status),
     });

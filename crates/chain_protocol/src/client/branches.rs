@@ -15,9 +15,9 @@ use crate::message::{BlockIdMessage, BlockRefMessage};
 use crate::message::{BRANCH_BLOCKS, BranchBlocks};
 
 /// Heights at which two servers are compared at once while their last common block is looked for.
-const SEARCHED: u64 = 32;
+const HEIGHTS_PER_SEARCH: u64 = 32;
 /// Hashes that are kept of one server.
-const MOST_KNOWN: usize = 4096;
+const MAX_HASHES: usize = 4096;
 
 /// A server with what is known of its blocks.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,7 +45,7 @@ pub struct KnownBlocks {
 
 /// Why an answer about blocks is not used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Inconsistent {
+pub enum InconsistentBlocks {
     /// A block was not asked for.
     #[error("block {0} was not asked for")]
     NotAsked(u64),
@@ -57,7 +57,7 @@ pub enum Inconsistent {
 impl KnownBlocks {
     /// A server of which only the newest block is known.
     #[must_use]
-    pub fn of(newest: BlockRefMessage) -> Self {
+    pub fn from_newest(newest: BlockRefMessage) -> Self {
         let mut known =
             Self { newest, hashes: BTreeMap::new(), work_above: BTreeMap::new(), answers: true };
         known.learn(newest);
@@ -77,8 +77,8 @@ impl KnownBlocks {
         }
         let follows = newest.parent == self.newest.hash;
         let answers = self.answers;
-        if !follows || self.hashes.len() > MOST_KNOWN {
-            *self = Self { answers, ..Self::of(newest) };
+        if !follows || self.hashes.len() > MAX_HASHES {
+            *self = Self { answers, ..Self::from_newest(newest) };
         }
         self.newest = newest;
         self.work_above.clear();
@@ -92,7 +92,7 @@ impl KnownBlocks {
 
     /// Forgets everything but the newest block.
     pub fn forget(&mut self) {
-        *self = Self { answers: self.answers, ..Self::of(self.newest) };
+        *self = Self { answers: self.answers, ..Self::from_newest(self.newest) };
     }
 
     /// Adds an answer to a question for `heights`.
@@ -104,16 +104,16 @@ impl KnownBlocks {
         &mut self,
         heights: &BTreeSet<u64>,
         answer: &BranchBlocks,
-    ) -> Result<(), Inconsistent> {
+    ) -> Result<(), InconsistentBlocks> {
         for told in &answer.blocks {
             let BlockIdMessage { height, hash } = told.block.id();
             if !heights.contains(&height) || height > self.newest.height {
-                return Err(Inconsistent::NotAsked(height));
+                return Err(InconsistentBlocks::NotAsked(height));
             }
             let parent = height.checked_sub(1).map(|below| (below, told.block.parent));
             for (height, hash) in [(height, hash)].into_iter().chain(parent) {
                 if self.hash(height).is_some_and(|known| known != hash) {
-                    return Err(Inconsistent::TwoHashes(height));
+                    return Err(InconsistentBlocks::TwoHashes(height));
                 }
             }
             self.learn(told.block);
@@ -214,7 +214,7 @@ fn pairs<'a>(
 
 /// The heights at which servers are to be asked for their blocks until they can be compared. Empty once they can.
 #[must_use]
-pub fn questions(servers: &[ServerChain], bound: u64) -> BTreeMap<SocketAddr, BTreeSet<u64>> {
+pub fn block_questions(servers: &[ServerChain], bound: u64) -> BTreeMap<SocketAddr, BTreeSet<u64>> {
     let all: Vec<&ServerChain> = servers.iter().collect();
     let mut questions: BTreeMap<SocketAddr, BTreeSet<u64>> = BTreeMap::new();
     let mut ask = |server: &ServerChain, height: u64| {
@@ -234,7 +234,7 @@ pub fn questions(servers: &[ServerChain], bound: u64) -> BTreeMap<SocketAddr, BT
             Relation::Differ { top, at, least } if least < at => {
                 // The last blocks first: there a difference is an ordinary one. Then the range is divided.
                 let near = top.saturating_sub(bound).max(least);
-                let step = (at - least).div_ceil(SEARCHED).max(1);
+                let step = (at - least).div_ceil(HEIGHTS_PER_SEARCH).max(1);
                 let heights: Vec<u64> = if near < at {
                     (near..at).collect()
                 } else {
@@ -260,16 +260,16 @@ pub fn questions(servers: &[ServerChain], bound: u64) -> BTreeMap<SocketAddr, BT
 
 /// The branch that counts among those of the servers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Branches {
+pub struct BranchChoice {
     /// The servers that are not asked: they have blocks of a branch that does not count, or no branch counts.
     pub excluded: BTreeSet<SocketAddr>,
     /// The difference that is no ordinary reorganization, if there is one.
-    pub difference: Option<Difference>,
+    pub difference: Option<BranchDifference>,
 }
 
 /// Servers that differ in more blocks than a reorganization replaces, or between which nothing decides.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Difference {
+pub struct BranchDifference {
     /// Height of the last block that all of them have, if it was found.
     pub last_common: Option<u64>,
     /// The branches, the one that counts first, then those of more servers.
@@ -287,7 +287,7 @@ pub struct Branch {
     pub servers: Vec<SocketAddr>,
 }
 
-impl fmt::Display for Difference {
+impl fmt::Display for BranchDifference {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.last_common {
             Some(height) => write!(formatter, "the chain servers differ above block {height}: ")?,
@@ -311,7 +311,7 @@ impl fmt::Display for Difference {
 
 /// Chooses the branch that counts.
 #[must_use]
-pub fn choose(servers: &[ServerChain], bound: u64) -> Branches {
+pub fn choose_branch(servers: &[ServerChain], bound: u64) -> BranchChoice {
     let servers = with_inferred(servers);
     let mut on: Vec<&ServerChain> = servers.iter().collect();
     // The servers that have no block above a fork are on every branch.
@@ -331,14 +331,14 @@ pub fn choose(servers: &[ServerChain], bound: u64) -> Branches {
         }
         let Some(side) = winner.and_then(|winner| fork.sides.get(winner)) else {
             let excluded = servers.iter().map(|server| server.address).collect();
-            return Branches { excluded, difference: Some(fork.difference(None)) };
+            return BranchChoice { excluded, difference: Some(fork.difference(None)) };
         };
         on.clone_from(&side.servers);
     }
     let chosen: BTreeSet<SocketAddr> = on.iter().chain(&below).map(|it| it.address).collect();
     let all = servers.iter().map(|server| server.address);
     let excluded = all.filter(|address| !chosen.contains(address)).collect();
-    Branches { excluded, difference }
+    BranchChoice { excluded, difference }
 }
 
 /// The servers, where those of an earlier release are known to have the blocks of the servers on their branch.
@@ -371,13 +371,13 @@ fn lowest_difference(servers: &[&ServerChain]) -> Option<u64> {
 /// A height at which servers have different blocks.
 struct Fork<'s> {
     at: u64,
-    sides: Vec<Side<'s>>,
+    sides: Vec<ForkBranch<'s>>,
     /// Servers with a block at that height that is not known.
     unplaced: Vec<&'s ServerChain>,
 }
 
 /// The servers that have one block at a fork.
-struct Side<'s> {
+struct ForkBranch<'s> {
     hash: [u8; 32],
     servers: Vec<&'s ServerChain>,
     height: u64,
@@ -398,7 +398,7 @@ impl<'s> Fork<'s> {
         let work = |server: &&ServerChain| {
             at.checked_sub(1).and_then(|common| *server.known.work_above.get(&common)?)
         };
-        let side = |(hash, servers): ([u8; 32], Vec<&'s ServerChain>)| Side {
+        let side = |(hash, servers): ([u8; 32], Vec<&'s ServerChain>)| ForkBranch {
             hash,
             height: servers.iter().map(|server| server.height()).max().unwrap_or(at),
             work: servers.iter().filter_map(work).max(),
@@ -408,7 +408,7 @@ impl<'s> Fork<'s> {
     }
 
     /// True if two sides differ in more blocks than a reorganization replaces, as far as is known.
-    fn is_deep(&self, one: &Side<'_>, other: &Side<'_>, bound: u64) -> bool {
+    fn is_deep(&self, one: &ForkBranch<'_>, other: &ForkBranch<'_>, bound: u64) -> bool {
         let Some(common) = self.at.checked_sub(1) else { return true };
         let shares = |one: &ServerChain, other: &ServerChain| {
             let hash = one.known.hash(common);
@@ -422,7 +422,7 @@ impl<'s> Fork<'s> {
     }
 
     fn has_deep_side(&self, bound: u64) -> bool {
-        let deep = |one: &Side<'_>| {
+        let deep = |one: &ForkBranch<'_>| {
             self.sides.iter().any(|other| one.hash != other.hash && self.is_deep(one, other, bound))
         };
         !self.unplaced.is_empty() || self.sides.iter().any(deep)
@@ -430,15 +430,15 @@ impl<'s> Fork<'s> {
 
     /// The side that counts; `None` if nothing decides.
     fn winner(&self, bound: u64) -> Option<usize> {
-        let loses = |one: &Side<'_>| {
+        let loses = |one: &ForkBranch<'_>| {
             self.sides.iter().any(|other| {
                 let has_more = one.work.zip(other.work).is_some_and(|(one, other)| one < other);
                 has_more && !self.is_deep(one, other, bound)
             })
         };
-        let left: Vec<(usize, &Side<'_>)> =
+        let left: Vec<(usize, &ForkBranch<'_>)> =
             self.sides.iter().enumerate().filter(|(_, side)| !loses(side)).collect();
-        let is_equal = |one: &Side<'_>, other: &Side<'_>| {
+        let is_equal = |one: &ForkBranch<'_>, other: &ForkBranch<'_>| {
             one.hash == other.hash
                 || (one.work.is_some()
                     && one.work == other.work
@@ -458,7 +458,7 @@ impl<'s> Fork<'s> {
         left.into_iter().find(|(_, side)| side.servers.len() * 2 > votes).map(|(index, _)| index)
     }
 
-    fn difference(&self, winner: Option<usize>) -> Difference {
+    fn difference(&self, winner: Option<usize>) -> BranchDifference {
         let mut sides: Vec<(bool, Vec<&ServerChain>)> = self
             .sides
             .iter()
@@ -471,7 +471,7 @@ impl<'s> Fork<'s> {
             let newest = servers.iter().map(|it| it.known.newest).max_by_key(|it| it.height)?;
             Some(Branch { newest, servers: servers.iter().map(|it| it.address).collect() })
         };
-        Difference {
+        BranchDifference {
             last_common: self.at.checked_sub(1),
             branches: sides.into_iter().filter_map(branch).collect(),
             is_decided: winner.is_some(),

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use assay_address::ChainId;
 
-use super::{credentials::Credentials, set::ServerSet, url::ServerUrl};
+use super::{credentials::ChainServerCredentials, set::ServerSet, url::ServerUrl};
 
 /// A list of chain servers that cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -31,7 +31,7 @@ impl ChainServers {
     /// Returns the first entry that cannot be used.
     pub fn parse<'a>(
         entries: impl IntoIterator<Item = &'a str>,
-        credentials: &Credentials,
+        credentials: &ChainServerCredentials,
     ) -> Result<Self, InvalidServers> {
         let mut urls: BTreeMap<ChainId, Vec<ServerUrl>> = BTreeMap::new();
         for entry in entries {
@@ -53,7 +53,7 @@ impl ChainServers {
 
     /// The servers of a chain.
     #[must_use]
-    pub fn of(&self, chain: ChainId) -> Option<&Arc<ServerSet>> {
+    pub fn servers_of(&self, chain: ChainId) -> Option<&Arc<ServerSet>> {
         self.0.get(&chain)
     }
 
@@ -75,7 +75,7 @@ mod tests {
 
     fn parse(text: &str) -> Result<Vec<String>, String> {
         let entries = text.split(',').filter(|it| !it.is_empty());
-        let servers = ChainServers::parse(entries, &Credentials::default());
+        let servers = ChainServers::parse(entries, &ChainServerCredentials::default());
         let servers = servers.map_err(|error| error.to_string())?;
         Ok(servers.iter().map(|(chain, set)| format!("{chain} {set}")).collect())
     }

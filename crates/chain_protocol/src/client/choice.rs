@@ -12,7 +12,7 @@ use crate::message::{NewestBlock, ServerState};
 
 /// Time for which a source need not have confirmed a server's newest block while it confirmed that of another
 /// one. Later the server counts as behind, whatever its height: its node may be on a branch of its own.
-const CONFIRMED_WITHIN: SignedDuration = SignedDuration::from_mins(2);
+const CONFIRMATION_WINDOW: SignedDuration = SignedDuration::from_mins(2);
 
 /// A server, as it was seen last.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,7 +29,7 @@ pub struct Candidate {
 
 /// True if a source confirmed a newest block lately, measured at the latest confirmation of any.
 pub(super) fn is_confirmed(newest: &NewestBlock, latest: Timestamp) -> bool {
-    latest.duration_since(newest.verified_at) <= CONFIRMED_WITHIN
+    latest.duration_since(newest.verified_at) <= CONFIRMATION_WINDOW
 }
 
 /// The newest block of the servers on the branch that counts: of those whose source confirmed it lately the highest one,

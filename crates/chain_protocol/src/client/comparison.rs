@@ -13,29 +13,31 @@ use jiff::SignedDuration;
 use tokio::time::Instant;
 
 use super::{
-    branches::{Branches, Difference, KnownBlocks, ServerChain, choose, questions},
+    branches::{
+        BranchChoice, BranchDifference, KnownBlocks, ServerChain, block_questions, choose_branch,
+    },
     choice::is_confirmed,
-    servers::{Compared, Servers, Told},
+    servers::{ComparedServer, Servers, StateAnswer},
 };
 use crate::message::BranchBlocksQuestion;
 
 /// Most questions to a server in one comparison: each divides the blocks in which the last common one may be by 32.
-const ROUNDS: usize = 10;
+const MAX_ROUNDS: usize = 10;
 /// Time for which a server that did not answer a question for its blocks gets no other one: the states of others wait for
 /// each.
-const FAILED_FOR: Duration = Duration::from_secs(2);
+const PAUSE_AFTER_FAILURE: Duration = Duration::from_secs(2);
 
 /// What the last comparison found.
 #[derive(Debug, Default)]
 pub(super) struct Comparison {
     /// Held by the one who compares.
-    known: tokio::sync::Mutex<Known>,
-    branches: Mutex<Branches>,
+    known: tokio::sync::Mutex<ServerRecords>,
+    branches: Mutex<BranchChoice>,
 }
 
 /// What is known of the servers.
 #[derive(Debug, Default)]
-struct Known {
+struct ServerRecords {
     blocks: BTreeMap<SocketAddr, KnownBlocks>,
     /// Servers that did not answer questions for their blocks, until when they are not asked.
     failed: BTreeMap<SocketAddr, Instant>,
@@ -44,7 +46,7 @@ struct Known {
 impl Comparison {
     /// Compares the servers once one of them told its state, and then notes the state: nobody sees a newest block that was
     /// not compared.
-    pub(super) async fn update(&self, servers: &Servers, address: SocketAddr, told: &Told) {
+    pub(super) async fn update(&self, servers: &Servers, address: SocketAddr, told: &StateAnswer) {
         let mut known = self.known.lock().await;
         let (mut chains, failed) = known.chains(servers, &servers.compared(address, told), self);
         let mut branches = known.compare(servers, &mut chains).await;
@@ -57,15 +59,15 @@ impl Comparison {
 
     /// True if the server has blocks of one of several branches.
     fn differs(&self, address: SocketAddr) -> bool {
-        let of = |difference: &Difference| {
+        let of = |difference: &BranchDifference| {
             difference.branches.iter().any(|branch| branch.servers.contains(&address))
         };
         self.with(|branches| branches.difference.as_ref().is_some_and(of))
     }
 
-    fn log(&self, chain: ChainId, branches: &Branches) {
-        let place = |difference: &Option<Difference>| {
-            let of = |it: &Difference| (it.last_common, it.is_decided);
+    fn log(&self, chain: ChainId, branches: &BranchChoice) {
+        let place = |difference: &Option<BranchDifference>| {
+            let of = |it: &BranchDifference| (it.last_common, it.is_decided);
             difference.as_ref().map(of)
         };
         let is_known = self.with(|known| place(&known.difference) == place(&branches.difference));
@@ -79,17 +81,17 @@ impl Comparison {
     }
 
     /// Reads what the last comparison found.
-    pub(super) fn with<T>(&self, read: impl FnOnce(&Branches) -> T) -> T {
+    pub(super) fn with<T>(&self, read: impl FnOnce(&BranchChoice) -> T) -> T {
         read(&self.branches.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
-impl Known {
+impl ServerRecords {
     /// The servers that are compared, and those that are not because they did not answer.
     fn chains(
         &mut self,
         servers: &Servers,
-        compared: &[Compared],
+        compared: &[ComparedServer],
         last: &Comparison,
     ) -> (Vec<ServerChain>, BTreeSet<SocketAddr>) {
         let longest_age = servers.chain.info().longest_tip_age_seconds();
@@ -101,12 +103,12 @@ impl Known {
         let newest = compared.iter().filter_map(|server| server.newest.as_ref());
         let confirmed_at = newest.map(|newest| newest.verified_at).max();
         let mut chains = Vec::new();
-        for Compared { address, newest, answers_blocks } in compared {
+        for ComparedServer { address, newest, answers_blocks } in compared {
             if self.failed.contains_key(address) {
                 continue;
             }
             if let Some(newest) = newest {
-                let new = || KnownBlocks::of(newest.block);
+                let new = || KnownBlocks::from_newest(newest.block);
                 let blocks = self.blocks.entry(*address).or_insert_with(new);
                 blocks.advance(newest.block);
                 blocks.answer(*answers_blocks);
@@ -127,12 +129,12 @@ impl Known {
     }
 
     /// Asks for what is not known until the servers can be compared. A server that fails is left out.
-    async fn compare(&mut self, servers: &Servers, chains: &mut Vec<ServerChain>) -> Branches {
+    async fn compare(&mut self, servers: &Servers, chains: &mut Vec<ServerChain>) -> BranchChoice {
         let chain = servers.chain;
         let bound = chain.info().reorganization_bound();
         let mut failed = BTreeSet::new();
-        for _ in 0..ROUNDS {
-            let questions = questions(chains, bound);
+        for _ in 0..MAX_ROUNDS {
+            let questions = block_questions(chains, bound);
             if questions.is_empty() {
                 break;
             }
@@ -157,7 +159,7 @@ impl Known {
                     // It was reorganized meanwhile: its next state says so.
                     Ok(None) => "its newest block is not on its chain any more".to_owned(),
                     Err(error) => {
-                        self.failed.insert(address, Instant::now() + FAILED_FOR);
+                        self.failed.insert(address, Instant::now() + PAUSE_AFTER_FAILURE);
                         error.to_string()
                     }
                 };
@@ -170,7 +172,7 @@ impl Known {
             }
             chains.retain(|server| !failed.contains(&server.address));
         }
-        let mut branches = choose(chains, bound);
+        let mut branches = choose_branch(chains, bound);
         branches.excluded.extend(failed);
         branches
     }

@@ -20,14 +20,14 @@ use tokio_rustls::TlsConnector;
 
 use super::{
     ServerUrl,
-    contact::{Contact, noting_contact},
-    credentials::{Credentials, InvalidCredentials},
+    contact::{ServerContact, with_contact},
+    credentials::{ChainServerCredentials, InvalidCredentials},
 };
 
 /// Longest time for a connection to be opened.
-const CONNECT: Duration = Duration::from_secs(1);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
 /// Time after a failed attempt in which no other one is made: callers fail at once instead of one after the other.
-const CLOSED_FOR: Duration = Duration::from_millis(500);
+const RECONNECT_PAUSE: Duration = Duration::from_millis(500);
 /// Time without a byte after which a connection with open questions is probed: a server that works on hard ones is
 /// heard by its answer.
 const KEEP_ALIVE: Duration = Duration::from_millis(400);
@@ -36,7 +36,7 @@ const KEEP_ALIVE_TIMEOUT: Duration = Duration::from_secs(2);
 /// Bytes of an answer that may be on their way: a large one does not wait for permission.
 const WINDOW: u32 = 4 << 20;
 /// Largest answer.
-const MOST_BYTES: usize = 256 << 20;
+const MAX_ANSWER_BYTES: usize = 256 << 20;
 
 /// A request could not be sent, or its answer not be received.
 #[derive(Debug, thiserror::Error)]
@@ -57,7 +57,7 @@ pub enum SendError {
 
 /// A whole answer.
 #[derive(Debug)]
-pub(super) struct Received {
+pub(super) struct ReceivedAnswer {
     pub(super) status: StatusCode,
     pub(super) headers: HeaderMap,
     pub(super) body: Bytes,
@@ -65,7 +65,7 @@ pub(super) struct Received {
 
 /// An open connection, and the token that is shown on it.
 #[derive(Clone)]
-struct Open {
+struct OpenConnection {
     sender: SendRequest<Full<Bytes>>,
     token: Option<String>,
 }
@@ -73,14 +73,14 @@ struct Open {
 /// A server's connection.
 pub(super) struct Connection {
     address: SocketAddr,
-    contact: Arc<Contact>,
-    state: Mutex<State>,
+    contact: Arc<ServerContact>,
+    state: Mutex<ConnectionState>,
 }
 
 /// The state of a connection.
 #[derive(Default)]
-struct State {
-    open: Option<Open>,
+struct ConnectionState {
+    open: Option<OpenConnection>,
     /// The last attempt, if it failed.
     failed: Option<(Instant, ConnectFailure)>,
 }
@@ -109,11 +109,11 @@ impl std::fmt::Debug for Connection {
 
 impl Connection {
     pub(super) fn new(address: SocketAddr) -> Self {
-        Self { address, contact: Arc::new(Contact::new()), state: Mutex::default() }
+        Self { address, contact: Arc::new(ServerContact::new()), state: Mutex::default() }
     }
 
     /// When the server was heard, over this connection and those before it.
-    pub(super) fn contact(&self) -> &Contact {
+    pub(super) fn contact(&self) -> &ServerContact {
         &self.contact
     }
 
@@ -129,38 +129,38 @@ impl Connection {
     pub(super) async fn send(
         &self,
         to: &ServerUrl,
-        credentials: &Credentials,
+        credentials: &ChainServerCredentials,
         path: &str,
         body: Option<Bytes>,
-    ) -> Result<Received, SendError> {
+    ) -> Result<ReceivedAnswer, SendError> {
         let mut answer = self.begin(to, credentials, path, body.clone()).await?;
         if answer.status() == StatusCode::UNAUTHORIZED {
             self.state.lock().await.open = None;
             answer = self.begin(to, credentials, path, body).await?;
         }
         let (status, headers) = (answer.status(), answer.headers().clone());
-        let body = Limited::new(answer.into_body(), MOST_BYTES).collect().await;
+        let body = Limited::new(answer.into_body(), MAX_ANSWER_BYTES).collect().await;
         let body = body.map_err(|error| SendError::Broken(self.address, error.to_string()))?;
-        Ok(Received { status, headers, body: body.to_bytes() })
+        Ok(ReceivedAnswer { status, headers, body: body.to_bytes() })
     }
 
     /// Sends a request and receives the beginning of the answer.
     pub(super) async fn begin(
         &self,
         to: &ServerUrl,
-        credentials: &Credentials,
+        credentials: &ChainServerCredentials,
         path: &str,
         body: Option<Bytes>,
     ) -> Result<http::Response<Incoming>, SendError> {
-        self.contact.asked();
+        self.contact.note_question();
         let opened = self.open(to, credentials).await;
         if matches!(opened, Err(SendError::Connect(..) | SendError::Credentials(_))) {
             // Its machine refused at once, or nothing was sent.
-            self.contact.heard();
+            self.contact.note_response();
         }
-        let Open { mut sender, token } = opened?;
+        let OpenConnection { mut sender, token } = opened?;
         let broken =
-            |error: &dyn std::error::Error| SendError::Broken(self.address, in_full(error));
+            |error: &dyn std::error::Error| SendError::Broken(self.address, with_causes(error));
         let method = if body.is_some() { "POST" } else { "GET" };
         let mut request = Request::builder().method(method).uri(to.with_path(path));
         if body.is_some() {
@@ -176,12 +176,16 @@ impl Connection {
     }
 
     /// The connection, opened if it is not.
-    async fn open(&self, to: &ServerUrl, credentials: &Credentials) -> Result<Open, SendError> {
+    async fn open(
+        &self,
+        to: &ServerUrl,
+        credentials: &ChainServerCredentials,
+    ) -> Result<OpenConnection, SendError> {
         let mut state = self.state.lock().await;
         if let Some(open) = state.open.as_ref().filter(|open| !open.sender.is_closed()) {
             return Ok(open.clone());
         }
-        let failed = state.failed.as_ref().filter(|(at, _)| at.elapsed() < CLOSED_FOR);
+        let failed = state.failed.as_ref().filter(|(at, _)| at.elapsed() < RECONNECT_PAUSE);
         if let Some((_, error)) = failed {
             return Err(error.clone().at(self.address));
         }
@@ -191,7 +195,7 @@ impl Connection {
             let stream =
                 TcpStream::connect(self.address).await.map_err(|error| error.to_string())?;
             let _ = stream.set_nodelay(true);
-            let stream = noting_contact(stream, Arc::clone(&self.contact));
+            let stream = with_contact(stream, Arc::clone(&self.contact));
             match tls {
                 None => handshake(stream).await,
                 Some(tls) => {
@@ -202,10 +206,10 @@ impl Connection {
                 }
             }
         };
-        let failure = match timeout(CONNECT, connecting).await {
+        let failure = match timeout(CONNECT_TIMEOUT, connecting).await {
             Ok(Ok(sender)) => {
                 state.failed = None;
-                return Ok(state.open.insert(Open { sender, token }).clone());
+                return Ok(state.open.insert(OpenConnection { sender, token }).clone());
             }
             Ok(Err(cause)) => ConnectFailure::Refused(cause),
             Err(_) => ConnectFailure::Timeout,
@@ -224,14 +228,14 @@ where
     builder.timer(TokioTimer::new()).keep_alive_interval(KEEP_ALIVE);
     builder.keep_alive_timeout(KEEP_ALIVE_TIMEOUT);
     let shaken = builder.handshake(TokioIo::new(stream)).await;
-    let (sender, connection) = shaken.map_err(|error| in_full(&error))?;
+    let (sender, connection) = shaken.map_err(|error| with_causes(&error))?;
     // It ends with the connection, whose end the sender learns of.
     tokio::spawn(connection);
     Ok(sender)
 }
 
 /// An error with its causes.
-fn in_full(error: &dyn std::error::Error) -> String {
+fn with_causes(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {

@@ -16,62 +16,64 @@ use tokio::{
 use tokio_util::io::InspectReader;
 
 /// Time without a byte after which a server is silent, together with [`GRACE`] a second.
-const SILENT_AFTER: Duration = Duration::from_millis(950);
+const SILENCE_TIMEOUT: Duration = Duration::from_millis(950);
 /// Part of that time for which a question must have been unanswered: who is not asked says nothing. Within the rest
 /// the next question for the state is sent, so that the second never begins with a caller's question.
-const OWED_FOR: Duration = Duration::from_millis(450);
+const UNANSWERED_TIMEOUT: Duration = Duration::from_millis(450);
 /// Time in which this program reads what has arrived already, if it was itself held up.
 const GRACE: Duration = Duration::from_millis(50);
 /// Delay of a timer from which on this program was itself held up for so long that its questions may not have been sent.
-const HELD_UP: Duration = Duration::from_millis(200);
+const STALL_THRESHOLD: Duration = Duration::from_millis(200);
 
 /// Contact with one server.
 #[derive(Debug)]
-pub(super) struct Contact(Mutex<Times>);
+pub(super) struct ServerContact(Mutex<ContactTimes>);
 
 #[derive(Clone, Copy, Debug)]
-struct Times {
+struct ContactTimes {
     heard_at: Instant,
     /// Time of the first question since then.
     asked_at: Option<Instant>,
     is_silent: bool,
 }
 
-impl Times {
+impl ContactTimes {
     /// The time at which the server is silent unless it is heard before.
     fn silent_at(self, now: Instant) -> Instant {
-        (self.heard_at + SILENT_AFTER).max(self.asked_at.unwrap_or(now) + OWED_FOR)
+        (self.heard_at + SILENCE_TIMEOUT).max(self.asked_at.unwrap_or(now) + UNANSWERED_TIMEOUT)
     }
 }
 
-impl Contact {
+impl ServerContact {
     pub(super) fn new() -> Self {
-        let times = Times { heard_at: Instant::now(), asked_at: None, is_silent: false };
+        let times = ContactTimes { heard_at: Instant::now(), asked_at: None, is_silent: false };
         Self(Mutex::new(times))
     }
 
     /// Notes that a question is sent.
-    pub(super) fn asked(&self) {
+    pub(super) fn note_question(&self) {
         self.times().asked_at.get_or_insert_with(Instant::now);
     }
 
     /// Notes that something came from the server.
-    pub(super) fn heard(&self) {
+    pub(super) fn note_response(&self) {
         let mut times = self.times();
         times.heard_at = Instant::now();
         times.asked_at = None;
     }
 
     /// Completes once the server has been silent for a second.
-    pub(super) async fn silence(&self) {
+    pub(super) async fn wait_for_silence(&self) {
         let silent_at = || self.times().silent_at(Instant::now());
         loop {
             let due = silent_at();
             sleep_until(due).await;
             let begun = Instant::now();
             sleep(GRACE).await;
-            if due.elapsed() >= GRACE + HELD_UP || begun.elapsed() >= GRACE + HELD_UP {
-                self.ask_anew();
+            if due.elapsed() >= GRACE + STALL_THRESHOLD
+                || begun.elapsed() >= GRACE + STALL_THRESHOLD
+            {
+                self.restart_open_questions();
             }
             if silent_at() <= Instant::now() {
                 return;
@@ -80,7 +82,7 @@ impl Contact {
     }
 
     /// Lets the time of open questions begin now: this program was held up.
-    fn ask_anew(&self) {
+    fn restart_open_questions(&self) {
         let mut times = self.times();
         times.asked_at = times.asked_at.map(|_| Instant::now());
     }
@@ -95,20 +97,20 @@ impl Contact {
         std::mem::replace(&mut self.times().is_silent, is_silent) != is_silent
     }
 
-    fn times(&self) -> MutexGuard<'_, Times> {
+    fn times(&self) -> MutexGuard<'_, ContactTimes> {
         // Every change is a single step, so that the state after a panic is consistent.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Returns the stream of a connection to a server; the bytes that arrive on it are noted as contact.
-pub(super) fn noting_contact(
+pub(super) fn with_contact(
     stream: TcpStream,
-    contact: Arc<Contact>,
+    contact: Arc<ServerContact>,
 ) -> InspectReader<TcpStream, impl FnMut(&[u8])> {
     InspectReader::new(stream, move |bytes| {
         if !bytes.is_empty() {
-            contact.heard();
+            contact.note_response();
         }
     })
 }
@@ -122,9 +124,9 @@ mod tests {
     const MOMENT: Duration = Duration::from_millis(1);
 
     /// Time until the server is silent, from now on.
-    async fn until_silent(contact: &Contact) -> Duration {
+    async fn until_silent(contact: &ServerContact) -> Duration {
         let begun = Instant::now();
-        contact.silence().await;
+        contact.wait_for_silence().await;
         begun.elapsed()
     }
 
@@ -135,38 +137,38 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_server_that_owes_an_answer_is_silent_after_a_second() {
         // Given a server that was heard half a second before the first question,
-        let contact = Contact::new();
-        contact.heard();
+        let contact = ServerContact::new();
+        contact.note_response();
         advance(Duration::from_millis(500)).await;
-        contact.asked();
+        contact.note_question();
         // then further questions do not begin the second anew.
         advance(Duration::from_millis(300)).await;
-        contact.asked();
+        contact.note_question();
         assert!(is_about(until_silent(&contact).await, 200));
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_server_that_was_not_asked_for_long_has_time_to_answer() {
-        let contact = Contact::new();
+        let contact = ServerContact::new();
         advance(Duration::from_mins(1)).await;
-        contact.asked();
+        contact.note_question();
         assert!(is_about(until_silent(&contact).await, 500));
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_server_that_is_heard_or_is_not_asked_is_never_silent() {
-        let contact = Contact::new();
+        let contact = ServerContact::new();
         let never = async {
-            contact.silence().await;
+            contact.wait_for_silence().await;
             panic!("it is not silent");
         };
         let heard = async {
             sleep(Duration::from_secs(10)).await;
-            contact.heard();
+            contact.note_response();
             for _ in 0..20 {
-                contact.asked();
+                contact.note_question();
                 sleep(Duration::from_millis(900)).await;
-                contact.heard();
+                contact.note_response();
             }
         };
         tokio::select! {
@@ -177,9 +179,9 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn questions_that_this_program_was_too_busy_to_send_have_time_to_be_answered() {
-        let contact = Contact::new();
+        let contact = ServerContact::new();
         let held_up = async {
-            contact.asked();
+            contact.note_question();
             advance(Duration::from_secs(30)).await;
         };
         let (silent_after, ()) = tokio::join!(until_silent(&contact), held_up);
@@ -189,18 +191,18 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn what_arrived_while_this_program_was_held_up_is_read_first() {
         // Given a program that was stopped for long after it asked,
-        let contact = Contact::new();
-        contact.asked();
+        let contact = ServerContact::new();
+        contact.note_question();
         advance(Duration::from_secs(30)).await;
         // when the answer, which is there, is read a moment after the time has passed,
         let read = async {
             sleep(20 * MOMENT).await;
-            contact.heard();
+            contact.note_response();
             sleep(Duration::from_secs(1)).await;
         };
         // then the server is not silent.
         tokio::select! {
-            () = contact.silence() => panic!("it is not silent"),
+            () = contact.wait_for_silence() => panic!("it is not silent"),
             () = read => {}
         }
     }

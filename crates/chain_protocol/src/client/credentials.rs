@@ -13,11 +13,11 @@ use rustls::{
 };
 
 /// Fewest characters of a token: 128 random bits take as many in hexadecimal.
-pub const FEWEST_CHARACTERS: usize = 32;
+pub const MIN_TOKEN_CHARACTERS: usize = 32;
 
 /// Files with the token and the CA bundle. They are read for every new connection, so that both can be rotated.
 #[derive(Clone, Debug, Default)]
-pub struct Credentials {
+pub struct ChainServerCredentials {
     /// File whose first line is the token.
     pub token: Option<PathBuf>,
     /// File with the CA bundle (PEM) for servers with TLS.
@@ -43,7 +43,7 @@ pub enum InvalidCredentials {
     NoToken(PathBuf),
     /// A token of the file is too short.
     #[error(
-        "line {line} of {path} holds a token of {characters} characters: it needs {FEWEST_CHARACTERS} or more, so \
+        "line {line} of {path} holds a token of {characters} characters: it needs {MIN_TOKEN_CHARACTERS} or more, so \
          that nobody guesses it; make one with `openssl rand -hex 32`"
     )]
     ShortToken {
@@ -70,7 +70,7 @@ pub enum InvalidCredentials {
 ///
 /// # Errors
 ///
-/// Returns an error if the file cannot be read, has no token, or has one of fewer than [`FEWEST_CHARACTERS`].
+/// Returns an error if the file cannot be read, has no token, or has one of fewer than [`MIN_TOKEN_CHARACTERS`].
 pub fn read_tokens(path: &Path) -> Result<Vec<String>, InvalidCredentials> {
     let read = fs::read_to_string(path);
     let text = read.map_err(|source| InvalidCredentials::Read { path: path.to_owned(), source })?;
@@ -79,7 +79,7 @@ pub fn read_tokens(path: &Path) -> Result<Vec<String>, InvalidCredentials> {
         let characters = token.chars().count();
         match characters {
             0 => {}
-            FEWEST_CHARACTERS.. => tokens.push(token.to_owned()),
+            MIN_TOKEN_CHARACTERS.. => tokens.push(token.to_owned()),
             _ => {
                 let path = path.to_owned();
                 return Err(InvalidCredentials::ShortToken { path, line, characters });
@@ -92,7 +92,7 @@ pub fn read_tokens(path: &Path) -> Result<Vec<String>, InvalidCredentials> {
     Ok(tokens)
 }
 
-impl Credentials {
+impl ChainServerCredentials {
     /// Says what is wrong with the file of the token, if it can be read: before a server is asked.
     ///
     /// # Errors
@@ -154,8 +154,10 @@ mod tests {
     #[test]
     fn a_short_token_on_any_line_is_refused_with_the_way_to_make_one() {
         let file = tempfile::NamedTempFile::new().unwrap();
-        let credentials =
-            Credentials { token: Some(file.path().to_owned()), ..Credentials::default() };
+        let credentials = ChainServerCredentials {
+            token: Some(file.path().to_owned()),
+            ..ChainServerCredentials::default()
+        };
         for (text, told) in
             [("abc\n".to_owned(), "line 1"), (format!("{FIRST}\n\n{}\n", &FIRST[..31]), "line 3")]
         {

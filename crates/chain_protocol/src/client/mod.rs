@@ -29,7 +29,7 @@ pub use self::{
     answer::AskError,
     chains::{ChainServers, InvalidServers},
     connection::SendError,
-    credentials::Credentials,
+    credentials::ChainServerCredentials,
     set::ServerSet,
     url::ServerUrl,
 };

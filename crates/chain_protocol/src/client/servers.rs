@@ -20,18 +20,19 @@ use tokio::{
 use super::{
     answer::{AskError, read},
     choice::Candidate,
-    connection::{Connection, Received, SendError, SharedConnection},
-    credentials::Credentials,
+    connection::{Connection, ReceivedAnswer, SendError, SharedConnection},
+    credentials::ChainServerCredentials,
     url::ServerUrl,
 };
 use crate::message::{
-    Asked, AtLeast, BranchBlocks, BranchBlocksQuestion, NewestBlock, Question, ROOT, ServerState,
+    BranchBlocks, BranchBlocksQuestion, MinimumRevision, NewestBlock, Question, ROOT,
+    RequestEnvelope, ServerState,
 };
 
 /// Longest time for a state, and for a name to be resolved.
 pub(super) const STATE_TIMEOUT: Duration = Duration::from_secs(1);
 /// Age from which on a state says nothing any more.
-const STATE_AGE: Duration = Duration::from_secs(4);
+const MAX_STATE_AGE: Duration = Duration::from_secs(4);
 /// Time for which a server that failed is asked only if no other one is there.
 const AVOIDED_FOR: Duration = Duration::from_secs(5);
 
@@ -40,10 +41,10 @@ const AVOIDED_FOR: Duration = Duration::from_secs(5);
 pub(super) struct Servers {
     pub(super) chain: ChainId,
     pub(super) urls: Vec<ServerUrl>,
-    credentials: Credentials,
+    credentials: ChainServerCredentials,
     known: Mutex<BTreeMap<SocketAddr, Server>>,
     /// Questions of callers that were sent.
-    asked: AtomicU64,
+    question_count: AtomicU64,
 }
 
 /// One server.
@@ -58,7 +59,7 @@ struct Server {
 
 /// What a server told when it was asked for its state.
 #[derive(Debug)]
-pub(super) struct Told {
+pub(super) struct StateAnswer {
     state: Result<ServerState, AskError>,
     is_heard: bool,
     is_timeout: bool,
@@ -66,7 +67,7 @@ pub(super) struct Told {
 
 /// A server as a comparison sees it.
 #[derive(Clone, Debug)]
-pub(super) struct Compared {
+pub(super) struct ComparedServer {
     pub(super) address: SocketAddr,
     /// Its newest block; `None` if it has none, or does not answer.
     pub(super) newest: Option<NewestBlock>,
@@ -74,10 +75,10 @@ pub(super) struct Compared {
     pub(super) answers_blocks: bool,
 }
 
-impl Told {
+impl StateAnswer {
     fn of(
         address: SocketAddr,
-        answer: Result<Result<Received, SendError>, tokio::time::error::Elapsed>,
+        answer: Result<Result<ReceivedAnswer, SendError>, tokio::time::error::Elapsed>,
     ) -> Self {
         let is_heard = matches!(answer, Ok(Ok(_) | Err(SendError::Connect(..))));
         let is_timeout = answer.is_err();
@@ -96,12 +97,22 @@ impl Told {
 }
 
 impl Servers {
-    pub(super) fn new(chain: ChainId, urls: Vec<ServerUrl>, credentials: Credentials) -> Self {
-        Self { chain, urls, credentials, known: Mutex::default(), asked: AtomicU64::new(0) }
+    pub(super) fn new(
+        chain: ChainId,
+        urls: Vec<ServerUrl>,
+        credentials: ChainServerCredentials,
+    ) -> Self {
+        Self {
+            chain,
+            urls,
+            credentials,
+            known: Mutex::default(),
+            question_count: AtomicU64::new(0),
+        }
     }
 
     /// Looks for the servers of a URL. While its name cannot be resolved, they go on as they are known.
-    pub(super) async fn find(&self, url: &ServerUrl) {
+    pub(super) async fn resolve(&self, url: &ServerUrl) {
         let found = timeout(STATE_TIMEOUT, lookup_host((&*url.host, url.port))).await;
         let Ok(Ok(found)) = found else { return };
         let found: BTreeSet<SocketAddr> = found.collect();
@@ -118,7 +129,7 @@ impl Servers {
     }
 
     /// Asks a server for its state; `None` if it is not known any more.
-    pub(super) async fn ask_state(&self, address: SocketAddr) -> Option<Told> {
+    pub(super) async fn ask_state(&self, address: SocketAddr) -> Option<StateAnswer> {
         let (url, connection) = self.server(address)?;
         let path = self.path("state");
         let asking = timeout(STATE_TIMEOUT, connection.send(&url, &self.credentials, &path, None));
@@ -126,23 +137,23 @@ impl Servers {
         let answer = tokio::select! {
             biased;
             answer = &mut asking => answer,
-            () = connection.contact().silence() => {
+            () = connection.contact().wait_for_silence() => {
                 self.note_silence(address);
                 asking.await
             }
         };
-        Some(Told::of(address, answer))
+        Some(StateAnswer::of(address, answer))
     }
 
     /// The servers with their newest blocks, that of one of them as it was just told.
-    pub(super) fn compared(&self, address: SocketAddr, told: &Told) -> Vec<Compared> {
+    pub(super) fn compared(&self, address: SocketAddr, told: &StateAnswer) -> Vec<ComparedServer> {
         let candidates = self.candidates(&BTreeSet::new()).into_iter();
         let newest = candidates.map(|Candidate { address: each, state, .. }| {
             let is_told = each == address && !told.keeps_the_last_state(self.is_silent(address));
             let state = if is_told { told.state.as_ref().ok().cloned() } else { state };
             let answers_blocks = state.as_ref().is_some_and(|state| state.answers_blocks);
             let newest = state.and_then(|state| state.newest);
-            Compared { address: each, newest, answers_blocks }
+            ComparedServer { address: each, newest, answers_blocks }
         });
         newest.collect()
     }
@@ -156,7 +167,7 @@ impl Servers {
         let gone = || AskError::NoServer(address.to_string());
         let (url, connection) = self.server(address).ok_or_else(gone)?;
         let deadline_ms = u32::try_from(STATE_TIMEOUT.as_millis()).unwrap_or(u32::MAX);
-        let asked = Asked { deadline_ms, knows: AtLeast::default(), question };
+        let asked = RequestEnvelope { deadline_ms, minimum: MinimumRevision::default(), question };
         let body = serde_json::to_vec(&asked);
         let body = body.map_err(|error| AskError::Unreadable(address, error.to_string()))?;
         let path = self.path(BranchBlocksQuestion::PATH);
@@ -171,7 +182,7 @@ impl Servers {
     }
 
     /// Notes what a server told, or that it told nothing.
-    pub(super) fn note_state(&self, address: SocketAddr, told: &Told) {
+    pub(super) fn note_state(&self, address: SocketAddr, told: &StateAnswer) {
         let chain = self.chain;
         let mut known = self.known();
         let Some(server) = known.get_mut(&address) else { return };
@@ -218,7 +229,7 @@ impl Servers {
         let known = self.known();
         let candidates = known.iter().map(|(address, server)| {
             let state = server.state.as_ref();
-            let state = state.filter(|(_, told_at)| now.duration_since(*told_at) < STATE_AGE);
+            let state = state.filter(|(_, told_at)| now.duration_since(*told_at) < MAX_STATE_AGE);
             Candidate {
                 address: *address,
                 state: state.map(|(state, _)| state.clone()),
@@ -230,7 +241,7 @@ impl Servers {
     }
 
     /// The servers that are silent.
-    pub(super) fn silent(&self) -> BTreeSet<SocketAddr> {
+    pub(super) fn silent_addresses(&self) -> BTreeSet<SocketAddr> {
         let known = self.known();
         let silent = known.iter().filter(|(_, server)| server.connection.contact().is_silent());
         silent.map(|(address, _)| *address).collect()
@@ -249,25 +260,25 @@ impl Servers {
         address: SocketAddr,
         path: &str,
         body: Bytes,
-    ) -> Result<Received, AskError> {
+    ) -> Result<ReceivedAnswer, AskError> {
         let gone = || AskError::NoServer(address.to_string());
         let (url, connection) = self.server(address).ok_or_else(gone)?;
-        self.asked.fetch_add(1, Ordering::Relaxed);
+        self.question_count.fetch_add(1, Ordering::Relaxed);
         let path = self.path(path);
         Ok(connection.send(&url, &self.credentials, &path, Some(body)).await?)
     }
 
     /// Completes once a server has been silent for a second; never if it is not known.
-    pub(super) async fn silence_of(&self, address: SocketAddr) {
+    pub(super) async fn wait_for_silence_of(&self, address: SocketAddr) {
         match self.server(address) {
-            Some((_, connection)) => connection.contact().silence().await,
+            Some((_, connection)) => connection.contact().wait_for_silence().await,
             None => std::future::pending().await,
         }
     }
 
     /// Questions of callers that were sent.
-    pub(super) fn asked(&self) -> u64 {
-        self.asked.load(Ordering::Relaxed)
+    pub(super) fn question_count(&self) -> u64 {
+        self.question_count.load(Ordering::Relaxed)
     }
 
     pub(super) fn addresses(&self, url: &ServerUrl) -> Vec<SocketAddr> {

@@ -19,16 +19,17 @@ use tokio::{
 };
 
 use super::{
-    answer::{AskError, read, refused},
-    branches::Difference,
+    answer::{AskError, read, refusal_error},
+    branches::BranchDifference,
     choice::{Candidate, newest, order},
-    connection::Received,
-    credentials::Credentials,
+    connection::ReceivedAnswer,
+    credentials::ChainServerCredentials,
     url::ServerUrl,
-    watch::Watched,
+    watch::WatchedServers,
 };
 use crate::message::{
-    Asked, AtLeast, CopyPartQuestion, NewestBlock, PART_DIGEST, Question, Refusal, RefusalCode,
+    CopyPartQuestion, MinimumRevision, NewestBlock, PART_DIGEST, Question, RefusalCode,
+    RefusedQuestion, RequestEnvelope,
 };
 
 /// Blocks that an answer may lack of the newest one: servers do not get a new block at the same moment.
@@ -36,16 +37,16 @@ const BLOCKS_BEHIND: u64 = 1;
 /// Longest time for an answer, waits included.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(8);
 /// Time after which a second server is asked beside the first one.
-const SLOW: Duration = Duration::from_secs(1);
+const SECOND_SERVER_DELAY: Duration = Duration::from_secs(1);
 /// Wait before servers that were all behind are asked again: lists reach all programs within a moment.
-const BEHIND_WAIT: Duration = Duration::from_millis(50);
+const BEHIND_RETRY_INTERVAL: Duration = Duration::from_millis(50);
 /// Longest time for which servers may be behind.
-const BEHIND_AT_MOST: Duration = Duration::from_secs(2);
+const BEHIND_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The servers of one chain. They are watched from the first question on, until this is dropped.
 #[derive(Debug)]
 pub struct ServerSet {
-    watched: Arc<Watched>,
+    watched: Arc<WatchedServers>,
     watch: OnceLock<AbortHandle>,
 }
 
@@ -53,8 +54,8 @@ impl ServerSet {
     /// The servers behind URLs. None is known before they are [watched](Self::watch) or
     /// [looked for](Self::refresh).
     #[must_use]
-    pub fn new(chain: ChainId, urls: Vec<ServerUrl>, credentials: Credentials) -> Self {
-        let watched = Arc::new(Watched::new(chain, urls, credentials));
+    pub fn new(chain: ChainId, urls: Vec<ServerUrl>, credentials: ChainServerCredentials) -> Self {
+        let watched = Arc::new(WatchedServers::new(chain, urls, credentials));
         Self { watched, watch: OnceLock::new() }
     }
 
@@ -83,27 +84,27 @@ impl ServerSet {
 
     /// The difference between the servers if their blocks are of several branches, beyond an ordinary reorganization.
     #[must_use]
-    pub fn difference(&self) -> Option<Difference> {
+    pub fn difference(&self) -> Option<BranchDifference> {
         self.watched.difference()
     }
 
     /// Number of servers that are silent: nothing came from them for a second, and they get no question until they
     /// tell their states again.
     #[must_use]
-    pub fn silent(&self) -> usize {
-        self.watched.servers.silent().len()
+    pub fn silent_count(&self) -> usize {
+        self.watched.servers.silent_addresses().len()
     }
 
     /// Number of questions that were sent to servers, those for their states apart.
     #[must_use]
-    pub fn asked(&self) -> u64 {
-        self.watched.servers.asked()
+    pub fn question_count(&self) -> u64 {
+        self.watched.servers.question_count()
     }
 
     /// Waits until servers were looked for once. Later nobody waits: the watch finds them.
-    pub async fn find(&self) {
+    pub async fn wait_until_found(&self) {
         self.watch();
-        self.watched.first_look().await;
+        self.watched.wait_for_first_lookup().await;
     }
 
     /// The newest block of the servers.
@@ -123,17 +124,17 @@ impl ServerSet {
         lists: u64,
         question: &Q,
     ) -> Result<Q::Answer, AskError> {
-        self.find().await;
+        self.wait_until_found().await;
         let begun = Instant::now();
         loop {
             let asked = self.ask_once(subject, lists, question, begun).await;
             let time = begun.elapsed();
             match &asked {
                 Err(error) if error.refusal() == Some(RefusalCode::Behind) => {
-                    if time >= BEHIND_AT_MOST {
+                    if time >= BEHIND_TIMEOUT {
                         return asked;
                     }
-                    sleep(BEHIND_WAIT).await;
+                    sleep(BEHIND_RETRY_INTERVAL).await;
                 }
                 // The servers that were asked are silent: others may not be.
                 Err(AskError::Silent(_)) if self.has_others() && time < ANSWER_TIMEOUT => {}
@@ -156,9 +157,10 @@ impl ServerSet {
         let newest = newest(&candidates).map(|it| it.block);
         let block = newest.map_or(0, |it| it.height);
         // Servers that are behind by one block have the one before.
-        let on = newest.and_then(|it| it.parent_id());
-        let knows = AtLeast { lists, block: block.saturating_sub(BLOCKS_BEHIND), on };
-        let silent = self.watched.servers.silent();
+        let branch_block = newest.and_then(|it| it.parent_id());
+        let minimum =
+            MinimumRevision { lists, block: block.saturating_sub(BLOCKS_BEHIND), branch_block };
+        let silent = self.watched.servers.silent_addresses();
         let order = order(&candidates, subject).into_iter();
         let mut order = order.filter(|address| !silent.contains(address));
         let Some(first) = order.next() else {
@@ -166,29 +168,29 @@ impl ServerSet {
             let none = if silent.is_empty() { AskError::NoServer } else { AskError::Silent };
             return Err(none(urls));
         };
-        let mut first = Box::pin(self.ask_one(first, knows, question, begun));
+        let mut first = Box::pin(self.ask_one(first, minimum, question, begun));
         let Some(second) = order.next() else { return first.await };
-        let mut second = Box::pin(self.ask_one(second, knows, question, begun));
+        let mut second = Box::pin(self.ask_one(second, minimum, question, begun));
         let failed = tokio::select! {
             answer = &mut first => match answer {
                 Ok(answer) => return Ok(answer),
                 Err(error) => Some(error),
             },
-            () = sleep(SLOW) => None,
+            () = sleep(SECOND_SERVER_DELAY) => None,
         };
         if let Some(failed) = failed {
             tracing::debug!(chain = %self.chain(), error = %failed, "asking another chain server");
-            return second.await.map_err(|error| passing(failed, error));
+            return second.await.map_err(|error| prefer_behind(failed, error));
         }
         // Both work on it; the first answer counts.
         tokio::select! {
             answer = &mut first => match answer {
                 Ok(answer) => Ok(answer),
-                Err(failed) => second.await.map_err(|error| passing(failed, error)),
+                Err(failed) => second.await.map_err(|error| prefer_behind(failed, error)),
             },
             answer = &mut second => match answer {
                 Ok(answer) => Ok(answer),
-                Err(failed) => first.await.map_err(|error| passing(failed, error)),
+                Err(failed) => first.await.map_err(|error| prefer_behind(failed, error)),
             },
         }
     }
@@ -196,16 +198,16 @@ impl ServerSet {
     async fn ask_one<Q: Question + Clone>(
         &self,
         address: SocketAddr,
-        knows: AtLeast,
+        minimum: MinimumRevision,
         question: &Q,
         begun: Instant,
     ) -> Result<Q::Answer, AskError> {
         let left = ANSWER_TIMEOUT.saturating_sub(begun.elapsed());
-        let sent = self.send_to(address, Q::PATH, left, knows, question.clone());
+        let sent = self.send_to(address, Q::PATH, left, minimum, question.clone());
         let answer = tokio::select! {
             biased;
             sent = sent => sent.and_then(|received| read(address, &received)),
-            () = self.watched.servers.silence_of(address) => {
+            () = self.watched.servers.wait_for_silence_of(address) => {
                 self.watched.servers.note_silence(address);
                 return Err(AskError::Silent(address.to_string()));
             }
@@ -216,7 +218,7 @@ impl ServerSet {
         if answer.is_ok() && self.watched.is_excluded(address) {
             // What it told is of a branch that turned out not to count.
             let detail = "its blocks are of another branch".to_owned();
-            let refusal = Refusal { code: RefusalCode::Behind, detail };
+            let refusal = RefusedQuestion { code: RefusalCode::Behind, detail };
             return Err(AskError::Refused { address, refusal });
         }
         answer
@@ -224,7 +226,7 @@ impl ServerSet {
 
     /// True if a server is known that is not silent.
     fn has_others(&self) -> bool {
-        let silent = self.watched.servers.silent();
+        let silent = self.watched.servers.silent_addresses();
         self.states().iter().any(|it| !silent.contains(&it.address))
     }
 
@@ -233,14 +235,14 @@ impl ServerSet {
     /// # Errors
     ///
     /// Returns an error if it does not answer in time.
-    pub async fn ask_at<Q: Question + Clone>(
+    pub async fn ask_server<Q: Question + Clone>(
         &self,
         address: SocketAddr,
         within: Duration,
         question: &Q,
     ) -> Result<Q::Answer, AskError> {
-        let knows = AtLeast::default();
-        let received = self.send_to(address, Q::PATH, within, knows, question.clone()).await?;
+        let minimum = MinimumRevision::default();
+        let received = self.send_to(address, Q::PATH, within, minimum, question.clone()).await?;
         read(address, &received)
     }
 
@@ -249,17 +251,17 @@ impl ServerSet {
     /// # Errors
     ///
     /// Returns an error if it does not answer in time, or if the bytes have another digest.
-    pub async fn copy_part_at(
+    pub async fn copy_part_from(
         &self,
         address: SocketAddr,
         within: Duration,
         question: CopyPartQuestion,
     ) -> Result<Bytes, AskError> {
-        let knows = AtLeast::default();
+        let minimum = MinimumRevision::default();
         let path = CopyPartQuestion::PATH;
-        let received = self.send_to(address, path, within, knows, question).await?;
+        let received = self.send_to(address, path, within, minimum, question).await?;
         if received.status != StatusCode::OK {
-            return Err(refused(address, &received));
+            return Err(refusal_error(address, &received));
         }
         let expected = received.headers.get(PART_DIGEST).and_then(|value| value.to_str().ok());
         if expected != Some(&*hex::encode(Sha256::digest(&received.body))) {
@@ -274,11 +276,11 @@ impl ServerSet {
         address: SocketAddr,
         path: &str,
         within: Duration,
-        knows: AtLeast,
+        minimum: MinimumRevision,
         question: Q,
-    ) -> Result<Received, AskError> {
+    ) -> Result<ReceivedAnswer, AskError> {
         let deadline_ms = u32::try_from(within.as_millis()).unwrap_or(u32::MAX);
-        let body = serde_json::to_vec(&Asked { deadline_ms, knows, question });
+        let body = serde_json::to_vec(&RequestEnvelope { deadline_ms, minimum, question });
         let body = body.map_err(|error| AskError::Unreadable(address, error.to_string()))?;
         let sent =
             timeout(within, self.watched.servers.send(address, path, Bytes::from(body))).await;
@@ -304,7 +306,7 @@ impl fmt::Display for ServerSet {
 }
 
 /// Of two errors the one that time may mend: that a server is behind.
-fn passing(first: AskError, second: AskError) -> AskError {
+fn prefer_behind(first: AskError, second: AskError) -> AskError {
     if first.refusal() == Some(RefusalCode::Behind) { first } else { second }
 }
 
@@ -347,7 +349,7 @@ mod tests {
 
     fn set(urls: &[&ServerUrl]) -> ServerSet {
         let urls = urls.iter().copied().cloned().collect();
-        ServerSet::new(ChainId::BTC, urls, Credentials::default())
+        ServerSet::new(ChainId::BTC, urls, ChainServerCredentials::default())
     }
 
     async fn ask(servers: &ServerSet, subject: u32) -> Result<bool, AskError> {
@@ -359,7 +361,7 @@ mod tests {
     async fn a_server_that_works_for_long_is_not_silent() {
         let servers = set(&[&slow(Duration::from_secs(3)).await]);
         assert!(ask(&servers, 1).await.unwrap());
-        assert_eq!((servers.silent(), servers.asked()), (0, 1));
+        assert_eq!((servers.silent_count(), servers.question_count()), (0, 1));
     }
 
     #[tokio::test(flavor = "multi_thread")]
@@ -374,12 +376,12 @@ mod tests {
             assert!(matches!(answer, Err(AskError::Silent(_))), "{answer:?}");
         }
         // and from then on nobody asks them.
-        assert_eq!(servers.silent(), 2);
-        let asked = servers.asked();
+        assert_eq!(servers.silent_count(), 2);
+        let asked = servers.question_count();
         for subject in 0..20 {
             assert!(matches!(ask(&servers, subject).await, Err(AskError::Silent(_))));
         }
-        assert_eq!(servers.asked(), asked);
+        assert_eq!(servers.question_count(), asked);
 
         // Given a server that answers beside them, it answers all.
         let third = slow(Duration::ZERO).await;

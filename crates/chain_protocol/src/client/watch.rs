@@ -10,28 +10,32 @@ use tokio::{
 };
 
 use super::{
-    branches::Difference,
+    branches::BranchDifference,
     choice::Candidate,
     comparison::Comparison,
-    credentials::Credentials,
+    credentials::ChainServerCredentials,
     servers::{STATE_TIMEOUT, Servers},
     url::ServerUrl,
 };
 
 /// Interval at which servers are looked for and their states are asked for.
-const WATCH: Duration = Duration::from_millis(500);
+const WATCH_INTERVAL: Duration = Duration::from_millis(500);
 
 /// The servers of one chain, which are compared whenever one of them tells its state.
 #[derive(Debug)]
-pub(super) struct Watched {
+pub(super) struct WatchedServers {
     pub(super) servers: Servers,
     comparison: Comparison,
     /// URLs whose servers were looked for once.
     looked_for: watch::Sender<usize>,
 }
 
-impl Watched {
-    pub(super) fn new(chain: ChainId, urls: Vec<ServerUrl>, credentials: Credentials) -> Self {
+impl WatchedServers {
+    pub(super) fn new(
+        chain: ChainId,
+        urls: Vec<ServerUrl>,
+        credentials: ChainServerCredentials,
+    ) -> Self {
         let servers = Servers::new(chain, urls, credentials);
         Self { servers, comparison: Comparison::default(), looked_for: watch::Sender::new(0) }
     }
@@ -56,15 +60,15 @@ impl Watched {
                 let watch = || tasks.spawn(Arc::clone(&self).watch_server(address));
                 watched.entry(address).or_insert_with(watch);
             }
-            sleep(WATCH).await;
-            self.servers.find(&url).await;
+            sleep(WATCH_INTERVAL).await;
+            self.servers.resolve(&url).await;
         }
     }
 
     /// Watches a server for as long as it is known.
     async fn watch_server(self: Arc<Self>, address: SocketAddr) {
         loop {
-            sleep(WATCH).await;
+            sleep(WATCH_INTERVAL).await;
             if !self.ask_state(address).await {
                 return;
             }
@@ -72,7 +76,7 @@ impl Watched {
     }
 
     /// Waits until the servers of all URLs were looked for once, at most for twice the time of an answer.
-    pub(super) async fn first_look(&self) {
+    pub(super) async fn wait_for_first_lookup(&self) {
         let mut looked_for = self.looked_for.subscribe();
         let all = looked_for.wait_for(|urls| *urls >= self.servers.urls.len());
         // Neither a later look nor the error of an ended watch changes what is known.
@@ -90,7 +94,7 @@ impl Watched {
     }
 
     async fn refresh_url(self: &Arc<Self>, url: &ServerUrl) {
-        self.servers.find(url).await;
+        self.servers.resolve(url).await;
         let mut asking = JoinSet::new();
         for address in self.servers.addresses(url) {
             let watched = Arc::clone(self);
@@ -118,7 +122,7 @@ impl Watched {
     }
 
     /// The difference between the servers, if it is no ordinary reorganization.
-    pub(super) fn difference(&self) -> Option<Difference> {
+    pub(super) fn difference(&self) -> Option<BranchDifference> {
         self.comparison.with(|branches| branches.difference.clone())
     }
 }

@@ -4,7 +4,7 @@ use jiff::{Timestamp, civil::Date};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Word;
+use super::Identifier;
 
 /// State of the subject's chain.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -13,7 +13,7 @@ pub enum ChainStateMessage {
     /// No source follows the chain: only lists and labels can be looked at.
     NotFollowed,
     /// A source is configured for the chain, but its data is not available.
-    Unavailable(Word),
+    Unavailable(Identifier),
     /// The chain's data about the subject.
     Followed(Box<ChainFactsMessage>),
 }
@@ -46,7 +46,7 @@ pub struct TipMessage {
     /// The height of the first known block: older coins have no known origin.
     pub start: u64,
     /// Way in which the chain is read.
-    pub ingest_mode: Word,
+    pub ingest_mode: Identifier,
     /// True if the chain belongs to the demo data set.
     pub sample: bool,
 }
@@ -126,7 +126,7 @@ pub struct FlowPartMessage {
     /// True if all of it came by the first hop.
     pub is_direct: bool,
     /// The strength of the attribution.
-    pub tier: Word,
+    pub tier: Identifier,
     /// Confidence of the attribution.
     pub confidence: u8,
     /// Over the subject's lifetime.
@@ -142,13 +142,13 @@ pub struct FlowPartMessage {
     /// The entry of the list that names the party.
     pub listed_by: Option<PartyListingMessage>,
     /// Whether the subject asked for the money.
-    pub solicitation: Word,
+    pub solicitation: Identifier,
     /// Risky labels on the path of the money that end no trace. The part counts once: as the
     /// endpoint or one of these labels, whichever scores highest.
     pub carried: Vec<CarriedPartMessage>,
     /// Whether it moved before the party at the endpoint was listed, or since; `None` if it is not
     /// listed or the day is not known.
-    pub listing_period: Option<Word>,
+    pub listing_period: Option<Identifier>,
     /// The fewest days before the listing on which money of a part from before it moved.
     pub days_before_listing: Option<u32>,
     /// The name of the party at the end of the path that is shown, where the part's money comes from several parties of
@@ -165,7 +165,7 @@ pub struct FlowPartMessage {
 #[serde(rename_all = "snake_case")]
 pub enum FlowEndMessage {
     /// At an address that a listing, label or cluster attributes.
-    Attributed(Word),
+    Attributed(Identifier),
     /// At freshly mined coins.
     Mining,
     /// At a bridge to another chain.
@@ -178,7 +178,7 @@ pub enum FlowEndMessage {
     /// first came, so that it is no part of the whole of which shares are computed.
     Returned,
     /// Not followed further.
-    Unresolved(Word),
+    Unresolved(Identifier),
 }
 
 /// How far the end of money is from the subject.
@@ -208,7 +208,7 @@ pub struct PartyListingMessage {
     /// Name of the list.
     pub list_name: String,
     /// Identifier of the list.
-    pub list: Word,
+    pub list: Identifier,
     /// Sanctions programs under which the party is listed.
     pub programs: Vec<String>,
     /// Identifier of the entity on the list.
@@ -230,9 +230,9 @@ pub struct CarriedPartMessage {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CarriedLabelMessage {
     /// Strength of the label.
-    pub tier: Word,
+    pub tier: Identifier,
     /// Category.
-    pub category: Word,
+    pub category: Identifier,
     /// Confidence.
     pub confidence: u8,
     /// Severity of the category under the policy, 0 to 100.
@@ -240,7 +240,7 @@ pub struct CarriedLabelMessage {
     /// Name, if known.
     pub entity: Option<String>,
     /// The kind of joint transaction that the money passed through, if it is no label of an address.
-    pub coinjoin: Option<Word>,
+    pub coinjoin: Option<Identifier>,
 }
 
 /// The distance at which money met a label.
@@ -282,11 +282,11 @@ pub struct PathStepMessage {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct StepLabelMessage {
     /// Category of the party.
-    pub category: Word,
+    pub category: Identifier,
     /// Name of the entity.
     pub entity: Option<String>,
     /// Strength of the attribution.
-    pub tier: Word,
+    pub tier: Identifier,
     /// Confidence of the attribution, in percent.
     pub confidence: u8,
     /// True if the party is on a list in force.
@@ -306,13 +306,13 @@ pub struct BehaviorFactsMessage {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PatternFactMessage {
     /// The pattern.
-    pub pattern: Word,
+    pub pattern: Identifier,
     /// The owner's role in it.
-    pub role: Word,
+    pub role: Identifier,
     /// Confidence of the detection.
     pub confidence: u8,
     /// Reason for which it is not scored; `None` if it is.
-    pub unscored: Option<Word>,
+    pub unscored: Option<Identifier>,
     /// Number of occurrences: windows of time, chains, cycles or transactions.
     pub count: u64,
     /// Time of the first and of the last transaction.
@@ -344,7 +344,7 @@ pub struct PatternDetailsMessage {
     /// Amount in base units that structured payments stay below.
     pub threshold: Option<u128>,
     /// Protocol of the joint transactions, if all have the same.
-    pub coinjoin: Option<Word>,
+    pub coinjoin: Option<Identifier>,
 }
 
 /// Extent of a search for patterns.

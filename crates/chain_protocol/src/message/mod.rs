@@ -7,14 +7,14 @@
 //! - `flows`: flows of money, patterns and activity of an address
 //! - `transactions`: transactions with their inputs and outputs
 //! - `policy`: limits of a trace, effects of lists
-//! - `word`: identifiers
+//! - `identifier`: identifiers
 
 mod blocks;
 mod flows;
 mod hex_text;
+mod identifier;
 mod policy;
 mod transactions;
-mod word;
 
 use std::collections::BTreeMap;
 
@@ -24,11 +24,11 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 pub use blocks::{BlockIdMessage, BlockRefMessage};
 pub use flows::*;
+pub use identifier::Identifier;
 pub use policy::{
     ListEffectMessage, PatternRulesMessage, TraceRulesMessage, TransferDirectionMessage,
 };
 pub use transactions::*;
-pub use word::Word;
 
 /// The first part of every path: `/chain/v1/CHAIN/QUESTION`.
 pub const ROOT: &str = "/chain/v1";
@@ -71,25 +71,28 @@ questions! {
 
 /// A question, with what its answer must rest on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Asked<Q> {
+#[schemars(rename = "Asked")]
+pub struct RequestEnvelope<Q> {
     /// Longest time in milliseconds until the answer. Work on it ends then.
     pub deadline_ms: u32,
     /// What the answer must know.
-    pub knows: AtLeast,
+    #[serde(rename = "knows")]
+    pub minimum: MinimumRevision,
     /// The question.
     pub question: Q,
 }
 
 /// What an answer must know. A server that knows less, or that is on another branch, answers `409 behind` at once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct AtLeast {
+#[schemars(rename = "AtLeast")]
+pub struct MinimumRevision {
     /// Revision of lists and labels: their number of changes.
     pub lists: u64,
     /// Height of the newest block.
     pub block: u64,
     /// A block that is on the server's chain: the branch that counts. `null` for any chain.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub on: Option<BlockIdMessage>,
+    #[serde(rename = "on", default, skip_serializing_if = "Option::is_none")]
+    pub branch_block: Option<BlockIdMessage>,
 }
 
 /// The part of a risk policy that a trace depends on.
@@ -100,7 +103,7 @@ pub struct TracingPolicy {
     /// The severity of each category, 0 to 100. Those that a server does not know are ignored.
     pub severities: BTreeMap<String, u8>,
     /// The effects of lists.
-    pub lists: BTreeMap<Word, ListEffectMessage>,
+    pub lists: BTreeMap<Identifier, ListEffectMessage>,
 }
 
 /// `trace`: the flows of an address, its cluster, its counterparties and its possible owners.
@@ -199,7 +202,7 @@ pub struct PossibleOwnerAnswer {
     /// The address.
     pub address: String,
     /// What links both.
-    pub by: Word,
+    pub by: Identifier,
     /// Confidence that one party controls both.
     pub confidence: u8,
     /// Identifiers of the payments, the earliest first.
@@ -251,7 +254,7 @@ pub enum TransferAnswer {
     /// The outputs are no transfer that can be assessed.
     Invalid(InvalidOutputs),
     /// The chain cannot be read.
-    Unavailable(Word),
+    Unavailable(Identifier),
 }
 
 /// A transfer with its flows.
@@ -302,7 +305,7 @@ pub struct TransactionAnswer {
     /// The transaction with its largest inputs and outputs.
     pub transaction: TransactionViewMessage,
     /// Its forms, such as `consolidation`.
-    pub forms: Vec<Word>,
+    pub forms: Vec<Identifier>,
 }
 
 /// `history`: what an address received and sent; `null` if it never appeared.
@@ -461,12 +464,13 @@ pub struct ServerState {
     pub answers_blocks: bool,
     /// The source's branch, if the server stays on its own: they differ in more blocks than a reorganization replaces.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub refused_branch: Option<RefusedBranch>,
+    pub refused_branch: Option<RefusedBranchMessage>,
 }
 
 /// A branch of a server's source that the server does not follow until its operator accepts it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct RefusedBranch {
+#[schemars(rename = "RefusedBranch")]
+pub struct RefusedBranchMessage {
     /// Height of the last block that the source and the server have in common; `null` if there was none among those that
     /// the server can undo.
     pub last_common: Option<u64>,
@@ -489,7 +493,8 @@ pub struct NewestBlock {
 
 /// An answer that is no result.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Refusal {
+#[schemars(rename = "Refusal")]
+pub struct RefusedQuestion {
     /// The reason.
     pub code: RefusalCode,
     /// The reason in words.

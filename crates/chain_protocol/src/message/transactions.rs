@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Word, hex_text};
+use super::{Identifier, hex_text};
 
 /// The identifier of a transaction, in the byte order in which it is displayed.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
@@ -55,7 +55,7 @@ pub enum TransactionKindMessage {
     /// A coinbase: it creates new coins and has no inputs.
     Coinbase,
     /// A coinjoin: several parties hide their payments to one another.
-    Coinjoin(Word),
+    Coinjoin(Identifier),
 }
 
 /// One side of a transaction: its inputs, or its outputs.
@@ -141,7 +141,7 @@ pub enum ScriptOwnerMessage {
         [u8; 32],
     ),
     /// A shielded pool.
-    Pool(Word),
+    Pool(Identifier),
 }
 
 /// An output of a transfer.

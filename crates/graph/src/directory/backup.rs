@@ -47,34 +47,30 @@ impl EmbeddedGraphs {
         with_folder(&beside, || {
             let copy = beside.join(DATA_FILE);
             fs::copy(file, &copy).map_err(|error| match error.kind() {
-                io::ErrorKind::StorageFull => failed(&copy, error),
-                _ => failed(file, error),
+                io::ErrorKind::StorageFull => file_error(&copy, error),
+                _ => file_error(file, error),
             })?;
-            private(&copy)?;
-            flushed(&copy)?;
-            self.put_in_place(&beside, chain)
+            make_private(&copy)?;
+            sync_to_disk(&copy)?;
+            self.install(&beside, chain)
         })
     }
 
     /// Makes the graph in a folder beside the others that of its chain.
-    pub(super) fn put_in_place(
-        &self,
-        beside: &Path,
-        chain: ChainId,
-    ) -> Result<GraphTip, GraphError> {
+    pub(super) fn install(&self, beside: &Path, chain: ChainId) -> Result<GraphTip, GraphError> {
         let path = self.path(chain);
-        let tip = state_of(beside, chain)?;
-        flushed(beside)?;
+        let tip = tip_in(beside, chain)?;
+        sync_to_disk(beside)?;
         // Those of a graph that is gone.
         let compositions = self.compositions_path(chain);
         match fs::remove_dir_all(&compositions) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                return Err(failed(&compositions, error));
+                return Err(file_error(&compositions, error));
             }
             _ => {}
         }
-        fs::rename(beside, &path).map_err(|error| failed(&path, error))?;
-        flushed(&self.folder)?;
+        fs::rename(beside, &path).map_err(|error| file_error(&path, error))?;
+        sync_to_disk(&self.folder)?;
         Ok(tip)
     }
 }
@@ -89,12 +85,12 @@ fn with_folder<T>(
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut private, 0o700);
     if let Some(parent) = folder.parent() {
-        private.create(parent).map_err(|error| failed(parent, error))?;
+        private.create(parent).map_err(|error| file_error(parent, error))?;
     }
     private.recursive(false);
     private.create(folder).map_err(|error| match error.kind() {
         io::ErrorKind::AlreadyExists => GraphError::BeingRestored { path: folder.to_owned() },
-        _ => failed(folder, error),
+        _ => file_error(folder, error),
     })?;
     let done = work();
     let _ = fs::remove_dir_all(folder);
@@ -102,7 +98,7 @@ fn with_folder<T>(
 }
 
 /// The newest block of the graph of `chain` in a folder.
-pub(super) fn state_of(folder: &Path, chain: ChainId) -> Result<GraphTip, GraphError> {
+pub(super) fn tip_in(folder: &Path, chain: ChainId) -> Result<GraphTip, GraphError> {
     let no_graph = || damaged("meta", "its state");
     let tables = Arc::new(Tables::open(folder)?.ok_or_else(no_graph)?);
     let snapshot = Snapshot::new(&tables)?;
@@ -113,22 +109,22 @@ pub(super) fn state_of(folder: &Path, chain: ChainId) -> Result<GraphTip, GraphE
     stored.graph_tip().ok_or_else(no_graph)
 }
 
-pub(super) fn private(file: &Path) -> Result<(), GraphError> {
+pub(super) fn make_private(file: &Path) -> Result<(), GraphError> {
     #[cfg(unix)]
     {
         let mode = std::os::unix::fs::PermissionsExt::from_mode(0o600);
-        fs::set_permissions(file, mode).map_err(|error| failed(file, error))?;
+        fs::set_permissions(file, mode).map_err(|error| file_error(file, error))?;
     }
     Ok(())
 }
 
 /// Waits until a file or folder is on the disk.
-pub(super) fn flushed(path: &Path) -> Result<(), GraphError> {
+pub(super) fn sync_to_disk(path: &Path) -> Result<(), GraphError> {
     let flushed = fs::File::open(path).and_then(|file| file.sync_all());
-    flushed.map_err(|error| failed(path, error))
+    flushed.map_err(|error| file_error(path, error))
 }
 
-pub(super) fn failed(path: &Path, error: io::Error) -> GraphError {
+pub(super) fn file_error(path: &Path, error: io::Error) -> GraphError {
     let path = path.to_owned();
     GraphError::from(match error.kind() {
         io::ErrorKind::StorageFull => MappedError::DiskFull { path },

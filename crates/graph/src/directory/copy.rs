@@ -15,7 +15,7 @@ use assay_mapped::{DATA_FILE, StateBytes};
 
 use super::{
     EmbeddedGraphs,
-    backup::{failed, private},
+    backup::{file_error, make_private},
 };
 use crate::{
     GraphError, GraphTip,
@@ -65,20 +65,20 @@ impl EmbeddedGraphs {
     /// # Errors
     ///
     /// Returns an error if the folder cannot be written.
-    pub fn fill(
+    pub fn begin_copy(
         &self,
         chain: ChainId,
         origin: &str,
         part: u64,
-    ) -> Result<Option<Filling>, GraphError> {
+    ) -> Result<Option<PartialCopy>, GraphError> {
         if self.exists(chain) {
             return Ok(None);
         }
-        let folder = self.filling_path(chain);
-        if self.filled_from(chain).as_deref() != Some(origin) {
+        let folder = self.partial_copy_path(chain);
+        if self.partial_copy_origin(chain).as_deref() != Some(origin) {
             match fs::remove_dir_all(&folder) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                    return Err(failed(&folder, error));
+                    return Err(file_error(&folder, error));
                 }
                 _ => {}
             }
@@ -86,30 +86,30 @@ impl EmbeddedGraphs {
             builder.recursive(true);
             #[cfg(unix)]
             std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-            builder.create(&folder).map_err(|error| failed(&folder, error))?;
+            builder.create(&folder).map_err(|error| file_error(&folder, error))?;
             let file = folder.join(ORIGIN);
-            fs::write(&file, origin).map_err(|error| failed(&file, error))?;
+            fs::write(&file, origin).map_err(|error| file_error(&file, error))?;
         }
         let path = folder.join(DATA_FILE);
         let opened = File::options().append(true).create(true).open(&path);
-        let file = opened.map_err(|error| failed(&path, error))?;
-        private(&path)?;
-        let length = file.metadata().map_err(|error| failed(&path, error))?.len();
+        let file = opened.map_err(|error| file_error(&path, error))?;
+        make_private(&path)?;
+        let length = file.metadata().map_err(|error| file_error(&path, error))?.len();
         let received = length.saturating_sub(1) / part * part;
-        file.set_len(received).map_err(|error| failed(&path, error))?;
-        Ok(Some(Filling { folder, path, file, received, chain }))
+        file.set_len(received).map_err(|error| file_error(&path, error))?;
+        Ok(Some(PartialCopy { folder, path, file, received, chain }))
     }
 
     /// The name of the state of which a graph of a chain is being put together; `None` if none is.
     #[must_use]
-    pub fn filled_from(&self, chain: ChainId) -> Option<String> {
-        fs::read_to_string(self.filling_path(chain).join(ORIGIN)).ok()
+    pub fn partial_copy_origin(&self, chain: ChainId) -> Option<String> {
+        fs::read_to_string(self.partial_copy_path(chain).join(ORIGIN)).ok()
     }
 
     /// Throws away what was received of a graph that is not whole.
-    pub fn stop_filling(&self, chain: ChainId) {
+    pub fn discard_partial_copy(&self, chain: ChainId) {
         // What is left is thrown away by the next attempt.
-        let _ = fs::remove_dir_all(self.filling_path(chain));
+        let _ = fs::remove_dir_all(self.partial_copy_path(chain));
     }
 
     /// Makes a graph of what was received, as a whole. Returns its newest block. Nothing is left of one that is not
@@ -118,9 +118,13 @@ impl EmbeddedGraphs {
     /// # Errors
     ///
     /// Returns [`GraphError::OtherFingerprint`] if it is another state, and an error if it is no graph of the chain.
-    pub fn finish(&self, filling: Filling, expected: [u8; 32]) -> Result<GraphTip, GraphError> {
-        let Filling { folder, path, file, chain, .. } = filling;
-        file.sync_all().map_err(|error| failed(&path, error))?;
+    pub fn finish_copy(
+        &self,
+        filling: PartialCopy,
+        expected: [u8; 32],
+    ) -> Result<GraphTip, GraphError> {
+        let PartialCopy { folder, path, file, chain, .. } = filling;
+        file.sync_all().map_err(|error| file_error(&path, error))?;
         drop(file);
         let found = fingerprint_of(&folder);
         if !matches!(found, Ok(Some(found)) if found == expected) {
@@ -129,11 +133,11 @@ impl EmbeddedGraphs {
             return Err(GraphError::OtherFingerprint { chain });
         }
         let origin = folder.join(ORIGIN);
-        fs::remove_file(&origin).map_err(|error| failed(&origin, error))?;
-        self.put_in_place(&folder, chain)
+        fs::remove_file(&origin).map_err(|error| file_error(&origin, error))?;
+        self.install(&folder, chain)
     }
 
-    fn filling_path(&self, chain: ChainId) -> PathBuf {
+    fn partial_copy_path(&self, chain: ChainId) -> PathBuf {
         self.folder.join(format!("{chain}.graph.filling"))
     }
 }
@@ -142,7 +146,7 @@ impl EmbeddedGraphs {
 fn fingerprint_of(folder: &Path) -> Result<Option<[u8; 32]>, GraphError> {
     let Some(tables) = Tables::open(folder)? else { return Ok(None) };
     let snapshot = Snapshot::new(&Arc::new(tables))?;
-    snapshot.reader().print().map(Some)
+    snapshot.reader().fingerprint().map(Some)
 }
 
 impl GraphCopy {
@@ -177,14 +181,14 @@ impl GraphCopy {
         if let Some(known) = self.fingerprint.get() {
             return Ok(*known);
         }
-        let fingerprint = snapshot.reader().print()?;
+        let fingerprint = snapshot.reader().fingerprint()?;
         Ok(*self.fingerprint.get_or_init(|| fingerprint))
     }
 }
 
 /// A graph that is being put together.
 #[derive(Debug)]
-pub struct Filling {
+pub struct PartialCopy {
     folder: PathBuf,
     path: PathBuf,
     file: File,
@@ -192,7 +196,7 @@ pub struct Filling {
     chain: ChainId,
 }
 
-impl Filling {
+impl PartialCopy {
     /// Bytes that were received.
     #[must_use]
     pub const fn received(&self) -> u64 {
@@ -206,7 +210,7 @@ impl Filling {
     /// Returns an error if they cannot be written; then fewer may have been.
     pub fn add(&mut self, bytes: &[u8]) -> Result<(), GraphError> {
         let written = self.file.write_all(bytes).and_then(|()| self.file.sync_data());
-        written.map_err(|error| failed(&self.path, error))?;
+        written.map_err(|error| file_error(&self.path, error))?;
         self.received += bytes.len() as u64;
         Ok(())
     }

@@ -14,14 +14,14 @@ use std::{
 
 use assay_address::ChainId;
 
-pub use copy::{Filling, GraphCopy};
+pub use copy::{GraphCopy, PartialCopy};
 
 use crate::{
     Graph, GraphError, WriterOptions, blocking,
     error::damaged,
     utxo::{
         EmbeddedGraph, GraphWriter, Tables,
-        compositions::{self, CompositionWriter, Compositions, CompositionsBeside},
+        compositions::{self, CompositionWriter, Compositions, GraphCompositions},
     },
 };
 
@@ -111,7 +111,7 @@ impl EmbeddedGraphs {
             opened.remove(&chain);
         }
         let Some(tables) = Tables::open(&self.path(chain))? else { return Ok(None) };
-        let beside = CompositionsBeside::new(self.compositions_path(chain));
+        let beside = GraphCompositions::new(self.compositions_path(chain));
         let graph = Arc::new(EmbeddedGraph::new(Arc::new(tables), beside));
         match graph.snapshot()?.reader().stored_state()? {
             Some(state) if state.chain == chain => {}

@@ -5,20 +5,21 @@ use std::{collections::BTreeSet, ops::ControlFlow};
 use assay_engine::utxo::ScriptOwner;
 
 use super::{
-    length,
-    link::{Link, Path, Slot, newest_between},
+    entry_limit,
+    link::{ClusterLink, ForestNode, RootPath, newest_between},
     reader::{ClusterRoot, Reader},
 };
 use crate::{
-    Cluster, ClusterEvidence, ClusterMember, ClusterRef, GraphError, Membership, TransactionPlace,
+    ClusterEvidence, ClusterRef, GraphError, Membership, StoredCluster, StoredClusterMember,
+    TransactionRef,
 };
 
 /// A part of the way between two members.
-enum Part {
+enum PathPart {
     /// Two members that remain to be connected.
     Between(u64, u64),
     /// A co-spend.
-    CoSpend(Link),
+    CoSpend(ClusterLink),
 }
 
 impl Reader<'_> {
@@ -40,7 +41,7 @@ impl Reader<'_> {
         &self,
         owner: &ScriptOwner,
         most: u32,
-    ) -> Result<Option<Cluster>, GraphError> {
+    ) -> Result<Option<StoredCluster>, GraphError> {
         let Some(number) = self.find_owner(owner)? else { return Ok(None) };
         let (path, ClusterRoot { root, smallest, size }) = (self.path(number)?, self.root(number)?);
         // The owner itself, and those that connect it with the root, are members that are always shown.
@@ -48,17 +49,17 @@ impl Reader<'_> {
         let mut others = self.descendants(root, most)?;
         others.retain(|child| !on_path.contains(child));
         let children = path.iter().rev().map(|(child, _)| *child).chain(others);
-        let most = length(most).max(path.len() + 1);
+        let most = entry_limit(most).max(path.len() + 1);
         let member = |owner: u64, evidence| {
             let (owner, statistics) = (self.owner(owner)?, self.statistics(owner)?);
-            Ok::<_, GraphError>(ClusterMember { owner, statistics, evidence })
+            Ok::<_, GraphError>(StoredClusterMember { owner, statistics, evidence })
         };
         let mut members = vec![member(root, None)?];
         for child in children.take(most - 1) {
             members.push(member(child, Some(self.evidence(&self.known_link(child)?)?))?);
         }
         let (id, first_seen) = (self.owner(smallest)?, self.statistics(smallest)?.first_seen);
-        Ok(Some(Cluster { id, size, first_seen, members }))
+        Ok(Some(StoredCluster { id, size, first_seen, members }))
     }
 
     /// The co-spends that connect an owner with others: see [`Graph::connections`](crate::Graph::connections).
@@ -71,7 +72,9 @@ impl Reader<'_> {
         let Some(from) = self.find_owner(owner)? else { return Ok(vec![None; others.len()]) };
         let connection = |other: &ScriptOwner| {
             let Some(to) = self.find_owner(other)? else { return Ok(None) };
-            let Some(links) = self.connection(from, to, length(most))? else { return Ok(None) };
+            let Some(links) = self.connection(from, to, entry_limit(most))? else {
+                return Ok(None);
+            };
             links.iter().map(|link| self.evidence(link)).collect::<Result<_, _>>().map(Some)
         };
         others.iter().map(connection).collect()
@@ -83,18 +86,23 @@ impl Reader<'_> {
     /// The newest link between two members names the two that its transaction spends together. So it remains to
     /// connect each of both with the one on its side, by links that are older: one co-spend is found at a time,
     /// and in the end all of the only path between the two.
-    fn connection(&self, from: u64, to: u64, most: usize) -> Result<Option<Vec<Link>>, GraphError> {
+    fn connection(
+        &self,
+        from: u64,
+        to: u64,
+        most: usize,
+    ) -> Result<Option<Vec<ClusterLink>>, GraphError> {
         if self.root(from)? != self.root(to)? {
             return Ok(None);
         }
-        let (mut parts, mut links, mut found) = (vec![Part::Between(from, to)], Vec::new(), 0);
+        let (mut parts, mut links, mut found) = (vec![PathPart::Between(from, to)], Vec::new(), 0);
         while let Some(part) = parts.pop() {
             let (one, other) = match part {
-                Part::CoSpend(link) => {
+                PathPart::CoSpend(link) => {
                     links.push(link);
                     continue;
                 }
-                Part::Between(one, other) => (one, other),
+                PathPart::Between(one, other) => (one, other),
             };
             let paths = (self.path(one)?, self.path(other)?);
             let newest = newest_between(paths, |child, by| self.link_by(by, child))?;
@@ -109,9 +117,9 @@ impl Reader<'_> {
                 (link.parent_member, link.child_member)
             };
             parts.extend([
-                Part::Between(far, other),
-                Part::CoSpend(link),
-                Part::Between(one, near),
+                PathPart::Between(far, other),
+                PathPart::CoSpend(link),
+                PathPart::Between(one, near),
             ]);
         }
         Ok(Some(links))
@@ -125,7 +133,7 @@ impl Reader<'_> {
     ) -> Result<Option<Vec<ScriptOwner>>, GraphError> {
         let Some(first) = self.first_above(height)? else { return Ok(Some(Vec::new())) };
         let (first, end) = (first.first_transaction, self.state()?.next_transaction);
-        let most = length(most);
+        let most = entry_limit(most);
         let (mut changes, mut owners) = (0, BTreeSet::new());
         self.links_between(first, end, |link| {
             changes += 1;
@@ -163,9 +171,9 @@ impl Reader<'_> {
     }
 
     /// The way from an owner up to its root.
-    fn path(&self, owner: u64) -> Result<Path, GraphError> {
-        let (mut path, mut at) = (Path::new(), owner);
-        while let Slot::Child { parent, transaction } = self.slot(at)? {
+    fn path(&self, owner: u64) -> Result<RootPath, GraphError> {
+        let (mut path, mut at) = (RootPath::new(), owner);
+        while let ForestNode::Child { parent, transaction } = self.forest_node(at)? {
             path.push((at, transaction));
             at = parent;
         }
@@ -174,7 +182,7 @@ impl Reader<'_> {
 
     /// The first members below a root, level by level: at most one less than `most`, which counts the root.
     fn descendants(&self, root: u64, most: u32) -> Result<Vec<u64>, GraphError> {
-        let most = length(most.saturating_sub(1));
+        let most = entry_limit(most.saturating_sub(1));
         let (mut found, mut level) = (Vec::new(), vec![root]);
         while !level.is_empty() && found.len() < most {
             let from = found.len();
@@ -192,20 +200,23 @@ impl Reader<'_> {
     }
 
     /// The co-spend behind a link.
-    fn evidence(&self, link: &Link) -> Result<ClusterEvidence, GraphError> {
+    fn evidence(&self, link: &ClusterLink) -> Result<ClusterEvidence, GraphError> {
         Ok(ClusterEvidence {
             member: self.owner(link.child_member)?,
             with: self.owner(link.parent_member)?,
-            transaction: self.place(link.transaction)?,
+            transaction: self.transaction_ref(link.transaction)?,
             is_conclusive: link.is_conclusive,
-            confirmed_by: link.confirmation.map(|by| self.place(by.transaction)).transpose()?,
+            confirmed_by: link
+                .confirmation
+                .map(|by| self.transaction_ref(by.transaction))
+                .transpose()?,
         })
     }
 
     /// The place of a transaction in the chain.
-    fn place(&self, transaction: u64) -> Result<TransactionPlace, GraphError> {
+    fn transaction_ref(&self, transaction: u64) -> Result<TransactionRef, GraphError> {
         let height = self.known_transaction(transaction)?.head().height;
         let time = self.known_block(height)?.block.time;
-        Ok(TransactionPlace { txid: self.txid(transaction)?, height, time })
+        Ok(TransactionRef { txid: self.txid(transaction)?, height, time })
     }
 }

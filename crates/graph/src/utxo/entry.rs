@@ -6,11 +6,11 @@ use assay_columns::{
     run::{self, MergeSlice, NumberByHash, RunEntry},
 };
 
-use super::link::Link;
+use super::link::ClusterLink;
 
 /// What runs hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum RunEntryKind {
     /// Transactions by their identifiers.
     Txid,
     /// Owners by their scripts.
@@ -22,15 +22,15 @@ pub(super) enum Kind {
     /// Statistics by owner.
     Statistics,
     /// Links of clusters by their parents.
-    LinkTo,
+    ChildLink,
 }
 
 /// The list of all runs of a graph.
-pub(super) type Manifest = run::RunManifest<Kind>;
+pub(super) type GraphRuns = run::RunManifest<RunEntryKind>;
 
-impl run::RunKind for Kind {
+impl run::RunKind for RunEntryKind {
     const ALL: &'static [Self] =
-        &[Self::Txid, Self::Script, Self::Received, Self::Sent, Self::Statistics, Self::LinkTo];
+        &[Self::Txid, Self::Script, Self::Received, Self::Sent, Self::Statistics, Self::ChildLink];
 
     fn number(self) -> u8 {
         self as u8
@@ -47,16 +47,16 @@ impl run::RunKind for Kind {
     fn merge(self, slice: MergeSlice<'_, '_, Self>) -> Result<bool, ColumnsError> {
         match self {
             Self::Txid | Self::Script => slice.merge_entries::<NumberByHash>(),
-            Self::Received | Self::Sent => slice.merge_entries::<MovedEntry>(),
+            Self::Received | Self::Sent => slice.merge_entries::<StoredOwnerEntry>(),
             Self::Statistics => slice.merge_entries::<PartialStatistics>(),
-            Self::LinkTo => slice.merge_entries::<LinkTo>(),
+            Self::ChildLink => slice.merge_entries::<ChildLink>(),
         }
     }
 }
 
 /// An input or an output of an owner. The largest value comes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct MovedEntry {
+pub(super) struct StoredOwnerEntry {
     pub(super) owner: u64,
     /// The bits of the value, inverted.
     pub(super) inverse: u64,
@@ -64,7 +64,7 @@ pub(super) struct MovedEntry {
     pub(super) index: u32,
 }
 
-impl RunEntry for MovedEntry {
+impl RunEntry for StoredOwnerEntry {
     fn put_key(&self, into: &mut Vec<u8>) {
         into.extend_from_slice(&number(self.owner));
         into.extend_from_slice(&self.inverse.to_be_bytes());
@@ -200,19 +200,19 @@ impl RunEntry for PartialStatistics {
 
 /// A link to a parent, by the size of the cluster that it made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct LinkTo {
+pub(super) struct ChildLink {
     pub(super) parent: u64,
     pub(super) size: u64,
     pub(super) child: u64,
 }
 
-impl LinkTo {
-    pub(super) const fn of(link: &Link) -> Self {
+impl ChildLink {
+    pub(super) const fn of(link: &ClusterLink) -> Self {
         Self { parent: link.parent, size: link.size, child: link.child }
     }
 }
 
-impl RunEntry for LinkTo {
+impl RunEntry for ChildLink {
     fn put_key(&self, into: &mut Vec<u8>) {
         for part in [self.parent, self.size, self.child] {
             into.extend_from_slice(&number(part));

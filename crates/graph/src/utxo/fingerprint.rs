@@ -11,7 +11,7 @@ use assay_engine::{
 use sha2::{Digest, Sha256};
 
 use super::{
-    link::Link,
+    link::ClusterLink,
     record::{InputEntry, InputOrigin, OutputEntry, OutputValue, TransactionHead, kind_number},
 };
 
@@ -103,9 +103,9 @@ impl Fingerprint {
     }
 
     /// Adds a link of clusters, with its confirmation.
-    pub(super) fn link(&mut self, link: &Link) {
-        let Link { child, parent, transaction, size, smallest, is_conclusive, .. } = *link;
-        let Link { child_member, parent_member, .. } = *link;
+    pub(super) fn link(&mut self, link: &ClusterLink) {
+        let ClusterLink { child, parent, transaction, size, smallest, is_conclusive, .. } = *link;
+        let ClusterLink { child_member, parent_member, .. } = *link;
         for number in [child, parent, transaction, size, smallest, child_member, parent_member] {
             self.links.update(number.to_be_bytes());
         }

@@ -19,15 +19,15 @@ use async_trait::async_trait;
 
 use super::{
     Snapshot,
-    compositions::{CompositionReader, CompositionsBeside},
+    compositions::{CompositionReader, GraphCompositions},
+    entry_limit,
     fingerprint::Fingerprint,
-    length,
     reader::Reader,
     record::{InputEntry, InputOrigin, OutputValue, StoredBlock, TransactionRecord},
     tables::Tables,
 };
 use crate::{
-    Cluster, ClusterEvidence, ClusterRef, Graph, GraphError, GraphTip, GraphView, Membership,
+    ClusterEvidence, ClusterRef, Graph, GraphError, GraphTip, GraphView, Membership, StoredCluster,
     blocking, work::WorkSum,
 };
 
@@ -37,15 +37,15 @@ pub struct EmbeddedGraph {
     pub(crate) tables: Arc<Tables>,
     /// The state of a view, which is read by one at a time.
     pub(super) state: Option<Mutex<Snapshot>>,
-    pub(crate) compositions: CompositionsBeside,
+    pub(crate) compositions: GraphCompositions,
     /// What the transactions of a view are made of, if that is known.
-    pub(super) made_of: Option<Mutex<CompositionReader>>,
+    pub(super) composition_reader: Option<Mutex<CompositionReader>>,
 }
 
 impl EmbeddedGraph {
     /// The graph of these tables, with the compositions beside it.
-    pub(crate) const fn new(tables: Arc<Tables>, compositions: CompositionsBeside) -> Self {
-        Self { tables, state: None, compositions, made_of: None }
+    pub(crate) const fn new(tables: Arc<Tables>, compositions: GraphCompositions) -> Self {
+        Self { tables, state: None, compositions, composition_reader: None }
     }
 
     /// Its newest state.
@@ -62,7 +62,7 @@ impl EmbeddedGraph {
         read: impl FnOnce(&Reader<'_>) -> Result<T, GraphError>,
     ) -> Result<T, GraphError> {
         blocking(|| match &self.state {
-            Some(state) => read(&locked(state).reader()),
+            Some(state) => read(&lock_snapshot(state).reader()),
             None => read(&self.snapshot()?.reader()),
         })
     }
@@ -133,11 +133,11 @@ impl Reader<'_> {
     ) -> Result<TransactionView, GraphError> {
         let txid = self.txid(record.number())?;
         let head = record.head();
-        let mut view = head.bare(txid, self.known_block(head.height)?.block.time);
+        let mut view = head.without_entries(txid, self.known_block(head.height)?.block.time);
         let mut entries: Vec<(OutputValue, InputEntry)> = Vec::new();
         record.inputs(|entry| entries.extend(entry.spent.map(|spent| (spent, entry))))?;
         entries.sort_unstable_by_key(|(spent, entry)| (Reverse(spent.value), entry.index));
-        for (spent, entry) in entries.into_iter().take(length(largest)) {
+        for (spent, entry) in entries.into_iter().take(entry_limit(largest)) {
             let outpoint = self.outpoint(txid, entry.origin)?;
             let output = self.tx_out(spent)?;
             view.inputs.largest.push(SideEntry { index: entry.index, outpoint, output });
@@ -145,7 +145,7 @@ impl Reader<'_> {
         let mut entries = Vec::new();
         record.outputs(|entry| entries.push(entry))?;
         entries.sort_unstable_by_key(|entry| (Reverse(entry.output.value), entry.index));
-        for entry in entries.into_iter().take(length(largest)) {
+        for entry in entries.into_iter().take(entry_limit(largest)) {
             let (index, output) = (entry.index, self.tx_out(entry.output)?);
             let outpoint = OutPoint { txid, index };
             view.outputs.largest.push(SideEntry { index, outpoint, output });
@@ -153,11 +153,15 @@ impl Reader<'_> {
         Ok(view)
     }
 
-    fn touched_above(&self, height: u64, most: u32) -> Result<Vec<ScriptOwner>, GraphError> {
+    fn owners_in_blocks_above(
+        &self,
+        height: u64,
+        most: u32,
+    ) -> Result<Vec<ScriptOwner>, GraphError> {
         let Some(first) = self.first_above(height)? else { return Ok(Vec::new()) };
         let (mut seen, mut order) = (HashSet::new(), Vec::new());
         for tx in first.first_transaction..self.state()?.next_transaction {
-            if order.len() >= length(most) {
+            if order.len() >= entry_limit(most) {
                 break;
             }
             let record = self.known_transaction(tx)?;
@@ -169,7 +173,7 @@ impl Reader<'_> {
             record.inputs(|entry| entry.spent.into_iter().for_each(&mut add))?;
             record.outputs(|entry| add(entry.output))?;
         }
-        order.into_iter().take(length(most)).map(|owner| self.owner(owner)).collect()
+        order.into_iter().take(entry_limit(most)).map(|owner| self.owner(owner)).collect()
     }
 
     fn whole_transaction(&self, tx: u64) -> Result<Transaction, GraphError> {
@@ -212,7 +216,7 @@ impl Reader<'_> {
     }
 
     /// The fingerprint of everything.
-    pub(crate) fn print(&self) -> Result<[u8; 32], GraphError> {
+    pub(crate) fn fingerprint(&self) -> Result<[u8; 32], GraphError> {
         let state = self.state()?;
         let mut print = Fingerprint::default();
         self.each_stored_block(0, u64::MAX, |stored| {
@@ -234,11 +238,11 @@ impl Reader<'_> {
 }
 
 fn fingerprint(reader: &Reader<'_>) -> Result<[u8; 32], GraphError> {
-    reader.print()
+    reader.fingerprint()
 }
 
 /// The state of a view.
-pub(super) fn locked(state: &Mutex<Snapshot>) -> MutexGuard<'_, Snapshot> {
+pub(super) fn lock_snapshot(state: &Mutex<Snapshot>) -> MutexGuard<'_, Snapshot> {
     state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -250,18 +254,20 @@ impl Graph for EmbeddedGraph {
         }
         // Before the graph's own state, which then knows the blocks that they are of. Damaged ones are no reason
         // to answer nothing: whoever computes them says so.
-        let made_of = self.compositions.reader().unwrap_or_default();
+        let composition_reader = self.compositions.reader().unwrap_or_default();
         let snapshot = self.snapshot()?;
         if snapshot.tip()?.is_none() {
             return Ok(None);
         }
-        let made_of = match made_of {
-            Some(made_of) if made_of.is_of(&snapshot.reader())? => Some(Mutex::new(made_of)),
+        let composition_reader = match composition_reader {
+            Some(composition_reader) if composition_reader.belongs_to(&snapshot.reader())? => {
+                Some(Mutex::new(composition_reader))
+            }
             _ => None,
         };
         let (tables, compositions) = (Arc::clone(&self.tables), self.compositions.clone());
         let state = Some(Mutex::new(snapshot));
-        Ok(Some(Arc::new(Self { tables, state, compositions, made_of })))
+        Ok(Some(Arc::new(Self { tables, state, compositions, composition_reader })))
     }
 
     async fn tip(&self) -> Result<Option<GraphTip>, GraphError> {
@@ -300,8 +306,12 @@ impl Graph for EmbeddedGraph {
         })
     }
 
-    async fn touched_above(&self, height: u64, most: u32) -> Result<Vec<ScriptOwner>, GraphError> {
-        self.read(|reader| reader.touched_above(height, most))
+    async fn owners_in_blocks_above(
+        &self,
+        height: u64,
+        most: u32,
+    ) -> Result<Vec<ScriptOwner>, GraphError> {
+        self.read(|reader| reader.owners_in_blocks_above(height, most))
     }
 
     async fn each_block(
@@ -320,7 +330,11 @@ impl Graph for EmbeddedGraph {
         self.read(|reader| reader.clusters(owners))
     }
 
-    async fn cluster(&self, owner: &ScriptOwner, most: u32) -> Result<Option<Cluster>, GraphError> {
+    async fn cluster(
+        &self,
+        owner: &ScriptOwner,
+        most: u32,
+    ) -> Result<Option<StoredCluster>, GraphError> {
         self.read(|reader| reader.cluster_members(owner, most))
     }
 

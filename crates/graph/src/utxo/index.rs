@@ -18,7 +18,7 @@ use assay_mapped::WriteTransaction;
 use sha2::{Digest, Sha256};
 
 use super::{
-    entry::{Kind, LinkTo, Manifest, MovedEntry, PartialStatistics},
+    entry::{ChildLink, GraphRuns, PartialStatistics, RunEntryKind, StoredOwnerEntry},
     link::pair_key,
     reader::Reader,
     record::StoredBlock,
@@ -47,7 +47,7 @@ pub enum Side {
 
 /// An input or an output of an owner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Moved {
+pub struct OwnerEntry {
     /// Value in base units.
     pub value: u64,
     /// The number of the transaction.
@@ -57,16 +57,16 @@ pub struct Moved {
 }
 
 impl Side {
-    const fn kind(self) -> Kind {
+    const fn kind(self) -> RunEntryKind {
         match self {
-            Self::Inputs => Kind::Sent,
-            Self::Outputs => Kind::Received,
+            Self::Inputs => RunEntryKind::Sent,
+            Self::Outputs => RunEntryKind::Received,
         }
     }
 }
 
 /// The key of a recent entry, or its beginning.
-fn recent_key(kind: Kind, key: &[u8]) -> Vec<u8> {
+fn recent_key(kind: RunEntryKind, key: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(32);
     bytes.push(kind.number());
     bytes.extend_from_slice(key);
@@ -77,7 +77,7 @@ fn recent_key(kind: Kind, key: &[u8]) -> Vec<u8> {
 /// false.
 fn recent<E: RunEntry>(
     reader: &Reader<'_>,
-    kind: Kind,
+    kind: RunEntryKind,
     prefix: &[u8],
     mut each: impl FnMut(E, &[u8]) -> Result<bool, GraphError>,
 ) -> Result<(), GraphError> {
@@ -99,7 +99,7 @@ fn recent<E: RunEntry>(
 fn under_hash(
     reader: &Reader<'_>,
     filters: Option<&Filters>,
-    kind: Kind,
+    kind: RunEntryKind,
     hash: u64,
     mut each: impl FnMut(u64) -> Result<bool, GraphError>,
 ) -> Result<(), GraphError> {
@@ -122,7 +122,7 @@ pub(super) fn newest_transaction(
     txid: &Txid,
 ) -> Result<Option<u64>, GraphError> {
     let mut newest = None;
-    under_hash(reader, filters, Kind::Txid, txid_hash(txid), |number| {
+    under_hash(reader, filters, RunEntryKind::Txid, txid_hash(txid), |number| {
         if newest < Some(number) && reader.txid(number)? == *txid {
             newest = Some(number);
         }
@@ -139,7 +139,7 @@ pub(super) fn find_owner(
     hash: u64,
 ) -> Result<Option<u64>, GraphError> {
     let mut found = None;
-    under_hash(reader, filters, Kind::Script, hash, |number| {
+    under_hash(reader, filters, RunEntryKind::Script, hash, |number| {
         if reader.script(number)? == Some(key) {
             found = Some(number);
         }
@@ -180,11 +180,11 @@ impl Reader<'_> {
             Some(sum) => sum.add(&more),
             none => *none = Some(more),
         };
-        recent(self, Kind::Statistics, &key, |_: PartialStatistics, value| {
+        recent(self, RunEntryKind::Statistics, &key, |_: PartialStatistics, value| {
             add(read_sums(owner, value)?);
             Ok(true)
         })?;
-        let mut runs = cursors::<PartialStatistics>(self, Kind::Statistics, &key)?;
+        let mut runs = cursors::<PartialStatistics>(self, RunEntryKind::Statistics, &key)?;
         if let Some(found) = runs.next()?.filter(|found| found.owner == owner) {
             add(found);
         }
@@ -205,16 +205,16 @@ impl Reader<'_> {
     /// # Errors
     ///
     /// Returns an error if the store fails.
-    pub fn moved(
+    pub fn each_owner_entry(
         &self,
         owner: u64,
         side: Side,
-        mut each: impl FnMut(Moved) -> bool,
+        mut each: impl FnMut(OwnerEntry) -> bool,
     ) -> Result<(), GraphError> {
-        let is_own = |entry: &MovedEntry| entry.owner == owner;
+        let is_own = |entry: &StoredOwnerEntry| entry.owner == owner;
         all_from(self, side.kind(), &number(owner), is_own, |entry| {
-            let MovedEntry { inverse, transaction, index, .. } = entry;
-            each(Moved { value: !inverse, transaction, index })
+            let StoredOwnerEntry { inverse, transaction, index, .. } = entry;
+            each(OwnerEntry { value: !inverse, transaction, index })
         })
     }
 
@@ -225,8 +225,8 @@ impl Reader<'_> {
         parent: u64,
         mut each: impl FnMut(u64) -> bool,
     ) -> Result<(), GraphError> {
-        let is_own = |entry: &LinkTo| entry.parent == parent;
-        all_from(self, Kind::LinkTo, &number(parent), is_own, |entry| each(entry.child))
+        let is_own = |entry: &ChildLink| entry.parent == parent;
+        all_from(self, RunEntryKind::ChildLink, &number(parent), is_own, |entry| each(entry.child))
     }
 }
 
@@ -237,7 +237,7 @@ fn read_sums(owner: u64, value: &[u8]) -> Result<PartialStatistics, GraphError> 
 
 fn cursors<'t, E: RunEntry>(
     reader: &Reader<'t>,
-    kind: Kind,
+    kind: RunEntryKind,
     from: &[u8],
 ) -> Result<Cursors<'t, E>, GraphError> {
     Ok(Cursors::open(reader.txn, reader.tables.run, reader.runs, kind, from)?)
@@ -247,7 +247,7 @@ fn cursors<'t, E: RunEntry>(
 /// order, until it answers false. `is_own` tells whether an entry's key begins so.
 fn all_from<E: RunEntry>(
     reader: &Reader<'_>,
-    kind: Kind,
+    kind: RunEntryKind,
     from: &[u8],
     is_own: impl Fn(&E) -> bool,
     mut each: impl FnMut(E) -> bool,
@@ -275,19 +275,19 @@ fn all_from<E: RunEntry>(
 
 /// The entries of some blocks.
 #[derive(Debug, Default)]
-pub(super) struct Entries {
+pub(super) struct IndexEntries {
     pub(super) txids: Vec<NumberByHash>,
     pub(super) scripts: Vec<NumberByHash>,
-    pub(super) received: Vec<MovedEntry>,
-    pub(super) sent: Vec<MovedEntry>,
+    pub(super) received: Vec<StoredOwnerEntry>,
+    pub(super) sent: Vec<StoredOwnerEntry>,
     /// One or several of an owner and a block, each of one block.
     pub(super) statistics: Vec<PartialStatistics>,
-    pub(super) links: Vec<LinkTo>,
+    pub(super) links: Vec<ChildLink>,
 }
 
 /// Keys of recent entries, in order.
 fn keys<'e, E: RunEntry + 'e>(
-    kind: Kind,
+    kind: RunEntryKind,
     entries: impl IntoIterator<Item = &'e E>,
 ) -> impl Iterator<Item = Vec<u8>> {
     entries.into_iter().map(move |entry| {
@@ -297,7 +297,7 @@ fn keys<'e, E: RunEntry + 'e>(
     })
 }
 
-impl Entries {
+impl IndexEntries {
     /// The recent entries of blocks from one to the last before the height `end`, made from their records.
     pub(super) fn of_recent(
         reader: &Reader<'_>,
@@ -316,7 +316,7 @@ impl Entries {
             let record = reader.known_transaction(tx)?;
             let height = record.head().height;
             entries.txids.push(NumberByHash { hash: txid_hash(&reader.txid(tx)?), number: tx });
-            let moved = |owner, value: u64, index| MovedEntry {
+            let moved = |owner, value: u64, index| StoredOwnerEntry {
                 owner,
                 inverse: !value,
                 transaction: tx,
@@ -339,13 +339,13 @@ impl Entries {
             entries.scripts.push(NumberByHash { hash: script_hash(script), number: owner });
         }
         for (owner, height) in appearances {
-            let key = recent_key(Kind::Statistics, &pair_key(owner, height));
+            let key = recent_key(RunEntryKind::Statistics, &pair_key(owner, height));
             let value = reader.tables.recent.get(reader.txn, &key)?;
             let value = value.ok_or_else(|| damaged("recent", format!("owner {owner}")))?;
             entries.statistics.push(read_sums(owner, value)?);
         }
         reader.links_between(first.first_transaction, after_transaction, |link| {
-            entries.links.push(LinkTo::of(&link));
+            entries.links.push(ChildLink::of(&link));
             true
         })?;
         Ok(entries)
@@ -356,18 +356,26 @@ impl Entries {
         mut self,
         tables: &Tables,
         txn: &mut WriteTransaction<'_>,
-        manifest: &mut Manifest,
+        manifest: &mut GraphRuns,
         filters: &mut Filters,
     ) -> Result<u64, GraphError> {
         let table = tables.run;
         let mut pages = 0;
-        pages += run::write(table, txn, (manifest, filters), Kind::Txid, &mut self.txids)?;
-        pages += run::write(table, txn, (manifest, filters), Kind::Script, &mut self.scripts)?;
-        pages += run::write(table, txn, (manifest, filters), Kind::Received, &mut self.received)?;
-        pages += run::write(table, txn, (manifest, filters), Kind::Sent, &mut self.sent)?;
+        pages += run::write(table, txn, (manifest, filters), RunEntryKind::Txid, &mut self.txids)?;
+        pages +=
+            run::write(table, txn, (manifest, filters), RunEntryKind::Script, &mut self.scripts)?;
+        pages += run::write(
+            table,
+            txn,
+            (manifest, filters),
+            RunEntryKind::Received,
+            &mut self.received,
+        )?;
+        pages += run::write(table, txn, (manifest, filters), RunEntryKind::Sent, &mut self.sent)?;
         let statistics = &mut self.statistics;
-        pages += run::write(table, txn, (manifest, filters), Kind::Statistics, statistics)?;
-        pages += run::write(table, txn, (manifest, filters), Kind::LinkTo, &mut self.links)?;
+        pages += run::write(table, txn, (manifest, filters), RunEntryKind::Statistics, statistics)?;
+        pages +=
+            run::write(table, txn, (manifest, filters), RunEntryKind::ChildLink, &mut self.links)?;
         Ok(pages)
     }
 
@@ -398,7 +406,7 @@ impl Entries {
             }
             value.clear();
             sum.put_sums(&mut value);
-            let key = recent_key(Kind::Statistics, &pair_key(sum.owner, sum.first));
+            let key = recent_key(RunEntryKind::Statistics, &pair_key(sum.owner, sum.first));
             tables.recent.put(txn, &key, &value)?;
         }
         Ok(())
@@ -413,7 +421,7 @@ impl Entries {
         let of_statistics = self
             .statistics
             .iter()
-            .map(|sums| recent_key(Kind::Statistics, &pair_key(sums.owner, sums.first)));
+            .map(|sums| recent_key(RunEntryKind::Statistics, &pair_key(sums.owner, sums.first)));
         for key in self.plain_keys().chain(of_statistics) {
             tables.recent.delete(txn, &key)?;
         }
@@ -422,10 +430,10 @@ impl Entries {
 
     /// The keys of all entries but statistics.
     fn plain_keys(&self) -> impl Iterator<Item = Vec<u8>> {
-        keys(Kind::Txid, &self.txids)
-            .chain(keys(Kind::Script, &self.scripts))
-            .chain(keys(Kind::Received, &self.received))
-            .chain(keys(Kind::Sent, &self.sent))
-            .chain(keys(Kind::LinkTo, &self.links))
+        keys(RunEntryKind::Txid, &self.txids)
+            .chain(keys(RunEntryKind::Script, &self.scripts))
+            .chain(keys(RunEntryKind::Received, &self.received))
+            .chain(keys(RunEntryKind::Sent, &self.sent))
+            .chain(keys(RunEntryKind::ChildLink, &self.links))
     }
 }

@@ -19,7 +19,7 @@ use assay_columns::bytes::{ByteReader, NUMBER_BYTES, number, put_varint};
 
 /// A link: two clusters that a transaction joined. Key: the child.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Link {
+pub(super) struct ClusterLink {
     /// The owner that was the root of the smaller cluster; of equal ones, of the one with the larger root.
     pub(super) child: u64,
     /// The owner that was the root of the other cluster.
@@ -51,9 +51,9 @@ pub(super) struct Confirmation {
     pub(super) parent_member: u64,
 }
 
-impl Link {
+impl ClusterLink {
     /// True if a second transaction would strengthen the link.
-    pub(super) const fn wants_confirmation(&self) -> bool {
+    pub(super) const fn needs_confirmation(&self) -> bool {
         !self.is_conclusive && self.confirmation.is_none()
     }
 
@@ -112,12 +112,12 @@ pub(super) fn pair_key(first: u64, second: u64) -> [u8; 2 * NUMBER_BYTES] {
 /// The flag of a root; the other bits of its number are the smallest member of its cluster.
 const ROOT: u64 = 1 << 39;
 /// The largest number of an owner.
-pub(super) const MOST_OWNERS: u64 = ROOT - 1;
+pub(super) const MAX_OWNERS: u64 = ROOT - 1;
 
 /// Place of an owner in the forest of clusters. The smaller cluster's root becomes a child of the larger one's,
 /// so that a root is at most log2(size) steps away.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Slot {
+pub(super) enum ForestNode {
     Root {
         /// The smallest member of its cluster.
         smallest: u64,
@@ -131,10 +131,10 @@ pub(super) enum Slot {
     },
 }
 
-impl Slot {
+impl ForestNode {
     pub(super) const BYTES: usize = 2 * NUMBER_BYTES;
 
-    pub(super) const fn alone(owner: u64) -> Self {
+    pub(super) const fn single(owner: u64) -> Self {
         Self::Root { smallest: owner, size: 1 }
     }
 
@@ -158,24 +158,25 @@ impl Slot {
 }
 
 /// The links from an owner up to its root: each child with the transaction of its link.
-pub(super) type Path = Vec<(u64, u64)>;
+pub(super) type RootPath = Vec<(u64, u64)>;
 
 /// The newest link between two owners of the same cluster, by the ways up from both, and true if the first of them is on
 /// its child's side; `None` for the same owner twice. `link` finds the link of a child by a transaction.
 pub(super) fn newest_between<E>(
-    (mut above_one, mut above_other): (Path, Path),
-    mut link: impl FnMut(u64, u64) -> Result<Link, E>,
-) -> Result<Option<(Link, bool)>, E> {
+    (mut above_one, mut above_other): (RootPath, RootPath),
+    mut link: impl FnMut(u64, u64) -> Result<ClusterLink, E>,
+) -> Result<Option<(ClusterLink, bool)>, E> {
     // What both have in common is above where their paths meet.
     while above_one.last().is_some() && above_one.last() == above_other.last() {
         above_one.pop();
         above_other.pop();
     }
-    let mut top =
-        |path: Path| path.last().map(|(child, transaction)| link(*child, *transaction)).transpose();
+    let mut top = |path: RootPath| {
+        path.last().map(|(child, transaction)| link(*child, *transaction)).transpose()
+    };
     let (one, other) = (top(above_one)?, top(above_other)?);
     // Links get newer and clusters larger towards the root.
-    let age = |link: &Option<Link>| link.map(|link| (link.transaction, link.size));
+    let age = |link: &Option<ClusterLink>| link.map(|link| (link.transaction, link.size));
     let is_first = age(&one) > age(&other);
     Ok((if is_first { one } else { other }).map(|link| (link, is_first)))
 }

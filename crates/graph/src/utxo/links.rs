@@ -8,29 +8,29 @@ use assay_columns::{
 };
 
 use super::{
-    link::{Link, Slot, pair_key},
+    link::{ClusterLink, ForestNode, pair_key},
     reader::Reader,
 };
 use crate::{GraphError, error::damaged};
 
 impl Reader<'_> {
     /// The link by a transaction whose child is this owner.
-    pub(super) fn link_by(&self, transaction: u64, child: u64) -> Result<Link, GraphError> {
+    pub(super) fn link_by(&self, transaction: u64, child: u64) -> Result<ClusterLink, GraphError> {
         let found = self.tables.link.get(self.txn, &pair_key(transaction, child))?;
-        let link = found.and_then(|bytes| Link::read(transaction, child, bytes));
+        let link = found.and_then(|bytes| ClusterLink::read(transaction, child, bytes));
         link.ok_or_else(|| damaged("link", child))
     }
 
     /// The link whose child is this owner; `None` for a root.
-    fn link(&self, child: u64) -> Result<Option<Link>, GraphError> {
-        match self.slot(child)? {
-            Slot::Root { .. } => Ok(None),
-            Slot::Child { transaction, .. } => self.link_by(transaction, child).map(Some),
+    fn link(&self, child: u64) -> Result<Option<ClusterLink>, GraphError> {
+        match self.forest_node(child)? {
+            ForestNode::Root { .. } => Ok(None),
+            ForestNode::Child { transaction, .. } => self.link_by(transaction, child).map(Some),
         }
     }
 
     /// The link of a child that some record names.
-    pub(super) fn known_link(&self, child: u64) -> Result<Link, GraphError> {
+    pub(super) fn known_link(&self, child: u64) -> Result<ClusterLink, GraphError> {
         self.link(child)?.ok_or_else(|| damaged("link", child))
     }
 
@@ -61,10 +61,10 @@ impl Reader<'_> {
         &self,
         first: u64,
         end: u64,
-        mut each: impl FnMut(Link) -> bool,
+        mut each: impl FnMut(ClusterLink) -> bool,
     ) -> Result<(), GraphError> {
         self.each_key(self.tables.link, first, end, |transaction, child, bytes| {
-            let found = Link::read(transaction, child, bytes);
+            let found = ClusterLink::read(transaction, child, bytes);
             Ok(each(found.ok_or_else(|| damaged("link", child))?))
         })
     }
@@ -75,7 +75,7 @@ impl Reader<'_> {
         first: u64,
         end: u64,
         most: usize,
-    ) -> Result<Vec<Link>, GraphError> {
+    ) -> Result<Vec<ClusterLink>, GraphError> {
         let mut found = Vec::new();
         self.each_key(self.tables.confirmed, first, end, |_, child, _| {
             if found.len() < most {
@@ -90,7 +90,7 @@ impl Reader<'_> {
     pub(super) fn each_link(
         &self,
         owners: u64,
-        mut each: impl FnMut(&Link),
+        mut each: impl FnMut(&ClusterLink),
     ) -> Result<(), GraphError> {
         for owner in 0..owners {
             self.link(owner)?.iter().for_each(&mut each);

@@ -35,7 +35,7 @@ mod view;
 mod writer;
 
 pub use graph::EmbeddedGraph;
-pub use index::{Moved, Side};
+pub use index::{OwnerEntry, Side};
 pub use reader::Reader;
 pub use record::{
     InputEntry, InputOrigin, OutputEntry, OutputValue, StoredBlock, TransactionHead,
@@ -46,6 +46,6 @@ pub(crate) use tables::Tables;
 pub use writer::{GraphWriter, RecordedOutput, RecordedOutputs};
 
 /// A number of entries.
-fn length(limit: u32) -> usize {
+fn entry_limit(limit: u32) -> usize {
     usize::try_from(limit).unwrap_or(usize::MAX)
 }

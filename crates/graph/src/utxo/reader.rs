@@ -7,8 +7,8 @@ use assay_engine::utxo::{ScriptOwner, Txid};
 use heed::RoTxn;
 
 use super::{
-    entry::Manifest,
-    link::Slot,
+    entry::GraphRuns,
+    link::ForestNode,
     record::{StoredBlock, TransactionRecord},
     state::{self, GraphState},
     tables::Tables,
@@ -19,7 +19,7 @@ use crate::{GraphError, error::damaged};
 /// keeps where it found pages, and so gets faster the more it reads.
 pub struct Reader<'t> {
     pub(super) tables: &'t Tables,
-    pub(super) runs: &'t Manifest,
+    pub(super) runs: &'t GraphRuns,
     pub(super) txn: &'t RoTxn<'t>,
     txids: PageCache<'t>,
     spent: PageCache<'t>,
@@ -47,7 +47,7 @@ pub(super) struct ClusterRoot {
 
 /// What no rollback reaches any more.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Settled {
+pub(super) struct Finalized {
     /// Number of transactions.
     pub(super) transactions: u64,
     /// Number of owners.
@@ -55,7 +55,7 @@ pub(super) struct Settled {
 }
 
 impl<'t> Reader<'t> {
-    pub(super) fn new(tables: &'t Tables, runs: &'t Manifest, txn: &'t RoTxn<'t>) -> Self {
+    pub(super) fn new(tables: &'t Tables, runs: &'t GraphRuns, txn: &'t RoTxn<'t>) -> Self {
         Self {
             tables,
             runs,
@@ -91,13 +91,13 @@ impl<'t> Reader<'t> {
     }
 
     /// What no rollback reaches any more.
-    pub(super) fn settled(&self) -> Result<Settled, GraphError> {
+    pub(super) fn finalized(&self) -> Result<Finalized, GraphError> {
         let state = self.state()?;
-        Ok(match self.block(state.reorganisable_from.max(state.start))? {
+        Ok(match self.block(state.reorganizable_from.max(state.start))? {
             Some(block) => {
-                Settled { transactions: block.first_transaction, owners: block.first_owner }
+                Finalized { transactions: block.first_transaction, owners: block.first_owner }
             }
-            None => Settled { transactions: state.next_transaction, owners: state.next_owner },
+            None => Finalized { transactions: state.next_transaction, owners: state.next_owner },
         })
     }
 
@@ -170,18 +170,21 @@ impl<'t> Reader<'t> {
     pub(super) fn root(&self, owner: u64) -> Result<ClusterRoot, GraphError> {
         let mut root = owner;
         loop {
-            match self.slot(root)? {
-                Slot::Root { smallest, size } => return Ok(ClusterRoot { root, smallest, size }),
-                Slot::Child { parent, .. } => root = parent,
+            match self.forest_node(root)? {
+                ForestNode::Root { smallest, size } => {
+                    return Ok(ClusterRoot { root, smallest, size });
+                }
+                ForestNode::Child { parent, .. } => root = parent,
             }
         }
     }
 
     /// An owner's place in the forest of clusters.
     #[inline]
-    pub(super) fn slot(&self, owner: u64) -> Result<Slot, GraphError> {
-        let bytes = self.tables.parent.get::<{ Slot::BYTES }>(self.txn, &self.parents, owner)?;
-        bytes.and_then(Slot::from_bytes).ok_or_else(|| damaged("parent", owner))
+    pub(super) fn forest_node(&self, owner: u64) -> Result<ForestNode, GraphError> {
+        let bytes =
+            self.tables.parent.get::<{ ForestNode::BYTES }>(self.txn, &self.parents, owner)?;
+        bytes.and_then(ForestNode::from_bytes).ok_or_else(|| damaged("parent", owner))
     }
 
     /// The owner with a number.

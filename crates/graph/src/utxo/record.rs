@@ -52,7 +52,7 @@ impl TransactionHead {
     }
 
     /// The transaction with its totals and without entries, in a block of this time.
-    pub(super) fn bare(&self, txid: Txid, time: Timestamp) -> TransactionView {
+    pub(super) fn without_entries(&self, txid: Txid, time: Timestamp) -> TransactionView {
         let side = |count: u64, total: u64, unknown: u64| TransactionSide {
             largest: Vec::new(),
             count,

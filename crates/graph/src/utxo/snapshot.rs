@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use assay_mapped::{ReadTransaction, StateBytes};
 
-use super::{entry::Manifest, reader::Reader, tables::Tables};
+use super::{entry::GraphRuns, reader::Reader, tables::Tables};
 use crate::{GraphError, GraphTip};
 
 /// One state of a graph. It stays as it is while blocks are recorded and rolled back, and keeps the pages that
@@ -12,7 +12,7 @@ use crate::{GraphError, GraphTip};
 /// is read by one at a time.
 pub struct Snapshot {
     tables: Arc<Tables>,
-    runs: Manifest,
+    runs: GraphRuns,
     transaction: ReadTransaction,
 }
 
@@ -78,7 +78,7 @@ impl Snapshot {
     /// # Errors
     ///
     /// Returns an error if the store fails.
-    pub fn settled_owners(&self) -> Result<u64, GraphError> {
-        Ok(self.reader().settled()?.owners)
+    pub fn finalized_owners(&self) -> Result<u64, GraphError> {
+        Ok(self.reader().finalized()?.owners)
     }
 }

@@ -5,7 +5,7 @@ use assay_columns::bytes::ByteReader;
 use assay_engine::{ledger::BlockRef, utxo::ResolvedBlock};
 use jiff::Timestamp;
 
-use crate::{DEEPEST_REORGANISATION, GraphError, GraphTip, WriterOptions, error::damaged};
+use crate::{GraphError, GraphTip, MAX_REORGANIZATION_DEPTH, WriterOptions, error::damaged};
 
 /// The key of the record.
 pub(super) const KEY: &[u8] = &[0];
@@ -35,7 +35,7 @@ pub(crate) struct GraphState {
     /// The number of the next owner.
     pub(super) next_owner: u64,
     /// The lowest height whose block can be rolled back.
-    pub(super) reorganisable_from: u64,
+    pub(super) reorganizable_from: u64,
     /// Blocks from this height on have their entries in ordered tables, those below it in runs.
     pub(super) recent_from: u64,
     /// True if the indexes for reading were built.
@@ -54,7 +54,7 @@ impl GraphState {
             next_transaction: 0,
             next_output: 0,
             next_owner: 0,
-            reorganisable_from: options.start,
+            reorganizable_from: options.start,
             recent_from: options.start,
             indexed: false,
         }
@@ -77,7 +77,7 @@ impl GraphState {
             self.next_transaction,
             self.next_owner,
             self.next_output,
-            self.reorganisable_from,
+            self.reorganizable_from,
             self.recent_from,
         ] {
             bytes.extend_from_slice(&number.to_be_bytes());
@@ -106,7 +106,7 @@ impl GraphState {
         let verified_at = Timestamp::from_millisecond(reading.i64()?).ok()?;
         let (start, height) = (reading.u64()?, reading.u64()?);
         let (next_transaction, next_owner) = (reading.u64()?, reading.u64()?);
-        let (next_output, reorganisable_from) = (reading.u64()?, reading.u64()?);
+        let (next_output, reorganizable_from) = (reading.u64()?, reading.u64()?);
         let recent_from = reading.u64()?;
         let chain = std::str::from_utf8(reading.0).ok()?.parse().ok()?;
         let state = Self {
@@ -118,7 +118,7 @@ impl GraphState {
             next_transaction,
             next_output,
             next_owner,
-            reorganisable_from,
+            reorganizable_from,
             recent_from,
             indexed,
         };
@@ -163,23 +163,23 @@ impl GraphState {
 
     /// The lowest height that can be rolled back once blocks up to `tip` are recorded, where the caller
     /// asked for `wanted`.
-    pub(super) fn reorganisable_after(&self, tip: u64, wanted: u64) -> u64 {
-        let oldest_kept = (tip + 1).saturating_sub(DEEPEST_REORGANISATION);
+    pub(super) fn reorganizable_after(&self, tip: u64, wanted: u64) -> u64 {
+        let oldest_kept = (tip + 1).saturating_sub(MAX_REORGANIZATION_DEPTH);
         let first_new = self.tip.map_or(self.start, |(block, _)| block.height + 1);
         // Blocks that cannot be rolled back keep those below them from being rolled back.
         if wanted > first_new {
             return wanted.max(oldest_kept).min(tip + 1);
         }
-        self.reorganisable_from.max(oldest_kept)
+        self.reorganizable_from.max(oldest_kept)
     }
 
     /// Checks that all blocks above `height` can be rolled back.
     pub(super) fn expect_reversible(&self, height: u64) -> Result<(), GraphError> {
         let lowest = (height + 1).max(self.start);
-        if lowest < self.reorganisable_from {
+        if lowest < self.reorganizable_from {
             return Err(GraphError::TooDeep {
                 chain: self.chain,
-                height: self.reorganisable_from.saturating_sub(1),
+                height: self.reorganizable_from.saturating_sub(1),
             });
         }
         Ok(())
@@ -232,13 +232,13 @@ mod tests {
 
     #[test]
     fn rollbacks_are_bounded_by_the_request_and_by_depth() {
-        assert_eq!(at(20).reorganisable_after(30, 0), 10, "from the first on");
-        assert_eq!(at(20).reorganisable_after(30, 21), 10);
-        assert_eq!(at(20).reorganisable_after(30, 25), 25);
-        assert_eq!(at(20).reorganisable_after(30, 99), 31, "none of them");
-        assert_eq!(at(20).reorganisable_after(500, 25), 401);
-        let state = GraphState { reorganisable_from: 18, ..at(20) };
-        assert_eq!(state.reorganisable_after(21, 0), 18, "what was not kept does not come back");
+        assert_eq!(at(20).reorganizable_after(30, 0), 10, "from the first on");
+        assert_eq!(at(20).reorganizable_after(30, 21), 10);
+        assert_eq!(at(20).reorganizable_after(30, 25), 25);
+        assert_eq!(at(20).reorganizable_after(30, 99), 31, "none of them");
+        assert_eq!(at(20).reorganizable_after(500, 25), 401);
+        let state = GraphState { reorganizable_from: 18, ..at(20) };
+        assert_eq!(state.reorganizable_after(21, 0), 18, "what was not kept does not come back");
         assert!(state.expect_reversible(17).is_ok());
         let error = state.expect_reversible(16).unwrap_err();
         assert!(matches!(error, GraphError::TooDeep { height: 17, .. }), "{error}");

@@ -6,7 +6,7 @@ use assay_columns::{Column, NamedTable, bytes::NUMBER_BYTES};
 use assay_mapped::{EnvironmentFormat, MappedEnvironment, WriterLock};
 use heed::RoTxn;
 
-use super::{entry::Manifest, state::RUNS};
+use super::{entry::GraphRuns, state::RUNS};
 use crate::{GraphError, error::damaged};
 
 /// Addresses of a graph, and its largest size: 1 TiB.
@@ -80,9 +80,9 @@ impl Tables {
     }
 
     /// The list of runs in a state of the graph.
-    pub(super) fn runs(&self, txn: &RoTxn<'_>) -> Result<Manifest, GraphError> {
+    pub(super) fn runs(&self, txn: &RoTxn<'_>) -> Result<GraphRuns, GraphError> {
         let found = self.meta.get(txn, RUNS)?;
-        Ok(found.map(Manifest::from_bytes).transpose()?.unwrap_or_default())
+        Ok(found.map(GraphRuns::from_bytes).transpose()?.unwrap_or_default())
     }
 
     fn of(environment: Arc<MappedEnvironment>) -> Result<Self, GraphError> {

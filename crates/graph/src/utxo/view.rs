@@ -16,9 +16,9 @@ use assay_engine::{
 use async_trait::async_trait;
 
 use super::{
-    compositions::{CompositionReader, EndsUpTo},
-    graph::{EmbeddedGraph, locked},
-    index::{Moved, Side},
+    compositions::{CompositionReader, TraceEndsRevision},
+    graph::{EmbeddedGraph, lock_snapshot},
+    index::{OwnerEntry, Side},
     reader::Reader,
     record::{InputOrigin, StoredBlock, read_payers},
 };
@@ -39,12 +39,17 @@ impl Reader<'_> {
     }
 
     /// The transactions of an owner's largest inputs or outputs.
-    fn of_largest(&self, owner: u64, side: Side, most: u32) -> Result<Vec<u64>, GraphError> {
+    fn largest_transactions(
+        &self,
+        owner: u64,
+        side: Side,
+        most: u32,
+    ) -> Result<Vec<u64>, GraphError> {
         let (mut transactions, mut count) = (Vec::new(), 0);
         if most == 0 {
             return Ok(transactions);
         }
-        self.moved(owner, side, |moved| {
+        self.each_owner_entry(owner, side, |moved| {
             transactions.push(moved.transaction);
             count += 1;
             count < most
@@ -56,10 +61,10 @@ impl Reader<'_> {
 
     /// The history of an owner that never spent anything; `None` if it did, or if it received more than the `most`
     /// largest outputs and the others of their transactions.
-    fn of_unspent(&self, owner: u64, most: u32) -> Result<Option<OwnHistory>, GraphError> {
+    fn unspent_history_of(&self, owner: u64, most: u32) -> Result<Option<OwnHistory>, GraphError> {
         let (mut shown, mut worthless) = (BTreeSet::new(), BTreeSet::new());
         let (mut count, mut is_unspent) = (0, Ok(true));
-        self.moved(owner, Side::Outputs, |moved| {
+        self.each_owner_entry(owner, Side::Outputs, |moved| {
             if count < most {
                 shown.insert(moved.transaction);
             } else if moved.value == 0 {
@@ -71,13 +76,13 @@ impl Reader<'_> {
             matches!(is_unspent, Ok(true))
         })?;
         // Outputs that are not recorded may be spent too.
-        if !is_unspent? || !self.of_largest(owner, Side::Inputs, 1)?.is_empty() {
+        if !is_unspent? || !self.largest_transactions(owner, Side::Inputs, 1)?.is_empty() {
             return Ok(None);
         }
         let all: BTreeSet<u64> = shown.union(&worthless).copied().collect();
         let mut incoming = Vec::with_capacity(all.len());
         for transaction in all {
-            incoming.push(self.own(transaction, owner, Side::Outputs)?);
+            incoming.push(self.own_transaction(transaction, owner, Side::Outputs)?);
         }
         let Some(first) = incoming.first() else { return Ok(None) };
         let mut statistics = Statistics::new(first.time);
@@ -89,13 +94,18 @@ impl Reader<'_> {
     }
 
     /// True if no transaction spends an output.
-    fn is_unspent(&self, made: &Moved) -> Result<bool, GraphError> {
+    fn is_unspent(&self, made: &OwnerEntry) -> Result<bool, GraphError> {
         let record = self.known_transaction(made.transaction)?;
         Ok(self.spender(record.head().first_output + u64::from(made.index))?.is_none())
     }
 
     /// What a transaction moved for an owner.
-    fn own(&self, tx: u64, owner: u64, side: Side) -> Result<OwnTransaction, GraphError> {
+    fn own_transaction(
+        &self,
+        tx: u64,
+        owner: u64,
+        side: Side,
+    ) -> Result<OwnTransaction, GraphError> {
         let record = self.known_transaction(tx)?;
         let head = record.head();
         let mut own = OwnTransaction {
@@ -146,7 +156,7 @@ impl Reader<'_> {
         };
         let mut transactions = Vec::new();
         for other in others {
-            self.moved(*other, other_side, |moved| {
+            self.each_owner_entry(*other, other_side, |moved| {
                 transactions.push(moved.transaction);
                 true
             })?;
@@ -164,7 +174,7 @@ impl Reader<'_> {
                 Side::Outputs => record.outputs(|output| is_own |= output.output.owner == owner)?,
             }
             if is_own {
-                dealings.push(self.own(tx, owner, side)?);
+                dealings.push(self.own_transaction(tx, owner, side)?);
             }
         }
         Ok(dealings)
@@ -181,18 +191,18 @@ impl Reader<'_> {
         side: Side,
         most: u32,
     ) -> Result<Vec<OwnTransaction>, GraphError> {
-        let transactions = self.of_largest(owner, side, most)?;
-        transactions.into_iter().map(|tx| self.own(tx, owner, side)).collect()
+        let transactions = self.largest_transactions(owner, side, most)?;
+        transactions.into_iter().map(|tx| self.own_transaction(tx, owner, side)).collect()
     }
 }
 
 /// A state of a graph, with what its transactions are made of if that is known.
-struct View<'v> {
+struct SnapshotView<'v> {
     reader: Reader<'v>,
-    made_of: Option<&'v CompositionReader>,
+    composition_reader: Option<&'v CompositionReader>,
 }
 
-impl ChainView for View<'_> {
+impl ChainView for SnapshotView<'_> {
     fn look_up(&self, waypoint: Waypoint) -> Result<LookupResult, ViewError> {
         let number = match waypoint {
             Waypoint::Transaction(number) => number,
@@ -286,23 +296,32 @@ impl ChainView for View<'_> {
     }
 
     fn composition(&self, of: TransactionNumber) -> Result<Option<Composition>, ViewError> {
-        Ok(self.made_of.map(|made_of| made_of.composition(of)).transpose()?.flatten())
+        Ok(self
+            .composition_reader
+            .map(|composition_reader| composition_reader.composition(of))
+            .transpose()?
+            .flatten())
     }
 }
 
 #[async_trait]
 impl GraphView for EmbeddedGraph {
-    fn lend(&self, read: &mut dyn FnMut(&dyn ChainView)) {
+    fn with_view(&self, read: &mut dyn FnMut(&dyn ChainView)) {
         let Some(state) = &self.state else { return };
-        let state = locked(state);
-        let made_of = self.made_of.as_ref();
-        let made_of = made_of.map(|it| it.lock().unwrap_or_else(PoisonError::into_inner));
-        read(&View { reader: state.reader(), made_of: made_of.as_deref() });
+        let state = lock_snapshot(state);
+        let composition_reader = self.composition_reader.as_ref();
+        let composition_reader =
+            composition_reader.map(|it| it.lock().unwrap_or_else(PoisonError::into_inner));
+        read(&SnapshotView {
+            reader: state.reader(),
+            composition_reader: composition_reader.as_deref(),
+        });
     }
 
-    fn compositions(&self) -> Option<EndsUpTo> {
-        let made_of = self.made_of.as_ref()?.lock().unwrap_or_else(PoisonError::into_inner);
-        Some(made_of.state().ends)
+    fn compositions(&self) -> Option<TraceEndsRevision> {
+        let composition_reader =
+            self.composition_reader.as_ref()?.lock().unwrap_or_else(PoisonError::into_inner);
+        Some(composition_reader.state().ends)
     }
 
     async fn owner_number(&self, owner: &ScriptOwner) -> Result<Option<OwnerNumber>, GraphError> {
@@ -335,7 +354,7 @@ impl GraphView for EmbeddedGraph {
         owner: OwnerNumber,
         limits: ReadLimits,
     ) -> Result<Option<OwnHistory>, GraphError> {
-        self.read(|reader| reader.of_unspent(owner.0, limits.transfers))
+        self.read(|reader| reader.unspent_history_of(owner.0, limits.transfers))
     }
 
     async fn add_dealings(
@@ -358,8 +377,8 @@ impl GraphView for EmbeddedGraph {
         })
     }
 
-    async fn settled_owners(&self) -> Result<u64, GraphError> {
-        self.read(|reader| Ok(reader.settled()?.owners))
+    async fn finalized_owners(&self) -> Result<u64, GraphError> {
+        self.read(|reader| Ok(reader.finalized()?.owners))
     }
 
     async fn outputs_of(

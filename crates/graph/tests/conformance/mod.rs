@@ -73,14 +73,14 @@ pub fn append(writer: &mut GraphWriter, blocks: &[ResolvedBlock], at_once: usize
 pub fn record(
     writer: &mut GraphWriter,
     blocks: &[ResolvedBlock],
-    reorganisable_from: u64,
+    reorganizable_from: u64,
     at: Timestamp,
 ) -> Result<(), GraphError> {
     let transactions = blocks.iter().flat_map(|block| &block.transactions);
     let inputs = transactions.flat_map(|transaction| &transaction.inputs);
     let spent: Vec<OutPoint> = inputs.map(|input| input.outpoint).collect();
     let recorded = writer.outputs(&spent)?;
-    writer.append(blocks, &recorded, reorganisable_from, at)
+    writer.append(blocks, &recorded, reorganizable_from, at)
 }
 
 /// Checks that a graph answers every question as the reference does.
@@ -105,8 +105,8 @@ pub async fn expect_equal(graph: &Arc<dyn Graph>, chain: &TestChain) {
     for height in chain.start.saturating_sub(1)..=tip {
         for most in [1, 3, 1000] {
             assert_eq!(
-                graph.touched_above(height, most).await.unwrap(),
-                right.touched_above(height, most).await.unwrap()
+                graph.owners_in_blocks_above(height, most).await.unwrap(),
+                right.owners_in_blocks_above(height, most).await.unwrap()
             );
         }
     }

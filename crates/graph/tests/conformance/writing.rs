@@ -68,7 +68,7 @@ async fn many_rows_fit_one_append() {
     let mut blocks = Vec::new();
     graph.each_block(0, 1, &mut |block| blocks.push(block)).await.unwrap();
     assert_eq!(blocks, chain.blocks);
-    let touched = graph.touched_above(0, 10_000).await.unwrap();
+    let touched = graph.owners_in_blocks_above(0, 10_000).await.unwrap();
     assert_eq!(touched, (0..MANY).map(owner).collect::<Vec<_>>());
 
     writer.roll_back(0).unwrap();

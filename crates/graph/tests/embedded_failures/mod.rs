@@ -72,8 +72,8 @@ async fn random_reorganisations_leave_no_trace() {
         let directory = tempfile::tempdir().unwrap();
         let store = EmbeddedGraphs::new(directory.path());
         // Some begin with blocks that cannot be rolled back, so that the newest move on to them.
-        let settled = *random.pick(&[0, 0, 130]);
-        let mut chain = TestChain::generate(seed, 0, settled + 1 + random.index(12));
+        let finalized = *random.pick(&[0, 0, 130]);
+        let mut chain = TestChain::generate(seed, 0, finalized + 1 + random.index(12));
         let mut open = writer(&store, 0);
         append(&mut open, &chain.blocks, 1 + random.index(40));
         let mut held: Vec<(Snapshot, Vec<String>)> = Vec::new();
@@ -114,9 +114,9 @@ async fn a_chain_in_many_runs_equals_the_reference() {
     let directory = tempfile::tempdir().unwrap();
     let store = EmbeddedGraphs::new(directory.path());
     // A backfill that is taken up again now and then, each batch a run of its own.
-    let (settled, rest) = chain.blocks.split_at(300);
+    let (finalized, rest) = chain.blocks.split_at(300);
     let backfill = WriterOptions { backfill: true, ..options(0) };
-    for part in settled.chunks(130) {
+    for part in finalized.chunks(130) {
         let mut open = store.writer(CHAIN, backfill).unwrap();
         for batch in part.chunks(3) {
             record(&mut open, batch, 300, at(0)).unwrap();

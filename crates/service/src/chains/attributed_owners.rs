@@ -99,7 +99,7 @@ impl AttributedOwners {
         view: &dyn GraphView,
         by: AttributionInputs<'a>,
     ) -> Result<ViewAttributions<'a>, GraphError> {
-        let settled = view.settled_owners().await?;
+        let settled = view.finalized_owners().await?;
         let generation = by.intel.generation();
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let unattributed = match &*kept {

@@ -11,7 +11,7 @@ use assay_engine::{
     trace::Attributions,
     utxo::ScriptOwner,
 };
-use assay_graph::{GraphError, GraphView, ViewSource, run};
+use assay_graph::{GraphError, GraphView, ViewSource, run_query};
 
 /// Largest number of rounds in which a search requests further data of a view. The longest cycle and chain take as
 /// many.
@@ -69,6 +69,6 @@ pub async fn behavior(
         PatternSubject { cluster, histories: &histories, addresses: cluster_size.max(1), shown };
     let mut search =
         view.read(|view| PatternSearch::begin(view, subject, rules, attributions, ROUNDS))?;
-    run(&mut search, &mut ViewSource(view)).await?;
+    run_query(&mut search, &mut ViewSource(view)).await?;
     Ok(search.finish())
 }

@@ -49,7 +49,7 @@ async fn addresses_since(
     if same.first() != Some(&before) {
         return Ok(None);
     }
-    let owners = graph.touched_above(before.height, MAX_ADDRESSES).await?;
+    let owners = graph.owners_in_blocks_above(before.height, MAX_ADDRESSES).await?;
     if owners.len() >= usize::try_from(MAX_ADDRESSES).unwrap_or(usize::MAX) {
         return Ok(None);
     }

@@ -270,7 +270,7 @@ async fn follow(
     let Some(changed) = graph.clusters_changed_above(height, CHANGES).await? else {
         return Ok(None);
     };
-    let touched = graph.touched_above(height, CHANGES).await?;
+    let touched = graph.owners_in_blocks_above(height, CHANGES).await?;
     if touched.len() >= usize::try_from(CHANGES).unwrap_or(usize::MAX) {
         return Ok(None);
     }

@@ -9,7 +9,7 @@ use assay_engine::{
 };
 use assay_graph::{
     GraphError, GraphView,
-    compositions::{Attributed, End, Ends},
+    compositions::{OwnerAttribution, TraceEnd, TraceEnds},
 };
 use assay_intel::IntelSnapshot;
 use jiff::civil::Date;
@@ -18,24 +18,24 @@ use rustc_hash::FxHashMap;
 /// Parties at which traces end on a day or whose labels traces carry on, by their scripts, including parties that no
 /// graph has. Only traces apply the attributions of a single policy or tenant.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Parties(FxHashMap<ScriptOwner, Attributed>);
+pub struct Parties(FxHashMap<ScriptOwner, OwnerAttribution>);
 
 impl Parties {
     /// Returns the parties of a chain that lists and labels name, and its shielded pools.
     #[must_use]
     pub fn new(chain: ChainId, intel: &IntelSnapshot, today: Date) -> Self {
         let policy = Policy::default();
-        let pool = End { category: Category::PrivacyProtocol, listed_on: None };
+        let pool = TraceEnd { category: Category::PrivacyProtocol, listed_on: None };
         let pools = [Pool::Mweb, Pool::ZcashShielded].map(|it| (ScriptOwner::Pool(it), pool));
         let named = intel.named_owners(chain).filter_map(|script| {
             let attribution = intel.attribution(chain, &script, &policy, today);
             let end = attribution.end.as_ref();
-            let end = end.map(|end| End { category: end.category, listed_on: end.listed_on });
-            let attributed = Attributed { end, is_labelled: !attribution.carried.is_empty() };
+            let end = end.map(|end| TraceEnd { category: end.category, listed_on: end.listed_on });
+            let attributed = OwnerAttribution { end, is_labelled: !attribution.carried.is_empty() };
             (!attributed.is_nothing()).then_some((script, attributed))
         });
         pools
-            .map(|(script, end)| (script, Attributed::from(end)))
+            .map(|(script, end)| (script, OwnerAttribution::from(end)))
             .into_iter()
             .chain(named)
             .collect()
@@ -43,12 +43,12 @@ impl Parties {
 
     /// Returns the party with a script; `None` if traces pass through the script.
     #[must_use]
-    pub fn get(&self, script: &ScriptOwner) -> Option<Attributed> {
+    pub fn get(&self, script: &ScriptOwner) -> Option<OwnerAttribution> {
         self.0.get(script).copied()
     }
 
     /// Iterates over the parties.
-    pub fn iter(&self) -> impl Iterator<Item = (&ScriptOwner, Attributed)> {
+    pub fn iter(&self) -> impl Iterator<Item = (&ScriptOwner, OwnerAttribution)> {
         self.0.iter().map(|(script, attributed)| (script, *attributed))
     }
 
@@ -65,8 +65,8 @@ impl Parties {
     }
 }
 
-impl FromIterator<(ScriptOwner, Attributed)> for Parties {
-    fn from_iter<I: IntoIterator<Item = (ScriptOwner, Attributed)>>(parties: I) -> Self {
+impl FromIterator<(ScriptOwner, OwnerAttribution)> for Parties {
+    fn from_iter<I: IntoIterator<Item = (ScriptOwner, OwnerAttribution)>>(parties: I) -> Self {
         Self(parties.into_iter().collect())
     }
 }
@@ -81,8 +81,8 @@ pub async fn ends(
     chain: ChainId,
     intel: &IntelSnapshot,
     today: Date,
-) -> Result<Ends, GraphError> {
-    let mut ends = Ends::default();
+) -> Result<TraceEnds, GraphError> {
+    let mut ends = TraceEnds::default();
     for (script, attributed) in Parties::new(chain, intel, today).iter() {
         if let Some(owner) = view.owner_number(script).await? {
             ends.add(owner, attributed);

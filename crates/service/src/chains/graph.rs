@@ -15,7 +15,7 @@ use assay_engine::{
     utxo::{ScriptOwner, Spending, Transfer, Txid},
 };
 use assay_graph::{
-    Graph, GraphError, GraphTip, GraphView, ViewSource, compositions::EndsUpTo, run,
+    Graph, GraphError, GraphTip, GraphView, ViewSource, compositions::TraceEndsRevision, run_query,
 };
 use assay_intel::IntelSnapshot;
 use assay_telemetry::stage;
@@ -98,7 +98,7 @@ impl GraphReaders {
 /// Compositions, and the lists and labels with which they are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct CompositionBasis {
-    ends: EndsUpTo,
+    ends: TraceEndsRevision,
     generation: u64,
     today: Date,
 }
@@ -279,7 +279,7 @@ impl State<'_> {
         let today = attributions.inputs().today;
         let subject = TraceSubject { chain, owner, history, rules, today };
         let mut trace = view.read(|view| Trace::begin(view, subject, attributions))?;
-        run(&mut trace, &mut ViewSource(view)).await?;
+        run_query(&mut trace, &mut ViewSource(view)).await?;
         let flows = view.read(|view| trace.finish(view))?;
         let is_used = flows.ledgers.iter().any(|ledger| {
             ledger.source.parts.iter().any(|part| part.distance.further_than().is_some())

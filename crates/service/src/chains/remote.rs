@@ -63,7 +63,7 @@ impl RemoteReader {
 
     /// Returns the newest block of the servers, which are asked if none is known.
     async fn newest(&self) -> Option<NewestBlock> {
-        self.servers.find().await;
+        self.servers.wait_until_found().await;
         self.servers.newest()
     }
 }

@@ -3,9 +3,10 @@
 use std::fmt::Write as _;
 
 use assay_chain_protocol::message::{
-    Asked, BranchBlocksQuestion, ChangesQuestion, ClusterQuestion, CopyFingerprintQuestion,
-    CopyPartQuestion, CopyQuestion, FlowsAtMostQuestion, HistoryQuestion, Question, Refusal,
-    ServerState, TraceQuestion, TransactionQuestion, TransferQuestion,
+    BranchBlocksQuestion, ChangesQuestion, ClusterQuestion, CopyFingerprintQuestion,
+    CopyPartQuestion, CopyQuestion, FlowsAtMostQuestion, HistoryQuestion, Question,
+    RefusedQuestion, RequestEnvelope, ServerState, TraceQuestion, TransactionQuestion,
+    TransferQuestion,
 };
 use schemars::{JsonSchema, Schema, SchemaGenerator, generate::SchemaSettings};
 use serde_json::{Value, json};
@@ -66,7 +67,7 @@ where
     Q::Answer: JsonSchema,
 {
     let parts: [Part; 2] = [
-        ("question", |generator| generator.subschema_for::<Asked<Q>>()),
+        ("question", |generator| generator.subschema_for::<RequestEnvelope<Q>>()),
         ("answer", |generator| generator.subschema_for::<Q::Answer>()),
     ];
     row(Q::PATH, &description::<Q>(), &parts)
@@ -75,9 +76,9 @@ where
 #[test]
 fn the_questions_of_the_chain_protocol() {
     let copy_part: [Part; 1] =
-        [("question", |generator| generator.subschema_for::<Asked<CopyPartQuestion>>())];
+        [("question", |generator| generator.subschema_for::<RequestEnvelope<CopyPartQuestion>>())];
     let state: [Part; 1] = [("answer", |generator| generator.subschema_for::<ServerState>())];
-    let refusal: [Part; 1] = [("answer", |generator| generator.subschema_for::<Refusal>())];
+    let refusal: [Part; 1] = [("answer", |generator| generator.subschema_for::<RefusedQuestion>())];
     let rows = [
         question::<TraceQuestion>(),
         question::<FlowsAtMostQuestion>(),

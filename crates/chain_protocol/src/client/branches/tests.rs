@@ -80,18 +80,18 @@ impl<'w> Servers<'w> {
             address: address(number),
             start: 0,
             is_current: true,
-            known: KnownBlocks::of(world.block(*tip)),
+            known: KnownBlocks::from_newest(world.block(*tip)),
         };
         let chains = tips.iter().enumerate().map(chain).collect();
         Self { world, tips: tips.to_vec(), chains, asked: 0 }
     }
 
     /// Asks what is to be asked, and chooses.
-    fn choose(&mut self) -> Branches {
+    fn choose_branch(&mut self) -> BranchChoice {
         for _ in 0..10 {
-            let questions = questions(&self.chains, BOUND);
+            let questions = block_questions(&self.chains, BOUND);
             if questions.is_empty() {
-                return choose(&self.chains, BOUND);
+                return choose_branch(&self.chains, BOUND);
             }
             for (server, heights) in questions {
                 assert!(!heights.is_empty() && heights.len() <= BRANCH_BLOCKS);
@@ -102,13 +102,13 @@ impl<'w> Servers<'w> {
                 self.asked += 1;
             }
         }
-        panic!("questions do not end: {:?}", questions(&self.chains, BOUND));
+        panic!("questions do not end: {:?}", block_questions(&self.chains, BOUND));
     }
 }
 
 /// The numbers of the servers that are asked, with the difference.
-fn chosen(world: &World, tips: &[usize]) -> (Vec<usize>, Option<Difference>) {
-    let Branches { excluded, difference } = Servers::at(world, tips).choose();
+fn chosen(world: &World, tips: &[usize]) -> (Vec<usize>, Option<BranchDifference>) {
+    let BranchChoice { excluded, difference } = Servers::at(world, tips).choose_branch();
     let numbers = (0..tips.len()).filter(|number| !excluded.contains(&address(*number)));
     (numbers.collect(), difference)
 }
@@ -206,7 +206,7 @@ fn servers_on_one_branch_are_rarely_asked() {
     let other = world.grow(branch[3], 9, HARD);
     let asked = |tips: &[usize]| {
         let mut servers = Servers::at(&world, tips);
-        assert_eq!(servers.choose(), Branches::default());
+        assert_eq!(servers.choose_branch(), BranchChoice::default());
         servers.asked
     };
     assert_eq!(asked(&[newest, newest, branch[1]]), 0, "a block names the one before it");
@@ -214,14 +214,14 @@ fn servers_on_one_branch_are_rarely_asked() {
     assert_eq!(asked(&[branch[900], newest, branch[10]]), 2);
     // What is known stays known when a block follows.
     let mut servers = Servers::at(&world, &[newest, branch[5]]);
-    servers.choose();
+    servers.choose_branch();
     servers.tips[0] = next;
     servers.chains[0].known.advance(world.block(next));
     let before = servers.asked;
-    assert_eq!((servers.choose(), servers.asked), (Branches::default(), before));
+    assert_eq!((servers.choose_branch(), servers.asked), (BranchChoice::default(), before));
     // After a reorganization nothing is.
     servers.chains[0].known.advance(world.block(other));
-    assert_eq!(servers.chains[0].known, KnownBlocks::of(world.block(other)));
+    assert_eq!(servers.chains[0].known, KnownBlocks::from_newest(world.block(other)));
 }
 
 #[test]
@@ -230,17 +230,17 @@ fn a_deep_fork_is_found_by_few_questions() {
     let common = world.grow(0, 12_345, HARD);
     let (right, forged) = (world.grow(common, 40_000, HARD), world.grow(common, 50_000, EASY));
     let mut servers = Servers::at(&world, &[right, forged, right]);
-    assert_eq!(servers.choose().difference.unwrap().last_common, Some(12_345));
+    assert_eq!(servers.choose_branch().difference.unwrap().last_common, Some(12_345));
     assert!(servers.asked <= 3 * 8, "{}", servers.asked);
     // Another first block leaves nothing in common.
     let mut other = World::new();
     other.0.push(Placed { before: 1, height: 0, work: HARD });
     let stranger = other.grow(1, 9, HARD);
     let mut servers = Servers::at(&world, &[right, right]);
-    let known = KnownBlocks::of(other.block(stranger));
+    let known = KnownBlocks::from_newest(other.block(stranger));
     servers.chains.push(ServerChain { address: address(2), start: 9, is_current: true, known });
     servers.tips.push(right);
-    let Branches { excluded, difference } = servers.choose();
+    let BranchChoice { excluded, difference } = servers.choose_branch();
     assert_eq!(excluded, BTreeSet::from([address(2)]));
     assert_eq!(difference.unwrap().branches.len(), 2);
 }
@@ -255,20 +255,20 @@ fn a_server_that_cannot_be_asked_counts_as_different_unless_it_reads_earlier_blo
         server.known.answer(false);
     }
     // Of an earlier release, at a block of its own that nobody can show to be on the branch of another:
-    let Branches { excluded, difference } = servers.choose();
+    let BranchChoice { excluded, difference } = servers.choose_branch();
     assert_eq!((excluded.len(), difference.unwrap().is_decided), (3, false));
     // A server that is still reading earlier blocks is behind, and no more.
     servers.chains[0].is_current = false;
-    assert_eq!(servers.choose(), Branches::default());
+    assert_eq!(servers.choose_branch(), BranchChoice::default());
     // The higher server can show its blocks: nothing is unknown.
     servers.chains[0].is_current = true;
     servers.chains[1].known.answer(true);
-    assert_eq!(servers.choose(), Branches::default());
+    assert_eq!(servers.choose_branch(), BranchChoice::default());
     // One that differs and cannot show from where on is of a minority.
     let forged = world.grow(world.branch(newest)[3], 4, HARD);
     let mut servers = Servers::at(&world, &[newest, newest, forged]);
     servers.chains[2].known.answer(false);
-    let Branches { excluded, difference } = servers.choose();
+    let BranchChoice { excluded, difference } = servers.choose_branch();
     assert_eq!((excluded, difference.is_some()), (BTreeSet::from([address(2)]), true));
 }
 
@@ -278,17 +278,17 @@ fn an_answer_that_contradicts_itself_is_not_used() {
     let newest = world.grow(0, 100, HARD);
     let forged = world.grow(world.branch(newest)[50], 50, EASY);
     let asked = BTreeSet::from([60, 61]);
-    let mut known = KnownBlocks::of(world.block(newest));
+    let mut known = KnownBlocks::from_newest(world.block(newest));
     known.add(&asked, &world.answer(newest, &asked)).unwrap();
     // Blocks of another branch below its own newest block.
     let lower = BTreeSet::from([59, 60]);
     let error = known.clone().add(&lower, &world.answer(forged, &lower)).unwrap_err();
-    assert_eq!(error, Inconsistent::TwoHashes(60));
+    assert_eq!(error, InconsistentBlocks::TwoHashes(60));
     let top = BTreeSet::from([99]);
     let error = known.clone().add(&top, &world.answer(forged, &top)).unwrap_err();
-    assert_eq!(error, Inconsistent::TwoHashes(99));
+    assert_eq!(error, InconsistentBlocks::TwoHashes(99));
     let error = known.clone().add(&BTreeSet::from([5]), &world.answer(newest, &top)).unwrap_err();
-    assert_eq!(error, Inconsistent::NotAsked(99));
+    assert_eq!(error, InconsistentBlocks::NotAsked(99));
     // What is left out is not asked for again.
     let all = BTreeSet::from([7]);
     known.add(&all, &BranchBlocks { blocks: Vec::new() }).unwrap();

@@ -5,19 +5,19 @@ use assay_mapped::WriteTransaction;
 use super::{
     super::{
         Snapshot,
-        reader::{Reader, Settled},
+        reader::{Finalized, Reader},
     },
-    CompositionState, CompositionWriter, Ends, EndsUpTo,
+    CompositionState, CompositionWriter, TraceEnds, TraceEndsRevision,
     read::{self, CURRENT, NEXT},
-    slice::Slice,
+    slice::CompositionSlice,
     stored_ends,
-    update::{self, Updated},
+    update::{self, UpdateProgress},
 };
 use crate::GraphError;
 
 /// How far a slice got.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Advanced {
+pub struct SliceProgress {
     /// Compositions that were computed.
     pub computed: u64,
     /// True if the compositions of these ends are complete up to the graph's newest block, and answer.
@@ -25,7 +25,7 @@ pub struct Advanced {
 }
 
 /// What a slice goes on from.
-enum Begin {
+enum SliceStart {
     /// From a state; `answers` if it is that which answers. `computed` compositions were computed for it in this slice,
     /// and at least `least` are to be computed.
     From { state: CompositionState, answers: bool, computed: u64, least: u64 },
@@ -45,34 +45,34 @@ impl CompositionWriter {
     pub fn advance(
         &self,
         graph: &Snapshot,
-        ends: &Ends,
+        ends: &TraceEnds,
         most: u64,
-    ) -> Result<Advanced, GraphError> {
+    ) -> Result<SliceProgress, GraphError> {
         let reader = graph.reader();
-        let settled = reader.settled()?;
+        let finalized = reader.finalized()?;
         let owners = reader.state()?.next_owner;
         self.tables.environment.write(&self.lock, |txn| {
             let (mut state, answers, mut computed, least) =
-                match self.begin(txn, &reader, ends, (&settled, most))? {
-                    Begin::From { state, answers, computed, least } => {
+                match self.begin(txn, &reader, ends, (&finalized, most))? {
+                    SliceStart::From { state, answers, computed, least } => {
                         (state, answers, computed, least)
                     }
-                    Begin::Ended { computed } => {
-                        return Ok(Advanced { computed, is_complete: false });
+                    SliceStart::Ended { computed } => {
+                        return Ok(SliceProgress { computed, is_complete: false });
                     }
                 };
             if !hold(ends, state.ends) || !is_on_chain(&reader, &state)? {
-                state.transactions = state.settled_transactions;
+                state.transactions = state.finalized_transactions;
                 state.newest = None;
             }
             let table = self.tables.page(state.half);
-            let mut slice = Slice::begin(&reader, ends, table, txn, state)?;
+            let mut slice = CompositionSlice::begin(&reader, ends, table, txn, state)?;
             let reached_end = slice.blocks(txn, most.max(least))?;
             computed += slice.state.transactions.saturating_sub(state.transactions);
             let state = CompositionState {
                 ends: ends.up_to(owners),
-                settled_transactions: settled.transactions.min(slice.state.transactions),
-                settled_ends: ends.up_to(settled.owners),
+                finalized_transactions: finalized.transactions.min(slice.state.transactions),
+                finalized_ends: ends.up_to(finalized.owners),
                 ..slice.state
             };
             if answers || reached_end {
@@ -80,7 +80,7 @@ impl CompositionWriter {
             } else {
                 self.tables.meta.put(txn, NEXT, &state.to_bytes())?;
             }
-            Ok(Advanced { computed, is_complete: reached_end })
+            Ok(SliceProgress { computed, is_complete: reached_end })
         })
     }
 
@@ -89,46 +89,46 @@ impl CompositionWriter {
         &'g self,
         txn: &mut WriteTransaction<'_>,
         graph: &'g Reader<'g>,
-        ends: &'g Ends,
-        (settled, most): (&Settled, u64),
-    ) -> Result<Begin, GraphError> {
+        ends: &'g TraceEnds,
+        (finalized, most): (&Finalized, u64),
+    ) -> Result<SliceStart, GraphError> {
         // A graph that was ingested from another block on has other origins; one that was restored may have fewer
         // blocks than those for which ends were settled.
         let start = graph.state()?.start;
         let of_graph = |state: &CompositionState| {
-            state.start == start && state.settled_transactions <= settled.transactions
+            state.start == start && state.finalized_transactions <= finalized.transactions
         };
         let current = read::state(txn, self.tables.meta, CURRENT)?.filter(of_graph);
         let next = read::state(txn, self.tables.meta, NEXT)?.filter(of_graph);
-        let from = |state, answers| Begin::From { state, answers, computed: 0, least: 0 };
-        if let Some(state) = current.filter(|state| hold(ends, state.settled_ends)) {
+        let from = |state, answers| SliceStart::From { state, answers, computed: 0, least: 0 };
+        if let Some(state) = current.filter(|state| hold(ends, state.finalized_ends)) {
             return Ok(from(state, true));
         }
-        if let Some(state) = next.filter(|state| hold(ends, state.settled_ends)) {
+        if let Some(state) = next.filter(|state| hold(ends, state.finalized_ends)) {
             return Ok(from(state, false));
         }
         if let Some(current) = current {
             match update::advance(&self.tables, txn, graph, ends, (&current, most))? {
-                Updated::Unfinished(computed) => return Ok(Begin::Ended { computed }),
-                Updated::Applied(computed) => {
-                    let ends = ends.up_to(current.settled_ends.owners);
+                UpdateProgress::Unfinished(computed) => return Ok(SliceStart::Ended { computed }),
+                UpdateProgress::Applied(computed) => {
+                    let ends = ends.up_to(current.finalized_ends.owners);
                     let state = CompositionState {
-                        transactions: current.settled_transactions,
+                        transactions: current.finalized_transactions,
                         ends,
-                        settled_ends: ends,
+                        finalized_ends: ends,
                         newest: None,
                         ..current
                     };
                     // So that nothing that answered is missing.
                     let least = current.transactions.saturating_sub(state.transactions);
-                    return Ok(Begin::From { state, answers: true, computed, least });
+                    return Ok(SliceStart::From { state, answers: true, computed, least });
                 }
-                Updated::TooLarge => {}
+                UpdateProgress::TooLarge => {}
             }
         }
         let half = current.map_or(0, |current| 1 - current.half);
         self.tables.page(half).clear(txn)?;
-        Ok(from(CompositionState::begin(half, start, ends.up_to(settled.owners)), false))
+        Ok(from(CompositionState::begin(half, start, ends.up_to(finalized.owners)), false))
     }
 
     /// Writes the state that answers, and removes what was computed beside it.
@@ -136,7 +136,7 @@ impl CompositionWriter {
         &self,
         txn: &mut WriteTransaction<'_>,
         state: &CompositionState,
-        ends: &Ends,
+        ends: &TraceEnds,
     ) -> Result<(), GraphError> {
         let meta = self.tables.meta;
         let before = read::state(txn, meta, CURRENT)?;
@@ -151,7 +151,7 @@ impl CompositionWriter {
 }
 
 /// True if these ends are still those.
-fn hold(ends: &Ends, known: EndsUpTo) -> bool {
+fn hold(ends: &TraceEnds, known: TraceEndsRevision) -> bool {
     ends.up_to(known.owners) == known
 }
 

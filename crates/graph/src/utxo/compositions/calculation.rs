@@ -15,13 +15,13 @@ use super::{
         reader::Reader,
         record::{InputOrigin, StoredBlock, TransactionRecord},
     },
-    Attributed, Ends,
+    OwnerAttribution, TraceEnds,
 };
 use crate::GraphError;
 
 /// What a transaction is made of.
 #[derive(Clone, Debug)]
-pub(super) struct Made {
+pub(super) struct ComputedComposition {
     pub(super) composition: Arc<Composition>,
     /// The transaction whose composition it is, which may be itself; `None` if it must not be named.
     pub(super) holder: Option<u64>,
@@ -35,24 +35,24 @@ struct Input {
 }
 
 /// Calculates compositions, one after another.
-pub(super) struct Calculation<'g> {
+pub(super) struct CompositionCalculation<'g> {
     graph: &'g Reader<'g>,
-    ends: &'g Ends,
+    ends: &'g TraceEnds,
     mixture: Mixture,
     inputs: Vec<Input>,
-    sources: Vec<Made>,
+    sources: Vec<ComputedComposition>,
     unknown: Arc<Composition>,
 }
 
-impl<'g> Calculation<'g> {
-    pub(super) fn new(graph: &'g Reader<'g>, ends: &'g Ends) -> Self {
+impl<'g> CompositionCalculation<'g> {
+    pub(super) fn new(graph: &'g Reader<'g>, ends: &'g TraceEnds) -> Self {
         let (mixture, unknown) = (Mixture::default(), Arc::default());
         Self { graph, ends, mixture, inputs: Vec::new(), sources: Vec::new(), unknown }
     }
 
     /// Nothing is known.
-    pub(super) fn unknown(&self) -> Made {
-        Made { composition: Arc::clone(&self.unknown), holder: None }
+    pub(super) fn unknown(&self) -> ComputedComposition {
+        ComputedComposition { composition: Arc::clone(&self.unknown), holder: None }
     }
 
     /// What a payment is made of. `of` finds what an earlier transaction is made of.
@@ -60,8 +60,8 @@ impl<'g> Calculation<'g> {
         &mut self,
         record: &TransactionRecord<'_>,
         moved_on: Date,
-        mut of: impl FnMut(u64) -> Result<Made, GraphError>,
-    ) -> Result<Made, GraphError> {
+        mut of: impl FnMut(u64) -> Result<ComputedComposition, GraphError>,
+    ) -> Result<ComputedComposition, GraphError> {
         let head = record.head();
         let is_joint = matches!(head.kind, TransactionKind::Coinjoin(_));
         self.read_inputs(record)?;
@@ -69,15 +69,18 @@ impl<'g> Calculation<'g> {
             && value > 0
             && value == head.input_total
             && !is_joint
-            && self.ends.of(owner).is_nothing()
+            && self.ends.attribution_of(owner).is_nothing()
         {
             // All of its money comes from one transaction.
-            let Made { composition, holder } = of(made_by)?;
-            return Ok(Made { composition, holder: holder.or(Some(record.number())) });
+            let ComputedComposition { composition, holder } = of(made_by)?;
+            return Ok(ComputedComposition {
+                composition,
+                holder: holder.or(Some(record.number())),
+            });
         }
         self.sources.clear();
         for input in self.inputs.drain(..) {
-            let Attributed { end, is_labelled } = self.ends.of(input.owner);
+            let OwnerAttribution { end, is_labelled } = self.ends.attribution_of(input.owner);
             let mut labelled = CoinShare::NOTHING;
             if let Some(end) = end {
                 self.mixture.add_origin(end.origin(moved_on), input.value);
@@ -95,11 +98,15 @@ impl<'g> Calculation<'g> {
         if composition.is_unknown() {
             return Ok(self.unknown());
         }
-        let is_same = |made: &Made| made.holder.is_some() && *made.composition == composition;
+        let is_same =
+            |made: &ComputedComposition| made.holder.is_some() && *made.composition == composition;
         if let Some(same) = self.sources.iter().position(is_same) {
             return Ok(self.sources.swap_remove(same));
         }
-        Ok(Made { composition: Arc::new(composition), holder: Some(record.number()) })
+        Ok(ComputedComposition {
+            composition: Arc::new(composition),
+            holder: Some(record.number()),
+        })
     }
 
     fn read_inputs(&mut self, record: &TransactionRecord<'_>) -> Result<(), GraphError> {
@@ -122,8 +129,8 @@ impl<'g> Calculation<'g> {
         coinbase: u64,
         block: &StoredBlock,
         outputs: u128,
-        mut of: impl FnMut(u64) -> Result<Made, GraphError>,
-    ) -> Result<Made, GraphError> {
+        mut of: impl FnMut(u64) -> Result<ComputedComposition, GraphError>,
+    ) -> Result<ComputedComposition, GraphError> {
         let mut payers: Vec<FeePayer> = Vec::new();
         self.graph.fee_payers(block, &mut payers)?;
         let fees: u128 = payers.iter().map(|payer| u128::from(payer.fee)).sum();
@@ -137,7 +144,7 @@ impl<'g> Calculation<'g> {
             self.mixture.add_composition(&made.composition, payer.fee);
         }
         let composition = self.mixture.finish(fees + mined, false);
-        Ok(Made { composition: Arc::new(composition), holder: Some(coinbase) })
+        Ok(ComputedComposition { composition: Arc::new(composition), holder: Some(coinbase) })
     }
 }
 

@@ -9,18 +9,18 @@ use jiff::civil::Date;
 use rustc_hash::FxHashMap;
 use sha2::{Digest, Sha256};
 
-use super::state::EndsUpTo;
+use super::state::TraceEndsRevision;
 
 /// A party at which traces end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct End {
+pub struct TraceEnd {
     /// Category.
     pub category: Category,
     /// Since when it is listed, if it is and if that is known.
     pub listed_on: Option<Date>,
 }
 
-impl End {
+impl TraceEnd {
     /// The origin of money that moved on a day.
     #[must_use]
     pub fn origin(self, moved_on: Date) -> Origin {
@@ -32,14 +32,14 @@ impl End {
 
 /// What lists and labels say of an owner.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Attributed {
+pub struct OwnerAttribution {
     /// The party at which traces end.
-    pub end: Option<End>,
+    pub end: Option<TraceEnd>,
     /// True if the owner has a risky label, which traces carry on, beside what ends them.
     pub is_labelled: bool,
 }
 
-impl Attributed {
+impl OwnerAttribution {
     /// True if nothing is said.
     #[must_use]
     pub const fn is_nothing(&self) -> bool {
@@ -47,36 +47,36 @@ impl Attributed {
     }
 }
 
-impl From<End> for Attributed {
-    fn from(end: End) -> Self {
+impl From<TraceEnd> for OwnerAttribution {
+    fn from(end: TraceEnd) -> Self {
         Self { end: Some(end), is_labelled: false }
     }
 }
 
 /// The parties of one chain at which traces end or whose labels they carry on, by their numbers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Ends {
-    by_owner: FxHashMap<OwnerNumber, Attributed>,
+pub struct TraceEnds {
+    by_owner: FxHashMap<OwnerNumber, OwnerAttribution>,
     revisions: Revisions,
 }
 
 /// Revisions that were computed, by the number of owners: there may be very many ends, and every slice asks for the same
 /// few.
 #[derive(Debug, Default)]
-struct Revisions(Mutex<Vec<EndsUpTo>>);
+struct Revisions(Mutex<Vec<TraceEndsRevision>>);
 
 /// Revisions that are kept.
-const MOST_REVISIONS: usize = 8;
+const MAX_REVISIONS: usize = 8;
 
 impl Revisions {
-    fn get(&self, owners: u64) -> Option<EndsUpTo> {
+    fn get(&self, owners: u64) -> Option<TraceEndsRevision> {
         let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         known.iter().find(|known| known.owners == owners).copied()
     }
 
-    fn put(&self, ends: EndsUpTo) {
+    fn put(&self, ends: TraceEndsRevision) {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if known.len() >= MOST_REVISIONS {
+        if known.len() >= MAX_REVISIONS {
             known.remove(0);
         }
         known.push(ends);
@@ -98,23 +98,23 @@ impl PartialEq for Revisions {
 
 impl Eq for Revisions {}
 
-impl Ends {
+impl TraceEnds {
     /// Adds a party.
-    pub fn add(&mut self, owner: OwnerNumber, attributed: impl Into<Attributed>) {
+    pub fn add(&mut self, owner: OwnerNumber, attributed: impl Into<OwnerAttribution>) {
         self.by_owner.insert(owner, attributed.into());
         self.revisions = Revisions::default();
     }
 
     /// What is said of an owner.
     #[must_use]
-    pub fn of(&self, owner: OwnerNumber) -> Attributed {
+    pub fn attribution_of(&self, owner: OwnerNumber) -> OwnerAttribution {
         self.by_owner.get(&owner).copied().unwrap_or_default()
     }
 
     /// The party of a number; `None` if traces go on there.
     #[must_use]
-    pub fn get(&self, owner: OwnerNumber) -> Option<End> {
-        self.of(owner).end
+    pub fn get(&self, owner: OwnerNumber) -> Option<TraceEnd> {
+        self.attribution_of(owner).end
     }
 
     /// Removes a party.
@@ -124,7 +124,7 @@ impl Ends {
     }
 
     /// All parties, with their numbers.
-    pub(super) fn iter(&self) -> impl Iterator<Item = (OwnerNumber, Attributed)> + '_ {
+    pub(super) fn iter(&self) -> impl Iterator<Item = (OwnerNumber, OwnerAttribution)> + '_ {
         self.by_owner.iter().map(|(owner, attributed)| (*owner, *attributed))
     }
 
@@ -142,9 +142,9 @@ impl Ends {
 
     /// The ends among the first `owners`.
     #[must_use]
-    pub fn up_to(&self, owners: u64) -> EndsUpTo {
+    pub fn up_to(&self, owners: u64) -> TraceEndsRevision {
         self.revisions.get(owners).unwrap_or_else(|| {
-            let ends = EndsUpTo { owners, revision: self.revision(owners) };
+            let ends = TraceEndsRevision { owners, revision: self.revision(owners) };
             self.revisions.put(ends);
             ends
         })
@@ -152,7 +152,7 @@ impl Ends {
 
     /// Names the parties with numbers below `owners`: equal for equal ones, whatever came later.
     fn revision(&self, owners: u64) -> [u8; 32] {
-        let mut ends: Vec<(u64, Attributed)> =
+        let mut ends: Vec<(u64, OwnerAttribution)> =
             self.iter().map(|(owner, it)| (owner.0, it)).filter(|it| it.0 < owners).collect();
         ends.sort_unstable_by_key(|(owner, _)| *owner);
         let mut digest = Sha256::new();
@@ -161,7 +161,7 @@ impl Ends {
             digest.update(category.as_str());
             digest.update([0]);
         }
-        for (owner, Attributed { end, is_labelled }) in ends {
+        for (owner, OwnerAttribution { end, is_labelled }) in ends {
             digest.update(owner.to_be_bytes());
             digest.update(end.map(|end| end.category.as_str()).unwrap_or_default());
             digest.update([0]);

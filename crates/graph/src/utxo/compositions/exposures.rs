@@ -11,7 +11,7 @@ use crate::GraphError;
 
 /// What the money that an owner received is made of.
 #[derive(Clone, Debug)]
-pub struct Exposure {
+pub struct OwnerExposure {
     /// The owner.
     pub owner: ScriptOwner,
     /// All that it received, net of change, in base units.
@@ -31,7 +31,7 @@ impl CompositionReader {
         &self,
         reader: &Reader<'_>,
         owner: OwnerNumber,
-    ) -> Result<Option<Exposure>, GraphError> {
+    ) -> Result<Option<OwnerExposure>, GraphError> {
         let mut mixture = Mixture::default();
         let mut received = 0;
         for own in reader.incoming(owner.0)? {
@@ -47,6 +47,6 @@ impl CompositionReader {
             return Ok(None);
         }
         let composition = mixture.finish(received, false);
-        Ok(Some(Exposure { owner: reader.owner(owner.0)?, received, composition }))
+        Ok(Some(OwnerExposure { owner: reader.owner(owner.0)?, received, composition }))
     }
 }

@@ -6,7 +6,7 @@ use assay_columns::bytes::{ByteReader, put_varint};
 
 /// What is computed next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Next {
+pub(super) enum NextComputation {
     /// A payment.
     Payment(u64),
     /// The coinbases of the block that ends with this transaction: after all its payments, whose fees they have.
@@ -19,17 +19,21 @@ pub(super) struct Frontier(BTreeSet<u64>);
 
 impl Frontier {
     /// Adds what is computed then.
-    pub(super) fn add(&mut self, next: Next) {
+    pub(super) fn add(&mut self, next: NextComputation) {
         self.0.insert(match next {
-            Next::Payment(transaction) => transaction << 1,
-            Next::Coinbases(last) => last << 1 | 1,
+            NextComputation::Payment(transaction) => transaction << 1,
+            NextComputation::Coinbases(last) => last << 1 | 1,
         });
     }
 
     /// Removes what comes first.
-    pub(super) fn pop(&mut self) -> Option<Next> {
+    pub(super) fn pop(&mut self) -> Option<NextComputation> {
         let first = self.0.pop_first()?;
-        Some(if first & 1 == 0 { Next::Payment(first >> 1) } else { Next::Coinbases(first >> 1) })
+        Some(if first & 1 == 0 {
+            NextComputation::Payment(first >> 1)
+        } else {
+            NextComputation::Coinbases(first >> 1)
+        })
     }
 
     pub(super) fn len(&self) -> u64 {
@@ -66,14 +70,19 @@ mod tests {
     #[test]
     fn what_is_added_comes_once_and_in_order() {
         let mut frontier = Frontier::default();
-        let in_order = [Next::Payment(0), Next::Payment(7), Next::Coinbases(7), Next::Payment(300)];
+        let in_order = [
+            NextComputation::Payment(0),
+            NextComputation::Payment(7),
+            NextComputation::Coinbases(7),
+            NextComputation::Payment(300),
+        ];
         for next in in_order.into_iter().rev().chain(in_order) {
             frontier.add(next);
         }
         let mut bytes = Vec::new();
         frontier.put_bytes(&mut bytes);
         assert_eq!(Frontier::read(ByteReader(&bytes)), Some(frontier.clone()));
-        let popped: Vec<Next> = std::iter::from_fn(|| frontier.pop()).collect();
+        let popped: Vec<NextComputation> = std::iter::from_fn(|| frontier.pop()).collect();
         assert_eq!(popped, in_order);
     }
 }

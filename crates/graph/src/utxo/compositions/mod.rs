@@ -21,12 +21,12 @@
 //! - `exposures`: what the money is made of that an owner received
 
 mod advance;
-mod beside;
+mod cache;
 mod calculation;
 mod ends;
 mod exposures;
+mod folder;
 mod frontier;
-mod kept;
 mod page;
 mod read;
 mod slice;
@@ -40,12 +40,12 @@ use assay_address::ChainId;
 use assay_columns::NamedTable;
 use assay_mapped::{EnvironmentFormat, MappedEnvironment, MappedError, WriterLock};
 
-pub use advance::Advanced;
-pub(crate) use beside::CompositionsBeside;
-pub use ends::{Attributed, End, Ends};
-pub use exposures::Exposure;
+pub use advance::SliceProgress;
+pub use ends::{OwnerAttribution, TraceEnd, TraceEnds};
+pub use exposures::OwnerExposure;
+pub(crate) use folder::GraphCompositions;
 pub use read::{CompositionReader, Compositions};
-pub use state::{CompositionState, EndsUpTo};
+pub use state::{CompositionState, TraceEndsRevision};
 
 use crate::{GraphError, error::damaged};
 
@@ -144,7 +144,7 @@ pub(crate) fn folder_name(chain: ChainId) -> String {
     format!("{chain}.compositions")
 }
 
-impl EndsUpTo {
+impl TraceEndsRevision {
     /// A short name of the ends, for logs: equal for equal ones.
     #[must_use]
     pub fn name(&self) -> String {

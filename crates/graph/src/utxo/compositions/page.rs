@@ -20,7 +20,7 @@ const REPLACED: u64 = 2;
 
 /// What stands for a transaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Entry {
+pub(super) enum PageEntry {
     /// Its composition.
     Composition(Arc<Composition>),
     /// It is made of what an earlier one is made of, which has its own.
@@ -34,7 +34,7 @@ pub(super) enum Entry {
     },
 }
 
-impl Entry {
+impl PageEntry {
     /// The entry of a transaction that is made of what `holder` is made of.
     pub(super) fn new(
         transaction: u64,
@@ -57,7 +57,7 @@ pub(super) fn key(page: u64) -> [u8; NUMBER_BYTES] {
 
 /// A page that is put together.
 #[derive(Clone, Debug, Default)]
-pub(super) struct PageBuilder(Vec<Entry>);
+pub(super) struct PageBuilder(Vec<PageEntry>);
 
 impl PageBuilder {
     /// The page of these bytes, up to `most` entries; `None` if it is damaged.
@@ -72,18 +72,18 @@ impl PageBuilder {
     }
 
     /// What stands for a transaction; `None` if it is not there.
-    pub(super) fn get(&self, transaction: u64) -> Option<Entry> {
-        self.0.get(place(transaction)?).cloned()
+    pub(super) fn get(&self, transaction: u64) -> Option<PageEntry> {
+        self.0.get(index_in_page(transaction)?).cloned()
     }
 
     /// Appends what stands for the next transaction.
-    pub(super) fn push(&mut self, entry: Entry) {
+    pub(super) fn push(&mut self, entry: PageEntry) {
         self.0.push(entry);
     }
 
     /// Replaces what stands for a transaction. Returns false if it is not there.
-    pub(super) fn set(&mut self, transaction: u64, entry: Entry) -> bool {
-        let slot = place(transaction).and_then(|at| self.0.get_mut(at));
+    pub(super) fn set(&mut self, transaction: u64, entry: PageEntry) -> bool {
+        let slot = index_in_page(transaction).and_then(|at| self.0.get_mut(at));
         slot.map(|slot| *slot = entry).is_some()
     }
 
@@ -92,9 +92,9 @@ impl PageBuilder {
         let mut dictionary = OriginDictionary::default();
         for entry in &self.0 {
             match entry {
-                Entry::Composition(composition) => dictionary.add(composition),
-                Entry::SameAs(_) => {}
-                Entry::Replaced { named, own } => {
+                PageEntry::Composition(composition) => dictionary.add(composition),
+                PageEntry::SameAs(_) => {}
+                PageEntry::Replaced { named, own } => {
                     dictionary.add(named);
                     dictionary.add(own);
                 }
@@ -114,17 +114,22 @@ impl PageBuilder {
 }
 
 /// Appends an entry, and returns its kind.
-fn put(entry: &Entry, transaction: u64, dictionary: &OriginDictionary, into: &mut Vec<u8>) -> u64 {
+fn put(
+    entry: &PageEntry,
+    transaction: u64,
+    dictionary: &OriginDictionary,
+    into: &mut Vec<u8>,
+) -> u64 {
     match entry {
-        Entry::Composition(composition) => {
+        PageEntry::Composition(composition) => {
             dictionary.put(composition, into);
             COMPOSITION
         }
-        Entry::SameAs(other) => {
+        PageEntry::SameAs(other) => {
             put_varint(into, transaction.saturating_sub(*other));
             SAME_AS
         }
-        Entry::Replaced { named, own } => {
+        PageEntry::Replaced { named, own } => {
             let mut bytes = Vec::new();
             dictionary.put(named, &mut bytes);
             put_varint(into, bytes.len() as u64);
@@ -167,20 +172,20 @@ impl<'b> StoredPage<'b> {
         (at < self.count).then_some((kind, bytes))
     }
 
-    fn entry(&self, transaction: u64) -> Option<Entry> {
-        let (kind, bytes) = self.find(place(transaction)?)?;
+    fn entry(&self, transaction: u64) -> Option<PageEntry> {
+        let (kind, bytes) = self.find(index_in_page(transaction)?)?;
         let composition = |bytes| self.dictionary.get(bytes).map(Arc::new);
         match kind {
-            COMPOSITION => composition(bytes).map(Entry::Composition),
+            COMPOSITION => composition(bytes).map(PageEntry::Composition),
             SAME_AS => {
                 let distance = ByteReader(bytes).varint()?;
-                Some(Entry::SameAs(transaction.checked_sub(distance)?))
+                Some(PageEntry::SameAs(transaction.checked_sub(distance)?))
             }
             REPLACED => {
                 let mut reading = ByteReader(bytes);
                 let length = usize::try_from(reading.varint()?).ok()?;
                 let named = composition(reading.take(length)?)?;
-                Some(Entry::Replaced { named, own: composition(reading.0)? })
+                Some(PageEntry::Replaced { named, own: composition(reading.0)? })
             }
             _ => None,
         }
@@ -188,11 +193,11 @@ impl<'b> StoredPage<'b> {
 }
 
 /// What stands for a transaction in its page; `None` if that is damaged.
-pub(super) fn read(bytes: &[u8], transaction: u64) -> Option<Entry> {
+pub(super) fn read(bytes: &[u8], transaction: u64) -> Option<PageEntry> {
     StoredPage::read(bytes)?.entry(transaction)
 }
 
 /// The place of a transaction in its page.
-fn place(transaction: u64) -> Option<usize> {
+fn index_in_page(transaction: u64) -> Option<usize> {
     usize::try_from(transaction % TRANSACTIONS).ok()
 }

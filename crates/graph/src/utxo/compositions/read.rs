@@ -9,8 +9,8 @@ use heed::RoTxn;
 
 use super::{
     CompositionState, Tables,
-    calculation::Made,
-    page::{self, Entry, TRANSACTIONS},
+    calculation::ComputedComposition,
+    page::{self, PageEntry, TRANSACTIONS},
 };
 use crate::{GraphError, error::damaged};
 
@@ -109,21 +109,23 @@ pub(super) fn state(
 /// What a transaction is made of. `entry` finds what stands for a transaction.
 pub(super) fn resolve(
     transaction: u64,
-    entry: impl Fn(u64) -> Result<Option<Entry>, GraphError>,
-) -> Result<Made, GraphError> {
+    entry: impl Fn(u64) -> Result<Option<PageEntry>, GraphError>,
+) -> Result<ComputedComposition, GraphError> {
     let broken = || damaged("page", transaction);
     let holder = match entry(transaction)?.ok_or_else(broken)? {
-        Entry::Composition(composition) => {
-            return Ok(Made { composition, holder: Some(transaction) });
+        PageEntry::Composition(composition) => {
+            return Ok(ComputedComposition { composition, holder: Some(transaction) });
         }
-        Entry::Replaced { own, .. } => return Ok(Made { composition: own, holder: None }),
-        Entry::SameAs(holder) => holder,
+        PageEntry::Replaced { own, .. } => {
+            return Ok(ComputedComposition { composition: own, holder: None });
+        }
+        PageEntry::SameAs(holder) => holder,
     };
     match entry(holder)?.ok_or_else(broken)? {
-        Entry::Composition(composition) | Entry::Replaced { named: composition, .. } => {
-            Ok(Made { composition, holder: Some(holder) })
+        PageEntry::Composition(composition) | PageEntry::Replaced { named: composition, .. } => {
+            Ok(ComputedComposition { composition, holder: Some(holder) })
         }
-        Entry::SameAs(_) => Err(broken()),
+        PageEntry::SameAs(_) => Err(broken()),
     }
 }
 
@@ -132,7 +134,7 @@ pub(super) fn stored(
     txn: &RoTxn<'_>,
     table: NamedTable,
     transaction: u64,
-) -> Result<Option<Entry>, GraphError> {
+) -> Result<Option<PageEntry>, GraphError> {
     let found = table.get(txn, &page::key(transaction / TRANSACTIONS));
     Ok(found?.and_then(|bytes| page::read(bytes, transaction)))
 }

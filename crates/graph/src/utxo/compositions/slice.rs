@@ -14,34 +14,34 @@ use super::{
         reader::Reader,
         record::{StoredBlock, TransactionRecord},
     },
-    CompositionState, Ends,
-    calculation::{Calculation, Made, day_of},
-    kept::Kept,
-    page::{self, Entry, PageBuilder, TRANSACTIONS},
+    CompositionState, TraceEnds,
+    cache::CompositionCache,
+    calculation::{CompositionCalculation, ComputedComposition, day_of},
+    page::{self, PageBuilder, PageEntry, TRANSACTIONS},
     read,
 };
 use crate::{GraphError, error::damaged};
 
 /// A slice of a computation.
-pub(super) struct Slice<'g> {
+pub(super) struct CompositionSlice<'g> {
     graph: &'g Reader<'g>,
-    calculation: Calculation<'g>,
-    pages: Pages,
+    calculation: CompositionCalculation<'g>,
+    pages: PageWriter,
     /// The state that the slice has reached.
     pub(super) state: CompositionState,
 }
 
-impl<'g> Slice<'g> {
+impl<'g> CompositionSlice<'g> {
     /// Goes on from a state, whose pages are in the table.
     pub(super) fn begin(
         graph: &'g Reader<'g>,
-        ends: &'g Ends,
+        ends: &'g TraceEnds,
         table: NamedTable,
         txn: &WriteTransaction<'_>,
         state: CompositionState,
     ) -> Result<Self, GraphError> {
-        let pages = Pages::open(table, txn, state.transactions)?;
-        Ok(Self { graph, calculation: Calculation::new(graph, ends), pages, state })
+        let pages = PageWriter::open(table, txn, state.transactions)?;
+        Ok(Self { graph, calculation: CompositionCalculation::new(graph, ends), pages, state })
     }
 
     /// Computes about `most` transactions: the blocks that follow. Returns true if the newest one was reached.
@@ -108,7 +108,8 @@ impl<'g> Slice<'g> {
                 self.calculation.unknown()
             } else {
                 let pages = &mut self.pages;
-                self.calculation.payment(&record, moved_on, |number| pages.of(txn, number))?
+                self.calculation
+                    .payment(&record, moved_on, |number| pages.composition_of(txn, number))?
             };
             self.pages.block.push(made);
         }
@@ -117,7 +118,7 @@ impl<'g> Slice<'g> {
         }
         for (coinbase, outputs) in coinbases {
             let pages = &mut self.pages;
-            let of = |number| pages.of(txn, number);
+            let of = |number| pages.composition_of(txn, number);
             let made = self.calculation.coinbase(coinbase, block, outputs, of)?;
             self.pages.set_in_block(coinbase, made);
         }
@@ -128,7 +129,7 @@ impl<'g> Slice<'g> {
 }
 
 /// The pages of a half that is written, and what is computed for them.
-struct Pages {
+struct PageWriter {
     table: NamedTable,
     /// The page that is not full yet, and its number.
     page: PageBuilder,
@@ -136,12 +137,12 @@ struct Pages {
     /// Pages from this one on are behind all that the table has.
     appended_from: u64,
     /// What the transactions are made of of the block that is computed, from the first one on.
-    block: Vec<Made>,
+    block: Vec<ComputedComposition>,
     first: u64,
-    kept: Kept,
+    kept: CompositionCache,
 }
 
-impl Pages {
+impl PageWriter {
     /// Goes on behind so many transactions.
     fn open(
         table: NamedTable,
@@ -161,7 +162,7 @@ impl Pages {
         let last = table.last(txn)?;
         let last = last.and_then(|(key, _)| ByteReader(key).number());
         let appended_from = last.map_or(0, |last| last + 1);
-        let (block, kept) = (Vec::new(), Kept::new());
+        let (block, kept) = (Vec::new(), CompositionCache::new());
         Ok(Self { table, page, number, appended_from, block, first: u64::MAX, kept })
     }
 
@@ -175,7 +176,7 @@ impl Pages {
         self.first + self.block.len() as u64
     }
 
-    fn set_in_block(&mut self, transaction: u64, made: Made) {
+    fn set_in_block(&mut self, transaction: u64, made: ComputedComposition) {
         let at = transaction.checked_sub(self.first).and_then(|at| usize::try_from(at).ok());
         if let Some(slot) = at.and_then(|at| self.block.get_mut(at)) {
             *slot = made;
@@ -185,7 +186,7 @@ impl Pages {
     /// Appends the transactions of the block.
     fn end_block(&mut self, txn: &mut WriteTransaction<'_>) -> Result<(), GraphError> {
         for (made, transaction) in std::mem::take(&mut self.block).into_iter().zip(self.first..) {
-            self.page.push(Entry::new(transaction, &made.composition, made.holder));
+            self.page.push(PageEntry::new(transaction, &made.composition, made.holder));
             self.kept.put(transaction, made);
             if self.page.len() as u64 == TRANSACTIONS {
                 self.write(txn)?;
@@ -198,7 +199,11 @@ impl Pages {
     }
 
     /// What an earlier transaction is made of.
-    fn of(&mut self, txn: &WriteTransaction<'_>, transaction: u64) -> Result<Made, GraphError> {
+    fn composition_of(
+        &mut self,
+        txn: &WriteTransaction<'_>,
+        transaction: u64,
+    ) -> Result<ComputedComposition, GraphError> {
         if let Some(at) = transaction.checked_sub(self.first) {
             let made = usize::try_from(at).ok().and_then(|at| self.block.get(at));
             return made.cloned().ok_or_else(|| damaged("tx", transaction));

@@ -12,18 +12,18 @@ pub struct CompositionState {
     /// Number of transactions with a composition: the first ones of the chain.
     pub transactions: u64,
     /// The ends that they rest on.
-    pub ends: EndsUpTo,
+    pub ends: TraceEndsRevision,
     /// Number of those transactions whose blocks could not be rolled back any more.
-    pub settled_transactions: u64,
+    pub finalized_transactions: u64,
     /// The ends among the owners of these blocks.
-    pub settled_ends: EndsUpTo,
+    pub finalized_ends: TraceEndsRevision,
     /// Height and hash of the newest block; `None` without blocks.
     pub newest: Option<(u64, [u8; 32])>,
 }
 
 /// The ends among the first owners of a chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct EndsUpTo {
+pub struct TraceEndsRevision {
     /// Number of these owners.
     pub owners: u64,
     /// Names the ends, see [`Ends::up_to`](super::Ends::up_to).
@@ -32,14 +32,14 @@ pub struct EndsUpTo {
 
 impl CompositionState {
     /// Nothing yet.
-    pub(super) const fn begin(half: u8, start: u64, ends: EndsUpTo) -> Self {
+    pub(super) const fn begin(half: u8, start: u64, ends: TraceEndsRevision) -> Self {
         Self {
             half,
             start,
             transactions: 0,
             ends,
-            settled_transactions: 0,
-            settled_ends: ends,
+            finalized_transactions: 0,
+            finalized_ends: ends,
             newest: None,
         }
     }
@@ -48,7 +48,7 @@ impl CompositionState {
         let mut bytes = vec![self.half];
         bytes.extend_from_slice(&self.start.to_be_bytes());
         for (transactions, ends) in
-            [(self.transactions, self.ends), (self.settled_transactions, self.settled_ends)]
+            [(self.transactions, self.ends), (self.finalized_transactions, self.finalized_ends)]
         {
             bytes.extend_from_slice(&transactions.to_be_bytes());
             bytes.extend_from_slice(&ends.owners.to_be_bytes());
@@ -67,14 +67,22 @@ impl CompositionState {
         let start = reading.u64()?;
         let mut part = || {
             let (transactions, owners) = (reading.u64()?, reading.u64()?);
-            Some((transactions, EndsUpTo { owners, revision: reading.array()? }))
+            Some((transactions, TraceEndsRevision { owners, revision: reading.array()? }))
         };
         let (transactions, ends) = part()?;
-        let (settled_transactions, settled_ends) = part()?;
+        let (finalized_transactions, finalized_ends) = part()?;
         let newest = match reading.0 {
             [] => None,
             _ => Some((reading.u64()?, reading.array()?)),
         };
-        Some(Self { half, start, transactions, ends, settled_transactions, settled_ends, newest })
+        Some(Self {
+            half,
+            start,
+            transactions,
+            ends,
+            finalized_transactions,
+            finalized_ends,
+            newest,
+        })
     }
 }

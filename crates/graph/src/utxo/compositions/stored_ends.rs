@@ -10,7 +10,7 @@ use assay_engine::{ledger::OwnerNumber, taxonomy::Category};
 use assay_mapped::WriteTransaction;
 use heed::RoTxn;
 
-use super::{Attributed, End, Ends};
+use super::{OwnerAttribution, TraceEnd, TraceEnds};
 use crate::GraphError;
 
 /// Between a category, which is empty where no trace ends, a day, and what says that there is a label.
@@ -22,8 +22,8 @@ pub(super) fn load(
     txn: &RoTxn<'_>,
     table: NamedTable,
     owners: u64,
-) -> Result<Option<Ends>, GraphError> {
-    let mut ends = Ends::default();
+) -> Result<Option<TraceEnds>, GraphError> {
+    let mut ends = TraceEnds::default();
     for (owner, bytes) in entries(txn, table)? {
         if owner >= owners {
             break;
@@ -38,11 +38,11 @@ pub(super) fn load(
 pub(super) fn store(
     txn: &mut WriteTransaction<'_>,
     table: NamedTable,
-    ends: &Ends,
+    ends: &TraceEnds,
 ) -> Result<(), GraphError> {
     let mut missing = ends.clone();
     for (owner, bytes) in entries(txn, table)? {
-        let attributed = ends.of(OwnerNumber(owner));
+        let attributed = ends.attribution_of(OwnerNumber(owner));
         if attributed.is_nothing() {
             table.delete(txn, &number(owner))?;
         } else if to_bytes(attributed) == bytes {
@@ -66,22 +66,22 @@ fn entries(txn: &RoTxn<'_>, table: NamedTable) -> Result<Vec<(u64, Vec<u8>)>, Gr
     Ok(entries)
 }
 
-fn to_bytes(Attributed { end, is_labelled }: Attributed) -> Vec<u8> {
+fn to_bytes(OwnerAttribution { end, is_labelled }: OwnerAttribution) -> Vec<u8> {
     let category = end.map(|end| end.category.as_str()).unwrap_or_default();
     let day = end.and_then(|end| end.listed_on).map(|day| day.to_string()).unwrap_or_default();
     let label = if is_labelled { LABELLED } else { "" };
     format!("{category}{SEPARATOR}{day}{SEPARATOR}{label}").into_bytes()
 }
 
-fn parse(bytes: &[u8]) -> Option<Attributed> {
+fn parse(bytes: &[u8]) -> Option<OwnerAttribution> {
     let mut parts = std::str::from_utf8(bytes).ok()?.split(SEPARATOR);
     let (category, day, label) = (parts.next()?, parts.next()?, parts.next()?);
     let end = match category {
         "" => None,
         category => {
             let listed_on = if day.is_empty() { None } else { Some(day.parse().ok()?) };
-            Some(End { category: category.parse::<Category>().ok()?, listed_on })
+            Some(TraceEnd { category: category.parse::<Category>().ok()?, listed_on })
         }
     };
-    Some(Attributed { end, is_labelled: label == LABELLED })
+    Some(OwnerAttribution { end, is_labelled: label == LABELLED })
 }

@@ -19,11 +19,11 @@ use super::{
         reader::Reader,
         record::{StoredBlock, TransactionRecord},
     },
-    CompositionState, Ends, Tables,
-    calculation::{Calculation, Made, day_of},
-    frontier::{Frontier, Next},
-    kept::Kept,
-    page::{self, Entry, PageBuilder, TRANSACTIONS},
+    CompositionState, Tables, TraceEnds,
+    cache::CompositionCache,
+    calculation::{CompositionCalculation, ComputedComposition, day_of},
+    frontier::{Frontier, NextComputation},
+    page::{self, PageBuilder, PageEntry, TRANSACTIONS},
     read::{self, UPDATE},
     stored_ends,
 };
@@ -31,14 +31,14 @@ use crate::{GraphError, error::damaged};
 
 /// An update computes at most this part of the transactions, as its denominator. Beyond it, computing all anew takes
 /// less time.
-const LARGEST_PART: u64 = 8;
+const LARGEST_UPDATE_DIVISOR: u64 = 8;
 /// The most transactions that an update computes: it is applied in one write.
-const MOST: u64 = 4_000_000;
+const MAX_UPDATE: u64 = 4_000_000;
 /// Entries that are applied together.
 const APPLIED_TOGETHER: usize = 1 << 14;
 
 /// How far an update got.
-pub(super) enum Updated {
+pub(super) enum UpdateProgress {
     /// It goes on with the next slice. Holds the number of compositions that were computed.
     Unfinished(u64),
     /// It is applied. Holds the same.
@@ -48,7 +48,7 @@ pub(super) enum Updated {
 }
 
 /// An update between two slices.
-struct Progress {
+struct StoredUpdate {
     /// Names the ends for which it computes, among the owners of the transactions that it reaches.
     revision: [u8; 32],
     /// Number of compositions that were computed.
@@ -56,7 +56,7 @@ struct Progress {
     frontier: Frontier,
 }
 
-impl Progress {
+impl StoredUpdate {
     fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = self.revision.to_vec();
         put_varint(&mut bytes, self.computed);
@@ -76,26 +76,26 @@ pub(super) fn advance<'g>(
     tables: &'g Tables,
     txn: &mut WriteTransaction<'_>,
     graph: &'g Reader<'g>,
-    ends: &'g Ends,
+    ends: &'g TraceEnds,
     (answering, most): (&CompositionState, u64),
-) -> Result<Updated, GraphError> {
-    let settled = answering.settled_transactions;
-    let limit = (settled / LARGEST_PART).min(MOST);
-    let revision = ends.up_to(answering.settled_ends.owners).revision;
+) -> Result<UpdateProgress, GraphError> {
+    let finalized = answering.finalized_transactions;
+    let limit = (finalized / LARGEST_UPDATE_DIVISOR).min(MAX_UPDATE);
+    let revision = ends.up_to(answering.finalized_ends.owners).revision;
     let known = tables.meta.get(txn, UPDATE)?;
-    let known = known.and_then(Progress::read).filter(|known| known.revision == revision);
+    let known = known.and_then(StoredUpdate::read).filter(|known| known.revision == revision);
     let mut progress = if let Some(known) = known {
         known
     } else {
         clear(tables, txn)?;
         let Some(changed) = changed_owners(tables, txn, answering, ends)? else {
-            return Ok(Updated::TooLarge);
+            return Ok(UpdateProgress::TooLarge);
         };
-        let frontier = first_frontier(graph, &changed, settled, limit)?;
-        Progress { revision, computed: 0, frontier }
+        let frontier = first_frontier(graph, &changed, finalized, limit)?;
+        StoredUpdate { revision, computed: 0, frontier }
     };
     let before = progress.computed;
-    let mut update = Update::new(tables, graph, ends, answering);
+    let mut update = CompositionUpdate::new(tables, graph, ends, answering);
     while progress.computed.saturating_add(progress.frontier.len()) <= limit
         && progress.computed - before < most.max(1)
         && let Some(next) = progress.frontier.pop()
@@ -104,16 +104,16 @@ pub(super) fn advance<'g>(
     }
     if progress.computed.saturating_add(progress.frontier.len()) > limit {
         clear(tables, txn)?;
-        return Ok(Updated::TooLarge);
+        return Ok(UpdateProgress::TooLarge);
     }
     let computed = progress.computed - before;
     if progress.frontier.is_empty() {
         update.apply(txn)?;
         clear(tables, txn)?;
-        return Ok(Updated::Applied(computed));
+        return Ok(UpdateProgress::Applied(computed));
     }
     tables.meta.put(txn, UPDATE, &progress.to_bytes())?;
-    Ok(Updated::Unfinished(computed))
+    Ok(UpdateProgress::Unfinished(computed))
 }
 
 /// Removes an update.
@@ -128,17 +128,18 @@ fn changed_owners(
     tables: &Tables,
     txn: &RoTxn<'_>,
     answering: &CompositionState,
-    ends: &Ends,
+    ends: &TraceEnds,
 ) -> Result<Option<Vec<OwnerNumber>>, GraphError> {
-    let owners = answering.settled_ends.owners;
+    let owners = answering.finalized_ends.owners;
     let Some(stored) = stored_ends::load(txn, tables.ends, owners)? else { return Ok(None) };
-    if stored.up_to(owners) != answering.settled_ends {
+    if stored.up_to(owners) != answering.finalized_ends {
         // Categories have other codes in this version.
         return Ok(None);
     }
     let of_both = stored.iter().chain(ends.iter()).map(|(owner, _)| owner);
-    let mut changed: Vec<OwnerNumber> =
-        of_both.filter(|it| it.0 < owners && stored.of(*it) != ends.of(*it)).collect();
+    let mut changed: Vec<OwnerNumber> = of_both
+        .filter(|it| it.0 < owners && stored.attribution_of(*it) != ends.attribution_of(*it))
+        .collect();
     changed.sort_unstable();
     changed.dedup();
     Ok(Some(changed))
@@ -148,14 +149,14 @@ fn changed_owners(
 fn first_frontier(
     graph: &Reader<'_>,
     changed: &[OwnerNumber],
-    settled: u64,
+    finalized: u64,
     most: u64,
 ) -> Result<Frontier, GraphError> {
     let mut frontier = Frontier::default();
     for owner in changed {
-        graph.moved(owner.0, Side::Inputs, |moved| {
-            if moved.transaction < settled {
-                frontier.add(Next::Payment(moved.transaction));
+        graph.each_owner_entry(owner.0, Side::Inputs, |moved| {
+            if moved.transaction < finalized {
+                frontier.add(NextComputation::Payment(moved.transaction));
             }
             frontier.len() <= most
         })?;
@@ -167,31 +168,31 @@ fn first_frontier(
 }
 
 /// A slice of an update.
-struct Update<'g> {
+struct CompositionUpdate<'g> {
     tables: &'g Tables,
     graph: &'g Reader<'g>,
-    ends: &'g Ends,
-    calculation: Calculation<'g>,
+    ends: &'g TraceEnds,
+    calculation: CompositionCalculation<'g>,
     half: u8,
-    settled: u64,
-    kept: Kept,
+    finalized: u64,
+    kept: CompositionCache,
 }
 
-impl<'g> Update<'g> {
+impl<'g> CompositionUpdate<'g> {
     fn new(
         tables: &'g Tables,
         graph: &'g Reader<'g>,
-        ends: &'g Ends,
+        ends: &'g TraceEnds,
         answering: &CompositionState,
     ) -> Self {
         Self {
             tables,
             graph,
             ends,
-            calculation: Calculation::new(graph, ends),
+            calculation: CompositionCalculation::new(graph, ends),
             half: answering.half,
-            settled: answering.settled_transactions,
-            kept: Kept::new(),
+            finalized: answering.finalized_transactions,
+            kept: CompositionCache::new(),
         }
     }
 
@@ -199,24 +200,25 @@ impl<'g> Update<'g> {
     fn compute(
         &mut self,
         txn: &mut WriteTransaction<'_>,
-        next: Next,
+        next: NextComputation,
         frontier: &mut Frontier,
     ) -> Result<u64, GraphError> {
         match next {
-            Next::Payment(transaction) => {
+            NextComputation::Payment(transaction) => {
                 let record = self.graph.known_transaction(transaction)?;
                 let block = self.block_of(&record)?;
-                let sources = Sources { tables: self.tables, half: self.half, txn };
+                let sources = UpdateSources { tables: self.tables, half: self.half, txn };
                 let kept = &mut self.kept;
-                let made =
-                    self.calculation.payment(&record, day_of(&block), |of| sources.of(kept, of))?;
+                let made = self
+                    .calculation
+                    .payment(&record, day_of(&block), |of| sources.composition_of(kept, of))?;
                 if self.replace(txn, transaction, made)? {
                     self.add_spenders(&record, frontier)?;
                     self.add_coinbases(&record, &block, frontier)?;
                 }
                 Ok(1)
             }
-            Next::Coinbases(last) => {
+            NextComputation::Coinbases(last) => {
                 let block = self.block_of(&self.graph.known_transaction(last)?)?;
                 let mut computed = 0;
                 for transaction in block.first_transaction..=last {
@@ -225,9 +227,9 @@ impl<'g> Update<'g> {
                     if head.kind != TransactionKind::Coinbase {
                         continue;
                     }
-                    let sources = Sources { tables: self.tables, half: self.half, txn };
+                    let sources = UpdateSources { tables: self.tables, half: self.half, txn };
                     let (kept, outputs) = (&mut self.kept, u128::from(head.output_total));
-                    let of = |of| sources.of(kept, of);
+                    let of = |of| sources.composition_of(kept, of);
                     let made = self.calculation.coinbase(transaction, &block, outputs, of)?;
                     if self.replace(txn, transaction, made)? {
                         self.add_spenders(&record, frontier)?;
@@ -248,14 +250,14 @@ impl<'g> Update<'g> {
         &mut self,
         txn: &mut WriteTransaction<'_>,
         transaction: u64,
-        mut made: Made,
+        mut made: ComputedComposition,
     ) -> Result<bool, GraphError> {
-        let sources = Sources { tables: self.tables, half: self.half, txn };
+        let sources = UpdateSources { tables: self.tables, half: self.half, txn };
         let entry = sources.entry(transaction)?;
         let may_be_named = match &entry {
-            Some(Entry::Composition(composition)) => !composition.is_unknown(),
-            Some(Entry::Replaced { .. }) => true,
-            Some(Entry::SameAs(_)) | None => false,
+            Some(PageEntry::Composition(composition)) => !composition.is_unknown(),
+            Some(PageEntry::Replaced { .. }) => true,
+            Some(PageEntry::SameAs(_)) | None => false,
         };
         let before = read::resolve(transaction, |of| {
             if of == transaction { Ok(entry.clone()) } else { sources.entry(of) }
@@ -286,9 +288,9 @@ impl<'g> Update<'g> {
         })?;
         for output in outputs {
             if let Some(spender) = self.graph.spender(output)?
-                && spender < self.settled
+                && spender < self.finalized
             {
-                frontier.add(Next::Payment(spender));
+                frontier.add(NextComputation::Payment(spender));
             }
         }
         Ok(())
@@ -303,7 +305,7 @@ impl<'g> Update<'g> {
     ) -> Result<(), GraphError> {
         if record.head().fee() > 0 {
             let end = self.graph.end_of(block)?;
-            frontier.add(Next::Coinbases(end.saturating_sub(1)));
+            frontier.add(NextComputation::Coinbases(end.saturating_sub(1)));
         }
         Ok(())
     }
@@ -315,9 +317,10 @@ impl<'g> Update<'g> {
             let changed = self.changed_from(txn, from)?;
             let Some((last, _)) = changed.last() else { return Ok(()) };
             from = last + 1;
-            let is_same_page = |(one, _): &(u64, Made), (other, _): &(u64, Made)| {
-                one / TRANSACTIONS == other / TRANSACTIONS
-            };
+            let is_same_page =
+                |(one, _): &(u64, ComputedComposition), (other, _): &(u64, ComputedComposition)| {
+                    one / TRANSACTIONS == other / TRANSACTIONS
+                };
             for of_page in changed.chunk_by(is_same_page) {
                 self.apply_to_page(txn, of_page)?;
             }
@@ -325,7 +328,11 @@ impl<'g> Update<'g> {
     }
 
     /// Some of what changed, from a transaction on.
-    fn changed_from(&self, txn: &RoTxn<'_>, from: u64) -> Result<Vec<(u64, Made)>, GraphError> {
+    fn changed_from(
+        &self,
+        txn: &RoTxn<'_>,
+        from: u64,
+    ) -> Result<Vec<(u64, ComputedComposition)>, GraphError> {
         let from = number(from);
         let found = self.tables.changed.range(txn, Bound::Included(&from), Bound::Unbounded)?;
         let changed = found.take(APPLIED_TOGETHER).map(|found| {
@@ -340,7 +347,7 @@ impl<'g> Update<'g> {
     fn apply_to_page(
         &self,
         txn: &mut WriteTransaction<'_>,
-        changed: &[(u64, Made)],
+        changed: &[(u64, ComputedComposition)],
     ) -> Result<(), GraphError> {
         let Some((first, _)) = changed.first() else { return Ok(()) };
         let (table, number) = (self.tables.page(self.half), first / TRANSACTIONS);
@@ -350,11 +357,11 @@ impl<'g> Update<'g> {
         for (transaction, made) in changed {
             let own = Arc::clone(&made.composition);
             let entry = match page.get(*transaction) {
-                Some(Entry::Replaced { named, .. }) => Entry::Replaced { named, own },
-                Some(Entry::Composition(named)) if !named.is_unknown() => {
-                    Entry::Replaced { named, own }
+                Some(PageEntry::Replaced { named, .. }) => PageEntry::Replaced { named, own },
+                Some(PageEntry::Composition(named)) if !named.is_unknown() => {
+                    PageEntry::Replaced { named, own }
                 }
-                _ => Entry::new(*transaction, &own, made.holder),
+                _ => PageEntry::new(*transaction, &own, made.holder),
             };
             if !page.set(*transaction, entry) {
                 return Err(damaged("page", number));
@@ -365,25 +372,29 @@ impl<'g> Update<'g> {
 }
 
 /// Where an update finds compositions.
-struct Sources<'a, 'e> {
+struct UpdateSources<'a, 'e> {
     tables: &'a Tables,
     half: u8,
     txn: &'a RoTxn<'e>,
 }
 
-impl Sources<'_, '_> {
+impl UpdateSources<'_, '_> {
     /// What stands for a transaction among those that answer.
-    fn entry(&self, transaction: u64) -> Result<Option<Entry>, GraphError> {
+    fn entry(&self, transaction: u64) -> Result<Option<PageEntry>, GraphError> {
         read::stored(self.txn, self.tables.page(self.half), transaction)
     }
 
     /// What a transaction is made of by what answers.
-    fn answering(&self, transaction: u64) -> Result<Made, GraphError> {
+    fn answering(&self, transaction: u64) -> Result<ComputedComposition, GraphError> {
         read::resolve(transaction, |number| self.entry(number))
     }
 
     /// What a transaction is made of by the ends of the update.
-    fn of(&self, kept: &mut Kept, transaction: u64) -> Result<Made, GraphError> {
+    fn composition_of(
+        &self,
+        kept: &mut CompositionCache,
+        transaction: u64,
+    ) -> Result<ComputedComposition, GraphError> {
         if let Some(made) = kept.get(transaction) {
             return Ok(made.clone());
         }
@@ -397,7 +408,7 @@ impl Sources<'_, '_> {
 }
 
 /// A composition that changed, as bytes: one more than the distance to its holder, 0 without one; then itself.
-fn to_bytes(transaction: u64, made: &Made) -> Vec<u8> {
+fn to_bytes(transaction: u64, made: &ComputedComposition) -> Vec<u8> {
     let mut bytes = Vec::new();
     let distance = made.holder.map_or(0, |holder| transaction.saturating_sub(holder) + 1);
     put_varint(&mut bytes, distance);
@@ -405,7 +416,7 @@ fn to_bytes(transaction: u64, made: &Made) -> Vec<u8> {
     bytes
 }
 
-fn read_changed(transaction: u64, bytes: &[u8]) -> Result<Made, GraphError> {
+fn read_changed(transaction: u64, bytes: &[u8]) -> Result<ComputedComposition, GraphError> {
     let parse = || {
         let mut reading = ByteReader(bytes);
         let distance = reading.varint()?;
@@ -414,7 +425,7 @@ fn read_changed(transaction: u64, bytes: &[u8]) -> Result<Made, GraphError> {
             Some(distance) => Some(transaction.checked_sub(distance)?),
         };
         let (composition, _) = Composition::read(reading.0)?;
-        Some(Made { composition: Arc::new(composition), holder })
+        Some(ComputedComposition { composition: Arc::new(composition), holder })
     };
     parse().ok_or_else(|| damaged("changed", transaction))
 }

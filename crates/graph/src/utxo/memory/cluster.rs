@@ -5,7 +5,7 @@ use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
 };
 
-use super::super::link::{Confirmation, Link};
+use super::super::link::{ClusterLink, Confirmation};
 
 /// All clusters with more than one member.
 #[derive(Debug, Default)]
@@ -15,7 +15,7 @@ pub(super) struct Clusters {
     /// The members of each cluster, by its root.
     members: HashMap<u64, BTreeSet<u64>>,
     /// Links by child.
-    pub(super) links: BTreeMap<u64, Link>,
+    pub(super) links: BTreeMap<u64, ClusterLink>,
 }
 
 impl Clusters {
@@ -49,7 +49,7 @@ impl Clusters {
             let ((parent, parent_member), (child, child_member)) =
                 if is_larger { (joined, other) } else { (other, joined) };
             let (size, smallest) = (all.len() as u64, *all.first().unwrap_or(&parent));
-            let link = Link {
+            let link = ClusterLink {
                 child,
                 parent,
                 transaction,
@@ -77,13 +77,13 @@ impl Clusters {
         let Some(child) = between.max_by_key(age).copied() else { return };
         let (child_member, parent_member) =
             if above_one.contains(&child) { (one, other) } else { (other, one) };
-        if let Some(link) = self.links.get_mut(&child).filter(|link| link.wants_confirmation()) {
+        if let Some(link) = self.links.get_mut(&child).filter(|link| link.needs_confirmation()) {
             link.confirmation = Some(Confirmation { transaction, child_member, parent_member });
         }
     }
 
     /// The links from an owner up to its root.
-    pub(super) fn path(&self, owner: u64) -> Vec<Link> {
+    pub(super) fn path(&self, owner: u64) -> Vec<ClusterLink> {
         let (mut path, mut at) = (Vec::new(), owner);
         while let Some(link) = self.links.get(&at) {
             path.push(*link);
@@ -93,8 +93,8 @@ impl Clusters {
     }
 
     /// The co-spends on the only path between two members, by breadth-first search.
-    pub(super) fn between(&self, from: u64, to: u64) -> Option<Vec<Link>> {
-        let mut by_member: HashMap<u64, Vec<(u64, Link)>> = HashMap::new();
+    pub(super) fn between(&self, from: u64, to: u64) -> Option<Vec<ClusterLink>> {
+        let mut by_member: HashMap<u64, Vec<(u64, ClusterLink)>> = HashMap::new();
         for link in self.links.values() {
             let (one, other) = (link.child_member, link.parent_member);
             by_member.entry(one).or_default().push((other, *link));
@@ -119,12 +119,12 @@ impl Clusters {
     }
 
     /// The first links below a root, level by level.
-    pub(super) fn below(&self, root: u64, most: usize) -> Vec<Link> {
+    pub(super) fn below(&self, root: u64, most: usize) -> Vec<ClusterLink> {
         let (mut links, mut level) = (Vec::new(), vec![root]);
         while !level.is_empty() && links.len() < most {
-            let mut next: Vec<Link> = Vec::new();
+            let mut next: Vec<ClusterLink> = Vec::new();
             for parent in level {
-                let mut joined: Vec<Link> =
+                let mut joined: Vec<ClusterLink> =
                     self.links.values().filter(|link| link.parent == parent).copied().collect();
                 joined.sort_by_key(|link| link.size);
                 next.extend(joined);

@@ -27,14 +27,14 @@ pub struct MemoryGraph {
     verified_at: Timestamp,
     blocks: Vec<RecordedBlock>,
     /// Transactions by number.
-    transactions: Vec<Recorded>,
+    transactions: Vec<RecordedTransaction>,
     /// The number of the newest transaction with an identifier.
     newest: HashMap<Txid, u64>,
     /// The number of the transaction that spends an output, named by its transaction's number and its
     /// index.
     spenders: HashMap<(u64, u32), u64>,
     /// Owners by number.
-    owners: Vec<Appearances>,
+    owners: Vec<OwnerAppearances>,
     numbers: HashMap<ScriptOwner, u64>,
     clusters: Clusters,
 }
@@ -48,7 +48,7 @@ struct RecordedBlock {
 }
 
 #[derive(Debug)]
-struct Recorded {
+struct RecordedTransaction {
     block: BlockRef,
     transaction: Transaction,
     /// For each input the number of the transaction whose output it spends, where that is recorded.
@@ -56,7 +56,7 @@ struct Recorded {
 }
 
 #[derive(Debug)]
-struct Appearances {
+struct OwnerAppearances {
     owner: ScriptOwner,
     transactions: BTreeSet<u64>,
 }
@@ -111,10 +111,10 @@ impl MemoryGraph {
             let owners = &mut self.owners;
             let index = *self.numbers.entry(owner.clone()).or_insert_with(|| {
                 let transactions = BTreeSet::new();
-                owners.push(Appearances { owner: owner.clone(), transactions });
+                owners.push(OwnerAppearances { owner: owner.clone(), transactions });
                 owners.len() as u64 - 1
             });
-            if let Some(found) = owners.get_mut(place(index)) {
+            if let Some(found) = owners.get_mut(index_of(index)) {
                 found.transactions.insert(number);
             }
         }
@@ -123,29 +123,32 @@ impl MemoryGraph {
             self.clusters.join(owners.copied().collect(), number, joined.is_conclusive);
         }
         self.newest.insert(transaction.txid, number);
-        self.transactions.push(Recorded { block, transaction, previous });
+        self.transactions.push(RecordedTransaction { block, transaction, previous });
     }
 
-    fn recorded(&self, number: u64) -> Option<&Recorded> {
-        self.transactions.get(place(number))
+    fn recorded(&self, number: u64) -> Option<&RecordedTransaction> {
+        self.transactions.get(index_of(number))
     }
 
     /// The owner with a number.
     fn name(&self, number: u64) -> Option<ScriptOwner> {
-        Some(self.owners.get(place(number))?.owner.clone())
+        Some(self.owners.get(index_of(number))?.owner.clone())
     }
 
-    fn appearances(&self, owner: &Appearances) -> impl Iterator<Item = (u64, &Recorded)> {
+    fn appearances(
+        &self,
+        owner: &OwnerAppearances,
+    ) -> impl Iterator<Item = (u64, &RecordedTransaction)> {
         let found = |number: &u64| Some((*number, self.recorded(*number)?));
         owner.transactions.iter().filter_map(found)
     }
 
     /// The owner with a number, and its statistics.
-    fn owner_of(&self, number: u64) -> Option<(&Appearances, Statistics)> {
-        let found = self.owners.get(place(number))?;
+    fn owner_of(&self, number: u64) -> Option<(&OwnerAppearances, Statistics)> {
+        let found = self.owners.get(index_of(number))?;
         let first = self.appearances(found).next()?.1;
         let mut statistics = Statistics::new(first.block.time);
-        for (_, Recorded { block, transaction, .. }) in self.appearances(found) {
+        for (_, RecordedTransaction { block, transaction, .. }) in self.appearances(found) {
             let sent = total_of(transaction.spent_outputs(), &found.owner);
             let received = total_of(transaction.outputs.iter(), &found.owner);
             statistics.count(block.time, sent, received, transaction.input_total());
@@ -160,6 +163,6 @@ fn total_of<'a>(outputs: impl Iterator<Item = &'a TxOut>, owner: &ScriptOwner) -
 }
 
 /// The index of a number.
-fn place(number: u64) -> usize {
+fn index_of(number: u64) -> usize {
     usize::try_from(number).unwrap_or(usize::MAX)
 }

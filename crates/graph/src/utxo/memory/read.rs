@@ -16,42 +16,46 @@ use async_trait::async_trait;
 
 use super::{
     super::{
+        entry_limit,
         fingerprint::Fingerprint,
-        length,
-        link::Link,
+        link::ClusterLink,
         record::{InputEntry, InputOrigin, OutputEntry, OutputValue, TransactionHead},
     },
-    MemoryGraph, Recorded,
+    MemoryGraph, RecordedTransaction,
 };
 use crate::{
-    Cluster, ClusterEvidence, ClusterMember, ClusterRef, Graph, GraphError, GraphTip, GraphView,
-    Membership, TransactionPlace, work::WorkSum,
+    ClusterEvidence, ClusterRef, Graph, GraphError, GraphTip, GraphView, Membership, StoredCluster,
+    StoredClusterMember, TransactionRef, work::WorkSum,
 };
 
 impl MemoryGraph {
-    fn place(&self, number: u64) -> Option<TransactionPlace> {
-        let Recorded { block, transaction, .. } = self.recorded(number)?;
+    fn transaction_ref(&self, number: u64) -> Option<TransactionRef> {
+        let RecordedTransaction { block, transaction, .. } = self.recorded(number)?;
         let (height, time) = (block.height, block.time);
-        Some(TransactionPlace { txid: transaction.txid, height, time })
+        Some(TransactionRef { txid: transaction.txid, height, time })
     }
 
-    fn evidence(&self, link: &Link) -> Option<ClusterEvidence> {
+    fn evidence(&self, link: &ClusterLink) -> Option<ClusterEvidence> {
         Some(ClusterEvidence {
             member: self.name(link.child_member)?,
             with: self.name(link.parent_member)?,
-            transaction: self.place(link.transaction)?,
+            transaction: self.transaction_ref(link.transaction)?,
             is_conclusive: link.is_conclusive,
-            confirmed_by: link.confirmation.and_then(|by| self.place(by.transaction)),
+            confirmed_by: link.confirmation.and_then(|by| self.transaction_ref(by.transaction)),
         })
     }
 
-    fn member(&self, number: u64, evidence: Option<ClusterEvidence>) -> Option<ClusterMember> {
+    fn member(
+        &self,
+        number: u64,
+        evidence: Option<ClusterEvidence>,
+    ) -> Option<StoredClusterMember> {
         let (found, statistics) = self.owner_of(number)?;
-        Some(ClusterMember { owner: found.owner.clone(), statistics, evidence })
+        Some(StoredClusterMember { owner: found.owner.clone(), statistics, evidence })
     }
 
     /// The first `most` members of the cluster of an owner.
-    fn cluster_of(&self, owner: &ScriptOwner, most: usize) -> Option<Cluster> {
+    fn cluster_of(&self, owner: &ScriptOwner, most: usize) -> Option<StoredCluster> {
         let number = *self.numbers.get(owner)?;
         let root = self.clusters.root(number);
         let all = self.clusters.members(root);
@@ -63,13 +67,13 @@ impl MemoryGraph {
                 links.push(link);
             }
         }
-        let mut members: Vec<ClusterMember> = self.member(root, None).into_iter().collect();
+        let mut members: Vec<StoredClusterMember> = self.member(root, None).into_iter().collect();
         for link in links.iter().take(most - 1) {
             members.push(self.member(link.child, Some(self.evidence(link)?))?);
         }
         let (first, statistics) = self.owner_of(*all.first()?)?;
         let (id, first_seen) = (first.owner.clone(), statistics.first_seen);
-        Some(Cluster { id, size: all.len() as u64, first_seen, members })
+        Some(StoredCluster { id, size: all.len() as u64, first_seen, members })
     }
 
     fn value(&self, output: &TxOut) -> OutputValue {
@@ -125,12 +129,16 @@ impl Graph for MemoryGraph {
         Ok(found.map(|it| it.transaction.view(it.block.height, it.block.time, limits)))
     }
 
-    async fn touched_above(&self, height: u64, most: u32) -> Result<Vec<ScriptOwner>, GraphError> {
+    async fn owners_in_blocks_above(
+        &self,
+        height: u64,
+        most: u32,
+    ) -> Result<Vec<ScriptOwner>, GraphError> {
         let above = self.transactions.iter().filter(|recorded| recorded.block.height > height);
         let mut seen = HashSet::new();
         let owners = above.flat_map(|recorded| recorded.transaction.all_outputs());
         let owners = owners.map(|output| &output.owner);
-        Ok(owners.filter(|owner| seen.insert(*owner)).take(length(most)).cloned().collect())
+        Ok(owners.filter(|owner| seen.insert(*owner)).take(entry_limit(most)).cloned().collect())
     }
 
     async fn each_block(
@@ -160,8 +168,12 @@ impl Graph for MemoryGraph {
         Ok(owners.iter().map(cluster).collect())
     }
 
-    async fn cluster(&self, owner: &ScriptOwner, most: u32) -> Result<Option<Cluster>, GraphError> {
-        Ok(self.cluster_of(owner, length(most)))
+    async fn cluster(
+        &self,
+        owner: &ScriptOwner,
+        most: u32,
+    ) -> Result<Option<StoredCluster>, GraphError> {
+        Ok(self.cluster_of(owner, entry_limit(most)))
     }
 
     async fn connections(
@@ -173,7 +185,7 @@ impl Graph for MemoryGraph {
         let connection = |other: &ScriptOwner| {
             let (from, to) = (self.numbers.get(owner)?, self.numbers.get(other)?);
             let links = self.clusters.between(*from, *to)?;
-            let links = Some(links).filter(|links| links.len() <= length(most))?;
+            let links = Some(links).filter(|links| links.len() <= entry_limit(most))?;
             links.iter().map(|link| self.evidence(link)).collect()
         };
         Ok(others.iter().map(connection).collect())
@@ -197,7 +209,7 @@ impl Graph for MemoryGraph {
             }
         }
         let names = roots.into_iter().filter_map(|number| self.name(number));
-        Ok((changes <= length(most)).then(|| names.collect()))
+        Ok((changes <= entry_limit(most)).then(|| names.collect()))
     }
 
     async fn each_member(

@@ -16,7 +16,7 @@ use assay_engine::{
 };
 use async_trait::async_trait;
 
-use super::{super::length, MemoryGraph, Recorded, total_of};
+use super::{super::entry_limit, MemoryGraph, RecordedTransaction, total_of};
 use crate::{GraphError, GraphView, read_outputs};
 
 /// Bits of an index: more than a block has room for outputs.
@@ -35,7 +35,7 @@ pub fn transaction_and_index(output: OutputNumber) -> (TransactionNumber, u32) {
 }
 
 impl MemoryGraph {
-    fn at(&self, number: TransactionNumber) -> Result<&Recorded, ViewError> {
+    fn at(&self, number: TransactionNumber) -> Result<&RecordedTransaction, ViewError> {
         let found = self.recorded(number.0);
         found.ok_or_else(|| GraphError::unreadable("transaction", number.0).into())
     }
@@ -59,13 +59,18 @@ impl MemoryGraph {
     }
 
     /// The transactions of the `limit` largest entries, each given by value, transaction and index.
-    fn of_largest(mut entries: Vec<(u64, u64, u32)>, limit: u32) -> BTreeSet<u64> {
+    fn largest_transactions(mut entries: Vec<(u64, u64, u32)>, limit: u32) -> BTreeSet<u64> {
         entries.sort_unstable_by_key(|(value, number, index)| (Reverse(*value), *number, *index));
-        entries.iter().take(length(limit)).map(|(_, number, _)| *number).collect()
+        entries.iter().take(entry_limit(limit)).map(|(_, number, _)| *number).collect()
     }
 
-    fn own(&self, number: u64, owner: &ScriptOwner, is_incoming: bool) -> Option<OwnTransaction> {
-        let Recorded { block, transaction, .. } = self.recorded(number)?;
+    fn own_transaction(
+        &self,
+        number: u64,
+        owner: &ScriptOwner,
+        is_incoming: bool,
+    ) -> Option<OwnTransaction> {
+        let RecordedTransaction { block, transaction, .. } = self.recorded(number)?;
         let outputs = transaction.outputs.iter().zip(0..);
         let is_spent = |index| self.spenders.contains_key(&(number, index));
         let (spent, unspent): (Vec<_>, Vec<_>) = outputs
@@ -108,7 +113,7 @@ impl ChainView for MemoryGraph {
         most: u32,
         into: &mut TransactionRead,
     ) -> Result<(), ViewError> {
-        let Recorded { block, transaction, previous } = self.at(number)?;
+        let RecordedTransaction { block, transaction, previous } = self.at(number)?;
         let side =
             |count: usize, total, unknown| SideTotals { count: count as u64, total, unknown };
         let (inputs, outputs) = (transaction.inputs.iter(), transaction.outputs.iter().zip(0..));
@@ -175,7 +180,7 @@ impl ChainView for MemoryGraph {
 
 #[async_trait]
 impl GraphView for MemoryGraph {
-    fn lend(&self, read: &mut dyn FnMut(&dyn ChainView)) {
+    fn with_view(&self, read: &mut dyn FnMut(&dyn ChainView)) {
         read(self);
     }
 
@@ -211,8 +216,10 @@ impl GraphView for MemoryGraph {
             }
         }
         let entries = |entries, is_incoming| {
-            let largest = Self::of_largest(entries, limits.transfers).into_iter();
-            largest.filter_map(|number| self.own(number, &found.owner, is_incoming)).collect()
+            let largest = Self::largest_transactions(entries, limits.transfers).into_iter();
+            largest
+                .filter_map(|number| self.own_transaction(number, &found.owner, is_incoming))
+                .collect()
         };
         let (incoming, outgoing) = (entries(received, true), entries(sent, false));
         Ok(OwnHistory { statistics, incoming, outgoing })
@@ -233,10 +240,10 @@ impl GraphView for MemoryGraph {
             let transaction = &recorded.transaction;
             let is_own = |output: &TxOut| output.owner == owner;
             if transaction.outputs.iter().any(is_own) && transaction.spent_outputs().any(is_other) {
-                incoming.extend(self.own(number, &owner, true));
+                incoming.extend(self.own_transaction(number, &owner, true));
             }
             if transaction.spent_outputs().any(is_own) && transaction.outputs.iter().any(is_other) {
-                outgoing.extend(self.own(number, &owner, false));
+                outgoing.extend(self.own_transaction(number, &owner, false));
             }
         }
         history.add(Direction::Source, incoming);

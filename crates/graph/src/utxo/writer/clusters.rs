@@ -5,19 +5,19 @@ use std::collections::{BTreeMap, HashSet};
 use assay_columns::bytes::{NumberMap, NumberSet};
 
 use super::super::{
-    link::{Confirmation, Link, Path, Slot, newest_between},
+    link::{ClusterLink, Confirmation, ForestNode, RootPath, newest_between},
     reader::Reader,
 };
 use crate::GraphError;
 
 /// Slots and links in memory between batches, each.
-const MOST: usize = 1 << 20;
+const MAX_CACHED: usize = 1 << 20;
 
 /// The forest of clusters, as far as it was read or changed.
 #[derive(Debug, Default)]
 pub(super) struct Clusters {
-    slots: NumberMap<Slot>,
-    links: NumberMap<Link>,
+    slots: NumberMap<ForestNode>,
+    links: NumberMap<ClusterLink>,
     /// Owners below this number are recorded.
     recorded: u64,
     pub(super) changes: Changes,
@@ -29,18 +29,18 @@ pub(super) struct Changes {
     /// Owners whose slots were changed.
     pub(super) slots: NumberSet,
     /// Slots before the blocks that changed them and can be rolled back: height, owner.
-    pub(super) undo: Vec<(u64, u64, Slot)>,
+    pub(super) undo: Vec<(u64, u64, ForestNode)>,
     /// Blocks and owners that `undo` has.
     noted: HashSet<(u64, u64)>,
     /// Links that it makes, without their confirmations.
-    pub(super) links: Vec<Link>,
+    pub(super) links: Vec<ClusterLink>,
     /// The children of links that it confirms, with the transactions that do.
     pub(super) confirmations: Vec<(u64, u64)>,
 }
 
 /// The block of a join.
 #[derive(Clone, Copy)]
-pub(super) struct JoinedIn {
+pub(super) struct JoinBlock {
     pub(super) height: u64,
     pub(super) transaction: u64,
     /// The first owner that is in no earlier block.
@@ -51,7 +51,7 @@ pub(super) struct JoinedIn {
 
 /// A cluster that a transaction joins with others.
 #[derive(Clone, Copy)]
-struct Side {
+struct JoinedCluster {
     root: u64,
     /// The transaction's smallest owner in it.
     member: u64,
@@ -62,10 +62,10 @@ struct Side {
 impl Clusters {
     /// Begins a batch, before which so many owners are recorded.
     pub(super) fn begin(&mut self, recorded: u64) {
-        if self.slots.len() > MOST {
+        if self.slots.len() > MAX_CACHED {
             self.slots = NumberMap::default();
         }
-        if self.links.len() > MOST {
+        if self.links.len() > MAX_CACHED {
             self.links = NumberMap::default();
         }
         self.recorded = recorded;
@@ -76,14 +76,18 @@ impl Clusters {
         *self = Self::default();
     }
 
-    pub(super) fn slot(&mut self, reader: &Reader<'_>, owner: u64) -> Result<Slot, GraphError> {
+    pub(super) fn forest_node(
+        &mut self,
+        reader: &Reader<'_>,
+        owner: u64,
+    ) -> Result<ForestNode, GraphError> {
         if let Some(known) = self.slots.get(&owner) {
             return Ok(*known);
         }
         if owner >= self.recorded {
-            return Ok(Slot::alone(owner));
+            return Ok(ForestNode::single(owner));
         }
-        let slot = reader.slot(owner)?;
+        let slot = reader.forest_node(owner)?;
         self.slots.insert(owner, slot);
         Ok(slot)
     }
@@ -93,7 +97,7 @@ impl Clusters {
         reader: &Reader<'_>,
         child: u64,
         transaction: u64,
-    ) -> Result<Link, GraphError> {
+    ) -> Result<ClusterLink, GraphError> {
         if let Some(known) = self.links.get(&child) {
             return Ok(*known);
         }
@@ -105,7 +109,7 @@ impl Clusters {
     /// The root of an owner's cluster.
     fn root(&mut self, reader: &Reader<'_>, owner: u64) -> Result<u64, GraphError> {
         let mut at = owner;
-        while let Slot::Child { parent, .. } = self.slot(reader, at)? {
+        while let ForestNode::Child { parent, .. } = self.forest_node(reader, at)? {
             at = parent;
         }
         Ok(at)
@@ -116,7 +120,7 @@ impl Clusters {
         &mut self,
         reader: &Reader<'_>,
         owners: &[u64],
-        joined_in: JoinedIn,
+        joined_in: JoinBlock,
         is_conclusive: bool,
     ) -> Result<(), GraphError> {
         let mut by_root: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
@@ -126,14 +130,14 @@ impl Clusters {
         for connected in by_root.values() {
             self.confirm(reader, connected, joined_in.transaction)?;
         }
-        let mut joined: Option<Side> = None;
+        let mut joined: Option<JoinedCluster> = None;
         for (root, owners) in by_root {
             let Some(member) = owners.first().copied() else { continue };
-            let (smallest, size) = match self.slot(reader, root)? {
-                Slot::Root { smallest, size } => (smallest, size),
-                Slot::Child { .. } => (root, 1),
+            let (smallest, size) = match self.forest_node(reader, root)? {
+                ForestNode::Root { smallest, size } => (smallest, size),
+                ForestNode::Child { .. } => (root, 1),
             };
-            let found = Side { root, member, smallest, size };
+            let found = JoinedCluster { root, member, smallest, size };
             joined = Some(match joined {
                 None => found,
                 Some(before) => self.link_sides(reader, before, found, joined_in, is_conclusive)?,
@@ -146,18 +150,18 @@ impl Clusters {
     fn link_sides(
         &mut self,
         reader: &Reader<'_>,
-        one: Side,
-        other: Side,
-        joined_in: JoinedIn,
+        one: JoinedCluster,
+        other: JoinedCluster,
+        joined_in: JoinBlock,
         is_conclusive: bool,
-    ) -> Result<Side, GraphError> {
+    ) -> Result<JoinedCluster, GraphError> {
         let one_is_larger =
             one.size > other.size || (one.size == other.size && one.root < other.root);
         let (parent, child) = if one_is_larger { (one, other) } else { (other, one) };
         let size = one.size.saturating_add(other.size);
         let smallest = one.smallest.min(other.smallest);
         let transaction = joined_in.transaction;
-        let link = Link {
+        let link = ClusterLink {
             child: child.root,
             parent: parent.root,
             transaction,
@@ -168,24 +172,29 @@ impl Clusters {
             parent_member: parent.member,
             confirmation: None,
         };
-        self.set(reader, joined_in, child.root, Slot::Child { parent: parent.root, transaction })?;
-        self.set(reader, joined_in, parent.root, Slot::Root { smallest, size })?;
+        self.set(
+            reader,
+            joined_in,
+            child.root,
+            ForestNode::Child { parent: parent.root, transaction },
+        )?;
+        self.set(reader, joined_in, parent.root, ForestNode::Root { smallest, size })?;
         self.links.insert(child.root, link);
         self.changes.links.push(link);
         let member = one.member.min(other.member);
-        Ok(Side { root: parent.root, member, smallest, size })
+        Ok(JoinedCluster { root: parent.root, member, smallest, size })
     }
 
     fn set(
         &mut self,
         reader: &Reader<'_>,
-        JoinedIn { height, first_owner, is_reversible, .. }: JoinedIn,
+        JoinBlock { height, first_owner, is_reversible, .. }: JoinBlock,
         owner: u64,
-        slot: Slot,
+        slot: ForestNode,
     ) -> Result<(), GraphError> {
         // An owner that is new in the block is gone after a rollback.
         if is_reversible && owner < first_owner && self.changes.noted.insert((height, owner)) {
-            let before = self.slot(reader, owner)?;
+            let before = self.forest_node(reader, owner)?;
             self.changes.undo.push((height, owner, before));
         }
         self.slots.insert(owner, slot);
@@ -194,7 +203,7 @@ impl Clusters {
     }
 
     /// The slots that the batch changed, in order.
-    pub(super) fn changed_slots(&self) -> Vec<(u64, [u8; Slot::BYTES])> {
+    pub(super) fn changed_slots(&self) -> Vec<(u64, [u8; ForestNode::BYTES])> {
         let changed = self.changes.slots.iter();
         let mut slots: Vec<_> =
             changed.filter_map(|owner| Some((*owner, self.slots.get(owner)?.to_bytes()))).collect();
@@ -203,7 +212,7 @@ impl Clusters {
     }
 
     /// The link of a child that the batch made or confirmed, as it stands.
-    pub(super) fn known_link(&self, child: u64) -> Option<&Link> {
+    pub(super) fn known_link(&self, child: u64) -> Option<&ClusterLink> {
         self.links.get(&child)
     }
 
@@ -218,23 +227,23 @@ impl Clusters {
         for other in others {
             let paths = (self.path(reader, *first)?, self.path(reader, *other)?);
             let newest = newest_between(paths, |child, by| self.link(reader, child, by))?;
-            let Some((link, is_first)) = newest.filter(|(link, _)| link.wants_confirmation())
+            let Some((link, is_first)) = newest.filter(|(link, _)| link.needs_confirmation())
             else {
                 continue;
             };
             let (child_member, parent_member) =
                 if is_first { (*first, *other) } else { (*other, *first) };
             let by = Confirmation { transaction, child_member, parent_member };
-            self.links.insert(link.child, Link { confirmation: Some(by), ..link });
+            self.links.insert(link.child, ClusterLink { confirmation: Some(by), ..link });
             self.changes.confirmations.push((link.child, transaction));
         }
         Ok(())
     }
 
     /// The way from an owner up to its root.
-    fn path(&mut self, reader: &Reader<'_>, owner: u64) -> Result<Path, GraphError> {
-        let (mut path, mut at) = (Path::new(), owner);
-        while let Slot::Child { parent, transaction } = self.slot(reader, at)? {
+    fn path(&mut self, reader: &Reader<'_>, owner: u64) -> Result<RootPath, GraphError> {
+        let (mut path, mut at) = (RootPath::new(), owner);
+        while let ForestNode::Child { parent, transaction } = self.forest_node(reader, at)? {
             path.push((at, transaction));
             at = parent;
         }

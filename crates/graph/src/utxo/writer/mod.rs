@@ -23,7 +23,7 @@ use jiff::Timestamp;
 
 use self::{caches::Caches, plan::Planner};
 use super::{
-    entry::Manifest,
+    entry::GraphRuns,
     reader::Reader,
     state::{GraphState, HIGHEST, KEY, RUNS},
     tables::Tables,
@@ -39,7 +39,7 @@ fn begin(
     chain: ChainId,
     options: WriterOptions,
 ) -> Result<GraphState, GraphError> {
-    let stored = Reader::new(tables, &Manifest::default(), txn).stored_state()?;
+    let stored = Reader::new(tables, &GraphRuns::default(), txn).stored_state()?;
     let indexed = stored.as_ref().is_some_and(|stored| stored.indexed);
     let mut stored = match stored {
         Some(stored) if stored.chain != chain => {
@@ -71,7 +71,7 @@ fn put_state(
 fn put_runs(
     tables: &Tables,
     txn: &mut WriteTransaction<'_>,
-    runs: &Manifest,
+    runs: &GraphRuns,
 ) -> Result<(), GraphError> {
     Ok(tables.meta.put(txn, RUNS, &runs.to_bytes())?)
 }
@@ -83,10 +83,10 @@ pub struct GraphWriter {
     tables: Arc<Tables>,
     lock: WriterLock,
     stored: GraphState,
-    runs: Manifest,
+    runs: GraphRuns,
     caches: Caches,
     /// True if a change failed, so that memory may not be what is recorded.
-    unsure: bool,
+    needs_reload: bool,
 }
 
 impl GraphWriter {
@@ -106,11 +106,11 @@ impl GraphWriter {
             tables: Arc::new(tables),
             lock,
             stored,
-            runs: Manifest::default(),
+            runs: GraphRuns::default(),
             caches: Caches::new(filters),
-            unsure: true,
+            needs_reload: true,
         };
-        writer.settle()?;
+        writer.reload_if_needed()?;
         Ok(writer)
     }
 
@@ -134,7 +134,7 @@ impl GraphWriter {
     /// Returns an error if the store fails.
     pub fn outputs(&mut self, outpoints: &[OutPoint]) -> Result<RecordedOutputs, GraphError> {
         blocking(|| {
-            self.settle()?;
+            self.reload_if_needed()?;
             let transaction = self.tables.environment.read()?;
             let reader = Reader::new(&self.tables, &self.runs, &transaction);
             let tip = self.stored.tip.map(|(tip, _)| tip);
@@ -143,7 +143,7 @@ impl GraphWriter {
     }
 
     /// Records blocks that follow the tip, all of them in one transaction. Blocks from the height
-    /// `reorganisable_from` on can be rolled back; a height near the tip saves a backfill the undo log. `recorded` has
+    /// `reorganizable_from` on can be rolled back; a height near the tip saves a backfill the undo log. `recorded` has
     /// the outputs of earlier blocks that they spend: one that is not among them counts as unrecorded.
     ///
     /// # Errors
@@ -155,10 +155,10 @@ impl GraphWriter {
         &mut self,
         blocks: &[ResolvedBlock],
         recorded: &RecordedOutputs,
-        reorganisable_from: u64,
+        reorganizable_from: u64,
         at: Timestamp,
     ) -> Result<(), GraphError> {
-        blocking(|| self.write(blocks, recorded, reorganisable_from, at))
+        blocking(|| self.write(blocks, recorded, reorganizable_from, at))
     }
 
     /// Rolls back every block above `height`.
@@ -193,14 +193,14 @@ impl GraphWriter {
     }
 
     /// Reads the state again if a change failed.
-    fn settle(&mut self) -> Result<(), GraphError> {
-        if self.unsure {
+    fn reload_if_needed(&mut self) -> Result<(), GraphError> {
+        if self.needs_reload {
             let transaction = self.tables.environment.read()?;
             self.runs = self.tables.runs(&transaction)?;
             self.stored = Reader::new(&self.tables, &self.runs, &transaction).state()?;
             self.caches.clear();
             fill_filters(&transaction, self.tables.run, &self.runs, &mut self.caches.filters)?;
-            self.unsure = false;
+            self.needs_reload = false;
         }
         Ok(())
     }
@@ -209,24 +209,24 @@ impl GraphWriter {
         &mut self,
         blocks: &[ResolvedBlock],
         recorded: &RecordedOutputs,
-        reorganisable_from: u64,
+        reorganizable_from: u64,
         at: Timestamp,
     ) -> Result<(), GraphError> {
-        self.settle()?;
+        self.reload_if_needed()?;
         if recorded.tip != self.stored.tip.map(|(tip, _)| tip) {
             return Err(GraphError::Conflict(self.stored.chain));
         }
         self.stored.expect_next(blocks)?;
         let Some(last) = blocks.last().map(|block| block.reference) else { return Ok(()) };
-        let reorganisable_from = self.stored.reorganisable_after(last.height, reorganisable_from);
+        let reorganizable_from = self.stored.reorganizable_after(last.height, reorganizable_from);
         // Whatever fails from here on, memory has what was planned.
-        self.unsure = true;
+        self.needs_reload = true;
         let committed = self.tables.environment.read()?;
         let reader = Reader::new(&self.tables, &self.runs, &committed);
         expect_state(&reader, &self.stored)?;
         let caches = &mut self.caches;
         let (plan, mut after) =
-            Planner::plan(reader, caches, &self.stored, (blocks, recorded), reorganisable_from)?;
+            Planner::plan(reader, caches, &self.stored, (blocks, recorded), reorganizable_from)?;
         let verified_at = self.stored.tip.map(|(_, verified_at)| verified_at);
         after.highest = after.highest.max(last.height);
         after.tip = Some((last, verified_at.map_or(at, |before| before.max(at))));
@@ -235,37 +235,37 @@ impl GraphWriter {
         self.tables.environment.write(&self.lock, |txn| {
             batch.write(&self.tables, (&committed, txn), &mut after, &mut runs, caches)
         })?;
-        (self.stored, self.runs, self.unsure) = (after, runs, false);
+        (self.stored, self.runs, self.needs_reload) = (after, runs, false);
         Ok(())
     }
 
     fn remove_above(&mut self, height: u64) -> Result<(), GraphError> {
-        self.settle()?;
+        self.reload_if_needed()?;
         if self.stored.tip.is_none_or(|(tip, _)| tip.height <= height) {
             return Ok(());
         }
         self.stored.expect_reversible(height)?;
-        self.unsure = true;
+        self.needs_reload = true;
         let committed = self.tables.environment.read()?;
         let reader = Reader::new(&self.tables, &self.runs, &committed);
         expect_state(&reader, &self.stored)?;
         self.tables
             .environment
             .write(&self.lock, |txn| roll_back::roll_back(&reader, txn, &self.stored, height))?;
-        self.settle()
+        self.reload_if_needed()
     }
 
     /// Changes the state alone.
     fn change_state(&mut self, change: impl FnOnce(&mut GraphState)) -> Result<(), GraphError> {
         blocking(|| {
-            self.settle()?;
+            self.reload_if_needed()?;
             let mut after = self.stored.clone();
             change(&mut after);
             if after != self.stored {
-                self.unsure = true;
+                self.needs_reload = true;
                 let tables = &self.tables;
                 tables.environment.write(&self.lock, |txn| put_state(tables, txn, &after))?;
-                (self.stored, self.unsure) = (after, false);
+                (self.stored, self.needs_reload) = (after, false);
             }
             Ok(())
         })

@@ -30,12 +30,12 @@ pub enum RecordedOutput {
 pub struct RecordedOutputs {
     /// The newest block of that state.
     pub(super) tip: Option<BlockRef>,
-    found: HashMap<OutPoint, Recorded, KeyedState>,
+    found: HashMap<OutPoint, OutputLookup, KeyedState>,
 }
 
 /// What was found of an output, with its numbers.
 #[derive(Debug)]
-pub(super) enum Recorded {
+pub(super) enum OutputLookup {
     Output(KnownOutput),
     /// The number of its transaction, which does not have such an output.
     Missing(u64),
@@ -52,7 +52,7 @@ impl RecordedOutputs {
         let mut found = HashMap::with_capacity_and_hasher(outpoints.len(), KeyedState::default());
         for outpoint in outpoints {
             let recorded = match caches.outputs.remove(outpoint) {
-                Some(known) => Some(Recorded::Output(known)),
+                Some(known) => Some(OutputLookup::Output(known)),
                 None => find(reader, &caches.filters, outpoint)?,
             };
             if let Some(recorded) = recorded {
@@ -66,13 +66,13 @@ impl RecordedOutputs {
     #[must_use]
     pub fn get(&self, outpoint: &OutPoint) -> RecordedOutput {
         match self.recorded(outpoint) {
-            Some(Recorded::Output(known)) => RecordedOutput::Found(known.output.clone()),
-            Some(Recorded::Missing(_)) => RecordedOutput::Missing,
+            Some(OutputLookup::Output(known)) => RecordedOutput::Found(known.output.clone()),
+            Some(OutputLookup::Missing(_)) => RecordedOutput::Missing,
             None => RecordedOutput::Unknown,
         }
     }
 
-    pub(super) fn recorded(&self, outpoint: &OutPoint) -> Option<&Recorded> {
+    pub(super) fn recorded(&self, outpoint: &OutPoint) -> Option<&OutputLookup> {
         self.found.get(outpoint)
     }
 }
@@ -82,14 +82,14 @@ fn find(
     reader: &Reader<'_>,
     filters: &Filters,
     outpoint: &OutPoint,
-) -> Result<Option<Recorded>, GraphError> {
+) -> Result<Option<OutputLookup>, GraphError> {
     let found = index::newest_transaction(reader, Some(filters), &outpoint.txid)?;
     let Some(transaction) = found else { return Ok(None) };
     let record = reader.known_transaction(transaction)?;
     let Some(OutputValue { value, owner }) = record.output_at(outpoint.index)? else {
-        return Ok(Some(Recorded::Missing(transaction)));
+        return Ok(Some(OutputLookup::Missing(transaction)));
     };
     let number = record.head().first_output + u64::from(outpoint.index);
     let output = TxOut { owner: reader.owner(owner)?, value };
-    Ok(Some(Recorded::Output(KnownOutput { transaction, number, owner, output })))
+    Ok(Some(OutputLookup::Output(KnownOutput { transaction, number, owner, output })))
 }

@@ -15,16 +15,16 @@ use assay_engine::{
 
 use super::{
     caches::{Caches, KnownOutput},
-    clusters::JoinedIn,
-    outputs::{Recorded, RecordedOutputs},
+    clusters::JoinBlock,
+    outputs::{OutputLookup, RecordedOutputs},
 };
 use crate::{
     GraphError,
     error::damaged,
     utxo::{
-        entry::{LinkTo, MovedEntry, PartialStatistics},
-        index::{self, Entries, script_hash, txid_hash},
-        link::MOST_OWNERS,
+        entry::{ChildLink, PartialStatistics, StoredOwnerEntry},
+        index::{self, IndexEntries, script_hash, txid_hash},
+        link::MAX_OWNERS,
         reader::Reader,
         record::{
             InputOrigin, OutputValue, RecordBuilder, StoredBlock, TransactionHead, put_payers,
@@ -35,12 +35,12 @@ use crate::{
 
 /// Records of variable length, one behind the other.
 #[derive(Debug, Default)]
-pub(super) struct Records {
+pub(super) struct PackedRecords {
     bytes: Vec<u8>,
     ends: Vec<usize>,
 }
 
-impl Records {
+impl PackedRecords {
     fn push(&mut self, put: impl FnOnce(&mut Vec<u8>) -> Option<()>) -> Option<()> {
         put(&mut self.bytes)?;
         self.ends.push(self.bytes.len());
@@ -72,18 +72,18 @@ pub(super) struct Spend {
 pub(super) struct Plan {
     pub(super) blocks: Vec<StoredBlock>,
     /// Who paid the coinbase of each block.
-    pub(super) payers: Records,
-    pub(super) transactions: Records,
+    pub(super) payers: PackedRecords,
+    pub(super) transactions: PackedRecords,
     pub(super) txids: Vec<u8>,
-    pub(super) scripts: Records,
+    pub(super) scripts: PackedRecords,
     pub(super) spends: Vec<Spend>,
     /// Entries of blocks that cannot be rolled back, and of those that can.
-    pub(super) settled: Entries,
-    pub(super) recent: Entries,
+    pub(super) finalized: IndexEntries,
+    pub(super) recent: IndexEntries,
 }
 
 /// A transaction that was planned.
-struct Made {
+struct PlannedTransaction {
     number: u64,
     first_output: u64,
     outputs: u64,
@@ -104,9 +104,9 @@ pub(super) struct Planner<'p, 'b> {
     pub(super) plan: Plan,
     /// The state afterwards.
     pub(super) after: GraphState,
-    made: HashMap<Txid, Made, KeyedState>,
+    made: HashMap<Txid, PlannedTransaction, KeyedState>,
     /// Owners that are new in the batch.
-    begun: HashMap<&'b ScriptOwner, u64, KeyedState>,
+    new_owners: HashMap<&'b ScriptOwner, u64, KeyedState>,
     record: RecordBuilder,
     flows: Vec<Flow>,
     /// Owners that the current transaction spends together.
@@ -116,17 +116,17 @@ pub(super) struct Planner<'p, 'b> {
 }
 
 impl<'p, 'b> Planner<'p, 'b> {
-    /// Plans blocks that follow the state before, of which those from `reorganisable_from` on can be rolled back.
+    /// Plans blocks that follow the state before, of which those from `reorganizable_from` on can be rolled back.
     /// `recorded` has the outputs of earlier blocks that they spend.
     pub(super) fn plan(
         reader: Reader<'p>,
         caches: &'p mut Caches,
         before: &GraphState,
         (blocks, recorded): (&'b [ResolvedBlock], &'p RecordedOutputs),
-        reorganisable_from: u64,
+        reorganizable_from: u64,
     ) -> Result<(Plan, GraphState), GraphError> {
         let mut after = before.clone();
-        after.reorganisable_from = reorganisable_from;
+        after.reorganizable_from = reorganizable_from;
         caches.clusters.begin(before.next_owner);
         let mut planner = Self {
             reader,
@@ -135,7 +135,7 @@ impl<'p, 'b> Planner<'p, 'b> {
             plan: Plan::default(),
             after,
             made: HashMap::default(),
-            begun: HashMap::default(),
+            new_owners: HashMap::default(),
             record: RecordBuilder::default(),
             flows: Vec::new(),
             together: Vec::new(),
@@ -155,7 +155,7 @@ impl<'p, 'b> Planner<'p, 'b> {
             let what = "transactions or outputs";
             return Err(GraphError::TooMany { chain, what });
         }
-        if self.after.next_owner > MOST_OWNERS {
+        if self.after.next_owner > MAX_OWNERS {
             return Err(GraphError::TooMany { chain, what: "owners" });
         }
         Ok(())
@@ -187,11 +187,11 @@ impl<'p, 'b> Planner<'p, 'b> {
     }
 
     /// The entries that the current block's belong to.
-    fn entries(&mut self, height: u64) -> &mut Entries {
-        if height >= self.after.reorganisable_from {
+    fn entries(&mut self, height: u64) -> &mut IndexEntries {
+        if height >= self.after.reorganizable_from {
             &mut self.plan.recent
         } else {
-            &mut self.plan.settled
+            &mut self.plan.finalized
         }
     }
 
@@ -222,7 +222,8 @@ impl<'p, 'b> Planner<'p, 'b> {
             .push(|into| record.finish(&head, into))
             .ok_or(GraphError::TooMany { chain, what: "blocks" })?;
         self.count(height, head.input_total.into());
-        let made = Made { number, first_output: head.first_output, outputs: head.outputs };
+        let made =
+            PlannedTransaction { number, first_output: head.first_output, outputs: head.outputs };
         self.made.insert(transaction.txid, made);
         self.after.next_transaction += 1;
         self.after.next_output += head.outputs;
@@ -272,7 +273,7 @@ impl<'p, 'b> Planner<'p, 'b> {
             self.spend(height, number, input.outpoint, spent, index)?
         };
         self.record.input(number, origin, Some(OutputValue { value: spent.value, owner }));
-        let moved = MovedEntry { owner, inverse: !spent.value, transaction: number, index };
+        let moved = StoredOwnerEntry { owner, inverse: !spent.value, transaction: number, index };
         self.entries(height).sent.push(moved);
         self.flows.push(Flow { owner, sent: spent.value.into(), received: 0 });
         Ok(())
@@ -294,11 +295,11 @@ impl<'p, 'b> Planner<'p, 'b> {
             (made.number, has_output.then(|| made.first_output + u64::from(index)), None)
         } else {
             match self.recorded.recorded(&outpoint) {
-                Some(Recorded::Output(known)) => {
+                Some(OutputLookup::Output(known)) => {
                     let owner = (known.output == *spent).then_some(known.owner);
                     (known.transaction, Some(known.number), owner)
                 }
-                Some(Recorded::Missing(transaction)) => (*transaction, None, None),
+                Some(OutputLookup::Missing(transaction)) => (*transaction, None, None),
                 None => {
                     let owner = self.owner(height, &spent.owner)?;
                     return Ok((InputOrigin::Unrecorded(outpoint), owner));
@@ -327,7 +328,7 @@ impl<'p, 'b> Planner<'p, 'b> {
     ) -> Result<(), GraphError> {
         let (value, owner) = (output.value, self.owner(height, &output.owner)?);
         self.record.output(OutputValue { value, owner });
-        let moved = MovedEntry { owner, inverse: !value, transaction: number, index };
+        let moved = StoredOwnerEntry { owner, inverse: !value, transaction: number, index };
         self.entries(height).received.push(moved);
         self.flows.push(Flow { owner, sent: 0, received: value.into() });
         let known = KnownOutput {
@@ -345,7 +346,7 @@ impl<'p, 'b> Planner<'p, 'b> {
         if let Some(known) = self.caches.owners.get(owner) {
             return Ok(*known);
         }
-        if let Some(known) = self.begun.get(owner) {
+        if let Some(known) = self.new_owners.get(owner) {
             return Ok(*known);
         }
         self.key.clear();
@@ -363,7 +364,7 @@ impl<'p, 'b> Planner<'p, 'b> {
                 Some(())
             });
             self.entries(height).scripts.push(NumberByHash { hash, number });
-            self.begun.insert(owner, number);
+            self.new_owners.insert(owner, number);
             number
         };
         self.caches.owners.insert(owner.clone(), number);
@@ -389,7 +390,7 @@ impl<'p, 'b> Planner<'p, 'b> {
         self.together.clear();
         for owner in &joined.owners {
             let known = self.caches.owners.get(*owner).copied();
-            let owner = match known.or_else(|| self.begun.get(*owner).copied()) {
+            let owner = match known.or_else(|| self.new_owners.get(*owner).copied()) {
                 Some(known) => known,
                 None => self.flow_owner(transaction, owner)?,
             };
@@ -397,17 +398,17 @@ impl<'p, 'b> Planner<'p, 'b> {
         }
         self.together.sort_unstable();
         self.together.dedup();
-        let joined_in = JoinedIn {
+        let joined_in = JoinBlock {
             height,
             transaction: number,
             first_owner: block.first_owner,
-            is_reversible: height >= self.after.reorganisable_from,
+            is_reversible: height >= self.after.reorganizable_from,
         };
         let clusters = &mut self.caches.clusters;
         let before = clusters.changes.links.len();
         clusters.join(&self.reader, &self.together, joined_in, joined.is_conclusive)?;
         let made = clusters.changes.links.get(before..).unwrap_or_default();
-        let made: Vec<LinkTo> = made.iter().map(LinkTo::of).collect();
+        let made: Vec<ChildLink> = made.iter().map(ChildLink::of).collect();
         self.entries(height).links.extend(made);
         Ok(())
     }

@@ -19,9 +19,9 @@ use crate::{
     GraphError,
     error::damaged,
     utxo::{
-        entry::Manifest,
-        index::Entries,
-        link::{Slot, pair_key},
+        entry::GraphRuns,
+        index::IndexEntries,
+        link::{ForestNode, pair_key},
         reader::Reader,
         state::GraphState,
         tables::Tables,
@@ -46,17 +46,17 @@ impl Batch<'_> {
         tables: &Tables,
         (committed, txn): (&RoTxn<'_>, &mut WriteTransaction<'_>),
         after: &mut GraphState,
-        runs: &mut Manifest,
+        runs: &mut GraphRuns,
         caches: &mut Caches,
     ) -> Result<(), GraphError> {
         self.records(tables, txn)?;
         self.spends(tables, (committed, runs, txn), after)?;
         Self::clusters(tables, txn, after, caches)?;
-        let below = number(after.reorganisable_from);
+        let below = number(after.reorganizable_from);
         tables.undo.delete_range(txn, Bound::Unbounded, Bound::Excluded(&below))?;
         let mut pages = self.move_recent(tables, (committed, txn), after, runs, caches)?;
-        let Plan { settled, recent, .. } = self.plan;
-        pages += settled.write_runs(tables, txn, runs, &mut caches.filters)?;
+        let Plan { finalized, recent, .. } = self.plan;
+        pages += finalized.write_runs(tables, txn, runs, &mut caches.filters)?;
         recent.write_recent(tables, txn)?;
         let memory = (&mut caches.filters, &mut caches.unfinished);
         run::continue_merges(tables.run, (committed, txn), runs, memory, pages)?;
@@ -74,7 +74,7 @@ impl Batch<'_> {
         let mut slots = Vec::new();
         for (script, owner) in self.plan.scripts.iter().zip(owners..) {
             tables.script.append(txn, &number(owner), script)?;
-            slots.extend_from_slice(&Slot::alone(owner).to_bytes());
+            slots.extend_from_slice(&ForestNode::single(owner).to_bytes());
         }
         tables.parent.append(txn, owners, &slots)?;
         for (stored, payers) in self.plan.blocks.iter().zip(self.plan.payers.iter()) {
@@ -91,7 +91,7 @@ impl Batch<'_> {
     fn spends(
         &mut self,
         tables: &Tables,
-        (committed, runs, txn): (&RoTxn<'_>, &Manifest, &mut WriteTransaction<'_>),
+        (committed, runs, txn): (&RoTxn<'_>, &GraphRuns, &mut WriteTransaction<'_>),
         after: &GraphState,
     ) -> Result<(), GraphError> {
         let before = self.before.next_output;
@@ -171,7 +171,7 @@ impl Batch<'_> {
             tables.confirmed.put(txn, &pair_key(*transaction, *child), &[])?;
         }
         for (height, owner, slot) in &changes.undo {
-            if *height >= after.reorganisable_from {
+            if *height >= after.reorganizable_from {
                 let key = pair_key(*height, *owner);
                 tables.undo.put(txn, &key, &slot.to_bytes())?;
             }
@@ -185,10 +185,10 @@ impl Batch<'_> {
         tables: &Tables,
         (committed, txn): (&RoTxn<'_>, &mut WriteTransaction<'_>),
         after: &mut GraphState,
-        runs: &mut Manifest,
+        runs: &mut GraphRuns,
         caches: &mut Caches,
     ) -> Result<u64, GraphError> {
-        let (from, until) = (self.before.recent_from, after.reorganisable_from);
+        let (from, until) = (self.before.recent_from, after.reorganizable_from);
         let is_settled = self.plan.blocks.first().is_some_and(|first| first.block.height < until);
         if until <= from || (!is_settled && until - from < MOVED_TOGETHER) {
             return Ok(0);
@@ -196,7 +196,7 @@ impl Batch<'_> {
         after.recent_from = until;
         let reader = Reader::new(tables, runs, committed);
         let Some(first) = reader.block(from)? else { return Ok(0) };
-        let moved = Entries::of_recent(&reader, &first, until)?;
+        let moved = IndexEntries::of_recent(&reader, &first, until)?;
         moved.delete_recent(tables, txn)?;
         moved.write_runs(tables, txn, runs, &mut caches.filters)
     }

@@ -9,8 +9,8 @@ use super::put_state;
 use crate::{
     GraphError,
     utxo::{
-        index::Entries,
-        link::{Link, Slot},
+        index::IndexEntries,
+        link::{ClusterLink, ForestNode},
         reader::Reader,
         record::{InputOrigin, StoredBlock},
         state::GraphState,
@@ -27,7 +27,7 @@ pub(super) fn roll_back(
     let Some(first) = reader.first_above(height)? else { return Ok(()) };
     let tables = reader.tables;
 
-    Entries::of_recent(reader, &first, u64::MAX)?.delete_recent(tables, txn)?;
+    IndexEntries::of_recent(reader, &first, u64::MAX)?.delete_recent(tables, txn)?;
     links(reader, txn, &first, state.next_transaction)?;
     slots(reader, txn, &first, state.next_owner)?;
     let mut unspent = Vec::new();
@@ -89,7 +89,7 @@ fn links(
 ) -> Result<(), GraphError> {
     for link in reader.confirmed_between(first.first_transaction, end, usize::MAX)? {
         if link.transaction < first.first_transaction {
-            let unconfirmed = Link { confirmation: None, ..link };
+            let unconfirmed = ClusterLink { confirmation: None, ..link };
             reader.tables.link.put(txn, &link.key(), &unconfirmed.to_bytes())?;
         }
     }
@@ -105,7 +105,7 @@ fn slots(
 ) -> Result<(), GraphError> {
     let from = number(first.block.height);
     let undo = reader.tables.undo;
-    let mut restored: BTreeMap<u64, [u8; Slot::BYTES]> = BTreeMap::new();
+    let mut restored: BTreeMap<u64, [u8; ForestNode::BYTES]> = BTreeMap::new();
     for row in undo.range(reader.txn, Bound::Included(&from), Bound::Unbounded)? {
         let (key, slot) = row?;
         let mut reading = ByteReader(key);

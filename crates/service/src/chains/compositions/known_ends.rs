@@ -8,7 +8,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use assay_engine::ledger::OwnerNumber;
 use assay_graph::{
     GraphError,
-    compositions::{Attributed, Ends},
+    compositions::{OwnerAttribution, TraceEnds},
     utxo::{Reader, Snapshot},
 };
 
@@ -18,8 +18,8 @@ use crate::chains::ends::Parties;
 #[derive(Debug)]
 pub(super) struct KnownEnds {
     parties: Parties,
-    found: BTreeMap<u64, Attributed>,
-    ends: Arc<Ends>,
+    found: BTreeMap<u64, OwnerAttribution>,
+    ends: Arc<TraceEnds>,
     searched: Option<SearchedState>,
 }
 
@@ -40,7 +40,7 @@ impl KnownEnds {
     }
 
     /// Returns the parties in a state of the graph.
-    pub(super) fn in_state(&mut self, graph: &Snapshot) -> Result<Arc<Ends>, GraphError> {
+    pub(super) fn in_state(&mut self, graph: &Snapshot) -> Result<Arc<TraceEnds>, GraphError> {
         let Some(tip) = graph.tip()? else { return Ok(Arc::default()) };
         let (reader, owners) = (graph.reader(), graph.owners()?);
         let from = match &self.searched {
@@ -56,7 +56,7 @@ impl KnownEnds {
         let has_changed = removed != added;
         self.found.extend(added);
         if has_changed {
-            let mut ends = Ends::default();
+            let mut ends = TraceEnds::default();
             for (owner, end) in &self.found {
                 ends.add(OwnerNumber(*owner), *end);
             }
@@ -65,7 +65,7 @@ impl KnownEnds {
         self.searched = Some(SearchedState {
             newest: (tip.block.height, tip.block.hash),
             owners,
-            settled: graph.settled_owners()?,
+            settled: graph.finalized_owners()?,
         });
         Ok(Arc::clone(&self.ends))
     }
@@ -83,7 +83,7 @@ fn search(
     reader: &Reader<'_>,
     from: u64,
     owners: u64,
-) -> Result<BTreeMap<u64, Attributed>, GraphError> {
+) -> Result<BTreeMap<u64, OwnerAttribution>, GraphError> {
     let mut found = BTreeMap::new();
     if owners.saturating_sub(from) <= parties.len() as u64 {
         for owner in from..owners {
@@ -109,7 +109,7 @@ mod tests {
         taxonomy::Category,
         utxo::{Block, ResolvedBlock, ScriptOwner, Transaction, TransactionKind, TxOut, Txid},
     };
-    use assay_graph::{EmbeddedGraphs, GraphWriter, WriterOptions, compositions::End};
+    use assay_graph::{EmbeddedGraphs, GraphWriter, WriterOptions, compositions::TraceEnd};
     use jiff::Timestamp;
 
     use super::*;
@@ -169,7 +169,7 @@ mod tests {
     #[tokio::test]
     async fn ends_are_those_of_a_new_search_after_every_block_and_reorganisation() {
         let party = |number: u8| {
-            Attributed::from(End {
+            OwnerAttribution::from(TraceEnd {
                 category: if number.is_multiple_of(2) {
                     Category::Scam
                 } else {
@@ -214,7 +214,10 @@ mod tests {
         let mut chain = Chain::new();
         chain.add(1, &[1, 2, 3]);
         let parties = [2].map(|it| {
-            (script(it), Attributed::from(End { category: Category::Scam, listed_on: None }))
+            (
+                script(it),
+                OwnerAttribution::from(TraceEnd { category: Category::Scam, listed_on: None }),
+            )
         });
         let mut known = KnownEnds::new(parties.into_iter().collect());
         let first = known.in_state(&chain.snapshot()).unwrap();

@@ -9,7 +9,7 @@ use assay_address::ChainId;
 use assay_chain::stage::Target;
 use assay_graph::{
     EmbeddedGraphs, GraphError,
-    compositions::{CompositionState, CompositionWriter, Ends, EndsUpTo},
+    compositions::{CompositionState, CompositionWriter, TraceEnds, TraceEndsRevision},
     utxo::{EmbeddedGraph, Snapshot},
 };
 use assay_intel::IntelSnapshot;
@@ -201,7 +201,7 @@ impl CompositionUpdater {
         inputs: &Inputs<'_>,
         intel: IntelState,
         snapshot: &Snapshot,
-    ) -> Result<Arc<Ends>, GraphError> {
+    ) -> Result<Arc<TraceEnds>, GraphError> {
         let known = self.known.take().filter(|(of, _)| *of == intel);
         let (_, known) = self.known.insert(known.unwrap_or_else(|| {
             let parties = Parties::new(self.chain, inputs.intel, intel.today);
@@ -216,7 +216,7 @@ impl CompositionUpdater {
         inputs: &Inputs<'_>,
         intel: IntelState,
         snapshot: &Snapshot,
-        ends: &Ends,
+        ends: &TraceEnds,
         state: Option<&CompositionState>,
     ) -> Result<bool, GraphError> {
         let known = self.pass.take().filter(|pass| pass.intel == intel);
@@ -254,11 +254,11 @@ struct PendingWork {
 impl PendingWork {
     /// Compares the compositions with a state of the graph that has `transactions`. Replaced blocks count once they are
     /// computed.
-    fn new(transactions: u64, ends: &Ends, state: Option<&CompositionState>) -> Self {
-        let holds = |known: EndsUpTo| ends.up_to(known.owners) == known;
+    fn new(transactions: u64, ends: &TraceEnds, state: Option<&CompositionState>) -> Self {
+        let holds = |known: TraceEndsRevision| ends.up_to(known.owners) == known;
         let (computed, is_anew) = match state {
             Some(state) if holds(state.ends) => (state.transactions, false),
-            Some(state) if holds(state.settled_ends) => (state.settled_transactions, true),
+            Some(state) if holds(state.finalized_ends) => (state.finalized_transactions, true),
             _ => (0, true),
         };
         Self { missing: transactions.saturating_sub(computed), is_anew }
@@ -282,7 +282,7 @@ impl ComputationPass {
         Ok(Self { writer, intel, begun: Instant::now(), missing, computed: 0, is_logged })
     }
 
-    fn end(self, chain: ChainId, ends: EndsUpTo) -> Duration {
+    fn end(self, chain: ChainId, ends: TraceEndsRevision) -> Duration {
         let (took, transactions) = (self.begun.elapsed(), self.computed);
         let seconds = took.as_secs_f64();
         let message = "computed compositions of transactions";
@@ -303,6 +303,10 @@ fn state(graphs: &EmbeddedGraphs, chain: ChainId) -> Result<Option<CompositionSt
 }
 
 /// True if the compositions reach the newest block and were computed for the present parties.
-fn is_complete(state: Option<&CompositionState>, newest: (u64, [u8; 32]), ends: EndsUpTo) -> bool {
+fn is_complete(
+    state: Option<&CompositionState>,
+    newest: (u64, [u8; 32]),
+    ends: TraceEndsRevision,
+) -> bool {
     state.is_some_and(|state| state.newest == Some(newest) && state.ends == ends)
 }

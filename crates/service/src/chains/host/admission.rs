@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use assay_address::ChainId;
-use assay_chain_protocol::message::AtLeast;
+use assay_chain_protocol::message::MinimumRevision;
 use assay_engine::evidence::ChainState;
 use assay_intel::IntelSnapshot;
 use tokio::{sync::SemaphorePermit, time::timeout};
@@ -24,7 +24,7 @@ impl ChainHost {
     pub(super) async fn admit(
         &self,
         chain: ChainId,
-        minimum: AtLeast,
+        minimum: MinimumRevision,
     ) -> Result<AdmittedQuestion<'_>, RefusalReason> {
         let (reader, intel) = self.reader_at_least(chain, minimum).await?;
         let permit =
@@ -36,7 +36,7 @@ impl ChainHost {
     pub(super) async fn reader_at_least(
         &self,
         chain: ChainId,
-        minimum: AtLeast,
+        minimum: MinimumRevision,
     ) -> Result<(Arc<dyn ChainReader>, Arc<IntelSnapshot>), RefusalReason> {
         let intel = self.intel_for(minimum.lists);
         let lists = intel.generation();
@@ -75,7 +75,10 @@ pub(super) async fn within<T>(
 
 /// Refuses an answer by an older block than the question names: blocks were rolled back while the question was
 /// answered.
-pub(super) fn expect_block(traced: &SubjectData, minimum: AtLeast) -> Result<(), RefusalReason> {
+pub(super) fn expect_block(
+    traced: &SubjectData,
+    minimum: MinimumRevision,
+) -> Result<(), RefusalReason> {
     match &traced.state {
         ChainState::Followed(facts) => expect_height(facts.tip.height, minimum),
         ChainState::NotFollowed | ChainState::Unavailable(_) => expect_height(0, minimum),
@@ -86,14 +89,17 @@ pub(super) fn expect_block(traced: &SubjectData, minimum: AtLeast) -> Result<(),
 /// computed: a block that is there both times was there in between.
 pub(super) async fn expect_branch(
     reader: &dyn ChainReader,
-    minimum: AtLeast,
+    minimum: MinimumRevision,
 ) -> Result<(), RefusalReason> {
-    let Some(on) = minimum.on else { return Ok(()) };
+    let Some(on) = minimum.branch_block else { return Ok(()) };
     let on = MessageForm::read(on)?;
     if reader.has(on).await? { Ok(()) } else { Err(RefusalReason::OtherBranch(on)) }
 }
 
-pub(super) const fn expect_height(height: u64, minimum: AtLeast) -> Result<(), RefusalReason> {
+pub(super) const fn expect_height(
+    height: u64,
+    minimum: MinimumRevision,
+) -> Result<(), RefusalReason> {
     if height < minimum.block {
         return Err(RefusalReason::BlocksBehind { known: height, wanted: minimum.block });
     }

@@ -81,7 +81,7 @@ pub(super) async fn fill(graphs: &EmbeddedGraphs, chain: ChainId, neighbors: &Se
                     if is_none { answered.elapsed() >= patience } else { failed >= ATTEMPTS };
                 if is_over {
                     tracing::warn!(%chain, %error, "not filled from a neighbor: reading the chain from its node");
-                    graphs.stop_filling(chain);
+                    graphs.discard_partial_copy(chain);
                     return;
                 }
                 if is_none {
@@ -118,7 +118,7 @@ async fn from_neighbor(
     else {
         return Err(FillError::NoNeighbor);
     };
-    let Some(mut filling) = blocking(|| graphs.fill(chain, &held, PART_BYTES as u64))? else {
+    let Some(mut filling) = blocking(|| graphs.begin_copy(chain, &held, PART_BYTES as u64))? else {
         return Ok(None);
     };
     *received = filling.received();
@@ -127,7 +127,7 @@ async fn from_neighbor(
     let mut logged_at = Instant::now();
     while filling.received() < bytes {
         let question = CopyPartQuestion { held: held.clone(), offset: filling.received() };
-        let part = neighbors.copy_part_at(address, PART_TIMEOUT, question).await?;
+        let part = neighbors.copy_part_from(address, PART_TIMEOUT, question).await?;
         if part.is_empty() {
             break;
         }
@@ -140,11 +140,11 @@ async fn from_neighbor(
     }
     let question = CopyFingerprintQuestion { held };
     let CopyFingerprintAnswer { fingerprint } =
-        neighbors.ask_at(address, FINGERPRINT_TIMEOUT, &question).await?;
+        neighbors.ask_server(address, FINGERPRINT_TIMEOUT, &question).await?;
     let mut expected = [0; 32];
     hex::decode_to_slice(&fingerprint, &mut expected)
         .map_err(|_| FillError::Fingerprint(fingerprint))?;
-    Ok(Some(blocking(|| graphs.finish(filling, expected))?))
+    Ok(Some(blocking(|| graphs.finish_copy(filling, expected))?))
 }
 
 /// Returns a neighbor and a state that it holds: the partly copied state if a neighbor still holds it.
@@ -159,10 +159,10 @@ async fn held_state(
         !it.is_excluded && it.state.as_ref().is_some_and(has_blocks)
     });
     let addresses: Vec<SocketAddr> = with_blocks.map(|it| it.address).collect();
-    if let Some(known) = graphs.filled_from(chain) {
+    if let Some(known) = graphs.partial_copy_origin(chain) {
         for address in &addresses {
             let question = CopyQuestion { held: Some(known.clone()) };
-            match neighbors.ask_at(*address, PART_TIMEOUT, &question).await {
+            match neighbors.ask_server(*address, PART_TIMEOUT, &question).await {
                 Ok(answer) => return Ok(Some((*address, answer))),
                 Err(error) if error.refusal() == Some(RefusalCode::NotFound) => {}
                 Err(error) => return Err(error.into()),
@@ -171,7 +171,7 @@ async fn held_state(
     }
     let mut last = None;
     for address in addresses {
-        match neighbors.ask_at(address, PART_TIMEOUT, &CopyQuestion { held: None }).await {
+        match neighbors.ask_server(address, PART_TIMEOUT, &CopyQuestion { held: None }).await {
             Ok(answer) => return Ok(Some((address, answer))),
             Err(error) => last = Some(error),
         }

@@ -31,7 +31,7 @@ use assay_address::ChainId;
 use assay_chain::{TipRef, follow};
 use assay_chain_protocol::{
     ServerSet,
-    message::{NewestBlock, RefusedBranch, ServerState},
+    message::{NewestBlock, RefusedBranchMessage, ServerState},
 };
 use assay_engine::ledger::BlockId;
 use assay_graph::{EmbeddedGraphs, GraphTip};
@@ -87,7 +87,7 @@ pub struct ChainHost {
     compositions: CompositionProgress,
     rates: Mutex<BTreeMap<ChainId, Rate>>,
     /// Branches of sources that the server does not follow.
-    refused_branches: Mutex<BTreeMap<ChainId, RefusedBranch>>,
+    refused_branches: Mutex<BTreeMap<ChainId, RefusedBranchMessage>>,
     is_draining: AtomicBool,
 }
 
@@ -228,7 +228,7 @@ impl ChainHost {
                 let TipRef { height, hash } = refused.newest;
                 let last_common = refused.last_common;
                 let newest = BlockId { height, hash }.into_message();
-                branches.insert(chain, RefusedBranch { last_common, newest });
+                branches.insert(chain, RefusedBranchMessage { last_common, newest });
             }
             None => {
                 branches.remove(&chain);
@@ -237,7 +237,7 @@ impl ChainHost {
     }
 
     /// Returns the branch of the source that the server refuses.
-    fn refused_branch(&self, chain: ChainId) -> Option<RefusedBranch> {
+    fn refused_branch(&self, chain: ChainId) -> Option<RefusedBranchMessage> {
         let branches = self.refused_branches.lock().unwrap_or_else(PoisonError::into_inner);
         branches.get(&chain).copied()
     }

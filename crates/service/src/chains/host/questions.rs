@@ -2,10 +2,10 @@
 
 use assay_address::{CanonicalAddress, ChainId};
 use assay_chain_protocol::message::{
-    Asked, BRANCH_BLOCKS, BranchBlock, BranchBlocks, BranchBlocksQuestion, ChangesAnswer,
-    ChangesQuestion, ClusterAnswer, ClusterQuestion, CopyAnswer, CopyFingerprintAnswer,
-    CopyFingerprintQuestion, CopyPartQuestion, CopyQuestion, FlowsAtMostQuestion, HistoryAnswer,
-    HistoryQuestion, Outputs, PART_BYTES, Question, TraceAnswer, TraceQuestion, TransactionAnswer,
+    BRANCH_BLOCKS, BranchBlock, BranchBlocks, BranchBlocksQuestion, ChangesAnswer, ChangesQuestion,
+    ClusterAnswer, ClusterQuestion, CopyAnswer, CopyFingerprintAnswer, CopyFingerprintQuestion,
+    CopyPartQuestion, CopyQuestion, FlowsAtMostQuestion, HistoryAnswer, HistoryQuestion, Outputs,
+    PART_BYTES, Question, RequestEnvelope, TraceAnswer, TraceQuestion, TransactionAnswer,
     TransactionQuestion, TransferAnswer, TransferQuestion,
 };
 use assay_engine::{transfer::TransferQuery, utxo::OutputSelector};
@@ -34,7 +34,7 @@ pub trait Answers<Q: Question> {
     fn answer(
         &self,
         chain: ChainId,
-        asked: Asked<Q>,
+        asked: RequestEnvelope<Q>,
     ) -> impl Future<Output = Result<Q::Answer, RefusalReason>> + Send;
 }
 
@@ -43,10 +43,10 @@ impl Answers<TraceQuestion> for ChainHost {
     async fn answer(
         &self,
         chain: ChainId,
-        asked: Asked<TraceQuestion>,
+        asked: RequestEnvelope<TraceQuestion>,
     ) -> Result<TraceAnswer, RefusalReason> {
-        let Asked { deadline_ms, knows, question } = asked;
-        let admitted = self.admit(chain, knows).await?;
+        let RequestEnvelope { deadline_ms, minimum, question } = asked;
+        let admitted = self.admit(chain, minimum).await?;
         let subject = &address(chain, &question.address)?;
         let policy = self.policies.policy_for(&question.policy)?;
         let rules = MessageForm::read(question.policy.rules)?;
@@ -54,8 +54,8 @@ impl Answers<TraceQuestion> for ChainHost {
         let now = question.now;
         let request = TraceRequest { subject, rules, policy: &policy, intel, now };
         let traced = within(deadline_ms, reader.trace(request)).await??;
-        expect_block(&traced, knows)?;
-        expect_branch(&**reader, knows).await?;
+        expect_block(&traced, minimum)?;
+        expect_branch(&**reader, minimum).await?;
         Ok(trace_answer(traced, intel))
     }
 }
@@ -65,10 +65,11 @@ impl Answers<FlowsAtMostQuestion> for ChainHost {
     async fn answer(
         &self,
         chain: ChainId,
-        asked: Asked<FlowsAtMostQuestion>,
+        asked: RequestEnvelope<FlowsAtMostQuestion>,
     ) -> Result<Option<TraceAnswer>, RefusalReason> {
-        let Asked { deadline_ms, knows, question: FlowsAtMostQuestion(question) } = asked;
-        let admitted = self.admit(chain, knows).await?;
+        let RequestEnvelope { deadline_ms, minimum, question: FlowsAtMostQuestion(question) } =
+            asked;
+        let admitted = self.admit(chain, minimum).await?;
         let subject = &address(chain, &question.address)?;
         let policy = self.policies.policy_for(&question.policy)?;
         let rules = MessageForm::read(question.policy.rules)?;
@@ -77,8 +78,8 @@ impl Answers<FlowsAtMostQuestion> for ChainHost {
         let request = TraceRequest { subject, rules, policy: &policy, intel, now };
         let traced = within(deadline_ms, reader.flows_at_most(request)).await??;
         if let Some(traced) = &traced {
-            expect_block(traced, knows)?;
-            expect_branch(&**reader, knows).await?;
+            expect_block(traced, minimum)?;
+            expect_branch(&**reader, minimum).await?;
         }
         Ok(traced.map(|traced| trace_answer(traced, intel)))
     }
@@ -89,10 +90,10 @@ impl Answers<TransferQuestion> for ChainHost {
     async fn answer(
         &self,
         chain: ChainId,
-        asked: Asked<TransferQuestion>,
+        asked: RequestEnvelope<TransferQuestion>,
     ) -> Result<TransferAnswer, RefusalReason> {
-        let Asked { deadline_ms, knows, question } = asked;
-        let admitted = self.admit(chain, knows).await?;
+        let RequestEnvelope { deadline_ms, minimum, question } = asked;
+        let admitted = self.admit(chain, minimum).await?;
         let TransferQuestion { transaction, outputs, direction, policy, now } = question;
         let selector = match outputs {
             Outputs::Index(index) => OutputSelector::Index(index),
@@ -106,9 +107,9 @@ impl Answers<TransferQuestion> for ChainHost {
         let request = TransferReadRequest { query: &query, rules, policy: &policy, intel, now };
         let read = within(deadline_ms, reader.transfer(request)).await?;
         if let Ok(read) = &read {
-            expect_height(read.tip_height, knows)?;
+            expect_height(read.tip_height, minimum)?;
         }
-        expect_branch(&**reader, knows).await?;
+        expect_branch(&**reader, minimum).await?;
         transfer_answer(read, intel, now).map_err(|error| match error {
             TransferError::Read(error) => RefusalReason::Failed(error),
             other => RefusalReason::Invalid(other.to_string()),
@@ -121,11 +122,11 @@ impl Answers<TransactionQuestion> for ChainHost {
     async fn answer(
         &self,
         chain: ChainId,
-        asked: Asked<TransactionQuestion>,
+        asked: RequestEnvelope<TransactionQuestion>,
     ) -> Result<Option<TransactionAnswer>, RefusalReason> {
-        let Asked { deadline_ms, knows, question } = asked;
+        let RequestEnvelope { deadline_ms, minimum, question } = asked;
         let TransactionQuestion { transaction, largest } = question;
-        let AdmittedQuestion { reader, .. } = &self.admit(chain, knows).await?;
+        let AdmittedQuestion { reader, .. } = &self.admit(chain, minimum).await?;
         let txid = MessageForm::read(transaction)?;
         let read = within(deadline_ms, reader.transaction(&txid, largest)).await??;
         Ok(read.map(transaction_answer))
@@ -137,12 +138,12 @@ impl Answers<HistoryQuestion> for ChainHost {
     async fn answer(
         &self,
         chain: ChainId,
-        asked: Asked<HistoryQuestion>,
+        asked: RequestEnvelope<HistoryQuestion>,
     ) -> Result<Option<HistoryAnswer>, RefusalReason> {
-        let Asked { deadline_ms, knows, question } = asked;
+        let RequestEnvelope { deadline_ms, minimum, question } = asked;
         let HistoryQuestion { address: text, largest } = question;
         let subject = address(chain, &text)?;
-        let AdmittedQuestion { reader, .. } = &self.admit(chain, knows).await?;
+        let AdmittedQuestion { reader, .. } = &self.admit(chain, minimum).await?;
         let read = within(deadline_ms, reader.history(&subject, largest)).await??;
         Ok(read.map(history_answer))
     }
@@ -153,11 +154,11 @@ impl Answers<ClusterQuestion> for ChainHost {
     async fn answer(
         &self,
         chain: ChainId,
-        asked: Asked<ClusterQuestion>,
+        asked: RequestEnvelope<ClusterQuestion>,
     ) -> Result<ClusterAnswer, RefusalReason> {
-        let Asked { deadline_ms, knows, question } = asked;
+        let RequestEnvelope { deadline_ms, minimum, question } = asked;
         let subject = address(chain, &question.address)?;
-        let AdmittedQuestion { reader, intel, _permit } = &self.admit(chain, knows).await?;
+        let AdmittedQuestion { reader, intel, _permit } = &self.admit(chain, minimum).await?;
         Ok(cluster_answer(within(deadline_ms, reader.cluster(&subject, intel)).await??))
     }
 }
@@ -167,13 +168,13 @@ impl Answers<ChangesQuestion> for ChainHost {
     async fn answer(
         &self,
         chain: ChainId,
-        asked: Asked<ChangesQuestion>,
+        asked: RequestEnvelope<ChangesQuestion>,
     ) -> Result<ChangesAnswer, RefusalReason> {
-        let Asked { deadline_ms, knows, question: ChangesQuestion { since } } = asked;
+        let RequestEnvelope { deadline_ms, minimum, question: ChangesQuestion { since } } = asked;
         // No permit: answers would be made anew without this one, which is more work.
-        let reader = self.reader_at_least(chain, knows).await?.0;
+        let reader = self.reader_at_least(chain, minimum).await?.0;
         let changes = within(deadline_ms, reader.changes(MessageForm::read(since)?)).await??;
-        expect_branch(&*reader, knows).await?;
+        expect_branch(&*reader, minimum).await?;
         Ok(match changes {
             None => ChangesAnswer { newest: None, addresses: None },
             Some(ChainChanges { newest, addresses }) => {
@@ -190,9 +191,9 @@ impl Answers<BranchBlocksQuestion> for ChainHost {
     async fn answer(
         &self,
         chain: ChainId,
-        asked: Asked<BranchBlocksQuestion>,
+        asked: RequestEnvelope<BranchBlocksQuestion>,
     ) -> Result<Option<BranchBlocks>, RefusalReason> {
-        let Asked { deadline_ms, knows, question } = asked;
+        let RequestEnvelope { deadline_ms, minimum, question } = asked;
         let BranchBlocksQuestion { newest, heights } = question;
         if heights.len() > BRANCH_BLOCKS {
             let (most, asked) = (BRANCH_BLOCKS, heights.len());
@@ -200,7 +201,7 @@ impl Answers<BranchBlocksQuestion> for ChainHost {
             return Err(RefusalReason::Invalid(problem));
         }
         // No permit: without this answer, no other question is asked.
-        let reader = self.reader_at_least(chain, knows).await?.0;
+        let reader = self.reader_at_least(chain, minimum).await?.0;
         let read = reader.branch_blocks(MessageForm::read(newest)?, &heights);
         let blocks = within(deadline_ms, read).await??;
         Ok(blocks.map(|blocks| BranchBlocks {
@@ -217,7 +218,7 @@ impl Answers<CopyQuestion> for ChainHost {
     async fn answer(
         &self,
         chain: ChainId,
-        asked: Asked<CopyQuestion>,
+        asked: RequestEnvelope<CopyQuestion>,
     ) -> Result<CopyAnswer, RefusalReason> {
         let (held, copy) = if let Some(held) = asked.question.held {
             let found = self.copies.get(chain, &held);
@@ -240,7 +241,7 @@ impl Answers<CopyFingerprintQuestion> for ChainHost {
     async fn answer(
         &self,
         chain: ChainId,
-        asked: Asked<CopyFingerprintQuestion>,
+        asked: RequestEnvelope<CopyFingerprintQuestion>,
     ) -> Result<CopyFingerprintAnswer, RefusalReason> {
         let CopyFingerprintQuestion { held } = asked.question;
         let copy = self.copies.get(chain, &held).ok_or(RefusalReason::NotHeld(held))?;
@@ -268,7 +269,7 @@ impl ChainHost {
     pub fn copy_part(
         &self,
         chain: ChainId,
-        asked: Asked<CopyPartQuestion>,
+        asked: RequestEnvelope<CopyPartQuestion>,
     ) -> Result<Vec<u8>, RefusalReason> {
         let CopyPartQuestion { held, offset } = asked.question;
         let copy = self.copies.get(chain, &held).ok_or(RefusalReason::NotHeld(held))?;

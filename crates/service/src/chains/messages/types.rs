@@ -6,12 +6,12 @@ use assay_chain_protocol::message::{
     ActivityFactsMessage, AssetActivityMessage, BehaviorFactsMessage, BlockIdMessage,
     BlockRefMessage, CarriedLabelMessage, CarriedPartMessage, ChainFactsMessage, ChainStateMessage,
     CoSpendMessage, DirectionFlowsMessage, DistanceMessage, FlowDistanceMessage, FlowEndMessage,
-    FlowFactsMessage, FlowPartMessage, FlowPathMessage, LedgerMessage, ListEffectMessage,
-    MassMessage, OutPointMessage, PartyListingMessage, PathStepMessage, PatternDetailsMessage,
-    PatternFactMessage, PatternRulesMessage, ScriptOwnerMessage, SearchedMessage, SideEntryMessage,
-    StatisticsMessage, StepLabelMessage, TipMessage, TraceRulesMessage, TransactionId,
-    TransactionKindMessage, TransactionSideMessage, TransactionViewMessage,
-    TransferDirectionMessage, TransferOutputMessage, TxOutMessage, Word,
+    FlowFactsMessage, FlowPartMessage, FlowPathMessage, Identifier, LedgerMessage,
+    ListEffectMessage, MassMessage, OutPointMessage, PartyListingMessage, PathStepMessage,
+    PatternDetailsMessage, PatternFactMessage, PatternRulesMessage, ScriptOwnerMessage,
+    SearchedMessage, SideEntryMessage, StatisticsMessage, StepLabelMessage, TipMessage,
+    TraceRulesMessage, TransactionId, TransactionKindMessage, TransactionSideMessage,
+    TransactionViewMessage, TransferDirectionMessage, TransferOutputMessage, TxOutMessage,
 };
 use assay_engine::{
     evidence::{
@@ -74,12 +74,12 @@ macro_rules! plain {
 /// Enums whose messages are their identifiers.
 macro_rules! words {
     ($($kind:ty),+ $(,)?) => {$(
-        impl MessageForm<Word> for $kind {
-            fn into_message(self) -> Word {
+        impl MessageForm<Identifier> for $kind {
+            fn into_message(self) -> Identifier {
                 word(&self)
             }
 
-            fn read(Word(word): Word) -> Result<Self, InvalidAnswer> {
+            fn read(Identifier(word): Identifier) -> Result<Self, InvalidAnswer> {
                 let read = Self::deserialize(word.into_deserializer());
                 read.map_err(|error: value::Error| InvalidAnswer(error.to_string()))
             }
@@ -284,9 +284,9 @@ impl MessageForm<String> for Arc<str> {
     }
 }
 
-fn word(kind: &impl Serialize) -> Word {
+fn word(kind: &impl Serialize) -> Identifier {
     match serde_json::to_value(kind) {
-        Ok(Value::String(word)) => Word(word),
-        other => Word(format!("{other:?}")),
+        Ok(Value::String(word)) => Identifier(word),
+        other => Identifier(format!("{other:?}")),
     }
 }

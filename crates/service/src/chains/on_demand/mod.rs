@@ -36,7 +36,7 @@ use assay_engine::{
     transfer::TransferDirection,
     utxo::{OutputNumber, ScriptOwner, SideLimits, Txid},
 };
-use assay_graph::{ReadSource, run};
+use assay_graph::{ReadSource, run_query};
 use assay_store::FetchedStore;
 use assay_telemetry::stage;
 use async_trait::async_trait;
@@ -156,7 +156,7 @@ impl OnDemand {
         let attributions = ViewAttributions::uncached(by);
         let subject = TraceSubject { chain, owner, history, rules, today };
         let mut trace = Trace::begin(&source.gathered, subject, &attributions)?;
-        run(&mut trace, source).await?;
+        run_query(&mut trace, source).await?;
         Ok(trace.finish(&source.gathered)?)
     }
 

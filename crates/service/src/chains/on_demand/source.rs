@@ -89,7 +89,7 @@ impl OnDemandSource<'_> {
 impl ReadSource for OnDemandSource<'_> {
     type Error = ReadError;
 
-    fn lend(&mut self, read: &mut dyn FnMut(&dyn ChainView)) {
+    fn with_view(&mut self, read: &mut dyn FnMut(&dyn ChainView)) {
         read(&self.gathered);
     }
 

@@ -9,9 +9,10 @@ use serde::{Deserialize, Serialize};
 /// not know one treats the message as unreadable.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
-pub struct Word(pub String);
+#[schemars(rename = "Word")]
+pub struct Identifier(pub String);
 
-impl fmt::Debug for Word {
+impl fmt::Debug for Identifier {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(&self.0)
     }

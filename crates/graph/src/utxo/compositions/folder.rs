@@ -10,17 +10,17 @@ use crate::{GraphError, utxo::Reader};
 
 /// The folder of a chain's compositions, which may come and go while the graph is open.
 #[derive(Clone, Debug)]
-pub(crate) struct CompositionsBeside(Arc<Beside>);
+pub(crate) struct GraphCompositions(Arc<CompositionsFolder>);
 
 #[derive(Debug)]
-struct Beside {
+struct CompositionsFolder {
     folder: PathBuf,
     opened: Mutex<Option<Arc<Compositions>>>,
 }
 
-impl CompositionsBeside {
+impl GraphCompositions {
     pub(crate) fn new(folder: PathBuf) -> Self {
-        Self(Arc::new(Beside { folder, opened: Mutex::default() }))
+        Self(Arc::new(CompositionsFolder { folder, opened: Mutex::default() }))
     }
 
     /// Their newest state; `None` if there are none.
@@ -50,7 +50,7 @@ impl CompositionsBeside {
 
 impl CompositionReader {
     /// True if a state of the graph has the blocks that they are of.
-    pub(in crate::utxo) fn is_of(&self, graph: &Reader<'_>) -> Result<bool, GraphError> {
+    pub(in crate::utxo) fn belongs_to(&self, graph: &Reader<'_>) -> Result<bool, GraphError> {
         let Some((height, hash)) = self.state().newest else { return Ok(false) };
         let has_start = graph.state()?.start == self.state().start;
         Ok(has_start && graph.block(height)?.is_some_and(|stored| stored.block.hash == hash))
