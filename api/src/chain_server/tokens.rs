@@ -83,7 +83,7 @@ pub(super) async fn expect_token(
     request: Request,
     next: Next,
 ) -> Response {
-    // Over HTTP/1.1 the next question may come over the same connection, also after one that was refused unread.
+    // Over HTTP/1.1, the next question may use the same connection even if this one is refused unread.
     let request = drain_on_drop(request);
     let is_allowed = app.tokens.as_ref().is_none_or(|tokens| {
         let shown = request.headers().get(AUTHORIZATION).and_then(|value| value.to_str().ok());
@@ -126,12 +126,12 @@ mod tests {
         let tokens = Tokens::read(file.path()).unwrap();
         fs::write(file.path(), format!("{TWO}\nabc\n")).unwrap();
         let past = Instant::now().checked_sub(READ_AGAIN).unwrap();
-        // when they are read again, then those from before are valid,
+        // when they are read again, then the previous tokens are valid,
         tokens.current.lock().unwrap().read_at = past;
         assert!(tokens.contains(ONE) && !tokens.contains(TWO) && !tokens.contains("abc"));
         // and a server does not start with such a file.
         assert!(Tokens::read(file.path()).is_err());
-        // Once the line is mended, the file counts.
+        // Once the line is corrected, the tokens of the file are valid.
         fs::write(file.path(), TWO).unwrap();
         tokens.current.lock().unwrap().read_at = past;
         assert!(tokens.contains(TWO) && !tokens.contains(ONE));

@@ -291,7 +291,7 @@ mod tests {
                 counter.read(&frame(DATA, PADDED, stream, b"\x01xy"), now).unwrap();
             }
         }
-        // That of an older stream is none.
+        // A header frame of an older stream begins no request.
         let trailers = frame(HEADERS, 5, 1, b"fields");
         assert_eq!(counter.read(&trailers, now), Err(TooManyFrames));
     }
@@ -304,7 +304,7 @@ mod tests {
             counter.read(&frame(PING, 0, 0, &[0; 8]), now).unwrap();
         }
         assert!(counter.count <= 1, "{}", counter.count);
-        // Pauses save nothing up beyond the bound.
+        // A long pause allows no more frames than the limit.
         now += Duration::from_hours(24);
         let most =
             (0..10_000).take_while(|_| counter.read(&frame(PING, 0, 0, &[0; 8]), now).is_ok());
@@ -321,7 +321,7 @@ mod tests {
             }
         }
         assert_eq!(counter.count, 0);
-        // The answers to pings are no bytes that it reads: pings count all the same.
+        // Response bytes allow window updates and no pings.
         let pings = (0..10_000).take_while(|_| {
             counter.wrote(17);
             counter.read(&frame(PING, 0, 0, &[0; 8]), now).is_ok()

@@ -107,7 +107,7 @@ pub async fn serve(
                 Ok((stream, address)) => {
                     let is_proxy = settings.proxies.networks.contains(address.ip());
                     let peer = (!is_proxy).then(|| address.ip().to_canonical());
-                    // There is room: only this loop admits connections.
+                    // A connection is free, because only this loop admits connections.
                     let Some(open) = table.admit(peer) else { continue };
                     let _ = stream.set_nodelay(true);
                     let (router, settings) = (router.clone(), settings.clone());

@@ -67,7 +67,7 @@ async fn read_binary<S: AsyncRead + Unpin>(stream: &mut S) -> io::Result<Option<
             let octets: [u8; 16] = source(16)?.try_into().map_err(|_| invalid())?;
             Ok(Some(IpAddr::from(octets).to_canonical()))
         }
-        // The proxy speaks for itself, or of a caller without an address.
+        // The proxy connects on its own behalf, or for a caller without an address.
         (0x20 | 0x21, _) => Ok(None),
         _ => Err(invalid()),
     }

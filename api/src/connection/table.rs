@@ -178,7 +178,7 @@ impl Drop for OpenConnection {
     fn drop(&mut self) {
         let mut state = self.table.lock();
         let was_stranger = state.remove_unauthenticated(self.peer, self.entry.number).is_some();
-        // One that was evicted is not counted any more.
+        // An evicted connection is no longer counted.
         if was_stranger || self.entry.is_keyed.load(Ordering::Relaxed) {
             state.open -= 1;
         }
@@ -194,7 +194,7 @@ impl ConnectionMark {
             return;
         }
         let mut state = self.table.lock();
-        // One that was evicted in the meantime ends all the same.
+        // A connection that was evicted in the meantime ends nevertheless.
         if state.remove_unauthenticated(self.peer, self.entry.number).is_some() {
             self.entry.is_keyed.store(true, Ordering::Relaxed);
         }

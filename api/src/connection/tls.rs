@@ -185,7 +185,7 @@ impl Tls {
                 Err(error) => error.to_string(),
             };
             let count = if last_failure.0 == error { last_failure.1.saturating_add(1) } else { 1 };
-            // Files are replaced one after the other: an error that lasts a single check is not logged.
+            // Files are replaced one after the other: an error of a single check is not logged.
             if count == 2 {
                 tracing::error!(
                     error,

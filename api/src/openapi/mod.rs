@@ -43,7 +43,7 @@ pub fn document() -> Value {
         }
     }
     paths.insert("/healthz".into(), json!({ "get": health(&mut generator) }));
-    // Responses refer to it; this adds it to the schemas.
+    // Responses refer to the schema, which this call adds.
     generator.subschema_for::<ProblemDetails>();
     json!({
         "openapi": "3.1.0",
@@ -123,7 +123,7 @@ fn describe_parameters(Parameters { location, schema }: Parameters) -> Vec<Value
     let required = object.get("required").and_then(Value::as_array);
     let is_required =
         |name: &str| required.is_some_and(|names| names.iter().any(|required| required == name));
-    // The words of an enumeration are a definition of their own.
+    // The values of an enumeration are a definition of their own.
     let words = |property: &Value| {
         let name = property.get("$ref")?.as_str()?.rsplit('/').next()?;
         let words = generator.definitions().get(name)?.get("oneOf")?.as_array()?;

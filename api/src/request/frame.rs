@@ -94,7 +94,7 @@ pub(crate) async fn frame(
     let id = request_id(request.headers(), &app);
     let method = request.method().clone();
     let route = routes.pattern_of(&request);
-    // Only known methods: the value is sent to a collector.
+    // Only known methods are recorded, because a collector receives the value.
     let shown = if KNOWN_METHODS.contains(&method) { method.as_str() } else { "_OTHER" };
     let stage = stage!(
         "request",
@@ -106,7 +106,7 @@ pub(crate) async fn frame(
         assay.request_id = &*id,
     );
     let trace = begin_trace(&stage, request.headers());
-    // At the highest level, so that its identifiers are on every log line that is written.
+    // The span has the highest level, so that its identifiers are on every log line.
     let span = tracing::error_span!("request", request_id = &*id, trace_id = %trace);
 
     let response_future =
@@ -181,7 +181,7 @@ async fn answer(
         let detail = format!("header fields are larger than {MAX_HEADERS_BYTES} bytes together");
         render(&Problem::new(Code::HeadersTooLarge, detail), &path, id)
     } else if request.headers().get_all(header::HOST).iter().count() > 1 {
-        // A proxy may have decided by one of them (RFC 9112, section 3.2).
+        // A proxy may have routed the request by one of them (RFC 9112, section 3.2).
         let detail = "the request has more than one `Host` field: send one";
         render(&Problem::new(Code::MalformedHttp, detail), &path, id)
     } else if let Some(preflight) = Cors::preflight(origin.as_ref(), &request) {

@@ -200,7 +200,7 @@ fn denied(denied: DenialReason, scope: Scope) -> Problem {
         DenialReason::NoApiAccess => {
             Problem::new(Code::NoApiAccess, "the tenant's plan has no access to the API")
         }
-        // As RFC 6750, section 3.1 says it.
+        // The text of RFC 6750, section 3.1.
         DenialReason::InsufficientScope => Problem::new(
             Code::InsufficientScope,
             format!("the API key lacks the scope `{scope}`, which this operation requires"),

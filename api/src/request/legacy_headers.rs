@@ -9,7 +9,7 @@ const RESET: HeaderName = HeaderName::from_static("x-ratelimit-reset");
 
 /// Adds the header fields; the reset is in seconds from now.
 pub(crate) fn add(headers: &mut HeaderMap, statuses: &[LimitStatus]) {
-    // Of two limits with equal room, the one that resets later.
+    // Of two limits with equal tokens left, the one that resets later.
     let tightest = statuses
         .iter()
         .min_by_key(|status| (status.remaining, std::cmp::Reverse(status.resets_in)));

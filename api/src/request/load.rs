@@ -373,7 +373,7 @@ mod tests {
     fn checks_that_wait_for_a_chain_leave_the_places_of_other_chains_to_the_same_tenant() {
         let load = Load::new(16);
         let permit = || TenantPermit::take(&load, bounds("a"), Class::Single).unwrap();
-        // Given as many checks as one chain has places for the tenant,
+        // Given as many checks as one chain has permits for the tenant,
         let mut held = Vec::new();
         let shed = loop {
             let permit = permit();
@@ -383,11 +383,11 @@ mod tests {
             }
         };
         assert_eq!((held.len(), shed), (12, ShedReason::Tenant));
-        // then another chain has as many, and so have requests of no chain.
+        // then another chain has as many permits, and so have requests of no chain.
         let others: Vec<TenantPermit> = (0..12).map(|_| permit()).collect();
         assert!(others.iter().all(|other| other.move_to(ChainId::ETH).is_ok()));
         assert_eq!(fill(&load, &bounds("a"), Class::Single, &mut Vec::new()).0, 12);
-        // A check that ends gives the place of its chain back.
+        // A check that ends returns the permit of its chain.
         held.pop();
         assert!(permit().move_to(ChainId::BTC).is_ok());
     }
@@ -395,7 +395,7 @@ mod tests {
     #[test]
     fn checks_of_all_chains_together_are_bounded() {
         let load = Load::new(16);
-        // Given as many tenants and chains as anybody likes,
+        // Given many tenants and all chains,
         let mut held = Vec::new();
         for chain in ChainId::all() {
             for tenant in 0..20 {
@@ -406,9 +406,9 @@ mod tests {
                 }
             }
         }
-        // then four times the places of one chain are the most that checks hold.
+        // then checks hold at most four times the permits of one chain.
         assert_eq!(held.len(), 64);
-        // The places of other requests are free.
+        // The permits of other requests are free.
         assert_eq!(fill(&load, &bounds("a"), Class::Single, &mut Vec::new()).0, 12);
     }
 
