@@ -53,7 +53,7 @@ impl DetachedTasks {
         match done {
             Ok(Some(done)) => done,
             Err(error) if error.is_panic() => resume_unwind(error.into_panic()),
-            // No caller waits, or the program ends.
+            // No caller waits any more, or the program ends.
             Ok(None) | Err(_) => pending().await,
         }
     }

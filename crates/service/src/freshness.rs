@@ -102,7 +102,7 @@ mod tests {
         freshness.confirm_key_data(after(10));
         assert_eq!(freshness.key_data_age(after(13)), Duration::from_secs(3));
         assert_eq!(freshness.intel_age(after(13)), Duration::from_secs(13));
-        // An answer that was overtaken by a later one changes nothing.
+        // An answer that arrives after a later one changes nothing.
         freshness.confirm_key_data(after(5));
         assert_eq!(freshness.key_data_age(after(13)), Duration::from_secs(3));
     }

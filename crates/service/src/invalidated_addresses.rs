@@ -73,7 +73,7 @@ impl InvalidatedAddresses {
         let Some(steps) = self.chains.get(&address.chain()) else {
             return true;
         };
-        // An answer without a block is from before the chain was read.
+        // An answer without a block was computed before the chain was read.
         let Some(made_at) = tip.and_then(|tip| steps.iter().rposition(|step| step.tip == tip))
         else {
             return false;
@@ -139,7 +139,7 @@ mod tests {
         let mut invalidated = InvalidatedAddresses::default();
         invalidated.add_everything(ChainId::BTC, "142 of the old branch".into());
         assert!(invalidated.is_valid(&one, None, Some("142 of the old branch")));
-        // Given a reorganisation seen half way, and then blocks above the old tip.
+        // Given a reorganisation that was read half way, and then blocks above the old tip.
         invalidated.add_everything(ChainId::BTC, "130".into());
         invalidated.add(ChainId::BTC, "136".into(), std::iter::empty());
         invalidated.add(ChainId::BTC, "143".into(), std::iter::empty());

@@ -207,7 +207,7 @@ impl TokenStore for DatabaseTokenStore {
             .iter()
             .zip(grants)
             .map(|(window, grant)| window_grant(window.newest_window, grant));
-        // A database loses no counter: there is one epoch.
+        // A database loses no counters, so that there is one epoch.
         Ok(LeaseGrant { epoch: 0, windows: windows.collect() })
     }
 }
@@ -275,7 +275,7 @@ impl SlotHeartbeat {
             }
         }
         let claimed_at = own.map_or_else(|| self.shared.local_now(), |own| own.claimed_at);
-        // A clock that is slow by a thousandth would hold the slot for as much too long.
+        // The slot ends a thousandth earlier, in case this server's clock is slow by as much.
         let until = asked_at.saturating_add(SLOT_TTL - SLOT_TTL / 1000 - 1);
         let own = slot.is_held.then_some(ReplicaSlot { claimed_at, until });
         SlotView { total: slot.registry.total, held, ended, asked_at, own }

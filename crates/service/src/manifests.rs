@@ -286,7 +286,7 @@ fn overlay(stored: &Manifests, added: &[Document]) -> Result<Manifests, Vec<Mani
 ///
 /// Returns an error if the store fails.
 pub async fn seed(store: &dyn Store, now: Timestamp) -> Result<(), ApplyError> {
-    // Every role may read the revision; that of ingesting may not read keys.
+    // Every role may read the revision; the ingest role may not read keys.
     if store.revisions().await?.control > 0 {
         return Ok(());
     }

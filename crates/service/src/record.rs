@@ -136,7 +136,7 @@ impl Recorder {
         now: Timestamp,
     ) -> Result<(), StoreError> {
         let _unsettled = self.writing.write().await;
-        // The batch that was sent before, if any, and the records since.
+        // The batch that was sent before, if any, and the records since then.
         for _ in 0..2 {
             let Some(batch) = self.next_batch(now) else { break };
             store.add_usage(&batch).await?;
@@ -157,7 +157,7 @@ impl Recorder {
             let most = BATCH.min(left);
             let batch: Vec<KeptCheck> = self.lock().checks.iter().take(most).cloned().collect();
             store.keep_checks(&batch).await?;
-            // They are removed only now, so that they can be looked up all the time.
+            // Answers are removed after they are stored, so that they can be looked up at any time.
             self.lock().checks.drain(..batch.len());
             left -= most;
         }

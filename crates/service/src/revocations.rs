@@ -22,7 +22,7 @@ pub struct Revocations {
 #[derive(Debug, thiserror::Error)]
 pub enum RevocationError {
     /// The file failed.
-    #[error("failed to keep the list of revoked keys in {path}: {source}")]
+    #[error("failed to read or write the list of revoked keys in {path}: {source}")]
     File {
         /// The file.
         path: PathBuf,
@@ -31,7 +31,7 @@ pub enum RevocationError {
         source: io::Error,
     },
     /// A line is malformed.
-    #[error("{path}, line {line}, is no revoked key: repair it or put the right file there")]
+    #[error("{path}, line {line}, is not a revoked key: repair the line or restore the file")]
     Line {
         /// The file.
         path: PathBuf,

@@ -74,7 +74,7 @@ impl DecidedBy {
 pub fn subject(blockchain: &str, address: &str) -> Result<CanonicalAddress, String> {
     let chain: ChainId =
         blockchain.trim().parse().map_err(|error: assay_address::UnsupportedChain| {
-            // The whole list of chains in every row of a file would bury what is wrong.
+            // A list of all chains in every row would hide the error.
             format!("unsupported blockchain `{}`", error.submitted)
         })?;
     CanonicalAddress::parse(chain, address.trim())
@@ -119,7 +119,8 @@ impl Screening<'_> {
         {
             let facts = traced.added_to(facts.clone());
             let at_most = self.assess(subject, facts, DecidedBy::Compositions);
-            // An old block or list makes any verdict but a review and a block indeterminate, by a trace too.
+            // A stale block or list makes any verdict except `review` and `block` indeterminate, with or without a
+            // trace.
             if matches!(at_most.verdict, Verdict::Allow | Verdict::Indeterminate) {
                 return at_most;
             }

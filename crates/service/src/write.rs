@@ -31,7 +31,7 @@ pub async fn write_regularly(service: Arc<Service>, stop: oneshot::Receiver<()>)
     let store = &*service.databases.store;
     let made_at = || service.store_clock.now(service.clock.now());
     let stop = async {
-        // An error means that nobody is left to stop it.
+        // An error means that the stop signal can no longer arrive.
         let _ = stop.await;
         stopping.send_replace(true);
     };

@@ -92,7 +92,7 @@ impl JobKind for FetchSource {
         let feed = feeds.find(|feed| feed.name.as_str() == job.id.key && !feed.spec.suspended);
         let Some(feed) = feed else { return Ok(JobOutcome::Obsolete) };
         let due = due_at(&feed.schedule, self.verified(feed));
-        // It may have been imported by hand since, or the schedule may have changed.
+        // The source may have been imported by hand since, or its schedule may have changed.
         if let Some(due) = due.filter(|due| now < *due) {
             return Ok(JobOutcome::DoneUntil(due));
         }
@@ -107,7 +107,7 @@ impl JobKind for FetchSource {
 /// Returns the job of a feed; `None` if its schedule has no further time.
 fn wanted(feed: &Feed, verified: Option<Timestamp>) -> Option<NewJob> {
     let due_at = due_at(&feed.schedule, verified)?;
-    // Digest of the spec: a corrected manifest is tried at once.
+    // The digest of the spec lets a corrected manifest run at once.
     let payload = hex::encode(Sha256::digest(format!("{:?}", feed.spec)));
     Some(NewJob { id: JobId::new(KIND, feed.name.as_str()), payload, due_at })
 }

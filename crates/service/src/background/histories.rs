@@ -70,7 +70,7 @@ impl JobKind for FetchHistory {
     async fn run(&self, job: &Job, now: Timestamp) -> Result<JobOutcome, JobError> {
         let (subject, policy) = read(&job.payload)?;
         let (chains, intel) = (self.service.chains(), self.service.intel());
-        // The source or the policy may be gone since.
+        // The source or the policy may have been deleted since.
         let (Some(reader), Some(policy)) =
             (chains.read_on_demand(subject.chain()), self.policy(&policy))
         else {

@@ -193,7 +193,7 @@ pub async fn forget(
         let control = store.control().await?;
         let is_former =
             |record: &ManifestRecord| record.kind == Kind::FormerTenant && record.name == *name;
-        // It may have come back meanwhile.
+        // The tenant may have been restored in the meantime.
         if !control.manifests.iter().any(is_former) {
             return Ok(());
         }
@@ -204,7 +204,7 @@ pub async fn forget(
             revocations.note(&key.id, now)?;
         }
         if !active.is_empty() {
-            // A key may have been added meanwhile: the manifest goes once there is no active one.
+            // A key may have been added in the meantime: the manifest is deleted once no key is active.
             continue;
         }
         let former = [(Kind::FormerTenant, name.clone())];

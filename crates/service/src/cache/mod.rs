@@ -150,7 +150,7 @@ impl<'a> DataState<'a> {
                 CheckSubject::Address(address) => {
                     self.invalidated_addresses.is_valid(address, known.cluster_root.as_deref(), tip)
                 }
-                // Its confirmations change with every block, and its receiver is not in the key.
+                // The confirmations of a transfer change with every block, and its receiver is not in the key.
                 CheckSubject::Transfer(query) => {
                     self.invalidated_addresses.is_latest(query.chain, tip)
                 }
@@ -434,7 +434,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_released_claim_yields_the_answer_that_it_produced() {
-        // Given a server that looked in vain,
+        // Given a server that found no answer,
         let redis = Redis::start();
         let link = RedisClient::new(RedisSettings::new(redis.url().parse().unwrap()));
         let shared = SharedAnswers::new(link, "test".into());
@@ -445,7 +445,7 @@ mod tests {
             invalidated_addresses: &invalidated_addresses,
         };
         assert_eq!(shared.find(&key("a"), data).await, None);
-        // when another one makes the answer before the claim,
+        // when another server stores the answer before the claim,
         let claim = shared.claim(&key("a"), data, |_| true).await.unwrap_err();
         let made = assessed(1, at(0));
         shared.keep(&key("a"), data, &made, Duration::from_mins(1)).await;

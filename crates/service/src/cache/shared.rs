@@ -46,7 +46,7 @@ impl Drop for Claim {
         let client = self.client.clone();
         let mut delete = cmd("DEL");
         delete.arg(&self.name);
-        // If this fails, the claim expires by itself.
+        // If this fails, the claim expires on its own.
         runtime.spawn(async move { timeout(PATIENCE, client.run::<()>(&delete)).await });
     }
 }
@@ -107,7 +107,7 @@ impl SharedAnswers {
             hash.update(u64::try_from(part.len()).unwrap_or(u64::MAX).to_be_bytes());
             hash.update(part);
         }
-        // One hash tag for an answer and the claim to it.
+        // One hash tag puts an answer and its claim into the same slot.
         format!("{}:a:{{{}}}", self.prefix, hex::encode(hash.finalize()))
     }
 
@@ -170,7 +170,7 @@ impl SharedAnswers {
         let milliseconds = lifetime.as_millis().max(1).to_string();
         let mut set = cmd("SET");
         set.arg(self.key(key, data)).arg(text).arg("PX").arg(milliseconds);
-        // If this fails, other replicas assess the address themselves.
+        // If this fails, other servers assess the address themselves.
         let _ = self.run::<()>(&set).await;
     }
 }

@@ -62,7 +62,7 @@ impl UnattributedOwners {
         Some((word, 1 << (owner % BITS)))
     }
 
-    // The bits say the same whoever sets them, so that their order does not matter.
+    // All threads set the same bits, so that the order of writes does not matter.
 
     fn contains(&self, owner: u64) -> bool {
         self.word(owner).is_some_and(|(word, bit)| word.load(Ordering::Relaxed) & bit != 0)

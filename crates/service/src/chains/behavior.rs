@@ -57,7 +57,7 @@ pub async fn behavior(
             let read = view.history(other, limits).await?;
             transactions += read.incoming.len() + read.outgoing.len();
             others.push(read);
-            // More would not be searched.
+            // The search reads at most this many transactions.
             if transactions >= OWN_TRANSACTIONS {
                 break;
             }

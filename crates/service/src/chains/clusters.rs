@@ -50,7 +50,7 @@ pub(super) async fn cluster(
     let alone = || Cluster::alone(subject.clone());
     let Some(found) = found.filter(|found| found.size > 1) else { return Ok(alone()) };
     let (Some(id), Some(root)) = (found.id.address(chain), found.root.address(chain)) else {
-        // Only owners with an address are connected.
+        // Only owners with an address have clusters.
         return Ok(alone());
     };
     let is_small = found.size <= u64::from(READ);
@@ -226,7 +226,8 @@ impl AttributedMembers {
             None => build(graph, chain, intel, tip).await?,
         };
         let next = Arc::new(next);
-        // If a block came meanwhile, the index is of no one state, and so is the answer, which is made again.
+        // If a block was recorded in the meantime, the index mixes two states; the answer does too, and is computed
+        // again.
         if graph.tip().await?.is_some_and(|now| now.block == tip.block) {
             *index = Some(Arc::clone(&next));
         }
@@ -275,7 +276,7 @@ async fn follow(
         return Ok(None);
     }
     let mut next = Index { tip, ..known.clone() };
-    // An address that was alone in its cluster was spent itself if it is no longer.
+    // An address that left a cluster of its own was spent, and thus is in `touched`.
     let mut again: BTreeSet<CanonicalAddress> = touched
         .iter()
         .filter_map(|owner| owner.address(chain))

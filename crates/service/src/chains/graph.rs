@@ -212,7 +212,7 @@ impl State<'_> {
         let Some(script) = ScriptOwner::from_address(subject) else {
             return Ok(Some(self.no_flows(of, None)));
         };
-        // Who never spent shares a cluster with nobody.
+        // An owner who never spent is alone in its cluster.
         let alone = Some(Cluster::alone(subject.clone()));
         let Some(owner) = view.owner_number(&script).await? else {
             return Ok(Some(self.no_flows(of, alone)));
@@ -295,7 +295,7 @@ impl State<'_> {
         let TransferReadRequest { query, now, .. } = request;
         let (view, tip) = (&*self.view, &self.tip);
         let unknown = || TransferError::unknown(query, tip.block.height, tip.block.time, now);
-        // All inputs and outputs: the outputs may be any of them.
+        // The request may select any output, so that all inputs and outputs are read.
         let found = view.transaction(&query.txid, u32::MAX).await?;
         let transfer = request.select(found.ok_or_else(unknown)?)?;
         let number = view.transaction_number(&query.txid).await?.ok_or_else(unknown)?;

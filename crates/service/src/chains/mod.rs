@@ -84,6 +84,6 @@ pub(crate) async fn subject_data_at_most(
     let reader = chains.reader(subject.chain())?;
     let rules = TraceRules::new(policy, subject.chain().info());
     let request = TraceRequest { subject, rules, policy, intel, now };
-    // A chain that cannot be read is told by the trace.
+    // The trace reports a chain that cannot be read.
     reader.flows_at_most(request).await.ok()?
 }

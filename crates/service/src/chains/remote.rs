@@ -125,7 +125,7 @@ impl ChainReader for RemoteReader {
     }
 
     async fn changes(&self, since: Option<BlockRef>) -> Result<Option<ChainChanges>, ReadError> {
-        // While no server answers, nothing is known of new blocks.
+        // While no server answers, new blocks are unknown.
         let chain = self.servers.chain();
         let newest: Option<BlockRef> = match self.newest().await {
             Some(newest) => Some(MessageForm::read(newest.block)?),
@@ -134,7 +134,7 @@ impl ChainReader for RemoteReader {
         if newest.is_some() && newest == since {
             return Ok(newest.map(ChainChanges::nothing));
         }
-        // Every server with the newest block knows them: this one may be any.
+        // Every server with the newest block has the addresses in new blocks.
         let question = ChangesQuestion { since: since.into_message() };
         let asking = timeout(CHANGES_TIMEOUT, self.servers.ask(&chain, 0, &question)).await;
         let answer = asking.map_err(|_| ReadError::Changes(chain))??;

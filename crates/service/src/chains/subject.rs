@@ -30,7 +30,7 @@ pub enum ReadError {
     #[error(transparent)]
     Servers(#[from] AskError),
     /// The chain servers did not answer the question for new blocks.
-    #[error("the chain servers of {0} did not tell the addresses in new blocks in time")]
+    #[error("the chain servers of {0} did not return the addresses in new blocks in time")]
     Changes(ChainId),
     /// A chain server gave an answer that this program does not understand.
     #[error(transparent)]

@@ -56,7 +56,7 @@ pub async fn trace(
     let request = TraceRequest { subject, rules, policy, intel, now };
     reader.trace(request).await.unwrap_or_else(|error| {
         if matches!(error, ReadError::Servers(AskError::Silent(_) | AskError::BranchesDiffer(_))) {
-            // The log says so once, and not of every check, which fails at once.
+            // The client of chain servers logs this error once, not for every check.
             tracing::debug!(%error, %chain, "failed to read a chain");
         } else {
             tracing::error!(%error, %chain, "failed to read a chain");

@@ -161,7 +161,7 @@ impl TransferRead {
         mut flows: FlowFacts,
         (tip, revision): (Tip, String),
     ) -> Self {
-        // What the receiver does with the money is its own affair: it is the caller's address.
+        // The destinations of the receiver's money are left out: the receiver is the caller's own address.
         for ledger in &mut flows.ledgers {
             ledger.destination = DirectionFlows::default();
         }

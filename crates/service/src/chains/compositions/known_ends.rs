@@ -178,7 +178,7 @@ mod tests {
                 listed_on: None,
             })
         };
-        // Few parties: new owners are looked up among them, or they among all owners.
+        // Given few parties, new owners are looked up among them, or they among all owners.
         let parties: Parties =
             [3, 8, 9, 20, 30].map(|it| (script(it), party(it))).into_iter().collect();
         let mut known = KnownEnds::new(parties.clone());
@@ -199,7 +199,7 @@ mod tests {
         }
         chain.add(1, &[14, 15, 20]);
         check(&chain, 4);
-        // The numbers of 14, 15 and 20 go to others.
+        // The numbers of 14, 15 and 20 now belong to other owners.
         chain.roll_back(2);
         chain.add(2, &[30]);
         check(&chain, 4);

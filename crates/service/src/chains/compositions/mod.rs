@@ -48,7 +48,7 @@ const RESTART: Duration = Duration::from_mins(1);
 
 /// Keeps the compositions of all graphs in the data directory up to date until the task is aborted.
 pub async fn run(owner: Arc<dyn GraphOwner>) {
-    // At most half of one processor's time, for all chains together.
+    // The stages of all chains together take at most half of one processor's time.
     let lock = Some(StageLock::default());
     let schedule = Schedule { poll: Some(TICK), restart: Some(RESTART), lock };
     let wanted =

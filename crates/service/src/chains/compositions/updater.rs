@@ -122,7 +122,7 @@ impl CompositionUpdater {
         let state = state(inputs.graphs, chain)?;
         self.expect_newest(&snapshot, state.as_ref())?;
         if is_complete(state.as_ref(), wanted.newest, present) {
-            // By an earlier run, or by another program.
+            // An earlier run or another program computed the compositions.
             self.pass = None;
         } else if !self.slice(inputs, wanted.intel, &snapshot, &ends, state.as_ref())? {
             return Ok(());
@@ -274,7 +274,7 @@ impl ComputationPass {
     ) -> Result<Self, GraphError> {
         let PendingWork { missing, is_anew } = work;
         let writer = inputs.graphs.composition_writer(chain)?;
-        // The few transactions of a new block are no news.
+        // The few transactions of a new block are not logged.
         let is_logged = is_anew || missing > SLICE;
         if is_logged {
             tracing::info!(%chain, transactions = missing, is_anew, "computing compositions of transactions");

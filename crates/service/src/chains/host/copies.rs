@@ -91,7 +91,7 @@ impl Copies {
     fn lock(&self) -> MutexGuard<'_, Vec<HeldCopy>> {
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
         held.retain(|it| {
-            // One that is read just now is not over, however long that takes.
+            // A state that is being read is not released, however long the read takes.
             let is_used = it.used_at.elapsed() < HELD_FOR || Arc::strong_count(&it.copy) > 1;
             is_used && it.begun_at.elapsed() < AT_MOST
         });

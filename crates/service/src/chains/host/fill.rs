@@ -75,7 +75,7 @@ pub(super) async fn fill(graphs: &EmbeddedGraphs, chain: ChainId, neighbors: &Se
                 } else if !is_none {
                     failed += 1;
                 }
-                // Hours of copying are not given up for a short absence.
+                // A short absence of the neighbor does not abort hours of copying.
                 let patience = if received > 0 { ABSENT_FOR } else { LOOKED_FOR };
                 let is_over =
                     if is_none { answered.elapsed() >= patience } else { failed >= ATTEMPTS };

@@ -171,7 +171,7 @@ impl Answers<ChangesQuestion> for ChainHost {
         asked: RequestEnvelope<ChangesQuestion>,
     ) -> Result<ChangesAnswer, RefusalReason> {
         let RequestEnvelope { deadline_ms, minimum, question: ChangesQuestion { since } } = asked;
-        // No permit: answers would be made anew without this one, which is more work.
+        // This question takes no permit: without its answer, more answers would be computed anew.
         let reader = self.reader_at_least(chain, minimum).await?.0;
         let changes = within(deadline_ms, reader.changes(MessageForm::read(since)?)).await??;
         expect_branch(&*reader, minimum).await?;
@@ -200,7 +200,7 @@ impl Answers<BranchBlocksQuestion> for ChainHost {
             let problem = format!("{asked} heights are too many: ask for at most {most}");
             return Err(RefusalReason::Invalid(problem));
         }
-        // No permit: without this answer, no other question is asked.
+        // This question takes no permit: without its answer, the client asks no other question.
         let reader = self.reader_at_least(chain, minimum).await?.0;
         let read = reader.branch_blocks(MessageForm::read(newest)?, &heights);
         let blocks = within(deadline_ms, read).await??;
@@ -245,7 +245,7 @@ impl Answers<CopyFingerprintQuestion> for ChainHost {
     ) -> Result<CopyFingerprintAnswer, RefusalReason> {
         let CopyFingerprintQuestion { held } = asked.question;
         let copy = self.copies.get(chain, &held).ok_or(RefusalReason::NotHeld(held))?;
-        // It goes on without the one who asked, and is known to the next one.
+        // The computation continues if its client disconnects, and the next client gets its result.
         let permit = self.copies.fingerprint_permit().ok_or(RefusalReason::TooManyCopies)?;
         let read = run_on_thread(move || {
             let fingerprint = copy.fingerprint();

@@ -35,13 +35,13 @@ pub enum RefusalReason {
     #[error("block {height} is not {hash} here: the server is on another branch", height = .0.height, hash = hex::encode(.0.hash))]
     OtherBranch(BlockId),
     /// The server does not hold the state, or no longer.
-    #[error("no state of the name `{0}` is held here")]
+    #[error("the server does not hold a state named `{0}`")]
     NotHeld(String),
     /// The server holds the largest number of states.
-    #[error("other servers copy the graph already: as many as may at a time")]
+    #[error("other servers are copying the graph, the largest number at a time: ask again later")]
     TooManyCopies,
     /// The server runs the largest number of traces.
-    #[error("{0} traces are running, the most of this server")]
+    #[error("{0} traces are running, the largest number of this server")]
     Busy(usize),
     /// The deadline of the question passed.
     #[error("the answer took longer than {0} ms")]

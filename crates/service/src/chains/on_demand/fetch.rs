@@ -100,7 +100,7 @@ impl HistoryFetcher {
                 break;
             };
             if page.is_empty() {
-                // The API contradicts its earlier answer that there are more.
+                // The API contradicts its earlier answer that there are more transactions.
                 break;
             }
             let txids: Vec<Txid> = page.iter().map(|found| found.transaction.txid).collect();
@@ -202,7 +202,7 @@ impl HistoryFetcher {
         let told = self.many(missing, |histories, txid| histories.position(txid)).await;
         let mut records: Vec<FetchedRecord> = Vec::new();
         for (txid, position) in told {
-            // At another height it is a position in another branch of the chain.
+            // At another height, the index belongs to another branch of the chain.
             let height = transactions.get(&txid).copied();
             let Some(position) = position.filter(|it| Some(it.height) == height) else { continue };
             found.insert(txid, position.index);

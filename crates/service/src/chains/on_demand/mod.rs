@@ -234,7 +234,7 @@ impl OnDemand {
             let state = self.state(tip, reported_at, &source);
             return Ok(TransferRead::deposit(transfer, &history.statistics, flows, state));
         }
-        // The money of this transfer first: little is read for it.
+        // The money of this transfer is traced first, because that reads little.
         let outputs = transfer.outpoints().into_iter();
         let outputs: Vec<(u32, OutputNumber)> = outputs
             .map(|outpoint| (outpoint.index, source.gathered.output_number(outpoint)))
