@@ -29,7 +29,7 @@ impl Decimal {
         }
         match u32::try_from(self.power + i32::from(decimals)) {
             Ok(power) => self.digits.checked_mul(10_i128.checked_pow(power)?),
-            // No digit but zeros was left out at the end.
+            // The digits have no trailing zeros, so that the number is not whole.
             Err(_) => None,
         }
     }
@@ -60,7 +60,7 @@ fn parse(text: &str) -> Option<Decimal> {
             return None;
         }
         digits = digits * 10 + i128::from(byte - b'0');
-        // Zeros in front are no digits.
+        // Leading zeros do not count as digits.
         count += u32::from(digits != 0);
         if count > MOST_DIGITS {
             return None;

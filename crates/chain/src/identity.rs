@@ -80,9 +80,9 @@ pub fn check(
         (Some(first), TestNetworks::Refused) => {
             return Err(SourceError::TestNetwork { url: source.to_owned(), chain, first });
         }
-        // Its blocks at the heights below are its own.
+        // A test network has none of the landmarks.
         (_, TestNetworks::Allowed) => return Ok(()),
-        // It begins later.
+        // The source begins at a later block.
         (None, TestNetworks::Refused) => {}
     }
     let id = chain.as_str();
@@ -92,7 +92,7 @@ pub fn check(
         return Ok(());
     }
     for height in heights {
-        // It does not reach so far.
+        // The source has no block at this height.
         let Some(found) = hash_at(height)?.map(hex::encode) else { continue };
         let mut here = LANDMARKS.iter().filter(|landmark| landmark.height == height);
         match here.clone().find(|landmark| landmark.hash == found) {
@@ -143,7 +143,7 @@ mod tests {
                 let said = said(wanted, &blocks(served, u64::MAX), TestNetworks::Refused);
                 let right = match (wanted, served) {
                     _ if wanted == served => String::new(),
-                    // They were one chain until later.
+                    // The chains split at a later height.
                     ("bsv", "bch") => "http://node serves bch, not bsv".to_owned(),
                     _ => format!(
                         "http://node serves {}, not {wanted}",
@@ -155,7 +155,7 @@ mod tests {
                 };
                 assert_eq!(said, right, "{wanted} from {served}");
             }
-            // Before that there is nothing to tell.
+            // Below that height nothing distinguishes the chains.
             assert_eq!(said(wanted, &blocks("btc", 1), TestNetworks::Refused), "");
         }
         // An unknown chain that split off Bitcoin Cash later.
@@ -169,7 +169,7 @@ mod tests {
     fn a_test_network_is_read_only_if_requested() {
         let private = "07".repeat(32);
         for first in [TESTNET, &private] {
-            // Its own blocks are no other chain's.
+            // The blocks of a test network are on no other chain.
             let blocks = [(0, first), (478_559, &*private)];
             let refused = said("btc", &blocks, TestNetworks::Refused);
             assert!(

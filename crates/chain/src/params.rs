@@ -186,7 +186,7 @@ static PARAMS: [ChainParams; 9] = [
         limit: LIMIT_236,
         transactions: TransactionForm::Plain,
         spends_later: false,
-        // There is no end to new coins; this is what its nodes let a transaction move.
+        // The number of coins has no limit; the nodes limit the amount of a transaction to this.
         largest_amount: 10_000_000_000 * COIN,
         first_blocks: &[
             "1a91e3dace36e2be3bf030a65679fe821aa1d6ef92e7c9902eb318182c355691",
@@ -218,7 +218,7 @@ static PARAMS: [ChainParams; 9] = [
     ChainParams {
         id: "xvg",
         magics: &[],
-        // Five kinds of proof of work, and a time in every transaction.
+        // The chain has five kinds of proof of work, and a time in every transaction.
         header: HeaderForm::Other,
         limit: None,
         transactions: TransactionForm::Other,

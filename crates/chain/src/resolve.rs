@@ -85,7 +85,7 @@ impl Resolver {
         recorded: &dyn Fn(&OutPoint) -> RecordedOutput,
     ) -> Result<ResolvedBlock, ResolveError> {
         let (height, time) = (block.reference.height, block.reference.time);
-        // The block's transactions whose outputs cannot be spent yet.
+        // Transactions of the block whose outputs cannot be spent yet.
         let mut later = HashSet::new();
         for transaction in &block.transactions {
             if self.params.spends_later {
@@ -143,7 +143,7 @@ impl Resolver {
             None => recorded(&output),
         };
         match known {
-            // What moves into a pool is counted as an output, but is none.
+            // A movement into a pool counts as an output that no input can spend.
             RecordedOutput::Found(TxOut {
                 owner: ScriptOwner::Pool(Pool::ZcashShielded), ..
             })

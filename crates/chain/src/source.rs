@@ -105,7 +105,7 @@ pub trait BlockSource: Send {
                     entries = entries.saturating_add(block.inputs_and_outputs());
                     blocks.push(block);
                 }
-                // The next call fails with it.
+                // The next call returns the error.
                 Err(_) => break,
             }
         }

@@ -99,7 +99,7 @@ impl Esplora {
     ///
     /// Returns the errors of [`Esplora::tip`].
     pub fn newest(&self) -> Result<BlockRef, SourceError> {
-        // By its hash, so that all of it is of the same block.
+        // The header is requested by its hash, so that both responses are of the same block.
         let path = "/blocks/tip/hash";
         let hash =
             self.hash(path)?.ok_or_else(|| self.invalid_data(path, "there is none".to_owned()))?;

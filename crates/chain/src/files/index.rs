@@ -145,7 +145,7 @@ fn unconnected(entries: &[Entry], parents: &[Option<u32>], first: Option<u32>) -
     parts.extend(first);
     let begins = parts.into_iter().filter_map(|root| entries.get(root as usize).copied());
     let mut begins: Vec<Entry> = begins.collect();
-    // A chain's first block counts as the first one wherever it stands.
+    // A chain's first block counts as the first one at any position.
     begins.sort_by_key(|entry| (!entry.is_first(), entry.file, entry.offset));
     begins.get(1).copied()
 }
@@ -159,7 +159,7 @@ fn roots(parents: &[Option<u32>]) -> Vec<u32> {
         let root = loop {
             match roots.get(index as usize).copied().flatten() {
                 Some(known) => break known,
-                // A circle, which only a forged file has.
+                // A cycle, which only a forged file has.
                 None if open.len() > parents.len() => break index,
                 None => open.push(index),
             }
@@ -182,7 +182,7 @@ fn works(entries: &[Entry], parents: &[Option<u32>]) -> Vec<u128> {
     let mut works: Vec<Option<u128>> = vec![None; entries.len()];
     let mut open = Vec::new();
     for start in 0..entries.len() {
-        // Down to a block whose work is known, or to one without a parent; then up again.
+        // Goes down to a block whose work is known, or without a parent, then up again.
         let (mut index, mut below) = (start, 0);
         loop {
             match works.get(index) {
@@ -190,7 +190,7 @@ fn works(entries: &[Entry], parents: &[Option<u32>]) -> Vec<u128> {
                     below = *known;
                     break;
                 }
-                // Longer than all blocks together: a circle, which only a forged file has.
+                // More steps than blocks: a cycle, which only a forged file has.
                 _ if open.len() > entries.len() => break,
                 _ => open.push(index),
             }

@@ -150,8 +150,8 @@ impl Scan {
                         self.frames.go()?;
                         self.expect_magic()?;
                     }
-                    // It may only look like a block: what connects to it tells.
-                    // A killed node may leave a length and nothing behind it.
+                    // The bytes may only look like a block: connecting blocks decide. A killed node may leave a length
+                    // without content.
                     Err(error) if follows && !header.is_blank() => {
                         found.rejected.push(RejectedBlock { entry, error });
                     }

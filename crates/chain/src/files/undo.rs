@@ -167,7 +167,7 @@ fn records(mut frames: Frames) -> io::Result<Vec<Record>> {
         let end = offset + u64::from(length) + u64::from(CHECKSUM);
         let mut next = frames.at + 1;
         if (1..=LARGEST_RECORD).contains(&length) && end <= frames.length {
-            // With the checksum there are enough bytes.
+            // A record with its checksum has at least this many bytes.
             let start = frames.array::<COUNT_BYTES>()?;
             if let Some(count) = transaction_count(&start) {
                 records.push(Record { offset, length, count });

@@ -34,7 +34,7 @@ pub(super) async fn begin<'a>(
     if first > next {
         return Err(IngestError::Missing { next, first });
     }
-    // None of the requested blocks can be recorded.
+    // The last requested block is below the first one to record.
     if let (None, Some(to)) = (known, request.to.filter(|to| *to < next)) {
         return Err(IngestError::Missing { next: to, first: next });
     }

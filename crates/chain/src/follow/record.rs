@@ -39,7 +39,7 @@ impl Run<'_> {
             };
             let entries = blocks.iter().map(Block::inputs_and_outputs).sum();
             self.resize(blocks.len(), entries);
-            // Beside much that is written, nothing is read: both may be one large block.
+            // After a large batch nothing is read ahead, because both batches may be one large block.
             if last < target && stray.is_none() && entries <= 2 * BATCH_ENTRIES {
                 let (reader, most) = (self.reader.clone(), self.most(last + 1, target));
                 let reading = async move { reader.blocks(last + 1, most).await };
@@ -47,7 +47,7 @@ impl Run<'_> {
             }
             self.record(blocks, target)?;
             if stray.is_some() {
-                // Another branch: where the source stands now is looked at anew.
+                // The source is on another branch: the next step compares it anew.
                 return Ok(stray);
             }
             next = last + 1;

@@ -129,7 +129,7 @@ impl Client {
             let target = head.headers.get(header::LOCATION);
             return Err(redirected(target.and_then(|value| value.to_str().ok())));
         }
-        // A date instead of seconds is passed over: nothing here reads the clock.
+        // A date instead of seconds is ignored, because this client reads no clock.
         let retry_after = head
             .headers
             .get(header::RETRY_AFTER)
@@ -153,7 +153,7 @@ impl Http for Client {
         let authorization = self.authorization()?;
         let answer = self.send(request, authorization.as_deref())?;
         if answer.status == StatusCode::UNAUTHORIZED.as_u16() {
-            // A node that was started meanwhile has written another cookie.
+            // A node that restarted has written another cookie.
             let renewed = self.authorization()?;
             if renewed != authorization {
                 return self.send(request, renewed.as_deref());

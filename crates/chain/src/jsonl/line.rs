@@ -210,7 +210,7 @@ impl OutputOwner<'_> {
 
 /// Describes the error in a line's JSON, with the column.
 fn reason(error: &serde_json::Error) -> String {
-    // Every line is a text of its own: serde_json's line is always 1.
+    // serde_json's line number is always 1, because every line is parsed separately.
     error.to_string().replace(" at line 1 column ", " at column ")
 }
 

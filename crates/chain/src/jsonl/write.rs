@@ -114,12 +114,12 @@ fn held(chain: ChainId, output: &TxOut) -> OutputFields {
             OutputFields { pool: name.map(|(name, _)| *name), ..none }
         }
         ScriptOwner::Script(hash) => OutputFields { script_sha256: Some(hash_text(hash)), ..none },
-        // A program of a length that no address has.
+        // The witness program has a length that no address has.
         ScriptOwner::Witness(version, program) => {
             let script = [&[op_number(*version), length(program)], &**program].concat();
             OutputFields { script: Some(hex::encode(script)), ..none }
         }
-        // Every other owner of a chain of coins has an address.
+        // Every other owner of a UTXO chain has an address.
         ScriptOwner::KeyHash(_) | ScriptOwner::ScriptHash(_) | ScriptOwner::LongScriptHash(_) => {
             none
         }

@@ -98,7 +98,7 @@ impl Fetcher {
         goes_on: &dyn Fn(&[BlockFetchResult]) -> bool,
     ) -> Vec<BlockFetchResult> {
         let (first, second) = wanted.split_at(wanted.len() / 2);
-        // Without batches every block has a response of its own, checked before the next request.
+        // Without batches, every block has a response of its own, and is checked before the next request.
         if first.is_empty() || (form != Form::Rest && self.rpc.supports_batches()) {
             let fetched = self.fetch(wanted, form, most);
             if first.is_empty() || !fetched.iter().any(is_too_large) {
@@ -185,7 +185,7 @@ impl Fetcher {
         const METHOD: &str = "getrawtransaction";
         let what = wanted.question();
         let mut answer: BlockAnswer<String> = self.rpc.read(&what, result)?;
-        // Checked before its transactions are fetched.
+        // The header is checked before the transactions are fetched.
         self.reader
             .reference(&answer, &wanted.hash, wanted.height)
             .map_err(|reason| self.invalid_data(&what, reason))?;
@@ -272,7 +272,7 @@ fn get(server: &Server, path: &str, wanted: &BlockQuery) -> Result<Vec<u8>, Bloc
     });
     match got? {
         Ok(body) => Ok(body),
-        // `HASH not found`, of a node that has the interface.
+        // The node has the interface, and answers `HASH not found`.
         Err(error) if error.message == format!("{} not found", hash_text(&wanted.hash)) => {
             Err(SourceError::NotOnChain { hash: wanted.hash }.into())
         }

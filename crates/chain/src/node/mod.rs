@@ -123,7 +123,7 @@ impl NodeSource {
         let mut left = entries;
         for fetched in self.fetch_many(rest, entries) {
             if left == 0 {
-                // More than was wanted: it is fetched again when it is.
+                // The block exceeds the limit; the next call fetches it again.
                 break;
             }
             blocks.push(match fetched {
@@ -134,7 +134,7 @@ impl NodeSource {
                 }
                 Err(BlockFetchError::Source(error)) => Err(error),
                 Err(BlockFetchError::Form(error)) => {
-                    // Another node answers now: the next call finds out again.
+                    // The node was replaced by another one: the next call determines its form.
                     self.form = None;
                     Err(self.fetcher.rpc.refused("getblock", error))
                 }
@@ -233,7 +233,7 @@ impl NodeSource {
             let more: usize =
                 fetched.iter().flatten().map(|(block, _)| block.inputs_and_outputs()).sum();
             if fetched.iter().any(Result::is_err) {
-                // Nothing behind it is of use.
+                // Blocks after a failed one cannot be used.
                 so_far.fetch_max(entries, Ordering::Relaxed);
             }
             so_far.fetch_add(more, Ordering::Relaxed).saturating_add(more) < entries
@@ -339,7 +339,7 @@ impl BlockSource for NodeSource {
             match fetched {
                 Ok(block) => blocks.push(block),
                 Err(error) if blocks.is_empty() => return Err(error),
-                // The next call meets it again.
+                // The next call returns the error.
                 Err(_) => break,
             }
         }

@@ -238,7 +238,7 @@ impl Reader {
         for split in &answer.vjoinsplit {
             out += self.units(split.vpub_new)? - self.units(split.vpub_old)?;
         }
-        // The pools count as one: what moves between them stays inside.
+        // The pools count as one, because movements between them stay within shielded pools.
         let value =
             u64::try_from(out.unsigned_abs()).map_err(|_| "its balances are beyond reason")?;
         let shielded = TxOut { owner: ScriptOwner::Pool(Pool::ZcashShielded), value };
@@ -274,7 +274,7 @@ impl Reader {
             }
         }
         let inputs: Option<Vec<RawInput<'_>>> = inputs.iter().map(ReadInput::raw).collect();
-        // Some forks leave out what unlocks an input: then there is nothing to compute.
+        // Some forks omit unlocking data: then the identifier cannot be computed.
         let Some(inputs) = inputs else { return Ok(()) };
         let outputs = outputs
             .iter()

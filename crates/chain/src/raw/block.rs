@@ -67,7 +67,7 @@ impl<'a> RawBlock<'a> {
             .map(|_| RawTransaction::read(&mut cursor, params.transactions))
             .collect::<Result<Vec<_>, _>>()?;
         if transactions.last().is_some_and(|last| last.moves_extension) {
-            // The extension block, which shows no payments.
+            // The rest is the extension block, which has no public payments.
             cursor.finish();
         }
         if cursor.offset() < cursor.length() {

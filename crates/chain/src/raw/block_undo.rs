@@ -41,8 +41,8 @@ pub fn parse_block_undo(bytes: &[u8], extended: bool) -> Result<Vec<Vec<SpentOut
 const SMALLEST_SPENT: usize = 3;
 
 fn read_spent(bytes: &mut Cursor<'_>) -> Result<SpentOutput, RawError> {
-    // Twice the height, and one for a coinbase. Nodes before 2017 wrote it for a transaction's last
-    // unspent output only. With it stands the transaction's version, or 0.
+    // The number is twice the height, plus one for a coinbase, followed by the transaction's version or 0. Nodes before
+    // 2017 wrote both for a transaction's last unspent output only.
     let height_and_coinbase = bytes.base128("a spent output's height")?;
     if height_and_coinbase > 1 {
         bytes.base128("a spent output's version")?;

@@ -58,7 +58,7 @@ mod tests {
     fn a_repeated_end_is_noticed() {
         let [one, two, three] = BLOCK;
         assert_eq!(root(&[one, two, three, three]), Err(RepeatedTransactions));
-        // A whole pair twice, one level up.
+        // A whole pair is repeated one level up.
         let pairs = [one, two, three, one, two, three];
         assert!(root(&pairs).is_ok());
         assert_eq!(root(&[&pairs[..], &pairs[4..]].concat()), Err(RepeatedTransactions));

@@ -154,7 +154,7 @@ fn read_flags(bytes: &mut Cursor<'_>, form: TransactionForm) -> Result<u8, RawEr
         TransactionForm::Mweb => WITNESS | MWEB,
         _ => return Ok(0),
     };
-    // A count of no inputs, which no transaction in a block has, stands before the flags.
+    // An input count of zero, which no transaction in a block has, precedes the flags.
     let mut ahead = bytes.clone();
     if ahead.byte("a transaction's inputs")? != 0 {
         return Ok(0);

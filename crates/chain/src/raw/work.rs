@@ -121,10 +121,10 @@ mod tests {
         let [(_, litecoin, _), _] = firsts();
         let limit = 0x1e0f_ffff;
         assert_eq!(check("ltc", &litecoin, limit), Ok(()));
-        // The same header is none of Bitcoin: its target is too easy there.
+        // The same header is invalid for Bitcoin, because its target is too easy.
         let said = check("btc", &litecoin, 0x1d00_ffff).unwrap_err();
         assert!(said.contains("its difficulty limit is 0x1d00ffff"), "{said}");
-        // A header with the work of Bitcoin is none of Litecoin, and none of Dogecoin by itself.
+        // A header with the work of Bitcoin is invalid for Litecoin, and for Dogecoin without a merge-mined block.
         let root = "4a5e1e4baab89f3a32518a88c31bc87f618f76673e2cc77ab2127b7afdeda33b";
         let bitcoin = header(root, 1_231_006_505, 0x1d00_ffff, 2_083_236_893);
         assert_eq!(check("btc", &bitcoin, 0x1d00_ffff), Ok(()));

@@ -74,7 +74,7 @@ impl Failures {
             FailureKind::Busy | FailureKind::Permanent => {
                 let first = schedule.restart?;
                 if now.duration_since(self.restarted) > LONGEST_PAUSE {
-                    // It went well for a while.
+                    // The stage worked for longer than the longest pause.
                     self.restarts = 0;
                 }
                 let is_busy = failure == FailureKind::Busy;
