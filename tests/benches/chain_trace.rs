@@ -142,7 +142,7 @@ async fn screen(folder: &Path, (wallets, labels): (u64, u64)) {
     for _ in 0..ROWS {
         let owner = Person::Wallet(dice.below(wallets)).owner();
         let subject = owner.address(CHAIN).expect("an address");
-        let by = screening.in_full(&subject).await.decided_by;
+        let by = screening.with_flows(&subject).await.decided_by;
         decided.entry(by).or_default().push(subject);
     }
     for (by, subjects) in decided {
@@ -151,7 +151,7 @@ async fn screen(folder: &Path, (wallets, labels): (u64, u64)) {
         let begun = cpu_time();
         for _ in 0..rounds {
             for subject in &subjects {
-                let _row = screening.in_full(subject).await;
+                let _row = screening.with_flows(subject).await;
             }
         }
         let rows = per_second(rounds * subjects.len(), cpu_time().saturating_sub(begun));

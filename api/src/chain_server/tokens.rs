@@ -95,7 +95,7 @@ pub(super) async fn expect_token(
         return questions::refusal(RefusedQuestion { code: RefusalCode::Unauthorized, detail });
     }
     if let Some(connection) = request.extensions().get::<ConnectionMark>() {
-        connection.show_key();
+        connection.record_key();
     }
     next.run(request).await
 }

@@ -93,7 +93,7 @@ impl ConnectionTable {
     /// Admits a connection of a peer, and evicts another one if necessary; `None` if no other one may be evicted.
     pub(crate) fn admit(self: &Arc<Self>, peer: Option<IpAddr>) -> Option<OpenConnection> {
         let mut state = self.lock();
-        state.bound_peer(peer, self.bounds.per_peer);
+        state.limit_peer(peer, self.bounds.per_peer);
         if state.open >= self.bounds.all {
             let fullest = state.fullest_peer()?;
             state.evict_oldest(fullest.0);
@@ -115,7 +115,7 @@ impl ConnectionTable {
 
 impl State {
     /// Evicts unauthenticated connections of a peer until one more is within its limit.
-    fn bound_peer(&mut self, peer: Option<IpAddr>, most: usize) {
+    fn limit_peer(&mut self, peer: Option<IpAddr>, most: usize) {
         let count = self.unauthenticated.get(&peer).map_or(0, BTreeMap::len);
         if peer.is_some() && count >= most {
             self.evict_oldest(peer);
@@ -162,7 +162,7 @@ impl OpenConnection {
         let mut state = self.table.lock();
         if let Some(entry) = state.remove_unauthenticated(self.peer, self.entry.number) {
             self.peer = Some(peer);
-            state.bound_peer(self.peer, self.table.bounds.per_peer);
+            state.limit_peer(self.peer, self.table.bounds.per_peer);
             state.unauthenticated.entry(self.peer).or_default().insert(entry.number, entry);
         }
     }
@@ -189,7 +189,7 @@ impl Drop for OpenConnection {
 
 impl ConnectionMark {
     /// Records that a request on the connection had a valid key. The connection is no longer evicted.
-    pub(crate) fn show_key(&self) {
+    pub(crate) fn record_key(&self) {
         if self.entry.is_keyed.load(Ordering::Relaxed) {
             return;
         }
@@ -241,12 +241,12 @@ mod tests {
     fn a_connection_that_showed_a_key_stays() {
         let table = table(2, 2);
         let mut open = vec![table.admit(peer(1)).unwrap()];
-        open[0].mark().show_key();
+        open[0].mark().record_key();
         for _ in 0..10 {
             open.push(table.admit(peer(2)).unwrap());
         }
         assert_eq!(evicted(&open), [1, 2, 3, 4, 5, 6, 7, 8, 9]);
-        open[10].mark().show_key();
+        open[10].mark().record_key();
         assert!(table.admit(peer(3)).is_none(), "nobody may end");
         assert!(table.wait_for_capacity().now_or_never().is_none());
         open.truncate(10);
@@ -262,7 +262,7 @@ mod tests {
         let table = table(100, 3);
         let open: Vec<_> = (0..5).map(|_| table.admit(peer(1)).unwrap()).collect();
         assert_eq!(evicted(&open), [0, 1]);
-        open[2].mark().show_key();
+        open[2].mark().record_key();
         let _more = table.admit(peer(1)).unwrap();
         assert_eq!(evicted(&open), NONE);
         let other = [table.admit(peer(2)).unwrap()];

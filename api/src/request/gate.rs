@@ -75,7 +75,7 @@ pub async fn pass(
         }
     };
     if let Some(connection) = request.extensions().get::<ConnectionMark>() {
-        connection.show_key();
+        connection.record_key();
     }
     let bounds = TenantBounds::new(&caller.tenant.name, &caller.tenant.plan);
     let permit = match TenantPermit::take(&app.load, bounds, gate.class()) {
@@ -107,7 +107,7 @@ pub async fn pass(
         Decision::Refused { violated, retry_after, statuses } => {
             let names: Vec<String> = violated.iter().map(ToString::to_string).collect();
             app.metrics.limiter(LimiterOutcome::Refused);
-            let detail = exhausted(&names, retry_after);
+            let detail = exhausted_text(&names, retry_after);
             let problem = Problem::new(Code::QuotaExceeded, detail)
                 .violated(names)
                 .retry_after(retry_after, assay_system::random_u64());
@@ -117,12 +117,12 @@ pub async fn pass(
             let names: Vec<String> = violated.iter().map(ToString::to_string).collect();
             app.metrics.limiter(LimiterOutcome::Unavailable);
             let problem = if closed {
-                let detail = uncounted(&names, retry_after);
+                let detail = uncounted_text(&names, retry_after);
                 Problem::new(Code::Unavailable, detail)
             } else {
                 let detail = format!(
                     "the fallback allowance is used up: {}",
-                    uncounted(&names, retry_after)
+                    uncounted_text(&names, retry_after)
                 );
                 Problem::new(Code::ReducedCapacity, detail)
             };
@@ -140,14 +140,14 @@ pub(crate) fn shed(app: &App, class: Class, reason: ShedReason, chain: Option<Ch
 }
 
 /// Returns the text of exceeded limits, with the time of the next try.
-pub(crate) fn exhausted(names: &[String], retry_after: u64) -> String {
+pub(crate) fn exhausted_text(names: &[String], retry_after: u64) -> String {
     let verb = if names.len() == 1 { "is" } else { "are" };
     format!("{} {verb} used up; {}", names.join(" and "), try_again(retry_after))
 }
 
 /// Returns the text of limits that cannot be counted because a token store is unreachable, with the time of the next
 /// try.
-pub(crate) fn uncounted(names: &[String], retry_after: u64) -> String {
+pub(crate) fn uncounted_text(names: &[String], retry_after: u64) -> String {
     let limits = if names.is_empty() { "limits".to_owned() } else { names.join(" and ") };
     format!("{limits} cannot be counted at present; {}", try_again(retry_after))
 }

@@ -209,7 +209,7 @@ impl RequestEcho {
         recorder.charge(caller, Operation::Check, assessed.verdict, charged_at);
         if caller.tenant.plan.retention.checks.seconds() > 0 {
             let tenant = caller.tenant.name.clone();
-            recorder.keep(KeptCheck {
+            recorder.record_check(KeptCheck {
                 id: before.check_id,
                 tenant,
                 made_at: now,

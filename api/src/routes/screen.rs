@@ -33,7 +33,7 @@ use crate::{
     App,
     request::{
         body::JsonLinesBody,
-        gate::{exhausted, uncounted},
+        gate::{exhausted_text, uncounted_text},
         problem::ProblemResponse,
     },
     response::JsonLines,
@@ -200,7 +200,7 @@ impl ScreenStream {
                 Ok(request) if checks_left == 0 => {
                     let names: Vec<String> =
                         taken.violated.iter().map(ToString::to_string).collect();
-                    let explain = if taken.unavailable { uncounted } else { exhausted };
+                    let explain = if taken.unavailable { uncounted_text } else { exhausted_text };
                     Row::Wrong(Some(request), explain(&names, taken.retry_after))
                 }
                 Ok(request) => match screen_subject(&request.blockchain, &request.address) {
@@ -224,7 +224,7 @@ impl ScreenStream {
             Row::Valid(reference, subject) => {
                 let found = match scope {
                     AssessmentScope::ListsAndLabels => screening.by_lists_and_labels(&subject),
-                    AssessmentScope::Full => screening.in_full(&subject).await,
+                    AssessmentScope::Full => screening.with_flows(&subject).await,
                 };
                 (Row::Valid(reference, subject), Some(found))
             }

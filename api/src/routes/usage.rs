@@ -90,7 +90,7 @@ pub async fn show_usage(
     }
     let tenant = &caller.tenant.name;
     // No charge is written between both reads: it would be missed, or counted twice.
-    let _settled = app.service.recorder.settled().await;
+    let _settled = app.service.recorder.pause_writes().await;
     let unwritten = app.service.recorder.unwritten_usage(tenant);
     let read = app.service.databases.store.usage(Some(tenant), from, to);
     let written = read.instrument(stage!("read_usage")).await.map_err(|error| {

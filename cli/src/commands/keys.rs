@@ -155,7 +155,7 @@ pub(super) async fn run(
         KeysCommand::Revoke(args) => {
             store.revoke_key(&args.id, now).await?;
             // The key is revoked already; a failure to record it must be reported.
-            context.revocations().note(&args.id, now)?;
+            context.revocations().append(&args.id, now)?;
             if let Some((link, prefix)) = context.redis() {
                 revoked_keys::publish(&link, &prefix, &args.id).await;
             }
@@ -225,7 +225,7 @@ async fn rotate(
     let (key, record) = issue(store.environment().await?, new_key, now);
     let ends = time_after(now, args.overlap)?;
     store.add_key(&record, Some((&old.id, ends))).await?;
-    context.revocations().note(&old.id, ends)?;
+    context.revocations().append(&old.id, ends)?;
     print_key(&key, &record, args.json, now)
 }
 

@@ -213,7 +213,7 @@ fn outcome(row: &InputRow, screening: Screening<'_>, scope: Scope, runtime: &Han
     let subject = screen_subject(blockchain, address)?;
     Ok(match scope {
         Scope::ListsAndLabels => screening.by_lists_and_labels(&subject),
-        Scope::Full => runtime.block_on(screening.in_full(&subject)),
+        Scope::Full => runtime.block_on(screening.with_flows(&subject)),
     })
 }
 

@@ -32,13 +32,13 @@ impl NodeError {
     /// True if there is no block at a height: −8 of Bitcoin Core, −1 of btcd.
     #[must_use]
     pub fn is_out_of_range(&self) -> bool {
-        matches!(self.code, -1 | -8) && self.says("out of range")
+        matches!(self.code, -1 | -8) && self.message_contains("out of range")
     }
 
     /// True if a block does not exist, or is no longer on the chain: −5 of all nodes, −32603 of btcd.
     #[must_use]
     pub fn is_not_found(&self) -> bool {
-        self.code == -5 || (self.code == -32603 && self.says("not in the main chain"))
+        self.code == -5 || (self.code == -32603 && self.message_contains("not in the main chain"))
     }
 
     /// True if the node does not support a request that another node may support: unknown methods and parameters of the
@@ -46,13 +46,17 @@ impl NodeError {
     #[must_use]
     pub fn is_unknown_form(&self) -> bool {
         match self.code {
-            -1 => !self.says("pruned") && !self.says("not found") && !self.says("not available"),
+            -1 => {
+                !self.message_contains("pruned")
+                    && !self.message_contains("not found")
+                    && !self.message_contains("not available")
+            }
             -3 | -8 | -32600..=-32600 | -32601 | -32602 => true,
             _ => false,
         }
     }
 
-    fn says(&self, words: &str) -> bool {
+    fn message_contains(&self, words: &str) -> bool {
         self.message.to_ascii_lowercase().contains(words)
     }
 }
@@ -148,17 +152,17 @@ impl Rpc {
     /// # Errors
     ///
     /// Returns the errors of [`Rpc::call`].
-    pub fn calls(&self, method: &str, all: &[Value]) -> Result<Vec<Reply>, SourceError> {
-        self.each(method, all, |_, reply| reply.map(ToOwned::to_owned))
+    pub fn call_many(&self, method: &str, all: &[Value]) -> Result<Vec<Reply>, SourceError> {
+        self.call_each(method, all, |_, reply| reply.map(ToOwned::to_owned))
     }
 
-    /// Sends requests as [`Rpc::calls`] does, and applies `read` to each response in place, so that a large one is in
+    /// Sends requests as [`Rpc::call_many`] does, and applies `read` to each response in place, so that a large one is in
     /// memory only once. `read` gets the index of the request; responses may come in any order.
     ///
     /// # Errors
     ///
     /// Returns the errors of [`Rpc::call`].
-    pub fn each<T>(
+    pub fn call_each<T>(
         &self,
         method: &str,
         all: &[Value],
@@ -359,7 +363,7 @@ mod tests {
     fn several_questions_at_once_are_answered_in_their_order() {
         let mixed = r#"[{"result":"b","error":null,"id":1},{"result":null,"error":{"code":-5,"message":"Block not found"},"id":2},{"result":"a","error":null,"id":0}]"#;
         let (rpc, _) = rpc([(200, mixed)]);
-        let replies = rpc.calls("getblock", &[json!([0]), json!([1]), json!([2])]).unwrap();
+        let replies = rpc.call_many("getblock", &[json!([0]), json!([1]), json!([2])]).unwrap();
         assert_eq!(replies[0].as_ref().unwrap().get(), "\"a\"");
         assert_eq!(replies[1].as_ref().unwrap().get(), "\"b\"");
         assert!(replies[2].as_ref().unwrap_err().is_not_found());
@@ -371,7 +375,7 @@ mod tests {
         let one = r#"{"result":1,"error":null,"id":0}"#;
         let (rpc, _) = rpc([(400, no), (200, one), (200, one), (200, one), (200, one)]);
         for _ in 0..2 {
-            let replies = rpc.calls("getblockhash", &[json!([0]), json!([1])]).unwrap();
+            let replies = rpc.call_many("getblockhash", &[json!([0]), json!([1])]).unwrap();
             assert_eq!(replies.len(), 2);
         }
     }

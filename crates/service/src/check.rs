@@ -99,7 +99,7 @@ impl Service {
         };
         let invalidated_addresses = self.invalidated_addresses.load_full();
         let data = DataState::new(&intel, &invalidated_addresses);
-        let known = self.cache.known(&key, data, age_limits, now);
+        let known = self.cache.find_in_memory(&key, data, age_limits, now);
         let (assessed, cache) = if let Some(known) = known {
             (known, CacheStatus::Hit)
         } else {

@@ -86,7 +86,7 @@ impl Recorder {
     }
 
     /// Records an answer to keep.
-    pub fn keep(&self, check: KeptCheck) {
+    pub fn record_check(&self, check: KeptCheck) {
         let mut waiting = self.lock();
         if waiting.checks.len() < MOST_WAITING {
             waiting.checks.push_back(check);
@@ -102,7 +102,7 @@ impl Recorder {
     }
 
     /// Returns a guard that holds every charge in one place: in the store or pending.
-    pub async fn settled(&self) -> RwLockReadGuard<'_, ()> {
+    pub async fn pause_writes(&self) -> RwLockReadGuard<'_, ()> {
         self.writing.read().await
     }
 

@@ -68,7 +68,7 @@ impl Revocations {
     /// # Errors
     ///
     /// Returns an error if the file cannot be written.
-    pub fn note(&self, key: &KeyId, dead_from: Timestamp) -> Result<(), RevocationError> {
+    pub fn append(&self, key: &KeyId, dead_from: Timestamp) -> Result<(), RevocationError> {
         let entry = RevocationEntry { key: key.to_string(), dead_from };
         let write = || -> io::Result<()> {
             if let Some(folder) = self.path.parent() {

@@ -110,7 +110,7 @@ impl Screening<'_> {
 
     /// Screens one address by lists, labels and flows. An address whose flows are allowed even at their largest weight,
     /// or would be if no source were missing, is not traced; any other row equals the result of a check.
-    pub async fn in_full(&self, subject: &CanonicalAddress) -> ScreeningResult {
+    pub async fn with_flows(&self, subject: &CanonicalAddress) -> ScreeningResult {
         let Self { chains, intel, policy, now, .. } = *self;
         let mut facts = intel.facts(subject);
         facts.differing_branches = chains.differing_branches(subject.chain());

@@ -219,7 +219,7 @@ mod tests {
             for round in 1..=20 {
                 // When requests leave charges and answers all the time.
                 recorder.count(charged());
-                recorder.keep(KeptCheck {
+                recorder.record_check(KeptCheck {
                     id: round.to_string(),
                     tenant: tenant(),
                     made_at: Timestamp::UNIX_EPOCH,

@@ -46,7 +46,7 @@ impl Frames {
     }
 
     /// Seeks to `at`; a near offset is in the buffer already.
-    pub(super) fn go(&mut self) -> io::Result<()> {
+    pub(super) fn seek(&mut self) -> io::Result<()> {
         let here = self.input.stream_position()?;
         let there = i64::try_from(self.at).unwrap_or(i64::MAX);
         self.input.seek_relative(there.saturating_sub_unsigned(here))

@@ -147,7 +147,7 @@ impl Scan {
                     Ok(()) => {
                         found.entries.push(entry);
                         self.frames.at = begin + length;
-                        self.frames.go()?;
+                        self.frames.seek()?;
                         self.expect_magic()?;
                     }
                     // The bytes may only look like a block: connecting blocks decide. A killed node may leave a length
@@ -158,7 +158,7 @@ impl Scan {
                     Err(_) => {}
                 }
             }
-            self.frames.go()?;
+            self.frames.seek()?;
         }
         Ok(())
     }
@@ -204,7 +204,7 @@ impl Scan {
                 return Err(ScanError::Magic { at: self.frames.at, found: magic });
             }
         }
-        self.frames.go()?;
+        self.frames.seek()?;
         Ok(())
     }
 }

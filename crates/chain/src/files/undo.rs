@@ -172,7 +172,7 @@ fn records(mut frames: Frames) -> io::Result<Vec<Record>> {
             if let Some(count) = transaction_count(&start) {
                 records.push(Record { offset, length, count });
                 frames.at = end;
-                frames.go()?;
+                frames.seek()?;
                 let follows = frames.peek()?;
                 if follows.is_none_or(|magic| magic == [0; 4] || frames.magics.contains(&magic)) {
                     next = end;
@@ -180,7 +180,7 @@ fn records(mut frames: Frames) -> io::Result<Vec<Record>> {
             }
         }
         frames.at = next;
-        frames.go()?;
+        frames.seek()?;
     }
     Ok(records)
 }

@@ -200,7 +200,7 @@ impl Server {
         for before in 0.. {
             let failed_attempt = match self.http.exchange(request) {
                 Ok(answer) => {
-                    match common(self.url(), &answer).map_or_else(|| read(&answer), Err) {
+                    match common_error(self.url(), &answer).map_or_else(|| read(&answer), Err) {
                         Ok(read) => return Ok(read),
                         Err(failed_attempt) => failed_attempt,
                     }
@@ -242,7 +242,7 @@ impl Server {
 }
 
 /// Returns the error of a status that means the same for every request.
-fn common(url: &str, answer: &Response) -> Option<AttemptError> {
+fn common_error(url: &str, answer: &Response) -> Option<AttemptError> {
     let passing = |reason: &str| {
         let reason = format!("{reason} ({})", answer.status);
         Some(AttemptError::Transient { reason, after: answer.retry_after })

@@ -81,7 +81,7 @@ impl Fetcher {
         let read = |place: usize, reply: Result<&RawValue, NodeError>| {
             wanted.get(place).map(|wanted| self.read(*wanted, reply, form))
         };
-        match self.rpc.with_max_bytes(most).each("getblock", &params, read) {
+        match self.rpc.with_max_bytes(most).call_each("getblock", &params, read) {
             Ok(blocks) => blocks.into_iter().flatten().collect(),
             Err(error) => vec![Err(error.into())],
         }
@@ -193,7 +193,7 @@ impl Fetcher {
         let params: Vec<_> = ids.iter().map(|txid| json!([txid, 1])).collect();
         let mut transactions = Vec::with_capacity(ids.len());
         for chunk in params.chunks(TRANSACTIONS_A_REQUEST) {
-            for (reply, params) in self.rpc.calls(METHOD, chunk)?.into_iter().zip(chunk) {
+            for (reply, params) in self.rpc.call_many(METHOD, chunk)?.into_iter().zip(chunk) {
                 let what = format!("{METHOD} {params}");
                 let result = reply.map_err(|error| self.rpc.refused(&what, error))?;
                 transactions.push(self.rpc.read::<TransactionAnswer>(&what, &result)?);

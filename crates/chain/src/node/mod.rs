@@ -277,7 +277,7 @@ impl NodeSource {
         let rpc = &self.fetcher.rpc;
         let params: Vec<_> = (from..).take(most).map(|height| json!([height])).collect();
         let mut hashes = Vec::with_capacity(params.len());
-        for (reply, params) in rpc.calls(METHOD, &params)?.into_iter().zip(&params) {
+        for (reply, params) in rpc.call_many(METHOD, &params)?.into_iter().zip(&params) {
             let what = format!("{METHOD} {params}");
             match reply {
                 Ok(result) => {

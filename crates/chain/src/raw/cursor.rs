@@ -22,7 +22,7 @@ impl<'a> Cursor<'a> {
         self.all.len()
     }
 
-    fn left(&self) -> &'a [u8] {
+    fn remaining(&self) -> &'a [u8] {
         self.all.get(self.at..).unwrap_or_default()
     }
 
@@ -37,12 +37,13 @@ impl<'a> Cursor<'a> {
     }
 
     pub(super) fn take(&mut self, count: usize, what: &'static str) -> Result<&'a [u8], RawError> {
-        let taken = self.left().get(..count).ok_or_else(|| self.ends(count as u64, what))?;
+        let taken =
+            self.remaining().get(..count).ok_or_else(|| self.truncated(count as u64, what))?;
         self.at += count;
         Ok(taken)
     }
 
-    fn ends(&self, needed: u64, what: &'static str) -> RawError {
+    fn truncated(&self, needed: u64, what: &'static str) -> RawError {
         RawError::Ends { what, at: self.at, needed, length: self.all.len() }
     }
 
@@ -50,8 +51,8 @@ impl<'a> Cursor<'a> {
         &mut self,
         what: &'static str,
     ) -> Result<[u8; N], RawError> {
-        let missing = self.ends(N as u64, what);
-        let taken = self.left().first_chunk().copied().ok_or(missing)?;
+        let missing = self.truncated(N as u64, what);
+        let taken = self.remaining().first_chunk().copied().ok_or(missing)?;
         self.at += N;
         Ok(taken)
     }
@@ -100,7 +101,7 @@ impl<'a> Cursor<'a> {
     pub(super) fn count(&mut self, smallest: usize, what: &'static str) -> Result<usize, RawError> {
         let at = self.at;
         let count = self.compact(what)?;
-        let left = self.left().len();
+        let left = self.remaining().len();
         match usize::try_from(count) {
             Ok(number) if number <= left / smallest => Ok(number),
             _ => Err(RawError::Count { what, at, count, left }),
@@ -110,7 +111,7 @@ impl<'a> Cursor<'a> {
     /// Reads bytes after their length.
     pub(super) fn bytes(&mut self, what: &'static str) -> Result<&'a [u8], RawError> {
         let length = self.compact(what)?;
-        let count = usize::try_from(length).map_err(|_| self.ends(length, what))?;
+        let count = usize::try_from(length).map_err(|_| self.truncated(length, what))?;
         self.take(count, what)
     }
 }

@@ -84,7 +84,9 @@ pub enum ResolveError {
         said_and_recorded: Box<[String; 2]>,
     },
     /// A coinbase with inputs.
-    #[error("coinbase {txid} in block {height} takes coins from a shielded pool, which no coinbase may do")]
+    #[error(
+        "coinbase {txid} in block {height} takes coins from a shielded pool, which no coinbase may do"
+    )]
     CoinbaseSpends {
         /// The transaction.
         txid: Txid,

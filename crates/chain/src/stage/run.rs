@@ -33,7 +33,7 @@ pub async fn step<S: Stage>(stage: &mut S) -> Result<bool, S::Error> {
 ///
 /// Returns the error of the stage if the schedule does not try it again.
 pub async fn run<S: RunStage>(stage: &mut S, schedule: &Schedule) -> Result<(), S::Error> {
-    let mut failures = Failures::none(Instant::now());
+    let mut failures = Failures::new(Instant::now());
     loop {
         let guard = match &schedule.lock {
             Some(lock) => Some(lock.lock().await),
@@ -45,7 +45,7 @@ pub async fn run<S: RunStage>(stage: &mut S, schedule: &Schedule) -> Result<(), 
         stage.publish();
         let pause = match outcome {
             Ok(has_worked) => {
-                if let Some(failure) = failures.end() {
+                if let Some(failure) = failures.record_success() {
                     stage.recovered(failure);
                 }
                 if has_worked {

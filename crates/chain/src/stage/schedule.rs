@@ -45,12 +45,12 @@ pub(super) struct Failures {
 
 impl Failures {
     /// Returns the state of a stage that starts now.
-    pub(super) const fn none(now: Instant) -> Self {
+    pub(super) const fn new(now: Instant) -> Self {
         Self { last: None, in_turn: 0, pauses: 0, restarts: 0, restarted: now }
     }
 
     /// Records a successful step. Returns the kind of the failure before it.
-    pub(super) const fn end(&mut self) -> Option<FailureKind> {
+    pub(super) const fn record_success(&mut self) -> Option<FailureKind> {
         (self.in_turn, self.pauses) = (0, 0);
         self.last.take()
     }

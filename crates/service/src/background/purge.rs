@@ -144,7 +144,7 @@ pub async fn purge_tenants(
     for (name, retention) in tenants.chain(former).filter(|(name, _)| is_chosen(name)) {
         let has_expired = |former: &FormerTenantSpec| former.is_forgotten(now);
         let is_forgotten = directory.former_tenants.get(name).is_some_and(has_expired);
-        let purged = store.purge_tenant(&older(name, retention, is_forgotten, now)).await?;
+        let purged = store.purge_tenant(&expired_data(name, retention, is_forgotten, now)).await?;
         if is_forgotten {
             forget(name, store, revocations, now).await?;
         }
@@ -160,7 +160,7 @@ pub async fn purge_tenants(
 ///
 /// Returns an error if the store fails.
 pub async fn purge_common(store: &dyn Store, now: Timestamp) -> Result<CommonPurged, StoreError> {
-    let before = earlier(now, COMMON_RETENTION);
+    let before = time_before(now, COMMON_RETENTION);
     let fetched = store.purge_fetched(before).await?;
     store.purge_usage_writers(before).await?;
     let jobs = store.purge_jobs(before).await?;
@@ -172,10 +172,16 @@ pub async fn purge_common(store: &dyn Store, now: Timestamp) -> Result<CommonPur
 
 /// Selects the data of a tenant beyond its retention. Days are counted whole; a forgotten tenant loses the last day,
 /// too.
-fn older(name: &Name, retention: RetentionSpec, is_forgotten: bool, now: Timestamp) -> Purge {
+fn expired_data(
+    name: &Name,
+    retention: RetentionSpec,
+    is_forgotten: bool,
+    now: Timestamp,
+) -> Purge {
     let day = |time: Timestamp| time.to_zoned(TimeZone::UTC).date();
-    let usage_before = if is_forgotten { Date::MAX } else { day(earlier(now, retention.usage)) };
-    Purge { tenant: name.clone(), checks_before: earlier(now, retention.checks), usage_before }
+    let usage_before =
+        if is_forgotten { Date::MAX } else { day(time_before(now, retention.usage)) };
+    Purge { tenant: name.clone(), checks_before: time_before(now, retention.checks), usage_before }
 }
 
 /// Forgets a former tenant: its keys are revoked, and it cannot be restored.
@@ -201,7 +207,7 @@ pub async fn forget(
         let active: Vec<&KeyRecord> = control.keys.iter().filter(is_active).collect();
         for key in &active {
             store.revoke_key(&key.id, now).await?;
-            revocations.note(&key.id, now)?;
+            revocations.append(&key.id, now)?;
         }
         if !active.is_empty() {
             // A key may have been added in the meantime: the manifest is deleted once no key is active.
@@ -215,7 +221,7 @@ pub async fn forget(
     }
 }
 
-fn earlier(now: Timestamp, period: Period) -> Timestamp {
+fn time_before(now: Timestamp, period: Period) -> Timestamp {
     let seconds = i64::try_from(period.seconds()).unwrap_or(i64::MAX);
     now.saturating_sub(SignedDuration::from_secs(seconds)).unwrap_or(Timestamp::MIN)
 }

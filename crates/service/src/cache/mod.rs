@@ -175,7 +175,7 @@ impl ResultCache {
     }
 
     /// Returns an answer in memory that may be repeated; never waits.
-    pub(super) fn known(
+    pub(super) fn find_in_memory(
         &self,
         key: &CacheKey,
         data: DataState<'_>,
@@ -259,7 +259,7 @@ impl ResultCache {
         let Some(shared) = &self.shared else { return };
         let holds = assessed.valid_until.map(|until| until.duration_since(now));
         let lifetime = holds.map_or(age_limits.lifetime, |holds| holds.min(age_limits.lifetime));
-        shared.keep(key, data, assessed, Duration::try_from(lifetime).unwrap_or_default()).await;
+        shared.store(key, data, assessed, Duration::try_from(lifetime).unwrap_or_default()).await;
     }
 }
 
@@ -448,7 +448,7 @@ mod tests {
         // when another server stores the answer before the claim,
         let claim = shared.claim(&key("a"), data, |_| true).await.unwrap_err();
         let made = assessed(1, at(0));
-        shared.keep(&key("a"), data, &made, Duration::from_mins(1)).await;
+        shared.store(&key("a"), data, &made, Duration::from_mins(1)).await;
         drop(claim);
         while !redis.cli(&["keys", "*:claim"]).is_empty() {
             yield_now().await;

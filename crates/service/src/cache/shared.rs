@@ -156,7 +156,7 @@ impl SharedAnswers {
     }
 
     /// Stores an answer for the other servers for `lifetime`.
-    pub(super) async fn keep(
+    pub(super) async fn store(
         &self,
         key: &CacheKey,
         data: DataState<'_>,

@@ -70,12 +70,12 @@ impl GraphReaders {
     }
 
     /// Removes the readers of all chains but these.
-    pub fn keep(&mut self, chains: &[ChainId]) {
+    pub fn retain(&mut self, chains: &[ChainId]) {
         self.0.retain(|chain, _| chains.contains(chain));
     }
 
     /// Returns the reader of a chain with this graph; `None` without a graph.
-    pub fn reading(
+    pub fn renew_reader(
         &mut self,
         chain: ChainId,
         graph: Option<Arc<dyn Graph>>,

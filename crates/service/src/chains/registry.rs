@@ -85,9 +85,9 @@ impl ChainReaders {
         }
         let chains = databases.graphs.chains();
         renewed.graphs = self.graphs.clone();
-        renewed.graphs.keep(&chains);
+        renewed.graphs.retain(&chains);
         for chain in chains {
-            if renewed.graphs.reading(chain, databases.graphs.graph(chain)?).is_some() {
+            if renewed.graphs.renew_reader(chain, databases.graphs.graph(chain)?).is_some() {
                 revision.update(format!("graph of {chain}"));
             }
         }

@@ -314,7 +314,7 @@ impl ChainHost {
     fn reader(&self, chain: ChainId) -> Result<Option<Arc<dyn ChainReader>>, RefusalReason> {
         let graph = self.graphs.graph(chain).map_err(ReadError::from)?;
         let mut readers = self.readers.lock().unwrap_or_else(PoisonError::into_inner);
-        Ok(readers.reading(chain, graph).map(|reader| reader as Arc<dyn ChainReader>))
+        Ok(readers.renew_reader(chain, graph).map(|reader| reader as Arc<dyn ChainReader>))
     }
 }
 
