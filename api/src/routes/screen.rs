@@ -290,7 +290,7 @@ struct UnansweredRows {
 
 impl Drop for UnansweredRows {
     fn drop(&mut self) {
-        let refunded = self.charge.part(self.count);
+        let refunded = self.charge.refund_of_checks(self.count);
         self.app.service.limiter.refund(self.caller.account(), &refunded);
     }
 }

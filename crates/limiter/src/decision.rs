@@ -116,8 +116,8 @@ impl Charge {
         self.count
     }
 
-    /// Returns the charge for `count` of the checks, to be refunded.
-    pub fn part(&self, count: u64) -> Self {
+    /// Returns the refund of `count` of the checks: the charge for them, and for no others.
+    pub fn refund_of_checks(&self, count: u64) -> Self {
         Self { checks: self.checks.clone(), count: count.min(self.count) }
     }
 }

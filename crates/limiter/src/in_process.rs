@@ -179,7 +179,7 @@ mod tests {
         assert_eq!((taken.charge.count(), taken.retry_after), (2, 99), "five in a hundred seconds");
         assert_eq!(taken.violated, ["daily".parse().unwrap()]);
         assert!(!admitted(&counters.admit(ACME, RequestKind::Check, &business(), 102)));
-        counters.refund(ACME, &taken.charge.part(1));
+        counters.refund(ACME, &taken.charge.refund_of_checks(1));
         assert!(admitted(&counters.admit(ACME, RequestKind::Check, &business(), 103)));
         assert_eq!(counters.take_checks(ACME, 9, &business(), 104).charge.count(), 0);
         assert_eq!(

@@ -82,7 +82,7 @@ impl ShardedLimits {
     ) -> T {
         let slots = self.slots.read().unwrap_or_else(PoisonError::into_inner);
         let of = |per| limits.iter().filter(move |limit| limit.per == per).collect::<Vec<_>>();
-        let mut tenants = self.tenants_of(account.tenant).map(lock);
+        let mut tenants = self.tenant_shard(account.tenant).map(lock);
         let mut plans = None;
         let mut applicable = Vec::with_capacity(3);
 
@@ -235,7 +235,7 @@ impl ShardedLimits {
     /// Drops idle subjects if the account's shard has grown large.
     pub(crate) fn evict_idle(&self, account: Account<'_>, now: u64) {
         let slots = self.slots.read().unwrap_or_else(PoisonError::into_inner);
-        if let Some(mut shard) = self.tenants_of(account.tenant).map(lock) {
+        if let Some(mut shard) = self.tenant_shard(account.tenant).map(lock) {
             shard.evict_idle(&self.context(now, &slots));
         }
     }
@@ -258,7 +258,7 @@ impl ShardedLimits {
         }
     }
 
-    fn tenants_of(&self, tenant: &str) -> Option<&Mutex<Shard>> {
+    fn tenant_shard(&self, tenant: &str) -> Option<&Mutex<Shard>> {
         self.tenants.get(self.index(tenant))
     }
 

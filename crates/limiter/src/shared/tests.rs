@@ -169,7 +169,7 @@ async fn checks_are_refunded_and_taken_up_to_the_limit() {
     let replica = replica(1, &connection, long_timeout_settings());
     let taken = replica.take_checks(ACME, 7, &limits, CLOSED).await;
     assert_eq!((taken.charge.count(), taken.violated.len()), (7, 0));
-    replica.refund(ACME, &taken.charge.part(2));
+    replica.refund(ACME, &taken.charge.refund_of_checks(2));
     let left = |replica: &SharedLimiter| replica.statuses(ACME, &limits, CLOSED, 0)[0].remaining;
     assert_eq!(left(&replica), 5);
     let taken = replica.take_checks(ACME, 9, &limits, CLOSED).await;
