@@ -32,7 +32,8 @@ pub(super) async fn run(args: &ApplyArgs, context: &Context) -> Result<CommandOu
     }
     let store = context.open_or_create().await?;
     let applied =
-        manifests::apply(&*store, documents, &context.source_files(), context.clock.now()).await?;
+        manifests::apply(&*store, documents, &context.allowed_source_paths(), context.clock.now())
+            .await?;
     let mut output = output();
     for (manifest, outcome) in applied {
         writeln!(output, "{} {} {}", manifest.kind.as_str(), manifest.name, outcome.as_str())?;

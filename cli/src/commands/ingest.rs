@@ -257,7 +257,7 @@ async fn ingest_all(
 ) -> Result<CommandOutcome, Failure> {
     let store = context.open_or_create().await?;
     let feeds = directory(&*store).await?.feeds;
-    let files = context.source_files();
+    let files = context.allowed_source_paths();
     let now = context.clock.now();
     let mut imports = tokio::task::JoinSet::new();
     for (name, feed) in feeds.iter().filter(|(_, feed)| !feed.spec.suspended) {

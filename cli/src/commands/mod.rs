@@ -42,7 +42,7 @@ use std::{
 
 use assay_address::{CanonicalAddress, ChainId};
 use assay_database::DatabaseError;
-use assay_egress::{EgressError, EgressSettings, SourceFiles};
+use assay_egress::{AllowedSourcePaths, EgressError, EgressSettings};
 use assay_engine::facts::Environment;
 use assay_graph::{EmbeddedGraphs, Graph, GraphError};
 use assay_input::InputError;
@@ -421,9 +421,9 @@ impl Context {
     }
 
     /// The files that manifests of sources may name.
-    fn source_files(&self) -> SourceFiles {
+    fn allowed_source_paths(&self) -> AllowedSourcePaths {
         let CliSettings { source_dir, data_dir, credentials_dirs, .. } = &self.settings;
-        SourceFiles {
+        AllowedSourcePaths {
             source_dir: source_dir.clone().unwrap_or_else(|| data_dir.join("sources")),
             credentials_dirs: credentials_dirs.clone(),
         }

@@ -116,7 +116,8 @@ async fn enable(
         .collect::<Result<Vec<_>, EnableError>>()?;
     let store = context.open_or_create().await?;
     let applied =
-        manifests::apply(&*store, documents, &context.source_files(), context.clock.now()).await?;
+        manifests::apply(&*store, documents, &context.allowed_source_paths(), context.clock.now())
+            .await?;
     for (manifest, outcome) in applied {
         writeln!(output(), "{} {} {}", manifest.kind.as_str(), manifest.name, outcome.as_str())?;
     }

@@ -10,7 +10,7 @@ use std::{
 use base64::{Engine, prelude::BASE64_STANDARD as BASE64};
 use rustix::fs::{Mode, OFlags};
 
-use crate::{ForbiddenFileError, ServerName, SourceFiles};
+use crate::{AllowedSourcePaths, ForbiddenFileError, ServerName};
 
 /// Largest size of credentials in bytes.
 const MOST_BYTES: u64 = 4096;
@@ -20,7 +20,7 @@ const MOST_BYTES: u64 = 4096;
 pub struct CredentialsFile {
     path: PathBuf,
     /// The folders in which the file must lie. `None`: the operator of the program chose the file.
-    folders: Option<SourceFiles>,
+    folders: Option<AllowedSourcePaths>,
     /// The servers to which the credentials may be sent. `None`: the server of any URL.
     servers: Option<Vec<ServerName>>,
 }
@@ -67,7 +67,7 @@ impl CredentialsError {
     }
 }
 
-impl SourceFiles {
+impl AllowedSourcePaths {
     /// Returns a file with credentials, which is read only if it lies below one of the folders at that time.
     #[must_use]
     pub fn credentials(&self, path: &Path) -> CredentialsFile {
@@ -238,7 +238,7 @@ mod tests {
         let at = |name: &str| root.path().join(name);
         fs::create_dir(at("sources")).unwrap();
         fs::write(at("secret"), "hush").unwrap();
-        let files = SourceFiles { source_dir: at("sources"), credentials_dirs: vec![] };
+        let files = AllowedSourcePaths { source_dir: at("sources"), credentials_dirs: vec![] };
         let credentials = files.credentials(Path::new("token"));
         assert!(credentials.authorization(URL).unwrap_err().is_missing());
         fs::write(at("sources/token"), "known").unwrap();

@@ -7,13 +7,13 @@
 //! reached through it.
 //!
 //! Locations come from manifests, whose authors must not gain access to data of others through them: [`Networks`]
-//! bounds the addresses that a location may lead to, [`SourceFiles`] the files that a manifest may name, and
+//! bounds the addresses that a location may lead to, [`AllowedSourcePaths`] the files that a manifest may name, and
 //! [`CredentialsFile`] the servers that are sent credentials.
 
+mod allowed_source_paths;
 mod credentials;
 mod networks;
 mod server;
-mod source_files;
 mod trace_parent;
 
 use std::{
@@ -31,10 +31,10 @@ use ureq::{
     typestate::AgentScope,
 };
 
+pub use allowed_source_paths::{AllowedSourcePaths, ForbiddenFileError};
 pub use credentials::{CredentialsError, CredentialsFile, basic};
 pub use networks::{InvalidNetwork, Networks};
 pub use server::{InvalidServer, ServerName};
-pub use source_files::{ForbiddenFileError, SourceFiles};
 pub use trace_parent::TraceParent;
 
 /// Environment variable with the path of the CA bundle.

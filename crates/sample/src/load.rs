@@ -20,7 +20,7 @@ use assay_intel::{
 use assay_service::{
     Databases,
     keys::{NewKey, issue},
-    manifests::{self, ApplyError, SourceFiles},
+    manifests::{self, AllowedSourcePaths, ApplyError},
 };
 use assay_store::{ControlStore, StoreError, control::KeyRecord, intel::LabelImport};
 use assay_system::Clock;
@@ -135,7 +135,7 @@ pub async fn load(
     ingest_chain(&databases.graphs, clock).await?;
     let documents = manifests::parse("sample.yaml", MANIFESTS)?;
     // They name no files.
-    manifests::apply(store, documents, &SourceFiles::default(), now).await?;
+    manifests::apply(store, documents, &AllowedSourcePaths::default(), now).await?;
     load_or_issue_keys(store, directory, now).await
 }
 

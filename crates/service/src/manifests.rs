@@ -7,7 +7,7 @@ use std::{
     sync::Arc,
 };
 
-pub use assay_egress::SourceFiles;
+pub use assay_egress::AllowedSourcePaths;
 use assay_engine::policy::Policy;
 pub use assay_manifests::resolve;
 use assay_manifests::{Manifest, Manifests, resolve_manifests, resolve_onto};
@@ -192,7 +192,7 @@ pub enum ApplyError {
 pub async fn apply(
     store: &dyn ControlStore,
     documents: Vec<Document>,
-    files: &SourceFiles,
+    files: &AllowedSourcePaths,
     now: Timestamp,
 ) -> Result<Vec<(ManifestRecord, ApplyOutcome)>, ApplyError> {
     let outside = credentials_outside(&documents, files);
@@ -236,7 +236,7 @@ pub async fn apply(
 }
 
 /// Returns the problems of sources whose credentials are in a file that a manifest must not name.
-fn credentials_outside(documents: &[Document], files: &SourceFiles) -> Vec<ManifestProblem> {
+fn credentials_outside(documents: &[Document], files: &AllowedSourcePaths) -> Vec<ManifestProblem> {
     let problem = |document: &Document| {
         let manifest = Manifest::parse(document).ok()?;
         let path = match manifest.spec.ok()? {
@@ -291,7 +291,7 @@ pub async fn seed(store: &dyn Store, now: Timestamp) -> Result<(), ApplyError> {
         return Ok(());
     }
     let documents = READY.iter().filter_map(|(name, text)| parse(name, text).ok()).flatten();
-    apply(store, documents.collect(), &SourceFiles::default(), now).await?;
+    apply(store, documents.collect(), &AllowedSourcePaths::default(), now).await?;
     Ok(())
 }
 

@@ -140,13 +140,13 @@ pub(super) async fn run(_args: ServeArgs, context: Context) -> Result<CommandOut
     // The demo data set has no sources to fetch or follow.
     let fetches_sources = settings.feeds == Feeds::On && !context.sample;
     let sources = fetches_sources.then(|| SourceAccess {
-        files: context.source_files(),
+        files: context.allowed_source_paths(),
         networks: settings.source_networks.clone(),
     });
     let kinds = background::kinds(&service, context.revocations(), sources);
     beside.spawn(background::run(Arc::clone(&service), kinds));
     if fetches_sources {
-        beside.spawn(follower::run(Arc::clone(&service), context.source_files()));
+        beside.spawn(follower::run(Arc::clone(&service), context.allowed_source_paths()));
     }
     beside.spawn(compositions::run(Arc::clone(&service) as Arc<dyn GraphOwner>));
     for (_, servers) in databases.chain_servers.iter() {

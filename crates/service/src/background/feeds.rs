@@ -3,7 +3,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use assay_egress::{ForbiddenFileError, Networks, SourceFiles};
+use assay_egress::{AllowedSourcePaths, ForbiddenFileError, Networks};
 use assay_intel::{
     formats,
     import::{ImportError, ImportOutcome, ImportRequest, import},
@@ -28,7 +28,7 @@ const FETCH_TIME: Duration = Duration::from_mins(5);
 #[derive(Clone, Debug)]
 pub struct SourceAccess {
     /// Local files that a manifest may name.
-    pub files: SourceFiles,
+    pub files: AllowedSourcePaths,
     /// Private networks that a URL may lead to.
     pub networks: Networks,
 }

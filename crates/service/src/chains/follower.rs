@@ -10,7 +10,7 @@ use assay_chain::{
     location::{BlockLocation, NodeCredentials},
     stage::supervise,
 };
-use assay_egress::SourceFiles;
+use assay_egress::AllowedSourcePaths;
 use assay_engine::facts::Environment;
 use assay_tenancy::{
     directory::ChainFeed,
@@ -23,7 +23,7 @@ use crate::Service;
 const TICK: Duration = Duration::from_secs(2);
 
 /// Follows all configured chains until the task is aborted. `files` are the files that manifests may name.
-pub async fn run(service: Arc<Service>, files: SourceFiles) {
+pub async fn run(service: Arc<Service>, files: AllowedSourcePaths) {
     let wanted = || {
         let access = service.access();
         let followed =
@@ -37,7 +37,7 @@ pub async fn run(service: Arc<Service>, files: SourceFiles) {
     supervise(TICK, wanted, start).await;
 }
 
-async fn follow(service: Arc<Service>, spec: ChainSourceSpec, files: SourceFiles) {
+async fn follow(service: Arc<Service>, spec: ChainSourceSpec, files: AllowedSourcePaths) {
     let Ok(chain) = spec.chain.parse::<ChainId>() else {
         return;
     };
@@ -60,7 +60,7 @@ fn block_hash(text: &str) -> Option<[u8; 32]> {
 }
 
 /// Returns the location of the blocks that a manifest names.
-fn location(spec: &ChainSourceSpec, files: &SourceFiles) -> BlockLocation {
+fn location(spec: &ChainSourceSpec, files: &AllowedSourcePaths) -> BlockLocation {
     let file = spec.credentials_file.as_deref().map(|path| files.credentials(path));
     let credentials = file.map_or(NodeCredentials::None, NodeCredentials::File);
     match spec.protocol {

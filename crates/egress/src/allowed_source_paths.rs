@@ -10,7 +10,7 @@ use std::{
 
 /// The folders of files that manifests of sources may name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct SourceFiles {
+pub struct AllowedSourcePaths {
     /// The folder of lists, labels and credentials. Relative paths begin here.
     pub source_dir: PathBuf,
     /// Further folders of credentials, such as that of a node's cookie.
@@ -57,7 +57,7 @@ impl fmt::Display for Folders {
     }
 }
 
-impl SourceFiles {
+impl AllowedSourcePaths {
     /// Returns the location to read: the URL, or the path of the file below the folder of sources.
     ///
     /// # Errors
@@ -132,7 +132,7 @@ mod tests {
     use super::*;
 
     /// A machine with a folder of sources, one of a node, and a file that is in neither.
-    fn machine() -> (tempfile::TempDir, SourceFiles) {
+    fn machine() -> (tempfile::TempDir, AllowedSourcePaths) {
         let root = tempfile::tempdir().unwrap();
         let at = |name: &str| root.path().join(name);
         for folder in ["sources/sub", "node"] {
@@ -146,7 +146,8 @@ mod tests {
         symlink("../later", at("sources/dangling")).unwrap();
         symlink("sub/b.csv", at("sources/inside")).unwrap();
         symlink("node", at("alias")).unwrap();
-        let files = SourceFiles { source_dir: at("sources"), credentials_dirs: vec![at("alias")] };
+        let files =
+            AllowedSourcePaths { source_dir: at("sources"), credentials_dirs: vec![at("alias")] };
         (root, files)
     }
 
