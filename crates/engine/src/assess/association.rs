@@ -125,7 +125,8 @@ fn same_key_listings(others: &[&SameKey], policy: &Policy, today: Date, assessed
     }
 }
 
-/// Adds the labels of the same key. Risky claims about it count like claims about the address, each claim once.
+/// Adds the labels of other addresses that the subject's key controls. Their risky claims count like claims about the
+/// subject, each claim once.
 fn same_key_labels(others: &[&SameKey], policy: &Policy, today: Date, assessed: &mut Findings) {
     let labelled = others.iter().flat_map(|other| {
         let in_force = other.labels.iter().filter(|label| label.in_force(today));

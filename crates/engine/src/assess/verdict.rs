@@ -21,7 +21,7 @@ pub(super) struct Outcome {
 /// Mandatory data that is missing or stale.
 pub(super) struct MissingData {
     pub(super) reason: VerdictReason,
-    /// The source of the data, if it is that of a source.
+    /// Name of the mandatory list or label source that is missing or stale; `None` if the data are of no single source.
     pub(super) source: Option<String>,
 }
 

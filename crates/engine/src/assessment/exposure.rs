@@ -47,9 +47,8 @@ pub struct Exposure {
     /// Fewest hops to the endpoint: 1 is direct, 0 stands for funds that the address itself holds. Null if the endpoint
     /// lies beyond the trace's last transactions.
     pub hops: Option<u16>,
-    /// Number of transactions that the trace passed before it stopped, if the endpoint lies beyond its last
-    /// transactions: the amount is computed from the compositions of the transactions at which the trace stopped. Null
-    /// elsewhere.
+    /// Number of transactions that the trace passed before it stopped; null unless the endpoint lies beyond its last
+    /// transactions. The amount is then computed from the compositions of the transactions at which the trace stopped.
     pub further_than_transactions: Option<u32>,
     /// True if the party is a direct counterparty.
     pub direct: bool,
