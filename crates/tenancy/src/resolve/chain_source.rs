@@ -1,4 +1,4 @@
-//! The rules of chain sources.
+//! Validation of `ChainSource` manifests.
 
 use std::{collections::BTreeMap, sync::Arc};
 

@@ -1,4 +1,4 @@
-//! The rules of intel sources.
+//! Validation of `IntelSource` manifests.
 
 use super::{ManifestProblem, ValidManifest};
 use crate::{

@@ -1,4 +1,4 @@
-//! The rules of plans.
+//! Validation of `Plan` manifests.
 
 use super::{Cause, ManifestProblem, ValidManifest};
 use crate::{

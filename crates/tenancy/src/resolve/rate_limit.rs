@@ -1,4 +1,4 @@
-//! The rules of rate limits.
+//! Validation of `RateLimit` manifests.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! The rules of tenants.
+//! Validation of `Tenant` manifests.
 
 use std::sync::Arc;
 
