@@ -1,5 +1,5 @@
-//! Official lists in each publisher's own structure, made up here, with planted addresses of eight chains in
-//! sentences, and with numbers of other kinds around them. Every planted address is found, and nothing else.
+//! Official lists in each publisher's own structure, made up here, with addresses of eight chains in sentences,
+//! and with numbers of other kinds around them. Every one of these addresses is found, and nothing else.
 //!
 //! The structures follow the publishers' schemas and public samples: `sc-sanctions.xsd` of the UN, the UK
 //! Sanctions List of the FCDO, `http://eu.europa.ec/fpi/fsd/export` 1.1 of the EU, `swiss-sanctions-list` of
@@ -37,7 +37,7 @@ const DECOYS: &str = "Passport T1307262, national ID 99489165270, IBAN GB29NWBK6
     +7 495 123-45-67, SHA-256 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08.";
 
 /// Text with addresses of eight chains.
-fn planted() -> String {
+fn text_with_addresses() -> String {
     format!(
         "{DECOYS} He used the Bitcoin wallet {BTC}, later {SEGWIT}. ETH: {EVM} / LTC: {LTC} / TRX: {TRX}. \
          Donations in DOGE {DOGE}; in Dash to {DASH}; in XRP ({XRP}). Zcash address {ZEC}. Solana {SOL}. \
@@ -45,7 +45,7 @@ fn planted() -> String {
     )
 }
 
-/// The planted addresses with the codes under which they are listed.
+/// The addresses of [`text_with_addresses`] with the codes under which they are listed.
 fn expected() -> Vec<(String, String)> {
     let mut expected: Vec<_> = [
         ("XBT", BTC),
@@ -92,7 +92,8 @@ fn read(format: &str, name: &str, content: &str) -> Result<Publication, String> 
     read_at(format, &path)
 }
 
-/// Checks what every list must give: the planted addresses, each valid on a chain, with their sentences.
+/// Checks what every list must give: the addresses of [`text_with_addresses`], each valid on a chain, with their
+/// sentences.
 fn check(publication: &Publication, list: &str, published_on: Date) {
     assert_eq!(publication.published_on, published_on);
     assert_eq!(found(publication), expected());
@@ -132,7 +133,7 @@ fn uk() -> String {
   <Designation><UniqueID>RUS9998</UniqueID><Names><Name><Name6>OTHER</Name6>
     <NameType>Primary Name</NameType></Name></Names></Designation>
 </Designations>",
-        planted()
+        text_with_addresses()
     )
 }
 
@@ -176,7 +177,7 @@ fn the_eu_list_is_read() {
     <identification number=\"{BTC}\" identificationTypeCode=\"other\"/>
   </sanctionEntity>
 </export>",
-            planted()
+            text_with_addresses()
         ),
     )
     .unwrap();
@@ -218,7 +219,7 @@ fn the_swiss_list_is_read_without_what_is_no_longer_in_force() {
     <modification modification-type=\"listed\" effective-date=\"2022-03-16\"/>
     <modification modification-type=\"de-listed\" effective-date=\"2023-03-16\"/></target>
 </swiss-sanctions-list>",
-            planted()
+            text_with_addresses()
         )
     };
 
@@ -238,7 +239,7 @@ fn the_swiss_list_is_read_without_what_is_no_longer_in_force() {
 
 #[test]
 fn the_french_register_is_read() {
-    let text = serde_json::to_string(&planted()).unwrap();
+    let text = serde_json::to_string(&text_with_addresses()).unwrap();
     let publication = read(
         "fr-json",
         "fr.json",
@@ -283,7 +284,7 @@ fn workbook() -> Vec<u8> {
             .to_owned(),
         text("Example Exchange"),
         text("Paper Lantern_x000D_\nLantern"),
-        text(&planted()),
+        text(&text_with_addresses()),
     ]
     .into();
     let strings = format!(
@@ -340,7 +341,7 @@ fn the_japanese_list_is_read_as_a_workbook_and_as_csv() {
         "資産凍結等の措置の対象となるロシア連邦の団体,,,,,\n\
          告示日付,告示番号,日本語表記,英語表記,別名,その他の情報\n\
          2023年3月1日,外務省告示第1号,エグザンプル取引所,Example Exchange,\"Paper Lantern\nLantern\",\"{}\"\n",
-        planted()
+        text_with_addresses()
     );
     let from_csv = read("japan-mof", "list.csv", &csv).unwrap();
     assert_eq!(from_csv, publication);
@@ -439,9 +440,10 @@ fn the_un_list_of_the_test_data_is_read_whole_and_holds_no_address() {
     assert_eq!(publication.published_on, date(2026, 2, 27));
     assert_eq!((publication.entries, publication.rejected), (vec![], vec![]));
 
-    // The same file with a planted address in a comment.
-    let planted = text.replacen("<COMMENTS1>", &format!("<COMMENTS1>{} ", planted()), 1);
-    let publication = read("un-xml", "un.xml", &planted).unwrap();
+    // The same file with the addresses in a comment.
+    let in_comment =
+        text.replacen("<COMMENTS1>", &format!("<COMMENTS1>{} ", text_with_addresses()), 1);
+    let publication = read("un-xml", "un.xml", &in_comment).unwrap();
     check(&publication, "un", date(2026, 2, 27));
     let entity = &publication.entries[0].entity;
     assert_eq!((&*entity.name, &*entity.programs[0]), ("ERIC BADEGE", "DRC"));

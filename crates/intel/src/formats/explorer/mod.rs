@@ -224,8 +224,8 @@ struct TaggedAddress {
 }
 
 impl TaggedAddress {
-    /// Adds a label for the highest-ranking word. A word that repeats a sanctions list makes a label of its
-    /// own, which follows the status of that list and does not hide the other category after a delisting.
+    /// Adds a label for the highest-ranking word. A tag word that cites a sanctions list ("ofac") becomes a separate
+    /// label that lapses when the listing ends, so the category from the address's other tag words remains.
     fn collect(
         &self,
         explorer: &Explorer,
