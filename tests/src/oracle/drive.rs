@@ -104,12 +104,13 @@ impl Case {
         }
     }
 
-    /// Result of the engine without the data that [`UnreadTransactions`] leaves out, from a graph in memory.
+    /// Result of the engine from a graph in memory, if it cannot read the transactions that [`UnreadTransactions`]
+    /// selects.
     ///
     /// # Errors
     ///
     /// Returns an error if reading fails.
-    pub async fn trace_without(
+    pub async fn trace_with_unread(
         &self,
         unread: UnreadTransactions,
         graph: &MemoryGraph,

@@ -36,12 +36,13 @@ impl Case {
     /// The flows that the engine must find.
     #[must_use]
     pub fn expected(&self) -> FlowFacts {
-        self.expected_without(UnreadTransactions::default())
+        self.expected_with_unread(UnreadTransactions::default())
     }
 
-    /// The flows that the engine must find without the data that [`UnreadTransactions`] leaves out.
+    /// The flows that the engine must find if it cannot read the transactions that [`UnreadTransactions`]
+    /// selects.
     #[must_use]
-    pub fn expected_without(&self, unread: UnreadTransactions) -> FlowFacts {
+    pub fn expected_with_unread(&self, unread: UnreadTransactions) -> FlowFacts {
         let ledger = Ledger::new(&self.blocks, self.clusters());
         let mut complete = true;
         let mut flows = |direction| {

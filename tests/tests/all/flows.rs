@@ -223,8 +223,9 @@ async fn the_embedded_store_answers_as_expected() {
 fn reads_past_the_deadline_are_unresolved() {
     let incomplete = chains(1_000, |case| {
         let (unread, memory) = (UnreadTransactions(60), case.in_memory());
-        let found = case.trace_without(unread, &memory).now_or_never().unwrap().unwrap().unwrap();
-        assert_same(&case, &found, &case.expected_without(unread));
+        let found =
+            case.trace_with_unread(unread, &memory).now_or_never().unwrap().unwrap().unwrap();
+        assert_same(&case, &found, &case.expected_with_unread(unread));
         !found.complete
     });
     assert!(incomplete.iter().filter(|incomplete| **incomplete).count() * 10 > incomplete.len());
