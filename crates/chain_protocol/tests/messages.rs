@@ -1,8 +1,7 @@
-//! Messages of an earlier release are read as they were meant, and those of a later one too: fields that this release
-//! does not know are ignored.
+//! This release reads messages of an earlier release, and of a later release, whose unknown fields it ignores.
 //!
-//! `messages/` holds messages as the first release with chain servers wrote them. They stay as they are; a field
-//! that is added to a message has a default for those that lack it.
+//! `messages/` holds messages as the first release with chain servers wrote them. The files are never changed; a field
+//! that is added to a message has a default for older messages.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test stops at the first surprise")]
 
@@ -20,7 +19,7 @@ fn folder() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/messages")
 }
 
-/// True if a value says all that another one says.
+/// True if `value` has all fields of `said` with equal values.
 fn says(value: &Value, said: &Value) -> bool {
     match (value, said) {
         (Value::Object(fields), Value::Object(said)) => {
@@ -78,7 +77,7 @@ fn read<T: Serialize + DeserializeOwned>(name: &str) {
     assert_eq!(read(&of_a_later_release(&text)), today, "{name}");
 }
 
-/// The name of a message, and what reads it.
+/// The name of a message, and the function that parses it.
 type Reader = (&'static str, fn(&str));
 
 #[test]

@@ -1,4 +1,4 @@
-//! Reading what a server answered, and the reasons why there is no answer.
+//! Parsing of servers' answers, and the errors of questions without an answer.
 
 use std::net::SocketAddr;
 
@@ -11,30 +11,30 @@ use super::{
 };
 use crate::message::{RefusalCode, RefusedQuestion};
 
-/// Why a question has no answer.
+/// The reason why a question has no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum AskError {
-    /// The URL leads to no server.
+    /// No server is known for the URL.
     #[error("no chain server was found at {0}")]
     NoServer(String),
-    /// The server cannot be reached.
+    /// The request could not be sent, or the connection broke.
     #[error(transparent)]
     Send(#[from] SendError),
     /// The server refused to answer.
     #[error("the chain server {address} refusal_error: {}", .refusal.detail)]
     Refused {
-        /// Its address.
+        /// The server's address.
         address: SocketAddr,
-        /// Its reason.
+        /// The refusal as the server sent it.
         refusal: RefusedQuestion,
     },
-    /// The answer is not one that this program understands.
+    /// This program cannot parse the server's answer.
     #[error("the chain server {0} gave an answer that cannot be read: {1}")]
     Unreadable(SocketAddr, String),
-    /// There was no answer in time.
+    /// The server did not answer before the deadline.
     #[error("the chain server {0} did not answer in time")]
     Timeout(SocketAddr),
-    /// Nothing at all comes from the servers.
+    /// The servers have sent no byte for a second.
     #[error("the chain servers at {0} are silent: nothing has come from them for a second")]
     Silent(String),
     /// The servers have different blocks, and no branch has a majority.
@@ -53,7 +53,7 @@ impl AskError {
     }
 }
 
-/// Reads an answer.
+/// Parses the answer of the server at `address`.
 pub(super) fn read<T: DeserializeOwned>(
     address: SocketAddr,
     received: &ReceivedAnswer,
@@ -65,7 +65,7 @@ pub(super) fn read<T: DeserializeOwned>(
     Err(refusal_error(address, received))
 }
 
-/// The error of a refusal.
+/// Returns the error for an answer with an error status.
 pub(super) fn refusal_error(address: SocketAddr, received: &ReceivedAnswer) -> AskError {
     let refusal = serde_json::from_slice(&received.body).unwrap_or_else(|_| RefusedQuestion {
         code: RefusalCode::Failed,

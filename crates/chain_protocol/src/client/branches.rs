@@ -1,8 +1,10 @@
-//! The branches of the servers of one chain: from which height on their blocks differ, and which branch counts. Pure.
+//! The branches of one chain's servers: the height at which their blocks begin to differ, and the choice of the branch
+//! whose servers are asked. Pure functions.
 //!
-//! Two servers are compared at their highest common height. Where fewer blocks differ than the chain's reorganization
-//! bound, both are states of one chain, and more work decides. Where more differ, a server read blocks that the others
-//! refuse: the majority of the servers that have a block above the fork decides, and nothing without one.
+//! Two servers are compared at their highest common height. If at most as many blocks differ as the chain's
+//! reorganization bound allows, the branch with more work is chosen. If more blocks differ, some servers read blocks
+//! that the others refuse: the branch with the majority of the servers that have a block above the fork is chosen, and
+//! none without a majority.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -14,48 +16,48 @@ use crate::message::{BlockIdMessage, BlockRefMessage};
 
 use crate::message::{BRANCH_BLOCKS, BranchBlocks};
 
-/// Heights at which two servers are compared at once while their last common block is looked for.
+/// Number of heights at which two servers are compared at once in the search for their last common block.
 const HEIGHTS_PER_SEARCH: u64 = 32;
-/// Hashes that are kept of one server.
+/// Maximum number of block hashes kept for one server.
 const MAX_HASHES: usize = 4096;
 
-/// A server with what is known of its blocks.
+/// A server and its known blocks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerChain {
-    /// Its address.
+    /// The server's address.
     pub address: SocketAddr,
-    /// Height of its first block.
+    /// Height of the server's first block.
     pub start: u64,
-    /// True if its newest block is one of now: the server is not reading earlier blocks.
+    /// True if the server's newest block is recent: the server is not still reading old blocks.
     pub is_current: bool,
-    /// What is known of its blocks.
+    /// The server's known blocks.
     pub known: KnownBlocks,
 }
 
-/// What is known of the blocks of one server, up to its newest one.
+/// The known block hashes of one server, up to its newest block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KnownBlocks {
     newest: BlockRefMessage,
     hashes: BTreeMap<u64, [u8; 32]>,
-    /// By height: the work of the blocks above it; `None` where the server does not know it.
+    /// Total work of the blocks above a height, by that height; `None` if the server does not know the work.
     work_above: BTreeMap<u64, Option<u128>>,
-    /// False for a server that is not asked for its blocks: an earlier release does not know the question.
+    /// False if the server does not answer questions for blocks, as servers of an earlier release.
     answers: bool,
 }
 
-/// Why an answer about blocks is not used.
+/// The reason why an answer about blocks is not used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InconsistentBlocks {
-    /// A block was not asked for.
+    /// The answer has a block at a height that the question did not name.
     #[error("block {0} was not asked for")]
     NotAsked(u64),
-    /// A block has another hash than it had before, or than the block above names as its parent.
+    /// A block has another hash than in an earlier answer, or than the block above names as its parent.
     #[error("block {0} has two hashes on one branch")]
     TwoHashes(u64),
 }
 
 impl KnownBlocks {
-    /// A server of which only the newest block is known.
+    /// The blocks of a server whose newest block alone is known.
     #[must_use]
     pub fn from_newest(newest: BlockRefMessage) -> Self {
         let mut known =
@@ -70,7 +72,7 @@ impl KnownBlocks {
         &self.newest
     }
 
-    /// Notes the server's newest block. What was known stays known if the new one follows the last one.
+    /// Records the server's newest block. The known hashes are kept if that block follows the previous newest block.
     pub fn advance(&mut self, newest: BlockRefMessage) {
         if newest.id() == self.newest.id() {
             return;
@@ -85,7 +87,7 @@ impl KnownBlocks {
         self.learn(newest);
     }
 
-    /// Notes whether the server answers questions for its blocks.
+    /// Records whether the server answers questions for its blocks.
     pub const fn answer(&mut self, answers: bool) {
         self.answers = answers;
     }
@@ -99,7 +101,7 @@ impl KnownBlocks {
     ///
     /// # Errors
     ///
-    /// Returns an error if the answer contradicts itself or what the server told before.
+    /// Returns an error if the answer contradicts itself or an earlier answer of the server.
     pub fn add(
         &mut self,
         heights: &BTreeSet<u64>,
@@ -119,7 +121,7 @@ impl KnownBlocks {
             self.learn(told.block);
             self.work_above.insert(height, told.work_above);
         }
-        // What the server leaves out it does not have.
+        // The server does not have blocks that its answer lacks.
         for height in heights {
             self.work_above.entry(*height).or_default();
         }
@@ -147,7 +149,7 @@ impl ServerChain {
         self.start <= height && height <= self.height()
     }
 
-    /// True if the server can be asked for a block that is not known.
+    /// True if the server can be asked for its unknown block at a height.
     fn lacks(&self, height: u64) -> bool {
         let is_asked_for = self.known.work_above.contains_key(&height);
         self.known.answers && self.has(height) && self.known.hash(height).is_none() && !is_asked_for
@@ -158,22 +160,22 @@ impl ServerChain {
     }
 }
 
-/// How the blocks of two servers are related.
+/// The relation between the blocks of two servers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Relation {
-    /// The one's newest block is on the other's branch.
+    /// The newest block of one server is on the branch of the other.
     Same,
-    /// They have no height in common.
+    /// The servers have no height in common.
     Apart,
-    /// The block at their highest common height is not known of both.
+    /// The block at the highest common height is not known for both servers.
     Unknown { top: u64 },
-    /// They differ.
+    /// The servers have different blocks at some height.
     Differ {
-        /// Their highest common height.
+        /// The highest height that both servers have.
         top: u64,
-        /// The lowest height at which they are known to differ.
+        /// The lowest height at which the servers are known to differ.
         at: u64,
-        /// The lowest height that may be the first one at which they differ.
+        /// The lowest height at which the servers may differ.
         least: u64,
     },
 }
@@ -212,7 +214,8 @@ fn pairs<'a>(
     servers.iter().enumerate().flat_map(pair)
 }
 
-/// The heights at which servers are to be asked for their blocks until they can be compared. Empty once they can.
+/// The heights at which each server is to be asked for its blocks before the servers can be compared. Empty once the
+/// servers can be compared.
 #[must_use]
 pub fn block_questions(servers: &[ServerChain], bound: u64) -> BTreeMap<SocketAddr, BTreeSet<u64>> {
     let all: Vec<&ServerChain> = servers.iter().collect();
@@ -232,7 +235,7 @@ pub fn block_questions(servers: &[ServerChain], bound: u64) -> BTreeMap<SocketAd
                 }
             }
             Relation::Differ { top, at, least } if least < at => {
-                // The last blocks first: there a difference is an ordinary one. Then the range is divided.
+                // Ordinary reorganizations replace the last blocks, so these come first. Then the range is divided.
                 let near = top.saturating_sub(bound).max(least);
                 let step = (at - least).div_ceil(HEIGHTS_PER_SEARCH).max(1);
                 let heights: Vec<u64> = if near < at {
@@ -258,30 +261,30 @@ pub fn block_questions(servers: &[ServerChain], bound: u64) -> BTreeMap<SocketAd
     questions
 }
 
-/// The branch that counts among those of the servers.
+/// The choice between the branches of a chain's servers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BranchChoice {
-    /// The servers that are not asked: they have blocks of a branch that does not count, or no branch counts.
+    /// The servers that get no questions: those on a branch that was not chosen, or all if no branch was chosen.
     pub excluded: BTreeSet<SocketAddr>,
-    /// The difference that is no ordinary reorganization, if there is one.
+    /// The difference between the servers, if an ordinary reorganization does not explain it.
     pub difference: Option<BranchDifference>,
 }
 
-/// Servers that differ in more blocks than a reorganization replaces, or between which nothing decides.
+/// A difference between servers in more blocks than a reorganization replaces, or without a chosen branch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BranchDifference {
-    /// Height of the last block that all of them have, if it was found.
+    /// Height of the last block that all servers have, if it was found.
     pub last_common: Option<u64>,
-    /// The branches, the one that counts first, then those of more servers.
+    /// The branches: the chosen branch first, then by falling number of servers.
     pub branches: Vec<Branch>,
-    /// True if the first of them counts; false if none has a majority.
+    /// True if the first branch was chosen; false if no branch has a majority.
     pub is_decided: bool,
 }
 
-/// A branch of servers that differ.
+/// One of several branches.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Branch {
-    /// The highest block of its servers.
+    /// The highest block of the branch's servers.
     pub newest: BlockRefMessage,
     /// The servers with blocks of the branch.
     pub servers: Vec<SocketAddr>,
@@ -309,7 +312,7 @@ impl fmt::Display for BranchDifference {
     }
 }
 
-/// Chooses the branch that counts.
+/// Chooses the branch whose servers are asked. `bound` is the chain's reorganization bound.
 #[must_use]
 pub fn choose_branch(servers: &[ServerChain], bound: u64) -> BranchChoice {
     let servers = with_inferred(servers);
@@ -341,7 +344,7 @@ pub fn choose_branch(servers: &[ServerChain], bound: u64) -> BranchChoice {
     BranchChoice { excluded, difference }
 }
 
-/// The servers, where those of an earlier release are known to have the blocks of the servers on their branch.
+/// Returns the servers. Servers of an earlier release get the known hashes of the servers on their branch.
 fn with_inferred(servers: &[ServerChain]) -> Vec<ServerChain> {
     let mut inferred = servers.to_vec();
     for server in inferred.iter_mut().filter(|server| !server.known.answers) {
@@ -357,11 +360,11 @@ fn with_inferred(servers: &[ServerChain]) -> Vec<ServerChain> {
     inferred
 }
 
-/// The lowest height at which two of the servers differ.
+/// Returns the lowest height at which two of the servers differ.
 fn lowest_difference(servers: &[&ServerChain]) -> Option<u64> {
     let differ_at = |(one, other): (&ServerChain, &ServerChain)| match Relation::of(one, other) {
         Relation::Differ { at, .. } => Some(at),
-        // Servers differ until the opposite is known, unless one of them is still reading earlier blocks.
+        // Servers whose blocks are unknown count as different, unless one of the servers is still reading old blocks.
         Relation::Unknown { top } if one.is_current && other.is_current => Some(top),
         Relation::Same | Relation::Apart | Relation::Unknown { .. } => None,
     };
@@ -372,16 +375,16 @@ fn lowest_difference(servers: &[&ServerChain]) -> Option<u64> {
 struct Fork<'s> {
     at: u64,
     sides: Vec<ForkBranch<'s>>,
-    /// Servers with a block at that height that is not known.
+    /// Servers whose block at the height of the fork is not known.
     unplaced: Vec<&'s ServerChain>,
 }
 
-/// The servers that have one block at a fork.
+/// The servers that have the same block at a fork.
 struct ForkBranch<'s> {
     hash: [u8; 32],
     servers: Vec<&'s ServerChain>,
     height: u64,
-    /// The most work above the fork; `None` where it is not known.
+    /// The most work above the fork; `None` if it is not known.
     work: Option<u128>,
 }
 
@@ -407,7 +410,7 @@ impl<'s> Fork<'s> {
         Self { at, sides: sides.into_iter().map(side).collect(), unplaced }
     }
 
-    /// True if two sides differ in more blocks than a reorganization replaces, as far as is known.
+    /// True if two branches differ in more known blocks than a reorganization replaces.
     fn is_deep(&self, one: &ForkBranch<'_>, other: &ForkBranch<'_>, bound: u64) -> bool {
         let Some(common) = self.at.checked_sub(1) else { return true };
         let shares = |one: &ServerChain, other: &ServerChain| {
@@ -428,7 +431,7 @@ impl<'s> Fork<'s> {
         !self.unplaced.is_empty() || self.sides.iter().any(deep)
     }
 
-    /// The side that counts; `None` if nothing decides.
+    /// The index of the chosen branch; `None` if neither work nor a majority decides.
     fn winner(&self, bound: u64) -> Option<usize> {
         let loses = |one: &ForkBranch<'_>| {
             self.sides.iter().any(|other| {
@@ -447,7 +450,7 @@ impl<'s> Fork<'s> {
         let are_equal =
             left.iter().all(|(_, one)| left.iter().all(|(_, other)| is_equal(one, other)));
         if are_equal && self.unplaced.is_empty() {
-            // Of equal work: nodes keep the one that they saw first, which is that of most.
+            // The branches have equal work: nodes keep the branch that they saw first, so that most servers decide.
             return left
                 .into_iter()
                 .max_by_key(|(_, it)| (it.servers.len(), it.hash))

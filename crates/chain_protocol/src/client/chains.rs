@@ -1,4 +1,4 @@
-//! The chain servers of every chain, as a setting names them.
+//! The chain servers of every chain, parsed from the setting that names their URLs.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -9,12 +9,12 @@ use super::{credentials::ChainServerCredentials, set::ServerSet, url::ServerUrl}
 /// A list of chain servers that cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidServers {
-    /// An entry has another form.
+    /// An entry is not of the form `CHAIN=URL`.
     #[error(
         "`{0}` is not CHAIN=URL, such as btc=http://chain-btc:8080: http or https, a host and a port"
     )]
     Form(String),
-    /// The chain is not known.
+    /// An entry names an unsupported chain, or a chain without graphs.
     #[error("`{0}` names a chain that is not supported or has no graphs")]
     Chain(String),
 }
@@ -24,11 +24,11 @@ pub enum InvalidServers {
 pub struct ChainServers(BTreeMap<ChainId, Arc<ServerSet>>);
 
 impl ChainServers {
-    /// Reads `CHAIN=URL` entries. A chain may have several.
+    /// Parses `CHAIN=URL` entries. A chain may have several URLs.
     ///
     /// # Errors
     ///
-    /// Returns the first entry that cannot be used.
+    /// Returns an error with the first entry that cannot be parsed.
     pub fn parse<'a>(
         entries: impl IntoIterator<Item = &'a str>,
         credentials: &ChainServerCredentials,
@@ -57,12 +57,12 @@ impl ChainServers {
         self.0.get(&chain)
     }
 
-    /// All of them.
+    /// Iterates over the chains with their servers.
     pub fn iter(&self) -> impl Iterator<Item = (ChainId, &Arc<ServerSet>)> {
         self.0.iter().map(|(chain, set)| (*chain, set))
     }
 
-    /// True if there are none.
+    /// True if no chain has a server.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

@@ -1,4 +1,4 @@
-//! The choice of the server that is asked. Pure.
+//! The choice of the server to ask. Pure functions.
 
 use std::{
     collections::HashMap,
@@ -10,30 +10,31 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::message::{NewestBlock, ServerState};
 
-/// Time for which a source need not have confirmed a server's newest block while it confirmed that of another
-/// one. Later the server counts as behind, whatever its height: its node may be on a branch of its own.
+/// Longest time between the latest confirmation of any server's newest block and that of one server's newest block. A
+/// server with an older confirmation counts as behind at any height: its node may be on another branch.
 const CONFIRMATION_WINDOW: SignedDuration = SignedDuration::from_mins(2);
 
-/// A server, as it was seen last.
+/// A server with its last known state.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Candidate {
-    /// Its address.
+    /// The server's address.
     pub address: SocketAddr,
-    /// Its state; `None` if it does not answer.
+    /// The server's state; `None` if the server does not answer.
     pub state: Option<ServerState>,
-    /// True if it failed a moment ago.
+    /// True if the server failed within the last seconds.
     pub is_avoided: bool,
-    /// True if it is not asked: its blocks are of a branch that does not count, or cannot be compared.
+    /// True if the server gets no questions, because its blocks are on a branch that was not chosen or cannot be
+    /// compared.
     pub is_excluded: bool,
 }
 
-/// True if a source confirmed a newest block lately, measured at the latest confirmation of any.
+/// True if a source confirmed a newest block within two minutes before `latest`, the latest confirmation of any server.
 pub(super) fn is_confirmed(newest: &NewestBlock, latest: Timestamp) -> bool {
     latest.duration_since(newest.verified_at) <= CONFIRMATION_WINDOW
 }
 
-/// The newest block of the servers on the branch that counts: of those whose source confirmed it lately the highest one,
-/// of several at that height the one that most servers have.
+/// Returns the newest block of the servers on the chosen branch: the highest block that a source confirmed recently,
+/// and of several blocks at that height the block that most servers have.
 #[must_use]
 pub fn newest(candidates: &[Candidate]) -> Option<NewestBlock> {
     let known = || {
@@ -52,10 +53,10 @@ pub fn newest(candidates: &[Candidate]) -> Option<NewestBlock> {
     known().filter(|it| is_confirmed(it, confirmed_at)).max_by_key(rank)
 }
 
-/// The servers in the order in which they are asked about a subject. Those with the newest block come first, each
-/// subject at one of them, so that the pages that it needs are in that server's memory; then those that are behind,
-/// the nearest first; then those that are about to stop, that failed a moment ago, and that do not answer. Excluded ones
-/// are left out.
+/// Returns the servers in the order in which they are asked about a subject. Servers with the newest block come first,
+/// ordered by rendezvous hashing, so that one server has the subject's pages in memory; then servers that are behind,
+/// the highest block first; then servers that are about to stop, that failed recently, or that do not answer. Excluded
+/// servers are left out.
 #[must_use]
 pub fn order(candidates: &[Candidate], subject: &(impl Hash + ?Sized)) -> Vec<SocketAddr> {
     let newest = newest(candidates);
@@ -78,7 +79,8 @@ pub fn order(candidates: &[Candidate], subject: &(impl Hash + ?Sized)) -> Vec<So
     ranked.into_iter().map(|(_, address)| address).collect()
 }
 
-/// The weight of a server for a subject (rendezvous hashing): when a server comes or goes, only its own subjects move.
+/// Returns the weight of a server for a subject (rendezvous hashing): when a server is added or removed, only subjects
+/// of that server move.
 fn weight(subject: &(impl Hash + ?Sized), address: SocketAddr) -> u64 {
     BuildHasherDefault::<DefaultHasher>::default().hash_one((subject, address))
 }

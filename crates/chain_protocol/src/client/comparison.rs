@@ -1,4 +1,4 @@
-//! Comparing the servers of a chain, whenever one of them told its state.
+//! Comparison of a chain's servers, after each state that one of them reports.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -21,31 +21,32 @@ use super::{
 };
 use crate::message::BranchBlocksQuestion;
 
-/// Most questions to a server in one comparison: each divides the blocks in which the last common one may be by 32.
+/// Maximum number of questions to a server in one comparison: each question narrows the search for the last common
+/// block by a factor of 32.
 const MAX_ROUNDS: usize = 10;
-/// Time for which a server that did not answer a question for its blocks gets no other one: the states of others wait for
-/// each.
+/// Time for which a server gets no questions for blocks after it left one unanswered: the states of other servers wait
+/// for each such question.
 const PAUSE_AFTER_FAILURE: Duration = Duration::from_secs(2);
 
-/// What the last comparison found.
+/// The result of the last comparison.
 #[derive(Debug, Default)]
 pub(super) struct Comparison {
-    /// Held by the one who compares.
+    /// Locked during a comparison.
     known: tokio::sync::Mutex<ServerRecords>,
     branches: Mutex<BranchChoice>,
 }
 
-/// What is known of the servers.
+/// The known blocks of the servers, and the servers that failed.
 #[derive(Debug, Default)]
 struct ServerRecords {
     blocks: BTreeMap<SocketAddr, KnownBlocks>,
-    /// Servers that did not answer questions for their blocks, until when they are not asked.
+    /// Servers that did not answer a question for blocks, each with the end of its pause.
     failed: BTreeMap<SocketAddr, Instant>,
 }
 
 impl Comparison {
-    /// Compares the servers once one of them told its state, and then notes the state: nobody sees a newest block that was
-    /// not compared.
+    /// Compares the servers with the state that one of them reported, and then records the state: callers never see a
+    /// newest block that was not compared.
     pub(super) async fn update(&self, servers: &Servers, address: SocketAddr, told: &StateAnswer) {
         let mut known = self.known.lock().await;
         let (mut chains, failed) = known.chains(servers, &servers.compared(address, told), self);
@@ -57,7 +58,7 @@ impl Comparison {
         *current = branches;
     }
 
-    /// True if the server has blocks of one of several branches.
+    /// True if the server is on one of several branches.
     fn differs(&self, address: SocketAddr) -> bool {
         let of = |difference: &BranchDifference| {
             difference.branches.iter().any(|branch| branch.servers.contains(&address))
@@ -80,14 +81,14 @@ impl Comparison {
         }
     }
 
-    /// Reads what the last comparison found.
+    /// Passes the result of the last comparison to `read`.
     pub(super) fn with<T>(&self, read: impl FnOnce(&BranchChoice) -> T) -> T {
         read(&self.branches.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
 impl ServerRecords {
-    /// The servers that are compared, and those that are not because they did not answer.
+    /// Returns the servers to compare, and the addresses of the servers that are left out after a failure.
     fn chains(
         &mut self,
         servers: &Servers,
@@ -119,7 +120,7 @@ impl ServerRecords {
             } else if last.differs(*address)
                 && let Some(blocks) = self.blocks.get_mut(address)
             {
-                // A server that stops to answer does not make the others right.
+                // A server keeps its vote for its branch when it stops answering.
                 blocks.answer(false);
                 let (address, known) = (*address, blocks.clone());
                 chains.push(ServerChain { address, start: 0, is_current: false, known });
@@ -128,7 +129,7 @@ impl ServerRecords {
         (chains, self.failed.keys().copied().collect())
     }
 
-    /// Asks for what is not known until the servers can be compared. A server that fails is left out.
+    /// Asks servers for unknown blocks until the servers can be compared. A server that fails is left out.
     async fn compare(&mut self, servers: &Servers, chains: &mut Vec<ServerChain>) -> BranchChoice {
         let chain = servers.chain;
         let bound = chain.info().reorganization_bound();
@@ -156,7 +157,7 @@ impl ServerRecords {
                         Ok(()) => continue,
                         Err(error) => error.to_string(),
                     },
-                    // It was reorganized meanwhile: its next state says so.
+                    // The server's chain was reorganized meanwhile, as its next state will show.
                     Ok(None) => "its newest block is not on its chain any more".to_owned(),
                     Err(error) => {
                         self.failed.insert(address, Instant::now() + PAUSE_AFTER_FAILURE);

@@ -1,4 +1,4 @@
-//! A connection to one server: HTTP/2, opened when it is needed, and opened again after it broke.
+//! A connection to one server: HTTP/2, opened for the first request, and opened again after a failure.
 
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
@@ -24,30 +24,30 @@ use super::{
     credentials::{ChainServerCredentials, InvalidCredentials},
 };
 
-/// Longest time for a connection to be opened.
+/// Longest time to open a connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
-/// Time after a failed attempt in which no other one is made: callers fail at once instead of one after the other.
+/// Time after a failed connection attempt in which no other attempt is made: callers fail at once instead of one after
+/// the other.
 const RECONNECT_PAUSE: Duration = Duration::from_millis(500);
-/// Time without a byte after which a connection with open questions is probed: a server that works on hard ones is
-/// heard by its answer.
+/// Time without a byte after which a connection with open requests is probed by a ping, which a busy server answers.
 const KEEP_ALIVE: Duration = Duration::from_millis(400);
-/// Longest time for the answer to a probe: a connection that leads nowhere ends.
+/// Longest time for the answer to a ping; after it the connection is closed.
 const KEEP_ALIVE_TIMEOUT: Duration = Duration::from_secs(2);
-/// Bytes of an answer that may be on their way: a large one does not wait for permission.
+/// HTTP/2 flow-control window in bytes: the server sends that much without waiting for an acknowledgment.
 const WINDOW: u32 = 4 << 20;
-/// Largest answer.
+/// Largest size of an answer in bytes.
 const MAX_ANSWER_BYTES: usize = 256 << 20;
 
-/// A request could not be sent, or its answer not be received.
+/// The reason why a request was not sent, or why its answer was not received.
 #[derive(Debug, thiserror::Error)]
 pub enum SendError {
     /// The credentials cannot be used.
     #[error(transparent)]
     Credentials(#[from] InvalidCredentials),
-    /// The server cannot be connected to.
+    /// The connection attempt failed.
     #[error("failed to connect to {0}: {1}")]
     Connect(SocketAddr, String),
-    /// Nothing came from the server while it was connected to.
+    /// The connection was not open within a second.
     #[error("failed to connect to {0}: no answer within a second")]
     ConnectTimeout(SocketAddr),
     /// The connection broke.
@@ -55,7 +55,7 @@ pub enum SendError {
     Broken(SocketAddr, String),
 }
 
-/// A whole answer.
+/// The status, header fields and body of an answer.
 #[derive(Debug)]
 pub(super) struct ReceivedAnswer {
     pub(super) status: StatusCode,
@@ -63,14 +63,14 @@ pub(super) struct ReceivedAnswer {
     pub(super) body: Bytes,
 }
 
-/// An open connection, and the token that is shown on it.
+/// An open connection, and the token that its requests carry.
 #[derive(Clone)]
 struct OpenConnection {
     sender: SendRequest<Full<Bytes>>,
     token: Option<String>,
 }
 
-/// A server's connection.
+/// The connection to a server, open or not.
 pub(super) struct Connection {
     address: SocketAddr,
     contact: Arc<ServerContact>,
@@ -81,11 +81,11 @@ pub(super) struct Connection {
 #[derive(Default)]
 struct ConnectionState {
     open: Option<OpenConnection>,
-    /// The last attempt, if it failed.
+    /// Time and cause of the last connection attempt, if it failed.
     failed: Option<(Instant, ConnectFailure)>,
 }
 
-/// The cause of an attempt that failed.
+/// The cause of a failed connection attempt.
 #[derive(Clone)]
 enum ConnectFailure {
     Refused(String),
@@ -112,20 +112,21 @@ impl Connection {
         Self { address, contact: Arc::new(ServerContact::new()), state: Mutex::default() }
     }
 
-    /// When the server was heard, over this connection and those before it.
+    /// The times of contact with the server, over this connection and earlier ones.
     pub(super) fn contact(&self) -> &ServerContact {
         &self.contact
     }
 
-    /// Lets go of the open connection, if there is one: the next request opens another.
+    /// Drops the open connection, if any: the next request opens another.
     pub(super) fn close(&self) {
-        // While one is being opened, there is none.
+        // A held lock means that a connection is being opened: no connection is open.
         if let Ok(mut state) = self.state.try_lock() {
             state.open = None;
         }
     }
 
-    /// Sends a request and receives the whole answer. A token that is not valid any more is read again, once.
+    /// Sends a request and receives the whole answer. After a 401 status, the token is read from its file again and the
+    /// request is sent once more.
     pub(super) async fn send(
         &self,
         to: &ServerUrl,
@@ -144,7 +145,7 @@ impl Connection {
         Ok(ReceivedAnswer { status, headers, body: body.to_bytes() })
     }
 
-    /// Sends a request and receives the beginning of the answer.
+    /// Sends a request and receives the status and header fields of the answer.
     pub(super) async fn begin(
         &self,
         to: &ServerUrl,
@@ -155,7 +156,7 @@ impl Connection {
         self.contact.note_question();
         let opened = self.open(to, credentials).await;
         if matches!(opened, Err(SendError::Connect(..) | SendError::Credentials(_))) {
-            // Its machine refused at once, or nothing was sent.
+            // The server's machine refused the connection, or nothing was sent.
             self.contact.note_response();
         }
         let OpenConnection { mut sender, token } = opened?;
@@ -175,7 +176,7 @@ impl Connection {
         sender.send_request(request).await.map_err(|error| broken(&error))
     }
 
-    /// The connection, opened if it is not.
+    /// Returns the open connection, and opens one if none is open.
     async fn open(
         &self,
         to: &ServerUrl,
@@ -229,12 +230,12 @@ where
     builder.keep_alive_timeout(KEEP_ALIVE_TIMEOUT);
     let shaken = builder.handshake(TokioIo::new(stream)).await;
     let (sender, connection) = shaken.map_err(|error| with_causes(&error))?;
-    // It ends with the connection, whose end the sender learns of.
+    // The task ends with the connection, and the sender then reports that the connection is closed.
     tokio::spawn(connection);
     Ok(sender)
 }
 
-/// An error with its causes.
+/// Returns an error's message with those of its causes.
 fn with_causes(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
@@ -245,5 +246,5 @@ fn with_causes(error: &dyn std::error::Error) -> String {
     text
 }
 
-/// The connection of each server, shared by all who ask it.
+/// A connection to a server, shared by all callers that ask the server.
 pub(super) type SharedConnection = Arc<Connection>;

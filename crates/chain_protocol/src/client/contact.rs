@@ -1,8 +1,9 @@
-//! Contact with one server: when bytes last came from it, and since when it owes an answer. These say that it is silent.
+//! Detection of a silent server, by the time of the last byte from the server and the time of its first unanswered
+//! question.
 //!
-//! Silence is not slowness. A server that works on a hard question answers the questions for its state meanwhile, and
-//! any byte of it counts, so that it is heard. A server is silent if for a second nothing at all came from it, while a
-//! question was unanswered. It stays silent until a question for its state is answered.
+//! A server is silent if it sent no byte for a second while a question was unanswered. A server that works on a slow
+//! question is not silent, because it answers questions for its state meanwhile. A silent server stays silent until it
+//! answers a question for its state.
 
 use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -15,30 +16,31 @@ use tokio::{
 };
 use tokio_util::io::InspectReader;
 
-/// Time without a byte after which a server is silent, together with [`GRACE`] a second.
+/// Time without a byte after which a server is silent; together with [`GRACE`] one second.
 const SILENCE_TIMEOUT: Duration = Duration::from_millis(950);
-/// Part of that time for which a question must have been unanswered: who is not asked says nothing. Within the rest
-/// the next question for the state is sent, so that the second never begins with a caller's question.
+/// Time for which a question must have been unanswered before its server is silent. It is shorter than
+/// [`SILENCE_TIMEOUT`] by the interval of questions for the state, so that the second never begins with a caller's
+/// question.
 const UNANSWERED_TIMEOUT: Duration = Duration::from_millis(450);
-/// Time in which this program reads what has arrived already, if it was itself held up.
+/// Time in which this program, if it was delayed, reads bytes that have already arrived.
 const GRACE: Duration = Duration::from_millis(50);
-/// Delay of a timer from which on this program was itself held up for so long that its questions may not have been sent.
+/// Delay of a timer above which this program itself was delayed, so that its questions may not have been sent.
 const STALL_THRESHOLD: Duration = Duration::from_millis(200);
 
-/// Contact with one server.
+/// The times of contact with one server.
 #[derive(Debug)]
 pub(super) struct ServerContact(Mutex<ContactTimes>);
 
 #[derive(Clone, Copy, Debug)]
 struct ContactTimes {
     heard_at: Instant,
-    /// Time of the first question since then.
+    /// Time of the first question after the last byte from the server.
     asked_at: Option<Instant>,
     is_silent: bool,
 }
 
 impl ContactTimes {
-    /// The time at which the server is silent unless it is heard before.
+    /// The time at which the server becomes silent if it sends no byte before.
     fn silent_at(self, now: Instant) -> Instant {
         (self.heard_at + SILENCE_TIMEOUT).max(self.asked_at.unwrap_or(now) + UNANSWERED_TIMEOUT)
     }
@@ -50,12 +52,12 @@ impl ServerContact {
         Self(Mutex::new(times))
     }
 
-    /// Notes that a question is sent.
+    /// Records that a question is sent.
     pub(super) fn note_question(&self) {
         self.times().asked_at.get_or_insert_with(Instant::now);
     }
 
-    /// Notes that something came from the server.
+    /// Records that bytes came from the server.
     pub(super) fn note_response(&self) {
         let mut times = self.times();
         times.heard_at = Instant::now();
@@ -81,18 +83,18 @@ impl ServerContact {
         }
     }
 
-    /// Lets the time of open questions begin now: this program was held up.
+    /// Sets the time of open questions to now, because this program was delayed.
     fn restart_open_questions(&self) {
         let mut times = self.times();
         times.asked_at = times.asked_at.map(|_| Instant::now());
     }
 
-    /// True if the server is known to be silent.
+    /// True if the server was found silent.
     pub(super) fn is_silent(&self) -> bool {
         self.times().is_silent
     }
 
-    /// Sets whether the server is silent. Returns true if that is a change.
+    /// Sets whether the server is silent. Returns true if the value changed.
     pub(super) fn set_silent(&self, is_silent: bool) -> bool {
         std::mem::replace(&mut self.times().is_silent, is_silent) != is_silent
     }
@@ -103,7 +105,7 @@ impl ServerContact {
     }
 }
 
-/// Returns the stream of a connection to a server; the bytes that arrive on it are noted as contact.
+/// Wraps the stream of a connection to a server, so that arriving bytes are recorded in `contact`.
 pub(super) fn with_contact(
     stream: TcpStream,
     contact: Arc<ServerContact>,

@@ -1,4 +1,4 @@
-//! What a client shows to chain servers, and by what it recognizes them.
+//! The credentials of a client of chain servers: its token, and the CA bundle by which it verifies servers.
 
 use std::{
     fs, io,
@@ -12,10 +12,11 @@ use rustls::{
     pki_types::{CertificateDer, pem::PemObject},
 };
 
-/// Fewest characters of a token: 128 random bits take as many in hexadecimal.
+/// Minimum number of characters of a token: 128 random bits in hexadecimal.
 pub const MIN_TOKEN_CHARACTERS: usize = 32;
 
-/// Files with the token and the CA bundle. They are read for every new connection, so that both can be rotated.
+/// Paths of the files with the token and the CA bundle. The files are read for every new connection, so that both can
+/// be rotated.
 #[derive(Clone, Debug, Default)]
 pub struct ChainServerCredentials {
     /// File whose first line is the token.
@@ -41,7 +42,7 @@ pub enum InvalidCredentials {
         "{0} holds no token: write one into its first line, such as `openssl rand -hex 32` makes"
     )]
     NoToken(PathBuf),
-    /// A token of the file is too short.
+    /// A token in the file is too short.
     #[error(
         "line {line} of {path} holds a token of {characters} characters: it needs {MIN_TOKEN_CHARACTERS} or more, so \
          that nobody guesses it; make one with `openssl rand -hex 32`"
@@ -51,13 +52,13 @@ pub enum InvalidCredentials {
         path: PathBuf,
         /// The line, from 1.
         line: usize,
-        /// Its length.
+        /// Number of characters of the token.
         characters: usize,
     },
     /// The file has no certificate.
     #[error("{0} holds no certificate in PEM form")]
     NoCertificate(PathBuf),
-    /// A server with TLS, and no CA bundle.
+    /// A server uses TLS, and no CA bundle is configured.
     #[error("a server with TLS needs a CA bundle: give --chain-ca-file")]
     NoAuthorities,
     /// The TLS library cannot be set up.
@@ -65,12 +66,13 @@ pub enum InvalidCredentials {
     Setup(#[from] rustls::Error),
 }
 
-/// The tokens in a file, one a line. A server accepts each of them, a client shows the first one: to rotate the token,
-/// add the new one behind the old one, give that to all servers, then exchange the lines, then remove the old one.
+/// Reads the tokens in a file, one per line. A server accepts each token, a client sends the first. To rotate: append
+/// the new token for all servers, then swap the lines, then remove the old token.
 ///
 /// # Errors
 ///
-/// Returns an error if the file cannot be read, has no token, or has one of fewer than [`MIN_TOKEN_CHARACTERS`].
+/// Returns an error if the file cannot be read, has no token, or has a token of fewer than [`MIN_TOKEN_CHARACTERS`]
+/// characters.
 pub fn read_tokens(path: &Path) -> Result<Vec<String>, InvalidCredentials> {
     let read = fs::read_to_string(path);
     let text = read.map_err(|source| InvalidCredentials::Read { path: path.to_owned(), source })?;
@@ -93,26 +95,26 @@ pub fn read_tokens(path: &Path) -> Result<Vec<String>, InvalidCredentials> {
 }
 
 impl ChainServerCredentials {
-    /// Says what is wrong with the file of the token, if it can be read: before a server is asked.
+    /// Checks the token file before a server is asked. A file that cannot be read passes: it may be written later.
     ///
     /// # Errors
     ///
-    /// Returns an error if the file has no token or one that is too short.
+    /// Returns an error if the file has no token or a token that is too short.
     pub fn check_token(&self) -> Result<(), InvalidCredentials> {
         match self.token() {
-            // It may not be there yet; it is read again for every connection.
+            // The file may not exist yet; it is read again for every connection.
             Ok(_) | Err(InvalidCredentials::Read { .. }) => Ok(()),
             Err(error) => Err(error),
         }
     }
 
-    /// The token, if there is one.
+    /// Reads the client's token; `None` if no token file is configured.
     pub(super) fn token(&self) -> Result<Option<String>, InvalidCredentials> {
         let Some(path) = &self.token else { return Ok(None) };
         Ok(read_tokens(path)?.into_iter().next())
     }
 
-    /// The settings of TLS.
+    /// Returns the TLS configuration with the CA bundle.
     pub(super) fn tls(&self) -> Result<Arc<ClientConfig>, InvalidCredentials> {
         let path = self.authorities.as_ref().ok_or(InvalidCredentials::NoAuthorities)?;
         let none = || InvalidCredentials::NoCertificate(path.clone());

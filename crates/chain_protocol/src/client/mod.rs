@@ -1,15 +1,15 @@
 //! The client of chain servers.
 //!
-//! - [`ChainServers`]: the servers of every chain, as a setting names them
+//! - [`ChainServers`]: the servers of every chain, parsed from a setting
 //! - [`ServerSet`]: the servers of one chain, behind one URL
-//! - `watch`: watching them
-//! - `servers`: the servers as they are found, with their states
-//! - [`choice`]: which of them is asked
-//! - [`branches`]: which branch counts where their blocks differ
-//! - `comparison`: asking them for the blocks that show it
-//! - `answer`: reading what one of them answered
-//! - `connection`: HTTP/2 to one of them
-//! - `contact`: when one of them was heard, and whether it is silent
+//! - `watch`: regular questions for the servers' states
+//! - `servers`: the known servers of a chain, with their states
+//! - [`choice`]: the choice of the server to ask
+//! - [`branches`]: the choice of a branch if the servers' blocks differ
+//! - `comparison`: questions for the blocks that decide between branches
+//! - `answer`: parsing of a server's answer
+//! - `connection`: the HTTP/2 connection to one server
+//! - `contact`: detection of a silent server
 //! - [`credentials`]: the token and the CA bundle
 
 mod answer;

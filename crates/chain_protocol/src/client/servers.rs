@@ -1,4 +1,4 @@
-//! The servers of one chain as they are known: found by name, with their last states.
+//! The known servers of one chain: their addresses from DNS, with their last states.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -29,11 +29,11 @@ use crate::message::{
     RequestEnvelope, ServerState,
 };
 
-/// Longest time for a state, and for a name to be resolved.
+/// Longest time for the answer to a question for the state, and for a DNS lookup.
 pub(super) const STATE_TIMEOUT: Duration = Duration::from_secs(1);
-/// Age from which on a state says nothing any more.
+/// Age above which a state is not used.
 const MAX_STATE_AGE: Duration = Duration::from_secs(4);
-/// Time for which a server that failed is asked only if no other one is there.
+/// Time for which a server that failed is asked only if no other server is available.
 const AVOIDED_FOR: Duration = Duration::from_secs(5);
 
 /// The servers of one chain.
@@ -43,7 +43,7 @@ pub(super) struct Servers {
     pub(super) urls: Vec<ServerUrl>,
     credentials: ChainServerCredentials,
     known: Mutex<BTreeMap<SocketAddr, Server>>,
-    /// Questions of callers that were sent.
+    /// Number of callers' questions that were sent.
     question_count: AtomicU64,
 }
 
@@ -52,12 +52,12 @@ pub(super) struct Servers {
 struct Server {
     url: ServerUrl,
     connection: SharedConnection,
-    /// Its state, and the time at which it told it.
+    /// The server's state, and the time of the answer with the state.
     state: Option<(ServerState, Instant)>,
     avoided_until: Option<Instant>,
 }
 
-/// What a server told when it was asked for its state.
+/// The answer of a server to a question for its state, or the error.
 #[derive(Debug)]
 pub(super) struct StateAnswer {
     state: Result<ServerState, AskError>,
@@ -65,13 +65,13 @@ pub(super) struct StateAnswer {
     is_timeout: bool,
 }
 
-/// A server as a comparison sees it.
+/// The data of a server that comparisons use.
 #[derive(Clone, Debug)]
 pub(super) struct ComparedServer {
     pub(super) address: SocketAddr,
-    /// Its newest block; `None` if it has none, or does not answer.
+    /// The server's newest block; `None` if the server has no blocks or does not answer.
     pub(super) newest: Option<NewestBlock>,
-    /// True if it can be asked for its blocks.
+    /// True if the server answers questions for blocks.
     pub(super) answers_blocks: bool,
 }
 
@@ -90,7 +90,7 @@ impl StateAnswer {
         Self { state, is_heard, is_timeout }
     }
 
-    /// True if the server works on something else: its last state holds for a while.
+    /// True if the server's last state stays valid, because the server is slow and not silent.
     const fn keeps_the_last_state(&self, is_silent: bool) -> bool {
         self.is_timeout && !is_silent
     }
@@ -111,7 +111,7 @@ impl Servers {
         }
     }
 
-    /// Looks for the servers of a URL. While its name cannot be resolved, they go on as they are known.
+    /// Resolves the host of a URL, and updates the known servers. If the lookup fails, the known servers stay.
     pub(super) async fn resolve(&self, url: &ServerUrl) {
         let found = timeout(STATE_TIMEOUT, lookup_host((&*url.host, url.port))).await;
         let Ok(Ok(found)) = found else { return };
@@ -128,7 +128,7 @@ impl Servers {
         }
     }
 
-    /// Asks a server for its state; `None` if it is not known any more.
+    /// Asks a server for its state; `None` if the server is not known any more.
     pub(super) async fn ask_state(&self, address: SocketAddr) -> Option<StateAnswer> {
         let (url, connection) = self.server(address)?;
         let path = self.path("state");
@@ -145,7 +145,7 @@ impl Servers {
         Some(StateAnswer::of(address, answer))
     }
 
-    /// The servers with their newest blocks, that of one of them as it was just told.
+    /// Returns the servers with their newest blocks; that of the server at `address` is from its new answer.
     pub(super) fn compared(&self, address: SocketAddr, told: &StateAnswer) -> Vec<ComparedServer> {
         let candidates = self.candidates(&BTreeSet::new()).into_iter();
         let newest = candidates.map(|Candidate { address: each, state, .. }| {
@@ -181,7 +181,7 @@ impl Servers {
         known.get(&address).is_some_and(|server| server.connection.contact().is_silent())
     }
 
-    /// Notes what a server told, or that it told nothing.
+    /// Records the answer of a server to a question for its state, or its error.
     pub(super) fn note_state(&self, address: SocketAddr, told: &StateAnswer) {
         let chain = self.chain;
         let mut known = self.known();
@@ -210,20 +210,20 @@ impl Servers {
         }
     }
 
-    /// Notes that a server is silent: it gets no question until it tells its state again.
+    /// Records that a server is silent: the server gets no question until it answers for its state again.
     pub(super) fn note_silence(&self, address: SocketAddr) {
         let mut known = self.known();
         let Some(server) = known.get_mut(&address) else { return };
         server.state = None;
         if server.connection.contact().set_silent(true) {
-            // What it did not answer so far, it need not answer when it is back.
+            // The server need not answer its open questions after it is available again.
             server.connection.close();
             let chain = self.chain;
             tracing::warn!(%chain, server = %address, "a chain server has been silent for a second");
         }
     }
 
-    /// The servers with their states, as far as these are known and of now. Some are not asked, because of their blocks.
+    /// Returns the servers with their states, without states that are too old. Servers in `excluded` are marked.
     pub(super) fn candidates(&self, excluded: &BTreeSet<SocketAddr>) -> Vec<Candidate> {
         let now = Instant::now();
         let known = self.known();
@@ -240,14 +240,14 @@ impl Servers {
         candidates.collect()
     }
 
-    /// The servers that are silent.
+    /// Returns the addresses of the silent servers.
     pub(super) fn silent_addresses(&self) -> BTreeSet<SocketAddr> {
         let known = self.known();
         let silent = known.iter().filter(|(_, server)| server.connection.contact().is_silent());
         silent.map(|(address, _)| *address).collect()
     }
 
-    /// Lets a server be asked only if no other one is there, for a while.
+    /// Marks a server as avoided for five seconds: it is asked only if no other server is available.
     pub(super) fn avoid(&self, address: SocketAddr) {
         if let Some(server) = self.known().get_mut(&address) {
             server.avoided_until = Some(Instant::now() + AVOIDED_FOR);
@@ -268,7 +268,7 @@ impl Servers {
         Ok(connection.send(&url, &self.credentials, &path, Some(body)).await?)
     }
 
-    /// Completes once a server has been silent for a second; never if it is not known.
+    /// Completes once a server has been silent for a second; never for an unknown server.
     pub(super) async fn wait_for_silence_of(&self, address: SocketAddr) {
         match self.server(address) {
             Some((_, connection)) => connection.contact().wait_for_silence().await,
@@ -276,7 +276,7 @@ impl Servers {
         }
     }
 
-    /// Questions of callers that were sent.
+    /// Number of callers' questions that were sent.
     pub(super) fn question_count(&self) -> u64 {
         self.question_count.load(Ordering::Relaxed)
     }

@@ -1,4 +1,4 @@
-//! The servers of one chain, and how they are asked.
+//! The servers of one chain: questions go to a chosen server, and to a second one after a failure.
 
 use std::{
     fmt,
@@ -32,18 +32,18 @@ use crate::message::{
     RefusedQuestion, RequestEnvelope,
 };
 
-/// Blocks that an answer may lack of the newest one: servers do not get a new block at the same moment.
+/// Number of blocks that an answer's newest block may be behind: servers do not get a new block at the same moment.
 const BLOCKS_BEHIND: u64 = 1;
-/// Longest time for an answer, waits included.
+/// Longest time for an answer, retries included.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(8);
-/// Time after which a second server is asked beside the first one.
+/// Time after which a second server is asked in parallel.
 const SECOND_SERVER_DELAY: Duration = Duration::from_secs(1);
-/// Wait before servers that were all behind are asked again: lists reach all programs within a moment.
+/// Interval at which servers are asked again after all were behind: all programs soon have the same lists.
 const BEHIND_RETRY_INTERVAL: Duration = Duration::from_millis(50);
-/// Longest time for which servers may be behind.
+/// Longest time for which servers that are behind are asked again.
 const BEHIND_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// The servers of one chain. They are watched from the first question on, until this is dropped.
+/// The servers of one chain. They are asked for their states from the first question on, until the set is dropped.
 #[derive(Debug)]
 pub struct ServerSet {
     watched: Arc<WatchedServers>,
@@ -51,8 +51,7 @@ pub struct ServerSet {
 }
 
 impl ServerSet {
-    /// The servers behind URLs. None is known before they are [watched](Self::watch) or
-    /// [looked for](Self::refresh).
+    /// The servers at these URLs. No server is known before [`watch`](Self::watch) or [`refresh`](Self::refresh).
     #[must_use]
     pub fn new(chain: ChainId, urls: Vec<ServerUrl>, credentials: ChainServerCredentials) -> Self {
         let watched = Arc::new(WatchedServers::new(chain, urls, credentials));
@@ -65,43 +64,43 @@ impl ServerSet {
         self.watched.servers.chain
     }
 
-    /// Watches the servers from now on.
+    /// Starts to ask the servers for their states regularly.
     pub fn watch(&self) {
         let watch = || tokio::spawn(Arc::clone(&self.watched).watch()).abort_handle();
         self.watch.get_or_init(watch);
     }
 
-    /// Looks for servers and asks each for its state: within two seconds.
+    /// Resolves the URLs and asks each server for its state, within two seconds.
     pub async fn refresh(&self) {
         self.watched.refresh().await;
     }
 
-    /// The servers with their states, as far as these are known and of now.
+    /// The servers with their states, without states that are too old.
     #[must_use]
     pub fn states(&self) -> Vec<Candidate> {
         self.watched.candidates()
     }
 
-    /// The difference between the servers if their blocks are of several branches, beyond an ordinary reorganization.
+    /// The difference between the servers' branches, if an ordinary reorganization does not explain it.
     #[must_use]
     pub fn difference(&self) -> Option<BranchDifference> {
         self.watched.difference()
     }
 
-    /// Number of servers that are silent: nothing came from them for a second, and they get no question until they
-    /// tell their states again.
+    /// Number of silent servers: they sent no byte for a second, and get no question until they answer for their states
+    /// again.
     #[must_use]
     pub fn silent_count(&self) -> usize {
         self.watched.servers.silent_addresses().len()
     }
 
-    /// Number of questions that were sent to servers, those for their states apart.
+    /// Number of questions that were sent to servers, without those for states.
     #[must_use]
     pub fn question_count(&self) -> u64 {
         self.watched.servers.question_count()
     }
 
-    /// Waits until servers were looked for once. Later nobody waits: the watch finds them.
+    /// Waits for the first lookup of the servers; later calls return at once.
     pub async fn wait_until_found(&self) {
         self.watch();
         self.watched.wait_for_first_lookup().await;
@@ -113,7 +112,7 @@ impl ServerSet {
         newest(&self.states())
     }
 
-    /// Asks a question about a subject. If a server fails or is slow, another one is asked, once.
+    /// Asks a question about a subject. If a server fails or is slow, one other server is asked.
     ///
     /// # Errors
     ///
@@ -136,7 +135,7 @@ impl ServerSet {
                     }
                     sleep(BEHIND_RETRY_INTERVAL).await;
                 }
-                // The servers that were asked are silent: others may not be.
+                // The asked servers are silent; other servers may answer.
                 Err(AskError::Silent(_)) if self.has_others() && time < ANSWER_TIMEOUT => {}
                 _ => return asked,
             }
@@ -156,7 +155,7 @@ impl ServerSet {
         }
         let newest = newest(&candidates).map(|it| it.block);
         let block = newest.map_or(0, |it| it.height);
-        // Servers that are behind by one block have the one before.
+        // Servers that are one block behind have the parent of the newest block.
         let branch_block = newest.and_then(|it| it.parent_id());
         let minimum =
             MinimumRevision { lists, block: block.saturating_sub(BLOCKS_BEHIND), branch_block };
@@ -182,7 +181,7 @@ impl ServerSet {
             tracing::debug!(chain = %self.chain(), error = %failed, "asking another chain server");
             return second.await.map_err(|error| prefer_behind(failed, error));
         }
-        // Both work on it; the first answer counts.
+        // Both servers work on the question; the first answer is used.
         tokio::select! {
             answer = &mut first => match answer {
                 Ok(answer) => Ok(answer),
@@ -216,7 +215,7 @@ impl ServerSet {
             self.watched.servers.avoid(address);
         }
         if answer.is_ok() && self.watched.is_excluded(address) {
-            // What it told is of a branch that turned out not to count.
+            // The answer is from a branch that was not chosen.
             let detail = "its blocks are of another branch".to_owned();
             let refusal = RefusedQuestion { code: RefusalCode::Behind, detail };
             return Err(AskError::Refused { address, refusal });
@@ -224,17 +223,17 @@ impl ServerSet {
         answer
     }
 
-    /// True if a server is known that is not silent.
+    /// True if some known server is not silent.
     fn has_others(&self) -> bool {
         let silent = self.watched.servers.silent_addresses();
         self.states().iter().any(|it| !silent.contains(&it.address))
     }
 
-    /// Asks a question of one server, whatever it knows.
+    /// Asks one server a question, without a minimum revision.
     ///
     /// # Errors
     ///
-    /// Returns an error if it does not answer in time.
+    /// Returns an error if the server does not answer in time.
     pub async fn ask_server<Q: Question + Clone>(
         &self,
         address: SocketAddr,
@@ -246,11 +245,11 @@ impl ServerSet {
         read(address, &received)
     }
 
-    /// Asks one server for a part of a copy. The digest of the bytes was compared.
+    /// Asks one server for a part of a copy, and verifies the digest of the bytes.
     ///
     /// # Errors
     ///
-    /// Returns an error if it does not answer in time, or if the bytes have another digest.
+    /// Returns an error if the server does not answer in time, or if the bytes have another digest.
     pub async fn copy_part_from(
         &self,
         address: SocketAddr,
@@ -297,7 +296,7 @@ impl Drop for ServerSet {
 }
 
 impl fmt::Display for ServerSet {
-    /// Its URLs.
+    /// Writes the URLs, separated by commas.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let urls: Vec<String> =
             self.watched.servers.urls.iter().map(|url| url.with_path("")).collect();
@@ -305,7 +304,7 @@ impl fmt::Display for ServerSet {
     }
 }
 
-/// Of two errors the one that time may mend: that a server is behind.
+/// Returns the error of a server that is behind, which a retry may resolve, or else the second error.
 fn prefer_behind(first: AskError, second: AskError) -> AskError {
     if first.refusal() == Some(RefusalCode::Behind) { first } else { second }
 }

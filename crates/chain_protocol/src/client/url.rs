@@ -2,7 +2,7 @@
 
 use http::Uri;
 
-/// A URL of servers of a chain. Its host may have several addresses, one for each server.
+/// A URL of a chain's servers. The host may have several addresses, one for each server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerUrl {
     /// Host name or address.
@@ -14,7 +14,7 @@ pub struct ServerUrl {
 }
 
 impl ServerUrl {
-    /// Reads `http://HOST:PORT` or `https://HOST:PORT`.
+    /// Parses `http://HOST:PORT` or `https://HOST:PORT`; `None` for any other text.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let uri: Uri = text.parse().ok()?;

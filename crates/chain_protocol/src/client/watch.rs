@@ -1,4 +1,5 @@
-//! Watching the servers of one chain: each by itself, so that one that is slow or silent delays the news of no other.
+//! Regular questions for the states of a chain's servers: one task per server, so that a slow or silent server does not
+//! delay the others.
 
 use std::{collections::BTreeMap, net::SocketAddr, sync::Arc, time::Duration};
 
@@ -18,15 +19,15 @@ use super::{
     url::ServerUrl,
 };
 
-/// Interval at which servers are looked for and their states are asked for.
+/// Interval of DNS lookups and of questions for a server's state.
 const WATCH_INTERVAL: Duration = Duration::from_millis(500);
 
-/// The servers of one chain, which are compared whenever one of them tells its state.
+/// The servers of one chain, which are compared after each state that one of them reports.
 #[derive(Debug)]
 pub(super) struct WatchedServers {
     pub(super) servers: Servers,
     comparison: Comparison,
-    /// URLs whose servers were looked for once.
+    /// Number of URLs whose servers were looked up once.
     looked_for: watch::Sender<usize>,
 }
 
@@ -40,7 +41,7 @@ impl WatchedServers {
         Self { servers, comparison: Comparison::default(), looked_for: watch::Sender::new(0) }
     }
 
-    /// Watches all servers until the future is dropped.
+    /// Asks all servers for their states until the future is dropped.
     pub(super) async fn watch(self: Arc<Self>) {
         let mut watches = JoinSet::new();
         for url in self.servers.urls.clone() {
@@ -65,7 +66,7 @@ impl WatchedServers {
         }
     }
 
-    /// Watches a server for as long as it is known.
+    /// Asks a server for its state as long as the server is known.
     async fn watch_server(self: Arc<Self>, address: SocketAddr) {
         loop {
             sleep(WATCH_INTERVAL).await;
@@ -75,15 +76,15 @@ impl WatchedServers {
         }
     }
 
-    /// Waits until the servers of all URLs were looked for once, at most for twice the time of an answer.
+    /// Waits until the servers of all URLs were looked up once, at most two seconds.
     pub(super) async fn wait_for_first_lookup(&self) {
         let mut looked_for = self.looked_for.subscribe();
         let all = looked_for.wait_for(|urls| *urls >= self.servers.urls.len());
-        // Neither a later look nor the error of an ended watch changes what is known.
+        // A timeout, or the end of the task, is no error: callers use the servers known so far.
         let _ = timeout(2 * STATE_TIMEOUT, all).await;
     }
 
-    /// Looks for servers and asks each for its state.
+    /// Resolves the URLs and asks each server for its state.
     pub(super) async fn refresh(self: &Arc<Self>) {
         let mut refreshing = JoinSet::new();
         for url in self.servers.urls.clone() {
@@ -103,25 +104,25 @@ impl WatchedServers {
         while asking.join_next().await.is_some() {}
     }
 
-    /// Asks a server for its state. Returns false if it is not known any more.
+    /// Asks a server for its state. Returns false if the server is not known any more.
     async fn ask_state(&self, address: SocketAddr) -> bool {
         let Some(told) = self.servers.ask_state(address).await else { return false };
         self.comparison.update(&self.servers, address, &told).await;
         true
     }
 
-    /// The servers with their states, as far as these are known and of now.
+    /// Returns the servers with their states, without states that are too old.
     pub(super) fn candidates(&self) -> Vec<Candidate> {
-        // One state of both: a newest block is seen together with what it was compared with.
+        // One lock covers both, so that a newest block is read together with the result of its comparison.
         self.comparison.with(|branches| self.servers.candidates(&branches.excluded))
     }
 
-    /// True if a server is not asked, because of its blocks.
+    /// True if a server gets no questions because of its branch.
     pub(super) fn is_excluded(&self, address: SocketAddr) -> bool {
         self.comparison.with(|branches| branches.excluded.contains(&address))
     }
 
-    /// The difference between the servers, if it is no ordinary reorganization.
+    /// The difference between the servers' branches, if an ordinary reorganization does not explain it.
     pub(super) fn difference(&self) -> Option<BranchDifference> {
         self.comparison.with(|branches| branches.difference.clone())
     }

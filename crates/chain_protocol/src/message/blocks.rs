@@ -11,7 +11,7 @@ use super::hex_text;
 /// A block of a branch: its height with its hash.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct BlockIdMessage {
-    /// Height: the number of blocks before it.
+    /// Height: the number of earlier blocks.
     pub height: u64,
     /// Hash.
     #[serde(with = "hex_text")]
@@ -23,7 +23,7 @@ pub struct BlockIdMessage {
 /// first.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct BlockRefMessage {
-    /// Height: the number of blocks before it.
+    /// Height: the number of earlier blocks.
     pub height: u64,
     /// Hash.
     #[serde(with = "hex_text")]
@@ -33,7 +33,7 @@ pub struct BlockRefMessage {
     #[serde(with = "hex_text")]
     #[schemars(with = "String")]
     pub parent: [u8; 32],
-    /// Time stamp in its header.
+    /// Time stamp in the block's header.
     pub time: Timestamp,
 }
 
@@ -44,7 +44,7 @@ impl BlockRefMessage {
         BlockIdMessage { height: self.height, hash: self.hash }
     }
 
-    /// Height and hash of the block before; `None` for the genesis block.
+    /// Height and hash of the previous block; `None` for the genesis block.
     #[must_use]
     pub const fn parent_id(&self) -> Option<BlockIdMessage> {
         match self.height.checked_sub(1) {

@@ -1,4 +1,4 @@
-//! Flows of money, patterns and activity of an address.
+//! Money flows, behavior patterns and activity of an address.
 
 use jiff::{Timestamp, civil::Date};
 use schemars::JsonSchema;
@@ -10,7 +10,7 @@ use super::Identifier;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ChainStateMessage {
-    /// No source follows the chain: only lists and labels can be looked at.
+    /// No source is configured for the chain: only lists and labels are available.
     NotFollowed,
     /// A source is configured for the chain, but its data is not available.
     Unavailable(Identifier),
@@ -18,14 +18,14 @@ pub enum ChainStateMessage {
     Followed(Box<ChainFactsMessage>),
 }
 
-/// A followed chain's data about the subject.
+/// Data about the subject from a chain with a source.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ChainFactsMessage {
-    /// The newest block that is known.
+    /// The newest known block.
     pub tip: TipMessage,
     /// The traced flows.
     pub flows: FlowFactsMessage,
-    /// The owner's behavior; `None` where no patterns were searched.
+    /// The owner's behavior; `None` if no patterns were searched.
     #[serde(default, rename = "patterns")]
     pub behavior: Option<BehaviorFactsMessage>,
     /// The subject's activity over its lifetime; `None` if it never appeared.
@@ -35,17 +35,17 @@ pub struct ChainFactsMessage {
 /// A chain's newest block as its source reported it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TipMessage {
-    /// Its height.
+    /// Height of the block.
     pub height: u64,
-    /// Its hash, in hexadecimal.
+    /// Hash of the block, in hexadecimal.
     pub hash: String,
-    /// Its own time.
+    /// Time in the block's header.
     pub time: Timestamp,
-    /// Time at which the source last reported it as the newest.
+    /// Time at which the source last reported the block as the newest.
     pub reported_at: Timestamp,
-    /// The height of the first known block: older coins have no known origin.
+    /// Height of the first known block: the origin of older coins is unknown.
     pub start: u64,
-    /// Way in which the chain is read.
+    /// Mode in which the chain is ingested.
     pub ingest_mode: Identifier,
     /// True if the chain belongs to the demo data set.
     pub sample: bool,
@@ -54,13 +54,13 @@ pub struct TipMessage {
 /// Activity of an address over its lifetime.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ActivityFactsMessage {
-    /// Time of the first block it appears in.
+    /// Time of the first block in which the address appears.
     pub first_seen: Timestamp,
-    /// Time of the last.
+    /// Time of the last block in which the address appears.
     pub last_seen: Timestamp,
-    /// Incoming transfers.
+    /// Number of incoming transfers.
     pub transfers_in: u64,
-    /// Outgoing transfers.
+    /// Number of outgoing transfers.
     pub transfers_out: u64,
     /// Amounts, by asset.
     pub amounts: Vec<AssetActivityMessage>,
@@ -72,23 +72,24 @@ pub struct ActivityFactsMessage {
 pub struct AssetActivityMessage {
     /// The asset's ticker.
     pub asset: String,
-    /// Received in all.
+    /// Total received.
     pub received: u128,
-    /// Sent in all, fees included.
+    /// Total sent, fees included.
     pub sent: u128,
-    /// Held now.
+    /// Present balance.
     pub balance: u128,
 }
 
 /// The traced flows of one subject.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FlowFactsMessage {
-    /// True if the trace ended within its budget and time.
+    /// True if the trace ended within its limits.
     pub complete: bool,
-    /// One ledger an asset, or one for all assets together where each has a price. Ledgers are
-    /// assessed apart and the worst counts.
+    /// One ledger per asset, or one for all assets together if each has a price. Each ledger is assessed separately,
+    /// and the highest risk is used.
     pub ledgers: Vec<LedgerMessage>,
-    /// Names the parties that what transactions are made of rests on, as far as that was used.
+    /// Identifies the endpoint parties for which the used compositions of transactions were computed; null if no
+    /// composition was used.
     pub compositions: Option<String>,
 }
 
@@ -105,12 +106,12 @@ pub struct LedgerMessage {
     pub destination: DirectionFlowsMessage,
 }
 
-/// All parts of one direction. Their sum is all money of the direction, the money that returned included.
+/// All parts of one direction. The sum of the parts is all money of the direction, returned money included.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DirectionFlowsMessage {
     /// The parts.
     pub parts: Vec<FlowPartMessage>,
-    /// Number of transactions that money passed on the way, besides the subject's own.
+    /// Number of transactions on the paths, without the subject's own.
     pub transactions: u32,
 }
 
@@ -121,17 +122,17 @@ pub struct FlowPartMessage {
     pub end: FlowEndMessage,
     /// Name of the party at the endpoint, if known.
     pub entity: Option<String>,
-    /// Distance of the end from the subject.
+    /// Distance of the endpoint from the subject.
     pub distance: FlowDistanceMessage,
-    /// True if all of it came by the first hop.
+    /// True if all money of the part moved in one hop.
     pub is_direct: bool,
     /// The strength of the attribution.
     pub tier: Identifier,
     /// Confidence of the attribution.
     pub confidence: u8,
-    /// Over the subject's lifetime.
+    /// Amount over the subject's lifetime.
     pub amount: u128,
-    /// In the last 90 days; at most `amount`.
+    /// Amount in the last 90 days; at most `amount`.
     pub recent: u128,
     /// The amount in the unit of a trace.
     pub mass: MassMessage,
@@ -141,22 +142,21 @@ pub struct FlowPartMessage {
     pub listed: bool,
     /// The entry of the list that names the party.
     pub listed_by: Option<PartyListingMessage>,
-    /// Whether the subject asked for the money.
+    /// Sign that the subject did or did not ask for the money.
     pub solicitation: Identifier,
-    /// Risky labels on the path of the money that end no trace. The part counts once: as the
-    /// endpoint or one of these labels, whichever scores highest.
+    /// Risky labels on the money's path that end no trace. The part is scored once: as the endpoint or as the label
+    /// with the highest score.
     pub carried: Vec<CarriedPartMessage>,
-    /// Whether it moved before the party at the endpoint was listed, or since; `None` if it is not
+    /// Period of the movement: before or after the listing of the party at the endpoint; null if the party is not
     /// listed or the day is not known.
     pub listing_period: Option<Identifier>,
-    /// The fewest days before the listing on which money of a part from before it moved.
+    /// Fewest days between a movement of the part's money and the later listing.
     pub days_before_listing: Option<u32>,
-    /// The name of the party at the end of the path that is shown, where the part's money comes from several parties of
-    /// its category.
+    /// Name of the party at the end of the shown path, if several parties of the category share the part.
     pub party_of_path: Option<String>,
-    /// Identifiers of transactions that show it, those of the largest path first.
+    /// Identifiers of the transactions on the shown paths, the largest path first.
     pub transactions: Vec<String>,
-    /// The largest paths to the end.
+    /// The largest paths to the endpoint.
     pub paths: Vec<FlowPathMessage>,
 }
 
@@ -164,31 +164,31 @@ pub struct FlowPartMessage {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FlowEndMessage {
-    /// At an address that a listing, label or cluster attributes.
+    /// An address that a listing, label or cluster attributes to a category.
     Attributed(Identifier),
-    /// At freshly mined coins.
+    /// Newly mined coins.
     Mining,
-    /// At a bridge to another chain.
+    /// A bridge to another chain.
     Bridge,
-    /// At an output that is not spent yet.
+    /// An unspent output.
     Unspent,
-    /// Paid to the miner of the transaction.
+    /// A fee, paid to the miner of the transaction.
     Fee,
-    /// At an output of the subject's own address: its money came back, or never left its owner. It counted when it
-    /// first came, so that it is no part of the whole of which shares are computed.
+    /// An output of the subject's own address: money that returned or never left the owner. Shares exclude that money,
+    /// because it was counted when it was first received.
     Returned,
-    /// Not followed further.
+    /// Money that was not traced further, with the reason.
     Unresolved(Identifier),
 }
 
-/// How far the end of money is from the subject.
+/// Distance of an endpoint from the subject.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FlowDistanceMessage {
-    /// Fewest hops, in whatever amount; 1 is direct. Zero stands for money that the subject itself holds.
+    /// Fewest hops for any amount; 1 is direct, 0 is money that the subject itself holds.
     Hops(u16),
-    /// Further than a trace went that passed so many transactions: the end follows from what the transactions are made
-    /// of at which the trace stopped.
+    /// Beyond a trace that passed this many transactions: the endpoint is from the compositions of the transactions at
+    /// which the trace stopped.
     Further(u32),
 }
 
@@ -217,16 +217,16 @@ pub struct PartyListingMessage {
     pub listed_on: Option<Date>,
 }
 
-/// A label that all money of a part passed.
+/// A label on the path of all money of a part.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CarriedPartMessage {
     /// The label.
     pub label: CarriedLabelMessage,
-    /// Where the money met it.
+    /// Distance of the label from the subject.
     pub distance: DistanceMessage,
 }
 
-/// A label that a flow carries because it passed through the label's address, or through a joint transaction.
+/// A label of an address or of a joint transaction through which a flow passed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CarriedLabelMessage {
     /// Strength of the label.
@@ -239,25 +239,25 @@ pub struct CarriedLabelMessage {
     pub severity: u8,
     /// Name, if known.
     pub entity: Option<String>,
-    /// The kind of joint transaction that the money passed through, if it is no label of an address.
+    /// Kind of the joint transaction; null for the label of an address.
     pub coinjoin: Option<Identifier>,
 }
 
-/// The distance at which money met a label.
+/// Distance of a label from the subject.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DistanceMessage {
     /// Fewest hops from the subject.
     pub hops: u16,
-    /// The mass as decayed when it met the label.
+    /// The money's mass at the label, after decay.
     pub decayed: MassMessage,
 }
 
-/// The way that money took, from the subject outwards.
+/// A path of money, from the subject outwards.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FlowPathMessage {
-    /// Amount that took the path.
+    /// Amount that moved along the path.
     pub amount: u128,
-    /// Its steps, the subject's own transaction first.
+    /// Steps of the path, the subject's own transaction first.
     pub steps: Vec<PathStepMessage>,
 }
 
@@ -266,19 +266,19 @@ pub struct FlowPathMessage {
 pub struct PathStepMessage {
     /// The transaction.
     pub transaction: String,
-    /// The address at its other side; null if the party has no address, or if there is no party:
-    /// newly mined coins, a fee.
+    /// Address of the party on the other side of the transaction; null if the party has no address, or for newly mined
+    /// coins and fees, which have no party.
     pub address: Option<String>,
     /// Time of the transaction's block.
     pub time: Timestamp,
-    /// What the party put into the transaction, or received from it, in base units, as a decimal string: also money
-    /// that did not take this path. Null if there is no party.
+    /// Amount that the party put into the transaction or received from it, in base units as a decimal string, including
+    /// money on other paths. Null if there is no party.
     pub amount: Option<String>,
     /// Attribution of the party; null if none is known.
     pub label: Option<StepLabelMessage>,
 }
 
-/// Attribution of a party on a path: that at which the trace ends, or else the riskiest label of its address.
+/// Attribution of a party on a path: the endpoint's attribution, or the riskiest label of the party's address.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct StepLabelMessage {
     /// Category of the party.
@@ -307,41 +307,41 @@ pub struct BehaviorFactsMessage {
 pub struct PatternFactMessage {
     /// The pattern.
     pub pattern: Identifier,
-    /// The owner's role in it.
+    /// The owner's role in the pattern.
     pub role: Identifier,
     /// Confidence of the detection.
     pub confidence: u8,
-    /// Reason for which it is not scored; `None` if it is.
+    /// Reason why the pattern is not scored; null if the pattern is scored.
     pub unscored: Option<Identifier>,
     /// Number of occurrences: windows of time, chains, cycles or transactions.
     pub count: u64,
-    /// Time of the first and of the last transaction.
+    /// Times of the first and the last transaction of the pattern.
     pub period: (Timestamp, Timestamp),
     /// Funds of the owner that took part, in base units.
     pub amount: u128,
-    /// All funds of the owner in the same direction that were read, in base units.
+    /// All funds of the owner that were read in the same direction, in base units.
     pub whole: u128,
-    /// Details for the sentence.
+    /// Figures for the explanation of the pattern.
     pub details: PatternDetailsMessage,
-    /// Identifiers of transactions that show it, in the order of the chain.
+    /// Identifiers of the pattern's transactions, in the order of the chain.
     pub transactions: Vec<String>,
 }
 
-/// Figures of the occurrence of a pattern with the largest amount; which ones there are depends on the pattern.
+/// Figures of the pattern's occurrence with the largest amount. Each pattern has some of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct PatternDetailsMessage {
-    /// Funds of the owner that took part in it, in base units.
+    /// Funds of the owner that took part in the occurrence, in base units.
     pub amount: u128,
-    /// Distinct owners on the other side.
+    /// Number of distinct counterparties.
     pub parties: Option<u64>,
-    /// Payments of a structuring.
+    /// Number of structured payments.
     pub payments: Option<u64>,
-    /// Length: steps of a peel chain, owners of a layering run or of a cycle.
+    /// Number of steps of a peel chain, or of owners in layering or in a cycle.
     pub length: Option<u64>,
-    /// Duration in seconds from the first transaction to the last, or of a pause.
+    /// Duration in seconds from the first to the last transaction, or of dormancy.
     pub seconds: Option<u64>,
-    /// Amount in base units that structured payments stay below.
+    /// Threshold in base units below which the structured payments stay.
     pub threshold: Option<u128>,
     /// Protocol of the joint transactions, if all have the same.
     pub coinjoin: Option<Identifier>,
@@ -350,18 +350,18 @@ pub struct PatternDetailsMessage {
 /// Extent of a search for patterns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SearchedMessage {
-    /// Addresses of the owner whose transactions were read.
+    /// Number of the owner's addresses whose transactions were read.
     pub addresses: u64,
-    /// All addresses of the owner.
+    /// Number of all addresses of the owner.
     pub all_addresses: u64,
-    /// Transactions of the owner that were read.
+    /// Number of the owner's transactions that were read.
     pub transactions: u64,
-    /// True if these are all transactions of these addresses, with all their inputs and outputs.
+    /// True if all transactions of the read addresses were read, with all inputs and outputs.
     pub is_whole: bool,
-    /// Transactions of others that were read around them.
+    /// Number of counterparties' transactions that were read.
     pub around: u64,
-    /// True if the limits of the search left nothing out around them.
+    /// True if the limits of the search excluded none of the counterparties' transactions.
     pub is_whole_around: bool,
-    /// True if the activity of other owners is known, which layering rests on.
+    /// True if the activity of other owners is known, which the search for layering requires.
     pub has_activity_of_others: bool,
 }

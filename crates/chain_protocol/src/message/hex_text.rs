@@ -10,7 +10,7 @@ pub(crate) fn serialize<S: Serializer>(
     serializer.serialize_str(&hex::encode(bytes))
 }
 
-/// Reads as many bytes as the field holds.
+/// Parses hexadecimal digits into bytes of the field's length.
 pub(crate) fn deserialize<'de, D: Deserializer<'de>, B: TryFrom<Vec<u8>>>(
     deserializer: D,
 ) -> Result<B, D::Error> {

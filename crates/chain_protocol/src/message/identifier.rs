@@ -5,8 +5,8 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// An identifier of something of which there may be more kinds later, such as a category or a reason. A reader that does
-/// not know one treats the message as unreadable.
+/// The identifier of a category, reason or other kind; later releases may add kinds. A reader rejects a message with an
+/// unknown identifier.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 #[schemars(rename = "Word")]

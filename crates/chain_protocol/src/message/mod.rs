@@ -1,11 +1,11 @@
 //! The messages: one for each question, and one for each answer. Amounts are in base units of the chain's coin.
 //!
-//! They are types of their own, so that a change elsewhere changes no message. Types named `...Message` are parts of
-//! several messages:
+//! Messages have their own types, so that changes in other crates change no message. Types named `...Message` are parts
+//! of several messages:
 //!
 //! - `blocks`: references to blocks
 //! - `flows`: flows of money, patterns and activity of an address
-//! - `transactions`: transactions with their inputs and outputs
+//! - `transactions`: transactions with inputs and outputs
 //! - `policy`: limits of a trace, effects of lists
 //! - `identifier`: identifiers
 
@@ -30,23 +30,23 @@ pub use policy::{
 };
 pub use transactions::*;
 
-/// The first part of every path: `/chain/v1/CHAIN/QUESTION`.
+/// The first part of every request path: `/chain/v1/CHAIN/QUESTION`.
 pub const ROOT: &str = "/chain/v1";
 
 /// The header field with the SHA-256 of a part of a copy, in hexadecimal digits.
 pub const PART_DIGEST: &str = "assay-part-digest";
-/// The most bytes of a part of a copy.
+/// Maximum size of a part of a copy, in bytes.
 pub const PART_BYTES: usize = 16 << 20;
 
-/// A kind of question, with the form of its answer.
+/// A question, with its path and the type of its answer.
 pub trait Question: Serialize + DeserializeOwned + Send + Sync {
-    /// The last part of its path.
+    /// The last part of the question's path.
     const PATH: &'static str;
-    /// The answer.
+    /// The type of the answer.
     type Answer: Serialize + DeserializeOwned + Send;
 }
 
-/// The questions, each with the last part of its path and its answer.
+/// Implements [`Question`] for the types of questions, each with the last part of its path and its answer.
 macro_rules! questions {
     ($($question:ty: $path:literal => $answer:ty,)+) => {
         $(impl Question for $question {
@@ -69,28 +69,29 @@ questions! {
     CopyFingerprintQuestion: "copy-fingerprint" => CopyFingerprintAnswer,
 }
 
-/// A question, with what its answer must rest on.
+/// A question, with its deadline and the minimum revision of the answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "Asked")]
 pub struct RequestEnvelope<Q> {
-    /// Longest time in milliseconds until the answer. Work on it ends then.
+    /// Longest time in milliseconds until the answer. The server stops its work then.
     pub deadline_ms: u32,
-    /// What the answer must know.
+    /// The minimum revision of the data behind the answer.
     #[serde(rename = "knows")]
     pub minimum: MinimumRevision,
     /// The question.
     pub question: Q,
 }
 
-/// What an answer must know. A server that knows less, or that is on another branch, answers `409 behind` at once.
+/// The minimum revision of the data behind an answer. A server with older data, or on another branch, answers `409
+/// behind` at once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "AtLeast")]
 pub struct MinimumRevision {
-    /// Revision of lists and labels: their number of changes.
+    /// Revision of lists and labels: the number of their changes.
     pub lists: u64,
     /// Height of the newest block.
     pub block: u64,
-    /// A block that is on the server's chain: the branch that counts. `null` for any chain.
+    /// A block that must be on the server's chain, which identifies the branch. `null` accepts any branch.
     #[serde(rename = "on", default, skip_serializing_if = "Option::is_none")]
     pub branch_block: Option<BlockIdMessage>,
 }
@@ -100,7 +101,7 @@ pub struct MinimumRevision {
 pub struct TracingPolicy {
     /// The limits of the trace.
     pub rules: TraceRulesMessage,
-    /// The severity of each category, 0 to 100. Those that a server does not know are ignored.
+    /// Severity of each category, 0 to 100. A server ignores unknown categories.
     pub severities: BTreeMap<String, u8>,
     /// The effects of lists.
     pub lists: BTreeMap<Identifier, ListEffectMessage>,
@@ -113,41 +114,41 @@ pub struct TraceQuestion {
     pub address: String,
     /// The policy.
     pub policy: TracingPolicy,
-    /// The moment of the assessment.
+    /// Time of the assessment.
     pub now: Timestamp,
 }
 
-/// `flows-at-most`: the flows of an address at their largest weight, if they are known without a trace.
+/// `flows-at-most`: an upper bound of an address's flows, if it is known without a trace.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FlowsAtMostQuestion(pub TraceQuestion);
 
-/// What a chain tells about an address.
+/// The data of a chain about an address.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TraceAnswer {
-    /// Revision of the lists and labels that the answer rests on.
+    /// Revision of the lists and labels behind the answer.
     pub lists: u64,
-    /// Names these lists and labels by their content: another database may have as many changes.
+    /// Digest of these lists and labels: another database may have the same number of changes.
     pub data_revision: String,
-    /// The flows with the newest block, or the reason why there are none.
+    /// The flows with the newest block, or the reason why no flows are available.
     pub state: ChainStateMessage,
     /// Identifies the state of the chain; `null` if the chain was not read.
     pub revision: Option<String>,
     /// The cluster of the address; `null` if clusters were not read.
     pub cluster: Option<ClusterAnswer>,
-    /// Its strongest counterparties.
+    /// The strongest counterparties of the address.
     pub counterparties: CounterpartiesAnswer,
-    /// Addresses that may be of its owner.
+    /// Addresses that may belong to the same owner.
     pub possible_owners: Vec<PossibleOwnerAnswer>,
 }
 
-/// The cluster of an address. Listings and labels are those that the asking server knows of the addresses.
+/// The cluster of an address. The asking server adds the listings and labels of the addresses.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ClusterAnswer {
     /// Identifier: the member that appeared first on the chain.
     pub id: String,
     /// The member that identifies the cluster until a block changes it.
     pub root: String,
-    /// Number of its members.
+    /// Number of members.
     pub size: u64,
     /// Confidence that a certain co-spend connects addresses of one owner.
     pub confidence: u8,
@@ -155,16 +156,16 @@ pub struct ClusterAnswer {
     pub members: Vec<ClusterMemberAnswer>,
     /// Number of other members that are listed or labelled.
     pub attributed: u64,
-    /// Number of those whose listings and labels were looked up.
+    /// Number of other members whose listings and labels were looked up.
     pub examined: u64,
 }
 
 /// Another member of a cluster.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ClusterMemberAnswer {
-    /// Its address.
+    /// The address.
     pub address: String,
-    /// The co-spends that connect it with the subject; `null` if there are more than were looked for.
+    /// The co-spends that connect it with the subject; `null` if there are more than the search limit.
     pub co_spends: Option<Vec<CoSpendMessage>>,
 }
 
@@ -173,35 +174,35 @@ pub struct ClusterMemberAnswer {
 pub struct CounterpartiesAnswer {
     /// The funders and the strongest others, by amount.
     pub strongest: Vec<CounterpartyAnswer>,
-    /// Number of all that were found.
+    /// Number of all counterparties that were found.
     pub found: u64,
 }
 
 /// A counterparty of an address.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CounterpartyAnswer {
-    /// Its address.
+    /// The address.
     pub address: String,
-    /// True if it made the first payment to the subject.
+    /// True if the counterparty made the first payment to the subject.
     pub is_funder: bool,
-    /// Amount that the subject received from it.
+    /// Amount that the subject received from the counterparty.
     pub received: u128,
-    /// Amount that the subject sent to it.
+    /// Amount that the subject sent to the counterparty.
     pub sent: u128,
-    /// Identifiers of the largest transactions between both, the largest first.
+    /// Identifiers of the largest transactions between subject and counterparty, the largest first.
     pub transactions: Vec<String>,
-    /// Time of the first transaction between both.
+    /// Time of the first transaction between subject and counterparty.
     pub first_seen: Timestamp,
-    /// Time of the last one.
+    /// Time of the last transaction.
     pub last_seen: Timestamp,
 }
 
-/// An address that may be of the subject's owner.
+/// An address that may belong to the subject's owner.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PossibleOwnerAnswer {
     /// The address.
     pub address: String,
-    /// What links both.
+    /// Kind of the link between both addresses.
     pub by: Identifier,
     /// Confidence that one party controls both.
     pub confidence: u8,
@@ -209,22 +210,22 @@ pub struct PossibleOwnerAnswer {
     pub transactions: Vec<String>,
     /// Time of the first payment.
     pub first_seen: Timestamp,
-    /// Time of the last one.
+    /// Time of the last transaction.
     pub last_seen: Timestamp,
 }
 
-/// `transfer`: one transfer with the flows that count for its direction.
+/// `transfer`: one transfer with the flows that are assessed for its direction.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TransferQuestion {
     /// The transaction.
     pub transaction: TransactionId,
-    /// Its outputs that are the transfer.
+    /// The outputs of the transaction that form the transfer.
     pub outputs: Outputs,
-    /// The direction, as the caller sees it.
+    /// Direction of the transfer from the caller's view.
     pub direction: TransferDirectionMessage,
     /// The policy.
     pub policy: TracingPolicy,
-    /// The moment of the assessment.
+    /// Time of the assessment.
     pub now: Timestamp,
 }
 
@@ -238,20 +239,20 @@ pub enum Outputs {
     Address(String),
 }
 
-/// What a chain tells about a transfer.
+/// The data of a chain about a transfer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TransferAnswer {
     /// The transfer, with its flows.
     Read(Box<ReadTransfer>),
-    /// The chain does not have the transaction, up to this block.
+    /// The chain does not have the transaction up to its newest block.
     UnknownTransaction {
         /// Height of the newest block.
         height: u64,
-        /// Time of that block.
+        /// Time of the newest block.
         time: Timestamp,
     },
-    /// The outputs are no transfer that can be assessed.
+    /// The outputs cannot be assessed as a transfer.
     Invalid(InvalidOutputs),
     /// The chain cannot be read.
     Unavailable(Identifier),
@@ -266,27 +267,27 @@ pub struct ReadTransfer {
     pub receiver: String,
     /// The outputs, in order.
     pub outputs: Vec<TransferOutputMessage>,
-    /// Of a deposit the origins of its money; of a withdrawal the flows of the receiver.
+    /// For a deposit the origins of the money; for a withdrawal the flows of the receiver.
     pub traced: TraceAnswer,
-    /// The destinations of a withdrawal's money.
+    /// The destinations of a withdrawal's money; `null` for a deposit.
     pub destinations: Option<DirectionFlowsMessage>,
     /// Height of the newest known block.
     pub tip_height: u64,
 }
 
-/// Why outputs are no transfer that can be assessed.
+/// The reason why outputs cannot be assessed as a transfer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum InvalidOutputs {
-    /// The transaction has fewer outputs: their number.
+    /// The transaction has no output of the index; with its number of outputs.
     NoSuchOutput(u64),
     /// No output pays the address.
     NotPaid,
     /// The output has no address.
     NoAddress,
-    /// The outputs are worth nothing.
+    /// The outputs have no value.
     NoAmount,
-    /// The coins are new and have no sender.
+    /// The transaction is a coinbase, whose coins have no sender.
     Coinbase,
 }
 
@@ -295,7 +296,7 @@ pub enum InvalidOutputs {
 pub struct TransactionQuestion {
     /// The transaction.
     pub transaction: TransactionId,
-    /// Most inputs, and most outputs, of the answer: the largest ones.
+    /// Maximum number of inputs, and of outputs, in the answer: the largest.
     pub largest: u32,
 }
 
@@ -304,27 +305,27 @@ pub struct TransactionQuestion {
 pub struct TransactionAnswer {
     /// The transaction with its largest inputs and outputs.
     pub transaction: TransactionViewMessage,
-    /// Its forms, such as `consolidation`.
+    /// Forms of the transaction, such as `consolidation`.
     pub forms: Vec<Identifier>,
 }
 
-/// `history`: what an address received and sent; `null` if it never appeared.
+/// `history`: the incoming and outgoing transactions of an address; `null` if the address never appeared.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct HistoryQuestion {
     /// The address, in its canonical form.
     pub address: String,
-    /// Most transactions in each direction: those of the largest transfers.
+    /// Maximum number of transactions in each direction: those of the largest transfers.
     pub largest: u32,
 }
 
-/// What an address received and sent.
+/// The incoming and outgoing transactions of an address.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct HistoryAnswer {
-    /// Its whole activity.
+    /// Statistics over the address's lifetime.
     pub statistics: StatisticsMessage,
-    /// The transactions that paid it, in the order of the chain.
+    /// The transactions that paid the address, in the order of the chain.
     pub incoming: Vec<HistoryEntry>,
-    /// The transactions in which it paid, in the order of the chain.
+    /// The transactions in which the address paid, in the order of the chain.
     pub outgoing: Vec<HistoryEntry>,
 }
 
@@ -333,48 +334,48 @@ pub struct HistoryAnswer {
 pub struct HistoryEntry {
     /// The transaction.
     pub transaction: TransactionId,
-    /// Time of its block.
+    /// Time of the transaction's block.
     pub time: Timestamp,
-    /// Amount that the address received by it.
+    /// Amount that the address received.
     pub received: u128,
-    /// Amount of the address that it spent.
+    /// Amount that the address spent.
     pub sent: u128,
 }
 
-/// `cluster`: the cluster of an address as the answer to `trace` has it.
+/// `cluster`: the cluster of an address, as in the answer to `trace`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ClusterQuestion {
     /// The address, in its canonical form.
     pub address: String,
 }
 
-/// `changes`: the addresses whose answers the blocks since a known one end.
+/// `changes`: the addresses whose answers changed with the blocks after a known block.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ChangesQuestion {
-    /// The newest block that is known to the asking server; `null` if it knows none.
+    /// The newest block that the asking server knows; `null` without blocks.
     pub since: Option<BlockRefMessage>,
 }
 
-/// The addresses in the blocks since a known one.
+/// The addresses in the blocks after a known block.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ChangesAnswer {
     /// The newest block; `null` without blocks.
     pub newest: Option<BlockRefMessage>,
-    /// The addresses in the blocks since, and the roots of the clusters that these changed. `null` if answers about any
-    /// address may have changed: the known block is not on the chain any more, or there are too many.
+    /// The addresses in the later blocks, and the roots of the clusters that these blocks changed. `null` if answers
+    /// about any address may have changed: the known block is not on the chain any more, or the addresses are too many.
     pub addresses: Option<Vec<String>>,
 }
 
-/// The most heights of a question for blocks.
+/// Maximum number of heights in a question for blocks.
 pub const BRANCH_BLOCKS: usize = 256;
 
-/// `blocks`: the blocks at some heights of the branch that ends with a block, so that branches of servers can be compared.
-/// `null` if that block is not on the chain any more.
+/// `blocks`: the blocks at some heights of the branch up to a block, for the comparison of servers' branches. `null` if
+/// that block is not on the chain any more.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct BranchBlocksQuestion {
     /// The last block of the branch.
     pub newest: BlockIdMessage,
-    /// The heights, at most 256. Those that the server does not have are left out of the answer.
+    /// The heights, at most 256. The answer leaves out heights that the server does not have.
     pub heights: Vec<u64>,
 }
 
@@ -390,52 +391,52 @@ pub struct BranchBlocks {
 pub struct BranchBlock {
     /// The block.
     pub block: BlockRefMessage,
-    /// The work of the blocks above it, up to the last one of the branch: the number of hashes that their targets take on
-    /// average. `null` where it is not known.
+    /// Work of the blocks above the block, up to the last block of the branch: the expected number of hashes for their
+    /// targets. `null` if it is not known.
     pub work_above: Option<u128>,
 }
 
-/// `copy`: holds the newest state of the graph, so that another server can copy it, or says whether one is held.
+/// `copy`: holds the newest state of the graph for another server to copy, or looks up a held state.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CopyQuestion {
     /// The name of a state that was held earlier; `null` to hold the newest one.
     pub held: Option<String>,
 }
 
-/// A state that is held for some minutes after it was asked for last.
+/// A held state of the graph. The server releases it some minutes after the last question for it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CopyAnswer {
-    /// Its name.
+    /// Name of the state.
     pub held: String,
-    /// Number of its bytes.
+    /// Size of the state in bytes.
     pub bytes: u64,
-    /// Its newest block.
+    /// Newest block of the state.
     pub newest: BlockRefMessage,
 }
 
-/// `copy-part`: the next bytes of a held state. The answer is bytes, with their digest in a header field; it is
-/// empty at the end.
+/// `copy-part`: the next bytes of a held state. The answer is bytes, with their digest in a header field, and no bytes
+/// at the end of the state.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CopyPartQuestion {
     /// The name of the state.
     pub held: String,
-    /// Number of bytes before.
+    /// Offset in the state, in bytes.
     pub offset: u64,
 }
 
 impl CopyPartQuestion {
-    /// The last part of its path.
+    /// The last part of the question's path.
     pub const PATH: &'static str = "copy-part";
 }
 
-/// `copy-fingerprint`: the fingerprint of a held state. That reads the whole graph.
+/// `copy-fingerprint`: the fingerprint of a held state, for which the server reads the whole graph.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CopyFingerprintQuestion {
     /// The name of the state.
     pub held: String,
 }
 
-/// The fingerprint of a held state: equal for equal blocks, transactions and clusters.
+/// The fingerprint of a held state. States with equal blocks, transactions and clusters have equal fingerprints.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CopyFingerprintAnswer {
     /// SHA-256 in hexadecimal digits.
@@ -447,22 +448,23 @@ pub struct CopyFingerprintAnswer {
 pub struct ServerState {
     /// Release of the server.
     pub release: String,
-    /// Revision of its lists and labels.
+    /// Revision of the server's lists and labels.
     pub lists: u64,
     /// Its newest block; `null` without blocks.
     pub newest: Option<NewestBlock>,
     /// Bytes of the graph on disk.
     pub bytes: u64,
-    /// Blocks a second that were recorded in the last minute; `null` if the server does not follow the chain.
+    /// Blocks recorded per second in the last minute; `null` if the server does not follow the chain.
     pub blocks_per_second: Option<f64>,
-    /// True if the server stops soon.
+    /// True if the server is about to stop.
     pub is_draining: bool,
-    /// Traces that are running.
+    /// Number of running traces.
     pub traces: u32,
-    /// True if the server knows the question `blocks`.
+    /// True if the server answers the question `blocks`.
     #[serde(default)]
     pub answers_blocks: bool,
-    /// The source's branch, if the server stays on its own: they differ in more blocks than a reorganization replaces.
+    /// The source's branch, if the server refuses it because the branches differ in more blocks than a reorganization
+    /// replaces.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refused_branch: Option<RefusedBranchMessage>,
 }
@@ -471,8 +473,8 @@ pub struct ServerState {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "RefusedBranch")]
 pub struct RefusedBranchMessage {
-    /// Height of the last block that the source and the server have in common; `null` if there was none among those that
-    /// the server can undo.
+    /// Height of the last block that the source and the server have in common; `null` if no block that the server can
+    /// roll back to is common.
     pub last_common: Option<u64>,
     /// The source's newest block.
     pub newest: BlockIdMessage,
@@ -483,7 +485,7 @@ pub struct RefusedBranchMessage {
 pub struct NewestBlock {
     /// The block.
     pub block: BlockRefMessage,
-    /// Time at which the server's source last confirmed that it is the newest one.
+    /// Time at which the server's source last confirmed the block as the newest.
     pub verified_at: Timestamp,
     /// Height of the graph's first block.
     pub start: u64,
@@ -491,7 +493,7 @@ pub struct NewestBlock {
     pub sample: bool,
 }
 
-/// An answer that is no result.
+/// An error answer: the server refused the question.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "Refusal")]
 pub struct RefusedQuestion {
@@ -501,20 +503,20 @@ pub struct RefusedQuestion {
     pub detail: String,
 }
 
-/// Why a server gives no result.
+/// The reason why a server refused a question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RefusalCode {
     /// 401: the token is missing or not valid.
     Unauthorized,
-    /// 404: the server has no graph of the chain, or does not know the question.
+    /// 404: the server has no graph of the chain, or the question is unknown.
     NotFound,
     /// 400: the message cannot be read.
     Invalid,
-    /// 409: the server's lists, labels or blocks are older than the answer must know, or its blocks are of another
-    /// branch.
+    /// 409: the server's lists, labels or blocks are older than the question's minimum revision, or its blocks are on
+    /// another branch.
     Behind,
-    /// 503, with `Retry-After`: as many traces are running as the server allows.
+    /// 503, with `Retry-After`: the maximum number of traces is running.
     Busy,
     /// 504: the deadline passed.
     DeadlineExceeded,
@@ -523,7 +525,7 @@ pub enum RefusalCode {
 }
 
 impl RefusalCode {
-    /// The code as in messages.
+    /// The code as text, as messages have it.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {

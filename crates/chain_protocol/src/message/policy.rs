@@ -6,55 +6,56 @@ use serde::{Deserialize, Serialize};
 /// The limits of a trace on one chain. Amounts are in base units.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TraceRulesMessage {
-    /// Maximum number of hops: the last one whose addresses are attributed. `None`: no limit.
+    /// Maximum number of hops at which addresses are attributed. null: no limit.
     pub hops: Option<u16>,
-    /// Share below which money may be cut, in millionths of its direction's total.
+    /// Share of the direction's total, in millionths, below which the trace may stop following money.
     pub stop_below_share_millionths: u32,
-    /// Amount that all money that is cut in a direction is below.
+    /// Limit of all money in a direction that the trace stops following for its small share.
     pub stop_trace_below: u128,
-    /// Transactions that money passes in each direction.
+    /// Maximum number of transactions on the paths in each direction.
     pub transactions: u32,
-    /// Transactions that money passes towards sources, where the view knows what the following ones are made of.
+    /// Maximum number of transactions on the paths towards sources, if the compositions of the transactions beyond are
+    /// known.
     pub source_transactions: u32,
-    /// Inputs or outputs read in each direction, of all these transactions together.
+    /// Maximum number of inputs or outputs read of all these transactions, in each direction.
     pub entries: u32,
-    /// Transfers read of an address.
+    /// Maximum number of transfers read per address.
     pub transfers_per_address: u32,
-    /// Inputs or outputs read of an address's own transactions together, in each direction.
+    /// Maximum number of inputs or outputs read of an address's own transactions, in each direction.
     pub entries_of_history: u32,
-    /// Factor by which each hop but the first lessens the weight of money.
+    /// Factor by which each hop after the first reduces the weight of money.
     pub decay: u64,
     /// Severity of joint transactions, 0 to 100.
     pub coinjoin_severity: u8,
-    /// Amount from which on a transfer counts as solicited, for any sender.
+    /// Minimum amount of a transfer that counts as solicited from any sender.
     pub unsolicited_below: u128,
-    /// The largest payment that is dust.
+    /// Largest payment that counts as dust.
     pub largest_dust: u128,
-    /// Paths kept of each part. Paths explain a verdict and do not change it.
+    /// Maximum number of paths kept per part. Paths explain a verdict and do not change it.
     pub paths_per_part: usize,
-    /// Rules of the search for behavior patterns, which reads beside the trace.
+    /// Rules of the search for behavior patterns, which reads in addition to the trace.
     #[serde(default)]
     pub patterns: PatternRulesMessage,
 }
 
-/// The part of the rules that the policy and the chain set. Amounts are in base units.
+/// The rules of the pattern search that policy and chain set. Amounts are in base units.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PatternRulesMessage {
-    /// Largest output that is dust.
+    /// Largest output that counts as dust.
     pub dust: u128,
-    /// Largest sum that counts as little where the owner only receives.
+    /// Largest sum that counts as little for an owner that only receives.
     pub little: u128,
-    /// Thresholds below which transfers are structured; 0 stands for none.
+    /// Reporting thresholds for structured transfers; 0 for an unused entry.
     pub thresholds: [u128; 4],
 }
 
-/// Direction of a transfer, as the caller sees it.
+/// Direction of a transfer from the caller's view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TransferDirectionMessage {
-    /// Funds come to the caller.
+    /// The caller receives the funds.
     Deposit,
-    /// Funds go out from the caller.
+    /// The caller sends the funds.
     Withdrawal,
 }
 

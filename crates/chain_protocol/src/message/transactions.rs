@@ -1,4 +1,4 @@
-//! Transactions with their inputs and outputs.
+//! Transactions with inputs and outputs.
 
 use std::fmt;
 
@@ -29,54 +29,53 @@ impl fmt::Debug for TransactionId {
     }
 }
 
-/// A transaction with the totals of both sides and the largest entries of those that were asked for.
+/// A transaction with the totals of its inputs and outputs, and the largest of them on the requested sides.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TransactionViewMessage {
     /// Identifier.
     pub txid: TransactionId,
-    /// Height of its block.
+    /// Height of the transaction's block.
     pub height: u64,
-    /// Time of its block.
+    /// Time of the transaction's block.
     pub time: Timestamp,
     /// Kind.
     pub kind: TransactionKindMessage,
-    /// The outputs that it spends.
+    /// The outputs that the transaction spends.
     pub inputs: TransactionSideMessage,
-    /// The outputs that it creates.
+    /// The outputs that the transaction creates.
     pub outputs: TransactionSideMessage,
 }
 
-/// Kind of a transaction, as far as it decides the endpoint of a trace.
+/// Kind of a transaction, which decides whether a trace ends there.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TransactionKindMessage {
-    /// A payment: anything that is none of the others.
+    /// A payment: any transaction of no other kind.
     Payment,
-    /// A coinbase: it creates new coins and has no inputs.
+    /// A coinbase, which creates new coins and has no inputs.
     Coinbase,
-    /// A coinjoin: several parties hide their payments to one another.
+    /// A CoinJoin, in which several parties hide who paid whom.
     Coinjoin(Identifier),
 }
 
 /// One side of a transaction: its inputs, or its outputs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TransactionSideMessage {
-    /// The largest entries, by value, then by index: all known ones unless there are more than were
-    /// asked for; none where the side was not asked for.
+    /// The largest entries by value, then by index, up to the requested number; empty if the side was not requested.
     pub largest: Vec<SideEntryMessage>,
-    /// The number of entries, known or not.
+    /// Number of all entries, also those of unknown value.
     pub count: u64,
-    /// All entries' total in base units, `unknown` included.
+    /// Total value of all entries in base units, `unknown` included.
     pub total: u128,
-    /// The least that inputs of unknown value are worth together, in base units: those that spend outputs
-    /// from before the first recorded block. At most `total`; 0 for outputs.
+    /// Minimum total value of inputs of unknown value, in base units. Such inputs spend outputs from before the first
+    /// recorded block. At most `total`; 0 for outputs.
     pub unknown: u128,
 }
 
-/// An entry on one side of a transaction: an output that it spends or creates.
+/// An entry on one side of a transaction: an output that the transaction spends or creates.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SideEntryMessage {
-    /// Index on this side, from 0: for a spent output the index of the input.
+    /// Index on the side, from 0: the index of the input or of the output.
     pub index: u32,
     /// The output's outpoint.
     pub outpoint: OutPointMessage,
@@ -93,10 +92,10 @@ pub struct OutPointMessage {
     pub index: u32,
 }
 
-/// An output: an amount and who can spend it.
+/// An output: an amount and the owner who can spend it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TxOutMessage {
-    /// Owner of its script.
+    /// Owner of the output's script.
     pub owner: ScriptOwnerMessage,
     /// Amount in base units.
     pub value: u64,
@@ -153,33 +152,32 @@ pub struct TransferOutputMessage {
     pub value: u64,
 }
 
-/// A transaction that spends outputs of two members together.
+/// A transaction that spends outputs of two members of a cluster together.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CoSpendMessage {
     /// Identifier of the transaction.
     pub transaction: String,
-    /// Time of its block.
+    /// Time of the transaction's block.
     pub time: Timestamp,
-    /// True if the transaction cannot be one of several parties, such as a `PayJoin`.
+    /// True if one party must have made the transaction: it cannot be a `PayJoin` or the like.
     pub is_conclusive: bool,
-    /// A second transaction that spends addresses of both sides together.
+    /// A second transaction that spends outputs of the same two members' clusters together.
     pub confirmed_by: Option<String>,
 }
 
-/// Statistics of an address over its lifetime. Amounts are in base units and net of change
-/// ([`change`]), transaction by transaction: change is no income.
+/// Statistics of an address over its lifetime. Amounts are in base units, net of the change of each transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct StatisticsMessage {
-    /// Time of the first block with one of its transactions.
+    /// Time of the first block with a transaction of the address.
     pub first_seen: Timestamp,
-    /// Time of the last one.
+    /// Time of the last block with a transaction of the address.
     pub last_seen: Timestamp,
-    /// Number of transactions by which it received anything, net.
+    /// Number of transactions in which the address received more than it sent.
     pub transactions_in: u64,
-    /// Number of transactions by which it sent anything, net.
+    /// Number of transactions in which the address sent more than it received.
     pub transactions_out: u64,
     /// Total received.
     pub received: u128,
-    /// Total sent, fees included. `received - sent` is its balance.
+    /// Total sent, fees included. `received - sent` is the balance.
     pub sent: u128,
 }
