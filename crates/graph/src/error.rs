@@ -10,7 +10,7 @@ use assay_engine::{
 };
 use assay_mapped::MappedError;
 
-/// A failure of a graph. Nothing was written, unless the answer of the store was lost.
+/// A failure of a graph. The failed call wrote nothing, unless the result of its commit is unknown.
 #[derive(Debug, thiserror::Error)]
 pub enum GraphError {
     /// The environment failed.
@@ -19,7 +19,7 @@ pub enum GraphError {
     /// A table failed.
     #[error(transparent)]
     Columns(#[from] ColumnsError),
-    /// A source that is no graph failed.
+    /// A view that is not an embedded graph failed.
     #[error("the store of the graph failed: {0}")]
     Backend(Box<dyn std::error::Error + Send + Sync>),
     /// A stored value cannot be read.
@@ -37,10 +37,10 @@ pub enum GraphError {
         chain: ChainId,
         /// The block that does not follow.
         height: u64,
-        /// The block that it should have followed.
+        /// The height of the graph's newest block.
         tip: u64,
     },
-    /// A reorganisation is deeper than the undo log.
+    /// A reorganization is deeper than the undo log.
     #[error(
         "the {chain} chain changed below height {height}, deeper than can be rolled back: delete its \
          graph and ingest it again"
@@ -51,7 +51,7 @@ pub enum GraphError {
         /// The lowest height that the graph can be rolled back to.
         height: u64,
     },
-    /// A transaction moves more than any chain allows.
+    /// A transaction moves more base units than a graph can record.
     #[error(
         "transaction {txid} of the {chain} chain moves more than 2^63 - 1 base units: nothing was \
          written"
@@ -62,7 +62,7 @@ pub enum GraphError {
         /// The transaction.
         txid: Txid,
     },
-    /// An output was spent before.
+    /// A block spends an output that was already spent.
     #[error(
         "transaction {txid} in block {height} of the {chain} chain spends {output}, which was spent \
          before: nothing was written"
@@ -70,14 +70,14 @@ pub enum GraphError {
     SpentBefore {
         /// The chain.
         chain: ChainId,
-        /// The transaction that spends it again.
+        /// The transaction that spends the output again.
         txid: Txid,
-        /// Its block.
+        /// Height of the transaction's block.
         height: u64,
         /// The output.
         output: OutPoint,
     },
-    /// Two inputs spend the same output. A backfill detects that when it builds the indexes.
+    /// Two inputs spend the same output. A backfill detects the double spend when it builds the indexes.
     #[error(
         "somewhere among the blocks of the {0} chain that were loaded, an output is spent twice: their \
          source is wrong; delete the graph and ingest it from another one"
@@ -86,28 +86,28 @@ pub enum GraphError {
     /// Another program changed the graph in the meantime.
     #[error("the {0} chain's graph changed while blocks were being written: nothing was written")]
     Conflict(ChainId),
-    /// Another program writes the chain.
+    /// Another program writes the chain's graph.
     #[error("another program is ingesting the {0} chain: only one can at a time")]
     Busy(ChainId),
-    /// The graph begins at another height.
+    /// The graph begins at another height than the requested one.
     #[error("the {chain} chain was ingested from height {start} on: it cannot begin at {wanted}")]
     OtherStart {
         /// The chain.
         chain: ChainId,
-        /// The height of its first block.
+        /// Height of the graph's first block.
         start: u64,
-        /// The height that was asked for.
+        /// The requested height.
         wanted: u64,
     },
-    /// A number is beyond what a record holds.
+    /// A chain has more items than the numbers of a record can count.
     #[error("the {chain} chain has more {what} than a graph can number: nothing was written")]
     TooMany {
         /// The chain.
         chain: ChainId,
-        /// What was numbered.
+        /// The counted items, such as `owners`.
         what: &'static str,
     },
-    /// A block spends an output that its transaction does not have.
+    /// A block spends an output whose transaction has fewer outputs.
     #[error(
         "a block of the {chain} chain spends output {index} of transaction number {transaction}, which has \
          fewer: nothing was written"
@@ -120,7 +120,7 @@ pub enum GraphError {
         /// The index of the output.
         index: u32,
     },
-    /// There is a graph where one was to be restored.
+    /// The chain already has a graph, or a folder for one.
     #[error(
         "there is a graph of the {chain} chain, or a folder for one, in {path}: stop the programs that use it and \
          delete that folder, then restore"
@@ -140,12 +140,12 @@ pub enum GraphError {
     /// A backup is of another chain.
     #[error("the backup is of the {found} chain, not of {chain}")]
     OtherChain {
-        /// The chain that was asked for.
+        /// The requested chain.
         chain: ChainId,
         /// The chain of the backup.
         found: ChainId,
     },
-    /// A copied graph is not the state that it was copied from.
+    /// A copied graph has another fingerprint than the original.
     #[error(
         "the copied graph of the {chain} chain has another fingerprint than its origin: it was thrown away"
     )]
@@ -167,13 +167,13 @@ pub enum GraphError {
 }
 
 impl GraphError {
-    /// A value of a column that cannot be read.
+    /// Returns the error of a column's unreadable value.
     #[expect(clippy::needless_pass_by_value, reason = "callers have an error to give away")]
     pub fn unreadable(column: &'static str, detail: impl ToString) -> Self {
         Self::Unreadable { column, detail: detail.to_string() }
     }
 
-    /// True if another program writes what was to be written: it is free again when that program is done.
+    /// True if another program holds the lock of the graph: a later attempt can succeed.
     #[must_use]
     pub const fn is_busy(&self) -> bool {
         matches!(self, Self::Busy(_) | Self::Environment(MappedError::Busy { .. }))
@@ -195,7 +195,7 @@ impl From<GraphError> for ViewError {
     }
 }
 
-/// A record that cannot be read.
+/// Returns the error of an unreadable record.
 pub(crate) fn damaged(table: &'static str, key: impl ToString) -> GraphError {
     ColumnsError::damaged(table, key).into()
 }

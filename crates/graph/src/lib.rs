@@ -1,18 +1,17 @@
-//! Chain graphs: the recorded transactions of a chain, with owners and statistics, from which flows are
-//! read.
+//! Chain graphs: the recorded transactions of a chain, with owners and statistics, from which flows are traced.
 //!
-//! Each chain has a graph of its own: a folder in the data directory (`chains/btc.graph`). It can be recorded
-//! again from the chain at any time and needs no backup. Many programs read a graph; one at a time writes it.
+//! Each chain has a graph of its own: a folder in the data directory (`chains/btc.graph`). A graph can be ingested
+//! again from the chain at any time and needs no backup. Many programs read a graph; one program at a time writes it.
 //!
-//! Rows are append-only and numbered in the order of the chain, so that the same blocks give the same
-//! rows, with or without a reorganisation in between.
+//! Rows are append-only and numbered in the order of the chain, so that the same blocks give the same rows, with or
+//! without a reorganization in between.
 //!
-//! - [`Graph`], [`GraphView`]: the contract of reading, for callers
-//! - [`run_query`]: the loop that runs a query over a view, or over another source
+//! - [`Graph`], [`GraphView`]: the interface for reading
+//! - [`run_query`]: runs a query over a view or another source
 //! - [`EmbeddedGraphs`]: the graphs in a data directory, and their writers
-//! - [`utxo`]: graphs of chains with unspent outputs: embedded, and in memory, which is the reference
+//! - [`utxo`]: graphs of UTXO chains: the embedded graph, and the reference in memory
 //!
-//! The contract as tests is in `tests/conformance`, which compares a graph with the reference.
+//! The tests in `tests/conformance` compare the embedded graph with the reference.
 
 mod directory;
 mod error;
@@ -35,40 +34,39 @@ pub use error::GraphError;
 pub use utxo::{GraphWriter, RecordedOutput, RecordedOutputs, compositions, memory};
 pub use view::{GraphView, ReadSource, ViewSource, blocking, read_outputs, run_query};
 
-/// The most blocks that a reorganisation may replace.
+/// Maximum number of blocks that a reorganization may replace.
 pub const MAX_REORGANIZATION_DEPTH: u64 = 100;
 
 /// The first and the newest block of a graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GraphTip {
-    /// Height of its first block. Outputs of earlier blocks are unknown.
+    /// Height of the graph's first block. Outputs of earlier blocks are unknown.
     pub start: u64,
-    /// Its newest block.
+    /// The newest block.
     pub block: BlockRef,
-    /// Time at which a source last confirmed that this is the newest block it knows.
+    /// Time at which a source last confirmed the newest block.
     pub verified_at: Timestamp,
-    /// True if it holds demo data.
+    /// True if the graph holds demo data.
     pub sample: bool,
 }
 
-/// Place of a transaction in the chain.
+/// A transaction's identifier, with the height and time of its block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TransactionRef {
     /// Identifier.
     pub txid: Txid,
-    /// Height of its block.
+    /// Height of the transaction's block.
     pub height: u64,
-    /// Time of its block.
+    /// Time of the transaction's block.
     pub time: Timestamp,
 }
 
-/// An owner's cluster: the owners that are connected to it by co-spends, itself included.
+/// A reference to an owner's cluster: all owners that co-spends connect with the owner, the owner included.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClusterRef {
     /// Identifier: the member that appeared first on the chain.
     pub id: ScriptOwner,
-    /// The member to which the others were joined. The root of a larger cluster stays when a smaller one is
-    /// joined to it.
+    /// The root member of the cluster's tree. When two clusters are joined, the larger cluster's root stays the root.
     pub root: ScriptOwner,
     /// Number of members.
     pub size: u64,
@@ -79,11 +77,11 @@ pub struct ClusterRef {
 pub struct StoredCluster {
     /// Identifier: the member that appeared first on the chain.
     pub id: ScriptOwner,
-    /// Number of members, those that are not among `members` included.
+    /// Number of all members, also those missing from `members`.
     pub size: u64,
     /// Time of the first block in which a member appears.
     pub first_seen: Timestamp,
-    /// Members, as many as were asked for.
+    /// Members, up to the requested number.
     pub members: Vec<StoredClusterMember>,
 }
 
@@ -92,34 +90,33 @@ pub struct StoredCluster {
 pub struct StoredClusterMember {
     /// The owner.
     pub owner: ScriptOwner,
-    /// Its statistics.
+    /// Statistics of the owner.
     pub statistics: Statistics,
-    /// The reason why it is a member; `None` for the root, to which the others were joined.
+    /// The co-spend that made the owner a member; `None` for the root.
     pub evidence: Option<ClusterEvidence>,
 }
 
-/// An owner that shares its cluster with others.
+/// An owner in a cluster of several members.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Membership {
     /// The owner.
     pub owner: ScriptOwner,
-    /// Identifier of its cluster.
+    /// Identifier of the owner's cluster.
     pub cluster: ScriptOwner,
 }
 
-/// The co-spend that connects a member, and those joined to it before, with the others.
+/// The co-spend that connects a member's part of the cluster with the rest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClusterEvidence {
-    /// The member itself or one joined to it before, an input of the transaction.
+    /// An owner on the member's side whose output the transaction spends.
     pub member: ScriptOwner,
-    /// The owner that is spent together with it.
+    /// The owner on the other side whose output the transaction spends.
     pub with: ScriptOwner,
     /// The transaction.
     pub transaction: TransactionRef,
-    /// True if the transaction cannot be one of several parties, such as a `PayJoin`.
+    /// True if one party must have made the transaction: it cannot be a `PayJoin` or the like.
     pub is_conclusive: bool,
-    /// A second transaction that spends members of both sides together, where the first one may be a
-    /// `PayJoin`.
+    /// A second transaction that spends outputs of both sides together, if the first transaction may be a `PayJoin`.
     pub confirmed_by: Option<TransactionRef>,
 }
 
@@ -134,37 +131,37 @@ impl From<&ClusterEvidence> for CoSpend {
     }
 }
 
-/// A chain's graph for reading. Each call reads the newest state; a [view](Graph::view) always the same one.
+/// A chain's graph for reading. Each call reads the newest state, each call of a [view](Graph::view) the same state.
 #[async_trait]
 pub trait Graph: std::fmt::Debug + Send + Sync {
-    /// A view of the newest state; `None` without blocks.
+    /// Opens a view of the newest state; `None` without blocks.
     async fn view(self: Arc<Self>) -> Result<Option<Arc<dyn GraphView>>, GraphError>;
 
-    /// Its first and newest block; `None` without blocks.
+    /// The graph's first and newest block; `None` without blocks.
     async fn tip(&self) -> Result<Option<GraphTip>, GraphError>;
 
     /// The blocks from height `from` to height `to`, both included, newest last.
     async fn blocks(&self, from: u64, to: u64) -> Result<Vec<BlockRef>, GraphError>;
 
-    /// The work of the blocks above height `above`, up to the recorded height `to`, together. `None` if that of one of
-    /// them is not known, or if one is not recorded.
+    /// The work of the blocks above height `above`, up to the recorded height `to`, together. `None` if a block is not
+    /// recorded or its work is not known.
     async fn work(&self, above: u64, to: u64) -> Result<Option<u128>, GraphError>;
 
-    /// A transaction with the `largest` largest entries of both sides; `None` if it is not recorded.
+    /// A transaction with its `largest` largest inputs and outputs; `None` if the transaction is not recorded.
     async fn transaction(
         &self,
         txid: &Txid,
         largest: u32,
     ) -> Result<Option<TransactionView>, GraphError>;
 
-    /// The first `most` owners that appear, on either side, in blocks above `height`; each once.
+    /// The first `most` owners of inputs or outputs in blocks above `height`, each once.
     async fn owners_in_blocks_above(
         &self,
         height: u64,
         most: u32,
     ) -> Result<Vec<ScriptOwner>, GraphError>;
 
-    /// Passes every block from height `from` to height `to` to `each`, in order, as it was recorded.
+    /// Passes every recorded block from height `from` to height `to` to `each`, in order.
     async fn each_block(
         &self,
         from: u64,
@@ -176,19 +173,17 @@ pub trait Graph: std::fmt::Debug + Send + Sync {
     async fn clusters(&self, owners: &[ScriptOwner])
     -> Result<Vec<Option<ClusterRef>>, GraphError>;
 
-    /// An owner's cluster, with the first `most` members: the root, those that connect the owner with it, the
-    /// owner itself, and then in the order of the tree: those that were joined to the root, by time, those
-    /// that were joined to these, and so on. The owner is among them, however few are asked for. `None` if it
-    /// never appeared.
+    /// An owner's cluster with its first `most` members: the root, the members between root and owner, the owner, and
+    /// then further members level by level from the root, each level by time. The owner and the members up to the root
+    /// are always included. `None` if the owner never appeared.
     async fn cluster(
         &self,
         owner: &ScriptOwner,
         most: u32,
     ) -> Result<Option<StoredCluster>, GraphError>;
 
-    /// The co-spends that connect an owner with each of `others`, in the order from the owner to the other one:
-    /// each spends an address of the one before. `None` for an owner of another cluster, and for one that more
-    /// than `most` co-spends connect.
+    /// The co-spends that connect an owner with each of `others`, in the order from the owner to the other. `None` for
+    /// an owner of another cluster, and for a connection of more than `most` co-spends.
     async fn connections(
         &self,
         owner: &ScriptOwner,
@@ -196,33 +191,33 @@ pub trait Graph: std::fmt::Debug + Send + Sync {
         most: u32,
     ) -> Result<Vec<Option<Vec<ClusterEvidence>>>, GraphError>;
 
-    /// The roots of the clusters that blocks above `height` joined or confirmed, those before and after, in
-    /// the order in which they appeared on the chain. `None` if there are more than `most` such co-spends.
+    /// The roots, before and after, of the clusters that co-spends in blocks above `height` joined or confirmed, in the
+    /// order of the chain. `None` if there are more than `most` such co-spends.
     async fn clusters_changed_above(
         &self,
         height: u64,
         most: u32,
     ) -> Result<Option<Vec<ScriptOwner>>, GraphError>;
 
-    /// Passes each owner that shares its cluster with others to `each`, in the order in which they appeared
-    /// on the chain, until `each` breaks off.
+    /// Passes each owner in a cluster of several members to `each`, in the order of the chain, until `each` returns
+    /// `Break`.
     async fn each_member(
         &self,
         each: &mut (dyn FnMut(Membership) -> ControlFlow<()> + Send),
     ) -> Result<(), GraphError>;
 
-    /// SHA-256 over all rows in order, statistics included: equal exactly for equal states,
-    /// regardless of the implementation and of the sequence of changes.
+    /// SHA-256 over all rows in order, statistics included. Equal states have equal fingerprints in every
+    /// implementation and after any sequence of changes.
     async fn fingerprint(&self) -> Result<[u8; 32], GraphError>;
 }
 
 /// Options of a writer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WriterOptions {
-    /// Height of the first block, for a graph without blocks.
+    /// Height of the first block of a new graph.
     pub start: u64,
-    /// True if the graph holds demo data, for a graph without blocks.
+    /// True if a new graph is to hold demo data.
     pub sample: bool,
-    /// True to leave out indexes until [`GraphWriter::build_indexes`].
+    /// True to postpone indexes until [`GraphWriter::build_indexes`].
     pub backfill: bool,
 }

@@ -1,4 +1,4 @@
-//! Views: one state of a graph, and the loop that runs queries over it.
+//! Views: one state of a graph, and the loop that runs queries over a view.
 
 use assay_engine::{
     evidence::Direction,
@@ -12,32 +12,32 @@ use async_trait::async_trait;
 
 use crate::{Graph, GraphError, compositions::TraceEndsRevision};
 
-/// One state of a graph, with its newest block. All of its answers, those of [`Graph`] included, are of that state.
+/// One state of a graph. All methods, also those of [`Graph`], read that state.
 #[async_trait]
 pub trait GraphView: Graph {
-    /// Lends the view to what reads it at once, on this thread. A view of a distant store tells what was fetched before.
+    /// Passes the view to `read`, on this thread. A view of a remote store shows the data that was fetched before.
     fn with_view(&self, read: &mut dyn FnMut(&dyn ChainView));
 
-    /// The number of an owner; `None` if it never appeared.
+    /// The number of an owner; `None` if the owner never appeared.
     async fn owner_number(&self, owner: &ScriptOwner) -> Result<Option<OwnerNumber>, GraphError>;
 
-    /// The number of a transaction, of the newest one with this identifier; `None` if it is not recorded.
+    /// The number of the newest transaction with an identifier; `None` if no such transaction is recorded.
     async fn transaction_number(
         &self,
         txid: &Txid,
     ) -> Result<Option<TransactionNumber>, GraphError>;
 
     /// The history of an owner: its statistics, and the transactions of its largest outputs in each direction (by
-    /// value, then by position in the chain), as many as `limits` allow. Afterwards these can be read, with as many
-    /// entries.
+    /// value, then by position in the chain), as many as `limits` allow. After the call, a remote view has these
+    /// transactions, with as many entries.
     async fn history(
         &self,
         owner: OwnerNumber,
         limits: ReadLimits,
     ) -> Result<OwnHistory, GraphError>;
 
-    /// The history of an owner that never spent anything; `None` if it did, or if it received more outputs than
-    /// `limits` allow. Afterwards its transactions can be read.
+    /// The history of an owner that never spent an output; `None` for other owners, and for more received outputs than
+    /// `limits` allow. After the call, a remote view has the transactions.
     async fn unspent_history(
         &self,
         owner: OwnerNumber,
@@ -51,8 +51,8 @@ pub trait GraphView: Graph {
         Ok((is_unspent && is_whole).then_some(history))
     }
 
-    /// Adds to a history, read within `limits`, the transactions in which one of `others` is on the other side of the
-    /// owner, whatever their size. Afterwards the entries of these others can be read of all its transactions.
+    /// Adds the transactions between the owner and `others`, of any amount, to a history that was read within `limits`.
+    /// After the call, a remote view has the entries of `others` in all transactions of the history.
     async fn add_dealings(
         &self,
         owner: OwnerNumber,
@@ -61,13 +61,13 @@ pub trait GraphView: Graph {
         history: &mut OwnHistory,
     ) -> Result<(), GraphError>;
 
-    /// Owners with smaller numbers are those that they are in every later state too: no reorganisation reaches them.
-    /// 0 where numbers belong to one view.
+    /// Number of owners that no reorganization removes: smaller numbers stand for the same owners in every later state.
+    /// 0 if numbers are valid in one view only.
     async fn finalized_owners(&self) -> Result<u64, GraphError> {
         Ok(0)
     }
 
-    /// The ends that the compositions of this view rest on; `None` where it knows none.
+    /// The revision of the trace ends for which the view's compositions were computed; `None` without compositions.
     fn compositions(&self) -> Option<TraceEndsRevision> {
         None
     }
@@ -78,14 +78,14 @@ pub trait GraphView: Graph {
         transaction: TransactionNumber,
     ) -> Result<Vec<TransactionEntry>, GraphError>;
 
-    /// Fetches what a query needs, so that it can be read at once.
+    /// Fetches the data that a query requests, so that the view can read it.
     async fn fetch(&self, _request: &ReadRequest) -> Result<(), GraphError> {
         Ok(())
     }
 }
 
 impl dyn GraphView + '_ {
-    /// Reads the view at once. Other tasks of this thread go on elsewhere meanwhile ([`blocking`]).
+    /// Reads the view in a blocking call ([`blocking`]).
     ///
     /// # Errors
     ///
@@ -98,7 +98,7 @@ impl dyn GraphView + '_ {
     }
 }
 
-/// All outputs of a transaction, from a view that tells everything at once.
+/// Reads all outputs of a transaction from a local view.
 ///
 /// # Errors
 ///
@@ -112,20 +112,21 @@ pub fn read_outputs(
     Ok(read.entries)
 }
 
-/// A source of what queries read, in batches.
+/// A source of the data that queries read, fetched in batches.
 #[async_trait]
 pub trait ReadSource: Send {
     /// A failure of the source.
     type Error: From<ViewError>;
 
-    /// Lends what was read so far.
+    /// Passes a view of the fetched data to `read`.
     fn with_view(&mut self, read: &mut dyn FnMut(&dyn ChainView));
 
-    /// Reads what a query needs. What cannot be read [fails](assay_engine::reading::LookupResult::Failed).
+    /// Fetches the data that a query requests. Unavailable data is marked as
+    /// [failed](assay_engine::reading::LookupResult::Failed).
     async fn fetch(&mut self, request: ReadRequest) -> Result<(), Self::Error>;
 }
 
-/// A view as a source.
+/// A view as a source of data.
 #[derive(Debug)]
 pub struct ViewSource<'v>(pub &'v dyn GraphView);
 
@@ -142,7 +143,7 @@ impl ReadSource for ViewSource<'_> {
     }
 }
 
-/// Runs a query to its end. Between its steps other tasks get their turn, and it stops if nobody waits for it any more.
+/// Runs a query to its end. Other tasks run between the steps, and dropping the future stops the query.
 ///
 /// # Errors
 ///
@@ -162,7 +163,7 @@ pub async fn run_query<S: ReadSource>(
     }
 }
 
-/// The result of a read by what is lent.
+/// Calls `with_view` with a function that runs `read`, and returns the result of `read`.
 fn read_lent<T>(
     with_view: impl FnOnce(&mut dyn FnMut(&dyn ChainView)),
     read: impl FnOnce(&dyn ChainView) -> Result<T, ViewError>,
@@ -176,8 +177,8 @@ fn read_lent<T>(
     result.unwrap_or_else(|| Err(ViewError::new("the view was not lent")))
 }
 
-/// Runs what computes, or waits for a disk, for some milliseconds: other tasks of this thread move to another one
-/// meanwhile, where the runtime has several.
+/// Runs `work`, which computes or waits for the disk for some milliseconds. A multi-threaded runtime moves the thread's
+/// other tasks to another thread meanwhile.
 pub fn blocking<T>(work: impl FnOnce() -> T) -> T {
     use tokio::runtime::{Handle, RuntimeFlavor};
     match Handle::try_current() {

@@ -1,35 +1,35 @@
-//! The work of a range of blocks.
+//! The total work of a range of blocks.
 
-/// A sum of the work of blocks that follow one another.
+/// The sum of the work of consecutive blocks.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct WorkSum {
-    /// The height of the next block; `None` after one whose work is not known.
+    /// The height of the next block; `None` after a block of unknown work.
     next: Option<u64>,
     to: u64,
     sum: u128,
 }
 
 impl WorkSum {
-    /// No blocks yet of those above height `above`, up to height `to`.
+    /// An empty sum for the blocks above height `above` up to height `to`.
     pub(crate) const fn above(above: u64, to: u64) -> Self {
         Self { next: above.checked_add(1), to, sum: 0 }
     }
 
-    /// Adds the next block. Returns false once no further block counts.
+    /// Adds the next block. Returns false once no further block is needed.
     pub(crate) fn add(&mut self, height: u64, work: Option<u128>) -> bool {
         if height > self.to {
             return false;
         }
         let follows = self.next == Some(height);
         self.next = work.filter(|_| follows).and_then(|work| {
-            // No chain comes near 128 bits; a header may claim more than any hash can meet.
+            // No chain's work is near 128 bits, but a header may claim more than any hash can meet.
             self.sum = self.sum.saturating_add(work);
             height.checked_add(1)
         });
         self.next.is_some()
     }
 
-    /// The sum; `None` if the work of a block is not known, or blocks are missing.
+    /// The total work; `None` if a block is missing or its work is not known.
     pub(crate) fn total(&self) -> Option<u128> {
         self.next.filter(|next| *next > self.to).map(|_| self.sum)
     }

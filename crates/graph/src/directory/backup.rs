@@ -1,4 +1,4 @@
-//! Backups: one state of a graph as a file, and a graph made of such a file.
+//! Backups: writing one state of a graph to a file, and restoring a graph from such a file.
 
 use std::{
     fs::{self, DirBuilder},
@@ -18,13 +18,13 @@ use crate::{
 };
 
 impl EmbeddedGraphs {
-    /// Writes the newest state of a chain's graph to `file`, which must not exist. Returns the newest block before
-    /// that (the file may have newer ones); `None` if there is no graph with blocks. The compositions of transactions
-    /// are not in it: they follow from the graph.
+    /// Writes the newest state of a chain's graph to `file`, which must not exist. Returns the graph's newest block
+    /// before the copy (the file may have newer blocks); `None` if there is no graph with blocks. The file has no
+    /// compositions of transactions: they are computed again from the graph.
     ///
     /// # Errors
     ///
-    /// Returns an error if the graph cannot be read, or the file not be written as a whole.
+    /// Returns an error if the graph cannot be read or the file cannot be written completely.
     pub fn back_up(&self, chain: ChainId, file: &Path) -> Result<Option<GraphTip>, GraphError> {
         let Some(graph) = self.open(chain)? else { return Ok(None) };
         let Some(tip) = graph.snapshot()?.tip()? else { return Ok(None) };
@@ -32,12 +32,12 @@ impl EmbeddedGraphs {
         Ok(Some(tip))
     }
 
-    /// Makes a chain's graph of a backup, all of it or nothing. Returns its newest block.
+    /// Restores a chain's graph from a backup, completely or not at all. Returns the graph's newest block.
     ///
     /// # Errors
     ///
-    /// Returns [`GraphError::Exists`] if there is a graph of the chain, [`GraphError::BeingRestored`] if another
-    /// process makes one, and an error if the file is no whole graph of the chain.
+    /// Returns [`GraphError::Exists`] if the chain has a graph, [`GraphError::BeingRestored`] if another process
+    /// restores one, and an error if the file is not a complete graph of the chain.
     pub fn restore(&self, chain: ChainId, file: &Path) -> Result<GraphTip, GraphError> {
         let path = self.path(chain);
         if path.exists() {
@@ -56,12 +56,13 @@ impl EmbeddedGraphs {
         })
     }
 
-    /// Makes the graph in a folder beside the others that of its chain.
+    /// Moves a complete graph from a temporary folder to the folder of the chain's graph, and deletes the compositions
+    /// of an earlier graph.
     pub(super) fn install(&self, beside: &Path, chain: ChainId) -> Result<GraphTip, GraphError> {
         let path = self.path(chain);
         let tip = tip_in(beside, chain)?;
         sync_to_disk(beside)?;
-        // Those of a graph that is gone.
+        // These are compositions of a deleted graph.
         let compositions = self.compositions_path(chain);
         match fs::remove_dir_all(&compositions) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
@@ -75,7 +76,7 @@ impl EmbeddedGraphs {
     }
 }
 
-/// Does something with a new folder, and removes what is left of it.
+/// Creates a folder, runs `work`, and removes the folder if it still exists.
 fn with_folder<T>(
     folder: &Path,
     work: impl FnOnce() -> Result<T, GraphError>,
@@ -97,7 +98,7 @@ fn with_folder<T>(
     done
 }
 
-/// The newest block of the graph of `chain` in a folder.
+/// Reads the newest block of the graph of `chain` in a folder.
 pub(super) fn tip_in(folder: &Path, chain: ChainId) -> Result<GraphTip, GraphError> {
     let no_graph = || damaged("meta", "its state");
     let tables = Arc::new(Tables::open(folder)?.ok_or_else(no_graph)?);
@@ -118,7 +119,7 @@ pub(super) fn make_private(file: &Path) -> Result<(), GraphError> {
     Ok(())
 }
 
-/// Waits until a file or folder is on the disk.
+/// Flushes a file or folder to the disk.
 pub(super) fn sync_to_disk(path: &Path) -> Result<(), GraphError> {
     let flushed = fs::File::open(path).and_then(|file| file.sync_all());
     flushed.map_err(|error| file_error(path, error))

@@ -1,7 +1,7 @@
-//! One state of a graph in parts: read where the graph is, and put together on another machine.
+//! Copying one state of a graph to another machine in parts.
 //!
-//! A graph that is being put together lies in a folder of its own beside the others. It can be continued after an
-//! interruption as long as the state that it is of is held on the other side.
+//! A partial copy has a folder of its own in the data directory. An interrupted copy can be resumed as long as the
+//! other machine holds the copied state.
 
 use std::{
     fs::{self, DirBuilder, File},
@@ -22,10 +22,11 @@ use crate::{
     utxo::{Snapshot, Tables},
 };
 
-/// File with the name of the state that a graph is put together of.
+/// Name of the file with the name of the copied state.
 const ORIGIN: &str = "origin";
 
-/// One state of a graph, held to be copied. Meanwhile no space in the graph's file is used again, so that it may grow.
+/// One state of a graph, held for a copy. While a state is held, freed space in the graph's file is not reused, so that
+/// the file may grow.
 #[derive(Debug)]
 pub struct GraphCopy {
     snapshot: Mutex<Snapshot>,
@@ -35,7 +36,7 @@ pub struct GraphCopy {
 }
 
 impl EmbeddedGraphs {
-    /// Holds the newest state of a chain's graph; `None` if there is none with blocks.
+    /// Holds the newest state of a chain's graph for a copy; `None` if the chain has no graph with blocks.
     ///
     /// # Errors
     ///
@@ -45,22 +46,21 @@ impl EmbeddedGraphs {
         loop {
             let snapshot = graph.snapshot()?;
             let Some(tip) = snapshot.tip()? else { return Ok(None) };
-            // Another state was written meanwhile: that one is newer.
+            // A newer state was written meanwhile: it is read instead.
             let Some(bytes) = snapshot.bytes()? else { continue };
             let (snapshot, fingerprint) = (Mutex::new(snapshot), OnceLock::new());
             return Ok(Some(GraphCopy { snapshot, bytes, tip, fingerprint }));
         }
     }
 
-    /// True if there is a graph of a chain, whole or damaged.
+    /// True if the chain has a graph, complete or damaged.
     #[must_use]
     pub fn exists(&self, chain: ChainId) -> bool {
         self.path(chain).exists()
     }
 
-    /// Puts a graph of a chain together from the state of this name, in parts of so many bytes, or goes on with that;
-    /// `None` if there is a graph of the chain already. What was received of another state is thrown away, and the last
-    /// part, which may not have reached the disk.
+    /// Begins or resumes a copy of the state named `origin`, in parts of `part` bytes; `None` if the chain already has
+    /// a graph. Parts of another state are discarded, and so is the last part, which may not be complete on the disk.
     ///
     /// # Errors
     ///
@@ -100,24 +100,25 @@ impl EmbeddedGraphs {
         Ok(Some(PartialCopy { folder, path, file, received, chain }))
     }
 
-    /// The name of the state of which a graph of a chain is being put together; `None` if none is.
+    /// The name of the state that the chain's partial copy is of; `None` without a partial copy.
     #[must_use]
     pub fn partial_copy_origin(&self, chain: ChainId) -> Option<String> {
         fs::read_to_string(self.partial_copy_path(chain).join(ORIGIN)).ok()
     }
 
-    /// Throws away what was received of a graph that is not whole.
+    /// Deletes the chain's partial copy.
     pub fn discard_partial_copy(&self, chain: ChainId) {
-        // What is left is thrown away by the next attempt.
+        // The next attempt deletes files that remain.
         let _ = fs::remove_dir_all(self.partial_copy_path(chain));
     }
 
-    /// Makes a graph of what was received, as a whole. Returns its newest block. Nothing is left of one that is not
-    /// the state with this fingerprint.
+    /// Turns a complete copy into the chain's graph, and returns its newest block. A copy with another fingerprint is
+    /// deleted.
     ///
     /// # Errors
     ///
-    /// Returns [`GraphError::OtherFingerprint`] if it is another state, and an error if it is no graph of the chain.
+    /// Returns [`GraphError::OtherFingerprint`] if the copy has another fingerprint, and an error if the copy is no
+    /// graph of the chain.
     pub fn finish_copy(
         &self,
         filling: PartialCopy,
@@ -142,7 +143,7 @@ impl EmbeddedGraphs {
     }
 }
 
-/// The fingerprint of the graph in a folder; `None` if there is none.
+/// Computes the fingerprint of the graph in a folder; `None` if the folder has no graph.
 fn fingerprint_of(folder: &Path) -> Result<Option<[u8; 32]>, GraphError> {
     let Some(tables) = Tables::open(folder)? else { return Ok(None) };
     let snapshot = Snapshot::new(&Arc::new(tables))?;
@@ -150,19 +151,19 @@ fn fingerprint_of(folder: &Path) -> Result<Option<[u8; 32]>, GraphError> {
 }
 
 impl GraphCopy {
-    /// Its newest block.
+    /// The newest block of the state.
     #[must_use]
     pub const fn tip(&self) -> GraphTip {
         self.tip
     }
 
-    /// Number of its bytes.
+    /// Size of the state in bytes.
     #[must_use]
     pub const fn length(&self) -> u64 {
         self.bytes.length()
     }
 
-    /// Its bytes from `offset` on, at most `most` of them; none at the end.
+    /// Reads at most `most` bytes of the state from `offset` on; no bytes at the end.
     ///
     /// # Errors
     ///
@@ -171,7 +172,7 @@ impl GraphCopy {
         Ok(self.bytes.read(offset, most)?)
     }
 
-    /// Its [fingerprint](crate::Graph::fingerprint). That reads all blocks, transactions and clusters, once.
+    /// Computes the state's [fingerprint](crate::Graph::fingerprint) once, from all blocks, transactions and clusters.
     ///
     /// # Errors
     ///
@@ -186,7 +187,7 @@ impl GraphCopy {
     }
 }
 
-/// A graph that is being put together.
+/// A copy of a graph's state that is not complete.
 #[derive(Debug)]
 pub struct PartialCopy {
     folder: PathBuf,
@@ -197,17 +198,17 @@ pub struct PartialCopy {
 }
 
 impl PartialCopy {
-    /// Bytes that were received.
+    /// Number of received bytes.
     #[must_use]
     pub const fn received(&self) -> u64 {
         self.received
     }
 
-    /// Adds the next part, and waits until it is on the disk.
+    /// Appends the next part, and flushes it to the disk.
     ///
     /// # Errors
     ///
-    /// Returns an error if they cannot be written; then fewer may have been.
+    /// Returns an error if the part was not written completely.
     pub fn add(&mut self, bytes: &[u8]) -> Result<(), GraphError> {
         let written = self.file.write_all(bytes).and_then(|()| self.file.sync_data());
         written.map_err(|error| file_error(&self.path, error))?;

@@ -1,7 +1,7 @@
-//! The graphs in a data directory, each an environment in a folder of its own.
+//! The graphs in a data directory: one folder with an LMDB environment per graph.
 //!
-//! - `backup`: one state of a graph as a file
-//! - `copy`: one state of a graph in parts, for another machine
+//! - `backup`: writing and restoring backups
+//! - `copy`: copying a state to another machine in parts
 
 mod backup;
 mod copy;
@@ -25,7 +25,7 @@ use crate::{
     },
 };
 
-/// The folder of the graphs in the data directory.
+/// Name of the folder of graphs in the data directory.
 const FOLDER: &str = "chains";
 
 /// The graphs in a data directory.
@@ -36,7 +36,7 @@ pub struct EmbeddedGraphs {
 }
 
 impl EmbeddedGraphs {
-    /// The graphs in the data directory `directory`. Nothing is read or made yet.
+    /// The graphs in the data directory `directory`, which is neither read nor written yet.
     #[must_use]
     pub fn new(directory: &Path) -> Self {
         Self { folder: directory.join(FOLDER), opened: Mutex::default() }
@@ -50,7 +50,7 @@ impl EmbeddedGraphs {
         self.folder.join(compositions::folder_name(chain))
     }
 
-    /// Refuses a graph that an earlier version of the program made, unless there is a new one beside it.
+    /// Returns an error if the chain has only a graph in the `SQLite` format of an earlier version.
     fn expect_no_old_form(&self, chain: ChainId) -> Result<(), GraphError> {
         let path = self.folder.join(format!("{chain}.sqlite"));
         if path.exists() && !self.path(chain).exists() {
@@ -59,29 +59,28 @@ impl EmbeddedGraphs {
         Ok(())
     }
 
-    /// The chains that have a graph, in the table's order.
+    /// The chains that have a graph, in the order of [`ChainId::all`].
     #[must_use]
     pub fn chains(&self) -> Vec<ChainId> {
         ChainId::all().filter(|chain| self.path(*chain).is_dir()).collect()
     }
 
-    /// The graph of a chain as its callers read it; `None` if there is none. Other tasks of this thread go on elsewhere
-    /// meanwhile ([`blocking`]).
+    /// The graph of a chain for reading; `None` if the chain has no graph. The call blocks its thread ([`blocking`]).
     ///
     /// # Errors
     ///
-    /// Returns an error if it cannot be opened.
+    /// Returns an error if the graph cannot be opened.
     pub fn graph(&self, chain: ChainId) -> Result<Option<Arc<dyn Graph>>, GraphError> {
         Ok(blocking(|| self.open(chain))?.map(|graph| graph as Arc<dyn Graph>))
     }
 
-    /// A writer of a chain's graph, which is created if there is none. A graph without blocks takes the options of the
-    /// newest writer.
+    /// Opens a chain's graph for writing, and creates the graph if the chain has none. The options apply to a graph
+    /// without blocks.
     ///
     /// # Errors
     ///
-    /// Returns [`GraphError::Busy`] if another writer exists; [`GraphError::OtherStart`] if the graph starts at another
-    /// height.
+    /// Returns [`GraphError::Busy`] if another writer exists, and [`GraphError::OtherStart`] if the graph starts at
+    /// another height.
     pub fn writer(
         &self,
         chain: ChainId,
@@ -96,11 +95,11 @@ impl EmbeddedGraphs {
         self.opened.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 
-    /// The graph of a chain; `None` if there is none.
+    /// Opens the graph of a chain for reading; `None` if the chain has no graph.
     ///
     /// # Errors
     ///
-    /// Returns an error if it cannot be opened.
+    /// Returns an error if the graph cannot be opened.
     pub fn open(&self, chain: ChainId) -> Result<Option<Arc<EmbeddedGraph>>, GraphError> {
         self.expect_no_old_form(chain)?;
         let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
@@ -122,17 +121,17 @@ impl EmbeddedGraphs {
         Ok(Some(graph))
     }
 
-    /// Bytes that the graph of a chain and its compositions take on the disk; 0 if there is none.
+    /// Bytes that the graph of a chain and its compositions occupy on the disk; 0 without a graph.
     #[must_use]
     pub fn bytes(&self, chain: ChainId) -> u64 {
         [self.path(chain), self.compositions_path(chain)].iter().map(|it| bytes_in(it)).sum()
     }
 
-    /// The compositions of a chain, to be computed.
+    /// Opens the compositions of a chain for writing.
     ///
     /// # Errors
     ///
-    /// Returns an error if another process computes them, or if they cannot be opened.
+    /// Returns an error if another process writes the compositions, or if the compositions cannot be opened.
     pub fn composition_writer(&self, chain: ChainId) -> Result<CompositionWriter, GraphError> {
         let opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(graph) = opened.get(&chain) {
@@ -142,17 +141,17 @@ impl EmbeddedGraphs {
         CompositionWriter::open(&self.compositions_path(chain))
     }
 
-    /// The compositions of a chain; `None` if there are none.
+    /// Opens the compositions of a chain for reading; `None` if the chain has none.
     ///
     /// # Errors
     ///
-    /// Returns an error if they cannot be opened.
+    /// Returns an error if the compositions cannot be opened.
     pub fn compositions(&self, chain: ChainId) -> Result<Option<Compositions>, GraphError> {
         Compositions::open(&self.compositions_path(chain))
     }
 }
 
-/// Bytes that the files in a folder take on the disk.
+/// Bytes that the files in a folder occupy on the disk.
 fn bytes_in(folder: &Path) -> u64 {
     let Ok(entries) = std::fs::read_dir(folder) else { return 0 };
     let size = |metadata: std::fs::Metadata| {

@@ -1,4 +1,4 @@
-//! The answers about clusters.
+//! Reading of clusters: members, connections and changes.
 
 use std::{collections::BTreeSet, ops::ControlFlow};
 
@@ -14,9 +14,9 @@ use crate::{
     TransactionRef,
 };
 
-/// A part of the way between two members.
+/// A part of the path between two members.
 enum PathPart {
-    /// Two members that remain to be connected.
+    /// Two members whose connection is not found yet.
     Between(u64, u64),
     /// A co-spend.
     CoSpend(ClusterLink),
@@ -44,7 +44,7 @@ impl Reader<'_> {
     ) -> Result<Option<StoredCluster>, GraphError> {
         let Some(number) = self.find_owner(owner)? else { return Ok(None) };
         let (path, ClusterRoot { root, smallest, size }) = (self.path(number)?, self.root(number)?);
-        // The owner itself, and those that connect it with the root, are members that are always shown.
+        // The owner and the members between owner and root are always included.
         let on_path: BTreeSet<u64> = path.iter().map(|(child, _)| *child).collect();
         let mut others = self.descendants(root, most)?;
         others.retain(|child| !on_path.contains(child));
@@ -80,12 +80,12 @@ impl Reader<'_> {
         others.iter().map(connection).collect()
     }
 
-    /// The co-spends between two owners, in the order from the first one; `None` if they are of different clusters, or
-    /// if there are more than `most`.
+    /// The co-spends between two owners, in the order from the first owner; `None` if the owners are in different
+    /// clusters, or if there are more than `most` co-spends.
     ///
-    /// The newest link between two members names the two that its transaction spends together. So it remains to
-    /// connect each of both with the one on its side, by links that are older: one co-spend is found at a time,
-    /// and in the end all of the only path between the two.
+    /// The newest link between two members names the two owners that its transaction spends together. Each of the two
+    /// members is then connected with the named owner on its side, by older links, until all co-spends of the only path
+    /// are found.
     fn connection(
         &self,
         from: u64,
@@ -170,7 +170,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// The way from an owner up to its root.
+    /// The links from an owner up to the root of its cluster.
     fn path(&self, owner: u64) -> Result<RootPath, GraphError> {
         let (mut path, mut at) = (RootPath::new(), owner);
         while let ForestNode::Child { parent, transaction } = self.forest_node(at)? {
@@ -180,7 +180,7 @@ impl Reader<'_> {
         Ok(path)
     }
 
-    /// The first members below a root, level by level: at most one less than `most`, which counts the root.
+    /// The first members below a root, level by level: at most `most - 1`, because `most` counts the root.
     fn descendants(&self, root: u64, most: u32) -> Result<Vec<u64>, GraphError> {
         let most = entry_limit(most.saturating_sub(1));
         let (mut found, mut level) = (Vec::new(), vec![root]);
@@ -213,7 +213,7 @@ impl Reader<'_> {
         })
     }
 
-    /// The place of a transaction in the chain.
+    /// The identifier, height and time of a transaction.
     fn transaction_ref(&self, transaction: u64) -> Result<TransactionRef, GraphError> {
         let height = self.known_transaction(transaction)?.head().height;
         let time = self.known_block(height)?.block.time;

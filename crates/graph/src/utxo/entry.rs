@@ -1,4 +1,4 @@
-//! Runs: what they hold.
+//! The entries of sorted runs.
 
 use assay_columns::{
     ColumnsError,
@@ -8,7 +8,7 @@ use assay_columns::{
 
 use super::link::ClusterLink;
 
-/// What runs hold.
+/// The kinds of entries in runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RunEntryKind {
     /// Transactions by their identifiers.
@@ -25,7 +25,7 @@ pub(super) enum RunEntryKind {
     ChildLink,
 }
 
-/// The list of all runs of a graph.
+/// The manifest of all runs of a graph.
 pub(super) type GraphRuns = run::RunManifest<RunEntryKind>;
 
 impl run::RunKind for RunEntryKind {
@@ -54,7 +54,7 @@ impl run::RunKind for RunEntryKind {
     }
 }
 
-/// An input or an output of an owner. The largest value comes first.
+/// A stored input or output of an owner, ordered by falling value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct StoredOwnerEntry {
     pub(super) owner: u64,
@@ -105,13 +105,13 @@ impl RunEntry for StoredOwnerEntry {
     }
 }
 
-/// Statistics of an owner over some blocks: a summand of its statistics.
+/// Statistics of an owner over a range of blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct PartialStatistics {
     pub(super) owner: u64,
-    /// Height of the first block with one of its transactions.
+    /// Height of the first block with a transaction of the owner.
     pub(super) first: u64,
-    /// Height of the last one.
+    /// Height of the last block with a transaction of the owner.
     pub(super) last: u64,
     pub(super) transactions_in: u64,
     pub(super) transactions_out: u64,
@@ -120,7 +120,7 @@ pub(super) struct PartialStatistics {
 }
 
 impl PartialStatistics {
-    /// Adds other blocks, which may be before or after these.
+    /// Adds the statistics of another range, earlier or later.
     pub(super) fn add(&mut self, other: &Self) {
         self.first = self.first.min(other.first);
         self.last = self.last.max(other.last);
@@ -130,7 +130,7 @@ impl PartialStatistics {
         self.sent = self.sent.saturating_add(other.sent);
     }
 
-    /// Appends all but the owner.
+    /// Appends the statistics without the owner.
     pub(super) fn put_sums(&self, into: &mut Vec<u8>) {
         put_varint(into, self.first);
         put_varint(into, self.last.saturating_sub(self.first));
@@ -140,7 +140,7 @@ impl PartialStatistics {
         put_wide_varint(into, self.sent);
     }
 
-    /// Reads what [`PartialStatistics::put_sums`] wrote.
+    /// Parses the bytes that [`PartialStatistics::put_sums`] wrote.
     pub(super) fn take_sums(owner: u64, reading: &mut ByteReader<'_>) -> Option<Self> {
         let first = reading.varint()?;
         Some(Self {
@@ -198,7 +198,7 @@ impl RunEntry for PartialStatistics {
     }
 }
 
-/// A link to a parent, by the size of the cluster that it made.
+/// A child of a parent in the forest of clusters, ordered by the size of the cluster that their link joined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct ChildLink {
     pub(super) parent: u64,

@@ -1,7 +1,7 @@
-//! Fingerprints: a digest of everything that a graph holds.
+//! The fingerprint of a graph: a digest of all its rows.
 //!
-//! Each table is hashed on its own, row by row in the order of its key, every field in its full width,
-//! most significant byte first; then the graph's own row and the six digests together.
+//! Each table is hashed separately, row by row in the order of keys, each field in full width, most significant byte
+//! first. The fingerprint is the digest of the graph's own row and the six digests.
 
 use assay_address::ChainId;
 use assay_engine::{
@@ -27,8 +27,8 @@ pub(super) struct Fingerprint {
 }
 
 impl Fingerprint {
-    /// Adds a block with the numbers of its first transaction and its first new owner. Its work is left out: it follows
-    /// from the header, whose hash is in, and not every source states it.
+    /// Adds a block with the numbers of its first transaction and its first new owner. The block's work is left out,
+    /// because it follows from the header, whose hash is included, and not every source reports it.
     pub(super) fn block(&mut self, block: &BlockRef, first_transaction: u64, first_owner: u64) {
         self.blocks.update(block.height.to_be_bytes());
         self.blocks.update(block.hash);

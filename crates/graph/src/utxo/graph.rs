@@ -1,4 +1,4 @@
-//! A graph's answers.
+//! The embedded graph, and its implementation of [`Graph`].
 
 use std::{
     cmp::Reverse,
@@ -31,24 +31,24 @@ use crate::{
     blocking, work::WorkSum,
 };
 
-/// A chain's graph, to be read; or one state of it.
+/// A chain's graph for reading, or a view of one state of the graph.
 #[derive(Debug)]
 pub struct EmbeddedGraph {
     pub(crate) tables: Arc<Tables>,
-    /// The state of a view, which is read by one at a time.
+    /// The state of a view, which one thread at a time reads; `None` for a graph that always reads the newest state.
     pub(super) state: Option<Mutex<Snapshot>>,
     pub(crate) compositions: GraphCompositions,
-    /// What the transactions of a view are made of, if that is known.
+    /// The compositions of a view's transactions, if known.
     pub(super) composition_reader: Option<Mutex<CompositionReader>>,
 }
 
 impl EmbeddedGraph {
-    /// The graph of these tables, with the compositions beside it.
+    /// The graph in `tables`, with its compositions.
     pub(crate) const fn new(tables: Arc<Tables>, compositions: GraphCompositions) -> Self {
         Self { tables, state: None, compositions, composition_reader: None }
     }
 
-    /// Its newest state.
+    /// Opens the graph's newest state.
     ///
     /// # Errors
     ///
@@ -69,7 +69,7 @@ impl EmbeddedGraph {
 }
 
 impl Reader<'_> {
-    /// The first block above a height.
+    /// The first recorded block above a height.
     pub(super) fn first_above(&self, height: u64) -> Result<Option<StoredBlock>, GraphError> {
         let Some(next) = height.checked_add(1) else { return Ok(None) };
         let mut found = None;
@@ -80,7 +80,7 @@ impl Reader<'_> {
         Ok(found)
     }
 
-    /// Passes blocks to `each`, in order, until it answers false.
+    /// Passes blocks to `each`, in order, until `each` returns false.
     fn each_stored_block(
         &self,
         from: u64,
@@ -103,7 +103,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// The number after that of the last transaction of a block.
+    /// The number of the first transaction after a block.
     pub(super) fn end_of(&self, block: &StoredBlock) -> Result<u64, GraphError> {
         match self.block(block.block.height + 1)? {
             Some(next) => Ok(next.first_transaction),
@@ -125,7 +125,7 @@ impl Reader<'_> {
         })
     }
 
-    /// A transaction with its largest entries.
+    /// A transaction with its largest inputs and outputs.
     fn view(
         &self,
         record: &TransactionRecord<'_>,
@@ -215,7 +215,7 @@ impl Reader<'_> {
         })
     }
 
-    /// The fingerprint of everything.
+    /// Computes the fingerprint of the graph.
     pub(crate) fn fingerprint(&self) -> Result<[u8; 32], GraphError> {
         let state = self.state()?;
         let mut print = Fingerprint::default();
@@ -241,7 +241,7 @@ fn fingerprint(reader: &Reader<'_>) -> Result<[u8; 32], GraphError> {
     reader.fingerprint()
 }
 
-/// The state of a view.
+/// Locks the state of a view.
 pub(super) fn lock_snapshot(state: &Mutex<Snapshot>) -> MutexGuard<'_, Snapshot> {
     state.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -252,8 +252,8 @@ impl Graph for EmbeddedGraph {
         if self.state.is_some() {
             return Ok(Some(self));
         }
-        // Before the graph's own state, which then knows the blocks that they are of. Damaged ones are no reason
-        // to answer nothing: whoever computes them says so.
+        // The compositions are read before the graph's state, which then has all their blocks. Errors of compositions
+        // are ignored here, because their writer reports them.
         let composition_reader = self.compositions.reader().unwrap_or_default();
         let snapshot = self.snapshot()?;
         if snapshot.tip()?.is_none() {

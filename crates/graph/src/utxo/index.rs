@@ -1,8 +1,8 @@
-//! Everything whose key is a hash or an owner: identifiers, scripts, statistics, what owners moved, links by
-//! their parents.
+//! Indexes by a hash or an owner: transaction identifiers, scripts, statistics, inputs and outputs of owners, links by
+//! parents.
 //!
-//! The entries of the newest blocks, which can be rolled back, are in an ordered table; those of all others are
-//! in [runs](assay_columns::run). Other modules reach both through the functions of this one.
+//! Entries of the newest blocks, which can be rolled back, are in an ordered table; entries of all other blocks are in
+//! [runs](assay_columns::run). The functions of this module read and write both.
 
 use std::collections::BTreeSet;
 
@@ -26,7 +26,7 @@ use super::{
 };
 use crate::{GraphError, error::damaged};
 
-/// The hash of a script. Anybody can choose scripts that begin alike, but none whose SHA-256 do.
+/// The first 8 bytes of a script's SHA-256. Scripts may begin alike on purpose, digests may not.
 pub(super) fn script_hash(key: &[u8]) -> u64 {
     let digest: [u8; 32] = Sha256::digest(key).into();
     digest.first_chunk().map_or(0, |bytes| u64::from_be_bytes(*bytes))
@@ -39,9 +39,9 @@ pub(super) fn txid_hash(txid: &Txid) -> u64 {
 /// Side of a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
-    /// Its inputs: what an owner sent.
+    /// The inputs, by which owners send.
     Inputs,
-    /// Its outputs: what an owner received.
+    /// The outputs, by which owners receive.
     Outputs,
 }
 
@@ -52,7 +52,7 @@ pub struct OwnerEntry {
     pub value: u64,
     /// The number of the transaction.
     pub transaction: u64,
-    /// The index on the transaction's side.
+    /// Index among the transaction's inputs or outputs.
     pub index: u32,
 }
 
@@ -65,7 +65,7 @@ impl Side {
     }
 }
 
-/// The key of a recent entry, or its beginning.
+/// The key of a recent entry, or a prefix of keys.
 fn recent_key(kind: RunEntryKind, key: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(32);
     bytes.push(kind.number());
@@ -73,8 +73,7 @@ fn recent_key(kind: RunEntryKind, key: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// Passes the recent entries whose keys begin with `prefix` to `each`, with their values, until it answers
-/// false.
+/// Passes the recent entries whose keys begin with `prefix` to `each`, with their values, until `each` returns false.
 fn recent<E: RunEntry>(
     reader: &Reader<'_>,
     kind: RunEntryKind,
@@ -95,7 +94,7 @@ fn recent<E: RunEntry>(
     Ok(())
 }
 
-/// Passes the numbers under a hash to `each` until it answers false: the recent ones first.
+/// Passes the numbers with a hash to `each`, recent entries first, until `each` returns false.
 fn under_hash(
     reader: &Reader<'_>,
     filters: Option<&Filters>,
@@ -115,7 +114,7 @@ fn under_hash(
     Ok(())
 }
 
-/// The newest transaction with an identifier.
+/// The number of the newest transaction with an identifier.
 pub(super) fn newest_transaction(
     reader: &Reader<'_>,
     filters: Option<&Filters>,
@@ -131,7 +130,7 @@ pub(super) fn newest_transaction(
     Ok(newest)
 }
 
-/// The number of the owner with a script.
+/// The number of the owner with a script, found by the script's hash.
 pub(super) fn find_owner(
     reader: &Reader<'_>,
     filters: Option<&Filters>,
@@ -158,7 +157,7 @@ impl Reader<'_> {
         newest_transaction(self, None, txid)
     }
 
-    /// The number of an owner; `None` if it never appeared.
+    /// The number of an owner; `None` if the owner never appeared.
     ///
     /// # Errors
     ///
@@ -199,8 +198,8 @@ impl Reader<'_> {
         })
     }
 
-    /// Passes the inputs or outputs of an owner to `each`, largest first, then in the order of the chain, until
-    /// `each` answers false.
+    /// Passes the inputs or outputs of an owner to `each`, largest first, then in the order of the chain, until `each`
+    /// returns false.
     ///
     /// # Errors
     ///
@@ -218,8 +217,8 @@ impl Reader<'_> {
         })
     }
 
-    /// Passes the children of a parent to `each`, by the sizes of the clusters that their links made, until it answers
-    /// false.
+    /// Passes the children of a parent to `each`, by rising size of the clusters that their links joined, until `each`
+    /// returns false.
     pub(super) fn children(
         &self,
         parent: u64,
@@ -243,8 +242,8 @@ fn cursors<'t, E: RunEntry>(
     Ok(Cursors::open(reader.txn, reader.tables.run, reader.runs, kind, from)?)
 }
 
-/// Passes entries whose keys begin with the bytes of `from` to `each`, recent ones and others together in
-/// order, until it answers false. `is_own` tells whether an entry's key begins so.
+/// Passes entries whose keys begin with `from` to `each`, in order, recent entries included, until `each` returns
+/// false. `is_own` is true for an entry with such a key.
 fn all_from<E: RunEntry>(
     reader: &Reader<'_>,
     kind: RunEntryKind,
@@ -273,19 +272,19 @@ fn all_from<E: RunEntry>(
     Ok(())
 }
 
-/// The entries of some blocks.
+/// The index entries of a range of blocks.
 #[derive(Debug, Default)]
 pub(super) struct IndexEntries {
     pub(super) txids: Vec<NumberByHash>,
     pub(super) scripts: Vec<NumberByHash>,
     pub(super) received: Vec<StoredOwnerEntry>,
     pub(super) sent: Vec<StoredOwnerEntry>,
-    /// One or several of an owner and a block, each of one block.
+    /// Statistics of single blocks, one or more entries per owner and block.
     pub(super) statistics: Vec<PartialStatistics>,
     pub(super) links: Vec<ChildLink>,
 }
 
-/// Keys of recent entries, in order.
+/// Encodes the keys of recent entries.
 fn keys<'e, E: RunEntry + 'e>(
     kind: RunEntryKind,
     entries: impl IntoIterator<Item = &'e E>,
@@ -298,7 +297,8 @@ fn keys<'e, E: RunEntry + 'e>(
 }
 
 impl IndexEntries {
-    /// The recent entries of blocks from one to the last before the height `end`, made from their records.
+    /// Computes the recent entries of the blocks from `first` to the last below the height `end`, from the blocks'
+    /// records.
     pub(super) fn of_recent(
         reader: &Reader<'_>,
         first: &StoredBlock,
@@ -351,7 +351,7 @@ impl IndexEntries {
         Ok(entries)
     }
 
-    /// Writes the entries as runs; returns the number of their pages.
+    /// Writes the entries as runs, and returns the number of written pages.
     pub(super) fn write_runs(
         mut self,
         tables: &Tables,
@@ -379,7 +379,7 @@ impl IndexEntries {
         Ok(pages)
     }
 
-    /// Writes the entries as recent ones.
+    /// Writes the entries to the table of recent entries.
     pub(super) fn write_recent(
         mut self,
         tables: &Tables,
@@ -412,7 +412,7 @@ impl IndexEntries {
         Ok(())
     }
 
-    /// Deletes the entries, which are recent ones.
+    /// Deletes the entries from the table of recent entries.
     pub(super) fn delete_recent(
         &self,
         tables: &Tables,

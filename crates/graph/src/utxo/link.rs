@@ -1,68 +1,68 @@
-//! Clusters as a graph keeps them: a forest of links that is only ever appended to.
+//! Storage of clusters: an append-only forest of links between owners.
 //!
-//! Each owner is a cluster of its own at first. A co-spend that joins two clusters adds one [`Link`]: the root of the
-//! smaller one becomes the child of the root of the larger one. So the merge of two clusters of any size is one row, a
-//! root is at most log2(size) links away, and a rollback deletes the links of its transactions. A root's newest link
-//! holds the size and the smallest member of its cluster.
+//! Each owner begins as a cluster of its own. A co-spend that joins two clusters adds one [`ClusterLink`]: the smaller
+//! cluster's root becomes the child of the larger cluster's root. The merge of two clusters of any size thus writes one
+//! row, a root is at most log2(size) links away, and a rollback deletes the links of its transactions. A root's newest
+//! link holds the size and the smallest member of its cluster.
 //!
-//! A link names the two members that its transaction spends together, one of either cluster. So the co-spends
-//! that connect any two members are found again: those of the newest link between them, and, on either side,
-//! those that connect the member with the one that the link names.
+//! A link names the two members that its transaction spends together, one of each cluster. The connection between two
+//! members thus consists of the newest link between them and, on each side, the connection between the member and the
+//! member that the link names.
 //!
-//! A link by a transaction that may be a `PayJoin` is confirmed by the next transaction that spends members of
-//! the same two clusters together. That is its [`Confirmation`].
+//! The next transaction that spends members of the same two clusters together confirms a link by a possible `PayJoin`:
+//! the link's [`Confirmation`].
 //!
-//! Links are a function of the chain: of the transactions in their order, and of each one's owners in the
-//! order of their numbers.
+//! Links depend on the chain alone: on the order of transactions, and on the order of owners by number in each
+//! transaction.
 
 use assay_columns::bytes::{ByteReader, NUMBER_BYTES, number, put_varint};
 
-/// A link: two clusters that a transaction joined. Key: the child.
+/// A link between two clusters that a transaction joined. A child has one link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ClusterLink {
-    /// The owner that was the root of the smaller cluster; of equal ones, of the one with the larger root.
+    /// The former root of the smaller cluster; of two clusters of equal size, the root with the larger number.
     pub(super) child: u64,
-    /// The owner that was the root of the other cluster.
+    /// The root of the other cluster.
     pub(super) parent: u64,
-    /// The transaction.
+    /// The number of the transaction.
     pub(super) transaction: u64,
     /// The number of members of the joined cluster.
     pub(super) size: u64,
     /// The smallest member of the joined cluster.
     pub(super) smallest: u64,
-    /// True if the transaction cannot be one of several parties, such as a `PayJoin`.
+    /// True if one party must have made the transaction: it cannot be a `PayJoin` or the like.
     pub(super) is_conclusive: bool,
     /// The transaction's smallest owner in the child's cluster.
     pub(super) child_member: u64,
     /// The transaction's smallest owner in the parent's cluster.
     pub(super) parent_member: u64,
-    /// The second transaction behind a link that may be due to a `PayJoin`.
+    /// The confirmation of a link by a possible `PayJoin`, if there is one.
     pub(super) confirmation: Option<Confirmation>,
 }
 
-/// The second transaction behind a link.
+/// A second transaction that confirms a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Confirmation {
-    /// The transaction.
+    /// The number of the transaction.
     pub(super) transaction: u64,
-    /// The transaction's owner in what was the child's cluster.
+    /// The transaction's owner in the former cluster of the child.
     pub(super) child_member: u64,
-    /// The transaction's owner in what was the parent's cluster.
+    /// The transaction's owner in the former cluster of the parent.
     pub(super) parent_member: u64,
 }
 
 impl ClusterLink {
-    /// True if a second transaction would strengthen the link.
+    /// True if the link is neither conclusive nor confirmed.
     pub(super) const fn needs_confirmation(&self) -> bool {
         !self.is_conclusive && self.confirmation.is_none()
     }
 
-    /// The key under which it is stored: its transaction and its child.
+    /// The key of the stored link: transaction and child.
     pub(super) fn key(&self) -> [u8; 2 * NUMBER_BYTES] {
         pair_key(self.transaction, self.child)
     }
 
-    /// The link as it is stored under its key.
+    /// Encodes the link without its key.
     pub(super) fn to_bytes(self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(40);
         bytes.push(u8::from(self.is_conclusive));
@@ -78,7 +78,7 @@ impl ClusterLink {
         bytes
     }
 
-    /// Reads what [`Link::to_bytes`] wrote.
+    /// Parses the bytes that [`ClusterLink::to_bytes`] wrote.
     pub(super) fn read(transaction: u64, child: u64, bytes: &[u8]) -> Option<Self> {
         let mut reading = ByteReader(bytes);
         let is_conclusive = reading.byte()? != 0;
@@ -109,24 +109,23 @@ pub(super) fn pair_key(first: u64, second: u64) -> [u8; 2 * NUMBER_BYTES] {
     key
 }
 
-/// The flag of a root; the other bits of its number are the smallest member of its cluster.
+/// The bit that marks a root; the other bits are the smallest member of the root's cluster.
 const ROOT: u64 = 1 << 39;
 /// The largest number of an owner.
 pub(super) const MAX_OWNERS: u64 = ROOT - 1;
 
-/// Place of an owner in the forest of clusters. The smaller cluster's root becomes a child of the larger one's,
-/// so that a root is at most log2(size) steps away.
+/// The node of an owner in the forest of clusters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ForestNode {
     Root {
-        /// The smallest member of its cluster.
+        /// The smallest member of the cluster.
         smallest: u64,
         /// Number of members.
         size: u64,
     },
     Child {
         parent: u64,
-        /// The transaction of its link.
+        /// The transaction of the child's link.
         transaction: u64,
     },
 }
@@ -157,16 +156,16 @@ impl ForestNode {
     }
 }
 
-/// The links from an owner up to its root: each child with the transaction of its link.
+/// The links from an owner up to the root: each child with the transaction of its link.
 pub(super) type RootPath = Vec<(u64, u64)>;
 
-/// The newest link between two owners of the same cluster, by the ways up from both, and true if the first of them is on
-/// its child's side; `None` for the same owner twice. `link` finds the link of a child by a transaction.
+/// Finds the newest link between two owners of a cluster, from their paths to the root, and whether the first owner is
+/// on the child's side; `None` if both owners are the same. `link` finds the link of a child by a transaction.
 pub(super) fn newest_between<E>(
     (mut above_one, mut above_other): (RootPath, RootPath),
     mut link: impl FnMut(u64, u64) -> Result<ClusterLink, E>,
 ) -> Result<Option<(ClusterLink, bool)>, E> {
-    // What both have in common is above where their paths meet.
+    // Links that both paths share are above their meeting point.
     while above_one.last().is_some() && above_one.last() == above_other.last() {
         above_one.pop();
         above_other.pop();
@@ -175,7 +174,7 @@ pub(super) fn newest_between<E>(
         path.last().map(|(child, transaction)| link(*child, *transaction)).transpose()
     };
     let (one, other) = (top(above_one)?, top(above_other)?);
-    // Links get newer and clusters larger towards the root.
+    // Towards the root, links are newer and clusters larger.
     let age = |link: &Option<ClusterLink>| link.map(|link| (link.transaction, link.size));
     let is_first = age(&one) > age(&other);
     Ok((if is_first { one } else { other }).map(|link| (link, is_first)))

@@ -1,4 +1,4 @@
-//! Reading the links of clusters: by their children, and by their transactions.
+//! Reading of cluster links, by child and by transaction.
 
 use std::ops::Bound;
 
@@ -14,14 +14,14 @@ use super::{
 use crate::{GraphError, error::damaged};
 
 impl Reader<'_> {
-    /// The link by a transaction whose child is this owner.
+    /// The link of a child by a transaction.
     pub(super) fn link_by(&self, transaction: u64, child: u64) -> Result<ClusterLink, GraphError> {
         let found = self.tables.link.get(self.txn, &pair_key(transaction, child))?;
         let link = found.and_then(|bytes| ClusterLink::read(transaction, child, bytes));
         link.ok_or_else(|| damaged("link", child))
     }
 
-    /// The link whose child is this owner; `None` for a root.
+    /// The link of a child; `None` for a root.
     fn link(&self, child: u64) -> Result<Option<ClusterLink>, GraphError> {
         match self.forest_node(child)? {
             ForestNode::Root { .. } => Ok(None),
@@ -29,13 +29,13 @@ impl Reader<'_> {
         }
     }
 
-    /// The link of a child that some record names.
+    /// The link of a child that a record names; an error if it is missing.
     pub(super) fn known_link(&self, child: u64) -> Result<ClusterLink, GraphError> {
         self.link(child)?.ok_or_else(|| damaged("link", child))
     }
 
-    /// Passes the keys of a table of links by transactions from one to before another to `each`, in order, until
-    /// it answers false.
+    /// Passes the rows of a table of links by the transactions from `first` to before `end` to `each`, in order, until
+    /// `each` returns false.
     fn each_key(
         &self,
         table: NamedTable,
@@ -56,7 +56,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Passes the links by transactions from one to before another to `each`, until it answers false.
+    /// Passes the links by the transactions from `first` to before `end` to `each`, until `each` returns false.
     pub(super) fn links_between(
         &self,
         first: u64,
@@ -69,7 +69,7 @@ impl Reader<'_> {
         })
     }
 
-    /// The first `most` links whose confirmations are by transactions from one to before another.
+    /// The first `most` links that transactions from `first` to before `end` confirmed.
     pub(super) fn confirmed_between(
         &self,
         first: u64,
@@ -86,7 +86,7 @@ impl Reader<'_> {
         Ok(found)
     }
 
-    /// Passes all links to `each`, in the order of their children. There are `owners` owners.
+    /// Passes all links to `each`, in the order of children. `owners` is the number of all owners.
     pub(super) fn each_link(
         &self,
         owners: u64,

@@ -1,21 +1,20 @@
-//! Graphs of chains with unspent outputs: memory-mapped tables (LMDB), one environment a chain, and a reference in memory.
+//! Graphs of UTXO chains: memory-mapped tables (LMDB), one environment per chain, and a reference in memory.
 //!
-//! Transactions, outputs and owners are numbered in the order of the chain, and everything is stored under
-//! these numbers: a transaction's inputs and outputs in one record, identifiers, spenders and cluster parents
-//! in columns. Identifiers and scripts are looked up where a request names them and where an answer shows
-//! them.
+//! Transactions, outputs and owners are numbered in the order of the chain, and these numbers are the keys of the
+//! tables: a transaction's inputs and outputs in one record, identifiers, spenders and cluster parents in columns.
+//! Identifiers and scripts are looked up for requests and answers only.
 //!
-//! - `tables`, `record`, `link`, `state`: what is stored, and how
-//! - `entry`: what sorted runs hold
-//! - [`Snapshot`], [`Reader`]: reading by numbers, in one state
-//! - `index`: what is found by a hash or by an owner, in runs and among the newest blocks
-//! - `links`, `clusters`: clusters
-//! - `view`: what queries read
-//! - `graph`: the contract of graphs over these
-//! - `fingerprint`: a digest of everything that a graph holds
-//! - `writer`: batches of blocks, and their rollback
-//! - [`compositions`]: what the money of each transaction is made of
-//! - [`memory`]: the reference
+//! - `tables`, `record`, `link`, `state`: the tables and the format of their rows
+//! - `entry`: entries of sorted runs
+//! - [`Snapshot`], [`Reader`]: one state of a graph, read by numbers
+//! - `index`: indexes by a hash or an owner
+//! - `links`, `clusters`: reading of clusters
+//! - `view`: the reads of queries
+//! - `graph`: the implementation of [`Graph`](crate::Graph)
+//! - `fingerprint`: a digest of all rows of a graph
+//! - `writer`: recording and rollback of blocks
+//! - [`compositions`]: the origins of the money in each transaction
+//! - [`memory`]: the reference implementation
 
 mod clusters;
 pub mod compositions;
@@ -45,7 +44,7 @@ pub use snapshot::Snapshot;
 pub(crate) use tables::Tables;
 pub use writer::{GraphWriter, RecordedOutput, RecordedOutputs};
 
-/// A number of entries.
+/// Converts a maximum number of entries.
 fn entry_limit(limit: u32) -> usize {
     usize::try_from(limit).unwrap_or(usize::MAX)
 }

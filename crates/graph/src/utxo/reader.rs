@@ -1,4 +1,4 @@
-//! Reading by numbers, in one state of a graph.
+//! Reading of one state of a graph by numbers.
 
 use std::cell::OnceCell;
 
@@ -16,7 +16,7 @@ use super::{
 use crate::{GraphError, error::damaged};
 
 /// One state of a graph, read by numbers. All methods are synchronous and allocate nothing for an entry. A reader
-/// keeps where it found pages, and so gets faster the more it reads.
+/// caches the positions of pages, so that repeated reads are faster.
 pub struct Reader<'t> {
     pub(super) tables: &'t Tables,
     pub(super) runs: &'t GraphRuns,
@@ -25,7 +25,7 @@ pub struct Reader<'t> {
     spent: PageCache<'t>,
     parents: PageCache<'t>,
     blocks: ReadCache<StoredBlock, { 1 << 9 }>,
-    /// True if there are entries of recent blocks.
+    /// True if the table of recent entries has any.
     recent: OnceCell<bool>,
 }
 
@@ -35,7 +35,7 @@ impl std::fmt::Debug for Reader<'_> {
     }
 }
 
-/// A cluster, by its root.
+/// A cluster, identified by its root.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ClusterRoot {
     pub(super) root: u64,
@@ -45,7 +45,7 @@ pub(super) struct ClusterRoot {
     pub(super) size: u64,
 }
 
-/// What no rollback reaches any more.
+/// The transactions and owners that no rollback removes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Finalized {
     /// Number of transactions.
@@ -68,7 +68,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// True if there are entries of recent blocks.
+    /// True if the table of recent entries has any.
     pub(super) fn has_recent(&self) -> Result<bool, GraphError> {
         if let Some(known) = self.recent.get() {
             return Ok(*known);
@@ -77,7 +77,7 @@ impl<'t> Reader<'t> {
         Ok(*self.recent.get_or_init(|| !empty))
     }
 
-    /// The graph's state; `None` in an environment without one.
+    /// The graph's state; `None` in a new environment.
     pub(crate) fn stored_state(&self) -> Result<Option<GraphState>, GraphError> {
         let Some(bytes) = self.tables.meta.get(self.txn, state::KEY)? else { return Ok(None) };
         let block = |height| Ok(self.known_block(height)?.block);
@@ -90,7 +90,7 @@ impl<'t> Reader<'t> {
         self.stored_state()?.ok_or_else(|| damaged("meta", "its state"))
     }
 
-    /// What no rollback reaches any more.
+    /// The transactions and owners that no rollback removes.
     pub(super) fn finalized(&self) -> Result<Finalized, GraphError> {
         let state = self.state()?;
         Ok(match self.block(state.reorganizable_from.max(state.start))? {
@@ -101,7 +101,7 @@ impl<'t> Reader<'t> {
         })
     }
 
-    /// The block at a height; `None` if it is not recorded.
+    /// The block at a height; `None` if no block is recorded there.
     ///
     /// # Errors
     ///
@@ -113,7 +113,7 @@ impl<'t> Reader<'t> {
         })
     }
 
-    /// The transaction with a number; `None` if it is not recorded.
+    /// The transaction with a number; `None` if no transaction has the number.
     ///
     /// # Errors
     ///
@@ -124,7 +124,7 @@ impl<'t> Reader<'t> {
         found.map(|bytes| TransactionRecord::read(tx, bytes)).transpose()
     }
 
-    /// The transaction with a number that some record names.
+    /// The transaction with a number that a record names; an error if it is missing.
     pub(super) fn known_transaction(&self, tx: u64) -> Result<TransactionRecord<'t>, GraphError> {
         self.transaction(tx)?.ok_or_else(|| damaged("tx", tx))
     }
@@ -139,12 +139,12 @@ impl<'t> Reader<'t> {
         bytes.map(|bytes| Txid::from_bytes(*bytes)).ok_or_else(|| damaged("txid", tx))
     }
 
-    /// The block at a height that some record names.
+    /// The block at a height that a record names; an error if it is missing.
     pub(super) fn known_block(&self, height: u64) -> Result<StoredBlock, GraphError> {
         self.block(height)?.ok_or_else(|| damaged("block", height))
     }
 
-    /// The transaction that spends an output; `None` if none does.
+    /// The transaction that spends an output; `None` for an unspent output.
     ///
     /// # Errors
     ///
@@ -155,7 +155,7 @@ impl<'t> Reader<'t> {
         Ok(slot.and_then(|slot| slot.checked_sub(1)))
     }
 
-    /// The smallest member of an owner's cluster: its identity.
+    /// The smallest member of an owner's cluster, which identifies the cluster.
     ///
     /// # Errors
     ///
@@ -179,7 +179,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// An owner's place in the forest of clusters.
+    /// The node of an owner in the forest of clusters.
     #[inline]
     pub(super) fn forest_node(&self, owner: u64) -> Result<ForestNode, GraphError> {
         let bytes =
@@ -191,7 +191,7 @@ impl<'t> Reader<'t> {
     ///
     /// # Errors
     ///
-    /// Returns an error if no owner has it, or if the store fails.
+    /// Returns an error if no owner has the number, or if the store fails.
     pub fn owner(&self, owner: u64) -> Result<ScriptOwner, GraphError> {
         let script = self.script(owner)?.ok_or_else(|| damaged("script", owner))?;
         ScriptOwner::from_bytes(script)

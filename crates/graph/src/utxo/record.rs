@@ -1,7 +1,7 @@
 //! Records of transactions and blocks.
 //!
-//! A transaction's record has a head, its inputs and its outputs. An input names the output that it spends by
-//! the distance to its transaction, and repeats value and owner, so that one side is read from one record.
+//! A transaction's record has a head, its inputs and its outputs. An input names the spent output by the distance to
+//! the output's transaction, and repeats its value and owner, so that one record suffices to read all inputs.
 
 use assay_columns::bytes::{
     ByteReader, NUMBER_BYTES, from_zigzag, number, put_varint, put_wide_varint, zigzag,
@@ -17,41 +17,41 @@ use jiff::Timestamp;
 
 use crate::{GraphError, error::damaged};
 
-/// What an input spends where a distance would be.
+/// Codes in place of a distance: a shielded pool, or an unrecorded output.
 const POOL: u64 = 0;
 const UNRECORDED: u64 = 1;
-/// A distance of 1, to the transaction before.
+/// The code of distance 1, the previous transaction.
 const NEAREST: u64 = 2;
 
 /// The head of a transaction's record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TransactionHead {
-    /// Height of its block.
+    /// Height of the transaction's block.
     pub height: u64,
     /// Kind.
     pub kind: TransactionKind,
-    /// The number of its first output.
+    /// The number of the first output.
     pub first_output: u64,
     /// Number of inputs.
     pub inputs: u64,
     /// Number of outputs.
     pub outputs: u64,
-    /// The inputs' total, those of unknown value included.
+    /// Total value of the inputs, inputs of unknown value included.
     pub input_total: u64,
-    /// The outputs' total.
+    /// Total value of the outputs.
     pub output_total: u64,
-    /// The least that inputs of unknown value are worth together.
+    /// Minimum total value of inputs of unknown value.
     pub unknown: u64,
 }
 
 impl TransactionHead {
-    /// What the inputs are worth beyond the outputs; 0 for a coinbase.
+    /// The fee: total of inputs minus total of outputs; 0 for a coinbase.
     #[must_use]
     pub const fn fee(&self) -> u64 {
         self.input_total.saturating_sub(self.output_total)
     }
 
-    /// The transaction with its totals and without entries, in a block of this time.
+    /// A view of the transaction with totals and without entries. `time` is the time of the block.
     pub(super) fn without_entries(&self, txid: Txid, time: Timestamp) -> TransactionView {
         let side = |count: u64, total: u64, unknown: u64| TransactionSide {
             largest: Vec::new(),
@@ -70,7 +70,7 @@ impl TransactionHead {
     }
 }
 
-/// The number by which a kind is stored. Numbers are only ever appended.
+/// The stored number of a kind. New kinds get new numbers.
 pub(super) const fn kind_number(kind: TransactionKind) -> u8 {
     match kind {
         TransactionKind::Payment => 0,
@@ -92,7 +92,7 @@ fn kind_from_number(number: u8) -> Option<TransactionKind> {
     kinds.find(|kind| kind_number(*kind) == number)
 }
 
-/// Appends those who paid the coinbase of a block: of each the distance from the block's first transaction, and the
+/// Appends the fee payers of a block: for each transaction, the distance from the block's first transaction, and the
 /// fee.
 pub(super) fn put_payers(first_transaction: u64, payers: &[FeePayer], into: &mut Vec<u8>) {
     for FeePayer { transaction, fee } in payers {
@@ -101,7 +101,7 @@ pub(super) fn put_payers(first_transaction: u64, payers: &[FeePayer], into: &mut
     }
 }
 
-/// Reads what [`put_payers`] wrote; `None` if it is damaged.
+/// Parses the bytes that [`put_payers`] wrote; `None` if they are damaged.
 pub(super) fn read_payers(
     first_transaction: u64,
     bytes: &[u8],
@@ -116,10 +116,10 @@ pub(super) fn read_payers(
     Some(())
 }
 
-/// What an input spends.
+/// The output that an input spends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InputOrigin {
-    /// A recorded output, by its transaction's number and its index.
+    /// A recorded output, by the number of its transaction and its index.
     Recorded {
         /// The transaction.
         transaction: u64,
@@ -137,9 +137,9 @@ pub enum InputOrigin {
 pub struct InputEntry {
     /// Index among the inputs, from 0.
     pub index: u32,
-    /// What it spends.
+    /// The output that the input spends.
     pub origin: InputOrigin,
-    /// Value and owner of the spent output, where they are known.
+    /// Value and owner of the spent output, if known.
     pub spent: Option<OutputValue>,
 }
 
@@ -157,7 +157,7 @@ pub struct OutputEntry {
 pub struct OutputValue {
     /// Value in base units.
     pub value: u64,
-    /// The number of its owner.
+    /// The number of the owner.
     pub owner: u64,
 }
 
@@ -202,19 +202,19 @@ impl<'t> TransactionRecord<'t> {
         Some(Self { number, head, inputs: of_inputs, outputs: reading })
     }
 
-    /// Its number.
+    /// The number of the transaction.
     #[must_use]
     pub const fn number(&self) -> u64 {
         self.number
     }
 
-    /// Its head.
+    /// The head of the record.
     #[must_use]
     pub const fn head(&self) -> &TransactionHead {
         &self.head
     }
 
-    /// Passes its inputs to `each`, in order.
+    /// Passes the inputs to `each`, in order.
     ///
     /// # Errors
     ///
@@ -249,7 +249,7 @@ impl<'t> TransactionRecord<'t> {
         Some(InputEntry { index: u32::try_from(index).ok()?, origin, spent })
     }
 
-    /// Passes its outputs to `each`, in order.
+    /// Passes the outputs to `each`, in order.
     ///
     /// # Errors
     ///
@@ -269,7 +269,7 @@ impl<'t> TransactionRecord<'t> {
         Some(OutputEntry { index: u32::try_from(index).ok()?, output })
     }
 
-    /// The output at an index; `None` if there is none.
+    /// The output at an index; `None` if the transaction has fewer outputs.
     ///
     /// # Errors
     ///
@@ -290,7 +290,7 @@ impl<'t> TransactionRecord<'t> {
     }
 }
 
-/// A transaction's record that is put together entry by entry.
+/// A transaction's record under construction.
 #[derive(Debug, Default)]
 pub(super) struct RecordBuilder {
     inputs: Vec<u8>,
@@ -338,7 +338,7 @@ impl RecordBuilder {
         self.outputs.extend_from_slice(&number(output.owner));
     }
 
-    /// Appends the record to `into`; `None` if its height is beyond 32 bits.
+    /// Appends the record to `into`; `None` if the height exceeds 32 bits.
     pub(super) fn finish(&self, head: &TransactionHead, into: &mut Vec<u8>) -> Option<()> {
         into.extend_from_slice(&u32::try_from(head.height).ok()?.to_be_bytes());
         into.push(kind_number(head.kind));
@@ -357,23 +357,24 @@ impl RecordBuilder {
     }
 }
 
-/// A block as it is stored.
+/// A stored block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StoredBlock {
     /// The block.
     pub block: BlockRef,
-    /// Work of its header; `None` where the source did not state it, or an earlier release recorded the block.
+    /// Work of the block's header; `None` if the source did not report the work, or if an earlier release recorded the
+    /// block.
     pub work: Option<u128>,
-    /// The number of its first transaction: the next number if it has none.
+    /// The number of the block's first transaction, or the next number if the block has none.
     pub first_transaction: u64,
-    /// The number of its first output.
+    /// The number of the first output.
     pub first_output: u64,
-    /// The number of the first owner that appears in no earlier block.
+    /// The number of the first owner that is new in the block or later.
     pub first_owner: u64,
 }
 
 impl StoredBlock {
-    /// Bytes without the work, which earlier releases end with, and with as much of it as blocks have.
+    /// Expected size in bytes: the fields that earlier releases wrote, and the work.
     const BYTES: usize = 32 + 32 + 8 + 3 * NUMBER_BYTES + 16;
 
     pub(super) fn to_bytes(self) -> Vec<u8> {

@@ -1,4 +1,4 @@
-//! Snapshots: one state of a graph, held for as long as it is read.
+//! Snapshots: one state of a graph, held while it is read.
 
 use std::sync::Arc;
 
@@ -7,9 +7,8 @@ use assay_mapped::{ReadTransaction, StateBytes};
 use super::{entry::GraphRuns, reader::Reader, tables::Tables};
 use crate::{GraphError, GraphTip};
 
-/// One state of a graph. It stays as it is while blocks are recorded and rolled back, and keeps the pages that
-/// it shows from being used again: a snapshot is for one trace, not for a day. It moves between threads, and
-/// is read by one at a time.
+/// One state of a graph, unaffected by blocks that are recorded or rolled back later. A snapshot prevents the reuse of
+/// its pages, so that it should live no longer than a trace. One thread at a time reads a snapshot.
 pub struct Snapshot {
     tables: Arc<Tables>,
     runs: GraphRuns,
@@ -29,18 +28,18 @@ impl Snapshot {
         Ok(Self { tables: Arc::clone(tables), runs, transaction })
     }
 
-    /// Number of the state: equal for snapshots of the same one.
+    /// The number of the state: equal for snapshots of the same state.
     #[must_use]
     pub fn id(&self) -> usize {
         self.transaction.id()
     }
 
-    /// Its bytes, as long as it lives; `None` if a newer state was written meanwhile.
+    /// The bytes of the state; `None` if a newer state was written meanwhile.
     pub(crate) fn bytes(&self) -> Result<Option<StateBytes>, GraphError> {
         Ok(self.tables.environment.state_bytes(&self.transaction)?)
     }
 
-    /// Reads it.
+    /// Opens a reader of the state.
     #[must_use]
     pub fn reader(&self) -> Reader<'_> {
         Reader::new(&self.tables, &self.runs, &self.transaction)
@@ -55,7 +54,7 @@ impl Snapshot {
         Ok(self.reader().state()?.graph_tip())
     }
 
-    /// Number of owners: they are numbered from 0.
+    /// Number of owners, whose numbers begin at 0.
     ///
     /// # Errors
     ///
@@ -64,7 +63,7 @@ impl Snapshot {
         Ok(self.reader().state()?.next_owner)
     }
 
-    /// Number of transactions: they are numbered from 0.
+    /// Number of transactions, whose numbers begin at 0.
     ///
     /// # Errors
     ///
@@ -73,7 +72,7 @@ impl Snapshot {
         Ok(self.reader().state()?.next_transaction)
     }
 
-    /// Number of owners whom no reorganisation removes: their numbers stay theirs.
+    /// Number of owners that no reorganization removes, and whose numbers are final.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! A graph's state, its record, and the blocks that may follow.
+//! The state of a graph: its stored form, and the checks of new blocks and rollbacks.
 
 use assay_address::ChainId;
 use assay_columns::bytes::ByteReader;
@@ -7,7 +7,7 @@ use jiff::Timestamp;
 
 use crate::{GraphError, GraphTip, MAX_REORGANIZATION_DEPTH, WriterOptions, error::damaged};
 
-/// The key of the record.
+/// The key of the state's record.
 pub(super) const KEY: &[u8] = &[0];
 /// The key of the list of runs.
 pub(super) const RUNS: &[u8] = &[1];
@@ -19,14 +19,14 @@ pub(super) const HIGHEST: &[u8] = &[2];
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct GraphState {
     pub(crate) chain: ChainId,
-    /// The height of its first block.
+    /// Height of the first block.
     pub(super) start: u64,
-    /// True if it holds demo data.
+    /// True if the graph holds demo data.
     pub(super) sample: bool,
-    /// Its newest block, and when a source last confirmed it; `None` without blocks.
+    /// The newest block, and the time at which a source last confirmed it; `None` without blocks.
     pub(super) tip: Option<(BlockRef, Timestamp)>,
-    /// Height of the highest block that was recorded, rolled back ones included, since the operator last accepted a
-    /// branch. Small reorganizations after one another do not add up to a large one.
+    /// Height of the highest recorded block since the operator last accepted a branch, also if the block was rolled
+    /// back. The height prevents several small reorganizations from adding up to a large one.
     pub(super) highest: u64,
     /// The number of the next transaction.
     pub(super) next_transaction: u64,
@@ -36,7 +36,7 @@ pub(crate) struct GraphState {
     pub(super) next_owner: u64,
     /// The lowest height whose block can be rolled back.
     pub(super) reorganizable_from: u64,
-    /// Blocks from this height on have their entries in ordered tables, those below it in runs.
+    /// Lowest height whose index entries are in the table of recent entries; entries of lower blocks are in runs.
     pub(super) recent_from: u64,
     /// True if the indexes for reading were built.
     pub(super) indexed: bool,
@@ -86,7 +86,7 @@ impl GraphState {
         bytes
     }
 
-    /// Reads a state; `block` finds the block of a height. `highest` is what is stored as the highest block.
+    /// Parses a state. `block` finds the block of a height, `highest` is the stored height of the highest block.
     pub(super) fn read(
         bytes: &[u8],
         highest: Option<&[u8]>,
@@ -99,7 +99,7 @@ impl GraphState {
         Ok(Self { tip, highest, ..parsed })
     }
 
-    /// The state without its tip and its highest block, and the height of the tip with the time of its confirmation.
+    /// Parses the state without tip and highest block, and the height of the tip with the time of its confirmation.
     fn parse(bytes: &[u8]) -> Option<(Self, Option<(u64, Timestamp)>)> {
         let mut reading = ByteReader(bytes);
         let [sample, indexed, has_tip] = reading.array::<3>()?.map(|flag| flag != 0);
@@ -125,7 +125,7 @@ impl GraphState {
         Some((state, has_tip.then_some((height, verified_at))))
     }
 
-    /// The graph's tip, as readers see it; `None` without blocks.
+    /// The graph's tip for readers; `None` without blocks.
     pub(crate) fn graph_tip(&self) -> Option<GraphTip> {
         self.tip.map(|(block, verified_at)| GraphTip {
             start: self.start,
@@ -135,14 +135,14 @@ impl GraphState {
         })
     }
 
-    /// The height of the highest block after a rollback to `height`. One of more blocks than a reorganization replaces was
-    /// accepted by the operator: the branch below is the one that counts.
+    /// The value of `highest` after a rollback to `height`. The operator accepted a rollback of more blocks than a
+    /// reorganization replaces, so that `highest` falls to `height`.
     pub(super) fn highest_after_rollback(&self, height: u64) -> u64 {
         let bound = self.chain.info().reorganization_bound();
         if self.highest.saturating_sub(height) > bound { height } else { self.highest }
     }
 
-    /// Checks that blocks follow one another and the tip.
+    /// Checks that the blocks follow the tip and one another.
     pub(super) fn expect_next(&self, blocks: &[ResolvedBlock]) -> Result<(), GraphError> {
         let mut tip = self.tip.map(|(block, _)| block);
         for block in blocks.iter().map(|block| block.reference) {
@@ -161,12 +161,12 @@ impl GraphState {
         Ok(())
     }
 
-    /// The lowest height that can be rolled back once blocks up to `tip` are recorded, where the caller
-    /// asked for `wanted`.
+    /// The lowest height that can be rolled back after blocks up to `tip` are recorded, if the caller requested
+    /// `wanted`.
     pub(super) fn reorganizable_after(&self, tip: u64, wanted: u64) -> u64 {
         let oldest_kept = (tip + 1).saturating_sub(MAX_REORGANIZATION_DEPTH);
         let first_new = self.tip.map_or(self.start, |(block, _)| block.height + 1);
-        // Blocks that cannot be rolled back keep those below them from being rolled back.
+        // A block without undo log also prevents the rollback of lower blocks.
         if wanted > first_new {
             return wanted.max(oldest_kept).min(tip + 1);
         }

@@ -9,10 +9,10 @@ use heed::RoTxn;
 use super::{entry::GraphRuns, state::RUNS};
 use crate::{GraphError, error::damaged};
 
-/// Addresses of a graph, and its largest size: 1 TiB.
+/// Size of the memory map, which limits a graph: 1 TiB.
 const MAP_SIZE: usize = 1 << 40;
 
-/// The format of a graph. A change of a record's layout is a new version.
+/// The format of a graph. A change of a record's layout requires a new version.
 pub(super) const FORMAT: EnvironmentFormat = EnvironmentFormat {
     name: "assay-chain-graph",
     version: 3,
@@ -38,19 +38,19 @@ pub(super) const FORMAT: EnvironmentFormat = EnvironmentFormat {
 #[derive(Clone, Debug)]
 pub(crate) struct Tables {
     pub(crate) environment: Arc<MappedEnvironment>,
-    /// 0: the graph's state; 1: its runs; 2: the height of its highest block.
+    /// 0: the graph's state; 1: the manifest of runs; 2: the height of the highest block.
     pub(super) meta: NamedTable,
     /// Height: [`StoredBlock`](super::record::StoredBlock).
     pub(super) block: NamedTable,
-    /// Height: who paid the block's coinbase, of blocks with fees.
+    /// Height: the fee payers of a block with fees.
     pub(super) payers: NamedTable,
     /// Number of a transaction: its record.
     pub(super) transaction: NamedTable,
     /// Identifiers by number.
     pub(super) txid: Column,
-    /// By the number of an output: one more than the number of the transaction that spends it; 0: none does.
+    /// By the number of an output: one more than the number of the spending transaction; 0 for an unspent output.
     pub(super) spent: Column,
-    /// By the number of an owner: its [`Slot`](super::link::Slot) in the forest of clusters.
+    /// By the number of an owner: its [`ForestNode`](super::link::ForestNode) in the forest of clusters.
     pub(super) parent: Column,
     /// Number of an owner: [`ScriptOwner::to_bytes`](assay_engine::utxo::ScriptOwner::to_bytes).
     pub(super) script: NamedTable,
@@ -58,7 +58,7 @@ pub(crate) struct Tables {
     pub(super) link: NamedTable,
     /// Number of a transaction, number of a child: a confirmation of its link.
     pub(super) confirmed: NamedTable,
-    /// Height, number of an owner: its slot before the block. For blocks that can be rolled back.
+    /// Height, number of an owner: the owner's forest node before the block, for blocks that can be rolled back.
     pub(super) undo: NamedTable,
     /// Kind, key of an entry: entries of the newest blocks.
     pub(super) recent: NamedTable,
@@ -67,19 +67,19 @@ pub(crate) struct Tables {
 }
 
 impl Tables {
-    /// Opens the graph in `folder`; `None` if there is none.
+    /// Opens the graph in `folder`; `None` if the folder has no graph.
     pub(crate) fn open(folder: &Path) -> Result<Option<Self>, GraphError> {
         let opened = assay_mapped::open_existing(folder, &FORMAT)?;
         opened.map(Self::of).transpose()
     }
 
-    /// Opens the graph in `folder` for writing, and makes it if there is none.
+    /// Opens the graph in `folder` for writing, and creates it if the folder has none.
     pub(super) fn create(folder: &Path) -> Result<(Self, WriterLock), GraphError> {
         let (environment, lock) = assay_mapped::create(folder, &FORMAT)?;
         Ok((Self::of(environment)?, lock))
     }
 
-    /// The list of runs in a state of the graph.
+    /// The manifest of runs in a state of the graph.
     pub(super) fn runs(&self, txn: &RoTxn<'_>) -> Result<GraphRuns, GraphError> {
         let found = self.meta.get(txn, RUNS)?;
         Ok(found.map(GraphRuns::from_bytes).transpose()?.unwrap_or_default())

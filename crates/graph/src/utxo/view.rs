@@ -1,4 +1,4 @@
-//! What queries read, straight from the tables.
+//! Reads of queries, directly from the tables.
 
 use std::{collections::BTreeSet, sync::PoisonError};
 
@@ -25,7 +25,7 @@ use super::{
 use crate::{GraphError, GraphView, error::damaged, read_outputs};
 
 impl Reader<'_> {
-    /// Those who paid the coinbase of a block.
+    /// The transactions that paid fees to the coinbase of a block.
     pub(super) fn fee_payers(
         &self,
         block: &StoredBlock,
@@ -59,8 +59,8 @@ impl Reader<'_> {
         Ok(transactions)
     }
 
-    /// The history of an owner that never spent anything; `None` if it did, or if it received more than the `most`
-    /// largest outputs and the others of their transactions.
+    /// The history of an owner that never spent an output; `None` for other owners, and for owners with valuable
+    /// outputs beyond the transactions of the `most` largest.
     fn unspent_history_of(&self, owner: u64, most: u32) -> Result<Option<OwnHistory>, GraphError> {
         let (mut shown, mut worthless) = (BTreeSet::new(), BTreeSet::new());
         let (mut count, mut is_unspent) = (0, Ok(true));
@@ -75,7 +75,7 @@ impl Reader<'_> {
             is_unspent = if is_whole { self.is_unspent(&moved) } else { Ok(false) };
             matches!(is_unspent, Ok(true))
         })?;
-        // Outputs that are not recorded may be spent too.
+        // The owner may also have spent unrecorded outputs.
         if !is_unspent? || !self.largest_transactions(owner, Side::Inputs, 1)?.is_empty() {
             return Ok(None);
         }
@@ -99,7 +99,7 @@ impl Reader<'_> {
         Ok(self.spender(record.head().first_output + u64::from(made.index))?.is_none())
     }
 
-    /// What a transaction moved for an owner.
+    /// The amounts that a transaction moved for an owner.
     fn own_transaction(
         &self,
         tx: u64,
@@ -142,8 +142,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The transactions by which others gave and an owner got something, or by which the owner gave (`Side::Inputs`)
-    /// and the others got something.
+    /// The transactions in which an owner received from `others` (`Side::Outputs`) or sent to them (`Side::Inputs`).
     fn dealings(
         &self,
         owner: u64,
@@ -180,7 +179,7 @@ impl Reader<'_> {
         Ok(dealings)
     }
 
-    /// All transactions by which an owner received anything, in the order of the chain.
+    /// All transactions in which an owner received an output, in the order of the chain.
     pub(super) fn incoming(&self, owner: u64) -> Result<Vec<OwnTransaction>, GraphError> {
         self.own_transactions(owner, Side::Outputs, u32::MAX)
     }
@@ -196,7 +195,7 @@ impl Reader<'_> {
     }
 }
 
-/// A state of a graph, with what its transactions are made of if that is known.
+/// A state of a graph, with the compositions of its transactions if known.
 struct SnapshotView<'v> {
     reader: Reader<'v>,
     composition_reader: Option<&'v CompositionReader>,

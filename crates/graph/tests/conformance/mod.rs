@@ -1,4 +1,4 @@
-//! Conformance: the contract of chain graphs as tests. The right answers are those of [`MemoryGraph`].
+//! Conformance tests of chain graphs, whose answers must equal those of [`MemoryGraph`].
 
 mod reading;
 mod writing;
@@ -28,7 +28,7 @@ use assay_graph::{
 /// The chain of most checks.
 pub const CHAIN: ChainId = ChainId::BTC;
 
-/// A time: so many seconds after a fixed one.
+/// A time some seconds after a fixed time.
 #[must_use]
 pub fn at(second: i64) -> Timestamp {
     Timestamp::from_second(1_800_000_000 + second).unwrap()
@@ -144,7 +144,7 @@ async fn expect_equal_view(view: &dyn GraphView, right: &MemoryGraph, chain: &Te
                     continue;
                 }
                 expect_equal_own(view, right, &history, limits, &[]);
-                // And what is added to it of dealings with some others.
+                // Dealings with some others are added to the history.
                 view.add_dealings(number, limits, &others, &mut history).await.unwrap();
                 right.add_dealings(number, limits, &others, &mut expected).await.unwrap();
                 assert_eq!(history, expected, "{owner:?}");
@@ -210,7 +210,7 @@ fn expect_equal_own(
     }
 }
 
-/// Checks that a transaction is read as the reference reads it. Outputs are numbered by each graph in its own way.
+/// Checks that a transaction is read as the reference reads it. Each graph numbers outputs in its own way.
 fn expect_equal_read(
     view: &dyn GraphView,
     right: &MemoryGraph,
@@ -248,7 +248,7 @@ fn expect_equal_read(
     for (found, expected) in found.2.iter().zip(&expected.2) {
         assert_eq!((&found.0, &found.1, &found.2), (&expected.0, &expected.1, &expected.2));
         assert_eq!((&found.3, &found.4), (&expected.3, &expected.4), "owners of {number:?}");
-        // What spends an output is told once it was fetched.
+        // The spender of an output is known once it was fetched.
         if !matches!(found.5, Some(Ok(LookupResult::Unread))) {
             assert_eq!(found.5, expected.5, "what follows in {number:?}");
         }

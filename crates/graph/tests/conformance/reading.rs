@@ -15,7 +15,7 @@ use super::{
     options, reference, writer,
 };
 
-/// Every answer equals that of [`MemoryGraph`](assay_graph::memory::MemoryGraph).
+/// Every answer of the embedded graph equals that of [`MemoryGraph`](assay_graph::memory::MemoryGraph).
 #[tokio::test]
 async fn answers_equal_the_reference() {
     let (store, _directory) = embedded();
@@ -24,8 +24,8 @@ async fn answers_equal_the_reference() {
     expect_equal(&graph(&store), &made).await;
 }
 
-/// Clusters of two to many members, their evidence, and confirmations are those of the reference; a
-/// rollback of a co-spend splits what it joined.
+/// Clusters of two to many members, their evidence, and confirmations are those of the reference; a rollback of a
+/// co-spend splits the joined cluster.
 #[tokio::test]
 async fn clusters_equal_the_reference() {
     let (store, _directory) = embedded();
@@ -83,7 +83,7 @@ async fn changed_clusters_are_named_by_their_roots(graph: &dyn Graph, chain: &Te
 #[tokio::test]
 async fn answers_of_many_small_chains_equal_the_reference() {
     let (store, _directory) = embedded();
-    // With `./tests/run --full` more of them.
+    // `./tests/run --full` checks more chains.
     let count = if std::env::var_os("ASSAY_FULL").is_some() { 24 } else { 8 };
     let chains: Vec<ChainId> = ChainId::all().take(count).collect();
     for (id, seed) in chains.iter().zip(100..) {
@@ -206,7 +206,7 @@ async fn outputs_are_found_spent_or_not() {
     let graph = reference(&chain);
     for output in outpoints {
         let made = graph.transaction(&output.txid, 1000).await.unwrap();
-        // Of a recorded transaction it tells that it does not have an output.
+        // A recorded transaction lacks the output.
         let expected = made.map_or(RecordedOutput::Unknown, |made| {
             let mut outputs = made.outputs.largest.into_iter();
             let found = outputs.find(|it| it.outpoint == output);
@@ -215,7 +215,7 @@ async fn outputs_are_found_spent_or_not() {
         assert_eq!(remembered.get(&output), expected, "{output}");
         assert_eq!(read.get(&output), expected, "a new writer remembers nothing: {output}");
     }
-    // Rows that were looked up are used by the next write.
+    // The next write uses the looked up rows.
     let chain = chain.fork(29, 5, 10);
     append(&mut writer, &chain.blocks[30..], 4);
     let right = reference(&chain).fingerprint().await.unwrap();

@@ -10,7 +10,7 @@ use super::{
     CHAIN, TestChain, append, at, embedded, expect_equal, graph, options, record, reference, writer,
 };
 
-/// The rows do not depend on how many blocks are appended at once.
+/// The rows do not depend on the number of blocks in a batch.
 #[tokio::test]
 async fn batches_of_any_size_write_the_same_rows() {
     let (store, _directory) = embedded();
@@ -85,7 +85,7 @@ async fn a_backfill_equals_an_indexed_ingest() {
     let mut writer = store.writer(CHAIN, backfill).unwrap();
     let (first, rest) = chain.blocks.split_at(10);
     record(&mut writer, first, 25, at(0)).unwrap();
-    // Interrupted, and taken up again.
+    // The backfill is interrupted and resumed.
     drop(writer);
     let mut writer = store.writer(CHAIN, backfill).unwrap();
     record(&mut writer, rest, 25, at(0)).unwrap();
@@ -193,7 +193,7 @@ async fn a_double_spend_is_refused() {
     chain.add_random_block();
     append(&mut writer, &chain.blocks[good..], 1);
 
-    // A backfill meets it late, where it has no index yet.
+    // A backfill detects the double spend when it builds the indexes.
     let other = "ltc".parse().unwrap();
     let options = WriterOptions { backfill: true, ..options(0) };
     let mut writer = store.writer(other, options).unwrap();
@@ -238,7 +238,7 @@ async fn a_graph_keeps_its_start_and_options() {
     let (store, _directory) = embedded();
     assert!(store.graph(CHAIN).unwrap().is_none());
     assert_eq!(store.chains(), []);
-    // One without blocks may still begin anywhere.
+    // A graph without blocks may begin at any height.
     drop(writer(&store, 3));
     let sample = WriterOptions { sample: true, ..options(5) };
     let mut writer = store.writer(CHAIN, sample).unwrap();
@@ -253,7 +253,7 @@ async fn a_graph_keeps_its_start_and_options() {
     // The demo flag was set when the graph was created.
     let mut writer = store.writer(CHAIN, options(5)).unwrap();
     assert!(writer.tip().unwrap().sample);
-    // Without blocks it is as new.
+    // A graph without blocks accepts new options.
     writer.roll_back(0).unwrap();
     assert_eq!(writer.tip(), None);
     let empty = reference(&TestChain::new(0, 5));

@@ -1,5 +1,5 @@
-//! Embedded graphs through reorganisations and kills: what is there is always what a straight ingest of the
-//! same blocks gives.
+//! Embedded graphs through reorganizations and kills: a graph always equals that of an uninterrupted ingest of the same
+//! blocks.
 
 use assay_test_random::Random;
 use std::{
@@ -37,7 +37,7 @@ async fn expected(chain: &TestChain) -> [u8; 32] {
     reference(chain).fingerprint().await.unwrap()
 }
 
-/// Everything that a snapshot shows, by numbers.
+/// All data of a snapshot, by numbers.
 fn shown(snapshot: &Snapshot) -> Vec<String> {
     let reader = snapshot.reader();
     let mut lines = vec![format!("{:?}", snapshot.tip().unwrap())];
@@ -71,7 +71,7 @@ async fn random_reorganisations_leave_no_trace() {
         }
         let directory = tempfile::tempdir().unwrap();
         let store = EmbeddedGraphs::new(directory.path());
-        // Some begin with blocks that cannot be rolled back, so that the newest move on to them.
+        // Some batches begin with blocks that cannot be rolled back.
         let finalized = *random.pick(&[0, 0, 130]);
         let mut chain = TestChain::generate(seed, 0, finalized + 1 + random.index(12));
         let mut open = writer(&store, 0);
@@ -98,7 +98,7 @@ async fn random_reorganisations_leave_no_trace() {
             assert_eq!(fingerprint(&store).await, expected(&chain).await, "and on");
             done += 1;
         }
-        // A snapshot never saw any of it.
+        // The snapshot shows none of these changes.
         for (snapshot, lines) in held {
             assert_eq!(shown(&snapshot), lines);
         }
@@ -113,7 +113,7 @@ async fn a_chain_in_many_runs_equals_the_reference() {
     let chain = TestChain::generate(35, 0, 420);
     let directory = tempfile::tempdir().unwrap();
     let store = EmbeddedGraphs::new(directory.path());
-    // A backfill that is taken up again now and then, each batch a run of its own.
+    // A backfill that is interrupted and resumed, with one run per batch.
     let (finalized, rest) = chain.blocks.split_at(300);
     let backfill = WriterOptions { backfill: true, ..options(0) };
     for part in finalized.chunks(130) {
@@ -122,7 +122,7 @@ async fn a_chain_in_many_runs_equals_the_reference() {
             record(&mut open, batch, 300, at(0)).unwrap();
         }
     }
-    // Blocks that can be rolled back, which move on to runs later.
+    // Blocks that can be rolled back, whose entries later move into runs.
     let mut open = writer(&store, 0);
     append(&mut open, rest, 7);
     expect_equal(&graph(&store), &chain).await;
@@ -149,7 +149,7 @@ fn record_until_killed(directory: &Path) {
     }
 }
 
-/// Goes on from where the graph stands to the end of a branch, in batches of random sizes.
+/// Records the rest of a branch after the graph's newest block, in batches of random sizes.
 fn go_to(writer: &mut GraphWriter, branch: &TestChain, random: &mut Random) {
     let tip = writer.tip().map(|tip| tip.block);
     let is_own = |height: u64, hash: [u8; 32]| {
@@ -169,7 +169,7 @@ fn go_to(writer: &mut GraphWriter, branch: &TestChain, random: &mut Random) {
     }
 }
 
-/// The branch that has a block, up to that block.
+/// The blocks of a branch up to a block.
 fn part_of(branches: &[TestChain], tip: BlockRef) -> Option<TestChain> {
     let has_it = |branch: &&TestChain| branch.blocks.iter().any(|block| block.reference == tip);
     Some(branches.iter().find(has_it)?.fork(tip.height, 0, 0))

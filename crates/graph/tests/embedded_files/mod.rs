@@ -14,14 +14,14 @@ use tempfile::TempDir;
 
 use crate::conformance::{CHAIN, TestChain, append, graph, options, reference, writer};
 
-/// The first block of the format's name in a graph's file, with the version before it.
+/// The format's name in a graph's file; the version precedes it.
 const NAME: &[u8] = b"assay-chain-graph";
 
 fn data_file(directory: &Path) -> PathBuf {
     directory.join("chains/btc.graph/data.mdb")
 }
 
-/// A folder with the graph of a chain, which nobody has open.
+/// A folder with the graph of a chain, which no program has open.
 fn written(chain: &TestChain) -> TempDir {
     let directory = tempfile::tempdir().unwrap();
     let store = EmbeddedGraphs::new(directory.path());
@@ -29,7 +29,7 @@ fn written(chain: &TestChain) -> TempDir {
     directory
 }
 
-/// What opening the graph for reading and for writing is refused with.
+/// The errors of opening the graph for reading and for writing.
 fn refusals(directory: &Path) -> [MappedError; 2] {
     let store = EmbeddedGraphs::new(directory);
     let [read, write] =

@@ -1,4 +1,4 @@
-//! Bringing compositions up to a graph and to the ends of traces, in slices.
+//! Updating of compositions to the newest block and the current trace ends, in slices.
 
 use assay_mapped::WriteTransaction;
 
@@ -15,33 +15,32 @@ use super::{
 };
 use crate::GraphError;
 
-/// How far a slice got.
+/// The result of a slice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SliceProgress {
-    /// Compositions that were computed.
+    /// Number of compositions that were computed.
     pub computed: u64,
-    /// True if the compositions of these ends are complete up to the graph's newest block, and answer.
+    /// True if the compositions for the ends are complete up to the graph's newest block, and readers use them.
     pub is_complete: bool,
 }
 
-/// What a slice goes on from.
+/// The state from which a slice continues.
 enum SliceStart {
-    /// From a state; `answers` if it is that which answers. `computed` compositions were computed for it in this slice,
-    /// and at least `least` are to be computed.
+    /// A stored state; `answers` is true if readers use the state. The slice has already computed `computed`
+    /// compositions, and must compute at least `least` more.
     From { state: CompositionState, answers: bool, computed: u64, least: u64 },
-    /// Nothing: an update took the whole slice, which computed so many.
+    /// No state: an update took the whole slice and computed `computed` compositions.
     Ended { computed: u64 },
 }
 
 impl CompositionWriter {
-    /// Computes about `most` compositions, for whole blocks, and keeps them. `ends` are those of all owners of the graph
-    /// in this state. If they are not the ends that the present compositions rest on, those that follow from the
-    /// difference are computed, or all of them where these are many; they replace the present ones at once when they
-    /// are complete.
+    /// Computes and stores about `most` compositions, for whole blocks. `ends` has the trace ends of all owners in
+    /// `graph`. If the stored compositions are for other ends, the affected compositions are computed again, or all
+    /// compositions if many are affected; the complete result replaces the stored compositions at once.
     ///
     /// # Errors
     ///
-    /// Returns an error if a store fails; nothing of the slice is kept then.
+    /// Returns an error if a store fails; the slice then stores nothing.
     pub fn advance(
         &self,
         graph: &Snapshot,
@@ -84,7 +83,7 @@ impl CompositionWriter {
         })
     }
 
-    /// What a slice goes on from.
+    /// The state from which a slice continues.
     fn begin<'g>(
         &'g self,
         txn: &mut WriteTransaction<'_>,
@@ -92,8 +91,8 @@ impl CompositionWriter {
         ends: &'g TraceEnds,
         (finalized, most): (&Finalized, u64),
     ) -> Result<SliceStart, GraphError> {
-        // A graph that was ingested from another block on has other origins; one that was restored may have fewer
-        // blocks than those for which ends were settled.
+        // A graph that starts at another block has other origins, and a restored graph may have fewer finalized blocks
+        // than the stored state.
         let start = graph.state()?.start;
         let of_graph = |state: &CompositionState| {
             state.start == start && state.finalized_transactions <= finalized.transactions
@@ -119,7 +118,7 @@ impl CompositionWriter {
                         newest: None,
                         ..current
                     };
-                    // So that nothing that answered is missing.
+                    // Readers must find at least as many compositions as before.
                     let least = current.transactions.saturating_sub(state.transactions);
                     return Ok(SliceStart::From { state, answers: true, computed, least });
                 }
@@ -131,7 +130,7 @@ impl CompositionWriter {
         Ok(from(CompositionState::begin(half, start, ends.up_to(finalized.owners)), false))
     }
 
-    /// Writes the state that answers, and removes what was computed beside it.
+    /// Writes the state that readers use, and removes unfinished computations.
     fn keep_answering(
         &self,
         txn: &mut WriteTransaction<'_>,
@@ -150,12 +149,12 @@ impl CompositionWriter {
     }
 }
 
-/// True if these ends are still those.
+/// True if the ends are the same as in a known revision.
 fn hold(ends: &TraceEnds, known: TraceEndsRevision) -> bool {
     ends.up_to(known.owners) == known
 }
 
-/// True if the newest block of a state was not rolled back.
+/// True if the newest block of a state is still on the chain.
 fn is_on_chain(graph: &Reader<'_>, state: &CompositionState) -> Result<bool, GraphError> {
     let Some((height, hash)) = state.newest else { return Ok(true) };
     Ok(graph.block(height)?.is_some_and(|it| it.block.hash == hash))

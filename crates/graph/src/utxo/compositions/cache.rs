@@ -1,11 +1,11 @@
-//! Compositions that are kept in memory: most outputs are spent soon.
+//! A cache of recent compositions: most outputs are spent soon.
 
 use super::calculation::ComputedComposition;
 
-/// Compositions that are kept.
+/// Number of cached compositions.
 const CACHED_COMPOSITIONS: usize = 1 << 16;
 
-/// Compositions of transactions, by the last bits of their numbers.
+/// A cache of compositions, by the last bits of the transactions' numbers.
 pub(super) struct CompositionCache(Vec<Option<(u64, ComputedComposition)>>);
 
 impl CompositionCache {
@@ -13,7 +13,7 @@ impl CompositionCache {
         Self(vec![None; CACHED_COMPOSITIONS])
     }
 
-    /// What a transaction is made of, if that is kept.
+    /// The composition of a transaction; `None` if it is not cached.
     pub(super) fn get(&self, transaction: u64) -> Option<&ComputedComposition> {
         let (number, made) = self.0.get(slot(transaction))?.as_ref()?;
         (*number == transaction).then_some(made)
@@ -26,7 +26,7 @@ impl CompositionCache {
     }
 }
 
-/// The place of a transaction among those that are kept.
+/// The index of a transaction in the cache.
 fn slot(transaction: u64) -> usize {
     usize::try_from(transaction).unwrap_or(0) % CACHED_COMPOSITIONS
 }

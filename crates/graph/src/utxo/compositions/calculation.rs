@@ -1,4 +1,4 @@
-//! The composition of one transaction, from what it spends.
+//! Calculation of one transaction's composition from the compositions of the transactions that it spends.
 
 use std::sync::Arc;
 
@@ -19,22 +19,23 @@ use super::{
 };
 use crate::GraphError;
 
-/// What a transaction is made of.
+/// The computed composition of a transaction.
 #[derive(Clone, Debug)]
 pub(super) struct ComputedComposition {
     pub(super) composition: Arc<Composition>,
-    /// The transaction whose composition it is, which may be itself; `None` if it must not be named.
+    /// The transaction that stores the composition, which may be the transaction itself; `None` if no entry may refer
+    /// to it.
     pub(super) holder: Option<u64>,
 }
 
-/// An input that counts.
+/// An input with known value and owner.
 struct Input {
     value: u64,
     owner: OwnerNumber,
     made_by: Option<u64>,
 }
 
-/// Calculates compositions, one after another.
+/// A calculator of compositions, whose buffers are reused.
 pub(super) struct CompositionCalculation<'g> {
     graph: &'g Reader<'g>,
     ends: &'g TraceEnds,
@@ -50,12 +51,12 @@ impl<'g> CompositionCalculation<'g> {
         Self { graph, ends, mixture, inputs: Vec::new(), sources: Vec::new(), unknown }
     }
 
-    /// Nothing is known.
+    /// Returns the composition of unknown origins.
     pub(super) fn unknown(&self) -> ComputedComposition {
         ComputedComposition { composition: Arc::clone(&self.unknown), holder: None }
     }
 
-    /// What a payment is made of. `of` finds what an earlier transaction is made of.
+    /// Computes the composition of a payment. `of` finds the composition of an earlier transaction.
     pub(super) fn payment(
         &mut self,
         record: &TransactionRecord<'_>,
@@ -71,7 +72,7 @@ impl<'g> CompositionCalculation<'g> {
             && !is_joint
             && self.ends.attribution_of(owner).is_nothing()
         {
-            // All of its money comes from one transaction.
+            // One transaction is the only source of the money.
             let ComputedComposition { composition, holder } = of(made_by)?;
             return Ok(ComputedComposition {
                 composition,
@@ -122,8 +123,8 @@ impl<'g> CompositionCalculation<'g> {
         })
     }
 
-    /// What a coinbase with outputs of so much is made of: the fees of its block, and new coins. `of` finds what a
-    /// payment of its block is made of.
+    /// Computes the composition of a coinbase with `outputs` base units: the fees of its block, and new coins. `of`
+    /// finds the composition of a payment in the block.
     pub(super) fn coinbase(
         &mut self,
         coinbase: u64,
@@ -148,7 +149,7 @@ impl<'g> CompositionCalculation<'g> {
     }
 }
 
-/// The day on which the money of a block moved.
+/// The day of a block's time, in UTC.
 pub(super) fn day_of(block: &StoredBlock) -> Date {
     block.block.time.to_zoned(TimeZone::UTC).date()
 }

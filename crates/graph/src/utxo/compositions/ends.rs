@@ -1,4 +1,4 @@
-//! The parties at which traces end, and those whose labels traces carry on.
+//! The parties at which traces end, and the parties whose labels traces carry on.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -16,12 +16,12 @@ use super::state::TraceEndsRevision;
 pub struct TraceEnd {
     /// Category.
     pub category: Category,
-    /// Since when it is listed, if it is and if that is known.
+    /// Day of the party's listing; `None` if the party is not listed or the day is not known.
     pub listed_on: Option<Date>,
 }
 
 impl TraceEnd {
-    /// The origin of money that moved on a day.
+    /// The origin of money that came from the party on a day.
     #[must_use]
     pub fn origin(self, moved_on: Date) -> Origin {
         let period =
@@ -30,17 +30,17 @@ impl TraceEnd {
     }
 }
 
-/// What lists and labels say of an owner.
+/// The attribution of an owner by lists and labels.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OwnerAttribution {
-    /// The party at which traces end.
+    /// The party at which traces end; `None` if traces pass the owner.
     pub end: Option<TraceEnd>,
-    /// True if the owner has a risky label, which traces carry on, beside what ends them.
+    /// True if the owner also has a risky label that traces carry on.
     pub is_labelled: bool,
 }
 
 impl OwnerAttribution {
-    /// True if nothing is said.
+    /// True if lists and labels do not attribute the owner.
     #[must_use]
     pub const fn is_nothing(&self) -> bool {
         self.end.is_none() && !self.is_labelled
@@ -53,19 +53,19 @@ impl From<TraceEnd> for OwnerAttribution {
     }
 }
 
-/// The parties of one chain at which traces end or whose labels they carry on, by their numbers.
+/// The attributed owners of one chain, by their numbers: traces end at them or carry their labels on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TraceEnds {
     by_owner: FxHashMap<OwnerNumber, OwnerAttribution>,
     revisions: Revisions,
 }
 
-/// Revisions that were computed, by the number of owners: there may be very many ends, and every slice asks for the same
-/// few.
+/// Computed revisions, by the number of owners: every slice needs the same few revisions, and each takes time for many
+/// ends.
 #[derive(Debug, Default)]
 struct Revisions(Mutex<Vec<TraceEndsRevision>>);
 
-/// Revisions that are kept.
+/// Maximum number of kept revisions.
 const MAX_REVISIONS: usize = 8;
 
 impl Revisions {
@@ -89,7 +89,7 @@ impl Clone for Revisions {
     }
 }
 
-/// They follow from the ends.
+/// Revisions follow from the ends, so that they do not distinguish values.
 impl PartialEq for Revisions {
     fn eq(&self, _: &Self) -> bool {
         true
@@ -99,48 +99,48 @@ impl PartialEq for Revisions {
 impl Eq for Revisions {}
 
 impl TraceEnds {
-    /// Adds a party.
+    /// Sets the attribution of an owner.
     pub fn add(&mut self, owner: OwnerNumber, attributed: impl Into<OwnerAttribution>) {
         self.by_owner.insert(owner, attributed.into());
         self.revisions = Revisions::default();
     }
 
-    /// What is said of an owner.
+    /// The attribution of an owner.
     #[must_use]
     pub fn attribution_of(&self, owner: OwnerNumber) -> OwnerAttribution {
         self.by_owner.get(&owner).copied().unwrap_or_default()
     }
 
-    /// The party of a number; `None` if traces go on there.
+    /// The party of an owner at which traces end; `None` if traces pass the owner.
     #[must_use]
     pub fn get(&self, owner: OwnerNumber) -> Option<TraceEnd> {
         self.attribution_of(owner).end
     }
 
-    /// Removes a party.
+    /// Removes the attribution of an owner.
     pub(super) fn remove(&mut self, owner: OwnerNumber) {
         self.by_owner.remove(&owner);
         self.revisions = Revisions::default();
     }
 
-    /// All parties, with their numbers.
+    /// Iterates over the attributed owners.
     pub(super) fn iter(&self) -> impl Iterator<Item = (OwnerNumber, OwnerAttribution)> + '_ {
         self.by_owner.iter().map(|(owner, attributed)| (*owner, *attributed))
     }
 
-    /// Number of parties.
+    /// Number of attributed owners.
     #[must_use]
     pub fn len(&self) -> usize {
         self.by_owner.len()
     }
 
-    /// True if there are none.
+    /// True if no owner is attributed.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.by_owner.is_empty()
     }
 
-    /// The ends among the first `owners`.
+    /// The revision of the ends among the first `owners` owners.
     #[must_use]
     pub fn up_to(&self, owners: u64) -> TraceEndsRevision {
         self.revisions.get(owners).unwrap_or_else(|| {
@@ -150,13 +150,13 @@ impl TraceEnds {
         })
     }
 
-    /// Names the parties with numbers below `owners`: equal for equal ones, whatever came later.
+    /// Digest of the attributions of owners with numbers below `owners`.
     fn revision(&self, owners: u64) -> [u8; 32] {
         let mut ends: Vec<(u64, OwnerAttribution)> =
             self.iter().map(|(owner, it)| (owner.0, it)).filter(|it| it.0 < owners).collect();
         ends.sort_unstable_by_key(|(owner, _)| *owner);
         let mut digest = Sha256::new();
-        // Codes of origins are places among the categories.
+        // Codes of origins are indexes of categories.
         for category in Category::ALL {
             digest.update(category.as_str());
             digest.update([0]);

@@ -1,4 +1,4 @@
-//! What the money that each owner received is made of.
+//! The composition of all money that an owner received.
 
 use assay_engine::{
     composition::{Composition, Mixture},
@@ -9,20 +9,20 @@ use assay_engine::{
 use super::{super::Reader, CompositionReader};
 use crate::GraphError;
 
-/// What the money that an owner received is made of.
+/// The composition of all money that an owner received.
 #[derive(Clone, Debug)]
 pub struct OwnerExposure {
     /// The owner.
     pub owner: ScriptOwner,
-    /// All that it received, net of change, in base units.
+    /// Total received, net of change, in base units.
     pub received: u128,
-    /// The origins of that. An amount of a transaction whose composition is not computed yet is unknown.
+    /// Origins of the received money. Amounts of transactions without a computed composition are unknown.
     pub composition: Composition,
 }
 
 impl CompositionReader {
-    /// What the money that an owner received is made of, over its whole life; `None` if it received nothing but its own
-    /// change. Each transaction counts with what the owner received by it, net of change.
+    /// Computes the composition of all money that an owner received over its lifetime; `None` if the owner received
+    /// only change. Each transaction is weighted by the amount that the owner received, net of change.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! The compositions beside a graph, and the states of the graph that they are of.
+//! The folder of a graph's compositions, and the check that compositions belong to a state of the graph.
 
 use std::{
     path::PathBuf,
@@ -8,7 +8,7 @@ use std::{
 use super::{CompositionReader, Compositions};
 use crate::{GraphError, utxo::Reader};
 
-/// The folder of a chain's compositions, which may come and go while the graph is open.
+/// The compositions of a chain, whose folder may be created or deleted while the graph is open.
 #[derive(Clone, Debug)]
 pub(crate) struct GraphCompositions(Arc<CompositionsFolder>);
 
@@ -23,7 +23,7 @@ impl GraphCompositions {
         Self(Arc::new(CompositionsFolder { folder, opened: Mutex::default() }))
     }
 
-    /// Their newest state; `None` if there are none.
+    /// Reads the newest state of the compositions; `None` without compositions.
     pub(in crate::utxo) fn reader(&self) -> Result<Option<CompositionReader>, GraphError> {
         match self.open()? {
             Some(compositions) => compositions.reader(),
@@ -31,7 +31,7 @@ impl GraphCompositions {
         }
     }
 
-    /// Lets go of those whose folder was deleted: their place cannot be used again before.
+    /// Closes compositions whose folder was deleted, so that the folder can be created again.
     pub(crate) fn release_deleted(&self) {
         let mut opened = self.0.opened.lock().unwrap_or_else(PoisonError::into_inner);
         opened.take_if(|known| !known.is_current());
@@ -39,7 +39,7 @@ impl GraphCompositions {
 
     fn open(&self) -> Result<Option<Arc<Compositions>>, GraphError> {
         let mut opened = self.0.opened.lock().unwrap_or_else(PoisonError::into_inner);
-        // A file of which the process still has the old one cannot be opened anew.
+        // A replaced file cannot be opened while the process has the old one open.
         opened.take_if(|known| !known.is_current());
         if opened.is_none() {
             *opened = Compositions::open(&self.0.folder)?.map(Arc::new);
@@ -49,7 +49,7 @@ impl GraphCompositions {
 }
 
 impl CompositionReader {
-    /// True if a state of the graph has the blocks that they are of.
+    /// True if a state of the graph has the blocks of the compositions.
     pub(in crate::utxo) fn belongs_to(&self, graph: &Reader<'_>) -> Result<bool, GraphError> {
         let Some((height, hash)) = self.state().newest else { return Ok(false) };
         let has_start = graph.state()?.start == self.state().start;

@@ -4,21 +4,22 @@ use std::collections::BTreeSet;
 
 use assay_columns::bytes::{ByteReader, put_varint};
 
-/// What is computed next.
+/// An item that an update computes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NextComputation {
     /// A payment.
     Payment(u64),
-    /// The coinbases of the block that ends with this transaction: after all its payments, whose fees they have.
+    /// The coinbases of the block whose last transaction is given: they follow the block's payments, whose fees they
+    /// receive.
     Coinbases(u64),
 }
 
-/// Transactions whose inputs changed: each once, in the order in which they are computed.
+/// Transactions whose sources changed, each once, in the order of computation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Frontier(BTreeSet<u64>);
 
 impl Frontier {
-    /// Adds what is computed then.
+    /// Adds an item.
     pub(super) fn add(&mut self, next: NextComputation) {
         self.0.insert(match next {
             NextComputation::Payment(transaction) => transaction << 1,
@@ -26,7 +27,7 @@ impl Frontier {
         });
     }
 
-    /// Removes what comes first.
+    /// Removes and returns the first item.
     pub(super) fn pop(&mut self) -> Option<NextComputation> {
         let first = self.0.pop_first()?;
         Some(if first & 1 == 0 {
@@ -52,7 +53,7 @@ impl Frontier {
         }
     }
 
-    /// Reads all of some bytes; `None` if they are no frontier.
+    /// Parses a frontier from all remaining bytes; `None` if the bytes are damaged.
     pub(super) fn read(mut reading: ByteReader<'_>) -> Option<Self> {
         let (mut places, mut before) = (Vec::new(), 0_u64);
         while !reading.0.is_empty() {

@@ -1,24 +1,24 @@
-//! What the money of each transaction of a graph is made of ([`Composition`]), computed forward and kept in an
-//! environment of its own beside the graph's.
+//! Compositions: the origins of the money in each transaction of a graph, computed in the order of the chain and stored
+//! in an LMDB environment of their own.
 //!
-//! Compositions follow from the graph and from the parties at which traces end ([`Ends`]). So they are never a part of
-//! the graph: they are computed in slices, behind its newest block, by whoever knows lists and labels. When the ends
-//! change, the compositions that change are computed beside the old ones, which answer until all of them are replaced
-//! at once: those that follow from the changed ends, or all of them, where these are many.
+//! Compositions follow from the graph and from the parties at which traces end ([`TraceEnds`]), so that they are no
+//! part of the graph. A program with lists and labels computes them in slices up to the newest block. When the ends
+//! change, the affected compositions are computed again, or all compositions if many are affected. Readers use the old
+//! compositions until all changed ones replace them at once.
 //!
 //! - `ends`: the parties at which traces end
-//! - `stored_ends`: the ends that the compositions rest on which answer
-//! - `state`: how far the compositions of one revision of the ends go
-//! - `page`: compositions of neighbouring transactions
-//! - `calculation`: the composition of one transaction
-//! - `kept`: compositions that are kept in memory
-//! - `slice`: computing them, block by block
-//! - `update`: computing those that follow from changed ends
-//! - `frontier`: the transactions that such an update computes next
-//! - `advance`: which of it comes next
-//! - `read`: reading them
-//! - `beside`: the compositions that belong to one state of a graph
-//! - `exposures`: what the money is made of that an owner received
+//! - `stored_ends`: the trace ends for which the current compositions were computed
+//! - `state`: the extent of stored compositions
+//! - `page`: storage of compositions in pages
+//! - `calculation`: calculation of one composition
+//! - `cache`: a cache of recent compositions
+//! - `slice`: computation block by block
+//! - `update`: computation of the compositions that changed ends affect
+//! - `frontier`: the transactions that an update computes next
+//! - `advance`: the order of slices and updates
+//! - `read`: reading of compositions
+//! - `folder`: the folder of a graph's compositions
+//! - `exposures`: the composition of all money that an owner received
 
 mod advance;
 mod cache;
@@ -49,7 +49,7 @@ pub use state::{CompositionState, TraceEndsRevision};
 
 use crate::{GraphError, error::damaged};
 
-/// Addresses of an environment, and its largest size: 256 GiB.
+/// Size of the memory map, which limits the environment: 256 GiB.
 const MAP_SIZE: usize = 1 << 38;
 
 /// The format of compositions.
@@ -64,13 +64,15 @@ const FORMAT: EnvironmentFormat = EnvironmentFormat {
 #[derive(Clone, Debug)]
 struct Tables {
     environment: Arc<MappedEnvironment>,
-    /// 0: the state that answers; 1: the state that is computed to replace it; 2: the update of the state that answers.
+    /// 0: the state that readers use; 1: the state that will replace it; 2: the unfinished update of the state that
+    /// readers use.
     meta: NamedTable,
-    /// By the number of a page: compositions. One half answers; in the other one all are computed anew.
+    /// Compositions by the number of a page. Readers use one half; the other half takes compositions that are all
+    /// computed again.
     halves: [NamedTable; 2],
-    /// By the number of an owner: the ends that the compositions rest on which answer.
+    /// By the number of an owner: the trace ends for which the current compositions were computed.
     ends: NamedTable,
-    /// By the number of a transaction: the compositions that an update computed and that do not answer yet.
+    /// By the number of a transaction: compositions of an unfinished update, which readers do not use yet.
     changed: NamedTable,
 }
 
@@ -95,7 +97,7 @@ impl Tables {
     }
 }
 
-/// The compositions of a chain, to be computed. One process has them at a time.
+/// The writer of a chain's compositions. One process at a time has the writer.
 #[derive(Debug)]
 pub struct CompositionWriter {
     tables: Tables,
@@ -103,12 +105,12 @@ pub struct CompositionWriter {
 }
 
 impl CompositionWriter {
-    /// Opens the compositions in `folder`, and makes them if there are none. Those of an older format are removed: they
-    /// are computed again.
+    /// Opens the compositions in `folder`, and creates them if there are none. Compositions of an older format are
+    /// removed and computed again.
     ///
     /// # Errors
     ///
-    /// Returns an error if another process computes them, or if they cannot be opened.
+    /// Returns an error if another process writes the compositions, or if the compositions cannot be opened.
     pub(crate) fn open(folder: &Path) -> Result<Self, GraphError> {
         let opened = match assay_mapped::create(folder, &FORMAT) {
             Err(MappedError::Older { .. }) => {
@@ -124,12 +126,11 @@ impl CompositionWriter {
 }
 
 impl Compositions {
-    /// Opens the compositions in `folder`; `None` if there are none, or those of an older format, which are computed
-    /// again.
+    /// Opens the compositions in `folder`; `None` if there are none, or only compositions of an older format.
     ///
     /// # Errors
     ///
-    /// Returns an error if they cannot be opened.
+    /// Returns an error if the compositions cannot be opened.
     pub(crate) fn open(folder: &Path) -> Result<Option<Self>, GraphError> {
         let opened = match assay_mapped::open_existing(folder, &FORMAT) {
             Err(MappedError::Older { .. }) => None,
@@ -139,13 +140,13 @@ impl Compositions {
     }
 }
 
-/// The folder of a chain's compositions beside its graph.
+/// The name of the folder of a chain's compositions.
 pub(crate) fn folder_name(chain: ChainId) -> String {
     format!("{chain}.compositions")
 }
 
 impl TraceEndsRevision {
-    /// A short name of the ends, for logs: equal for equal ones.
+    /// A short digest of the ends, for logs.
     #[must_use]
     pub fn name(&self) -> String {
         hex::encode(self.revision.first_chunk::<8>().copied().unwrap_or_default())

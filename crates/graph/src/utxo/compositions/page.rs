@@ -1,8 +1,8 @@
-//! Pages: the compositions of neighbouring transactions, each found by its place.
+//! Pages: stored compositions of 64 consecutive transactions, each found by its index.
 //!
-//! A transaction whose money is made of the same as that of an earlier one names that one. What was named stays: where
-//! the composition of a transaction changed later that others may name, both are kept. A page is the number of its
-//! entries, the origins that they name, the kinds and lengths of all entries, then the entries.
+//! A transaction with the same composition as an earlier transaction stores a reference to it. If a composition changes
+//! to which others may refer, its entry keeps the old and the new composition. A page consists of the number of
+//! entries, the dictionary of origins, the kinds and lengths of all entries, and the entries.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use assay_engine::composition::{Composition, OriginDictionary};
 
 use assay_columns::bytes::{ByteReader, NUMBER_BYTES, number, put_varint};
 
-/// Transactions of a page.
+/// Number of transactions in a page.
 pub(super) const TRANSACTIONS: u64 = 64;
 /// Bits of the kind of an entry, below its length.
 const KIND_BITS: u32 = 2;
@@ -18,30 +18,30 @@ const COMPOSITION: u64 = 0;
 const SAME_AS: u64 = 1;
 const REPLACED: u64 = 2;
 
-/// What stands for a transaction.
+/// The entry of a transaction in a page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum PageEntry {
-    /// Its composition.
+    /// The transaction's composition.
     Composition(Arc<Composition>),
-    /// It is made of what an earlier one is made of, which has its own.
+    /// A reference to an earlier transaction with the same composition.
     SameAs(u64),
-    /// Its composition was replaced.
+    /// A composition that was replaced, to which other entries may refer.
     Replaced {
-        /// The composition that others name.
+        /// The old composition, to which other entries refer.
         named: Arc<Composition>,
-        /// Its own.
+        /// The transaction's new composition.
         own: Arc<Composition>,
     },
 }
 
 impl PageEntry {
-    /// The entry of a transaction that is made of what `holder` is made of.
+    /// The entry of a transaction whose composition `holder` stores.
     pub(super) fn new(
         transaction: u64,
         composition: &Arc<Composition>,
         holder: Option<u64>,
     ) -> Self {
-        // A sole origin takes fewer bytes than a name.
+        // A single origin takes fewer bytes than a reference.
         let is_short = composition.origins().len() < 2;
         match holder.filter(|holder| *holder != transaction && !is_short) {
             Some(other) => Self::SameAs(other),
@@ -55,12 +55,12 @@ pub(super) fn key(page: u64) -> [u8; NUMBER_BYTES] {
     number(page)
 }
 
-/// A page that is put together.
+/// A page under construction.
 #[derive(Clone, Debug, Default)]
 pub(super) struct PageBuilder(Vec<PageEntry>);
 
 impl PageBuilder {
-    /// The page of these bytes, up to `most` entries; `None` if it is damaged.
+    /// Parses the first `most` entries of a page; `None` if the page is damaged.
     pub(super) fn of(page: u64, bytes: &[u8], most: usize) -> Option<Self> {
         let stored = StoredPage::read(bytes)?;
         let numbers = (page * TRANSACTIONS..).take(stored.count.min(most));
@@ -71,23 +71,23 @@ impl PageBuilder {
         self.0.len()
     }
 
-    /// What stands for a transaction; `None` if it is not there.
+    /// The entry of a transaction; `None` if the page has none.
     pub(super) fn get(&self, transaction: u64) -> Option<PageEntry> {
         self.0.get(index_in_page(transaction)?).cloned()
     }
 
-    /// Appends what stands for the next transaction.
+    /// Appends the entry of the next transaction.
     pub(super) fn push(&mut self, entry: PageEntry) {
         self.0.push(entry);
     }
 
-    /// Replaces what stands for a transaction. Returns false if it is not there.
+    /// Replaces the entry of a transaction. Returns false if the page has no entry for it.
     pub(super) fn set(&mut self, transaction: u64, entry: PageEntry) -> bool {
         let slot = index_in_page(transaction).and_then(|at| self.0.get_mut(at));
         slot.map(|slot| *slot = entry).is_some()
     }
 
-    /// The bytes of the page with this number.
+    /// Encodes the page with the number `page`.
     pub(super) fn to_bytes(&self, page: u64) -> Vec<u8> {
         let mut dictionary = OriginDictionary::default();
         for entry in &self.0 {
@@ -140,7 +140,7 @@ fn put(
     }
 }
 
-/// A page as it is stored.
+/// A stored page.
 struct StoredPage<'b> {
     dictionary: OriginDictionary,
     count: usize,
@@ -192,12 +192,12 @@ impl<'b> StoredPage<'b> {
     }
 }
 
-/// What stands for a transaction in its page; `None` if that is damaged.
+/// Reads the entry of a transaction in its page; `None` if the page is damaged.
 pub(super) fn read(bytes: &[u8], transaction: u64) -> Option<PageEntry> {
     StoredPage::read(bytes)?.entry(transaction)
 }
 
-/// The place of a transaction in its page.
+/// The index of a transaction in its page.
 fn index_in_page(transaction: u64) -> Option<usize> {
     usize::try_from(transaction % TRANSACTIONS).ok()
 }

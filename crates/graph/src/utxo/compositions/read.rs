@@ -1,4 +1,4 @@
-//! Reading compositions.
+//! Reading of compositions.
 
 use std::sync::Arc;
 
@@ -14,14 +14,14 @@ use super::{
 };
 use crate::{GraphError, error::damaged};
 
-/// The key of the state that answers.
+/// The key of the state that readers use.
 pub(super) const CURRENT: &[u8] = &[0];
-/// The key of the state that is computed to replace it.
+/// The key of the unfinished state that will replace the state that readers use.
 pub(super) const NEXT: &[u8] = &[1];
-/// The key of the update of the state that answers.
+/// The key of the unfinished update of the state that readers use.
 pub(super) const UPDATE: &[u8] = &[2];
 
-/// The compositions of a chain, to be read.
+/// The compositions of a chain, for reading.
 #[derive(Debug)]
 pub struct Compositions(Tables);
 
@@ -30,12 +30,12 @@ impl Compositions {
         Self(tables)
     }
 
-    /// True unless their file was deleted or replaced meanwhile.
+    /// True unless the file of the compositions was deleted or replaced.
     pub(super) fn is_current(&self) -> bool {
         self.0.environment.is_current()
     }
 
-    /// One state of the compositions; `None` before the first one is complete.
+    /// Opens the newest state of the compositions; `None` before the first state is complete.
     ///
     /// # Errors
     ///
@@ -65,13 +65,13 @@ impl std::fmt::Debug for CompositionReader {
 }
 
 impl CompositionReader {
-    /// The transactions that they cover, and the ends that they rest on.
+    /// The extent of the compositions, and the trace ends for which they were computed.
     #[must_use]
     pub const fn state(&self) -> &CompositionState {
         &self.state
     }
 
-    /// Bytes of all compositions that answer.
+    /// Size of all compositions in bytes.
     ///
     /// # Errors
     ///
@@ -82,7 +82,7 @@ impl CompositionReader {
         Ok(count as u64 * u64::from(pages.page_size))
     }
 
-    /// What the money of a transaction is made of; `None` if that is not computed yet.
+    /// The composition of a transaction; `None` if it is not computed yet.
     ///
     /// # Errors
     ///
@@ -106,7 +106,7 @@ pub(super) fn state(
     found.map(read).transpose()
 }
 
-/// What a transaction is made of. `entry` finds what stands for a transaction.
+/// Resolves the composition of a transaction. `entry` finds the entry of a transaction.
 pub(super) fn resolve(
     transaction: u64,
     entry: impl Fn(u64) -> Result<Option<PageEntry>, GraphError>,
@@ -129,7 +129,7 @@ pub(super) fn resolve(
     }
 }
 
-/// What stands for a transaction in the table; `None` if it is not there or damaged.
+/// Reads the entry of a transaction from the table; `None` if the entry is missing or damaged.
 pub(super) fn stored(
     txn: &RoTxn<'_>,
     table: NamedTable,

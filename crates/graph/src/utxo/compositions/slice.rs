@@ -1,4 +1,4 @@
-//! Computing compositions block by block.
+//! Computation of compositions block by block.
 
 use std::ops::Bound;
 
@@ -22,17 +22,17 @@ use super::{
 };
 use crate::{GraphError, error::damaged};
 
-/// A slice of a computation.
+/// A slice of the computation of compositions.
 pub(super) struct CompositionSlice<'g> {
     graph: &'g Reader<'g>,
     calculation: CompositionCalculation<'g>,
     pages: PageWriter,
-    /// The state that the slice has reached.
+    /// The state up to which the slice has computed.
     pub(super) state: CompositionState,
 }
 
 impl<'g> CompositionSlice<'g> {
-    /// Goes on from a state, whose pages are in the table.
+    /// Continues from a state whose pages are in `table`.
     pub(super) fn begin(
         graph: &'g Reader<'g>,
         ends: &'g TraceEnds,
@@ -44,7 +44,7 @@ impl<'g> CompositionSlice<'g> {
         Ok(Self { graph, calculation: CompositionCalculation::new(graph, ends), pages, state })
     }
 
-    /// Computes about `most` transactions: the blocks that follow. Returns true if the newest one was reached.
+    /// Computes whole blocks of about `most` transactions. Returns true if the newest block was reached.
     pub(super) fn blocks(
         &mut self,
         txn: &mut WriteTransaction<'_>,
@@ -70,7 +70,7 @@ impl<'g> CompositionSlice<'g> {
         Ok(height > tip.height)
     }
 
-    /// The height of the first block whose transactions are not computed.
+    /// The height of the first block without computed compositions.
     fn height_of_next(&self, start: u64, tip: u64) -> Result<u64, GraphError> {
         let next = self.state.transactions;
         match self.graph.transaction(next)? {
@@ -80,7 +80,7 @@ impl<'g> CompositionSlice<'g> {
         }
     }
 
-    /// Computes a block: its coinbase last, which is made of the fees of all others.
+    /// Computes the compositions of a block, the coinbase last, because it receives the fees of the others.
     fn block(
         &mut self,
         txn: &mut WriteTransaction<'_>,
@@ -102,7 +102,7 @@ impl<'g> CompositionSlice<'g> {
             }
             let record = TransactionRecord::read(transaction, bytes)?;
             let head = record.head();
-            // Nothing is known of a coinbase in its own block, where nothing can spend it.
+            // A coinbase is unknown until the end of its block, in which no transaction can spend it.
             let made = if head.kind == TransactionKind::Coinbase {
                 coinbases.push((transaction, u128::from(head.output_total)));
                 self.calculation.unknown()
@@ -128,22 +128,22 @@ impl<'g> CompositionSlice<'g> {
     }
 }
 
-/// The pages of a half that is written, and what is computed for them.
+/// The writer of pages, with the compositions of the current block.
 struct PageWriter {
     table: NamedTable,
-    /// The page that is not full yet, and its number.
+    /// The last page, which is not full, and its number.
     page: PageBuilder,
     number: u64,
-    /// Pages from this one on are behind all that the table has.
+    /// Pages from this number on are appended to the table.
     appended_from: u64,
-    /// What the transactions are made of of the block that is computed, from the first one on.
+    /// Compositions of the current block, from its first transaction on.
     block: Vec<ComputedComposition>,
     first: u64,
     kept: CompositionCache,
 }
 
 impl PageWriter {
-    /// Goes on behind so many transactions.
+    /// Continues after the first `transactions` transactions.
     fn open(
         table: NamedTable,
         txn: &WriteTransaction<'_>,
@@ -183,7 +183,7 @@ impl PageWriter {
         }
     }
 
-    /// Appends the transactions of the block.
+    /// Appends the compositions of the block to pages.
     fn end_block(&mut self, txn: &mut WriteTransaction<'_>) -> Result<(), GraphError> {
         for (made, transaction) in std::mem::take(&mut self.block).into_iter().zip(self.first..) {
             self.page.push(PageEntry::new(transaction, &made.composition, made.holder));
@@ -198,7 +198,7 @@ impl PageWriter {
         Ok(())
     }
 
-    /// What an earlier transaction is made of.
+    /// The composition of an earlier transaction.
     fn composition_of(
         &mut self,
         txn: &WriteTransaction<'_>,
@@ -223,7 +223,7 @@ impl PageWriter {
         Ok(made)
     }
 
-    /// Writes the page that is not full.
+    /// Writes the last page, which is not full.
     fn flush(&mut self, txn: &mut WriteTransaction<'_>) -> Result<(), GraphError> {
         if self.page.len() == 0 { Ok(()) } else { self.write(txn) }
     }

@@ -1,37 +1,37 @@
-//! How far compositions go.
+//! The extent of stored compositions.
 
 use assay_columns::bytes::ByteReader;
 
-/// How far the compositions of one revision of the ends go.
+/// The extent of stored compositions, and the trace ends for which they were computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CompositionState {
-    /// The half of the table that has them: 0 or 1.
+    /// The table with the compositions: 0 or 1.
     pub(super) half: u8,
     /// Height of the graph's first block: origins before it are unknown.
     pub(super) start: u64,
     /// Number of transactions with a composition: the first ones of the chain.
     pub transactions: u64,
-    /// The ends that they rest on.
+    /// The trace ends for which the compositions were computed.
     pub ends: TraceEndsRevision,
-    /// Number of those transactions whose blocks could not be rolled back any more.
+    /// Number of transactions in blocks that no rollback removes.
     pub finalized_transactions: u64,
-    /// The ends among the owners of these blocks.
+    /// The trace ends among the owners in finalized blocks.
     pub finalized_ends: TraceEndsRevision,
     /// Height and hash of the newest block; `None` without blocks.
     pub newest: Option<(u64, [u8; 32])>,
 }
 
-/// The ends among the first owners of a chain.
+/// The revision of the trace ends among the first owners of a chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TraceEndsRevision {
-    /// Number of these owners.
+    /// Number of the first owners.
     pub owners: u64,
-    /// Names the ends, see [`Ends::up_to`](super::Ends::up_to).
+    /// Digest of the ends: see [`TraceEnds::up_to`](super::TraceEnds::up_to).
     pub revision: [u8; 32],
 }
 
 impl CompositionState {
-    /// Nothing yet.
+    /// The state before the first composition.
     pub(super) const fn begin(half: u8, start: u64, ends: TraceEndsRevision) -> Self {
         Self {
             half,

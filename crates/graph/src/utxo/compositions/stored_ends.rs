@@ -1,4 +1,4 @@
-//! The ends that the compositions rest on which answer, as they are stored: changed ends are compared with them.
+//! Storage of the trace ends for which the current compositions were computed, for comparison with changed ends.
 
 use std::ops::Bound;
 
@@ -13,11 +13,11 @@ use heed::RoTxn;
 use super::{OwnerAttribution, TraceEnd, TraceEnds};
 use crate::GraphError;
 
-/// Between a category, which is empty where no trace ends, a day, and what says that there is a label.
+/// Separator between the category (empty if traces pass the owner), the day of listing, and the mark of a label.
 const SEPARATOR: char = '\0';
 const LABELLED: &str = "labelled";
 
-/// The stored ends of the first `owners`; `None` if one has a category that is not known any more.
+/// Loads the stored ends of the first `owners` owners; `None` if a category is not known any more.
 pub(super) fn load(
     txn: &RoTxn<'_>,
     table: NamedTable,
@@ -34,7 +34,7 @@ pub(super) fn load(
     Ok(Some(ends))
 }
 
-/// Makes the stored ends the same as these.
+/// Replaces the stored ends.
 pub(super) fn store(
     txn: &mut WriteTransaction<'_>,
     table: NamedTable,
@@ -55,7 +55,7 @@ pub(super) fn store(
     Ok(())
 }
 
-/// The entries of the table, in the order of their owners.
+/// Reads the entries of the table, in the order of owners.
 fn entries(txn: &RoTxn<'_>, table: NamedTable) -> Result<Vec<(u64, Vec<u8>)>, GraphError> {
     let mut entries = Vec::new();
     for found in table.range(txn, Bound::Unbounded, Bound::Unbounded)? {

@@ -1,10 +1,10 @@
-//! Computing the compositions that follow from changed ends, and no others.
+//! Computation of the compositions that changed trace ends affect.
 //!
-//! An update begins with the transactions in which an owner spent who came among the ends, left them or changed there.
-//! Each is computed in the order of the chain; if it is made of something else than before, those that spend its
-//! outputs follow, and the coinbase that its fee paid. Changed compositions are kept beside the compositions that answer until
-//! nothing follows any more, and replaces these at once. An update reaches the transactions that no rollback removes;
-//! those that follow are computed when it is applied.
+//! An update begins with the transactions in which owners with changed attributions spent. Transactions are computed in
+//! the order of the chain; if a composition changes, the transactions that spend its outputs follow, and the coinbase
+//! that received its fee. Changed compositions are stored separately until no transaction is left, and then replace the
+//! old ones at once. An update covers the transactions that no rollback removes; later transactions are computed after
+//! it.
 
 use std::{ops::Bound, sync::Arc};
 
@@ -29,29 +29,29 @@ use super::{
 };
 use crate::{GraphError, error::damaged};
 
-/// An update computes at most this part of the transactions, as its denominator. Beyond it, computing all anew takes
-/// less time.
+/// Divisor of the number of transactions: an update computes at most that part, because computing all compositions
+/// takes less time above it.
 const LARGEST_UPDATE_DIVISOR: u64 = 8;
-/// The most transactions that an update computes: it is applied in one write.
+/// Maximum number of transactions of an update, which is applied in one write transaction.
 const MAX_UPDATE: u64 = 4_000_000;
-/// Entries that are applied together.
+/// Number of entries that are applied together.
 const APPLIED_TOGETHER: usize = 1 << 14;
 
-/// How far an update got.
+/// The result of a slice of an update.
 pub(super) enum UpdateProgress {
-    /// It goes on with the next slice. Holds the number of compositions that were computed.
+    /// The update continues in the next slice. Holds the number of computed compositions.
     Unfinished(u64),
-    /// It is applied. Holds the same.
+    /// The update is applied. Holds the number of computed compositions.
     Applied(u64),
-    /// All are to be computed anew.
+    /// The update is too large: all compositions are to be computed again.
     TooLarge,
 }
 
-/// An update between two slices.
+/// An unfinished update, as stored between two slices.
 struct StoredUpdate {
-    /// Names the ends for which it computes, among the owners of the transactions that it reaches.
+    /// Digest of the trace ends of the update, among the owners in finalized blocks.
     revision: [u8; 32],
-    /// Number of compositions that were computed.
+    /// Number of computed compositions.
     computed: u64,
     frontier: Frontier,
 }
@@ -71,7 +71,7 @@ impl StoredUpdate {
     }
 }
 
-/// Goes on with the update of the compositions that answer to these ends, by about `most` compositions.
+/// Continues the update of the current compositions to `ends`, by about `most` compositions.
 pub(super) fn advance<'g>(
     tables: &'g Tables,
     txn: &mut WriteTransaction<'_>,
@@ -116,14 +116,14 @@ pub(super) fn advance<'g>(
     Ok(UpdateProgress::Unfinished(computed))
 }
 
-/// Removes an update.
+/// Deletes an unfinished update.
 pub(super) fn clear(tables: &Tables, txn: &mut WriteTransaction<'_>) -> Result<(), GraphError> {
     tables.meta.delete(txn, UPDATE)?;
     Ok(tables.changed.clear(txn)?)
 }
 
-/// The owners of settled transactions whose ends are not those that the compositions rest on; `None` if all
-/// compositions are to be computed anew.
+/// The owners in finalized blocks whose attributions differ from the stored ones; `None` if all compositions are to be
+/// computed again.
 fn changed_owners(
     tables: &Tables,
     txn: &RoTxn<'_>,
@@ -133,7 +133,7 @@ fn changed_owners(
     let owners = answering.finalized_ends.owners;
     let Some(stored) = stored_ends::load(txn, tables.ends, owners)? else { return Ok(None) };
     if stored.up_to(owners) != answering.finalized_ends {
-        // Categories have other codes in this version.
+        // This version has other codes of categories.
         return Ok(None);
     }
     let of_both = stored.iter().chain(ends.iter()).map(|(owner, _)| owner);
@@ -145,7 +145,7 @@ fn changed_owners(
     Ok(Some(changed))
 }
 
-/// The transactions in which changed owners spent: more than `most` if there are more.
+/// The transactions in which changed owners spent; the search stops above `most`.
 fn first_frontier(
     graph: &Reader<'_>,
     changed: &[OwnerNumber],
@@ -196,7 +196,8 @@ impl<'g> CompositionUpdate<'g> {
         }
     }
 
-    /// Computes what comes next, and adds what follows from it. Returns the number of compositions.
+    /// Computes an item, and adds the transactions that its change affects. Returns the number of computed
+    /// compositions.
     fn compute(
         &mut self,
         txn: &mut WriteTransaction<'_>,
@@ -245,7 +246,7 @@ impl<'g> CompositionUpdate<'g> {
         self.graph.known_block(record.head().height)
     }
 
-    /// Keeps what a transaction is made of now. Returns false if that is what it was made of.
+    /// Stores the new composition of a transaction. Returns false if the composition did not change.
     fn replace(
         &mut self,
         txn: &mut WriteTransaction<'_>,
@@ -274,7 +275,7 @@ impl<'g> CompositionUpdate<'g> {
         Ok(true)
     }
 
-    /// Adds the transactions that spend outputs of one that changed. What an end spends is its own.
+    /// Adds the transactions that spend outputs of a changed transaction, except outputs of owners at whom traces end.
     fn add_spenders(
         &self,
         record: &TransactionRecord<'_>,
@@ -296,7 +297,7 @@ impl<'g> CompositionUpdate<'g> {
         Ok(())
     }
 
-    /// Adds the coinbases of a block if a transaction that changed paid them.
+    /// Adds the coinbases of a block if a changed transaction paid a fee.
     fn add_coinbases(
         &mut self,
         record: &TransactionRecord<'_>,
@@ -327,7 +328,7 @@ impl<'g> CompositionUpdate<'g> {
         }
     }
 
-    /// Some of what changed, from a transaction on.
+    /// Reads a batch of changed compositions, from a transaction on.
     fn changed_from(
         &self,
         txn: &RoTxn<'_>,
@@ -371,7 +372,7 @@ impl<'g> CompositionUpdate<'g> {
     }
 }
 
-/// Where an update finds compositions.
+/// The tables in which an update finds compositions.
 struct UpdateSources<'a, 'e> {
     tables: &'a Tables,
     half: u8,
@@ -379,17 +380,17 @@ struct UpdateSources<'a, 'e> {
 }
 
 impl UpdateSources<'_, '_> {
-    /// What stands for a transaction among those that answer.
+    /// The entry of a transaction in the pages that readers use.
     fn entry(&self, transaction: u64) -> Result<Option<PageEntry>, GraphError> {
         read::stored(self.txn, self.tables.page(self.half), transaction)
     }
 
-    /// What a transaction is made of by what answers.
+    /// The current composition of a transaction.
     fn answering(&self, transaction: u64) -> Result<ComputedComposition, GraphError> {
         read::resolve(transaction, |number| self.entry(number))
     }
 
-    /// What a transaction is made of by the ends of the update.
+    /// The composition of a transaction for the ends of the update.
     fn composition_of(
         &self,
         kept: &mut CompositionCache,
@@ -407,7 +408,7 @@ impl UpdateSources<'_, '_> {
     }
 }
 
-/// A composition that changed, as bytes: one more than the distance to its holder, 0 without one; then itself.
+/// Encodes a changed composition: the distance to its holder plus one, or 0 without a holder; then the composition.
 fn to_bytes(transaction: u64, made: &ComputedComposition) -> Vec<u8> {
     let mut bytes = Vec::new();
     let distance = made.holder.map_or(0, |holder| transaction.saturating_sub(holder) + 1);

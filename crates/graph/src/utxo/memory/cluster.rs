@@ -1,4 +1,4 @@
-//! Clusters in memory: members are listed, and relabelled at every merge.
+//! Clusters in memory: sets of members, which every merge rewrites.
 
 use std::{
     cmp::Reverse,
@@ -14,7 +14,7 @@ pub(super) struct Clusters {
     roots: HashMap<u64, u64>,
     /// The members of each cluster, by its root.
     members: HashMap<u64, BTreeSet<u64>>,
-    /// Links by child.
+    /// The links, by child.
     pub(super) links: BTreeMap<u64, ClusterLink>,
 }
 
@@ -82,7 +82,7 @@ impl Clusters {
         }
     }
 
-    /// The links from an owner up to its root.
+    /// The links from an owner up to the root of its cluster.
     pub(super) fn path(&self, owner: u64) -> Vec<ClusterLink> {
         let (mut path, mut at) = (Vec::new(), owner);
         while let Some(link) = self.links.get(&at) {

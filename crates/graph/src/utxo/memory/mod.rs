@@ -1,5 +1,5 @@
-//! A graph in memory, the reference implementation: it computes every answer from the transactions
-//! themselves, in the plainest way there is. The answers of the embedded graph are compared with its own.
+//! A graph in memory, the reference implementation: it computes every answer from the transactions, in the simplest
+//! way. Tests compare the embedded graph's answers with those of the reference.
 
 mod cluster;
 mod read;
@@ -30,8 +30,7 @@ pub struct MemoryGraph {
     transactions: Vec<RecordedTransaction>,
     /// The number of the newest transaction with an identifier.
     newest: HashMap<Txid, u64>,
-    /// The number of the transaction that spends an output, named by its transaction's number and its
-    /// index.
+    /// The number of the transaction that spends an output, by the output's transaction number and index.
     spenders: HashMap<(u64, u32), u64>,
     /// Owners by number.
     owners: Vec<OwnerAppearances>,
@@ -51,7 +50,7 @@ struct RecordedBlock {
 struct RecordedTransaction {
     block: BlockRef,
     transaction: Transaction,
-    /// For each input the number of the transaction whose output it spends, where that is recorded.
+    /// For each input, the number of the transaction whose output it spends, if that transaction is recorded.
     previous: Vec<Option<u64>>,
 }
 
@@ -162,7 +161,7 @@ fn total_of<'a>(outputs: impl Iterator<Item = &'a TxOut>, owner: &ScriptOwner) -
     own.map(|output| u128::from(output.value)).sum()
 }
 
-/// The index of a number.
+/// Converts a number to an index.
 fn index_of(number: u64) -> usize {
     usize::try_from(number).unwrap_or(usize::MAX)
 }

@@ -1,4 +1,4 @@
-//! The answers of a graph in memory.
+//! The implementation of [`Graph`] by the graph in memory.
 
 use std::{
     collections::{BTreeSet, HashSet},
@@ -87,7 +87,7 @@ impl MemoryGraph {
     }
 }
 
-/// A sum that no chain comes near.
+/// Converts a total, which no chain's amounts exceed.
 fn total(sum: u128) -> u64 {
     u64::try_from(sum).unwrap_or(u64::MAX)
 }

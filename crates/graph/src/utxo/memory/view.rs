@@ -1,4 +1,4 @@
-//! Reading a graph in memory by numbers.
+//! The implementation of [`GraphView`] by the graph in memory.
 
 use std::{
     cmp::Reverse,
@@ -19,7 +19,7 @@ use async_trait::async_trait;
 use super::{super::entry_limit, MemoryGraph, RecordedTransaction, total_of};
 use crate::{GraphError, GraphView, read_outputs};
 
-/// Bits of an index: more than a block has room for outputs.
+/// Bits of an output's index: no block has room for more outputs.
 const INDEX_BITS: u32 = 24;
 
 /// The number of an output, by the number of its transaction and its index.
@@ -49,7 +49,7 @@ impl MemoryGraph {
         Some(TransactionEntry { index, value: output.value, owner, leads_to })
     }
 
-    /// Who pays a coinbase.
+    /// The transactions of a block that pay fees to its coinbase.
     fn fee_payers(&self, height: u64) -> Vec<FeePayer> {
         let numbered = self.transactions.iter().zip(0..);
         let block = numbered.filter(|(other, _)| other.block.height == height);

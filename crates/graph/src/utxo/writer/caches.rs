@@ -1,4 +1,4 @@
-//! What a writer remembers: outputs that were not spent, and owners.
+//! The caches of a writer: unspent outputs, owners, clusters and filters.
 
 use assay_columns::{
     RowCache,
@@ -8,25 +8,25 @@ use assay_engine::utxo::{OutPoint, ScriptOwner, TxOut};
 
 use super::clusters::Clusters;
 
-/// Bytes of memory for outputs: most are spent soon after they were created.
+/// Size of the cache of outputs, in bytes: most outputs are spent soon.
 const OUTPUT_BYTES: usize = 96 << 20;
-/// Bytes of memory for owners.
+/// Size of the cache of owners, in bytes.
 const OWNER_BYTES: usize = 64 << 20;
-/// Bytes of an owner on the heap: witness programs.
+/// Heap bytes of an owner with a witness program.
 const OWNER_HEAP: usize = 48;
 
-/// An output that is recorded, or planned.
+/// An output that is recorded or that the batch will record.
 #[derive(Clone, Debug)]
 pub(super) struct KnownOutput {
     pub(super) transaction: u64,
-    /// Its number.
+    /// The number of the output.
     pub(super) number: u64,
     /// The number of its owner.
     pub(super) owner: u64,
     pub(super) output: TxOut,
 }
 
-/// The memory of a writer.
+/// The caches of a writer.
 #[derive(Debug)]
 pub(super) struct Caches {
     pub(super) outputs: RowCache<OutPoint, KnownOutput>,
@@ -47,14 +47,14 @@ impl Caches {
         }
     }
 
-    /// Forgets what blocks that were rolled back may have made.
+    /// Clears the caches that rolled back blocks may have filled.
     pub(super) fn forget_blocks(&mut self) {
         self.outputs.clear();
         self.owners.clear();
         self.clusters.clear();
     }
 
-    /// Forgets everything.
+    /// Clears all caches.
     pub(super) fn clear(&mut self) {
         self.forget_blocks();
         self.filters.clear();

@@ -1,4 +1,4 @@
-//! Joining clusters while blocks are planned, over slots of the column of parents.
+//! Joins of clusters in a batch, computed over the nodes in the column of parents.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -10,10 +10,10 @@ use super::super::{
 };
 use crate::GraphError;
 
-/// Slots and links in memory between batches, each.
+/// Maximum number of nodes, and of links, kept between batches.
 const MAX_CACHED: usize = 1 << 20;
 
-/// The forest of clusters, as far as it was read or changed.
+/// The nodes and links of the forest of clusters that were read or changed.
 #[derive(Debug, Default)]
 pub(super) struct Clusters {
     slots: NumberMap<ForestNode>,
@@ -23,29 +23,29 @@ pub(super) struct Clusters {
     pub(super) changes: Changes,
 }
 
-/// What a batch changes.
+/// The changes of a batch.
 #[derive(Debug, Default)]
 pub(super) struct Changes {
-    /// Owners whose slots were changed.
+    /// Owners whose nodes were changed.
     pub(super) slots: NumberSet,
-    /// Slots before the blocks that changed them and can be rolled back: height, owner.
+    /// Former nodes for the undo log, each with the height of the changing block and the owner.
     pub(super) undo: Vec<(u64, u64, ForestNode)>,
-    /// Blocks and owners that `undo` has.
+    /// Heights and owners that are in `undo`.
     noted: HashSet<(u64, u64)>,
-    /// Links that it makes, without their confirmations.
+    /// New links, without their confirmations.
     pub(super) links: Vec<ClusterLink>,
-    /// The children of links that it confirms, with the transactions that do.
+    /// The children of newly confirmed links, each with the confirming transaction.
     pub(super) confirmations: Vec<(u64, u64)>,
 }
 
-/// The block of a join.
+/// The block and transaction of a join.
 #[derive(Clone, Copy)]
 pub(super) struct JoinBlock {
     pub(super) height: u64,
     pub(super) transaction: u64,
-    /// The first owner that is in no earlier block.
+    /// The first owner that is new in the block.
     pub(super) first_owner: u64,
-    /// True if it can be rolled back.
+    /// True if the block can be rolled back.
     pub(super) is_reversible: bool,
 }
 
@@ -53,14 +53,14 @@ pub(super) struct JoinBlock {
 #[derive(Clone, Copy)]
 struct JoinedCluster {
     root: u64,
-    /// The transaction's smallest owner in it.
+    /// The transaction's smallest owner in the cluster.
     member: u64,
     smallest: u64,
     size: u64,
 }
 
 impl Clusters {
-    /// Begins a batch, before which so many owners are recorded.
+    /// Begins a batch. `recorded` is the number of owners recorded before it.
     pub(super) fn begin(&mut self, recorded: u64) {
         if self.slots.len() > MAX_CACHED {
             self.slots = NumberMap::default();
@@ -115,7 +115,7 @@ impl Clusters {
         Ok(at)
     }
 
-    /// Joins the clusters of owners that a transaction spends together, which are in order, each once.
+    /// Joins the clusters of the owners that a transaction spends together. `owners` is sorted, without duplicates.
     pub(super) fn join(
         &mut self,
         reader: &Reader<'_>,
@@ -146,7 +146,7 @@ impl Clusters {
         Ok(())
     }
 
-    /// Links two clusters: the larger one's root is the parent, of equal ones the smaller root.
+    /// Links two clusters: the larger cluster's root becomes the parent, or the smaller root if both have equal size.
     fn link_sides(
         &mut self,
         reader: &Reader<'_>,
@@ -192,7 +192,7 @@ impl Clusters {
         owner: u64,
         slot: ForestNode,
     ) -> Result<(), GraphError> {
-        // An owner that is new in the block is gone after a rollback.
+        // A rollback removes an owner that is new in the block, without undo log.
         if is_reversible && owner < first_owner && self.changes.noted.insert((height, owner)) {
             let before = self.forest_node(reader, owner)?;
             self.changes.undo.push((height, owner, before));
@@ -202,7 +202,7 @@ impl Clusters {
         Ok(())
     }
 
-    /// The slots that the batch changed, in order.
+    /// The nodes that the batch changed, in the order of owners.
     pub(super) fn changed_slots(&self) -> Vec<(u64, [u8; ForestNode::BYTES])> {
         let changed = self.changes.slots.iter();
         let mut slots: Vec<_> =
@@ -211,12 +211,12 @@ impl Clusters {
         slots
     }
 
-    /// The link of a child that the batch made or confirmed, as it stands.
+    /// The current link of a child, if the batch created or confirmed it.
     pub(super) fn known_link(&self, child: u64) -> Option<&ClusterLink> {
         self.links.get(&child)
     }
 
-    /// Confirms the newest link between owners that are connected.
+    /// Confirms the newest links between owners of one cluster.
     fn confirm(
         &mut self,
         reader: &Reader<'_>,
@@ -240,7 +240,7 @@ impl Clusters {
         Ok(())
     }
 
-    /// The way from an owner up to its root.
+    /// The links from an owner up to the root of its cluster.
     fn path(&mut self, reader: &Reader<'_>, owner: u64) -> Result<RootPath, GraphError> {
         let (mut path, mut at) = (RootPath::new(), owner);
         while let ForestNode::Child { parent, transaction } = self.forest_node(reader, at)? {

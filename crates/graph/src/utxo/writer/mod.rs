@@ -1,10 +1,10 @@
 //! Writing a graph: a batch of blocks is one transaction of the environment.
 //!
 //! - `outputs`: the recorded outputs that a batch spends
-//! - `plan`: what a batch writes, put together in memory
-//! - `clusters`: what it joins
-//! - `record`, `roll_back`: the transaction
-//! - `caches`: what is remembered from one batch to the next
+//! - `plan`: the rows of a batch, computed in memory
+//! - `clusters`: the clusters that a batch joins
+//! - `record`, `roll_back`: the write transactions
+//! - `caches`: caches that are kept between batches
 
 mod caches;
 mod clusters;
@@ -32,7 +32,7 @@ use crate::{GraphError, GraphTip, WriterOptions, blocking, error::damaged};
 
 pub use self::outputs::{RecordedOutput, RecordedOutputs};
 
-/// Makes the state of a graph where there is none; one without blocks may begin anywhere.
+/// Reads the state of a graph, or creates it for a graph without blocks.
 fn begin(
     tables: &Tables,
     txn: &mut WriteTransaction<'_>,
@@ -76,8 +76,8 @@ fn put_runs(
     Ok(tables.meta.put(txn, RUNS, &runs.to_bytes())?)
 }
 
-/// A chain's graph for writing. Only one writer exists at a time; dropping it, or the end of the program,
-/// frees the graph. Its functions wait for the disk: other tasks of their thread go on elsewhere meanwhile ([`blocking`]).
+/// The writer of a chain's graph. One writer exists at a time, until it is dropped or its program ends. The methods
+/// block their thread until the disk has written ([`blocking`]).
 #[derive(Debug)]
 pub struct GraphWriter {
     tables: Arc<Tables>,
@@ -85,12 +85,12 @@ pub struct GraphWriter {
     stored: GraphState,
     runs: GraphRuns,
     caches: Caches,
-    /// True if a change failed, so that memory may not be what is recorded.
+    /// True after a failed change: the state in memory may differ from the recorded state.
     needs_reload: bool,
 }
 
 impl GraphWriter {
-    /// Opens the graph in `folder` for writing; makes it where there is none.
+    /// Opens the graph in `folder` for writing, and creates it if the folder has none.
     pub(crate) fn open(
         folder: &Path,
         chain: ChainId,
@@ -120,14 +120,14 @@ impl GraphWriter {
         self.stored.graph_tip()
     }
 
-    /// Height of the highest block that was recorded, rolled back ones included, since a rollback of more blocks than a
-    /// reorganization replaces; 0 without blocks.
+    /// Height of the highest recorded block since the last rollback of more blocks than a reorganization replaces, also
+    /// if the block was rolled back; 0 without blocks.
     #[must_use]
     pub const fn highest(&self) -> u64 {
         self.stored.highest
     }
 
-    /// Looks up outputs of recorded transactions, spent or not, for blocks that follow the tip.
+    /// Looks up recorded outputs, spent or unspent, for blocks that follow the tip.
     ///
     /// # Errors
     ///
@@ -142,15 +142,15 @@ impl GraphWriter {
         })
     }
 
-    /// Records blocks that follow the tip, all of them in one transaction. Blocks from the height
-    /// `reorganizable_from` on can be rolled back; a height near the tip saves a backfill the undo log. `recorded` has
-    /// the outputs of earlier blocks that they spend: one that is not among them counts as unrecorded.
+    /// Records blocks that follow the tip, in one transaction. Blocks from the height `reorganizable_from` on can be
+    /// rolled back; a backfill sets a height near the tip to avoid writing the undo log. `recorded` has the outputs of
+    /// earlier blocks that the new blocks spend; other outputs count as unrecorded.
     ///
     /// # Errors
     ///
-    /// Returns [`GraphError::Gap`] if they do not follow one another and the tip; [`GraphError::Conflict`] if the outputs
-    /// were looked up in another state; [`GraphError::SpentBefore`] if they spend an output that a recorded block spends.
-    /// A backfill may detect that when it builds the indexes.
+    /// Returns [`GraphError::Gap`] if the blocks do not follow the tip and one another, [`GraphError::Conflict`] if the
+    /// outputs were looked up in another state, and [`GraphError::SpentBefore`] if the blocks spend an output again. A
+    /// backfill may detect a double spend only when it builds the indexes.
     pub fn append(
         &mut self,
         blocks: &[ResolvedBlock],
@@ -165,7 +165,7 @@ impl GraphWriter {
     ///
     /// # Errors
     ///
-    /// Returns [`GraphError::TooDeep`] if the undo log does not reach that far.
+    /// Returns [`GraphError::TooDeep`] if the undo log does not reach down to `height`.
     pub fn roll_back(&mut self, height: u64) -> Result<(), GraphError> {
         blocking(|| self.remove_above(height))
     }
@@ -183,7 +183,7 @@ impl GraphWriter {
         })
     }
 
-    /// Builds the indexes that a backfill leaves out. Until then, reading is slow.
+    /// Builds the indexes that a backfill postpones. Reading is slow without them.
     ///
     /// # Errors
     ///
@@ -192,7 +192,7 @@ impl GraphWriter {
         self.change_state(|state| state.indexed = true)
     }
 
-    /// Reads the state again if a change failed.
+    /// Reads the state again after a failed change.
     fn reload_if_needed(&mut self) -> Result<(), GraphError> {
         if self.needs_reload {
             let transaction = self.tables.environment.read()?;
@@ -219,7 +219,7 @@ impl GraphWriter {
         self.stored.expect_next(blocks)?;
         let Some(last) = blocks.last().map(|block| block.reference) else { return Ok(()) };
         let reorganizable_from = self.stored.reorganizable_after(last.height, reorganizable_from);
-        // Whatever fails from here on, memory has what was planned.
+        // After an error from here on, the caches hold data of the failed batch.
         self.needs_reload = true;
         let committed = self.tables.environment.read()?;
         let reader = Reader::new(&self.tables, &self.runs, &committed);
@@ -255,7 +255,7 @@ impl GraphWriter {
         self.reload_if_needed()
     }
 
-    /// Changes the state alone.
+    /// Changes the state record only.
     fn change_state(&mut self, change: impl FnOnce(&mut GraphState)) -> Result<(), GraphError> {
         blocking(|| {
             self.reload_if_needed()?;
@@ -272,7 +272,7 @@ impl GraphWriter {
     }
 }
 
-/// Checks that a graph is in the state that its writer left.
+/// Checks that the graph is in the state that the writer expects.
 fn expect_state(reader: &Reader<'_>, expected: &GraphState) -> Result<(), GraphError> {
     if reader.state()? == *expected { Ok(()) } else { Err(GraphError::Conflict(expected.chain)) }
 }

@@ -1,4 +1,4 @@
-//! The recorded outputs that a batch of blocks spends: looked up once, for who checks the blocks and for who plans them.
+//! The recorded outputs that a batch of blocks spends, looked up once for the validation and the plan of the blocks.
 
 use std::collections::HashMap;
 
@@ -14,35 +14,35 @@ use crate::{
     utxo::{index, reader::Reader, record::OutputValue},
 };
 
-/// What a graph has of an output.
+/// The result of a lookup of an output in a graph.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RecordedOutput {
     /// The output, spent or not.
     Found(TxOut),
-    /// Its transaction, which does not have such an output.
+    /// The output's transaction is recorded and has fewer outputs.
     Missing,
-    /// Neither.
+    /// The output's transaction is not recorded.
     Unknown,
 }
 
 /// The outputs that were looked up in one state of a graph.
 #[derive(Debug)]
 pub struct RecordedOutputs {
-    /// The newest block of that state.
+    /// The newest block of the state.
     pub(super) tip: Option<BlockRef>,
     found: HashMap<OutPoint, OutputLookup, KeyedState>,
 }
 
-/// What was found of an output, with its numbers.
+/// The result of a lookup of an output, with internal numbers.
 #[derive(Debug)]
 pub(super) enum OutputLookup {
     Output(KnownOutput),
-    /// The number of its transaction, which does not have such an output.
+    /// The number of the output's transaction, which has fewer outputs.
     Missing(u64),
 }
 
 impl RecordedOutputs {
-    /// Looks outputs up, and takes those that are remembered: they are about to be spent.
+    /// Looks outputs up, and removes them from the cache, because the batch spends them.
     pub(super) fn look_up(
         reader: &Reader<'_>,
         caches: &mut Caches,
@@ -62,7 +62,7 @@ impl RecordedOutputs {
         Ok(Self { tip, found })
     }
 
-    /// What the graph has of an output; `Unknown` for one that was not looked up.
+    /// The result for an output; `Unknown` for an output that was not looked up.
     #[must_use]
     pub fn get(&self, outpoint: &OutPoint) -> RecordedOutput {
         match self.recorded(outpoint) {
@@ -77,7 +77,7 @@ impl RecordedOutputs {
     }
 }
 
-/// Finds an output among the recorded ones.
+/// Finds an output in the graph.
 fn find(
     reader: &Reader<'_>,
     filters: &Filters,

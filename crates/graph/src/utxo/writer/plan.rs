@@ -1,6 +1,5 @@
-//! The plan of a batch: everything that recording its blocks writes, as bytes and entries. A function of the
-//! blocks, of the recorded outputs that they spend, and of one state of the graph, which is looked up as far as the
-//! blocks name owners.
+//! The plan of a batch: all rows and index entries that recording its blocks writes. The plan is computed from the
+//! blocks, the recorded outputs that they spend, and one state of the graph, in which owners are looked up.
 
 use std::collections::HashMap;
 
@@ -33,7 +32,7 @@ use crate::{
     },
 };
 
-/// Records of variable length, one behind the other.
+/// Concatenated records of variable length.
 #[derive(Debug, Default)]
 pub(super) struct PackedRecords {
     bytes: Vec<u8>,
@@ -57,7 +56,7 @@ impl PackedRecords {
     }
 }
 
-/// An output that is spent.
+/// The spending of an output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Spend {
     /// The number of the output.
@@ -67,11 +66,11 @@ pub(super) struct Spend {
     pub(super) input: u32,
 }
 
-/// What a batch writes.
+/// The rows and entries that a batch writes.
 #[derive(Debug, Default)]
 pub(super) struct Plan {
     pub(super) blocks: Vec<StoredBlock>,
-    /// Who paid the coinbase of each block.
+    /// The fee payers of each block.
     pub(super) payers: PackedRecords,
     pub(super) transactions: PackedRecords,
     pub(super) txids: Vec<u8>,
@@ -82,14 +81,14 @@ pub(super) struct Plan {
     pub(super) recent: IndexEntries,
 }
 
-/// A transaction that was planned.
+/// A transaction of the batch.
 struct PlannedTransaction {
     number: u64,
     first_output: u64,
     outputs: u64,
 }
 
-/// What a transaction moves for an owner.
+/// The amounts of one input or output for an owner.
 #[derive(Clone, Copy)]
 struct Flow {
     owner: u64,
@@ -102,22 +101,22 @@ pub(super) struct Planner<'p, 'b> {
     caches: &'p mut Caches,
     recorded: &'p RecordedOutputs,
     pub(super) plan: Plan,
-    /// The state afterwards.
+    /// The state after the batch.
     pub(super) after: GraphState,
     made: HashMap<Txid, PlannedTransaction, KeyedState>,
-    /// Owners that are new in the batch.
+    /// The numbers of owners that are new in the batch.
     new_owners: HashMap<&'b ScriptOwner, u64, KeyedState>,
     record: RecordBuilder,
     flows: Vec<Flow>,
     /// Owners that the current transaction spends together.
     together: Vec<u64>,
-    /// The bytes of a script.
+    /// Buffer for the bytes of a script.
     key: Vec<u8>,
 }
 
 impl<'p, 'b> Planner<'p, 'b> {
-    /// Plans blocks that follow the state before, of which those from `reorganizable_from` on can be rolled back.
-    /// `recorded` has the outputs of earlier blocks that they spend.
+    /// Plans blocks that follow the state `before`. Blocks from `reorganizable_from` on can be rolled back. `recorded`
+    /// has the outputs of earlier blocks that the blocks spend.
     pub(super) fn plan(
         reader: Reader<'p>,
         caches: &'p mut Caches,
@@ -186,7 +185,7 @@ impl<'p, 'b> Planner<'p, 'b> {
         Ok(())
     }
 
-    /// The entries that the current block's belong to.
+    /// The collection for the index entries of a block at a height.
     fn entries(&mut self, height: u64) -> &mut IndexEntries {
         if height >= self.after.reorganizable_from {
             &mut self.plan.recent
@@ -246,8 +245,8 @@ impl<'p, 'b> Planner<'p, 'b> {
             output_total: amount(transaction.output_total())?,
             unknown: amount(transaction.unknown_value())?,
         };
-        // No single amount exceeds its side's total, so that none needs a check of its own. A coinbase's
-        // total says nothing of its inputs, though.
+        // No amount exceeds the total of its side, so that checking the totals suffices. The input total of a coinbase
+        // does not cover its inputs, which are checked here.
         amount(transaction.spent_outputs().map(|output| u128::from(output.value)).sum())?;
         Ok(head)
     }
@@ -279,7 +278,7 @@ impl<'p, 'b> Planner<'p, 'b> {
         Ok(())
     }
 
-    /// Spends an output: its origin and its owner.
+    /// Plans the spending of an output. Returns the input's origin and the number of the owner.
     fn spend(
         &mut self,
         height: u64,
@@ -341,7 +340,7 @@ impl<'p, 'b> Planner<'p, 'b> {
         Ok(())
     }
 
-    /// The number of an owner, which is a new one if it never appeared.
+    /// The number of an owner; a new owner gets the next number.
     fn owner(&mut self, height: u64, owner: &'b ScriptOwner) -> Result<u64, GraphError> {
         if let Some(known) = self.caches.owners.get(owner) {
             return Ok(*known);
@@ -378,7 +377,7 @@ impl<'p, 'b> Planner<'p, 'b> {
         number: u64,
         transaction: &Transaction,
     ) -> Result<(), GraphError> {
-        // So far, the flows are those of the inputs; one owner joins nothing.
+        // The flows are those of the inputs so far; a single owner joins no clusters.
         let first = self.flows.first().map(|flow| flow.owner);
         if self.flows.iter().all(|flow| Some(flow.owner) == first) {
             return Ok(());

@@ -1,4 +1,4 @@
-//! Recording a batch.
+//! Writing of a batch.
 
 use std::ops::Bound;
 
@@ -28,11 +28,11 @@ use crate::{
     },
 };
 
-/// Blocks whose entries move from the table of recent ones into runs together, once they cannot be rolled back
-/// any more: a run of each block would be small.
+/// Number of blocks whose entries move together from the table of recent entries into runs, after they cannot be rolled
+/// back: a run of one block would be small.
 const MOVED_TOGETHER: u64 = 16;
 
-/// A batch that is written.
+/// A batch to be written.
 pub(super) struct Batch<'b> {
     pub(super) blocks: &'b [ResolvedBlock],
     pub(super) plan: Plan,
@@ -64,7 +64,7 @@ impl Batch<'_> {
         put_state(tables, txn, after)
     }
 
-    /// Writes blocks, transactions, identifiers and scripts, behind all others.
+    /// Appends blocks, transactions, identifiers and scripts.
     fn records(&self, tables: &Tables, txn: &mut WriteTransaction<'_>) -> Result<(), GraphError> {
         let (transactions, owners) = (self.before.next_transaction, self.before.next_owner);
         for (record, tx) in self.plan.transactions.iter().zip(transactions..) {
@@ -87,7 +87,7 @@ impl Batch<'_> {
         Ok(())
     }
 
-    /// Writes who spends what, and the slots of the batch's own outputs.
+    /// Writes the spender of each output, and appends the column of spenders for the batch's outputs.
     fn spends(
         &mut self,
         tables: &Tables,
@@ -100,7 +100,7 @@ impl Batch<'_> {
         let own = spends.partition_point(|spend| spend.output < before);
         let (old, new) = spends.split_at_checked(own).unwrap_or_default();
         let reader = Reader::new(tables, runs, committed);
-        // The first one in the order of the chain is named.
+        // The error names the first double spend in the order of the chain.
         let mut again: Option<Spend> = None;
         let mut note = |spend: &Spend| {
             let place = |spend: &Spend| (spend.spender, spend.input);
@@ -152,7 +152,7 @@ impl Batch<'_> {
         }
     }
 
-    /// Writes links, confirmations and changed slots.
+    /// Writes links, confirmations and changed nodes.
     fn clusters(
         tables: &Tables,
         txn: &mut WriteTransaction<'_>,
@@ -179,7 +179,7 @@ impl Batch<'_> {
         Ok(tables.parent.update(txn, &clusters.changed_slots())?)
     }
 
-    /// Moves recent entries that cannot be rolled back any more into runs; returns the number of their pages.
+    /// Moves recent entries that cannot be rolled back any more into runs, and returns the number of written pages.
     fn move_recent(
         &mut self,
         tables: &Tables,

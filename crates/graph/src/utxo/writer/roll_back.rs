@@ -1,4 +1,4 @@
-//! Rolling back the newest blocks.
+//! Rollback of the newest blocks.
 
 use std::{collections::BTreeMap, ops::Bound};
 
@@ -17,7 +17,7 @@ use crate::{
     },
 };
 
-/// Rolls back the blocks above a height, all of which can be. `reader` reads the state before.
+/// Rolls back all blocks above a height. `reader` reads the state before the rollback.
 pub(super) fn roll_back(
     reader: &Reader<'_>,
     txn: &mut WriteTransaction<'_>,
@@ -69,7 +69,7 @@ pub(super) fn roll_back(
     put_state(tables, txn, &after)
 }
 
-/// The recorded outputs that a transaction spends.
+/// The recorded outputs that a transaction spends, by transaction number and index.
 fn sources(reader: &Reader<'_>, tx: u64) -> Result<Vec<(u64, u32)>, GraphError> {
     let mut sources = Vec::new();
     reader.known_transaction(tx)?.inputs(|entry| {
@@ -80,7 +80,7 @@ fn sources(reader: &Reader<'_>, tx: u64) -> Result<Vec<(u64, u32)>, GraphError> 
     Ok(sources)
 }
 
-/// Takes back confirmations of links that stay.
+/// Removes confirmations by the removed blocks from links of earlier blocks.
 fn links(
     reader: &Reader<'_>,
     txn: &mut WriteTransaction<'_>,
@@ -96,7 +96,7 @@ fn links(
     Ok(())
 }
 
-/// Restores slots, and removes those of owners that are gone. There are `owners` before.
+/// Restores forest nodes, and removes the nodes of removed owners. `owners` is the number of owners before.
 fn slots(
     reader: &Reader<'_>,
     txn: &mut WriteTransaction<'_>,
@@ -112,7 +112,7 @@ fn slots(
         let owner = reading.take(NUMBER_BYTES).and_then(|_| reading.number());
         let invalid = || undo.damaged(hex::encode(key));
         let (owner, slot) = owner.zip(slot.first_chunk().copied()).ok_or_else(invalid)?;
-        // The oldest one comes first.
+        // The oldest node comes first.
         if owner < first.first_owner {
             restored.entry(owner).or_insert(slot);
         }
