@@ -11,7 +11,7 @@ sample:
 test *arguments:
     ./tests/run {{ arguments }}
 
-# format, lints and unit tests
+# format, names and sentences, lints and unit tests
 check:
     ./tests/run --quick
 

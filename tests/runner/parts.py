@@ -51,7 +51,7 @@ class Part:
 
 
 PARTS = (
-    Part("checks", "format, lints, licences, the runner's own tests"),
+    Part("checks", "format, names and sentences, lints, licences, the runner's own tests"),
     Part("units", "unit tests, with more cases", True),
     Part("limiter", "unit tests of the limiter, with 200,000 seeds", True),
     Part("stores", "tests of stores and graphs on every backend", True),

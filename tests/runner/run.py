@@ -27,6 +27,7 @@ FUZZ_SECONDS = 25
 SCHEMATHESIS = ["./tests/schemathesis.sh"]
 SCHEMATHESIS_CASES = 2000
 RUNNER_TESTS = ["python3", "-B", "-m", "unittest", "discover", "--quiet", "-s", "tests/runner/tests", "-t", "tests"]
+WORDS = ["env", "PYTHONPATH=tests", "python3", "-B", "-m", "runner.words"]
 # Name of the step that runs failed tests again.
 AGAIN = "failed tests, once more"
 # Packages of parts that are no tests.
@@ -66,7 +67,7 @@ class Run:
     # Kinds of runs.
 
     def quick(self) -> list[Step]:
-        """Format, lints and unit tests."""
+        """Format, names and sentences, lints and unit tests."""
         return [
             *self._checks(()),
             Step("build", self._build(partial(rust.build, only_libraries=True)), ["lints"], is_vital=True),
@@ -147,6 +148,7 @@ class Run:
         return [
             Step("format", rust.check_format, is_vital=True),
             Step("runner", lambda step: step.run(*RUNNER_TESTS), is_vital=True),
+            Step("words", lambda step: step.run(*WORDS), is_vital=True),
             Step("lints", rust.lint, [*after, "format"], is_vital=True),
         ]
 
