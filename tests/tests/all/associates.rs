@@ -93,7 +93,7 @@ fn a_listed_address_of_the_same_owner_leads_to_review() {
     assert_eq!(check(directory.path(), "bob")["reasons"][0]["code"], "source_missing");
     let text = printed(directory.path(), &["check", "btc", &address_of("ann-2")]);
     let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(words.contains("co_spend, listed: Villain"), "{text}");
+    assert!(words.contains("co spend, listed: Villain"), "{text}");
 }
 
 #[test]

@@ -132,7 +132,7 @@ fn short(address: &str) -> String {
 #[test]
 fn the_tree_of_a_check_shows_amounts_at_every_address() {
     let directory = through_ten();
-    let text = printed(directory.path(), &["check", "btc", &address_of("subject")]);
+    let text = printed(directory.path(), &["check", "--all", "btc", &address_of("subject")]);
     let tree: Vec<&str> =
         text.lines().skip_while(|line| !line.contains("Destination of funds")).collect();
     assert!(tree[0].contains("100.00000000 BTC"), "{text}");
