@@ -1,7 +1,7 @@
 //! Verification that a source serves the requested chain, by well-known blocks.
 //!
-//! A chain that was split off another one shares its first block; blocks after the split distinguish them, as far as
-//! the source has them. Test networks have first blocks of their own.
+//! A chain that was split off another chain shares the other chain's first block; blocks after the split distinguish
+//! the chains, as far as the source has such blocks. Test networks have first blocks of their own.
 
 use assay_address::ChainId;
 
@@ -15,9 +15,9 @@ struct Landmark {
     chains: &'static [&'static str],
 }
 
-/// Landmarks, as wallets and nodes of these chains have them. Bitcoin Cash split off at the first height, Bitcoin SV
-/// from Bitcoin Cash at the second, eCash at the last. Bitcoin Gold has no landmark of its own, and none of these from
-/// 491,407 on.
+/// Landmarks (blocks after splits), as wallets and nodes of the chains have them. Bitcoin Cash split off at the first
+/// height of the list, Bitcoin SV from Bitcoin Cash at the second, eCash at the last. Bitcoin Gold has no landmark of
+/// its own, and none of these landmarks from height 491,407 on.
 static LANDMARKS: [Landmark; 6] = [
     Landmark {
         height: 478_559,
@@ -54,13 +54,12 @@ static LANDMARKS: [Landmark; 6] = [
 /// Name of a chain that cannot be identified.
 const ANOTHER: &str = "another chain";
 
-/// Checks that `source` serves `chain`, as far as its blocks identify it. `hash_at` returns the hash of the source's
-/// block at a height.
+/// Checks that `source` serves `chain`, as far as the source's blocks identify the chain. `hash_at` returns the hash of
+/// the source's block at a height.
 ///
 /// # Errors
 ///
-/// Returns an error if the source serves another chain, or a test network although those are refused, or if it does not
-/// answer.
+/// Returns an error if the source serves another chain or a refused test network, or does not answer.
 pub fn check(
     chain: ChainId,
     source: &str,

@@ -25,7 +25,7 @@ use assay_input::{
 
 use super::{BlockSource, SourceError, TipRef, hash::hash_text};
 
-/// Largest number of bytes of a line: a transaction that fills the largest block takes a tenth of it.
+/// Largest number of bytes of a line: a transaction that fills the largest block takes a tenth of this limit.
 const LONGEST_LINE: usize = 64 * 1024 * 1024;
 
 /// First bytes of packed files: gzip, bzip2, xz, zip.

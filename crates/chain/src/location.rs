@@ -56,7 +56,7 @@ pub enum NodeCredentials {
     Given(String),
 }
 
-/// Never prints a password.
+/// Formats the kind of credentials, and never a password.
 impl fmt::Debug for NodeCredentials {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
@@ -67,13 +67,13 @@ impl fmt::Debug for NodeCredentials {
     }
 }
 
-/// Opens a source of blocks. It may read or connect at once. `complete` states that the graph has, or will have, every
-/// block from the chain's first, so that spent outputs need not be requested. The source is verified to serve the
-/// chain, except for a file in the JSON-lines format.
+/// Opens a source of blocks. The function may read files or connect to servers at once. `complete` states that the
+/// graph has, or will have, every block from the chain's first, so that spent outputs need not be requested. The source
+/// is verified to serve the chain, except for a file in the JSON-lines format.
 ///
 /// # Errors
 ///
-/// Returns an error if the source cannot be read, has another chain, or a test network although those are refused.
+/// Returns an error if the source cannot be read, or has another chain or a refused test network.
 pub fn open(
     chain: ChainId,
     location: &BlockLocation,

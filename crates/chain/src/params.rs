@@ -25,21 +25,21 @@ pub struct ChainParams {
     /// The chain's identifier.
     id: &'static str,
     /// Magic numbers, the four bytes before each block in a node's block files: of the main network, then of test
-    /// networks. Chains that are not read from files have the main network's at most.
+    /// networks. Chains that are not read from files have at most the main network's magic number.
     pub magics: &'static [[u8; 4]],
     /// Contents of a block's header, and the computation of its hash.
     pub header: HeaderForm,
-    /// The main network's difficulty limit (`powLimit`): the easiest target that a header may state, in
-    /// the form of its `bits`. `None` if it is not known.
+    /// The main network's difficulty limit (`powLimit`): the easiest target that a header may state, in the form of its
+    /// `bits`. `None` if the difficulty limit is not known.
     pub limit: Option<u32>,
     /// Serialization of a transaction.
     pub transactions: TransactionForm,
-    /// True if a transaction may spend an output of one that comes later in the same block.
+    /// True if a transaction may spend an output of a transaction that comes later in the same block.
     pub spends_later: bool,
     /// Largest amount of an output, or of all outputs of a transaction, in base units.
     pub largest_amount: u64,
-    /// Hashes of first blocks: of the main network, then of test networks. Empty if a first block does not identify the
-    /// chain.
+    /// Hashes of first blocks: of the main network, then of test networks. The list is empty if a first block does not
+    /// identify the chain.
     pub first_blocks: &'static [&'static str],
 }
 
@@ -74,15 +74,15 @@ pub enum WorkHash {
 pub enum TransactionForm {
     /// The form of Bitcoin's first transactions.
     Plain,
-    /// With segregated witness (BIP 144).
+    /// Bitcoin's form with segregated witness (BIP 144).
     Witness,
-    /// With segregated witness and Litecoin's extension blocks (LIP 2).
+    /// Bitcoin's form with segregated witness and Litecoin's extension blocks (LIP 2).
     Mweb,
-    /// With Dash's extra payload after special transactions (DIP 2).
+    /// Bitcoin's form with Dash's extra payload after special transactions (DIP 2).
     DashSpecial,
     /// Zcash's versions. Only version 1 has Bitcoin's form, in which the identifier is verified.
     Zcash,
-    /// With other fields: the identifier is not verified.
+    /// Other fields than Bitcoin's: the identifier is not verified.
     Other,
 }
 
@@ -91,11 +91,11 @@ pub const TEST_NETWORK_LIMIT: u32 = 0x207f_ffff;
 
 const COIN: u64 = 100_000_000;
 const SHA_HEADER: HeaderForm = HeaderForm::Plain { work: WorkHash::DoubleSha256 };
-/// 224 bits: Bitcoin and its forks.
+/// Difficulty limit of 224 bits: Bitcoin and its forks.
 const LIMIT_224: Option<u32> = Some(0x1d00_ffff);
-/// 236 bits: scrypt and X11 chains.
+/// Difficulty limit of 236 bits: scrypt and X11 chains.
 const LIMIT_236: Option<u32> = Some(0x1e0f_ffff);
-/// 243 bits: Equihash chains.
+/// Difficulty limit of 243 bits: Equihash chains.
 const LIMIT_243: Option<u32> = Some(0x1f07_ffff);
 const BITCOIN_TESTNET_MAGIC: [u8; 4] = [0x0b, 0x11, 0x09, 0x07];
 const BITCOIN_MAGIC: [u8; 4] = [0xf9, 0xbe, 0xb4, 0xd9];
@@ -282,7 +282,7 @@ impl ChainParams {
     }
 
     /// Returns the difficulty limit: the easiest target that a header may state, in the form of its `bits`; with test
-    /// networks allowed, the easiest limit of them.
+    /// networks allowed, the easiest limit of all these networks.
     #[must_use]
     pub fn limit_of(&self, test_networks: TestNetworks) -> u32 {
         match (test_networks, self.limit) {

@@ -78,7 +78,7 @@ impl Resolver {
     ///
     /// # Errors
     ///
-    /// Returns an error if the block is invalid. The batch must not be used afterwards.
+    /// Returns an error if the block is invalid. The batch must not be used after an error.
     pub fn resolve(
         &mut self,
         mut block: Block,

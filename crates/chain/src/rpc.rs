@@ -1,7 +1,7 @@
 //! JSON-RPC of nodes of the Bitcoin family: Bitcoin Core and its forks, old and new, and btcd.
 //!
 //! Nodes differ: errors come with HTTP status 500, 404 or 200; some require `jsonrpc` in every request, others do not
-//! know it. Every request here has `"jsonrpc":"1.0"`, which all of them accept.
+//! know it. Every request of this module has `"jsonrpc":"1.0"`, which all nodes accept.
 
 use std::sync::{
     Arc,
@@ -124,7 +124,7 @@ impl Rpc {
     ///
     /// # Errors
     ///
-    /// Returns an error if there is no response or it cannot be parsed. A refusal is a response.
+    /// Returns an error if there is no response or it cannot be parsed. A refusal by the node counts as a response.
     pub fn call(&self, method: &str, params: &Value) -> Result<Reply, SourceError> {
         self.ask(method, params, |reply| reply.map(ToOwned::to_owned))
     }
@@ -250,7 +250,7 @@ impl Rpc {
         })
     }
 
-    /// Returns the error of a refusal without an alternative.
+    /// Returns the error of a refused request for which no other request can be sent.
     #[must_use]
     pub fn refused(&self, what: &str, error: NodeError) -> SourceError {
         let NodeError { code, message } = error;

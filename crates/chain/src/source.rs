@@ -88,11 +88,11 @@ pub trait BlockSource: Send {
     }
 
     /// Returns the blocks from a height, in order: at least one, and at most the limit. If the chain is reorganised in
-    /// the meantime, they may belong to different branches, which their parents show.
+    /// the meantime, the blocks may belong to different branches, which the blocks' parents show.
     ///
     /// # Errors
     ///
-    /// Returns an error if the first one does not exist or cannot be read.
+    /// Returns an error if the first block does not exist or cannot be read.
     fn blocks(&mut self, from: u64, limit: BatchLimit) -> Result<Vec<Block>, SourceError> {
         let mut blocks = vec![self.block_at(from)?];
         let mut entries: usize = blocks.iter().map(Block::inputs_and_outputs).sum();
@@ -124,7 +124,7 @@ pub enum SourceError {
         /// Height of the newest block.
         tip: u64,
     },
-    /// A block is not on the chain, or no longer.
+    /// A block is not, or no longer, on the chain.
     #[error("block {} is not part of the chain (any more)", hash_text(hash))]
     NotOnChain {
         /// Hash of the block, in display order.
@@ -143,7 +143,7 @@ pub enum SourceError {
     /// Bytes are no block, or not the requested one.
     #[error("{origin}: {source}")]
     Raw {
-        /// The file, or the server and the request.
+        /// The file, or the server and the request, that returned the bytes.
         origin: String,
         /// Description of the problem.
         #[source]
@@ -267,7 +267,7 @@ pub enum SourceError {
         /// Description of the problem.
         reason: String,
     },
-    /// A server has another chain.
+    /// A server serves another chain than the requested one.
     #[error("{url} serves {found}, not {wanted}")]
     OtherChain {
         /// The server.
@@ -277,7 +277,7 @@ pub enum SourceError {
         /// The requested chain.
         wanted: ChainId,
     },
-    /// A server has a test network.
+    /// A server serves a test network, which is refused.
     #[error(
         "{url} serves a test network: its first block {} is of no main network. To read a test network as \
          {chain}, allow it: --test-network, or `allowTestNetwork: true` in the ChainSource",
@@ -297,7 +297,7 @@ pub enum SourceError {
 }
 
 impl SourceError {
-    /// True if the data is invalid, and not the connection.
+    /// True if the error is invalid data, and not a failed connection.
     #[must_use]
     pub const fn is_input(&self) -> bool {
         matches!(

@@ -70,7 +70,7 @@ pub(crate) fn block_with(
     (bytes, header.hash())
 }
 
-/// Returns the header with the first nonce that has this kind of work, and not the other.
+/// Returns the header with the first nonce that has this kind of work, and not the other kind.
 pub(crate) fn mined(work: WorkHash, mut header: Header) -> Header {
     let other = match work {
         WorkHash::DoubleSha256 => WorkHash::Scrypt,

@@ -22,7 +22,7 @@ use crate::{
     },
 };
 
-/// Limit of transactions of a block, above that of any chain.
+/// Largest accepted number of transactions of a block, above the number in any chain's blocks.
 pub(super) const MOST_TRANSACTIONS: u64 = 1_000_000;
 
 /// Confirmed totals of an address over its lifetime. Change counts as received and spent.
@@ -112,7 +112,7 @@ pub(super) struct OutspendAnswer {
     status: StatusAnswer,
 }
 
-/// Merkle branch of a transaction in its block, from which its position follows.
+/// Merkle branch of a transaction in its block, which shows the transaction's index in the block.
 #[derive(Deserialize)]
 pub(super) struct MerkleProofAnswer {
     block_height: u64,

@@ -72,12 +72,11 @@ impl Esplora {
         self.reader.chain
     }
 
-    /// Verifies that the API serves the chain, as far as its blocks show that.
+    /// Verifies that the API serves the chain, as far as the API's blocks identify the chain.
     ///
     /// # Errors
     ///
-    /// Returns an error if the API serves another chain, or a test network although those are refused; and the errors
-    /// of [`Esplora::tip`].
+    /// Returns an error if the API serves another chain or a refused test network; and the errors of [`Esplora::tip`].
     pub fn check_chain(&self) -> Result<(), SourceError> {
         let Reader { chain, test_networks, .. } = self.reader;
         let url = self.server.url();

@@ -12,7 +12,7 @@ impl FileSource {
         Err(SourceError::NotConnected { origin: self.position(&entry), hash, parent })
     }
 
-    /// Checks that the files belong to the chain, as far as they have blocks that identify it, and that no block's
+    /// Checks that the files belong to the chain, as far as blocks of the files identify the chain, and that no block's
     /// target is easier than the chain allows (files of single blocks have no magic number of their network).
     pub(super) fn check_chain(&mut self, test_networks: TestNetworks) -> Result<(), SourceError> {
         let path = self.files.first().map(|file| file.path().display().to_string());

@@ -30,7 +30,7 @@ impl Frames {
         Ok(Self { magics, input: BufReader::new(opened), at: 0, length })
     }
 
-    /// Returns the next four bytes without advancing; `None` at the end.
+    /// Returns the next four bytes of the file without advancing; `None` at the end of the file.
     pub(super) fn peek(&mut self) -> io::Result<Option<[u8; 4]>> {
         if let Some(bytes) = self.input.fill_buf()?.first_chunk() {
             return Ok(Some(*bytes));
@@ -45,7 +45,7 @@ impl Frames {
         }
     }
 
-    /// Seeks to `at`; a near offset is in the buffer already.
+    /// Seeks to the offset `at`, inside the buffer if the buffer contains that offset.
     pub(super) fn seek(&mut self) -> io::Result<()> {
         let here = self.input.stream_position()?;
         let there = i64::try_from(self.at).unwrap_or(i64::MAX);
@@ -58,8 +58,8 @@ impl Frames {
         Ok(bytes)
     }
 
-    /// Advances beyond the next magic number; `None` at the end. Bytes that a killed node left between frames are
-    /// skipped.
+    /// Advances beyond the next magic number; `None` at the end of the file. Bytes that a killed node left between
+    /// frames are skipped.
     pub(super) fn find_magic(&mut self) -> io::Result<Option<Magic>> {
         let mut window = [0; 4];
         let mut read = 0_u64;

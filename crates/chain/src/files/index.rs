@@ -4,8 +4,9 @@ use std::collections::{HashMap, HashSet};
 
 use crate::raw::Header;
 
-/// Position of a block, and its predecessor. Hashes are shortened ([`short_hash`]): among ten million blocks, two have
-/// the same short hash with a probability of one in a hundred thousand, which reading the blocks detects.
+/// Position of a block in the files, and its predecessor. Hashes are shortened ([`short_hash`]): among ten million
+/// blocks, two have the same short hash with a probability of one in a hundred thousand, which reading the blocks
+/// detects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Entry {
     pub(super) id: u64,
@@ -57,7 +58,8 @@ pub(super) struct Index {
 }
 
 impl Index {
-    /// Finds the chain with the most work; of several, the one whose last block comes first in the files.
+    /// Finds the chain with the most work; of chains with equal work, the chain whose last block comes first in the
+    /// files.
     pub(super) fn new(mut entries: Vec<Entry>) -> Self {
         entries.sort_by_key(|entry| (entry.id, entry.file, entry.offset));
         entries.dedup_by_key(|entry| entry.id);

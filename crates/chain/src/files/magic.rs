@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::{ChainParams, TestNetworks};
 
-/// Magic number of another network than the requested one. Its text also states the expected ones.
+/// Magic number of another network than the requested one. The error's text also states the expected magic numbers.
 #[derive(Clone, Debug)]
 pub struct OtherMagic {
     found: [u8; 4],

@@ -73,16 +73,15 @@ pub struct FileSource {
 }
 
 impl FileSource {
-    /// Indexes files and folders: of a folder, its block files, or those of its `blocks` folder, or, without block
-    /// files, all of its files. Packed files are unpacked. Verifies that the blocks belong to the chain, as far as they
-    /// have blocks that identify it.
+    /// Indexes files and folders: of a folder, its block files, or the block files in its `blocks` folder, or, without
+    /// block files, all files of the folder. Packed files are unpacked. Verifies that the blocks belong to the chain,
+    /// as far as some of the blocks identify the chain.
     ///
     /// # Errors
     ///
-    /// Returns an error if raw blocks of the chain are not supported; if a file cannot be read, has no blocks, has
-    /// blocks of another chain, or has blocks of a test network although those are refused; if a header violates the
-    /// chain's rules; if a block's predecessor is missing among the others; or if the height of the blocks cannot be
-    /// determined.
+    /// Returns an error if raw blocks of the chain are not supported; if a file cannot be read, has no blocks, or has
+    /// blocks of another chain or of a refused test network; if a header violates the chain's rules; if a block's
+    /// predecessor is missing among the blocks; or if the height of the blocks cannot be determined.
     pub fn open(
         chain: ChainId,
         paths: &[PathBuf],
@@ -149,8 +148,8 @@ impl FileSource {
         self.first
     }
 
-    /// Determines the height of the first block: 0 without a parent, otherwise from the coinbase of the block or of a
-    /// successor.
+    /// Determines the height of the first block: 0 if the block has no parent, otherwise from the coinbase of the block
+    /// or of a successor.
     fn find_first_height(&mut self, paths: &[PathBuf]) -> Result<u64, SourceError> {
         let mut unknown = None;
         for (distance, place) in (0_u64..).zip(0..self.index.len()) {

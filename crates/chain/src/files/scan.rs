@@ -209,8 +209,9 @@ impl Scan {
     }
 }
 
-/// Returns the first rejected block that belongs to a chain: a first block, or one that connects to another block on
-/// either side. Other rejected blocks are bytes that look like a block, unless nothing else was found.
+/// Returns the first rejected block that belongs to a chain: a chain's first block, or a block that connects to a
+/// parent or a child. Other rejected blocks are bytes that only look like a block, unless the files have no other
+/// block.
 pub(super) fn rejected_block(found: &mut FoundBlocks) -> Option<RejectedBlock> {
     if found.rejected.is_empty() {
         return None;

@@ -2,7 +2,6 @@
 //!
 //! A node writes a record after it validated a block, so that records are not in the order of the blocks. A record is
 //! found by its number of transactions and by its checksum, beginning after the last record that was found.
-//! last on.
 
 use std::{
     collections::HashMap,
@@ -117,7 +116,7 @@ impl UndoFiles {
 }
 
 impl UndoFile {
-    /// Opens the undo file of a block file, with the index of its records; `None` if there is none.
+    /// Opens the undo file of a block file, with the index of its records; `None` if the block file has no undo file.
     fn open_for(path: &Path, params: &'static ChainParams) -> Result<Option<Self>, SourceError> {
         let Some(path) = undo_path(path).filter(|path| path.is_file()) else { return Ok(None) };
         let content = BlockFile::new(path)?;
@@ -158,7 +157,7 @@ impl UndoFile {
 }
 
 /// Returns all possible records of an undo file; the checksum decides once a block is known. If no record follows a
-/// possible one, the scan continues inside it, because a killed node may have written its beginning only.
+/// possible record, the scan continues inside that record, because a killed node may have written only its beginning.
 fn records(mut frames: Frames) -> io::Result<Vec<Record>> {
     let mut records = Vec::new();
     while frames.find_magic()?.is_some() {

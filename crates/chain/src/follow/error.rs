@@ -53,7 +53,7 @@ pub struct RefusedBranch {
     pub accepted: Option<String>,
 }
 
-/// Error of an ingest. Blocks that were recorded before stay.
+/// Error of an ingest. Blocks that were recorded before the error stay recorded.
 #[derive(Debug, thiserror::Error)]
 pub enum IngestError {
     /// The source failed.
@@ -87,7 +87,7 @@ pub enum IngestError {
 }
 
 impl IngestError {
-    /// Returns the kind of failure.
+    /// Returns the kind of failure of the error.
     pub(super) const fn failure(&self) -> FailureKind {
         match self {
             Self::Unconnected(_) | Self::Source(SourceError::NoBlock { .. }) => FailureKind::Stray,

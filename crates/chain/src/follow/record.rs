@@ -69,7 +69,7 @@ impl Run<'_> {
         None
     }
 
-    /// Returns the error of a block that does not follow, with its position in the source.
+    /// Returns the error of a block that does not follow the recorded blocks, with its position in the source.
     async fn name_origin(&self, stray: UnconnectedBlock) -> Result<IngestError, IngestError> {
         let height = stray.block.height;
         let origin = self.reader.ask(move |source| Ok(source.origin(height))).await?;

@@ -33,7 +33,7 @@ pub(super) struct Run<'a> {
     pub(super) batch: usize,
 }
 
-/// The source's newest block in relation to the graph's.
+/// Relation of the source's newest block to the graph's newest block.
 enum SourcePosition {
     /// The graph lacks blocks up to this height.
     Behind(u64),
@@ -41,7 +41,8 @@ enum SourcePosition {
     Level,
     /// The source has fewer blocks than the graph, all of them in the graph.
     Lags,
-    /// The source is on another branch above this height; `None`: from below the blocks that can be rolled back.
+    /// The source is on another branch above this height; `None` if the branches differ below the blocks that can be
+    /// rolled back.
     Branched(Option<u64>),
 }
 
@@ -156,8 +157,8 @@ impl Run<'_> {
         self.request.to.map_or(newest, |to| to.min(newest))
     }
 
-    /// Returns the refusal of the source's branch, which leaves the recorded one above `last_common`; `None` if it is
-    /// followed.
+    /// Returns the refusal of the source's branch, which leaves the recorded branch above `last_common`; `None` if the
+    /// source's branch is followed.
     async fn refusal(
         &self,
         last_common: Option<u64>,

@@ -53,7 +53,7 @@ pub struct AddressSummary {
     pub transactions: u64,
 }
 
-/// Source of the histories of single addresses. Its calls block the thread.
+/// Source of the histories of single addresses. The source's calls block the thread.
 pub trait HistorySource: fmt::Debug + Send + Sync {
     /// Returns the newest block.
     ///
@@ -70,7 +70,7 @@ pub trait HistorySource: fmt::Debug + Send + Sync {
     fn summary(&self, address: &CanonicalAddress) -> Result<AddressSummary, SourceError>;
 
     /// Returns a page of an address's confirmed transactions, newest first: the first page, or the page after a
-    /// transaction. Empty after the last page.
+    /// transaction. The page is empty after the last transaction.
     ///
     /// # Errors
     ///

@@ -83,7 +83,7 @@ pub enum ExchangeError {
 
 /// Timer of retries, and source of the randomness of their delays.
 pub trait RetryTimer: fmt::Debug + Send + Sync {
-    /// Waits for `delay.time`. Returns `false`, possibly earlier, if the caller stops the retries.
+    /// Waits for `delay.time`. Returns `false`, possibly before the delay ends, if the caller stops the retries.
     fn wait(&self, delay: &RetryDelay<'_>) -> bool;
 
     /// Returns 64 random bits.
@@ -104,7 +104,7 @@ pub struct RetryDelay<'a> {
 /// The growth of retry delays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Backoff {
-    /// Maximum of the first delay. It doubles with every retry.
+    /// Maximum of the first delay. The maximum doubles with every retry.
     pub first: Duration,
     /// Maximum of any delay, unless the server asks for more.
     pub longest: Duration,

@@ -85,7 +85,7 @@ struct Output<'a> {
     value: Value,
 }
 
-/// Owner of an output, in one of four forms.
+/// Owner of an output, in one of four fields: `address`, `script`, `script_sha256` or `pool`.
 struct OutputOwner<'a>([Option<Cow<'a, str>>; 4]);
 
 /// Returns the block of a line.
@@ -219,9 +219,9 @@ struct Value(u64);
 
 impl<'de> Deserialize<'de> for Value {
     fn deserialize<D: Deserializer<'de>>(json: D) -> Result<Self, D::Error> {
-        struct Amount;
+        struct AmountVisitor;
 
-        impl Visitor<'_> for Amount {
+        impl Visitor<'_> for AmountVisitor {
             type Value = Value;
 
             fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -241,7 +241,7 @@ impl<'de> Deserialize<'de> for Value {
             }
         }
 
-        json.deserialize_any(Amount)
+        json.deserialize_any(AmountVisitor)
     }
 }
 
@@ -255,14 +255,14 @@ impl<'de> Deserialize<'de> for Time {
             untagged,
             expecting = "`time` is a text such as `2026-01-31T12:00:00Z`, or seconds"
         )]
-        enum Either {
+        enum SecondsOrText {
             Seconds(i64),
             Text(Timestamp),
         }
 
-        match Either::deserialize(json)? {
-            Either::Text(time) => Ok(Self(time)),
-            Either::Seconds(seconds) => {
+        match SecondsOrText::deserialize(json)? {
+            SecondsOrText::Text(time) => Ok(Self(time)),
+            SecondsOrText::Seconds(seconds) => {
                 Timestamp::from_second(seconds).map(Self).map_err(D::Error::custom)
             }
         }

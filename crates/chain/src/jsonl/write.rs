@@ -58,7 +58,7 @@ struct OutputFields {
     value: u64,
 }
 
-/// Writes a block: a line for each transaction, or one for the block if it has none.
+/// Writes a block: a line for each transaction, or a line with the block alone if the block has no transactions.
 ///
 /// # Errors
 ///

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::decimal::Decimal;
 
-/// A block. The form and the field of its transactions differ between nodes.
+/// A block. The form and the field of a block's transactions differ between nodes.
 #[derive(Deserialize)]
 pub(super) struct BlockAnswer<T> {
     pub(super) hash: String,

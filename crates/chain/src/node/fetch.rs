@@ -38,10 +38,10 @@ pub(super) struct BlockQuery {
 /// A block with the number of bytes of the node's response.
 pub(super) type BlockFetchResult = Result<(Block, usize), BlockFetchError>;
 
-/// Error of fetching a block in some form.
+/// Error of fetching a block in a response form.
 #[derive(Debug)]
 pub(super) enum BlockFetchError {
-    /// The node does not support the form.
+    /// The node does not support the response form.
     Form(NodeError),
     /// Another failure.
     Source(SourceError),
@@ -203,7 +203,7 @@ impl Fetcher {
         Ok(block.map_err(|reason| self.invalid_data(&what, reason))?)
     }
 
-    /// Fetches one block over REST, if the node supports that. The request is not retried, because some nodes drop the
+    /// Fetches one block over REST, if the node supports REST. The request is not retried, because some nodes drop the
     /// connection instead of refusing it.
     pub(super) fn try_rest(&self, wanted: BlockQuery) -> BlockFetchResult {
         match self.rest(&self.rpc.server().without_retries(), wanted) {

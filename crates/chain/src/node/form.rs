@@ -16,7 +16,7 @@ pub(super) enum Form {
     Full,
     /// `getblock HASH 0`: raw, in hexadecimal.
     Raw,
-    /// `getblock HASH false`: raw, for forks of old versions.
+    /// `getblock HASH false`: raw, for forks of old versions of Bitcoin Core.
     RawOld,
     /// `getblock HASH true` and `getrawtransaction` for each transaction: for nodes with a transaction index that
     /// support no other form.

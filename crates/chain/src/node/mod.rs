@@ -1,8 +1,8 @@
-//! Blocks of a node, over JSON-RPC, or over REST if it supports that.
+//! Blocks of a node, over REST if the node supports REST, otherwise over JSON-RPC.
 //!
-//! Nodes return blocks in several forms, and each node supports only some. The first block is fetched in the best form
-//! that the node supports, and all others in the same form. Blocks are fetched over several connections concurrently,
-//! several with each request.
+//! Nodes return blocks in several forms, and each node supports only some. The first block is fetched in the best
+//! response form that the node supports, and all other blocks in the same form. Blocks are fetched over several
+//! connections concurrently, several with each request.
 
 mod answer;
 mod fetch;
@@ -51,7 +51,7 @@ pub struct NodeOptions {
 }
 
 impl Default for NodeOptions {
-    /// Returns options for four connections, as many as a node on two cores can serve. Their responses have about 4 MB
+    /// Returns options for four connections, as many as a node on two cores can serve. The responses have about 4 MB
     /// each, and at most 96 MB together if blocks suddenly grow.
     fn default() -> Self {
         Self {
@@ -73,7 +73,7 @@ const BYTES_A_REQUEST: usize = 4 * 1024 * 1024;
 pub struct NodeSource {
     fetcher: Fetcher,
     options: NodeOptions,
-    /// Form that the node supports, determined with the first block.
+    /// Response form that the node supports, determined with the first block.
     form: Option<Form>,
     /// Number of bytes of the response with the last block.
     block_bytes: usize,
@@ -96,12 +96,11 @@ impl NodeSource {
         Ok(Self { fetcher, options, form: None, block_bytes: 0 })
     }
 
-    /// Verifies that the node serves the chain, as far as its blocks show that.
+    /// Verifies that the node serves the chain, as far as the node's blocks identify the chain.
     ///
     /// # Errors
     ///
-    /// Returns an error if the node serves another chain, or a test network although those are refused, or does not
-    /// answer.
+    /// Returns an error if the node serves another chain or a refused test network, or does not answer.
     pub fn check_chain(&self) -> Result<(), SourceError> {
         let (chain, url) = (self.fetcher.chain, self.fetcher.rpc.url());
         let test_networks = self.options.test_networks;
@@ -109,7 +108,8 @@ impl NodeSource {
         identity::check(chain, url, test_networks, hash_at)
     }
 
-    /// Fetches blocks in the node's form, which the first block determines, up to a number of inputs and outputs.
+    /// Fetches blocks in the node's response form, which the first block determines, up to a number of inputs and
+    /// outputs.
     fn fetch(&mut self, wanted: &[BlockQuery], entries: usize) -> Vec<Result<Block, SourceError>> {
         let (mut blocks, mut rest) = (Vec::with_capacity(wanted.len()), wanted);
         if self.form.is_none() {
@@ -143,7 +143,7 @@ impl NodeSource {
         blocks
     }
 
-    /// Determines the best form that the node supports by fetching a block in it.
+    /// Determines the best response form that the node supports by fetching a block in that form.
     fn find_form(&mut self, wanted: BlockQuery) -> Result<Block, SourceError> {
         let mut refusal = None;
         let raw = self.fetcher.reader.params.reads_raw();

@@ -38,7 +38,7 @@ const DASH_SPECIAL: u32 = 3;
 /// Value that moves out of a shielded pool or into one.
 enum PoolMovement {
     None,
-    /// Out of a pool; `None` if the chain does not disclose the amount, as with Dash's credit pool.
+    /// Amount that moves out of a pool; `None` if the chain does not disclose the amount, as with Dash's credit pool.
     OutOf(Option<TxOut>),
     Into(TxOut),
 }
@@ -53,7 +53,8 @@ pub(super) struct Reader {
 }
 
 impl Reader {
-    /// Returns the block with these transactions. Checks its hash, its height if one is expected, and its commitments.
+    /// Returns the block with these transactions. Checks the block's hash, its height if one is expected, and its
+    /// commitments.
     pub(super) fn block<T>(
         self,
         answer: &BlockAnswer<T>,
@@ -110,7 +111,8 @@ impl Reader {
         Ok((BlockRef { height, hash: *hash, parent, time }, work))
     }
 
-    /// Checks that the header's fields give the hash, and its target and work. Returns the work that the target takes.
+    /// Checks that the header's fields give the hash, and its target and work. Returns the work that the target
+    /// requires.
     fn check_hash<T>(
         self,
         answer: &BlockAnswer<T>,
@@ -296,7 +298,7 @@ struct ReadInput {
     outpoint: OutPoint,
     script: Option<Vec<u8>>,
     sequence: Option<u32>,
-    /// True if the unlocking data shows a signature, or the node does not return the data.
+    /// True if the unlocking data of an input shows a signature, or the node does not return the data.
     is_signed: bool,
 }
 

@@ -22,7 +22,7 @@ pub fn transaction_count(start: &[u8]) -> Option<u64> {
 ///
 /// # Errors
 ///
-/// Returns an error if the bytes have another form.
+/// Returns an error if the bytes are not in this form.
 pub fn parse_block_undo(bytes: &[u8], extended: bool) -> Result<Vec<Vec<SpentOutput>>, RawError> {
     let mut cursor = Cursor::new(bytes);
     let spent = (0..cursor.count(1, "transactions")?)

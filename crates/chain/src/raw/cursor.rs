@@ -108,7 +108,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Reads bytes after their length.
+    /// Reads a length, and as many bytes as it states.
     pub(super) fn bytes(&mut self, what: &'static str) -> Result<&'a [u8], RawError> {
         let length = self.compact(what)?;
         let count = usize::try_from(length).map_err(|_| self.truncated(length, what))?;

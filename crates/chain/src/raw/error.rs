@@ -119,7 +119,7 @@ pub enum RawError {
         hash: String,
         /// The `bits` of the header.
         bits: u32,
-        /// The chain's limit, in the same form.
+        /// The chain's difficulty limit, in the form of `bits`.
         limit: u32,
     },
     /// Another chain's block whose work does not count for this one (`AuxPoW`).
@@ -149,7 +149,7 @@ pub enum RawError {
         /// The block.
         hash: String,
     },
-    /// No coinbase, or one that is not the first transaction.
+    /// No coinbase, or a coinbase that is not the first transaction.
     #[error("block {hash} does not have exactly one coinbase, as its first transaction")]
     Coinbase {
         /// The block.

@@ -100,7 +100,7 @@ impl Header {
     ///
     /// # Errors
     ///
-    /// Returns an error if there is no target, or the target is easier.
+    /// Returns an error if `bits` encode no target, or a target easier than the limit.
     pub fn check_target(&self, limit: u32) -> Result<(), RawError> {
         let bits = self.bits;
         let hash = || hex::encode(self.hash());

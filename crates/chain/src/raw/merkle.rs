@@ -8,7 +8,7 @@ use super::{hash256, reversed};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RepeatedTransactions;
 
-/// Returns the merkle root of these transactions, in serialized byte order; zeros without transactions.
+/// Returns the merkle root of these transactions, in serialized byte order; zeros if there are no transactions.
 ///
 /// # Errors
 ///

@@ -47,7 +47,7 @@ pub(crate) fn reversed(mut hash: [u8; 32]) -> [u8; 32] {
     hash
 }
 
-/// Converts a version to 32 bits without a sign; some programs write it with one.
+/// Converts a version to 32 bits without a sign; some programs write versions with a sign.
 pub(crate) fn unsigned(version: i64) -> u32 {
     let [a, b, c, d, ..] = version.to_le_bytes();
     u32::from_le_bytes([a, b, c, d])

@@ -151,7 +151,7 @@ struct Merged {
     header: Header,
     /// The other chain's coinbase.
     coinbase: Vec<u8>,
-    /// Merkle branch of the coinbase in the other block, with its index.
+    /// Merkle branch of the coinbase in the other chain's block, with its index.
     beside: Vec<[u8; 32]>,
     index: u32,
     /// Merkle branch of the block in the tree of merge-mined chains; its index is 1.

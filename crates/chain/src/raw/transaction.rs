@@ -69,7 +69,7 @@ impl<'a> RawTransaction<'a> {
     ///
     /// # Errors
     ///
-    /// Returns an error if the bytes are no transaction of this form, or continue after it.
+    /// Returns an error if the bytes are no transaction of this form, or continue after the transaction.
     pub fn parse(bytes: &'a [u8], form: TransactionForm) -> Result<Self, RawError> {
         let mut cursor = Cursor::new(bytes);
         let transaction = Self::read(&mut cursor, form)?;
@@ -86,7 +86,7 @@ impl<'a> RawTransaction<'a> {
     }
 
     /// Returns the owner of the output that an input spends, if the input discloses it; see
-    /// [`ScriptOwner::from_unlocking`]. `None` for a coinbase.
+    /// [`ScriptOwner::from_unlocking`]. `None` if the transaction is a coinbase.
     #[must_use]
     pub fn owner_from_input(&self, chain: ChainId, index: usize) -> Option<ScriptOwner> {
         let input = self.inputs.get(index).filter(|_| !self.is_coinbase())?;
@@ -199,7 +199,7 @@ const fn has_payload(version: u32) -> bool {
     version & 0xffff >= DASH_SPECIAL && version >> 16 != 0
 }
 
-/// Computes the identifier of a transaction with these parts, as Bitcoin does. `payload` is the appended payload of a
+/// Computes the identifier of a transaction with these fields, as Bitcoin does. `payload` is the appended payload of a
 /// special transaction of Dash.
 #[must_use]
 pub fn transaction_id<'a>(

@@ -10,7 +10,7 @@ use super::{
 ///
 /// # Errors
 ///
-/// Returns an error if the bytes have another form.
+/// Returns an error if the bytes are not in this form.
 pub fn parse_spent(bytes: &[u8]) -> Result<Vec<Vec<RawOutput<'_>>>, RawError> {
     let mut cursor = Cursor::new(bytes);
     let spent = (0..cursor.count(1, "transactions")?)

@@ -53,7 +53,7 @@ impl Header {
     }
 
     /// Checks a header that a server describes by its fields: its target, and, on chains with headers of Bitcoin's
-    /// form, its hash and its work. Merge-mined blocks have their work elsewhere. Errors are texts.
+    /// form, its hash and its work. The work of merge-mined blocks is in another chain's block. Errors are texts.
     pub(crate) fn check(
         &self,
         params: &ChainParams,

@@ -45,7 +45,7 @@ pub enum ResolveError {
         /// The chain's largest amount.
         most: u64,
     },
-    /// Outputs that exceed the inputs.
+    /// Outputs whose total exceeds the total of the inputs.
     #[error(
         "transaction {txid} in block {height} makes {outputs} base units out of {inputs}: it does \
          not add up"
@@ -66,10 +66,10 @@ pub enum ResolveError {
     /// An output that its transaction does not have, although the transaction is known.
     #[error("{0}, which that transaction does not have: the source returns invalid data")]
     NoSuchOutput(Spend),
-    /// An output of the spending transaction itself.
+    /// A spent output of the spending transaction itself.
     #[error("{0}, which is an output of the same transaction: the source returns invalid data")]
     OwnOutput(Spend),
-    /// An output of a transaction that comes later.
+    /// A spent output of a transaction that comes later.
     #[error("{0}, an output of a transaction that comes later: the source returns invalid data")]
     LaterOutput(Spend),
     /// A spent output that does not exist.

@@ -6,7 +6,7 @@ use assay_address::ChainId;
 
 /// Stage: work that follows a chain.
 pub trait Stage: Send {
-    /// Error of a step.
+    /// Error of a step of the stage.
     type Error: Send;
 
     /// Returns the identity of the stage, for traces and metrics.
@@ -18,8 +18,8 @@ pub trait Stage: Send {
     /// Works towards the block of this height, all the way or in part, and advances the checkpoint.
     fn execute(&mut self, to: u64) -> impl Future<Output = Result<(), Self::Error>> + Send;
 
-    /// Reverts the work on blocks above this height, and moves the checkpoint there; `None`: it is unknown how many of
-    /// the blocks are still on the chain.
+    /// Reverts the work on blocks above this height, and moves the checkpoint to this height; `None` if it is unknown
+    /// how many of the blocks are still on the chain.
     fn unwind(&mut self, to: Option<u64>) -> impl Future<Output = Result<(), Self::Error>> + Send;
 }
 
@@ -31,13 +31,14 @@ pub trait RunStage: Stage {
     /// Releases what other programs may need, such as locks, after a failure that lasts.
     fn release(&mut self) {}
 
-    /// Logs a failure after which the stage is tried again. `is_new`: the failure before it was of another kind.
+    /// Logs a failure after which the stage is tried again. `is_new` is true if the previous failure was of another
+    /// kind.
     fn failed(&mut self, error: &Self::Error, failure: FailureKind, pause: Duration, is_new: bool);
 
     /// Logs the first step after a failure.
     fn recovered(&mut self, _from: FailureKind) {}
 
-    /// Publishes the stage's progress for metrics. The runner calls it after each step.
+    /// Publishes the stage's progress for metrics. The runner calls this function after each step.
     fn publish(&self) {}
 }
 

@@ -1,11 +1,11 @@
 //! Stages of work that follows a chain, and their runner.
 //!
 //! A stage has a checkpoint, the block up to which its work is done. The checkpoint is stored with the work, so that
-//! both change together: a graph has its newest block, compositions their state. A stage decides on the work and does
-//! it; only the runner waits.
+//! both change together: a graph with its newest block, compositions (origin breakdowns) with their state. A stage
+//! decides on the work and does it; only the runner waits.
 //!
 //! - [`Stage`]: the contract; [`StageId`]: its work and its chain
-//! - [`run`], [`step`]: bring a stage up to date, and keep it so
+//! - [`run`], [`step`]: bring a stage up to date, and keep the stage up to date
 //! - [`Schedule`]: the pauses of a runner
 //! - [`supervise`]: runs a task for each stage of a changing set
 

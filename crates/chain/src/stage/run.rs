@@ -27,7 +27,7 @@ pub async fn step<S: Stage>(stage: &mut S) -> Result<bool, S::Error> {
 }
 
 /// Runs a stage until it reaches its target, or without end if the schedule keeps it up to date. Dropping the runner
-/// stops the stage; the checkpoint keeps the work up to then.
+/// stops the stage; the checkpoint keeps the work that was done before.
 ///
 /// # Errors
 ///

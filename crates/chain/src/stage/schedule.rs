@@ -21,7 +21,7 @@ pub type StageLock = Arc<Mutex<()>>;
 /// Schedule of a runner.
 #[derive(Clone, Debug, Default)]
 pub struct Schedule {
-    /// Interval at which a stage without work is checked again; `None`: the stage ends then.
+    /// Interval at which a stage without work is checked again; `None`: a stage without work ends.
     pub poll: Option<Duration>,
     /// First pause after a failure that lasts, doubled each time up to a minute; `None`: the stage ends with its error.
     pub restart: Option<Duration>,
@@ -49,13 +49,13 @@ impl Failures {
         Self { last: None, in_turn: 0, pauses: 0, restarts: 0, restarted: now }
     }
 
-    /// Records a successful step. Returns the kind of the failure before it.
+    /// Records a successful step. Returns the kind of the failure before the step.
     pub(super) const fn record_success(&mut self) -> Option<FailureKind> {
         (self.in_turn, self.pauses) = (0, 0);
         self.last.take()
     }
 
-    /// Records a failure. Returns the pause after it; `None` if the stage ends with its error.
+    /// Records a failure. Returns the pause after the failure; `None` if the stage ends with its error.
     pub(super) fn pause(
         &mut self,
         failure: FailureKind,
@@ -86,7 +86,7 @@ impl Failures {
     }
 }
 
-/// Returns the next of pauses that double.
+/// Returns the next pause in a series of pauses that double.
 fn next(pauses: &mut u32, first: Duration) -> Duration {
     let pause = first.saturating_mul(2_u32.saturating_pow(*pauses)).min(LONGEST_PAUSE);
     *pauses = pauses.saturating_add(1);

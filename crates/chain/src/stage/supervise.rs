@@ -14,7 +14,7 @@ impl Drop for Task {
 }
 
 /// Runs a task for each entry that `wanted` returns at every interval; `None` if the entries are not known now. A task
-/// whose value changed is replaced. Dropping this future aborts all tasks.
+/// whose entry has a new value is replaced. Dropping this future aborts all tasks.
 pub async fn supervise<K: Ord + Clone, V: PartialEq, L, T>(
     every: Duration,
     mut wanted: impl FnMut() -> L,

@@ -234,7 +234,8 @@ fn check_transaction(chain: ChainId, read: &Transaction, row: &Value) {
     }
 }
 
-/// Checks an owner against its row. A public key that is paid directly (P2PK) has its address in both.
+/// Checks an owner against its row. A public key that is paid directly (P2PK) has its address in the owner and in the
+/// row.
 fn check_owner(chain: ChainId, owner: &ScriptOwner, row: &Value) {
     let addresses = row["addresses"].as_array().expect("addresses");
     let address = owner.address(chain).map(|address| address.to_string());

@@ -31,7 +31,7 @@ struct Facts {
     value: u64,
     mined: u64,
     without_address: usize,
-    /// Digests over lines: `TXID`, `TXID:PLACE ADDRESS VALUE`, `TXID SPENT:PLACE`.
+    /// Digests over lines: `TXID`, `TXID:INDEX ADDRESS VALUE`, `TXID SPENT:INDEX`.
     ids: &'static str,
     made: &'static str,
     spent: &'static str,
