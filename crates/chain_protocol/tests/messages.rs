@@ -38,8 +38,8 @@ fn indented(line: &str) -> (usize, &str) {
     (line.len() - text.len(), text)
 }
 
-/// A message with a further field in every object that has fixed fields. It is changed as text: amounts are larger than
-/// what a value in memory holds.
+/// A message with a further field in every object that has fixed fields. The message is changed as text: amounts are
+/// larger than what a value in memory holds.
 fn of_a_later_release(message: &str) -> String {
     let lines: Vec<&str> = message.lines().collect();
     let mut changed = String::new();

@@ -41,7 +41,7 @@ pub struct KnownBlocks {
     hashes: BTreeMap<u64, [u8; 32]>,
     /// Total work of the blocks above a height, by that height; `None` if the server does not know the work.
     work_above: BTreeMap<u64, Option<u128>>,
-    /// False if the server does not answer questions for blocks, as servers of an earlier release.
+    /// False if the server does not answer questions for blocks, because the server is of an earlier release.
     answers: bool,
 }
 
@@ -72,7 +72,8 @@ impl KnownBlocks {
         &self.newest
     }
 
-    /// Records the server's newest block. The known hashes are kept if that block follows the previous newest block.
+    /// Records the server's newest block. The known hashes are kept if the newest block follows the previous newest
+    /// block.
     pub fn advance(&mut self, newest: BlockRefMessage) {
         if newest.id() == self.newest.id() {
             return;
@@ -92,7 +93,7 @@ impl KnownBlocks {
         self.answers = answers;
     }
 
-    /// Forgets everything but the newest block.
+    /// Removes all known blocks but the newest.
     pub fn forget(&mut self) {
         *self = Self { answers: self.answers, ..Self::from_newest(self.newest) };
     }
@@ -214,8 +215,8 @@ fn pairs<'a>(
     servers.iter().enumerate().flat_map(pair)
 }
 
-/// The heights at which each server is to be asked for its blocks before the servers can be compared. Empty once the
-/// servers can be compared.
+/// The heights at which each server is to be asked for its blocks before the servers can be compared. The list is empty
+/// once the servers can be compared.
 #[must_use]
 pub fn block_questions(servers: &[ServerChain], bound: u64) -> BTreeMap<SocketAddr, BTreeSet<u64>> {
     let all: Vec<&ServerChain> = servers.iter().collect();

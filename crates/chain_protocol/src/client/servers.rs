@@ -145,7 +145,8 @@ impl Servers {
         Some(StateAnswer::of(address, answer))
     }
 
-    /// Returns the servers with their newest blocks; that of the server at `address` is from its new answer.
+    /// Returns the servers with their newest blocks; the newest block of the server at `address` is from the server's
+    /// new answer.
     pub(super) fn compared(&self, address: SocketAddr, told: &StateAnswer) -> Vec<ComparedServer> {
         let candidates = self.candidates(&BTreeSet::new()).into_iter();
         let newest = candidates.map(|Candidate { address: each, state, .. }| {
@@ -210,7 +211,7 @@ impl Servers {
         }
     }
 
-    /// Records that a server is silent: the server gets no question until it answers for its state again.
+    /// Records that a server is silent: the server gets no question until it answers a question for its state again.
     pub(super) fn note_silence(&self, address: SocketAddr) {
         let mut known = self.known();
         let Some(server) = known.get_mut(&address) else { return };
@@ -223,7 +224,8 @@ impl Servers {
         }
     }
 
-    /// Returns the servers with their states, without states that are too old. Servers in `excluded` are marked.
+    /// Returns the servers with their states, without states that are too old. Servers in `excluded` are marked as
+    /// excluded.
     pub(super) fn candidates(&self, excluded: &BTreeSet<SocketAddr>) -> Vec<Candidate> {
         let now = Instant::now();
         let known = self.known();

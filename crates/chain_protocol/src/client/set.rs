@@ -38,12 +38,13 @@ const BLOCKS_BEHIND: u64 = 1;
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(8);
 /// Time after which a second server is asked in parallel.
 const SECOND_SERVER_DELAY: Duration = Duration::from_secs(1);
-/// Interval at which servers are asked again after all were behind: all programs soon have the same lists.
+/// Interval at which servers are asked again after all were behind: all servers soon have the same lists and labels.
 const BEHIND_RETRY_INTERVAL: Duration = Duration::from_millis(50);
 /// Longest time for which servers that are behind are asked again.
 const BEHIND_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// The servers of one chain. They are asked for their states from the first question on, until the set is dropped.
+/// The servers of one chain. The servers are asked for their states from the first question on, until the set is
+/// dropped.
 #[derive(Debug)]
 pub struct ServerSet {
     watched: Arc<WatchedServers>,
@@ -87,8 +88,8 @@ impl ServerSet {
         self.watched.difference()
     }
 
-    /// Number of silent servers: they sent no byte for a second, and get no question until they answer for their states
-    /// again.
+    /// Number of silent servers: they sent no byte for a second, and get no question until they answer questions for
+    /// their states again.
     #[must_use]
     pub fn silent_count(&self) -> usize {
         self.watched.servers.silent_addresses().len()
@@ -245,11 +246,11 @@ impl ServerSet {
         read(address, &received)
     }
 
-    /// Asks one server for a part of a copy, and verifies the digest of the bytes.
+    /// Asks one server for a part of a graph's copy, and verifies the digest of the bytes.
     ///
     /// # Errors
     ///
-    /// Returns an error if the server does not answer in time, or if the bytes have another digest.
+    /// Returns an error if the server does not answer in time, or if the bytes do not match the digest.
     pub async fn copy_part_from(
         &self,
         address: SocketAddr,
@@ -304,7 +305,7 @@ impl fmt::Display for ServerSet {
     }
 }
 
-/// Returns the error of a server that is behind, which a retry may resolve, or else the second error.
+/// Of two errors, returns the error of a server that is behind, which a retry may resolve, or else the second error.
 fn prefer_behind(first: AskError, second: AskError) -> AskError {
     if first.refusal() == Some(RefusalCode::Behind) { first } else { second }
 }
@@ -328,7 +329,7 @@ mod tests {
         (listener, url)
     }
 
-    /// A server that tells its state at once, and takes a while for an answer.
+    /// A server that reports its state at once, and takes a while for an answer.
     async fn slow(by: Duration) -> ServerUrl {
         let state = json!({
             "release": "1", "lists": 7, "newest": null, "bytes": 1, "blocks_per_second": null,

@@ -66,7 +66,7 @@ pub struct ActivityFactsMessage {
     pub amounts: Vec<AssetActivityMessage>,
 }
 
-/// Amounts of one asset that an address received, sent and holds, in base units. Payments to itself
+/// Amounts of one asset that an address received, sent and holds, in base units. Payments of the address to itself
 /// count in neither direction.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AssetActivityMessage {
@@ -74,7 +74,7 @@ pub struct AssetActivityMessage {
     pub asset: String,
     /// Total received.
     pub received: u128,
-    /// Total sent, fees included.
+    /// Total that the address sent, fees included.
     pub sent: u128,
     /// Present balance.
     pub balance: u128,
@@ -85,11 +85,11 @@ pub struct AssetActivityMessage {
 pub struct FlowFactsMessage {
     /// True if the trace ended within its limits.
     pub complete: bool,
-    /// One ledger per asset, or one for all assets together if each has a price. Each ledger is assessed separately,
-    /// and the highest risk is used.
+    /// One ledger per asset, or a single ledger for all assets together if each asset has a price. Each ledger is
+    /// assessed separately, and the highest risk is used.
     pub ledgers: Vec<LedgerMessage>,
-    /// Identifies the endpoint parties for which the used compositions of transactions were computed; null if no
-    /// composition was used.
+    /// Identifies the endpoint parties for which the used compositions (origin breakdowns) of transactions were
+    /// computed; null if no composition was used.
     pub compositions: Option<String>,
 }
 
@@ -106,16 +106,17 @@ pub struct LedgerMessage {
     pub destination: DirectionFlowsMessage,
 }
 
-/// All parts of one direction. The sum of the parts is all money of the direction, returned money included.
+/// All exposure parts of one direction. The sum of the exposure parts is all money of the direction, returned money
+/// included.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DirectionFlowsMessage {
     /// The parts.
     pub parts: Vec<FlowPartMessage>,
-    /// Number of transactions on the paths, without the subject's own.
+    /// Number of transactions on the paths, without the subject's own transactions.
     pub transactions: u32,
 }
 
-/// One endpoint of a trace, or one label on its path.
+/// One endpoint of a trace, or one label on the path to an endpoint.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FlowPartMessage {
     /// Endpoint of the trace.
@@ -124,7 +125,7 @@ pub struct FlowPartMessage {
     pub entity: Option<String>,
     /// Distance of the endpoint from the subject.
     pub distance: FlowDistanceMessage,
-    /// True if all money of the part moved in one hop.
+    /// True if all money of the exposure part moved in one hop.
     pub is_direct: bool,
     /// The strength of the attribution.
     pub tier: Identifier,
@@ -136,7 +137,7 @@ pub struct FlowPartMessage {
     pub recent: u128,
     /// The amount in the unit of a trace.
     pub mass: MassMessage,
-    /// The mass, decayed by each hop but the first.
+    /// The mass: the amount, reduced by a factor for each hop but the first.
     pub decayed: MassMessage,
     /// True if the party at the endpoint is on a list that is in force.
     pub listed: bool,
@@ -144,15 +145,15 @@ pub struct FlowPartMessage {
     pub listed_by: Option<PartyListingMessage>,
     /// Sign that the subject did or did not ask for the money.
     pub solicitation: Identifier,
-    /// Risky labels on the money's path that end no trace. The part is scored once: as the endpoint or as the label
-    /// with the highest score.
+    /// Risky labels on the money's path that end no trace. The exposure part is scored once: as the endpoint or as the
+    /// label with the highest score.
     pub carried: Vec<CarriedPartMessage>,
     /// Period of the movement: before or after the listing of the party at the endpoint; null if the party is not
-    /// listed or the day is not known.
+    /// listed or the day of the listing is not known.
     pub listing_period: Option<Identifier>,
-    /// Fewest days between a movement of the part's money and the later listing.
+    /// Fewest days between a movement of the exposure part's money and the later listing of the party.
     pub days_before_listing: Option<u32>,
-    /// Name of the party at the end of the shown path, if several parties of the category share the part.
+    /// Name of the party at the end of the shown path, if several parties of the category share the exposure part.
     pub party_of_path: Option<String>,
     /// Identifiers of the transactions on the shown paths, the largest path first.
     pub transactions: Vec<String>,
@@ -187,8 +188,8 @@ pub enum FlowEndMessage {
 pub enum FlowDistanceMessage {
     /// Fewest hops for any amount; 1 is direct, 0 is money that the subject itself holds.
     Hops(u16),
-    /// Beyond a trace that passed this many transactions: the endpoint is from the compositions of the transactions at
-    /// which the trace stopped.
+    /// Beyond a trace that passed this many transactions: the endpoint is from the compositions (origin breakdowns) of
+    /// the transactions at which the trace stopped.
     Further(u32),
 }
 
@@ -196,9 +197,9 @@ pub enum FlowDistanceMessage {
 /// never exceeds the total.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MassMessage {
-    /// Moved before the last 90 days.
+    /// Amount that moved before the last 90 days.
     pub earlier: u128,
-    /// Moved in the last 90 days.
+    /// Amount that moved in the last 90 days.
     pub recent: u128,
 }
 
@@ -213,11 +214,11 @@ pub struct PartyListingMessage {
     pub programs: Vec<String>,
     /// Identifier of the entity on the list.
     pub entity_id: String,
-    /// Day of the listing; null where it is not known.
+    /// Day of the listing; null if the day is not known.
     pub listed_on: Option<Date>,
 }
 
-/// A label on the path of all money of a part.
+/// A label on the path of all money of an exposure part.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CarriedPartMessage {
     /// The label.
@@ -248,7 +249,7 @@ pub struct CarriedLabelMessage {
 pub struct DistanceMessage {
     /// Fewest hops from the subject.
     pub hops: u16,
-    /// The money's mass at the label, after decay.
+    /// The money's mass (amount after decay by hops) at the label.
     pub decayed: MassMessage,
 }
 
@@ -298,7 +299,7 @@ pub struct StepLabelMessage {
 pub struct BehaviorFactsMessage {
     /// The patterns found.
     pub patterns: Vec<PatternFactMessage>,
-    /// Extent of the search.
+    /// Extent of the search for patterns.
     pub searched: SearchedMessage,
 }
 
@@ -317,7 +318,7 @@ pub struct PatternFactMessage {
     pub count: u64,
     /// Times of the first and the last transaction of the pattern.
     pub period: (Timestamp, Timestamp),
-    /// Funds of the owner that took part, in base units.
+    /// Funds of the owner that took part in the pattern, in base units.
     pub amount: u128,
     /// All funds of the owner that were read in the same direction, in base units.
     pub whole: u128,
@@ -327,7 +328,7 @@ pub struct PatternFactMessage {
     pub transactions: Vec<String>,
 }
 
-/// Figures of the pattern's occurrence with the largest amount. Each pattern has some of them.
+/// Figures of the pattern's occurrence with the largest amount. Each pattern has some of these figures.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct PatternDetailsMessage {

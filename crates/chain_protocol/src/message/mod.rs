@@ -33,9 +33,9 @@ pub use transactions::*;
 /// The first part of every request path: `/chain/v1/CHAIN/QUESTION`.
 pub const ROOT: &str = "/chain/v1";
 
-/// The header field with the SHA-256 of a part of a copy, in hexadecimal digits.
+/// The header field with the SHA-256 of a part of a graph's copy, in hexadecimal digits.
 pub const PART_DIGEST: &str = "assay-part-digest";
-/// Maximum size of a part of a copy, in bytes.
+/// Maximum size of a part of a graph's copy, in bytes.
 pub const PART_BYTES: usize = 16 << 20;
 
 /// A question, with its path and the type of its answer.
@@ -73,7 +73,7 @@ questions! {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "Asked")]
 pub struct RequestEnvelope<Q> {
-    /// Longest time in milliseconds until the answer. The server stops its work then.
+    /// Longest time in milliseconds until the answer. The server stops its work after this time.
     pub deadline_ms: u32,
     /// The minimum revision of the data behind the answer.
     #[serde(rename = "knows")]
@@ -165,14 +165,14 @@ pub struct ClusterAnswer {
 pub struct ClusterMemberAnswer {
     /// The address.
     pub address: String,
-    /// The co-spends that connect it with the subject; `null` if there are more than the search limit.
+    /// The co-spends that connect the member with the subject; `null` if there are more than the search limit.
     pub co_spends: Option<Vec<CoSpendMessage>>,
 }
 
 /// The strongest counterparties of an address.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CounterpartiesAnswer {
-    /// The funders and the strongest others, by amount.
+    /// The funders (first payers) and the strongest other counterparties, by amount.
     pub strongest: Vec<CounterpartyAnswer>,
     /// Number of all counterparties that were found.
     pub found: u64,
@@ -193,7 +193,7 @@ pub struct CounterpartyAnswer {
     pub transactions: Vec<String>,
     /// Time of the first transaction between subject and counterparty.
     pub first_seen: Timestamp,
-    /// Time of the last transaction.
+    /// Time of the last transaction between subject and counterparty.
     pub last_seen: Timestamp,
 }
 
@@ -204,7 +204,7 @@ pub struct PossibleOwnerAnswer {
     pub address: String,
     /// Kind of the link between both addresses.
     pub by: Identifier,
-    /// Confidence that one party controls both.
+    /// Confidence that one party controls both addresses.
     pub confidence: u8,
     /// Identifiers of the payments, the earliest first.
     pub transactions: Vec<String>,
@@ -267,7 +267,7 @@ pub struct ReadTransfer {
     pub receiver: String,
     /// The outputs, in order.
     pub outputs: Vec<TransferOutputMessage>,
-    /// For a deposit the origins of the money; for a withdrawal the flows of the receiver.
+    /// The origins of a deposit's money, or the flows of a withdrawal's receiver.
     pub traced: TraceAnswer,
     /// The destinations of a withdrawal's money; `null` for a deposit.
     pub destinations: Option<DirectionFlowsMessage>,
@@ -279,7 +279,7 @@ pub struct ReadTransfer {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum InvalidOutputs {
-    /// The transaction has no output of the index; with its number of outputs.
+    /// The transaction has no output of the index; the value is the transaction's number of outputs.
     NoSuchOutput(u64),
     /// No output pays the address.
     NotPaid,
@@ -296,7 +296,7 @@ pub enum InvalidOutputs {
 pub struct TransactionQuestion {
     /// The transaction.
     pub transaction: TransactionId,
-    /// Maximum number of inputs, and of outputs, in the answer: the largest.
+    /// Maximum number of inputs, and of outputs, in the answer: the largest by value.
     pub largest: u32,
 }
 
@@ -305,7 +305,7 @@ pub struct TransactionQuestion {
 pub struct TransactionAnswer {
     /// The transaction with its largest inputs and outputs.
     pub transaction: TransactionViewMessage,
-    /// Forms of the transaction, such as `consolidation`.
+    /// Structural forms of the transaction, such as `consolidation`.
     pub forms: Vec<Identifier>,
 }
 
@@ -352,14 +352,14 @@ pub struct ClusterQuestion {
 /// `changes`: the addresses whose answers changed with the blocks after a known block.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ChangesQuestion {
-    /// The newest block that the asking server knows; `null` without blocks.
+    /// The newest block that the asking server knows; `null` if that server knows no blocks.
     pub since: Option<BlockRefMessage>,
 }
 
 /// The addresses in the blocks after a known block.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ChangesAnswer {
-    /// The newest block; `null` without blocks.
+    /// The newest block; `null` if the chain has no blocks.
     pub newest: Option<BlockRefMessage>,
     /// The addresses in the later blocks, and the roots of the clusters that these blocks changed. `null` if answers
     /// about any address may have changed: the known block is not on the chain any more, or the addresses are too many.
@@ -369,8 +369,8 @@ pub struct ChangesAnswer {
 /// Maximum number of heights in a question for blocks.
 pub const BRANCH_BLOCKS: usize = 256;
 
-/// `blocks`: the blocks at some heights of the branch up to a block, for the comparison of servers' branches. `null` if
-/// that block is not on the chain any more.
+/// `blocks`: the blocks at some heights of the branch up to a block, for the comparison of servers' branches. The
+/// answer is `null` if the last block of the branch is not on the chain any more.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct BranchBlocksQuestion {
     /// The last block of the branch.
@@ -392,18 +392,18 @@ pub struct BranchBlock {
     /// The block.
     pub block: BlockRefMessage,
     /// Work of the blocks above the block, up to the last block of the branch: the expected number of hashes for their
-    /// targets. `null` if it is not known.
+    /// targets. `null` if the work is not known.
     pub work_above: Option<u128>,
 }
 
 /// `copy`: holds the newest state of the graph for another server to copy, or looks up a held state.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CopyQuestion {
-    /// The name of a state that was held earlier; `null` to hold the newest one.
+    /// The name of a state that was held earlier; `null` to hold the newest state.
     pub held: Option<String>,
 }
 
-/// A held state of the graph. The server releases it some minutes after the last question for it.
+/// A held state of the graph. The server releases the state some minutes after the last question for the state.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CopyAnswer {
     /// Name of the state.
@@ -450,7 +450,7 @@ pub struct ServerState {
     pub release: String,
     /// Revision of the server's lists and labels.
     pub lists: u64,
-    /// Its newest block; `null` without blocks.
+    /// The server's newest block; `null` without blocks.
     pub newest: Option<NewestBlock>,
     /// Bytes of the graph on disk.
     pub bytes: u64,
@@ -525,7 +525,7 @@ pub enum RefusalCode {
 }
 
 impl RefusalCode {
-    /// The code as text, as messages have it.
+    /// The refusal code as text, as messages have it.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {

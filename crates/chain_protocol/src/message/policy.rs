@@ -10,14 +10,14 @@ pub struct TraceRulesMessage {
     pub hops: Option<u16>,
     /// Share of the direction's total, in millionths, below which the trace may stop following money.
     pub stop_below_share_millionths: u32,
-    /// Limit of all money in a direction that the trace stops following for its small share.
+    /// Limit of all money in a direction that the trace stops following because of small shares.
     pub stop_trace_below: u128,
     /// Maximum number of transactions on the paths in each direction.
     pub transactions: u32,
-    /// Maximum number of transactions on the paths towards sources, if the compositions of the transactions beyond are
-    /// known.
+    /// Maximum number of transactions on the paths towards sources, if the compositions (origin breakdowns) of the
+    /// transactions beyond are known.
     pub source_transactions: u32,
-    /// Maximum number of inputs or outputs read of all these transactions, in each direction.
+    /// Maximum number of inputs or outputs read of all transactions on the paths, in each direction.
     pub entries: u32,
     /// Maximum number of transfers read per address.
     pub transfers_per_address: u32,
@@ -31,9 +31,9 @@ pub struct TraceRulesMessage {
     pub unsolicited_below: u128,
     /// Largest payment that counts as dust.
     pub largest_dust: u128,
-    /// Maximum number of paths kept per part. Paths explain a verdict and do not change it.
+    /// Maximum number of paths kept per exposure part. Paths explain a verdict and do not change it.
     pub paths_per_part: usize,
-    /// Rules of the search for behavior patterns, which reads in addition to the trace.
+    /// Rules of the search for behavior patterns, which reads transactions in addition to the trace.
     #[serde(default)]
     pub patterns: PatternRulesMessage,
 }

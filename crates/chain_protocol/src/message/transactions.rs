@@ -29,7 +29,7 @@ impl fmt::Debug for TransactionId {
     }
 }
 
-/// A transaction with the totals of its inputs and outputs, and the largest of them on the requested sides.
+/// A transaction with the totals of its inputs and outputs, and the largest entries on the requested sides.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TransactionViewMessage {
     /// Identifier.
@@ -67,8 +67,8 @@ pub struct TransactionSideMessage {
     pub count: u64,
     /// Total value of all entries in base units, `unknown` included.
     pub total: u128,
-    /// Minimum total value of inputs of unknown value, in base units. Such inputs spend outputs from before the first
-    /// recorded block. At most `total`; 0 for outputs.
+    /// Minimum total value of inputs of unknown value, in base units. Inputs of unknown value spend outputs from before
+    /// the first recorded block. The minimum is at most `total`, and 0 for outputs.
     pub unknown: u128,
 }
 
@@ -104,7 +104,7 @@ pub struct TxOutMessage {
 /// The owner of an output: the key or script that can spend it. A key that is paid by itself (P2PK) and by
 /// its hash (P2PKH) is one owner: the same key spends both.
 ///
-/// Ordered by its bytes, which are the same on every machine and in every store.
+/// Owners are ordered by their bytes, which are the same on every machine and in every store.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ScriptOwnerMessage {
@@ -178,6 +178,6 @@ pub struct StatisticsMessage {
     pub transactions_out: u64,
     /// Total received.
     pub received: u128,
-    /// Total sent, fees included. `received - sent` is the balance.
+    /// Total that the address sent, fees included. `received - sent` is the balance.
     pub sent: u128,
 }

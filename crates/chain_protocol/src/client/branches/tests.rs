@@ -6,7 +6,7 @@ use crate::message::BranchBlock;
 
 const BOUND: u64 = 6;
 
-/// A tree of blocks: each names the one before it. The first one is the genesis block.
+/// A tree of blocks: each names the one before it. The first block of the tree is the genesis block.
 #[derive(Clone, Debug)]
 struct World(Vec<Placed>);
 
@@ -22,7 +22,7 @@ impl World {
         Self(vec![Placed { before: 0, height: 0, work: Some(1) }])
     }
 
-    /// Adds blocks of the same work after one, and returns the last.
+    /// Adds blocks of the same work after a block, and returns the last block.
     fn grow(&mut self, mut after: usize, count: u64, work: Option<u128>) -> usize {
         for _ in 0..count {
             let height = self.0[after].height + 1;
@@ -43,7 +43,7 @@ impl World {
         BlockRefMessage { height, hash: hash(index), parent, time: Timestamp::UNIX_EPOCH }
     }
 
-    /// The blocks from one down to the genesis block.
+    /// The blocks from a block down to the genesis block.
     fn branch(&self, tip: usize) -> Vec<usize> {
         let down = std::iter::successors(Some(tip), |at| (*at > 0).then(|| self.0[*at].before));
         down.collect()
@@ -86,7 +86,7 @@ impl<'w> Servers<'w> {
         Self { world, tips: tips.to_vec(), chains, asked: 0 }
     }
 
-    /// Asks what is to be asked, and chooses.
+    /// Asks servers for the blocks that comparisons need, and chooses a branch.
     fn choose_branch(&mut self) -> BranchChoice {
         for _ in 0..10 {
             let questions = block_questions(&self.chains, BOUND);
@@ -106,7 +106,7 @@ impl<'w> Servers<'w> {
     }
 }
 
-/// The numbers of the servers that are asked, with the difference.
+/// The numbers of the servers that are asked, with the difference between the branches.
 fn chosen(world: &World, tips: &[usize]) -> (Vec<usize>, Option<BranchDifference>) {
     let BranchChoice { excluded, difference } = Servers::at(world, tips).choose_branch();
     let numbers = (0..tips.len()).filter(|number| !excluded.contains(&address(*number)));
@@ -313,7 +313,7 @@ fn worlds() -> impl Strategy<Value = (World, Vec<usize>)> {
 }
 
 proptest! {
-    /// The servers that are asked are all on one branch, and every one that is on it is among them.
+    /// The servers that are asked are all on one branch, and every server on that branch is among them.
     #[test]
     fn the_servers_that_are_asked_have_one_branch((world, tips) in worlds()) {
         let (asked, difference) = chosen(&world, &tips);
@@ -328,8 +328,8 @@ proptest! {
         }
     }
 
-    /// A branch that most servers have, with more blocks than the bound above every fork from it, is asked whatever the
-    /// others have.
+    /// A branch that most servers have, with more blocks than the bound above every fork from it, is asked whatever
+    /// blocks the other servers have.
     #[test]
     fn a_majority_above_the_bound_is_never_outvoted((world, tips) in worlds()) {
         let (asked, _) = chosen(&world, &tips);
