@@ -35,7 +35,7 @@ pub enum GraphError {
     Gap {
         /// The chain.
         chain: ChainId,
-        /// The block that does not follow.
+        /// The block that does not follow the block before it.
         height: u64,
         /// The height of the graph's newest block.
         tip: u64,

@@ -12,7 +12,7 @@ use async_trait::async_trait;
 
 use crate::{Graph, GraphError, compositions::TraceEndsRevision};
 
-/// One state of a graph. All methods, also those of [`Graph`], read that state.
+/// One state of a graph. All methods of the view, also the methods of [`Graph`], read the view's state.
 #[async_trait]
 pub trait GraphView: Graph {
     /// Passes the view to `read`, on this thread. A view of a remote store shows the data that was fetched before.
@@ -29,7 +29,7 @@ pub trait GraphView: Graph {
 
     /// The history of an owner: its statistics, and the transactions of its largest outputs in each direction (by
     /// value, then by position in the chain), as many as `limits` allow. After the call, a remote view has these
-    /// transactions, with as many entries.
+    /// transactions, with as many inputs and outputs as `limits` allow.
     async fn history(
         &self,
         owner: OwnerNumber,
@@ -67,7 +67,8 @@ pub trait GraphView: Graph {
         Ok(0)
     }
 
-    /// The revision of the trace ends for which the view's compositions were computed; `None` without compositions.
+    /// The revision of the trace ends for which the view's compositions (origin breakdowns) were computed; `None`
+    /// without compositions.
     fn compositions(&self) -> Option<TraceEndsRevision> {
         None
     }

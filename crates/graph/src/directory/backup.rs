@@ -20,7 +20,7 @@ use crate::{
 impl EmbeddedGraphs {
     /// Writes the newest state of a chain's graph to `file`, which must not exist. Returns the graph's newest block
     /// before the copy (the file may have newer blocks); `None` if there is no graph with blocks. The file has no
-    /// compositions of transactions: they are computed again from the graph.
+    /// compositions (origin breakdowns) of transactions: compositions are computed again from the graph.
     ///
     /// # Errors
     ///
@@ -57,7 +57,7 @@ impl EmbeddedGraphs {
     }
 
     /// Moves a complete graph from a temporary folder to the folder of the chain's graph, and deletes the compositions
-    /// of an earlier graph.
+    /// (origin breakdowns) of an earlier graph.
     pub(super) fn install(&self, beside: &Path, chain: ChainId) -> Result<GraphTip, GraphError> {
         let path = self.path(chain);
         let tip = tip_in(beside, chain)?;

@@ -121,13 +121,13 @@ impl EmbeddedGraphs {
         Ok(Some(graph))
     }
 
-    /// Bytes that the graph of a chain and its compositions occupy on the disk; 0 without a graph.
+    /// Bytes that the graph of a chain and its compositions (origin breakdowns) occupy on the disk; 0 without a graph.
     #[must_use]
     pub fn bytes(&self, chain: ChainId) -> u64 {
         [self.path(chain), self.compositions_path(chain)].iter().map(|it| bytes_in(it)).sum()
     }
 
-    /// Opens the compositions of a chain for writing.
+    /// Opens the compositions (origin breakdowns) of a chain for writing.
     ///
     /// # Errors
     ///
@@ -141,7 +141,7 @@ impl EmbeddedGraphs {
         CompositionWriter::open(&self.compositions_path(chain))
     }
 
-    /// Opens the compositions of a chain for reading; `None` if the chain has none.
+    /// Opens the compositions (origin breakdowns) of a chain for reading; `None` if the chain has none.
     ///
     /// # Errors
     ///

@@ -62,7 +62,7 @@ impl Reader<'_> {
         Ok(Some(StoredCluster { id, size, first_seen, members }))
     }
 
-    /// The co-spends that connect an owner with others: see [`Graph::connections`](crate::Graph::connections).
+    /// The co-spends that connect an owner with other owners: see [`Graph::connections`](crate::Graph::connections).
     pub(super) fn connections(
         &self,
         owner: &ScriptOwner,
@@ -152,7 +152,7 @@ impl Reader<'_> {
         roots.into_iter().map(|owner| self.owner(owner)).collect::<Result<_, _>>().map(Some)
     }
 
-    /// Passes each owner that shares its cluster with others, and the cluster's identifier: see
+    /// Passes each owner that shares its cluster with other owners, and the cluster's identifier: see
     /// [`Graph::each_member`](crate::Graph::each_member).
     pub(super) fn each_member(
         &self,

@@ -1,7 +1,7 @@
 //! The fingerprint of a graph: a digest of all its rows.
 //!
 //! Each table is hashed separately, row by row in the order of keys, each field in full width, most significant byte
-//! first. The fingerprint is the digest of the graph's own row and the six digests.
+//! first. The fingerprint is the digest of the graph's own row and the digests of the six tables.
 
 use assay_address::ChainId;
 use assay_engine::{

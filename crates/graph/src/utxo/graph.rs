@@ -38,12 +38,12 @@ pub struct EmbeddedGraph {
     /// The state of a view, which one thread at a time reads; `None` for a graph that always reads the newest state.
     pub(super) state: Option<Mutex<Snapshot>>,
     pub(crate) compositions: GraphCompositions,
-    /// The compositions of a view's transactions, if known.
+    /// The compositions (origin breakdowns) of a view's transactions, if known.
     pub(super) composition_reader: Option<Mutex<CompositionReader>>,
 }
 
 impl EmbeddedGraph {
-    /// The graph in `tables`, with its compositions.
+    /// The graph in `tables`, with its compositions (origin breakdowns).
     pub(crate) const fn new(tables: Arc<Tables>, compositions: GraphCompositions) -> Self {
         Self { tables, state: None, compositions, composition_reader: None }
     }

@@ -2,7 +2,7 @@
 //! parents.
 //!
 //! Entries of the newest blocks, which can be rolled back, are in an ordered table; entries of all other blocks are in
-//! [runs](assay_columns::run). The functions of this module read and write both.
+//! [runs](assay_columns::run). The functions of this module read and write both the table and the runs.
 
 use std::collections::BTreeSet;
 
@@ -26,7 +26,8 @@ use super::{
 };
 use crate::{GraphError, error::damaged};
 
-/// The first 8 bytes of a script's SHA-256. Scripts may begin alike on purpose, digests may not.
+/// The first 8 bytes of a script's SHA-256. Different scripts with equal first bytes can be made on purpose; such
+/// digests cannot.
 pub(super) fn script_hash(key: &[u8]) -> u64 {
     let digest: [u8; 32] = Sha256::digest(key).into();
     digest.first_chunk().map_or(0, |bytes| u64::from_be_bytes(*bytes))
@@ -243,7 +244,7 @@ fn cursors<'t, E: RunEntry>(
 }
 
 /// Passes entries whose keys begin with `from` to `each`, in order, recent entries included, until `each` returns
-/// false. `is_own` is true for an entry with such a key.
+/// false. `is_own` is true for an entry whose key begins with `from`.
 fn all_from<E: RunEntry>(
     reader: &Reader<'_>,
     kind: RunEntryKind,

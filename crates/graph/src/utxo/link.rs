@@ -3,7 +3,7 @@
 //! Each owner begins as a cluster of its own. A co-spend that joins two clusters adds one [`ClusterLink`]: the smaller
 //! cluster's root becomes the child of the larger cluster's root. The merge of two clusters of any size thus writes one
 //! row, a root is at most log2(size) links away, and a rollback deletes the links of its transactions. A root's newest
-//! link holds the size and the smallest member of its cluster.
+//! link holds the size of the root's cluster and the lowest owner number in the cluster.
 //!
 //! A link names the two members that its transaction spends together, one of each cluster. The connection between two
 //! members thus consists of the newest link between them and, on each side, the connection between the member and the
@@ -22,19 +22,19 @@ use assay_columns::bytes::{ByteReader, NUMBER_BYTES, number, put_varint};
 pub(super) struct ClusterLink {
     /// The former root of the smaller cluster; of two clusters of equal size, the root with the larger number.
     pub(super) child: u64,
-    /// The root of the other cluster.
+    /// The root of the other cluster, which stays the root of the joined cluster.
     pub(super) parent: u64,
     /// The number of the transaction.
     pub(super) transaction: u64,
     /// The number of members of the joined cluster.
     pub(super) size: u64,
-    /// The smallest member of the joined cluster.
+    /// The lowest owner number in the joined cluster.
     pub(super) smallest: u64,
     /// True if one party must have made the transaction: it cannot be a `PayJoin` or the like.
     pub(super) is_conclusive: bool,
-    /// The transaction's smallest owner in the child's cluster.
+    /// Among the transaction's owners in the child cluster of the link, the lowest owner number.
     pub(super) child_member: u64,
-    /// The transaction's smallest owner in the parent's cluster.
+    /// Among the transaction's owners in the parent cluster of the link, the lowest owner number.
     pub(super) parent_member: u64,
     /// The confirmation of a link by a possible `PayJoin`, if there is one.
     pub(super) confirmation: Option<Confirmation>,
@@ -43,7 +43,7 @@ pub(super) struct ClusterLink {
 /// A second transaction that confirms a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Confirmation {
-    /// The number of the transaction.
+    /// The number of the confirming transaction.
     pub(super) transaction: u64,
     /// The transaction's owner in the former cluster of the child.
     pub(super) child_member: u64,
@@ -109,7 +109,7 @@ pub(super) fn pair_key(first: u64, second: u64) -> [u8; 2 * NUMBER_BYTES] {
     key
 }
 
-/// The bit that marks a root; the other bits are the smallest member of the root's cluster.
+/// The bit that marks a root; the other bits are the lowest owner number in the root's cluster.
 const ROOT: u64 = 1 << 39;
 /// The largest number of an owner.
 pub(super) const MAX_OWNERS: u64 = ROOT - 1;
@@ -118,7 +118,7 @@ pub(super) const MAX_OWNERS: u64 = ROOT - 1;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ForestNode {
     Root {
-        /// The smallest member of the cluster.
+        /// The lowest owner number in the cluster.
         smallest: u64,
         /// Number of members.
         size: u64,

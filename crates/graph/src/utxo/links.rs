@@ -29,7 +29,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The link of a child that a record names; an error if it is missing.
+    /// The link of a child that a record names; an error if the link is missing.
     pub(super) fn known_link(&self, child: u64) -> Result<ClusterLink, GraphError> {
         self.link(child)?.ok_or_else(|| damaged("link", child))
     }

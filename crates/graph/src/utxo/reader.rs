@@ -25,7 +25,7 @@ pub struct Reader<'t> {
     spent: PageCache<'t>,
     parents: PageCache<'t>,
     blocks: ReadCache<StoredBlock, { 1 << 9 }>,
-    /// True if the table of recent entries has any.
+    /// True if the table of recent entries has any entries.
     recent: OnceCell<bool>,
 }
 
@@ -68,7 +68,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// True if the table of recent entries has any.
+    /// True if the table of recent entries has any entries.
     pub(super) fn has_recent(&self) -> Result<bool, GraphError> {
         if let Some(known) = self.recent.get() {
             return Ok(*known);
@@ -101,7 +101,7 @@ impl<'t> Reader<'t> {
         })
     }
 
-    /// The block at a height; `None` if no block is recorded there.
+    /// The block at a height; `None` if no block is recorded at that height.
     ///
     /// # Errors
     ///
@@ -124,7 +124,7 @@ impl<'t> Reader<'t> {
         found.map(|bytes| TransactionRecord::read(tx, bytes)).transpose()
     }
 
-    /// The transaction with a number that a record names; an error if it is missing.
+    /// The transaction with a number that a record names; an error if the transaction is missing.
     pub(super) fn known_transaction(&self, tx: u64) -> Result<TransactionRecord<'t>, GraphError> {
         self.transaction(tx)?.ok_or_else(|| damaged("tx", tx))
     }
@@ -139,7 +139,7 @@ impl<'t> Reader<'t> {
         bytes.map(|bytes| Txid::from_bytes(*bytes)).ok_or_else(|| damaged("txid", tx))
     }
 
-    /// The block at a height that a record names; an error if it is missing.
+    /// The block at a height that a record names; an error if the block is missing.
     pub(super) fn known_block(&self, height: u64) -> Result<StoredBlock, GraphError> {
         self.block(height)?.ok_or_else(|| damaged("block", height))
     }
@@ -155,7 +155,7 @@ impl<'t> Reader<'t> {
         Ok(slot.and_then(|slot| slot.checked_sub(1)))
     }
 
-    /// The smallest member of an owner's cluster, which identifies the cluster.
+    /// The lowest owner number in an owner's cluster, which identifies the cluster.
     ///
     /// # Errors
     ///

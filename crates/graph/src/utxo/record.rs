@@ -30,7 +30,7 @@ pub struct TransactionHead {
     pub height: u64,
     /// Kind.
     pub kind: TransactionKind,
-    /// The number of the first output.
+    /// The number of the transaction's first output.
     pub first_output: u64,
     /// Number of inputs.
     pub inputs: u64,
@@ -367,7 +367,7 @@ pub struct StoredBlock {
     pub work: Option<u128>,
     /// The number of the block's first transaction, or the next number if the block has none.
     pub first_transaction: u64,
-    /// The number of the first output.
+    /// The number of the block's first output.
     pub first_output: u64,
     /// The number of the first owner that is new in the block or later.
     pub first_owner: u64,

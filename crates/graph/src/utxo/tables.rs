@@ -42,9 +42,9 @@ pub(crate) struct Tables {
     pub(super) meta: NamedTable,
     /// Height: [`StoredBlock`](super::record::StoredBlock).
     pub(super) block: NamedTable,
-    /// Height: the fee payers of a block with fees.
+    /// By height: the fee payers of a block with fees.
     pub(super) payers: NamedTable,
-    /// Number of a transaction: its record.
+    /// By the number of a transaction: the transaction's record.
     pub(super) transaction: NamedTable,
     /// Identifiers by number.
     pub(super) txid: Column,
@@ -52,17 +52,18 @@ pub(crate) struct Tables {
     pub(super) spent: Column,
     /// By the number of an owner: its [`ForestNode`](super::link::ForestNode) in the forest of clusters.
     pub(super) parent: Column,
-    /// Number of an owner: [`ScriptOwner::to_bytes`](assay_engine::utxo::ScriptOwner::to_bytes).
+    /// By the number of an owner: [`ScriptOwner::to_bytes`](assay_engine::utxo::ScriptOwner::to_bytes).
     pub(super) script: NamedTable,
-    /// Number of a transaction, number of a child: the link, with its confirmation.
+    /// By the number of a transaction and the number of a child: the link, with its confirmation.
     pub(super) link: NamedTable,
-    /// Number of a transaction, number of a child: a confirmation of its link.
+    /// By the number of a transaction and the number of a child: a confirmation of the child's link.
     pub(super) confirmed: NamedTable,
-    /// Height, number of an owner: the owner's forest node before the block, for blocks that can be rolled back.
+    /// By height and the number of an owner: the owner's forest node before the block, for blocks that can be rolled
+    /// back.
     pub(super) undo: NamedTable,
-    /// Kind, key of an entry: entries of the newest blocks.
+    /// By kind and key of an entry: entries of the newest blocks.
     pub(super) recent: NamedTable,
-    /// Kind, number of a run, key of the first entry: a page of a run.
+    /// By kind, number of a run and key of the first entry: a page of a run.
     pub(super) run: NamedTable,
 }
 

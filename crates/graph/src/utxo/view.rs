@@ -59,8 +59,8 @@ impl Reader<'_> {
         Ok(transactions)
     }
 
-    /// The history of an owner that never spent an output; `None` for other owners, and for owners with valuable
-    /// outputs beyond the transactions of the `most` largest.
+    /// The history of an owner that never spent an output; `None` for other owners, and for owners with further
+    /// valuable outputs besides the transactions of the `most` largest outputs.
     fn unspent_history_of(&self, owner: u64, most: u32) -> Result<Option<OwnHistory>, GraphError> {
         let (mut shown, mut worthless) = (BTreeSet::new(), BTreeSet::new());
         let (mut count, mut is_unspent) = (0, Ok(true));
@@ -195,7 +195,7 @@ impl Reader<'_> {
     }
 }
 
-/// A state of a graph, with the compositions of its transactions if known.
+/// A state of a graph, with the compositions (origin breakdowns) of its transactions if known.
 struct SnapshotView<'v> {
     reader: Reader<'v>,
     composition_reader: Option<&'v CompositionReader>,

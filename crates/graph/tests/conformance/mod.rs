@@ -180,7 +180,8 @@ async fn expect_equal_view(view: &dyn GraphView, right: &MemoryGraph, chain: &Te
     }
 }
 
-/// Checks that the transactions of a history are read as the reference reads them, with the entries of some others.
+/// Checks that the transactions of a history are read as the reference reads them, with the entries of some other
+/// owners.
 fn expect_equal_own(
     view: &dyn GraphView,
     right: &MemoryGraph,

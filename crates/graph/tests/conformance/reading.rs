@@ -145,7 +145,7 @@ async fn the_largest_amounts_are_exact() {
     expect_equal(&graph, &chain).await;
 }
 
-/// A transaction of 3,000 inputs and outputs, a third of them of one owner, is cut at its largest ones.
+/// A transaction of 3,000 inputs and outputs, a third of them of one owner, is cut to its largest inputs and outputs.
 #[tokio::test]
 async fn a_large_transaction_is_cut_at_its_largest_entries() {
     let (store, _directory) = embedded();

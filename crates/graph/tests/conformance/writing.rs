@@ -158,7 +158,7 @@ async fn blocks_that_do_not_follow_change_nothing() {
     assert_eq!(writer.tip(), reference(&chain).tip().await.unwrap());
 }
 
-/// An input that spends an output for the second time is refused by name.
+/// An input that spends an output for the second time is refused with an error that names the transaction and output.
 #[tokio::test]
 async fn a_double_spend_is_refused() {
     let (store, _directory) = embedded();

@@ -175,7 +175,7 @@ fn part_of(branches: &[TestChain], tip: BlockRef) -> Option<TestChain> {
     Some(branches.iter().find(has_it)?.fork(tip.height, 0, 0))
 }
 
-/// A process that is killed when this is dropped.
+/// A process that is killed when this guard is dropped.
 struct Killed(Child);
 
 impl Drop for Killed {
@@ -229,7 +229,7 @@ async fn a_writer_killed_anywhere_leaves_a_whole_graph() {
     assert!(tips.len() > 10 && checked > 2, "killed at the heights {tips:?} only");
 }
 
-/// Two programs: this one reads while the other one writes, and cannot write.
+/// Two programs: this program reads while the other program writes, and cannot write.
 #[tokio::test]
 async fn a_graph_is_read_while_another_program_writes_it() {
     let directory = tempfile::tempdir().unwrap();

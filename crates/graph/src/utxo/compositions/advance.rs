@@ -1,4 +1,4 @@
-//! Updating of compositions to the newest block and the current trace ends, in slices.
+//! Updating of compositions (origin breakdowns) to the newest block and the current trace ends, in slices.
 
 use assay_mapped::WriteTransaction;
 
@@ -18,25 +18,27 @@ use crate::GraphError;
 /// The result of a slice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SliceProgress {
-    /// Number of compositions that were computed.
+    /// Number of compositions (origin breakdowns) that were computed.
     pub computed: u64,
-    /// True if the compositions for the ends are complete up to the graph's newest block, and readers use them.
+    /// True if the compositions (origin breakdowns) for the trace ends are complete up to the graph's newest block, and
+    /// readers use these compositions.
     pub is_complete: bool,
 }
 
 /// The state from which a slice continues.
 enum SliceStart {
     /// A stored state; `answers` is true if readers use the state. The slice has already computed `computed`
-    /// compositions, and must compute at least `least` more.
+    /// compositions (origin breakdowns), and must compute at least `least` more.
     From { state: CompositionState, answers: bool, computed: u64, least: u64 },
-    /// No state: an update took the whole slice and computed `computed` compositions.
+    /// No state: an update took the whole slice and computed `computed` compositions (origin breakdowns).
     Ended { computed: u64 },
 }
 
 impl CompositionWriter {
-    /// Computes and stores about `most` compositions, for whole blocks. `ends` has the trace ends of all owners in
-    /// `graph`. If the stored compositions are for other ends, the affected compositions are computed again, or all
-    /// compositions if many are affected; the complete result replaces the stored compositions at once.
+    /// Computes and stores about `most` compositions (origin breakdowns), for whole blocks. `ends` has the trace ends
+    /// of all owners in `graph`. If the stored compositions are for other trace ends, the affected compositions are
+    /// computed again, or all compositions if many are affected; the complete result replaces the stored compositions
+    /// at once.
     ///
     /// # Errors
     ///
@@ -149,7 +151,7 @@ impl CompositionWriter {
     }
 }
 
-/// True if the ends are the same as in a known revision.
+/// True if the trace ends are the same as in a known revision.
 fn hold(ends: &TraceEnds, known: TraceEndsRevision) -> bool {
     ends.up_to(known.owners) == known
 }

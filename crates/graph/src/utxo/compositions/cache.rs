@@ -1,11 +1,11 @@
-//! A cache of recent compositions: most outputs are spent soon.
+//! A cache of recent compositions (origin breakdowns): most outputs are spent soon.
 
 use super::calculation::ComputedComposition;
 
-/// Number of cached compositions.
+/// Number of cached compositions (origin breakdowns).
 const CACHED_COMPOSITIONS: usize = 1 << 16;
 
-/// A cache of compositions, by the last bits of the transactions' numbers.
+/// A cache of compositions (origin breakdowns), by the last bits of the transactions' numbers.
 pub(super) struct CompositionCache(Vec<Option<(u64, ComputedComposition)>>);
 
 impl CompositionCache {
@@ -13,7 +13,7 @@ impl CompositionCache {
         Self(vec![None; CACHED_COMPOSITIONS])
     }
 
-    /// The composition of a transaction; `None` if it is not cached.
+    /// The composition (origin breakdown) of a transaction; `None` if it is not cached.
     pub(super) fn get(&self, transaction: u64) -> Option<&ComputedComposition> {
         let (number, made) = self.0.get(slot(transaction))?.as_ref()?;
         (*number == transaction).then_some(made)

@@ -1,4 +1,5 @@
-//! Calculation of one transaction's composition from the compositions of the transactions that it spends.
+//! Calculation of one transaction's composition (origin breakdown) from the compositions of the transactions that it
+//! spends.
 
 use std::sync::Arc;
 
@@ -19,12 +20,12 @@ use super::{
 };
 use crate::GraphError;
 
-/// The computed composition of a transaction.
+/// The computed composition (origin breakdown) of a transaction.
 #[derive(Clone, Debug)]
 pub(super) struct ComputedComposition {
     pub(super) composition: Arc<Composition>,
-    /// The transaction that stores the composition, which may be the transaction itself; `None` if no entry may refer
-    /// to it.
+    /// The transaction that stores the composition (origin breakdown), which may be the transaction itself; `None` if
+    /// no entry may refer to it.
     pub(super) holder: Option<u64>,
 }
 
@@ -35,7 +36,7 @@ struct Input {
     made_by: Option<u64>,
 }
 
-/// A calculator of compositions, whose buffers are reused.
+/// A calculator of compositions (origin breakdowns), whose buffers are reused.
 pub(super) struct CompositionCalculation<'g> {
     graph: &'g Reader<'g>,
     ends: &'g TraceEnds,
@@ -51,12 +52,12 @@ impl<'g> CompositionCalculation<'g> {
         Self { graph, ends, mixture, inputs: Vec::new(), sources: Vec::new(), unknown }
     }
 
-    /// Returns the composition of unknown origins.
+    /// Returns the composition (origin breakdown) of funds of unknown origin.
     pub(super) fn unknown(&self) -> ComputedComposition {
         ComputedComposition { composition: Arc::clone(&self.unknown), holder: None }
     }
 
-    /// Computes the composition of a payment. `of` finds the composition of an earlier transaction.
+    /// Computes the composition (origin breakdown) of a payment. `of` finds the composition of an earlier transaction.
     pub(super) fn payment(
         &mut self,
         record: &TransactionRecord<'_>,
@@ -123,8 +124,8 @@ impl<'g> CompositionCalculation<'g> {
         })
     }
 
-    /// Computes the composition of a coinbase with `outputs` base units: the fees of its block, and new coins. `of`
-    /// finds the composition of a payment in the block.
+    /// Computes the composition (origin breakdown) of a coinbase with `outputs` base units: the fees of its block, and
+    /// new coins. `of` finds the composition of a payment in the block.
     pub(super) fn coinbase(
         &mut self,
         coinbase: u64,

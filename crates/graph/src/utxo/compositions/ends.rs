@@ -53,15 +53,15 @@ impl From<TraceEnd> for OwnerAttribution {
     }
 }
 
-/// The attributed owners of one chain, by their numbers: traces end at them or carry their labels on.
+/// The attributed owners of one chain, by their numbers: traces end at these owners or carry their labels on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TraceEnds {
     by_owner: FxHashMap<OwnerNumber, OwnerAttribution>,
     revisions: Revisions,
 }
 
-/// Computed revisions, by the number of owners: every slice needs the same few revisions, and each takes time for many
-/// ends.
+/// Computed revisions, by the number of owners: every slice needs the same few revisions, and computing each revision
+/// takes time for many trace ends.
 #[derive(Debug, Default)]
 struct Revisions(Mutex<Vec<TraceEndsRevision>>);
 
@@ -89,7 +89,7 @@ impl Clone for Revisions {
     }
 }
 
-/// Revisions follow from the ends, so that they do not distinguish values.
+/// Revisions follow from the trace ends, so that comparing values ignores revisions.
 impl PartialEq for Revisions {
     fn eq(&self, _: &Self) -> bool {
         true

@@ -1,4 +1,4 @@
-//! The composition of all money that an owner received.
+//! The composition (breakdown by origin) of all money that an owner received.
 
 use assay_engine::{
     composition::{Composition, Mixture},
@@ -9,20 +9,22 @@ use assay_engine::{
 use super::{super::Reader, CompositionReader};
 use crate::GraphError;
 
-/// The composition of all money that an owner received.
+/// The composition (breakdown by origin) of all money that an owner received.
 #[derive(Clone, Debug)]
 pub struct OwnerExposure {
     /// The owner.
     pub owner: ScriptOwner,
     /// Total received, net of change, in base units.
     pub received: u128,
-    /// Origins of the received money. Amounts of transactions without a computed composition are unknown.
+    /// Origins of the received money. Amounts of transactions without a computed composition (origin breakdown) count
+    /// as of unknown origin.
     pub composition: Composition,
 }
 
 impl CompositionReader {
-    /// Computes the composition of all money that an owner received over its lifetime; `None` if the owner received
-    /// only change. Each transaction is weighted by the amount that the owner received, net of change.
+    /// Computes the composition (breakdown by origin) of all money that an owner received over its lifetime; `None` if
+    /// the owner received only change. Each transaction is weighted by the amount that the owner received, net of
+    /// change.
     ///
     /// # Errors
     ///

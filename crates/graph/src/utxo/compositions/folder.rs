@@ -1,4 +1,5 @@
-//! The folder of a graph's compositions, and the check that compositions belong to a state of the graph.
+//! The folder of a graph's compositions (origin breakdowns), and the check that compositions belong to a state of the
+//! graph.
 
 use std::{
     path::PathBuf,
@@ -8,7 +9,7 @@ use std::{
 use super::{CompositionReader, Compositions};
 use crate::{GraphError, utxo::Reader};
 
-/// The compositions of a chain, whose folder may be created or deleted while the graph is open.
+/// The compositions (origin breakdowns) of a chain, whose folder may be created or deleted while the graph is open.
 #[derive(Clone, Debug)]
 pub(crate) struct GraphCompositions(Arc<CompositionsFolder>);
 
@@ -23,7 +24,7 @@ impl GraphCompositions {
         Self(Arc::new(CompositionsFolder { folder, opened: Mutex::default() }))
     }
 
-    /// Reads the newest state of the compositions; `None` without compositions.
+    /// Reads the newest state of the compositions (origin breakdowns); `None` without compositions.
     pub(in crate::utxo) fn reader(&self) -> Result<Option<CompositionReader>, GraphError> {
         match self.open()? {
             Some(compositions) => compositions.reader(),
@@ -31,7 +32,7 @@ impl GraphCompositions {
         }
     }
 
-    /// Closes compositions whose folder was deleted, so that the folder can be created again.
+    /// Closes compositions (origin breakdowns) whose folder was deleted, so that the folder can be created again.
     pub(crate) fn release_deleted(&self) {
         let mut opened = self.0.opened.lock().unwrap_or_else(PoisonError::into_inner);
         opened.take_if(|known| !known.is_current());
@@ -49,7 +50,7 @@ impl GraphCompositions {
 }
 
 impl CompositionReader {
-    /// True if a state of the graph has the blocks of the compositions.
+    /// True if a state of the graph has the blocks of the compositions (origin breakdowns).
     pub(in crate::utxo) fn belongs_to(&self, graph: &Reader<'_>) -> Result<bool, GraphError> {
         let Some((height, hash)) = self.state().newest else { return Ok(false) };
         let has_start = graph.state()?.start == self.state().start;

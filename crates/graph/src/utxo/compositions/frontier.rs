@@ -1,4 +1,4 @@
-//! The transactions that an update computes next, in the order of the chain.
+//! The transactions whose compositions (origin breakdowns) an update computes next, in the order of the chain.
 
 use std::collections::BTreeSet;
 
@@ -9,8 +9,8 @@ use assay_columns::bytes::{ByteReader, put_varint};
 pub(super) enum NextComputation {
     /// A payment.
     Payment(u64),
-    /// The coinbases of the block whose last transaction is given: they follow the block's payments, whose fees they
-    /// receive.
+    /// The coinbases of the block whose last transaction is given: coinbases follow the block's payments, whose fees
+    /// they receive.
     Coinbases(u64),
 }
 

@@ -2,9 +2,9 @@
 //! in an LMDB environment of their own.
 //!
 //! Compositions follow from the graph and from the parties at which traces end ([`TraceEnds`]), so that they are no
-//! part of the graph. A program with lists and labels computes them in slices up to the newest block. When the ends
-//! change, the affected compositions are computed again, or all compositions if many are affected. Readers use the old
-//! compositions until all changed ones replace them at once.
+//! part of the graph. A program with lists and labels computes the compositions in slices up to the newest block. When
+//! the trace ends change, the affected compositions are computed again, or all compositions if many are affected.
+//! Readers use the old compositions until all changed compositions replace the old ones at once.
 //!
 //! - `ends`: the parties at which traces end
 //! - `stored_ends`: the trace ends for which the current compositions were computed
@@ -52,7 +52,7 @@ use crate::{GraphError, error::damaged};
 /// Size of the memory map, which limits the environment: 256 GiB.
 const MAP_SIZE: usize = 1 << 38;
 
-/// The format of compositions.
+/// The format of compositions (origin breakdowns).
 const FORMAT: EnvironmentFormat = EnvironmentFormat {
     name: "assay-compositions",
     version: 4,
@@ -67,12 +67,13 @@ struct Tables {
     /// 0: the state that readers use; 1: the state that will replace it; 2: the unfinished update of the state that
     /// readers use.
     meta: NamedTable,
-    /// Compositions by the number of a page. Readers use one half; the other half takes compositions that are all
-    /// computed again.
+    /// Compositions (origin breakdowns) by the number of a page. Readers use one half of the table; the other half
+    /// takes compositions while all compositions are computed again.
     halves: [NamedTable; 2],
-    /// By the number of an owner: the trace ends for which the current compositions were computed.
+    /// The trace ends for which the current compositions (origin breakdowns) were computed, by the number of an owner.
     ends: NamedTable,
-    /// By the number of a transaction: compositions of an unfinished update, which readers do not use yet.
+    /// Compositions (origin breakdowns) of an unfinished update, which readers do not use yet, by the number of a
+    /// transaction.
     changed: NamedTable,
 }
 
@@ -90,14 +91,14 @@ impl Tables {
         })
     }
 
-    /// The pages of a half.
+    /// The pages of a half of the table.
     const fn page(&self, half: u8) -> NamedTable {
         let [first, second] = self.halves;
         if half == 0 { first } else { second }
     }
 }
 
-/// The writer of a chain's compositions. One process at a time has the writer.
+/// The writer of a chain's compositions (origin breakdowns). One process at a time has the writer.
 #[derive(Debug)]
 pub struct CompositionWriter {
     tables: Tables,
@@ -105,8 +106,8 @@ pub struct CompositionWriter {
 }
 
 impl CompositionWriter {
-    /// Opens the compositions in `folder`, and creates them if there are none. Compositions of an older format are
-    /// removed and computed again.
+    /// Opens the compositions (origin breakdowns) in `folder`, and creates the compositions if the folder has none.
+    /// Compositions of an older format are removed and computed again.
     ///
     /// # Errors
     ///
@@ -126,7 +127,8 @@ impl CompositionWriter {
 }
 
 impl Compositions {
-    /// Opens the compositions in `folder`; `None` if there are none, or only compositions of an older format.
+    /// Opens the compositions (origin breakdowns) in `folder`; `None` if the folder has none, or only compositions of
+    /// an older format.
     ///
     /// # Errors
     ///
@@ -140,13 +142,13 @@ impl Compositions {
     }
 }
 
-/// The name of the folder of a chain's compositions.
+/// The name of the folder of a chain's compositions (origin breakdowns).
 pub(crate) fn folder_name(chain: ChainId) -> String {
     format!("{chain}.compositions")
 }
 
 impl TraceEndsRevision {
-    /// A short digest of the ends, for logs.
+    /// A short digest of the trace ends, for logs.
     #[must_use]
     pub fn name(&self) -> String {
         hex::encode(self.revision.first_chunk::<8>().copied().unwrap_or_default())

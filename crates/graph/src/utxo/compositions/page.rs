@@ -1,7 +1,7 @@
-//! Pages: stored compositions of 64 consecutive transactions, each found by its index.
+//! Pages: stored compositions (origin breakdowns) of 64 consecutive transactions, each found by its index.
 //!
 //! A transaction with the same composition as an earlier transaction stores a reference to it. If a composition changes
-//! to which others may refer, its entry keeps the old and the new composition. A page consists of the number of
+//! to which other entries may refer, its entry keeps the old and the new composition. A page consists of the number of
 //! entries, the dictionary of origins, the kinds and lengths of all entries, and the entries.
 
 use std::sync::Arc;
@@ -23,19 +23,19 @@ const REPLACED: u64 = 2;
 pub(super) enum PageEntry {
     /// The transaction's composition.
     Composition(Arc<Composition>),
-    /// A reference to an earlier transaction with the same composition.
+    /// A reference to an earlier transaction with the same composition (origin breakdown).
     SameAs(u64),
-    /// A composition that was replaced, to which other entries may refer.
+    /// A composition (origin breakdown) that was replaced, to which other entries may refer.
     Replaced {
-        /// The old composition, to which other entries refer.
+        /// The old composition (origin breakdown), to which other entries refer.
         named: Arc<Composition>,
-        /// The transaction's new composition.
+        /// The transaction's new composition (origin breakdown).
         own: Arc<Composition>,
     },
 }
 
 impl PageEntry {
-    /// The entry of a transaction whose composition `holder` stores.
+    /// The entry of a transaction whose composition (origin breakdown) `holder` stores.
     pub(super) fn new(
         transaction: u64,
         composition: &Arc<Composition>,
@@ -81,7 +81,7 @@ impl PageBuilder {
         self.0.push(entry);
     }
 
-    /// Replaces the entry of a transaction. Returns false if the page has no entry for it.
+    /// Replaces the entry of a transaction. Returns false if the page has no entry for the transaction.
     pub(super) fn set(&mut self, transaction: u64, entry: PageEntry) -> bool {
         let slot = index_in_page(transaction).and_then(|at| self.0.get_mut(at));
         slot.map(|slot| *slot = entry).is_some()
@@ -144,7 +144,7 @@ fn put(
 struct StoredPage<'b> {
     dictionary: OriginDictionary,
     count: usize,
-    /// Kinds and lengths, then the entries.
+    /// Kinds and lengths of the entries, then the entries.
     rest: &'b [u8],
 }
 

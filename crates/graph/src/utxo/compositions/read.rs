@@ -21,7 +21,7 @@ pub(super) const NEXT: &[u8] = &[1];
 /// The key of the unfinished update of the state that readers use.
 pub(super) const UPDATE: &[u8] = &[2];
 
-/// The compositions of a chain, for reading.
+/// The compositions (origin breakdowns) of a chain, for reading.
 #[derive(Debug)]
 pub struct Compositions(Tables);
 
@@ -30,12 +30,12 @@ impl Compositions {
         Self(tables)
     }
 
-    /// True unless the file of the compositions was deleted or replaced.
+    /// True unless the file of the compositions (origin breakdowns) was deleted or replaced.
     pub(super) fn is_current(&self) -> bool {
         self.0.environment.is_current()
     }
 
-    /// Opens the newest state of the compositions; `None` before the first state is complete.
+    /// Opens the newest state of the compositions (origin breakdowns); `None` before the first state is complete.
     ///
     /// # Errors
     ///
@@ -48,7 +48,7 @@ impl Compositions {
     }
 }
 
-/// One state of the compositions.
+/// One state of the compositions (origin breakdowns).
 pub struct CompositionReader {
     page: NamedTable,
     transaction: ReadTransaction,
@@ -65,13 +65,13 @@ impl std::fmt::Debug for CompositionReader {
 }
 
 impl CompositionReader {
-    /// The extent of the compositions, and the trace ends for which they were computed.
+    /// The extent of the compositions (origin breakdowns), and the trace ends for which they were computed.
     #[must_use]
     pub const fn state(&self) -> &CompositionState {
         &self.state
     }
 
-    /// Size of all compositions in bytes.
+    /// Size of all compositions (origin breakdowns) in bytes.
     ///
     /// # Errors
     ///
@@ -82,7 +82,7 @@ impl CompositionReader {
         Ok(count as u64 * u64::from(pages.page_size))
     }
 
-    /// The composition of a transaction; `None` if it is not computed yet.
+    /// The composition (origin breakdown) of a transaction; `None` if it is not computed yet.
     ///
     /// # Errors
     ///
@@ -106,7 +106,7 @@ pub(super) fn state(
     found.map(read).transpose()
 }
 
-/// Resolves the composition of a transaction. `entry` finds the entry of a transaction.
+/// Resolves the composition (origin breakdown) of a transaction. `entry` finds the entry of a transaction.
 pub(super) fn resolve(
     transaction: u64,
     entry: impl Fn(u64) -> Result<Option<PageEntry>, GraphError>,

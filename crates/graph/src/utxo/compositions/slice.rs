@@ -1,4 +1,4 @@
-//! Computation of compositions block by block.
+//! Computation of compositions (origin breakdowns) block by block.
 
 use std::ops::Bound;
 
@@ -22,7 +22,7 @@ use super::{
 };
 use crate::{GraphError, error::damaged};
 
-/// A slice of the computation of compositions.
+/// A slice of the computation of compositions (origin breakdowns).
 pub(super) struct CompositionSlice<'g> {
     graph: &'g Reader<'g>,
     calculation: CompositionCalculation<'g>,
@@ -70,7 +70,7 @@ impl<'g> CompositionSlice<'g> {
         Ok(height > tip.height)
     }
 
-    /// The height of the first block without computed compositions.
+    /// The height of the first block without computed compositions (origin breakdowns).
     fn height_of_next(&self, start: u64, tip: u64) -> Result<u64, GraphError> {
         let next = self.state.transactions;
         match self.graph.transaction(next)? {
@@ -80,7 +80,8 @@ impl<'g> CompositionSlice<'g> {
         }
     }
 
-    /// Computes the compositions of a block, the coinbase last, because it receives the fees of the others.
+    /// Computes the compositions (origin breakdowns) of a block, the coinbase last, because the coinbase receives the
+    /// fees of the other transactions.
     fn block(
         &mut self,
         txn: &mut WriteTransaction<'_>,
@@ -128,7 +129,7 @@ impl<'g> CompositionSlice<'g> {
     }
 }
 
-/// The writer of pages, with the compositions of the current block.
+/// The writer of pages, with the compositions (origin breakdowns) of the current block.
 struct PageWriter {
     table: NamedTable,
     /// The last page, which is not full, and its number.
@@ -136,7 +137,7 @@ struct PageWriter {
     number: u64,
     /// Pages from this number on are appended to the table.
     appended_from: u64,
-    /// Compositions of the current block, from its first transaction on.
+    /// Compositions (origin breakdowns) of the current block, from its first transaction on.
     block: Vec<ComputedComposition>,
     first: u64,
     kept: CompositionCache,
@@ -183,7 +184,7 @@ impl PageWriter {
         }
     }
 
-    /// Appends the compositions of the block to pages.
+    /// Appends the compositions (origin breakdowns) of the block to pages.
     fn end_block(&mut self, txn: &mut WriteTransaction<'_>) -> Result<(), GraphError> {
         for (made, transaction) in std::mem::take(&mut self.block).into_iter().zip(self.first..) {
             self.page.push(PageEntry::new(transaction, &made.composition, made.holder));
@@ -198,7 +199,7 @@ impl PageWriter {
         Ok(())
     }
 
-    /// The composition of an earlier transaction.
+    /// The composition (origin breakdown) of an earlier transaction.
     fn composition_of(
         &mut self,
         txn: &WriteTransaction<'_>,

@@ -1,17 +1,17 @@
-//! The extent of stored compositions.
+//! The extent of stored compositions (origin breakdowns).
 
 use assay_columns::bytes::ByteReader;
 
-/// The extent of stored compositions, and the trace ends for which they were computed.
+/// The extent of stored compositions (origin breakdowns), and the trace ends for which they were computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CompositionState {
-    /// The table with the compositions: 0 or 1.
+    /// The table with the compositions (origin breakdowns): 0 or 1.
     pub(super) half: u8,
     /// Height of the graph's first block: origins before it are unknown.
     pub(super) start: u64,
-    /// Number of transactions with a composition: the first ones of the chain.
+    /// Number of transactions with a composition (origin breakdown): the first transactions of the chain.
     pub transactions: u64,
-    /// The trace ends for which the compositions were computed.
+    /// The trace ends for which the compositions (origin breakdowns) were computed.
     pub ends: TraceEndsRevision,
     /// Number of transactions in blocks that no rollback removes.
     pub finalized_transactions: u64,
@@ -24,14 +24,14 @@ pub struct CompositionState {
 /// The revision of the trace ends among the first owners of a chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TraceEndsRevision {
-    /// Number of the first owners.
+    /// Number of the first owners that the revision covers.
     pub owners: u64,
-    /// Digest of the ends: see [`TraceEnds::up_to`](super::TraceEnds::up_to).
+    /// Digest of the trace ends: see [`TraceEnds::up_to`](super::TraceEnds::up_to).
     pub revision: [u8; 32],
 }
 
 impl CompositionState {
-    /// The state before the first composition.
+    /// The state before the first composition (origin breakdown).
     pub(super) const fn begin(half: u8, start: u64, ends: TraceEndsRevision) -> Self {
         Self {
             half,

@@ -1,4 +1,5 @@
-//! Storage of the trace ends for which the current compositions were computed, for comparison with changed ends.
+//! Storage of the trace ends for which the current compositions (origin breakdowns) were computed, for comparison with
+//! changed ends.
 
 use std::ops::Bound;
 
@@ -17,7 +18,7 @@ use crate::GraphError;
 const SEPARATOR: char = '\0';
 const LABELLED: &str = "labelled";
 
-/// Loads the stored ends of the first `owners` owners; `None` if a category is not known any more.
+/// Loads the stored trace ends of the first `owners` owners; `None` if a category is not known any more.
 pub(super) fn load(
     txn: &RoTxn<'_>,
     table: NamedTable,
@@ -34,7 +35,7 @@ pub(super) fn load(
     Ok(Some(ends))
 }
 
-/// Replaces the stored ends.
+/// Replaces the stored trace ends.
 pub(super) fn store(
     txn: &mut WriteTransaction<'_>,
     table: NamedTable,

@@ -1,4 +1,4 @@
-//! Computation of the compositions that changed trace ends affect.
+//! Computation of the compositions (origin breakdowns) that changed trace ends affect.
 //!
 //! An update begins with the transactions in which owners with changed attributions spent. Transactions are computed in
 //! the order of the chain; if a composition changes, the transactions that spend its outputs follow, and the coinbase
@@ -29,8 +29,8 @@ use super::{
 };
 use crate::{GraphError, error::damaged};
 
-/// Divisor of the number of transactions: an update computes at most that part, because computing all compositions
-/// takes less time above it.
+/// Divisor of the number of transactions: an update computes at most the quotient, because above that number computing
+/// all compositions (origin breakdowns) takes less time.
 const LARGEST_UPDATE_DIVISOR: u64 = 8;
 /// Maximum number of transactions of an update, which is applied in one write transaction.
 const MAX_UPDATE: u64 = 4_000_000;
@@ -39,11 +39,11 @@ const APPLIED_TOGETHER: usize = 1 << 14;
 
 /// The result of a slice of an update.
 pub(super) enum UpdateProgress {
-    /// The update continues in the next slice. Holds the number of computed compositions.
+    /// The update continues in the next slice. Holds the number of computed compositions (origin breakdowns).
     Unfinished(u64),
-    /// The update is applied. Holds the number of computed compositions.
+    /// The update is applied. Holds the number of computed compositions (origin breakdowns).
     Applied(u64),
-    /// The update is too large: all compositions are to be computed again.
+    /// The update is too large: all compositions (origin breakdowns) are to be computed again.
     TooLarge,
 }
 
@@ -51,7 +51,7 @@ pub(super) enum UpdateProgress {
 struct StoredUpdate {
     /// Digest of the trace ends of the update, among the owners in finalized blocks.
     revision: [u8; 32],
-    /// Number of computed compositions.
+    /// Number of computed compositions (origin breakdowns).
     computed: u64,
     frontier: Frontier,
 }
@@ -71,7 +71,7 @@ impl StoredUpdate {
     }
 }
 
-/// Continues the update of the current compositions to `ends`, by about `most` compositions.
+/// Continues the update of the current compositions (origin breakdowns) to `ends`, by about `most` compositions.
 pub(super) fn advance<'g>(
     tables: &'g Tables,
     txn: &mut WriteTransaction<'_>,
@@ -122,8 +122,8 @@ pub(super) fn clear(tables: &Tables, txn: &mut WriteTransaction<'_>) -> Result<(
     Ok(tables.changed.clear(txn)?)
 }
 
-/// The owners in finalized blocks whose attributions differ from the stored ones; `None` if all compositions are to be
-/// computed again.
+/// The owners in finalized blocks whose attributions differ from the stored ones; `None` if all compositions (origin
+/// breakdowns) are to be computed again.
 fn changed_owners(
     tables: &Tables,
     txn: &RoTxn<'_>,
@@ -196,8 +196,8 @@ impl<'g> CompositionUpdate<'g> {
         }
     }
 
-    /// Computes an item, and adds the transactions that its change affects. Returns the number of computed
-    /// compositions.
+    /// Computes an item, and adds the transactions that its change affects. Returns the number of computed compositions
+    /// (origin breakdowns).
     fn compute(
         &mut self,
         txn: &mut WriteTransaction<'_>,
@@ -246,7 +246,7 @@ impl<'g> CompositionUpdate<'g> {
         self.graph.known_block(record.head().height)
     }
 
-    /// Stores the new composition of a transaction. Returns false if the composition did not change.
+    /// Stores the new composition (origin breakdown) of a transaction. Returns false if the composition did not change.
     fn replace(
         &mut self,
         txn: &mut WriteTransaction<'_>,
@@ -311,7 +311,7 @@ impl<'g> CompositionUpdate<'g> {
         Ok(())
     }
 
-    /// Replaces the compositions that changed.
+    /// Replaces the compositions (origin breakdowns) that changed.
     fn apply(&self, txn: &mut WriteTransaction<'_>) -> Result<(), GraphError> {
         let mut from = 0;
         loop {
@@ -328,7 +328,7 @@ impl<'g> CompositionUpdate<'g> {
         }
     }
 
-    /// Reads a batch of changed compositions, from a transaction on.
+    /// Reads a batch of changed compositions (origin breakdowns), from a transaction on.
     fn changed_from(
         &self,
         txn: &RoTxn<'_>,
@@ -372,7 +372,7 @@ impl<'g> CompositionUpdate<'g> {
     }
 }
 
-/// The tables in which an update finds compositions.
+/// The tables in which an update finds compositions (origin breakdowns).
 struct UpdateSources<'a, 'e> {
     tables: &'a Tables,
     half: u8,
@@ -385,12 +385,12 @@ impl UpdateSources<'_, '_> {
         read::stored(self.txn, self.tables.page(self.half), transaction)
     }
 
-    /// The current composition of a transaction.
+    /// The current composition (origin breakdown) of a transaction.
     fn answering(&self, transaction: u64) -> Result<ComputedComposition, GraphError> {
         read::resolve(transaction, |number| self.entry(number))
     }
 
-    /// The composition of a transaction for the ends of the update.
+    /// The composition (origin breakdown) of a transaction for the ends of the update.
     fn composition_of(
         &self,
         kept: &mut CompositionCache,
@@ -408,7 +408,8 @@ impl UpdateSources<'_, '_> {
     }
 }
 
-/// Encodes a changed composition: the distance to its holder plus one, or 0 without a holder; then the composition.
+/// Encodes a changed composition (origin breakdown): the distance to its holder plus one, or 0 without a holder; then
+/// the composition.
 fn to_bytes(transaction: u64, made: &ComputedComposition) -> Vec<u8> {
     let mut bytes = Vec::new();
     let distance = made.holder.map_or(0, |holder| transaction.saturating_sub(holder) + 1);

@@ -21,7 +21,7 @@ pub(super) struct KnownOutput {
     pub(super) transaction: u64,
     /// The number of the output.
     pub(super) number: u64,
-    /// The number of its owner.
+    /// The number of the output's owner.
     pub(super) owner: u64,
     pub(super) output: TxOut,
 }

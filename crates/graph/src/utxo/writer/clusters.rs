@@ -49,18 +49,18 @@ pub(super) struct JoinBlock {
     pub(super) is_reversible: bool,
 }
 
-/// A cluster that a transaction joins with others.
+/// A cluster that a transaction joins with other clusters.
 #[derive(Clone, Copy)]
 struct JoinedCluster {
     root: u64,
-    /// The transaction's smallest owner in the cluster.
+    /// The lowest number of the transaction's owners in the cluster.
     member: u64,
     smallest: u64,
     size: u64,
 }
 
 impl Clusters {
-    /// Begins a batch. `recorded` is the number of owners recorded before it.
+    /// Begins a batch. `recorded` is the number of owners recorded before the batch.
     pub(super) fn begin(&mut self, recorded: u64) {
         if self.slots.len() > MAX_CACHED {
             self.slots = NumberMap::default();
@@ -146,7 +146,8 @@ impl Clusters {
         Ok(())
     }
 
-    /// Links two clusters: the larger cluster's root becomes the parent, or the smaller root if both have equal size.
+    /// Links two clusters: the larger cluster's root becomes the parent, or, of clusters of equal size, the root with
+    /// the lower number.
     fn link_sides(
         &mut self,
         reader: &Reader<'_>,

@@ -183,7 +183,7 @@ impl GraphWriter {
         })
     }
 
-    /// Builds the indexes that a backfill postpones. Reading is slow without them.
+    /// Builds the indexes that a backfill postpones. Reading is slow without these indexes.
     ///
     /// # Errors
     ///

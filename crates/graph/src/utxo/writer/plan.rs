@@ -76,7 +76,7 @@ pub(super) struct Plan {
     pub(super) txids: Vec<u8>,
     pub(super) scripts: PackedRecords,
     pub(super) spends: Vec<Spend>,
-    /// Entries of blocks that cannot be rolled back, and of those that can.
+    /// Entries of blocks that cannot be rolled back, and of blocks that can be rolled back.
     pub(super) finalized: IndexEntries,
     pub(super) recent: IndexEntries,
 }

@@ -40,7 +40,7 @@ pub(super) struct Batch<'b> {
 }
 
 impl Batch<'_> {
-    /// Writes the batch. `committed` is the state before it.
+    /// Writes the batch. `committed` is the state before the batch.
     pub(super) fn write(
         mut self,
         tables: &Tables,

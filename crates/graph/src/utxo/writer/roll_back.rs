@@ -96,7 +96,8 @@ fn links(
     Ok(())
 }
 
-/// Restores forest nodes, and removes the nodes of removed owners. `owners` is the number of owners before.
+/// Restores forest nodes, and removes the nodes of removed owners. `owners` is the number of owners before the
+/// rollback.
 fn slots(
     reader: &Reader<'_>,
     txn: &mut WriteTransaction<'_>,
