@@ -19,7 +19,7 @@ pub struct Access {
     pub manifests_revision: u64,
     /// Revision of the keys.
     pub keys_revision: u64,
-    /// Tenants with plan, policy and limits. A change of keys does not rebuild it.
+    /// Tenants with plan, policy and limits. A change of keys does not rebuild these tenants.
     pub directory: Arc<Directory<Policy>>,
     /// Keys by their public part.
     pub keys: HashMap<KeyId, KeyRecord>,
@@ -49,7 +49,7 @@ impl Caller {
 /// Reason for which a caller is denied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DenialReason {
-    /// The key is malformed, unknown, revoked or expired. Callers are not told which.
+    /// The key is malformed, unknown, revoked or expired. Callers are not told which of these reasons applies.
     InvalidKey,
     /// The tenant is suspended.
     TenantSuspended,

@@ -59,11 +59,11 @@ pub struct CatalogueCategory {
     pub default_severity: u8,
     /// Basis of the default severity: the publications that it follows.
     pub severity_basis: &'static str,
-    /// True if its entities hold or move other people's funds. Flows through a service are shown
-    /// and not scored.
+    /// True if entities of the category hold or move other people's funds. Flows through a service are shown and not
+    /// scored.
     pub is_service: bool,
-    /// True if its entities are virtual asset service providers (VASPs); null if that depends on
-    /// the entity.
+    /// True if entities of the category are virtual asset service providers (VASPs); null if that depends on the
+    /// entity.
     pub is_vasp: Option<bool>,
 }
 
@@ -83,7 +83,7 @@ pub struct CatalogueHeuristic {
     pub id: &'static str,
     /// Definition of the heuristic.
     pub definition: &'static str,
-    /// Tier of its findings.
+    /// Tier of the heuristic's findings.
     pub tier: Tier,
     /// True if this version of Assay applies the heuristic.
     pub supported: bool,
@@ -111,9 +111,9 @@ pub struct CatalogueRule {
     pub id: String,
     /// Situation in which the rule fires.
     pub description: String,
-    /// Verdict that it leads to at least. `block` needs evidence of the tier `investigation` or stronger.
+    /// Lowest verdict that the rule leads to. `block` needs evidence of the tier `investigation` or stronger.
     pub verdict: RuleVerdict,
-    /// True if every policy has the rule, and none changes it.
+    /// True if every policy has the rule, and no policy changes it.
     pub fixed: bool,
 }
 
@@ -202,7 +202,7 @@ pub fn catalogue(policy: &Policy) -> Catalogue {
     }
 }
 
-/// The policy's rules, then those that every policy has.
+/// The policy's rules, then the rules that every policy has.
 fn rules(policy: &Policy) -> Vec<CatalogueRule> {
     let of_policy = policy.rules().iter().map(|rule| CatalogueRule {
         id: rule.id.clone(),

@@ -89,8 +89,8 @@ impl ChainWatch {
     }
 }
 
-/// Stage that invalidates cached answers about the addresses in new blocks. Its checkpoint is in memory, as the answers
-/// are.
+/// Stage that invalidates cached answers about the addresses in new blocks. The stage's checkpoint is in memory, as the
+/// answers are.
 struct Invalidation<'a> {
     service: &'a Service,
     chain: ChainId,
@@ -153,7 +153,7 @@ fn invalidate(service: &Service, chain: ChainId) {
     change(service, |invalidated| invalidated.add_unknown(chain));
 }
 
-/// Replaces the invalidated addresses by a changed copy. There is one writer.
+/// Replaces the invalidated addresses by a changed copy. There is one writer of these addresses.
 fn change(service: &Service, with: impl FnOnce(&mut InvalidatedAddresses)) {
     let mut invalidated = InvalidatedAddresses::clone(&service.invalidated_addresses.load());
     with(&mut invalidated);

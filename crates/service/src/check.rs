@@ -162,8 +162,8 @@ impl Service {
     }
 }
 
-/// Returns the difference between the servers of a chain before or after it was read, whichever exists; of two, the
-/// undecided one.
+/// Returns the difference between the servers of a chain before or after the chain was read, whichever exists; of two
+/// differences, the undecided one.
 fn differing(key: &CacheKey, after: Option<DifferingBranches>) -> Option<DifferingBranches> {
     let differing = [key.differing_branches, after].into_iter().flatten();
     differing.min_by_key(|differing| differing.is_decided)

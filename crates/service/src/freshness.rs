@@ -12,7 +12,7 @@ use std::{
 use assay_address::ChainId;
 use jiff::{SignedDuration, Timestamp};
 
-/// Times of the last confirmation of each part, by the monotonic clock, and times of the latest blocks.
+/// Times of the last confirmation of each kind of data, by the monotonic clock, and times of the latest blocks.
 #[derive(Debug)]
 pub struct Freshness {
     directory: Mark,

@@ -89,7 +89,7 @@ pub struct Service {
     pub refresh_requested: Notify,
     /// Limits of the age of data in memory.
     pub bounds: Bounds,
-    /// Progress of the compositions of each chain.
+    /// Progress of the compositions (origin breakdowns) of each chain.
     pub compositions: CompositionProgress,
     /// Requests for background work, and the number of jobs.
     pub background: background::runner::Background,

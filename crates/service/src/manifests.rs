@@ -69,7 +69,7 @@ pub enum ReadError {
     NothingThere(PathBuf),
 }
 
-/// Parses the documents of one text; problems name it by `origin`.
+/// Parses the documents of one text; problems name the text by `origin`.
 ///
 /// # Errors
 ///

@@ -212,7 +212,7 @@ pub enum EnableError {
     /// No ready-made source has this name.
     #[error("no such ready-made source: `{name}` (known: {known})", known = names())]
     Unknown {
-        /// Name that was given.
+        /// Name that the caller gave.
         name: String,
     },
     /// The source has no feed, and the caller gave no location.
@@ -256,7 +256,7 @@ impl ReadySource {
     ///
     /// # Errors
     ///
-    /// Never returns an error: a test checks every row.
+    /// Never returns an error: a test checks every row of the table of sources.
     pub fn format(&self) -> Result<&'static Format, UnknownFormat> {
         formats::by_id(self.format)
     }

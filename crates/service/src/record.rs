@@ -38,13 +38,13 @@ pub struct Recorder {
 #[derive(Debug, Default)]
 struct UnwrittenRecords {
     usage: HashMap<ChargeKey, u64>,
-    /// Batch that is being written. It is sent again unchanged until the store confirms it, because the
+    /// Batch that is being written. The batch is sent again unchanged until the store confirms the batch, because the
     /// confirmation may be lost.
     sent: Option<UsageBatch>,
     /// Number of batches so far.
     batches: u64,
     checks: VecDeque<KeptCheck>,
-    /// Number of answers dropped so far, and the part of it that was reported.
+    /// Number of answers dropped so far, and the number of dropped answers that were reported.
     lost: u64,
     lost_told: u64,
 }
@@ -101,7 +101,7 @@ impl Recorder {
         waiting.checks.iter().find(|check| check.id == id && check.tenant == *tenant).cloned()
     }
 
-    /// Returns a guard that holds every charge in one place: in the store or pending.
+    /// Returns a guard: while the guard is held, every charge is either in the store or pending.
     pub async fn pause_writes(&self) -> RwLockReadGuard<'_, ()> {
         self.writing.read().await
     }

@@ -123,7 +123,7 @@ impl Refresher {
         tokio::join!(refresh_repeatedly(self.every, &self.service.refresh_requested, look), chains);
     }
 
-    /// Reloads the parts that changed, those of the store first.
+    /// Reloads the data that changed, the store's data first.
     ///
     /// # Errors
     ///
@@ -138,8 +138,8 @@ impl Refresher {
         Ok(self.chains.refresh(&self.service).await?)
     }
 
-    /// Reloads the parts of the store that changed. A problem with one part does not delay the other: a new
-    /// listing takes effect even if a manifest is invalid.
+    /// Reloads the parts of the store's data that changed. A problem with one part of the data does not delay the other
+    /// part: a new listing takes effect even if a manifest is invalid.
     async fn refresh_store(&self) -> Result<(), LoadError> {
         let asked = Instant::now();
         let revisions = self.store().revisions().await?;

@@ -64,7 +64,8 @@ pub async fn publish(client: &RedisClient, prefix: &str, key: &KeyId) {
     }
 }
 
-/// Subscribes to revocations until the task is dropped. After a lost connection it requests fresh key data.
+/// Subscribes to revocations until the task is dropped. After a lost connection, the subscriber requests fresh key
+/// data.
 pub async fn subscribe(service: Arc<Service>, client: RedisClient, prefix: String) {
     let mut messages = Subscription::new(client.settings().clone(), vec![channel(&prefix)]);
     loop {

@@ -47,8 +47,8 @@ pub struct ScreeningResult {
 pub enum DecidedBy {
     /// Lists and labels.
     ListsAndLabels,
-    /// Lists, labels, the address's history and the compositions of its transactions. A check has the same verdict, and
-    /// this score or a lower one.
+    /// Lists, labels, the address's history and the compositions (origin breakdowns) of its transactions. A check of
+    /// the address has the same verdict, and the same score or a lower score.
     Compositions,
     /// All evidence of a check, flows included.
     Trace,
@@ -109,7 +109,7 @@ impl Screening<'_> {
     }
 
     /// Screens one address by lists, labels and flows. An address whose flows are allowed even at their largest weight,
-    /// or would be if no source were missing, is not traced; any other row equals the result of a check.
+    /// or would be allowed if no source were missing, is not traced; any other row equals the result of a check.
     pub async fn with_flows(&self, subject: &CanonicalAddress) -> ScreeningResult {
         let Self { chains, intel, policy, now, .. } = *self;
         let mut facts = intel.facts(subject);

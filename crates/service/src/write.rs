@@ -1,7 +1,7 @@
 //! Writers of records that requests leave in memory: charges, kept answers, and uses of keys.
 //!
-//! Each kind has a writer of its own, so that neither a slow refresh nor a backlog of answers delays charges. A signal
-//! stops the writers; aborting them would lose the counts that are being written.
+//! Each kind of record has a writer of its own, so that neither a slow refresh nor a backlog of answers delays charges.
+//! A signal stops the writers; aborting them would lose the counts that are being written.
 
 use std::{
     future::Future,

@@ -1,5 +1,5 @@
 //! Fetching of lists and labels on their schedules, so that none of them gets stale. In a cluster, cron jobs fetch
-//! them, and servers run with `--feeds off`.
+//! lists and labels, and servers run with `--feeds off`.
 
 use std::{sync::Arc, time::Duration};
 

@@ -21,7 +21,7 @@ use super::{JobError, JobKind};
 use crate::{Service, chains::subject::TraceRequest};
 
 const KIND: &str = "fetch_history";
-/// Time limit of one attempt. The next attempt continues from its stored responses.
+/// Time limit of one attempt. The next attempt continues from the stored responses.
 const ATTEMPT_TIME: Duration = Duration::from_mins(5);
 
 /// Payload of a job: the subject and the policy.

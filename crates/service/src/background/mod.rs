@@ -20,8 +20,8 @@ pub use runner::{JobError, JobKind, Runner, RunnerSettings};
 
 /// The kinds of background work of a server.
 ///
-/// Every server completes histories. Only servers with `sources` and with the rights for it fetch sources and purge old
-/// data; in a cluster, cron jobs do both.
+/// Every server completes histories. Only servers with `sources` and with the necessary rights fetch sources and purge
+/// old data; in a cluster, cron jobs do both.
 #[must_use]
 pub fn kinds(
     service: &Arc<Service>,

@@ -1,5 +1,5 @@
-//! Deletes data after its retention: answers and charges by each tenant's plan, and data that
-//! belongs to no tenant. A server does so once a day, and `assay purge` at any time.
+//! Deletes data after its retention: answers and charges by each tenant's plan, and data that belongs to no tenant. A
+//! server deletes such data once a day, and `assay purge` at any time.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ use crate::{
 };
 
 const KIND: &str = "purge";
-/// The key of the only job.
+/// The key of the only purge job.
 const KEY: &str = "all";
 /// Interval between two purges of old data.
 const PURGE_INTERVAL: SignedDuration = SignedDuration::from_hours(24);
@@ -32,7 +32,7 @@ const PURGE_INTERVAL: SignedDuration = SignedDuration::from_hours(24);
 /// is fetched again when a check needs it. A server that has been silent for this long writes no more usage records.
 pub const COMMON_RETENTION: Period = Period::from_seconds(30 * 86_400);
 
-/// A purge failed. The data that it deleted before the failure stays deleted.
+/// A purge failed. The data that the purge deleted before the failure stays deleted.
 #[derive(Debug, thiserror::Error)]
 pub enum PurgeError {
     /// The store failed.
@@ -60,7 +60,8 @@ pub struct PurgeExpired {
 }
 
 impl PurgeExpired {
-    /// Returns the purge of a service's store. Keys of tenants that are forgotten are added to `revocations`.
+    /// Returns the purge of a service's store. The purge adds the keys of forgotten tenants (former tenants whose
+    /// retention is over) to `revocations`.
     #[must_use]
     pub const fn new(service: Arc<Service>, revocations: Revocations) -> Self {
         Self { service, revocations }
@@ -170,8 +171,8 @@ pub async fn purge_common(store: &dyn Store, now: Timestamp) -> Result<CommonPur
     Ok(CommonPurged { fetched, jobs })
 }
 
-/// Selects the data of a tenant beyond its retention. Days are counted whole; a forgotten tenant loses the last day,
-/// too.
+/// Selects the data of a tenant beyond its retention. Days are counted whole; of a forgotten tenant (a former tenant
+/// whose retention is over), the last day is selected, too.
 fn expired_data(
     name: &Name,
     retention: RetentionSpec,

@@ -171,7 +171,7 @@ impl Runner {
         Ok(())
     }
 
-    /// Enqueues requested jobs, and starts due ones up to the concurrency limit.
+    /// Enqueues requested jobs, and starts due jobs up to the concurrency limit.
     async fn start_due(&self, running: &mut JoinSet<()>) -> Result<(), StoreError> {
         for kind in self.kinds.values() {
             self.enqueue_wanted(&**kind).await?;

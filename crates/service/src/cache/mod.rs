@@ -37,9 +37,9 @@ const AHEAD: SignedDuration = SignedDuration::from_secs(60);
 /// Limits of the age of an answer that is repeated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AgeLimits {
-    /// Limit of the plan.
+    /// Age limit of the plan.
     pub lifetime: SignedDuration,
-    /// Limit of the caller; zero asks for a new answer.
+    /// Age limit of the caller; zero asks for a new answer.
     pub caller_accepts: Option<SignedDuration>,
 }
 
@@ -174,7 +174,7 @@ impl ResultCache {
         Self { cache: Cache::with_weighter(items, bytes, BytesWeighter), shared }
     }
 
-    /// Returns an answer in memory that may be repeated; never waits.
+    /// Returns an answer in memory that may be repeated, without waiting.
     pub(super) fn find_in_memory(
         &self,
         key: &CacheKey,
@@ -190,7 +190,8 @@ impl ResultCache {
     ///
     /// # Errors
     ///
-    /// Returns an error if a new answer cannot be computed. Each waiting request then computes its own.
+    /// Returns an error if a new answer cannot be computed. After an error, each waiting request computes its own
+    /// answer.
     pub(super) async fn get<E, F: Future<Output = Result<SerializedAssessment, E>>>(
         &self,
         key: &CacheKey,
@@ -232,8 +233,8 @@ impl ResultCache {
         }
     }
 
-    /// Returns an answer of another server. If there is none, this server makes it, and holds the claim to it
-    /// meanwhile if it got one.
+    /// Returns an answer of another server. If no other server has the answer, this server computes the answer, with a
+    /// claim to the answer if a claim was granted.
     async fn shared_or_claim(
         &self,
         key: &CacheKey,

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 pub struct SerializedAssessment {
     /// The assessment as a JSON object, serialized once.
     pub text: String,
-    /// Address in canonical form that was assessed; of a transfer, that of its receiver.
+    /// Address in canonical form that was assessed; for a transfer, the receiver's address.
     pub address: String,
     /// Digest of the assessment.
     pub digest: String,

@@ -51,7 +51,7 @@ impl Drop for Claim {
     }
 }
 
-/// Returns the parts of a key that identify the subject: two for an address, more for a transfer.
+/// Returns the segments of a key that identify the subject: two for an address, more for a transfer.
 fn subject_parts(subject: &CheckSubject) -> Vec<String> {
     match subject {
         CheckSubject::Address(address) => {
@@ -128,8 +128,8 @@ impl SharedAnswers {
     }
 
     /// Lets one of several servers compute an answer. Returns the answer of another server that `repeatable` accepts.
-    /// Otherwise this server computes: with a claim, or without one if Redis is unavailable or the other server takes
-    /// too long.
+    /// Otherwise this server computes the answer: with a claim, or without a claim if Redis is unavailable or the other
+    /// server takes too long.
     pub(super) async fn claim(
         &self,
         key: &CacheKey,

@@ -13,8 +13,8 @@ use assay_engine::{
 };
 use assay_graph::{GraphError, GraphView, ViewSource, run_query};
 
-/// Largest number of rounds in which a search requests further data of a view. The longest cycle and chain take as
-/// many.
+/// Largest number of rounds in which a search requests further data of a view. The longest cycle and the longest chain
+/// take as many rounds.
 const ROUNDS: u32 = 8;
 
 /// Subject of a pattern search: an address with its cluster.

@@ -1,10 +1,10 @@
-//! Addresses in new blocks. Cached answers about them are no longer valid.
+//! Addresses in new blocks. Cached answers about these addresses are no longer valid.
 
 use assay_address::{CanonicalAddress, ChainId};
 use assay_engine::ledger::BlockRef;
 use assay_graph::{Graph, GraphError};
 
-/// Largest number of addresses read for one step. With more, every address is invalidated.
+/// Largest number of addresses read for one step. With more addresses, every address is invalidated.
 const MAX_ADDRESSES: u32 = 100_000;
 
 /// Blocks that a chain added after a known block.
@@ -12,8 +12,8 @@ const MAX_ADDRESSES: u32 = 100_000;
 pub struct ChainChanges {
     /// The newest block.
     pub newest: BlockRef,
-    /// Addresses in the added blocks, and the roots of the clusters that these blocks changed. `None` if they are
-    /// unknown: the chain was not read before, blocks were rolled back, or there are too many addresses.
+    /// Addresses in the added blocks, and the roots of the clusters that these blocks changed. `None` if the addresses
+    /// are unknown: the chain was not read before, blocks were rolled back, or there are too many addresses.
     pub addresses: Option<Vec<CanonicalAddress>>,
 }
 

@@ -25,7 +25,7 @@ const READ: u32 = 1_000;
 const OTHERS: u32 = 40;
 /// Largest number of listed or labelled members whose evidence is looked up: the listed ones, then by severity.
 const EXAMINED: usize = 10_000;
-/// Largest number of members with equal claims whose evidence counts.
+/// Largest number of members with equal listings and labels whose evidence counts.
 const ALIKE: usize = 3;
 /// Largest number of listed or labelled members of which the co-spends are read.
 const CONNECTED: usize = 200;
@@ -108,8 +108,8 @@ fn member(address: CanonicalAddress, intel: &IntelSnapshot) -> ClusterMember {
     ClusterMember { address, labels, listings, co_spends: None }
 }
 
-/// Returns members with their claims: of members with equal claims the first [`ALIKE`], and at most [`CONNECTED`] in
-/// all.
+/// Returns members with their listings and labels: of members with equal listings and labels the first [`ALIKE`], and
+/// at most [`CONNECTED`] in all.
 fn different_claims(
     addresses: impl Iterator<Item = CanonicalAddress>,
     intel: &IntelSnapshot,
@@ -255,8 +255,8 @@ async fn build(
     Ok(index)
 }
 
-/// Updates the index by the blocks that follow its block. `None` if its block was rolled back, or if the blocks change
-/// too much.
+/// Updates the index by the blocks that follow its block. `None` if the index's block was rolled back, or if the blocks
+/// change too much.
 async fn follow(
     known: &Index,
     graph: &dyn Graph,

@@ -39,14 +39,14 @@ struct CounterpartyPayment {
 #[derive(Clone, Debug)]
 struct CounterpartyTotal {
     owner: OwnerNumber,
-    /// Range of these payments among the payments with all owners.
+    /// Range of the owner's payments among the payments with all owners.
     payments: Range<usize>,
     amount: u128,
     is_funder: bool,
 }
 
-/// Returns the addresses that paid the subject or were paid by it, without those of its own cluster: the funders, the
-/// strongest others, and further listed ones, with their listings and labels.
+/// Returns the addresses outside the subject's cluster that paid the subject or were paid by the subject: the funders,
+/// the strongest others, and further listed addresses, with their listings and labels.
 ///
 /// Counterparties are ordered by the sum of the amounts of both directions, then by first appearance on the chain. The
 /// amount of a transaction is split over the inputs, or outputs and fee, of other owners in proportion to their value,
@@ -159,7 +159,7 @@ fn payments(
     Ok((payments, funders))
 }
 
-/// Splits an amount over other owners by the value of their entries on one side.
+/// Splits an amount over other owners by the value of their entries on one side of the transaction.
 fn shares(
     entries: &[TransactionEntry],
     owner: OwnerNumber,

@@ -1,5 +1,5 @@
-//! Parties of a chain at which traces end or whose labels traces carry on, under the default policy. Compositions are
-//! computed for these parties.
+//! Parties of a chain at which traces end or whose labels traces carry on, under the default policy. Compositions
+//! (origin breakdowns) are computed for these parties.
 
 use assay_address::ChainId;
 use assay_engine::{

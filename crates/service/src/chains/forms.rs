@@ -1,4 +1,4 @@
-//! Forms of one transaction of a graph, such as a consolidation.
+//! Structural forms of one transaction of a graph, such as a consolidation.
 
 use std::collections::HashMap;
 
@@ -10,17 +10,17 @@ use assay_engine::{
 };
 use assay_graph::{Graph, GraphError};
 
-/// A transaction with its largest inputs and outputs, and its forms.
+/// A transaction with its largest inputs and outputs, and its structural forms.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TransactionWithForms {
     /// The transaction.
     pub transaction: TransactionView,
-    /// Forms of the transaction, such as [`Pattern::Consolidation`].
+    /// Structural forms of the transaction, such as [`Pattern::Consolidation`].
     pub forms: Vec<Pattern>,
 }
 
-/// Returns the forms of a transaction that was read with all of its inputs and outputs. Owners in one cluster count as
-/// one owner. Outputs of up to `dust` base units are dust.
+/// Classifies a fully read transaction by its structure (peel step, consolidation, batch payout, self-transfer, and so
+/// on). Owners in one cluster count as one owner. Outputs of up to `dust` base units are dust.
 ///
 /// # Errors
 ///

@@ -49,7 +49,7 @@ pub struct GraphReader {
     graph: Arc<dyn Graph>,
     attributed: Arc<AttributedMembers>,
     owners: Arc<AttributedOwners>,
-    /// Result of the last comparison of compositions with the present lists and labels.
+    /// Result of the last comparison of compositions (origin breakdowns) with the present lists and labels.
     up_to_date: Arc<Mutex<Option<(CompositionBasis, bool)>>>,
 }
 
@@ -95,7 +95,7 @@ impl GraphReaders {
     }
 }
 
-/// Compositions, and the lists and labels with which they are compared.
+/// Compositions (origin breakdowns), and the lists and labels with which they are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct CompositionBasis {
     ends: TraceEndsRevision,
@@ -112,7 +112,7 @@ impl GraphReader {
     }
 
     /// Returns a reader of `graph`, which may be the present graph opened again. The index of clusters is kept, and the
-    /// lookups of owners if the graph is the same: another graph may give their numbers to other owners.
+    /// lookups of owners if the graph is the same: another graph may give the owners' numbers to other owners.
     #[must_use]
     pub(super) fn renewed(&self, graph: Arc<dyn Graph>) -> Self {
         let is_same = Arc::ptr_eq(&self.graph, &graph);
@@ -130,8 +130,8 @@ impl GraphReader {
     }
 }
 
-/// Reads a transaction with its `largest` inputs and outputs, and its forms. The default policy decides which outputs
-/// are dust.
+/// Reads a transaction with its `largest` inputs and outputs, and its structural forms. The default policy decides
+/// which outputs are dust.
 ///
 /// # Errors
 ///
@@ -237,7 +237,7 @@ impl State<'_> {
         }))
     }
 
-    /// True if the compositions were computed for the present lists and labels.
+    /// True if the compositions (origin breakdowns) were computed for the present lists and labels.
     async fn is_up_to_date(&self, request: TraceRequest<'_>) -> Result<bool, GraphError> {
         let TraceRequest { subject, intel, now, .. } = request;
         let Some(compositions) = self.view.compositions() else { return Ok(false) };
@@ -476,7 +476,7 @@ fn assessed(tip: &GraphTip) -> Tip {
 }
 
 /// Returns the revision: the chain, the height and the last digits of the block's hash (hashes begin with zeros), then
-/// the revision of the compositions that the flows use.
+/// the revision of the compositions (origin breakdowns) that the flows use.
 fn revision(chain: ChainId, tip: &GraphTip, flows: &FlowFacts) -> String {
     let hash = hex::encode(tip.block.hash);
     let end = hash.get(hash.len() - 12..).unwrap_or_default();

@@ -6,7 +6,7 @@
 //! - [`attributed_owners`]: the owners that lists and labels attribute
 //! - [`ends()`](ends::ends): the parties at which traces end
 //! - `clusters`, [`possible_owners`], `counterparties`: the addresses that are associated with a subject
-//! - [`compositions`]: updates the compositions of transactions while the server runs
+//! - [`compositions`]: updates the compositions (origin breakdowns) of transactions while the server runs
 //! - [`changes`]: the addresses in new blocks
 //! - [`graph`]: a reader of ingested blocks
 //! - [`on_demand`]: a reader of histories that are fetched address by address
@@ -72,8 +72,9 @@ pub(crate) async fn subject_data(
     trace::trace(chains, intel, policy, subject, TraceView::default(), now).await
 }
 
-/// Returns a chain's data about a subject with its flows at their largest weight, if compositions provide them without
-/// a trace. The policy must attribute owners as the default policy does, for which compositions are computed.
+/// Returns a chain's data about a subject with an upper bound of its flows, if compositions (origin breakdowns) provide
+/// the bound without a trace. The policy must attribute owners as the default policy does, for which compositions are
+/// computed.
 pub(crate) async fn subject_data_at_most(
     chains: &ChainReaders,
     intel: &IntelSnapshot,

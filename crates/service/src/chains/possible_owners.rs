@@ -31,10 +31,10 @@ const SHOWN: usize = 20;
 const TRANSACTIONS_SHOWN: usize = 5;
 /// Largest number of inputs of a payment that is read.
 const MOST_INPUTS: u32 = 100;
-/// Largest number of outputs: more than those of payments whose change can be identified.
+/// Largest number of outputs of a payment that is read: more than payments with identifiable change have.
 const MOST_OUTPUTS: u32 = 50;
 
-/// Returns the addresses that may belong to the subject's owner, the surest first, then by first appearance on the
+/// Returns the addresses that may belong to the subject's owner, by falling confidence, then by first appearance on the
 /// chain. Addresses of the subject's cluster are left out, because they do belong to its owner.
 ///
 /// # Errors

@@ -35,15 +35,15 @@ pub struct NamedHistory {
 /// Source of the data of one chain.
 #[async_trait]
 pub trait ChainReader: Debug + Send + Sync {
-    /// Traces the flows of a subject. A chain without data is no error: the answer states it.
+    /// Traces the flows of a subject. A chain without data is no error: the answer states the lack of data.
     ///
     /// # Errors
     ///
     /// Returns an error if the database fails.
     async fn trace(&self, request: TraceRequest<'_>) -> Result<SubjectData, ReadError>;
 
-    /// Returns the flows of a subject at their largest weight, if they are known without a trace. An assessment by them
-    /// has no lower score than one by [`trace`](Self::trace).
+    /// Returns an upper bound of a subject's flows, each at its largest weight, if the bound is known without a trace.
+    /// An assessment by the upper bound has no lower score than an assessment by [`trace`](Self::trace).
     ///
     /// # Errors
     ///
@@ -63,7 +63,7 @@ pub trait ChainReader: Debug + Send + Sync {
         request: TransferReadRequest<'_>,
     ) -> Result<TransferRead, TransferError>;
 
-    /// Returns the latest ingested block; `None` if there is none yet, or the reader ingests no blocks.
+    /// Returns the latest ingested block; `None` if no block is ingested yet, or the reader ingests no blocks.
     ///
     /// # Errors
     ///
@@ -111,7 +111,8 @@ pub trait ChainReader: Debug + Send + Sync {
         Ok(None)
     }
 
-    /// Returns a transaction with its largest inputs and outputs, and its forms; `None` if the chain does not have it.
+    /// Returns a transaction with its largest inputs and outputs, and its structural forms; `None` if the chain does
+    /// not have the transaction.
     ///
     /// # Errors
     ///

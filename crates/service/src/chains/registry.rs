@@ -39,7 +39,7 @@ pub struct ChainReaders {
 
 impl ChainReaders {
     /// Opens the readers of chains with chain servers, of chains with a graph, and of chains with a source on demand. A
-    /// chain with several of these is read from the first.
+    /// chain with several of these sources is read from the first of them.
     ///
     /// # Errors
     ///

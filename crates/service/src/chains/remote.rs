@@ -35,7 +35,7 @@ use super::{
     transfer::{TransferError, TransferRead, TransferReadRequest},
 };
 
-/// Time limit for the addresses in new blocks. The refresh of other chains waits for it.
+/// Time limit for the question for the addresses in new blocks. The refresh of other chains waits for the answer.
 const CHANGES_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Reader of a chain from its chain servers.

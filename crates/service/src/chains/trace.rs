@@ -20,9 +20,9 @@ use super::{
 /// Details to show in addition to those that an assessment needs.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TraceView {
-    /// Hops to follow; `None`: the number of the policy.
+    /// Number of hops to follow; `None` for the number of the policy.
     pub hops: Option<u16>,
-    /// Paths to keep of each part; `None`: the number that an answer shows.
+    /// Number of paths to keep of each exposure part; `None` for the number that an answer shows.
     pub paths: Option<usize>,
 }
 
@@ -35,7 +35,7 @@ impl TraceView {
     }
 }
 
-/// Traces the flows of a subject. An unreadable chain is no error: the answer states it.
+/// Traces the flows of a subject. An unreadable chain is no error: the answer states that the chain is unreadable.
 pub async fn trace(
     chains: &ChainReaders,
     intel: &IntelSnapshot,

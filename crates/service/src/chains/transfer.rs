@@ -133,8 +133,8 @@ impl<'a> TransferReadRequest<'a> {
         TraceRequest { subject: &transfer.receiver, rules, policy, intel, now }
     }
 
-    /// Returns the bounds of a trace of the transfer's own money. No part of it is unsolicited, because the receiver
-    /// requested the money or the caller checks it.
+    /// Returns the bounds of a trace of the transfer's own money. No part of the transfer's money is unsolicited,
+    /// because the receiver requested the money or the caller checks it.
     pub(super) const fn own_rules(self) -> TraceRules {
         TraceRules { unsolicited_below: 0, largest_dust: 0, ..self.rules }
     }
@@ -189,7 +189,7 @@ impl TransferRead {
     }
 }
 
-/// Returns the transactions that spend outputs of an owner, each given by its index.
+/// Returns the transactions that spend outputs of an owner, each output given by its index.
 pub(super) fn spent_by(
     view: &dyn ChainView,
     outputs: impl IntoIterator<Item = (u32, Waypoint)>,

@@ -1,7 +1,7 @@
 //! Numbers of the parties at which traces end, in a graph that grows.
 //!
 //! Each state of lists and labels is searched once for its parties; after that, only owners that are new to the graph
-//! are compared with them.
+//! are compared with the parties.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -71,13 +71,14 @@ impl KnownEnds {
     }
 }
 
-/// Number of owners that equal those of the searched state: all of them if its newest block is still on the chain.
+/// Number of owners that equal the owners of the searched state: all owners of that state if its newest block is still
+/// on the chain.
 const fn unchanged_owners(searched: &SearchedState, is_on_chain: bool) -> u64 {
     if is_on_chain { searched.owners } else { searched.settled }
 }
 
-/// Searches the owners with numbers from `from` to `owners` for parties. Looks up the fewer ones among the others:
-/// owners among the parties, or parties among the owners.
+/// Searches the owners with numbers from `from` to `owners` for parties. Looks up owners among the parties, or parties
+/// among the owners, whichever are fewer.
 fn search(
     parties: &Parties,
     reader: &Reader<'_>,

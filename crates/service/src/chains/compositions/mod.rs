@@ -1,4 +1,5 @@
-//! Update of compositions while a program runs: after new blocks, and after a change of lists and labels.
+//! Update of compositions (origin breakdowns) while a program runs: after new blocks, and after a change of lists and
+//! labels.
 //!
 //! The program with the graphs in its data directory computes compositions, also if another program follows the chains.
 //!
@@ -6,7 +7,7 @@
 //! - `known_ends`: the parties at which traces end, in a graph that grows
 //! - `new_blocks`: the log lines about new blocks
 //! - `progress`: the progress of each chain, for metrics
-//! - `severe`: the addresses that received severe money in a block
+//! - `severe`: the addresses that received money of severe categories in a block
 
 mod known_ends;
 mod new_blocks;
@@ -29,7 +30,7 @@ use tokio::task::JoinError;
 pub use self::progress::{CompositionProgress, Progress};
 use self::updater::{CompositionUpdater, Inputs};
 
-/// Program that has graphs, and the lists and labels for their compositions.
+/// Program that has graphs, and the lists and labels for their compositions (origin breakdowns).
 pub trait GraphOwner: Send + Sync + 'static {
     /// Returns the graphs in the data directory.
     fn graphs(&self) -> &EmbeddedGraphs;
@@ -46,7 +47,7 @@ const TICK: Duration = Duration::from_secs(1);
 /// Pause before the next attempt after a failure.
 const RESTART: Duration = Duration::from_mins(1);
 
-/// Keeps the compositions of all graphs in the data directory up to date until the task is aborted.
+/// Keeps the compositions (origin breakdowns) of all graphs in the data directory up to date until the task is aborted.
 pub async fn run(owner: Arc<dyn GraphOwner>) {
     // The stages of all chains together take at most half of one processor's time.
     let lock = Some(StageLock::default());
@@ -65,14 +66,15 @@ pub async fn run(owner: Arc<dyn GraphOwner>) {
     supervise(TICK, wanted, start).await;
 }
 
-/// Stage that computes the compositions of a chain. Its checkpoint is the stored state of the compositions.
+/// Stage that computes the compositions (origin breakdowns) of a chain. The stage's checkpoint is the stored state of
+/// the compositions.
 struct Compositions {
     chain: ChainId,
     owner: Arc<dyn GraphOwner>,
     updater: CompositionUpdater,
 }
 
-/// Error of computing compositions.
+/// Error of computing compositions (origin breakdowns).
 #[derive(Debug, thiserror::Error)]
 enum CompositionError {
     #[error(transparent)]

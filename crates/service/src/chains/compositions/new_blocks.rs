@@ -1,4 +1,4 @@
-//! Log lines about the blocks that are new since compositions were complete.
+//! Log lines about the blocks that are new since compositions (origin breakdowns) were complete.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::severe::{self, Receipt, SevereReceipts, severe_shares};
 
-/// Largest number of new blocks that are logged. More of them are history that is ingested.
+/// Largest number of new blocks that are logged. More new blocks are history that is ingested.
 const MOST: u64 = 100;
 /// Age from which a block is history.
 const HISTORY: SignedDuration = SignedDuration::from_hours(24);
@@ -56,7 +56,8 @@ impl NewestBlocks {
     }
 }
 
-/// Logs the addresses that received severe money in each of these blocks, unless the block is older than a day.
+/// Logs the addresses that received money of severe categories in each of these blocks, unless the block is older than
+/// a day.
 pub(super) fn log_severe_receipts(
     chain: ChainId,
     graph: &Snapshot,

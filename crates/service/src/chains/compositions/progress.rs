@@ -1,4 +1,4 @@
-//! Progress of the compositions of each chain, for metrics.
+//! Progress of the compositions (origin breakdowns) of each chain, for metrics.
 
 use std::{
     collections::BTreeMap,
@@ -8,21 +8,21 @@ use std::{
 
 use assay_address::ChainId;
 
-/// Progress of the compositions of one chain.
+/// Progress of the compositions (origin breakdowns) of one chain.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
-    /// Number of transactions whose compositions are missing under the present lists and labels.
+    /// Number of transactions whose compositions (origin breakdowns) are missing under the present lists and labels.
     pub behind: u64,
     /// Duration of the last complete pass; `None` before the first one of this program.
     pub last_pass: Option<Duration>,
 }
 
-/// Progress of the compositions of all chains.
+/// Progress of the compositions (origin breakdowns) of all chains.
 #[derive(Debug, Default)]
 pub struct CompositionProgress(Mutex<BTreeMap<ChainId, Progress>>);
 
 impl CompositionProgress {
-    /// Returns the progress of each chain with compositions.
+    /// Returns the progress of each chain with compositions (origin breakdowns).
     #[must_use]
     pub fn all(&self) -> Vec<(ChainId, Progress)> {
         let chains = self.0.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,4 +1,4 @@
-//! Addresses that received severe money in a block, as the source of alerts.
+//! Addresses that received money of severe categories in a block, as the source of alerts.
 
 use std::{cmp::Reverse, collections::BTreeMap};
 
@@ -10,7 +10,7 @@ use assay_engine::{
 };
 use serde::Serialize;
 
-/// Lowest severity of a category, under the default policy, whose money is severe.
+/// Lowest severity, under the default policy, of categories whose money counts as severe.
 pub(super) const SEVERE_FROM: u8 = 90;
 /// Smallest logged share of severe money in a payment: 1 %, rounded up.
 pub(super) const LEAST_SHARE: CoinShare =
@@ -21,13 +21,13 @@ pub(super) const NAMED: usize = 5;
 /// Money that one owner received in a block by payments with severe money.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Receipt {
-    /// Amount of these payments, net of change, in base units.
+    /// Amount of the payments with severe money, net of change, in base units.
     received: u128,
     /// Severe part of the amount by category, in base units.
     severe: BTreeMap<Category, u128>,
 }
 
-/// Line about one address.
+/// Log line about one address.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(super) struct NamedReceipt {
     address: String,
@@ -37,7 +37,7 @@ pub(super) struct NamedReceipt {
     shares: BTreeMap<&'static str, f64>,
 }
 
-/// Line about one block.
+/// Log line about one block.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct SevereReceipts {
     /// Number of addresses that received severe money.

@@ -1,4 +1,4 @@
-//! Update of the compositions of one chain, slice by slice.
+//! Update of the compositions (origin breakdowns) of one chain, slice by slice.
 
 use std::{
     sync::Arc,
@@ -40,14 +40,15 @@ struct IntelState {
     today: Date,
 }
 
-/// Block up to which compositions are complete, with the lists and labels by which they were computed.
+/// Block up to which compositions (origin breakdowns) are complete, with the lists and labels by which they were
+/// computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct CompletedState {
     newest: (u64, [u8; 32]),
     intel: IntelState,
 }
 
-/// Computation of all missing compositions, from the first slice to the last.
+/// Computation of all missing compositions (origin breakdowns), from the first slice to the last.
 #[derive(Debug)]
 struct ComputationPass {
     writer: CompositionWriter,
@@ -56,7 +57,7 @@ struct ComputationPass {
     /// Number of missing transactions when the pass began.
     missing: u64,
     computed: u64,
-    /// True if the log has a line about the beginning and the end.
+    /// True if the log has a line about the beginning and the end of the pass.
     is_logged: bool,
 }
 
@@ -67,7 +68,7 @@ pub(super) struct CompositionUpdater {
     graph: Option<Arc<EmbeddedGraph>>,
     known: Option<(IntelState, KnownEnds)>,
     complete_at: Option<CompletedState>,
-    /// Newest blocks when the compositions were last complete.
+    /// Newest blocks when the compositions (origin breakdowns) were last complete.
     newest: Option<NewestBlocks>,
     pass: Option<ComputationPass>,
     /// Progress; `None` before the first step.
@@ -87,12 +88,12 @@ impl CompositionUpdater {
         }
     }
 
-    /// Releases the writer, so that other programs can compute.
+    /// Releases the writer, so that other programs can compute compositions (origin breakdowns).
     pub(super) fn release(&mut self) {
         self.pass = None;
     }
 
-    /// Compares the compositions with the chain and with lists and labels.
+    /// Compares the compositions (origin breakdowns) with the chain and with lists and labels.
     pub(super) fn target(&mut self, inputs: &Inputs<'_>) -> Result<Target, GraphError> {
         let Some((snapshot, wanted)) = self.wanted(inputs)? else { return Ok(Target::Reached) };
         let Some(at) = self.complete_at else { return Ok(Target::Ahead(wanted.newest.0)) };
@@ -107,13 +108,14 @@ impl CompositionUpdater {
         })
     }
 
-    /// Forgets up to which block the compositions are complete. Compositions of blocks that were rolled back stay
-    /// readable until the slice with the replacing blocks removes them in the same write.
+    /// Clears the record of the block up to which the compositions (origin breakdowns) are complete. Compositions of
+    /// blocks that were rolled back stay readable until the slice with the replacing blocks removes them in the same
+    /// write.
     pub(super) const fn unwind(&mut self) {
         self.complete_at = None;
     }
 
-    /// Computes one slice of missing compositions.
+    /// Computes one slice of missing compositions (origin breakdowns).
     pub(super) fn execute(&mut self, inputs: &Inputs<'_>) -> Result<(), GraphError> {
         let chain = self.chain;
         let Some((snapshot, wanted)) = self.wanted(inputs)? else { return Ok(()) };
@@ -134,8 +136,8 @@ impl CompositionUpdater {
         self.log_new_blocks(inputs, &snapshot, wanted.newest.0)
     }
 
-    /// Returns the newest state of the graph, and the block up to which compositions are to be complete; `None` without
-    /// blocks.
+    /// Returns the newest state of the graph, and the state that compositions (breakdowns of transactions' funds by
+    /// origin) must reach: the newest block under the present lists and labels; `None` if the graph has no blocks.
     fn wanted(
         &mut self,
         inputs: &Inputs<'_>,
@@ -172,7 +174,7 @@ impl CompositionUpdater {
         Ok(())
     }
 
-    /// Logs severe money in the blocks that are new since the compositions were last complete.
+    /// Logs severe money in the blocks that are new since the compositions (origin breakdowns) were last complete.
     fn log_new_blocks(
         &mut self,
         inputs: &Inputs<'_>,
@@ -245,15 +247,16 @@ impl CompositionUpdater {
 /// Amount of work that is left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct PendingWork {
-    /// Number of transactions without a composition.
+    /// Number of transactions without a composition (origin breakdown).
     missing: u64,
-    /// True if earlier compositions were computed for other parties, or if there are none.
+    /// True if earlier compositions (origin breakdowns) were computed for other parties, or if there are no earlier
+    /// compositions.
     is_anew: bool,
 }
 
 impl PendingWork {
-    /// Compares the compositions with a state of the graph that has `transactions`. Replaced blocks count once they are
-    /// computed.
+    /// Compares the compositions (origin breakdowns) with a state of the graph that has `transactions`. Replaced blocks
+    /// count once they are computed.
     fn new(transactions: u64, ends: &TraceEnds, state: Option<&CompositionState>) -> Self {
         let holds = |known: TraceEndsRevision| ends.up_to(known.owners) == known;
         let (computed, is_anew) = match state {
@@ -296,13 +299,13 @@ impl ComputationPass {
     }
 }
 
-/// Returns the state of the readable compositions; `None` before the first pass is complete.
+/// Returns the state of the readable compositions (origin breakdowns); `None` before the first pass is complete.
 fn state(graphs: &EmbeddedGraphs, chain: ChainId) -> Result<Option<CompositionState>, GraphError> {
     let Some(compositions) = graphs.compositions(chain)? else { return Ok(None) };
     Ok(compositions.reader()?.map(|reader| *reader.state()))
 }
 
-/// True if the compositions reach the newest block and were computed for the present parties.
+/// True if the compositions (origin breakdowns) reach the newest block and were computed for the present parties.
 fn is_complete(
     state: Option<&CompositionState>,
     newest: (u64, [u8; 32]),

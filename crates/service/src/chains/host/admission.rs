@@ -15,7 +15,7 @@ use crate::chains::{messages::types::MessageForm, reader::ChainReader, subject::
 pub(super) struct AdmittedQuestion<'h> {
     pub(super) reader: Arc<dyn ChainReader>,
     pub(super) intel: Arc<IntelSnapshot>,
-    /// Counts the question as a running trace until it is dropped.
+    /// Permit that counts the question as a running trace until the permit is dropped.
     pub(super) _permit: SemaphorePermit<'h>,
 }
 
@@ -86,7 +86,7 @@ pub(super) fn expect_block(
 }
 
 /// Refuses an answer by another branch than the question names. The block is looked up before and after the answer is
-/// computed: a block that is there both times was there in between.
+/// computed: a block that is on the chain both times was on the chain in between.
 pub(super) async fn expect_branch(
     reader: &dyn ChainReader,
     minimum: MinimumRevision,

@@ -19,7 +19,7 @@ const LOOKED_FOR: Duration = Duration::from_secs(20);
 const ABSENT_FOR: Duration = Duration::from_mins(10);
 /// Pause before the next attempt.
 const AGAIN: Duration = Duration::from_secs(2);
-/// Attempts without a byte of progress before the chain is read from its node.
+/// Number of attempts without a byte of progress before the chain is read from its node.
 const ATTEMPTS: u32 = 10;
 /// Time limit for a part.
 const PART_TIMEOUT: Duration = Duration::from_mins(1);

@@ -143,7 +143,7 @@ impl ChainHost {
         self.intel.load_full()
     }
 
-    /// Returns the progress of the compositions of each chain.
+    /// Returns the progress of the compositions (origin breakdowns) of each chain.
     #[must_use]
     pub const fn compositions(&self) -> &CompositionProgress {
         &self.compositions
@@ -172,7 +172,7 @@ impl ChainHost {
     }
 
     /// Refreshes lists and labels from the store until the task is aborted. While the store cannot be read, the last
-    /// ones stay: questions of a newer revision are refused.
+    /// loaded lists and labels stay: questions of a newer revision are refused.
     pub async fn keep_intel(self: Arc<Self>, every: Duration) {
         let mut ticks = interval(every);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -303,7 +303,7 @@ impl ChainHost {
         None
     }
 
-    /// Fills an empty server with the graph of a chain from a neighbor, if one has it.
+    /// Fills an empty server with the graph of a chain from a neighbor, if a neighbor has the graph.
     pub async fn fill(&self, chain: ChainId, neighbors: &ServerSet) {
         if !self.graphs.exists(chain) {
             fill::fill(&self.graphs, chain, neighbors).await;

@@ -8,7 +8,7 @@ use assay_engine::policy::Policy;
 use super::RefusalReason;
 use crate::chains::messages::read::attributing;
 
-/// Largest number of cached policies. An installation has few.
+/// Largest number of cached policies. An installation has few policies.
 const CACHED: usize = 64;
 
 /// Compiled policies by the tracing policies of questions, most recently used first.

@@ -60,7 +60,7 @@ impl Answers<TraceQuestion> for ChainHost {
     }
 }
 
-/// Returns the flows of an address at their largest weight, if they are known.
+/// Returns an upper bound of an address's flows, each at its largest weight, if the bound is known without a trace.
 impl Answers<FlowsAtMostQuestion> for ChainHost {
     async fn answer(
         &self,

@@ -34,7 +34,7 @@ pub enum RefusalReason {
     /// The server is on another branch than the question names.
     #[error("block {height} is not {hash} here: the server is on another branch", height = .0.height, hash = hex::encode(.0.hash))]
     OtherBranch(BlockId),
-    /// The server does not hold the state, or no longer.
+    /// The server does not, or no longer, hold the state.
     #[error("the server does not hold a state named `{0}`")]
     NotHeld(String),
     /// The server holds the largest number of states.
@@ -52,7 +52,7 @@ pub enum RefusalReason {
 }
 
 impl RefusalReason {
-    /// Returns the code in the answer.
+    /// Returns the refusal code for the answer.
     #[must_use]
     pub const fn code(&self) -> RefusalCode {
         match self {

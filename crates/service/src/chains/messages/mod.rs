@@ -1,11 +1,11 @@
 //! Conversion between the types of the engine and the messages of chain servers and API servers. No other module uses
-//! both.
+//! both kinds of types.
 //!
-//! Messages have no listings and labels of addresses: the API server looks them up in its own.
+//! Messages have no listings and labels of addresses: the API server looks addresses up in its own lists and labels.
 //!
 //! - [`write`]: questions and answers as messages
 //! - [`read`]: questions and answers from messages
-//! - [`types`]: the parts that have the same fields on both sides, in one table
+//! - [`types`]: types whose fields are the same in the engine and in messages, in one table
 
 pub(super) mod read;
 pub(super) mod types;

@@ -50,8 +50,8 @@ pub(in crate::chains) struct AnswerReader<'a> {
 }
 
 impl AnswerReader<'_> {
-    /// Converts the data about a subject. Its revision names the lists and labels of the chain server if they differ
-    /// from those of this server.
+    /// Converts the data about a subject. The data's revision names the lists and labels of the chain server if they
+    /// differ from this server's lists and labels.
     pub(in crate::chains) fn traced(
         self,
         answer: TraceAnswer,
@@ -192,7 +192,7 @@ fn of_selector(
     })
 }
 
-/// Converts a transaction with its forms.
+/// Converts a transaction with its structural forms.
 pub(in crate::chains) fn transaction(
     answer: TransactionAnswer,
 ) -> Result<TransactionWithForms, InvalidAnswer> {

@@ -49,10 +49,10 @@ pub struct InvalidAnswer(pub(in crate::chains) String);
 
 /// Engine type with the message `M`.
 pub(in crate::chains) trait MessageForm<M>: Sized {
-    /// Converts to the message.
+    /// Converts the engine type to the message.
     fn into_message(self) -> M;
 
-    /// Converts from a message.
+    /// Converts the message to the engine type.
     fn read(message: M) -> Result<Self, InvalidAnswer>;
 }
 

@@ -163,7 +163,7 @@ const fn invalid_outputs(invalid: &InvalidTransfer) -> InvalidOutputs {
     }
 }
 
-/// Converts a transaction with its forms.
+/// Converts a transaction with its structural forms.
 pub(in crate::chains) fn transaction_answer(read: TransactionWithForms) -> TransactionAnswer {
     let TransactionWithForms { transaction, forms } = read;
     TransactionAnswer { transaction: transaction.into_message(), forms: forms.into_message() }

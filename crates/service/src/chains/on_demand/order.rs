@@ -19,7 +19,7 @@ pub(super) struct BlockOrder {
 impl BlockOrder {
     /// Adds gathered transactions, each with the height of its block, and sorts them.
     ///
-    /// A block with an unknown index is in the order of identifiers.
+    /// The transactions of a block with an unknown index are in the order of identifiers.
     ///
     /// # Errors
     ///

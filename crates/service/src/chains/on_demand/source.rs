@@ -42,8 +42,8 @@ impl OnDemandSource<'_> {
         Ok(self.order.add(heights, from, &mut self.gathered).await?)
     }
 
-    /// Fetches transactions as long as there is time; the others fail. A missing transaction fails too: another
-    /// transaction refers to it, so that the API contradicts itself for now.
+    /// Fetches transactions as long as there is time; the lookups of the other transactions fail. A missing transaction
+    /// fails too: another transaction refers to it, so that the API contradicts itself for now.
     async fn fetch_transactions(
         &mut self,
         numbers: Vec<TransactionNumber>,
