@@ -1,6 +1,6 @@
 //! The assessment of an address, as it is printed, stored and digested.
 //!
-//! Its fields are the contract of version 1: fields are added, never renamed or removed.
+//! The fields of an assessment are the contract of version 1: fields are added, never renamed or removed.
 
 mod exposure;
 mod transfer;
@@ -28,12 +28,12 @@ use crate::{
     taxonomy::Category,
 };
 
-/// A risk assessment of one address. It depends only on the facts, the policy and the time.
+/// A risk assessment of one address. The assessment depends only on the facts, the policy and the time.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Assessment {
     /// Identifier of the blockchain.
     pub blockchain: ChainId,
-    /// Address in canonical form; of a transfer, that of its receiver.
+    /// Address in canonical form; for a transfer, the receiver's address.
     pub address: String,
     /// The transfer that was assessed; left out of an assessment of an address.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -56,11 +56,11 @@ pub struct Assessment {
     pub conflicts: Vec<Conflict>,
     /// Listings of the address itself on sanctions lists, ended ones included.
     pub sanctions: Vec<AssessedListing>,
-    /// Components of the score. Their contributions sum exactly to `risk_score`.
+    /// Components of the score. The contributions of all components sum exactly to `risk_score`.
     pub scoring_components: Vec<ScoringComponent>,
     /// Origins and destinations of funds. Shares of one direction and asset sum exactly to 1.
     pub exposure: Vec<Exposure>,
-    /// Addresses that are associated with this one.
+    /// Addresses that are associated with the assessed address.
     pub associated_wallets: Vec<AssociatedWallet>,
     /// Behavior patterns that were detected.
     pub transaction_patterns: Vec<AssessedPattern>,
@@ -83,14 +83,14 @@ pub struct Assessment {
     /// Identifier of the policy's content: equal for policies that decide alike.
     pub policy_revision: String,
     /// Time until which the assessment holds if the data does not change: the next moment at which a source goes stale,
-    /// a listing expires, or a UTC day ends on which the assessment depends. Not part of the answer.
+    /// a listing expires, or a UTC day ends on which the assessment depends. This time is not part of the answer.
     #[serde(skip)]
     pub valid_until: Option<Timestamp>,
 }
 
 impl Assessment {
-    /// SHA-256 of the assessment's canonical JSON (RFC 8785) without each source's `fetched_at`, as
-    /// `sha256:` and hexadecimal digits. A caller can compute it from an answer.
+    /// SHA-256 of the assessment's canonical JSON (RFC 8785) without each source's `fetched_at`, as `sha256:` and
+    /// hexadecimal digits. A caller can compute the digest from an answer.
     #[must_use]
     pub fn digest(&self) -> String {
         let mut value = serde_json::to_value(self).unwrap_or_default();
@@ -109,7 +109,7 @@ impl Assessment {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "Reason")]
 pub struct VerdictReason {
-    /// Stable identifier for programs. New ones may be added.
+    /// Stable identifier for programs. New identifiers may be added.
     pub code: &'static str,
     /// Explanation for people.
     pub message: String,
@@ -118,15 +118,15 @@ pub struct VerdictReason {
 /// Entity that an address belongs to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Entity {
-    /// Source, or list, and the identifier in it.
+    /// Source or list, and the entity's identifier in that source or list.
     pub id: String,
     /// Name of the entity.
     pub name: String,
     /// Category of the entity.
     pub category: Category,
-    /// True if the entity is a virtual asset service provider (VASP); null if that is not known.
+    /// True if the entity is a virtual asset service provider (VASP); null if that property is not known.
     pub is_vasp: Option<bool>,
-    /// ISO 3166 code of the entity's country; null where that is not known.
+    /// ISO 3166 code of the entity's country; null where the country is not known.
     pub country: Option<String>,
 }
 
@@ -141,13 +141,13 @@ pub struct AssessedLabel {
     pub tier: Tier,
     /// Confidence of the claim, in percent.
     pub confidence: Confidence,
-    /// Source from which it was imported.
+    /// Source from which the label was imported.
     pub source: SourceId,
     /// First publisher of the claim. Labels that repeat a claim of one upstream count once.
     pub upstream: Arc<str>,
     /// Author of the label, where known.
     pub author: Option<Arc<str>>,
-    /// Word of the source for the category.
+    /// The source's own word for the category.
     pub term: Option<Arc<str>>,
     /// Reason that the source gives.
     pub reason: Option<Arc<str>>,
@@ -199,9 +199,9 @@ pub struct Conflict {
 pub enum ConflictResolution {
     /// The risky label is the stronger evidence and counts.
     RiskyCounts,
-    /// The benign label is the stronger evidence; the risky one does not count.
+    /// The benign label is the stronger evidence; the risky label does not count.
     RiskyOverruled,
-    /// The labels are equally strong: the risky one counts, but cannot cause a block.
+    /// The labels are equally strong: the risky label counts, but cannot cause a block.
     RiskyCountsWithoutBlock,
 }
 
@@ -222,7 +222,7 @@ pub struct AssessedListing {
     pub entity: String,
     /// Other names of the entity.
     pub aliases: Vec<Alias>,
-    /// Sanctions programs under which it is listed.
+    /// Sanctions programs under which the entity is listed.
     pub programs: Vec<String>,
     /// Number by which the publisher refers to the entry, such as `ASO 12/24`.
     pub order_number: Option<String>,
@@ -230,8 +230,8 @@ pub struct AssessedListing {
     pub legal_basis: Option<String>,
     /// Address of the publisher's page or document about the entry.
     pub official_link: Option<String>,
-    /// Remarks of the list on the entity and the address; the sentence that names the address, if the list
-    /// states it in free text only.
+    /// Remarks of the list on the entity and the address; the sentence that names the address, if the list states the
+    /// address in free text only.
     pub remarks: Option<String>,
     /// Asset code of the list, such as `XBT`.
     pub asset_code: String,
@@ -239,15 +239,16 @@ pub struct AssessedListing {
     pub address_as_published: String,
     /// Date on which the entity was listed, as the list states it.
     pub entity_listed_on: Option<Date>,
-    /// Date of the first publication known to hold the address; null where it is older than that.
+    /// Date of the first publication known to hold the address; null where the oldest known publication already holds
+    /// the address.
     pub listed_on: Option<Date>,
     /// Date of the first publication without the address.
     pub delisted_on: Option<Date>,
     /// First day on which the listing is not valid by its own terms.
     pub expires_on: Option<Date>,
-    /// Reason for which the listing ended, if it has.
+    /// Reason for which the listing ended, if the listing has ended.
     pub ended_reason: Option<EndedReason>,
-    /// Source from which it was imported.
+    /// Source from which the listing was imported.
     pub source: SourceId,
 }
 
@@ -256,11 +257,11 @@ pub struct AssessedListing {
 pub struct ScoringComponent {
     /// Kind of evidence.
     pub kind: ComponentKind,
-    /// Identifier of the minimum score rule that fired; `/signals` lists the rules. Null for other kinds.
+    /// Identifier of the minimum score rule that fired; `/signals` lists the rules. Null for components of other kinds.
     pub rule: Option<String>,
-    /// Behavior pattern, for the kind `behavior`; null for others.
+    /// Behavior pattern, for the kind `behavior`; null for other kinds.
     pub pattern: Option<Pattern>,
-    /// Points that it contributes to the score. All contributions sum exactly to `risk_score`.
+    /// Points that the component contributes to the score. All contributions sum exactly to `risk_score`.
     pub contribution: Score,
     /// Score that this evidence alone would give.
     pub standalone_score: Score,
@@ -305,7 +306,7 @@ pub enum ComponentKind {
     Exposure,
     /// A behavior pattern.
     Behavior,
-    /// A minimum score rule: it raises the score to the threshold of its verdict.
+    /// A minimum score rule: such a rule raises the score to the threshold of the rule's verdict.
     MinimumScoreRule,
     /// Mandatory data is missing or stale.
     Incomplete,
@@ -347,20 +348,20 @@ pub struct Amount {
     pub usd: Option<String>,
 }
 
-/// Address that is associated with the assessed one.
+/// Address that is associated with the assessed address.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct AssociatedWallet {
-    /// Identifier of its blockchain.
+    /// Identifier of the associated address's blockchain.
     pub blockchain: ChainId,
     /// Address in canonical form.
     pub address: String,
     /// Relation to the assessed address.
     pub relation: Relation,
-    /// Heuristic that associates it; `/signals` defines each.
+    /// Heuristic that associates the address; `/signals` defines each heuristic.
     pub heuristic: String,
     /// Confidence of the association, in percent.
     pub confidence: Confidence,
-    /// Categories of its labels and listings.
+    /// Categories of the associated address's labels and listings.
     pub categories: Vec<Category>,
     /// True if the associated address is on a list in force.
     pub listed: bool,
@@ -371,13 +372,13 @@ pub struct AssociatedWallet {
     pub transactions: Vec<String>,
     /// Time of the first transaction that shows the association.
     pub first_seen: Option<Timestamp>,
-    /// Time of the last one.
+    /// Time of the last transaction that shows the association.
     pub last_seen: Option<Timestamp>,
     /// Amounts that moved between both addresses, in both directions together.
     pub amounts: Vec<Amount>,
-    /// Amounts that the assessed address received from it.
+    /// Amounts that the assessed address received from the associated address.
     pub received: Vec<Amount>,
-    /// Amounts that the assessed address sent to it.
+    /// Amounts that the assessed address sent to the associated address.
     pub sent: Vec<Amount>,
 }
 
@@ -385,54 +386,57 @@ pub struct AssociatedWallet {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Relation {
-    /// One party controls both.
+    /// One party controls both addresses.
     SameOwner,
-    /// One party may control both.
+    /// One party may control both addresses.
     PossibleOwner,
     /// A deposit address at a service.
     ServiceDeposit,
     /// Funded the first transactions of the assessed address.
     Funder,
-    /// Sent funds to the assessed address, or received funds from it.
+    /// Sent funds to the assessed address, or received funds from the assessed address.
     Counterparty,
-    /// One key controls both.
+    /// One key controls both addresses.
     SameKey,
 }
 
-/// Behavior pattern of the address's owner: of its co-spend cluster, or of the address itself if it has none.
+/// Behavior pattern of the address's owner: of its co-spend cluster, or of the address itself if the address has no
+/// cluster.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct AssessedPattern {
-    /// Identifier of the pattern; `/signals` defines each.
+    /// Identifier of the pattern; `/signals` defines each pattern.
     pub pattern: Pattern,
-    /// Role of the owner in it.
+    /// Role of the owner in the pattern.
     pub role: PatternRole,
     /// The pattern in one sentence.
     pub description: String,
     /// True if the pattern counts for the score.
     pub scored: bool,
-    /// Reason for which the pattern does not count: `victim` (the owner suffered it), `service` (services behave like
-    /// this), `regular_activity` (the owner shows it day after day, as businesses do), `little_received` (the owner
-    /// received too little by it), `paid_into_only` (the owner only paid into it), `counted_as_exposure` (the funds are
-    /// scored as exposure), `counted_once` (the pattern counts in another role), `form_of_transaction` (a form of
-    /// transactions has no risk by itself). Null where it counts.
+    /// Reason for which the pattern does not count: `victim` (the owner suffered the pattern), `service` (services
+    /// behave like this), `regular_activity` (the owner shows the pattern day after day, as businesses do),
+    /// `little_received` (the owner received too little by the pattern), `paid_into_only` (the owner only paid into the
+    /// pattern), `counted_as_exposure` (the funds are scored as exposure), `counted_once` (the pattern counts in
+    /// another role), `form_of_transaction` (a form of transactions has no risk by itself). Null where the pattern
+    /// counts.
     pub unscored_reason: Option<UnscoredReason>,
     /// Points that the pattern contributes to the score: the contribution of the component of kind `behavior` with the
     /// same `pattern`. Patterns never change a verdict: they contribute 0 where the other evidence already has the
     /// highest score of its verdict, or where severe funds without decay decide the score.
     pub contribution: Score,
-    /// Confidence of the detection in percent, the highest of all occurrences. It grades how clear the pattern is and
-    /// is not a probability.
+    /// Confidence of the detection in percent, the highest of all occurrences. The confidence grades how clear the
+    /// pattern is and is not a probability.
     pub confidence: Confidence,
     /// Number of occurrences: windows of time, chains, cycles, payments or transactions.
     pub count: u64,
-    /// Time of the first transaction that shows it.
+    /// Time of the first transaction that shows the pattern.
     pub first_seen: Timestamp,
-    /// Time of the last one.
+    /// Time of the last transaction that shows the pattern.
     pub last_seen: Timestamp,
-    /// Funds of the owner that took part.
+    /// Funds of the owner that took part in the pattern.
     pub amount: Amount,
-    /// Share of these funds in all funds that the owner sent (role `actor`) or received (other roles, and `actor` of
-    /// `cycle`, `gather_scatter` and `rapid_pass_through`) in the transactions that were read; a decimal from 0 to 1.
+    /// Share of the funds that took part in all funds that the owner sent (role `actor`) or received (other roles, and
+    /// `actor` of `cycle`, `gather_scatter` and `rapid_pass_through`) in the transactions that were read; a decimal
+    /// from 0 to 1.
     pub share: String,
     /// The occurrence with the largest amount, which the sentence describes. The sentences of `rapid_pass_through`,
     /// `mixer_use`, `coinjoin_use` and of forms of transactions sum up all occurrences.
@@ -445,10 +449,10 @@ pub struct AssessedPattern {
 /// The occurrence of a pattern with the largest amount. Figures that the pattern does not have are null.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct LargestOccurrence {
-    /// Funds of the owner that took part in it.
+    /// Funds of the owner that took part in the occurrence.
     pub amount: Amount,
-    /// Number of distinct owners on the other side, or of intermediaries; for a victim of `dusting`, of all receivers
-    /// of the dust.
+    /// Number of distinct owners on the other side of the payments, or of intermediaries; for a victim of `dusting`, of
+    /// all receivers of the dust.
     pub parties: Option<u64>,
     /// Number of payments of a `structuring`.
     pub payments: Option<u64>,
@@ -466,11 +470,11 @@ pub struct LargestOccurrence {
 /// Activity of an address over its lifetime.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Activity {
-    /// Appearance of the address on its chain.
+    /// Presence of the address on its chain.
     pub status: ActivityStatus,
-    /// Time of the first block in which it appears.
+    /// Time of the first block in which the address appears.
     pub first_seen: Option<Timestamp>,
-    /// Time of the last block in which it appears.
+    /// Time of the last block in which the address appears.
     pub last_seen: Option<Timestamp>,
     /// Counts of transfers.
     pub counts: Option<ActivityCounts>,
@@ -497,7 +501,7 @@ pub struct ActivityCounts {
 pub enum ActivityStatus {
     /// The address appears in at least one block.
     Seen,
-    /// The address appears in no block. This does not mean that it carries no risk.
+    /// The address appears in no block. Absence from the chain does not mean that the address carries no risk.
     None,
     /// No source reads the chain, or the history is not complete.
     NotAssessed,
@@ -506,7 +510,7 @@ pub enum ActivityStatus {
 /// Circumstance that limits the answer and does not change the score.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Warning {
-    /// Stable identifier for programs. New ones may be added.
+    /// Stable identifier for programs. New identifiers may be added.
     pub code: &'static str,
     /// Explanation for people.
     pub message: String,
@@ -546,7 +550,7 @@ pub enum CoverageStatus {
     Partial,
     /// Nothing was assessed: no source of such data is configured.
     NotAssessed,
-    /// Nothing was assessed: the data should be present and is not.
+    /// Nothing was assessed: the data should be present and is missing.
     Unavailable,
     /// The chain has no data of this kind.
     NotApplicable,
@@ -559,15 +563,15 @@ pub struct AssessedSource {
     pub id: SourceId,
     /// Kind of data.
     pub kind: SourceKind,
-    /// Sanctions lists in its newest publication.
+    /// Sanctions lists in the source's newest publication.
     pub lists: Vec<ListId>,
-    /// Date of issue of its newest publication; with `as_of`, of the newest one up to that day.
+    /// Date of issue of the source's newest publication; with `as_of`, of the newest publication up to that day.
     pub published_at: Option<Date>,
     /// Time at which the newest publication was last fetched or confirmed to be unchanged.
     pub fetched_at: Timestamp,
-    /// SHA-256 of its newest publication.
+    /// SHA-256 of the source's newest publication.
     pub digest: String,
-    /// Number of entries; for a chain, of known blocks.
+    /// Number of entries; for a chain, number of known blocks.
     pub entries: u64,
     /// True if the policy requires the source.
     pub mandatory: bool,

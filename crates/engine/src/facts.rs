@@ -1,4 +1,4 @@
-//! The facts about an address that an assessment uses, gathered before it starts.
+//! The facts about an address that an assessment uses, gathered before the assessment starts.
 
 use crate::{
     evidence::{ChainState, Label, Listing, SourceState},
@@ -10,8 +10,8 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The facts about one subject. The assessment depends on nothing else: the same facts, policy and time give the same
-/// assessment.
+/// The facts about one subject. The assessment depends on these facts, the policy and the time only: the same values
+/// give the same assessment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Facts {
     /// Kind of data.
@@ -32,20 +32,20 @@ pub struct Facts {
     pub cluster: Option<Cluster>,
     /// The subject's strongest counterparties in the history that was read.
     pub counterparties: Counterparties,
-    /// Addresses that may belong to the subject's owner, by single payments of its history.
+    /// Addresses that may belong to the subject's owner, by single payments of the subject's history.
     pub possible_owners: Vec<PossibleOwner>,
-    /// State of the subject's chain, and the flows on it.
+    /// State of the subject's chain, and the flows on that chain.
     pub chain: ChainState,
     /// True if this replica could not confirm its lists and labels with the database for too long.
     pub intel_stale: bool,
-    /// A difference between the chain servers' blocks; `None` while all have one branch.
+    /// A difference between the chain servers' blocks; `None` while all servers have one branch.
     pub differing_branches: Option<DifferingBranches>,
 }
 
 /// Chain servers whose blocks are of several branches, which differ by more than an ordinary reorganization.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct DifferingBranches {
-    /// Height of the last block that all servers have; `None` if it is not known.
+    /// Height of the last block that all servers have; `None` if that height is not known.
     pub last_common: Option<u64>,
     /// True if a majority of the servers has one branch, which is then read; false if no branch has a majority.
     pub is_decided: bool,
@@ -78,11 +78,11 @@ impl Environment {
 pub struct LookAlike {
     /// The other address.
     pub address: CanonicalAddress,
-    /// Number of characters that both share at the beginning, fixed prefixes left out.
+    /// Number of characters that both addresses share at the beginning, fixed prefixes left out.
     pub first: usize,
-    /// Number of characters that both share at the end.
+    /// Number of characters that both addresses share at the end.
     pub last: usize,
-    /// Description of its listing or label, such as `listed on OFAC SDN List: NAME`.
+    /// Description of the similar address's listing or label, such as `listed on OFAC SDN List: NAME`.
     pub what: String,
 }
 
@@ -106,27 +106,29 @@ pub enum AccountControl {
     Key,
     /// A contract on at least one of the chains: the same address need not mean the same party.
     Contract,
-    /// Not known. The account is treated as controlled by a key, with a warning, so that no listed party is missed.
+    /// Not known. An account with an unknown controller is treated as controlled by a key, with a warning, so that no
+    /// listed party is missed.
     Unknown,
 }
 
-/// Addresses that one party controls, because it spent their outputs together.
+/// Addresses that one party controls, because the party spent their outputs together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cluster {
     /// Identifier: the member that appeared first on the chain.
     pub id: CanonicalAddress,
-    /// Member that identifies the cluster in the graph; a new block may change it.
+    /// Member that identifies the cluster in the graph; a new block may change that member.
     pub root: CanonicalAddress,
-    /// Number of its members, the subject included; 1 for an address that was never spent together with others.
+    /// Number of the cluster's members, the subject included; 1 for an address that was never spent together with
+    /// others.
     pub size: u64,
     /// Confidence that a co-spend connects addresses of one owner, if the transaction cannot have several parties or
     /// the co-spend was repeated.
     pub confidence: Confidence,
-    /// Members other than the subject: the listed ones, the labelled ones by severity, and some others.
+    /// Members other than the subject: the listed members, the labelled members by severity, and some of the rest.
     pub members: Vec<ClusterMember>,
     /// Number of members other than the subject that are listed or labelled.
     pub attributed: u64,
-    /// Number of these members whose listings and labels were looked up.
+    /// Number of the listed or labelled members whose listings and labels were looked up.
     pub examined: u64,
 }
 
@@ -187,22 +189,22 @@ impl ClusterMember {
 pub struct CoSpend {
     /// Identifier of the transaction.
     pub transaction: String,
-    /// Time of its block.
+    /// Time of the transaction's block.
     pub time: Timestamp,
     /// True if the transaction cannot be one of several parties, such as a `PayJoin`.
     pub is_conclusive: bool,
-    /// A second transaction that spends outputs of both sides together.
+    /// A second transaction that spends outputs of both members together.
     pub confirmed_by: Option<String>,
 }
 
-/// An address that may belong to the subject's owner, by single payments. It does not change the score.
+/// An address that may belong to the subject's owner, by single payments. Such an address does not change the score.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PossibleOwner {
     /// The address.
     pub address: CanonicalAddress,
-    /// Kind of the link between both addresses; of several, the one with the highest confidence.
+    /// Kind of the link between both addresses; of several links, the kind of that with the highest confidence.
     pub by: LinkKind,
-    /// Confidence that one party controls both.
+    /// Confidence that one party controls both addresses.
     pub confidence: Confidence,
     /// Its labels.
     pub labels: Vec<Label>,
@@ -212,11 +214,11 @@ pub struct PossibleOwner {
     pub transactions: Vec<String>,
     /// Time of the first payment.
     pub first_seen: Timestamp,
-    /// Time of the last one.
+    /// Time of the last payment.
     pub last_seen: Timestamp,
 }
 
-/// An address that paid the subject, or was paid by it.
+/// An address that paid the subject, or was paid by the subject.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Counterparty {
     /// The address.
@@ -227,23 +229,23 @@ pub struct Counterparty {
     pub labels: Vec<Label>,
     /// Its listings.
     pub listings: Vec<Listing>,
-    /// Amount that the subject received from it, in base units of the chain's coin.
+    /// Amount that the subject received from the counterparty, in base units of the chain's coin.
     pub received: u128,
-    /// Amount that the subject sent to it, in base units of the chain's coin.
+    /// Amount that the subject sent to the counterparty, in base units of the chain's coin.
     pub sent: u128,
-    /// Identifiers of the largest transactions between both, the largest first.
+    /// Identifiers of the largest transactions between the subject and the counterparty, the largest first.
     pub transactions: Vec<String>,
-    /// Time of the first transaction between both.
+    /// Time of the first transaction between the subject and the counterparty.
     pub first_seen: Timestamp,
-    /// Time of the last one.
+    /// Time of the last transaction between the subject and the counterparty.
     pub last_seen: Timestamp,
 }
 
 /// The strongest counterparties of the subject.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counterparties {
-    /// The funders and the strongest others, by amount.
+    /// The subject's funders, and the counterparties with the largest amounts.
     pub strongest: Vec<Counterparty>,
-    /// Number of all counterparties that were found, including the strongest.
+    /// Number of all counterparties that were found, including those in `strongest`.
     pub found: u64,
 }

@@ -142,13 +142,13 @@ impl Power {
         Self(u64::try_from(product).unwrap_or(POWER_ONE))
     }
 
-    /// The sum of both, at most one.
+    /// The sum of both powers, at most one.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
         Self(self.0.saturating_add(other.0).min(POWER_ONE))
     }
 
-    /// The difference of both, at least zero.
+    /// The difference of both powers, at least zero.
     #[must_use]
     pub const fn minus(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))
@@ -192,14 +192,14 @@ impl PowerSum {
         Self(sum / u128::from(POWER_ONE))
     }
 
-    /// The sum of both.
+    /// The sum of both power sums.
     #[must_use]
     pub const fn plus(self, other: Self) -> Self {
         Self(self.0.saturating_add(other.0))
     }
 
-    /// `min(1, sum^0.4)`, rounded to the nearest billionth (halves up), so that a single part of the whole scores
-    /// exactly its risk although [`Fraction::power_2_5`] rounds down.
+    /// `min(1, sum^0.4)`, rounded to the nearest billionth (halves up), so that a single flow part that is all funds
+    /// scores exactly the part's risk although [`Fraction::power_2_5`] rounds down.
     #[must_use]
     pub fn root(self) -> Fraction {
         if self.0 >= u128::from(POWER_ONE) {

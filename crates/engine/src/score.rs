@@ -48,13 +48,13 @@ impl Score {
         self.0
     }
 
-    /// One tenth less: the highest score below this one.
+    /// The score less one tenth: the highest score below this score.
     #[must_use]
     pub const fn just_below(self) -> Self {
         Self(self.0.saturating_sub(1))
     }
 
-    /// The difference of both, at least zero.
+    /// The difference of both scores, at least zero.
     #[must_use]
     pub const fn minus(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))

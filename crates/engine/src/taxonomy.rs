@@ -6,7 +6,7 @@ use std::{fmt, str::FromStr};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// Lowest severity of risky categories. Dealings with categories below it never add to a risk score.
+/// Lowest severity of risky categories. Dealings with categories below this severity never add to a risk score.
 pub const RISKY_FROM: u8 = 25;
 
 /// Fixed properties of a category.
@@ -23,15 +23,15 @@ pub struct CategoryInfo {
     /// True if entities of this category move their customers' funds, so that their counterparties say nothing about
     /// the entity itself.
     pub service: bool,
-    /// True if such entities are virtual asset service providers (VASP) as FATF defines them; `None` if it depends on
-    /// the entity.
+    /// True if such entities are virtual asset service providers (VASP) as FATF defines them; `None` if the answer
+    /// depends on the entity.
     pub vasp: Option<bool>,
 }
 
 macro_rules! categories {
     ($($(#[$meta:meta])* $variant:ident $id:literal $severity:literal $service:ident $vasp:ident
         $definition:literal $evidence:literal;)+) => {
-        /// An entity category. The set may grow.
+        /// An entity category. Later versions may add categories.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Category {
             $(#[doc = $definition] $variant,)+

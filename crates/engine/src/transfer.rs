@@ -1,8 +1,8 @@
 //! One transfer as the subject of an assessment.
 //!
 //! A deposit is assessed by the origins of its own funds. The receiving address is the caller's own, so its history and
-//! labels do not count; a listing of it does, because no rule weakens a listing. A withdrawal is assessed by its
-//! receiver, or by the destinations of its own funds if these are riskier.
+//! labels do not count; a listing of the address does, because no rule weakens a listing. A withdrawal is assessed by
+//! its receiver, or by the destinations of its own funds if these are riskier.
 
 use assay_address::ChainId;
 use schemars::JsonSchema;
@@ -45,13 +45,13 @@ pub struct TransferQuery {
     pub chain: ChainId,
     /// The transaction.
     pub txid: Txid,
-    /// Selection of the transaction's outputs that are the transfer.
+    /// Selection of the transaction's outputs that make up the transfer.
     pub selector: OutputSelector,
     /// The direction.
     pub direction: TransferDirection,
 }
 
-/// The facts about a transfer, gathered before it is assessed.
+/// The facts about a transfer, gathered before the transfer is assessed.
 #[derive(Clone, Debug)]
 pub struct TransferFacts {
     /// The direction.
@@ -60,8 +60,8 @@ pub struct TransferFacts {
     pub transfer: Transfer,
     /// Attributions of [`Transfer::senders`], in the same order.
     pub senders: Vec<Option<AttributedEnd>>,
-    /// The facts about the receiver. For a deposit, they hold only its listings, and the origins of this transfer's
-    /// funds as the flows.
+    /// The facts about the receiver. For a deposit, the facts hold only the receiver's listings, and the origins of
+    /// this transfer's funds as the flows.
     pub receiver: Facts,
     /// The destinations of this transfer's funds, for a withdrawal.
     pub destinations: Option<DirectionFlows>,

@@ -1,4 +1,4 @@
-//! Ties between the address and others: the same key, the co-spend cluster, and counterparties.
+//! Ties between the address and other addresses: the same key, the co-spend cluster, and counterparties.
 
 use std::collections::BTreeSet;
 
@@ -25,10 +25,10 @@ use crate::{
     taxonomy::{Category, RISKY_FROM},
 };
 
-/// Score of the same contract address, or of the same key on an advisory list: it leads to a review.
+/// Score of the same contract address, or of the same key on an advisory list: such evidence leads to a review.
 const REVIEW: Score = Score::from_points(50);
 
-/// Most members of the cluster that an answer shows: listed members first, then labelled ones, then others.
+/// Largest number of cluster members that an answer shows: listed members first, then labelled members, then the rest.
 pub(super) const MOST_MEMBERS: usize = 20;
 
 #[derive(Default)]
@@ -66,7 +66,8 @@ pub(super) fn assess(facts: &Facts, policy: &Policy, today: Date) -> Findings {
     assessed
 }
 
-/// Adds the listings of the same key. A list that names the key on several chains counts once.
+/// Adds the listings of other addresses that the subject's key controls. A list that names the key on several chains
+/// counts once.
 fn same_key_listings(others: &[&SameKey], policy: &Policy, today: Date, assessed: &mut Findings) {
     let mut named: BTreeSet<(&ListId, Tier, Fraction)> = BTreeSet::new();
     let listed = others
@@ -125,8 +126,8 @@ fn same_key_listings(others: &[&SameKey], policy: &Policy, today: Date, assessed
     }
 }
 
-/// Adds the labels of other addresses that the subject's key controls. Their risky claims count like claims about the
-/// subject, each claim once.
+/// Adds the labels of other addresses that the subject's key controls. Risky claims of these labels count like claims
+/// about the subject, each claim once.
 fn same_key_labels(others: &[&SameKey], policy: &Policy, today: Date, assessed: &mut Findings) {
     let labelled = others.iter().flat_map(|other| {
         let in_force = other.labels.iter().filter(|label| label.in_force(today));
@@ -248,7 +249,7 @@ fn assess_cluster(
     }));
 }
 
-/// The first five of some names, and the number of the others.
+/// The first five of the given names, and the number of the remaining names.
 fn first_five(names: &[String]) -> String {
     let shown = names.iter().take(5).cloned().collect::<Vec<_>>().join(", ");
     match names.len().saturating_sub(5) {

@@ -14,11 +14,11 @@ use crate::{
     trace::{AttributedEnd, Attribution},
 };
 
-/// Attribution of a counterparty, as far as a trace needs it, by the listings, labels, same keys and cluster in
-/// `facts`.
+/// Attribution of a counterparty, as far as a trace needs the attribution, by the listings, labels, same keys and
+/// cluster in `facts`.
 ///
 /// A listing in force ends a trace; a blocking listing takes precedence over an advisory one. A listing of the same key
-/// on another chain or in another form ends a trace too. If there is none, labels decide.
+/// on another chain or in another address form ends a trace too. Without a listing, labels decide.
 #[must_use]
 pub fn attribute(facts: &Facts, policy: &Policy, today: Date) -> Attribution {
     let known = LabelContext {

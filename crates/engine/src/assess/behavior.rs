@@ -28,7 +28,7 @@ pub(super) struct Findings {
     pub(super) terms: Vec<Term>,
 }
 
-/// Assesses the patterns of an address. Patterns of a service are shown and do not count.
+/// Assesses the patterns of an address. Patterns of a service are shown and do not count for the score.
 pub(super) fn assess(chain: ChainId, facts: &Facts, policy: &Policy, is_service: bool) -> Findings {
     let ChainState::Followed(followed) = &facts.chain else {
         return Findings::default();

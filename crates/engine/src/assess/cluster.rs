@@ -1,4 +1,4 @@
-//! Labels that an address inherits from the other members of its co-spend cluster, and conflicts between them.
+//! Labels that an address inherits from the other members of its co-spend cluster, and conflicts between these labels.
 
 use std::{cmp::Reverse, collections::BTreeSet};
 
@@ -11,20 +11,20 @@ use crate::{
     policy::Policy,
 };
 
-/// Most transactions that a component or an associated address names.
+/// Largest number of transactions that a score component or an associated address names.
 pub(super) const MOST_TRANSACTIONS: usize = 20;
 
 /// The labels that a member inherits from its cluster.
 #[derive(Debug, Default)]
 pub(super) struct InheritedLabels {
     pub(super) labels: Vec<InheritedLabel>,
-    /// The owners that labels of the members name, if these differ.
+    /// The owners that labels of the members name, if the owners differ.
     pub(super) conflict: Vec<String>,
     /// True if only the riskiest label is passed on, because labels of the strongest tier conflict.
     pub(super) is_limited: bool,
 }
 
-/// An inherited label with the member that has it.
+/// An inherited label with the member that has the label.
 #[derive(Clone, Debug)]
 pub(super) struct InheritedLabel {
     pub(super) label: Label,
@@ -33,12 +33,12 @@ pub(super) struct InheritedLabel {
     pub(super) transactions: Vec<String>,
 }
 
-/// Labels that the subject inherits from the other members, of tier `heuristic` at most. Anyone can join another's
-/// cluster by two transactions that spend outputs of both, so inherited labels only raise a score.
+/// Labels that the subject inherits from the other members, of tier `heuristic` at most. Anyone can join a stranger's
+/// cluster by two transactions that spend outputs of both parties, so inherited labels only raise a score.
 ///
-/// If all labels name one owner, all are inherited. If labels of the strongest tier name different owners, a label or
-/// the cluster is wrong, and only the riskiest label that is not of a service is inherited. Labels that name different
-/// services are not inherited.
+/// If all labels name one owner, all labels are inherited. If labels of the strongest tier name different owners, a
+/// label or the cluster is wrong, and only the riskiest label that is not of a service is inherited. Labels that name
+/// different services are not inherited.
 pub(super) fn inherit(
     cluster: &Cluster,
     own: &[Label],
@@ -100,8 +100,8 @@ pub(super) fn inherit(
     InheritedLabels { labels: inherited, conflict, is_limited }
 }
 
-/// A member's label for the comparison with those of other members: its confidence is at most that of the connection,
-/// its tier at most investigation, or heuristic if the connection may be due to a `PayJoin`.
+/// A member's label for the comparison with labels of other members: the label's confidence is at most the
+/// connection's, the label's tier at most investigation, or heuristic if the connection may be due to a `PayJoin`.
 fn pass_on(cluster: &Cluster, member: &ClusterMember, label: &Label) -> InheritedLabel {
     let cap = if member.is_certain() { Tier::Investigation } else { Tier::Heuristic };
     InheritedLabel {
@@ -128,8 +128,8 @@ pub(super) fn transactions(member: &ClusterMember) -> Vec<String> {
     transactions
 }
 
-/// The owners that labels name, each with its category; empty if there is only one. A label without a name agrees with
-/// every label of its category.
+/// The owners that labels name, each with its category; empty if there is only one owner. A label without a name agrees
+/// with every label of its category.
 fn owners<'a>(labels: impl Iterator<Item = &'a Label>) -> Vec<String> {
     let labels: Vec<&Label> = labels.collect();
     let named: BTreeSet<&str> = labels.iter().filter_map(|label| label.entity.as_deref()).collect();

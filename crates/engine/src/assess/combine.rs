@@ -1,14 +1,14 @@
-//! Combination of all evidence into one score, and the contribution of each piece.
+//! Combination of all evidence into one score, and the contribution of each piece of evidence.
 //!
-//! `F = max(flows(all parts), flows(risky parts) (+) terms)`, where `(+)` is noisy-OR and terms are all evidence but
-//! flows. The score is the least of `F(all evidence)` and, for every rank `r`, `cap(r) (+) F(evidence stronger than
-//! r)`, so that the score does not jump when stronger evidence appears.
+//! `F = max(flows(all parts), flows(risky parts) (+) terms)`, where `(+)` is noisy-OR, parts are flow parts, and terms
+//! are all evidence but flows. The score is the least of `F(all evidence)` and, for every rank `r`, `cap(r) (+)
+//! F(evidence stronger than r)`, so that the score does not jump when stronger evidence appears.
 //!
 //! The score is computed twice: with all flows decayed by their distance, and with severe flows undecayed, which gives
 //! 59.9 at most. The higher score counts.
 //!
-//! Behavior patterns raise the score of the other evidence within its verdict: no pattern changes a verdict
-//! (`docs/model/score.md` S6.5, S7.3).
+//! Behavior patterns raise the score of the other evidence, but not beyond the range of the verdict: no pattern changes
+//! a verdict (`docs/model/score.md` S6.5, S7.3).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -28,7 +28,7 @@ use crate::{
 /// Lowest standalone score of a piece of evidence, of investigation tier or stronger, that permits a block.
 const BLOCK_NEEDS: Score = Score::from_points(50);
 
-/// Highest score of severe flows without decay by distance: it leads to a review, never to a block.
+/// Highest score of severe flows without decay by distance: this score leads to a review, never to a block.
 const CAP_OF_DISTANCE: Score = Score::from_tenths(599);
 
 /// The score of the evidence, before minimum score rules, and its components with their contributions.
@@ -116,7 +116,8 @@ fn added(points: Score, patterns: Vec<Term>) -> impl Iterator<Item = ScoringComp
 /// The value of `F` for a selection of evidence.
 struct SelectionScore {
     value: Fraction,
-    /// The largest sum of flows. `flows_alone` is true if `flows(all parts)` exceeds the value with terms.
+    /// The largest power sum of the selected flow parts. `flows_alone` is true if `flows(all parts)` exceeds
+    /// `flows(risky parts) (+) terms`.
     largest: LargestSum,
     selection: PartSelection,
     flows_alone: bool,
@@ -153,10 +154,11 @@ fn strength(
     }
 }
 
-/// Standalone scores of independent pieces of evidence. Of pieces that repeat one claim, only the highest score counts.
+/// Standalone scores of independent pieces of evidence. Of pieces of evidence that repeat one claim, only the highest
+/// score counts.
 ///
 /// Any other choice could lower a score: if the strongest tier counted, a better proof with less confidence would lower
-/// it; if the highest confidence counted, a more confident rumor would.
+/// the score; if the highest confidence counted, a more confident rumor would lower the score.
 fn best_of_claims<'a>(terms: impl Iterator<Item = &'a Term>) -> Vec<Fraction> {
     let mut claims: BTreeMap<&Claim, usize> = BTreeMap::new();
     let mut standalone_risks: Vec<Fraction> = Vec::new();
@@ -174,8 +176,8 @@ fn best_of_claims<'a>(terms: impl Iterator<Item = &'a Term>) -> Vec<Fraction> {
     standalone_risks
 }
 
-/// True if evidence of investigation tier or stronger alone scores 50: one term, or the risky flows of these tiers
-/// together.
+/// True if evidence of investigation tier or stronger alone scores at least 50: one term (evidence other than flows),
+/// or the risky flows of these tiers together.
 ///
 /// Flows count together, because a sum that is split over many addresses or categories scores as much as the undivided
 /// sum.
@@ -192,8 +194,9 @@ fn logarithm(standalone_risk: Fraction) -> u64 {
     standalone_risk.complement().negative_log2()
 }
 
-/// Every piece of evidence with its weight. The weight of a term is its logarithm, less the weight of stronger proof of
-/// the same claim. The weight of all flows is computed alike and split among their parts by `e x r^2.5`.
+/// Every piece of evidence with its weight. The weight of a term (evidence other than flows) is the logarithm of the
+/// term's score, less the weight of stronger proof of the same claim. The weight of all flows is computed alike and
+/// split among the flow parts by `e x r^2.5` (effective share `e`, risk `r`).
 fn weighted_components(
     terms: Vec<Term>,
     flows: &Flows<'_>,

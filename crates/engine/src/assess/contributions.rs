@@ -1,8 +1,8 @@
-//! Splitting a score into contributions that sum to it exactly.
+//! Splitting a score into contributions that sum exactly to the score.
 //!
 //! Noisy-OR is a sum in logarithms, so each piece of evidence has the weight `-log(1 - standalone_risk)`. The cap of a
-//! rank limits the total weight of its evidence and all weaker evidence; stronger evidence takes its share first. The
-//! tenths of the score are divided in proportion to the resulting weights, by largest remainder.
+//! rank limits the total weight of the rank's evidence and all weaker evidence; stronger evidence gets weight first.
+//! The tenths of the score are divided in proportion to the resulting weights, by largest remainder.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use ruint::aliases::U256;
 use super::Rank;
 use crate::{assessment::ScoringComponent, fixed::apportion, score::Score};
 
-/// Weights are logarithms times 2^24, so that a logarithm can be split into small parts.
+/// Weights are logarithms times 2^24, so that a logarithm can be split into small fractions.
 const SCALE_BITS: u32 = 24;
 
 /// The weight of a logarithm that [`crate::fixed::Fraction::negative_log2`] computed: the logarithm times 2^24.
@@ -67,10 +67,11 @@ pub(super) fn contributions(
     components
 }
 
-/// The weight that each rank gets, at most that of its evidence (`asked`).
+/// The weight that each rank gets, at most the weight of the rank's evidence (`asked`).
 ///
-/// A rank and all weaker ranks together get at most the rank's budget; within it the rank itself comes first. In
-/// logarithms, this rule is the least of `F(all)` and `cap(r) (+) F(stronger than r)`.
+/// A rank and all weaker ranks together get at most the rank's budget; within this budget the rank's own evidence comes
+/// first. In logarithms, this rule is the least of `F(all)` and `cap(r) (+) F(stronger than r)`, where `F` is the
+/// combined score and `r` the rank.
 fn granted_weights(
     asked: &BTreeMap<Rank, u128>,
     budget: impl Fn(Rank) -> u128,

@@ -1,4 +1,4 @@
-//! Coverage of an assessment and its consequences: mandatory sources, staleness, searched blocks.
+//! Coverage of an assessment and the consequences of gaps in the data: mandatory sources, staleness, searched blocks.
 
 use std::fmt::Write;
 
@@ -111,7 +111,7 @@ fn is_stale(source: &SourceState, wanted: &MandatorySource, now: Timestamp) -> b
 }
 
 /// Time at which a chain's newest block becomes too old; `None` for the demo chain in the sample environment, which
-/// gets no new blocks. In other environments the demo chain goes stale like any other.
+/// gets no new blocks. In other environments the demo chain goes stale like any other chain.
 fn chain_goes_stale(chain: ChainId, environment: Environment, tip: &Tip) -> Option<Timestamp> {
     if tip.sample && environment == Environment::Sample {
         return None;
@@ -145,8 +145,8 @@ fn not_yet_published(source: &SourceState, wanted: &MandatorySource, today: Date
     }
 }
 
-/// Reports listings whose first day is unknown because it lies between two known publications, if `today` lies between
-/// these too: it is then unknown if they were in force.
+/// Reports listings whose first day is unknown because that day lies between two known publications, if `today` lies
+/// between the same publications: nobody then knows if the listings were in force.
 fn unknown_days(facts: &Facts, today: Date) -> Option<MissingData> {
     let began_around = |listing: &&Listing| {
         let source = facts.sources.iter().find(|source| source.id == listing.source);
@@ -272,8 +272,8 @@ fn coverage(facts: &Facts, sanctions_missing: bool) -> Coverage {
     }
 }
 
-/// Coverage of behavior patterns: the addresses whose transactions were searched, and the extent of the search around
-/// them.
+/// Coverage of behavior patterns: the addresses whose transactions were searched, and the extent of the search for
+/// connected transactions of others.
 fn behavior(chain: &ChainFacts) -> CoverageBlock {
     let Some(BehaviorFacts { searched, .. }) = &chain.behavior else {
         return block(
@@ -312,7 +312,7 @@ fn behavior(chain: &ChainFacts) -> CoverageBlock {
     block(status, &format!("{detail}; {}", up_to(chain)))
 }
 
-/// Coverage of associated addresses: the size of the cluster, and the shown parts of the cluster and of the
+/// Coverage of associated addresses: the size of the cluster, and the number of shown cluster members and
 /// counterparties.
 fn association(facts: &Facts) -> CoverageBlock {
     let Some(cluster) = &facts.cluster else {
@@ -394,14 +394,14 @@ fn exposure(chain: &ChainFacts) -> CoverageBlock {
     block(status, &detail)
 }
 
-/// The share of received funds whose origin lies beyond the trace's last transactions; `None` if there are none.
+/// The share of received funds whose origin lies beyond the trace's last transactions; `None` if no origin lies there.
 fn further(flows: &FlowFacts) -> Option<String> {
     let parts = || flows.ledgers.iter().flat_map(|ledger| &ledger.source.parts);
     let is_further = |part: &FlowPart| matches!(part.distance, FlowDistance::Further(_));
     if parts().any(is_further) { share(parts(), is_further) } else { None }
 }
 
-/// The share of the selected parts in all parts, in percent; `None` if all amounts are zero.
+/// The share of the selected flow parts in all flow parts, in percent; `None` if all amounts are zero.
 fn share<'f>(
     parts: impl Iterator<Item = &'f FlowPart>,
     takes: impl Fn(&FlowPart) -> bool,
@@ -466,7 +466,7 @@ pub fn assess_tip(
     })
 }
 
-/// Sources, with marks for those that the policy requires and for stale ones among these.
+/// All sources: those that the policy requires are marked as required, and stale required sources as stale.
 #[must_use]
 pub fn assess_sources(
     sources: &[SourceState],

@@ -48,7 +48,8 @@ struct Candidate {
     severity: u8,
 }
 
-/// Origin of an inherited label: the member that has it, and the co-spends that connect both.
+/// Origin of an inherited label: the member that has the label, and the co-spends that connect the member with the
+/// subject.
 #[derive(Clone)]
 struct InheritanceOrigin {
     address: CanonicalAddress,
@@ -149,7 +150,7 @@ fn resolve_labels(known: LabelContext<'_>, policy: &Policy, today: Date) -> Reso
 /// A trace ends at an address that an investigation or stronger evidence attributes to a service or to a risky
 /// category, or to which two independent community sources assign the same risky category. Community reports of benign
 /// categories do not end a trace, so they cannot hide a thief's address as an exchange. Of several such labels the
-/// riskiest counts, so a riskier label never lowers a score. Other risky labels are carried on.
+/// riskiest counts, so a riskier label never lowers a score. Other risky labels stay with the funds along the path.
 pub(super) fn attribute(known: LabelContext<'_>, policy: &Policy, today: Date) -> Attribution {
     let settled = resolve_labels(known, policy, today);
     // In the order of their scores.
@@ -203,7 +204,7 @@ pub(super) fn attribute(known: LabelContext<'_>, policy: &Policy, today: Date) -
     }
 }
 
-/// Status of a label regardless of other labels.
+/// Status that a label has regardless of other labels.
 fn own_status(label: &Label, known: LabelContext<'_>, today: Date) -> LabelStatus {
     if !label.in_force(today) {
         return LabelStatus::NotInForce;
@@ -221,8 +222,8 @@ fn own_status(label: &Label, known: LabelContext<'_>, today: Date) -> LabelStatu
     if listed { LabelStatus::Duplicate } else { LabelStatus::ContradictedByList }
 }
 
-/// Marks labels that repeat a claim of an earlier label, which is at least as strong: they do not count. An inherited
-/// label never replaces an own label.
+/// Marks labels that repeat a claim of an earlier label, which is at least as strong: repeated claims do not count. An
+/// inherited label never replaces an own label.
 fn mark_repeated(candidates: &mut [Candidate]) {
     let (mut own, mut all): (BTreeMap<Claim, Tier>, BTreeMap<Claim, Tier>) = Default::default();
     for candidate in candidates {
@@ -245,8 +246,8 @@ fn mark_repeated(candidates: &mut [Candidate]) {
 }
 
 /// Resolves conflicts between risky and benign labels: the stronger tier counts; of equal tiers the risky label counts,
-/// but its tier cannot block. An inherited label overrules no other label, and only an own label of tier investigation
-/// or stronger overrules it, because anyone could hide a cluster's labels by a free report.
+/// but cannot lead to a block. An inherited label overrules no other label, and only an own label of tier investigation
+/// or stronger overrules an inherited label, because anyone could hide a cluster's labels by a free report.
 fn resolve_conflicts(candidates: &mut [Candidate]) -> (Vec<Conflict>, BTreeSet<Tier>) {
     let strongest_benign = candidates
         .iter()

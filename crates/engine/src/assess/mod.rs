@@ -37,8 +37,8 @@ use crate::{
     taxonomy::{Category, RISKY_FROM},
 };
 
-/// Version of the risk model that this crate implements. It changes whenever the same facts and policy could give
-/// another assessment.
+/// Version of the risk model that this crate implements. The version changes whenever the same facts and policy could
+/// give another assessment.
 pub const MODEL_VERSION: &str = "2.2";
 
 /// Assesses one address by the facts about it.
@@ -160,7 +160,7 @@ fn minor_findings(components: &[ScoringComponent], conflicts: &[Conflict]) -> Ve
 /// Number of parties or findings that a sentence names.
 const MOST_NAMED: usize = 3;
 
-/// The first distinct items, followed by the number of further ones.
+/// The first distinct items, followed by the number of further items.
 fn first_few(all: impl Iterator<Item = String>) -> Vec<String> {
     let mut few: Vec<String> = Vec::new();
     for one in all {
@@ -176,8 +176,8 @@ fn first_few(all: impl Iterator<Item = String>) -> Vec<String> {
     few
 }
 
-/// The message for an answer with no findings, or minor ones only. It names the minor findings, the sources that were
-/// not checked, and the remarks on untraced funds.
+/// The message for an answer with no findings, or minor ones only. The message names the minor findings, the sources
+/// that were not checked, and the remarks on untraced funds.
 fn no_findings(minor: &[String], coverage: &Coverage, remarks: &[VerdictReason]) -> String {
     let Coverage { sanctions, labels, association, exposure, behavior } = coverage;
     let unchecked: Vec<&str> = [
@@ -215,8 +215,8 @@ struct Term {
     rank: Rank,
     /// Standalone score.
     standalone_risk: Fraction,
-    /// The claim, if several pieces of evidence may repeat it: such pieces count once, with the highest score of those
-    /// that count.
+    /// The claim, if several pieces of evidence may state the same claim: such pieces count once, with the highest of
+    /// the scores that count.
     claim: Option<Claim>,
     component: ScoringComponent,
 }
@@ -229,7 +229,7 @@ type Claim = (Category, std::sync::Arc<str>);
 struct MinimumScore {
     /// Identifier of the rule.
     rule: String,
-    /// The score to which it raises.
+    /// The score to which the rule raises a lower score.
     score: Score,
     reason: VerdictReason,
     /// The measured funds, if the rule measures funds.
@@ -238,7 +238,7 @@ struct MinimumScore {
 }
 
 impl MinimumScore {
-    /// A rule that every policy has: it raises the score to the review threshold.
+    /// A rule that every policy has: such a rule raises the score to the review threshold.
     fn fixed(
         rule: FixedRule,
         message: String,

@@ -7,7 +7,7 @@ use crate::{evidence::Tier, policy::Policy, score::Score};
 pub(super) enum Rank {
     /// Official lists.
     OfficialList,
-    /// The key of a listed address: a cryptographic fact that contradicting labels do not weaken.
+    /// The same key as a listed address: a cryptographic fact that contradicting labels do not weaken.
     ListedKey,
     /// Every other cryptographic or on-chain fact.
     OnChainProof,
@@ -34,7 +34,7 @@ impl Rank {
     ];
 
     /// The tier whose cap applies to the rank. Flows of that tier count at the rank, except at the rank of listed keys,
-    /// which has none.
+    /// at which no flows count.
     pub(super) const fn tier(self) -> Option<Tier> {
         match self {
             Self::OfficialList => Some(Tier::OfficialList),
@@ -47,7 +47,7 @@ impl Rank {
         }
     }
 
-    /// The weakest tier of flows that counts at this rank and stronger ones.
+    /// The weakest tier of flows that counts at this rank and at stronger ranks.
     pub(super) fn weakest_flows(self) -> Tier {
         self.tier().unwrap_or(Tier::OfficialList)
     }

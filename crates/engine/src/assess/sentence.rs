@@ -6,7 +6,7 @@ use assay_address::ChainId;
 use super::flows::whole_units;
 use crate::evidence::{Pattern, PatternFact, PatternRole};
 
-/// The sentence of a pattern: its occurrence with the largest amount, and the number of occurrences.
+/// The sentence of a pattern: the occurrence with the largest amount, and the number of occurrences.
 pub(super) fn sentence(fact: &PatternFact, chain: ChainId) -> String {
     let info = chain.info();
     let coins =

@@ -21,7 +21,8 @@ pub(super) struct Outcome {
 /// Mandatory data that is missing or stale.
 pub(super) struct MissingData {
     pub(super) reason: VerdictReason,
-    /// Name of the mandatory list or label source that is missing or stale; `None` if the data are of no single source.
+    /// Name of the mandatory list or label source that is missing or stale; `None` if no single source provides the
+    /// data.
     pub(super) source: Option<String>,
 }
 

@@ -21,9 +21,9 @@ pub struct Exposure {
     /// came back to it; they were counted when they first came, and are not counted again in shares or the score) or
     /// `unresolved`.
     pub endpoint_type: &'static str,
-    /// Reason for which the funds were not followed to an endpoint; null where they were.
+    /// Reason for which the funds were not followed to an endpoint; null where the funds were followed to an endpoint.
     pub unresolved_reason: Option<UnresolvedReason>,
-    /// Protocol of the joint transaction that the funds passed, if they are scored by it.
+    /// Protocol of the joint transaction that the funds passed, if the funds are scored by that transaction.
     pub coinjoin: Option<&'static str>,
     /// Category by which the funds are scored: that of the endpoint, or of a label on the path that weighs
     /// more.
@@ -35,7 +35,7 @@ pub struct Exposure {
     pub listing: Option<PartyListing>,
     /// Amount of the funds.
     pub amount: Amount,
-    /// Share of all funds of the direction without `returned` ones, as a decimal from 0 to 1; 0 for `returned` funds.
+    /// Share of all funds of the direction without `returned` funds, as a decimal from 0 to 1; 0 for `returned` funds.
     pub share: String,
     /// Part of the amount that moved in the last 90 days.
     pub recent_amount: Amount,
@@ -48,7 +48,8 @@ pub struct Exposure {
     /// lies beyond the trace's last transactions.
     pub hops: Option<u16>,
     /// Number of transactions that the trace passed before it stopped; null unless the endpoint lies beyond its last
-    /// transactions. The amount is then computed from the compositions of the transactions at which the trace stopped.
+    /// transactions. The amount is then computed from the compositions (breakdowns of a transaction's funds by origin)
+    /// of the transactions at which the trace stopped.
     pub further_than_transactions: Option<u32>,
     /// True if the party is a direct counterparty.
     pub direct: bool,
@@ -62,15 +63,15 @@ pub struct Exposure {
     /// True if the funds count for the score; dust and small sums of unsolicited funds do not.
     pub scored: bool,
     /// Parts of the amount by their attributions, as minimum score rules evaluate them. Funds without a category are in
-    /// no part.
+    /// none of the parts.
     pub parts: Vec<ExposurePart>,
     /// Transactions that show the exposure, those of the largest path first.
     pub transactions: Vec<String>,
-    /// Largest paths, from the address outwards.
+    /// Paths with the largest amounts, from the address outwards.
     pub paths: Vec<ExposurePath>,
 }
 
-/// Part of an exposure whose funds share their attributions.
+/// Part of an exposure whose funds have the same attributions.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ExposurePart {
     /// Amount in base units, as a decimal string.
@@ -119,7 +120,8 @@ pub struct RuleClaim {
     pub joint: bool,
 }
 
-/// Confidence of claims in records of earlier versions, which state none: rules accepted claims of any confidence.
+/// Confidence of claims in records of earlier versions, which state no confidence: rules accepted claims of any
+/// confidence.
 const fn certain() -> Confidence {
     Confidence::CERTAIN
 }

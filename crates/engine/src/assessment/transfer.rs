@@ -14,7 +14,7 @@ pub struct AssessedTransfer {
     pub transaction: String,
     /// Direction of the transfer.
     pub direction: TransferDirection,
-    /// Outputs of the transaction that are the transfer, in order: at most 100.
+    /// Outputs of the transaction that make up the transfer, in order: at most 100.
     pub outputs: Vec<AssessedOutput>,
     /// Number of the outputs.
     pub outputs_count: u64,
@@ -50,9 +50,9 @@ pub struct AssessedOutput {
 /// Owner of inputs of an assessed transfer's transaction.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Sender {
-    /// Address in canonical form; null for a script or a pool without one.
+    /// Address in canonical form; null for a script or a pool without an address.
     pub address: Option<String>,
-    /// Total of its inputs.
+    /// Total of the owner's inputs.
     pub amount: Amount,
     /// Category of the party to which a listing or a strong label attributes the owner; null otherwise.
     pub category: Option<Category>,
@@ -66,7 +66,7 @@ pub struct Sender {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TransferStatus {
-    /// A block holds it.
+    /// A block holds the transaction.
     Confirmed,
 }
 

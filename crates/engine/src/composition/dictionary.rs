@@ -1,27 +1,28 @@
-//! Compact encoding of neighboring compositions, which share a dictionary of their origins.
+//! Compact encoding of neighboring compositions (breakdowns of transactions' funds by origin), which share a dictionary
+//! of their origins.
 //!
 //! A composition is encoded as a bit for each origin of the dictionary, followed by numbers: the mixed and the labelled
-//! share, if there are any, each as the difference to the whole; the shares of all origins but the last; and the
-//! unknown share, from which the last origin's share follows. Two bits state the length of each number but the last,
-//! which takes the remaining bytes.
+//! share, if the composition has any, each as the difference to the whole; the shares of all origins but the last; and
+//! the unknown share, from which the last origin's share follows. Two bits state the length of each number but the
+//! last, which takes the remaining bytes.
 
 use super::{Composition, Origin};
 use crate::ledger::CoinShare;
 
-/// Codes of the mixed and of the labelled share in the dictionary. They are larger than all codes of origins.
+/// Codes of the mixed and of the labelled share in the dictionary. These codes are larger than all codes of origins.
 const MIXED: u8 = u8::MAX;
 const LABELLED: u8 = u8::MAX - 1;
 /// Number of lengths that fit in one byte.
 const LENGTHS: usize = 4;
 
-/// The origins of a group of compositions, sorted.
+/// The origins of a group of compositions (origin breakdowns), sorted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OriginDictionary {
     codes: Vec<u8>,
 }
 
 impl OriginDictionary {
-    /// Adds the origins of a composition.
+    /// Adds the origins of a composition (origin breakdown).
     pub fn add(&mut self, composition: &Composition) {
         for (origin, _) in composition.origins() {
             self.add_code(origin.code());
@@ -43,7 +44,8 @@ impl OriginDictionary {
         into.extend_from_slice(&self.codes);
     }
 
-    /// Reads a dictionary from the beginning of bytes, and returns the remaining bytes; `None` if there are too few.
+    /// Reads a dictionary from the beginning of bytes, and returns the remaining bytes; `None` if there are too few
+    /// bytes.
     #[must_use]
     pub fn read(bytes: &[u8]) -> Option<(Self, &[u8])> {
         let (count, rest) = bytes.split_first()?;
@@ -51,12 +53,12 @@ impl OriginDictionary {
         Some((Self { codes: codes.to_vec() }, rest))
     }
 
-    /// Number of bytes that hold a composition's bits.
+    /// Number of bytes that hold the bits by which a composition states its origins.
     const fn width(&self) -> usize {
         self.codes.len().div_ceil(8)
     }
 
-    /// Appends a composition whose origins were added before. An unknown composition takes no bytes.
+    /// Appends a composition (origin breakdown) whose origins were added before. An unknown composition takes no bytes.
     pub fn put(&self, composition: &Composition, into: &mut Vec<u8>) {
         if composition.is_unknown() {
             return;
@@ -73,7 +75,7 @@ impl OriginDictionary {
         put_numbers(numbers(composition), into);
     }
 
-    /// Decodes a composition from exactly these bytes; `None` if they are invalid.
+    /// Decodes a composition (origin breakdown) from exactly these bytes; `None` if the bytes are invalid.
     #[must_use]
     pub fn get(&self, bytes: &[u8]) -> Option<Composition> {
         if bytes.is_empty() {
@@ -109,13 +111,13 @@ impl OriginDictionary {
     }
 }
 
-/// The mixed and the labelled share of a composition, if it has any, with their codes.
+/// The mixed and the labelled share of a composition, if the composition has any, with their codes.
 fn extra_shares(of: &Composition) -> impl Iterator<Item = (u8, CoinShare)> + Clone {
     let shares = [(MIXED, of.mixed), (LABELLED, of.labelled)];
     shares.into_iter().filter(|(_, share)| !share.is_nothing())
 }
 
-/// The numbers by which a composition is encoded.
+/// The numbers by which a composition (origin breakdown) is encoded.
 fn numbers(of: &Composition) -> impl Iterator<Item = u32> + Clone {
     let beside = extra_shares(of).map(|(_, share)| CoinShare::WHOLE.less(share));
     let but_last = of.origins.len().saturating_sub(1);
@@ -153,7 +155,7 @@ fn put_numbers(numbers: impl Iterator<Item = u32> + Clone, into: &mut Vec<u8>) {
     }
 }
 
-/// Reads the numbers of a composition from front to back.
+/// Reads the numbers of a composition (origin breakdown) from front to back.
 struct Numbers<'b> {
     lengths: &'b [u8],
     bytes: &'b [u8],

@@ -1,8 +1,9 @@
-//! Encoding of single compositions: the code and the share of each origin, in as few bytes as the share needs.
+//! Encoding of single compositions (breakdowns of a transaction's funds by origin): the code and the share of each
+//! origin, in as few bytes as the share needs.
 //!
-//! A header counts the origins; its lowest bits are set if there are a mixed and a labelled share, which come first. A
-//! share is encoded as its number of units, or as the number that is missing to the whole, whichever is shorter, so
-//! that a sole origin takes two bytes.
+//! A header counts the origins; the header's lowest bits are set if there are a mixed and a labelled share, which come
+//! first. A share is encoded as its number of units, or as the number of units that are missing to the whole, whichever
+//! is shorter, so that a sole origin takes two bytes.
 
 use super::{Composition, Origin};
 use crate::ledger::CoinShare;
@@ -15,7 +16,7 @@ const HEAD_BITS: u32 = 2;
 const LACKS: u64 = 1;
 
 impl Composition {
-    /// Appends the composition as bytes.
+    /// Appends the composition (origin breakdown) as bytes.
     pub fn put_bytes(&self, into: &mut Vec<u8>) {
         let mut head = (self.origins.len() as u64) << HEAD_BITS;
         let beside = [(IS_MIXED, self.mixed), (IS_LABELLED, self.labelled)];
@@ -31,7 +32,8 @@ impl Composition {
         }
     }
 
-    /// Reads a composition from the beginning of bytes, and returns the remaining bytes; `None` if they are invalid.
+    /// Reads a composition (origin breakdown) from the beginning of bytes, and returns the remaining bytes; `None` if
+    /// the bytes are invalid.
     #[must_use]
     pub fn read(bytes: &[u8]) -> Option<(Self, &[u8])> {
         let mut rest = bytes;

@@ -1,9 +1,9 @@
-//! Computation of a transaction's composition from its inputs.
+//! Computation of a transaction's composition (breakdown of the funds by origin) from the transaction's inputs.
 
 use super::{Composition, Origin};
 use crate::ledger::CoinShare;
 
-/// Sums up the inputs of one transaction by origin. One value serves for all transactions in turn.
+/// Sums up the inputs of one transaction by origin. One such value is reused for all transactions in turn.
 #[derive(Clone, Debug)]
 pub struct Mixture {
     /// Sums by the code of the origin: amounts times units of a share.
@@ -26,7 +26,7 @@ impl Mixture {
         self.add(origin, amount, CoinShare::WHOLE);
     }
 
-    /// Adds an amount that has the composition of another transaction.
+    /// Adds an amount that has the composition (origin breakdown) of another transaction.
     pub fn add_composition(&mut self, composition: &Composition, amount: u64) {
         for (origin, share) in composition.origins() {
             self.add(origin, amount, share);
@@ -35,7 +35,8 @@ impl Mixture {
         self.labelled += product(amount, composition.labelled);
     }
 
-    /// Marks an amount that was added before as funds that passed a label; its share `known` is already marked.
+    /// Marks an amount that was added before as funds that passed a label; the amount's share `known` is already
+    /// marked.
     pub fn add_labelled(&mut self, amount: u64, known: CoinShare) {
         self.labelled += product(amount, CoinShare::WHOLE.less(known));
     }
@@ -50,8 +51,9 @@ impl Mixture {
         }
     }
 
-    /// The composition of a transaction with inputs of `whole` in total; amounts that were not added are unknown. Each
-    /// share is rounded down once. A joint transaction marks all funds as mixed. The mixture is empty afterwards.
+    /// The composition (origin breakdown) of a transaction with inputs of `whole` in total; amounts that were not added
+    /// are unknown. Each share is rounded down once. A joint transaction marks all funds as mixed. The mixture is empty
+    /// afterwards.
     pub fn finish(&mut self, whole: u128, is_joint: bool) -> Composition {
         let mixed = std::mem::take(&mut self.mixed);
         let labelled = at_least(share(std::mem::take(&mut self.labelled), whole));
@@ -71,7 +73,7 @@ impl Mixture {
     }
 }
 
-/// The share, or nothing if it is less than [`CoinShare::LEAST`].
+/// The share, or nothing if the share is less than [`CoinShare::LEAST`].
 fn at_least(share: CoinShare) -> CoinShare {
     if share < CoinShare::LEAST { CoinShare::NOTHING } else { share }
 }

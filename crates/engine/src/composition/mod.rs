@@ -1,10 +1,10 @@
 //! Compositions: the shares of a transaction's funds by origin, computed before anybody asks.
 //!
-//! All outputs of a transaction have the same composition (haircut method), which follows from the inputs. It is
-//! therefore computed once, forward, in the order of the chain. An input of an owner at which traces end counts
-//! entirely as funds of that party; any other input has the composition of the transaction that created it; a coinbase
-//! consists of new coins and of the fees of its block. The remaining share is unknown: no attributed party is among its
-//! origins in the graph.
+//! All outputs of a transaction have the same composition (haircut method), which follows from the inputs. A
+//! composition is therefore computed once, forward, in the order of the chain. An input of an owner at which traces end
+//! counts entirely as funds of that party; any other input has the composition of the transaction that created it; a
+//! coinbase consists of new coins and of the fees of its block. The remaining share is unknown: the graph shows no
+//! attributed party among the origins of these funds.
 //!
 //! - `origin`: origins of funds
 //! - `mixture`: the composition of a transaction from its inputs
@@ -27,7 +27,7 @@ pub use origin::Origin;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Composition {
     /// The sorted origins, each with a share of at least [`CoinShare::LEAST`]. The shares sum to at most the whole; the
-    /// rest is unknown.
+    /// origin of the rest is unknown.
     origins: Vec<(Origin, CoinShare)>,
     /// The share that passed a joint transaction, whatever its origin.
     mixed: CoinShare,

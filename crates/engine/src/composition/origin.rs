@@ -2,7 +2,7 @@
 
 use crate::{evidence::ListingPeriod, taxonomy::Category};
 
-/// An origin of funds that compositions distinguish.
+/// An origin of funds that compositions (breakdowns of a transaction's funds by origin) distinguish.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Origin {
     /// A party of a category. For a listed party with a known day of listing also the period in which the funds moved.
@@ -11,9 +11,10 @@ pub enum Origin {
     Mining,
 }
 
-/// Number of codes of a category: for parties with an unknown period, before their listing, and since.
+/// Number of codes of a category: for parties with an unknown period, for funds before the listing, and for funds
+/// since.
 const CODES_OF_CATEGORY: u8 = 3;
-/// The code of mining.
+/// The code of the origin "mining" (newly mined coins).
 const MINING: u8 = u8::MAX - 2;
 
 impl Origin {

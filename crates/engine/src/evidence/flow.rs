@@ -81,16 +81,16 @@ pub struct ChainFacts {
     pub flows: FlowFacts,
     /// The owner's behavior; `None` where no patterns were searched.
     pub behavior: Option<BehaviorFacts>,
-    /// The subject's activity over its lifetime; `None` if it never appeared.
+    /// The subject's activity over its lifetime; `None` if the subject never appeared.
     pub activity: Option<ActivityFacts>,
 }
 
 /// Activity of an address over its lifetime.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ActivityFacts {
-    /// Time of the first block in which it appears.
+    /// Time of the first block in which the address appears.
     pub first_seen: Timestamp,
-    /// Time of the last block in which it appears.
+    /// Time of the last block in which the address appears.
     pub last_seen: Timestamp,
     /// Incoming transfers.
     pub transfers_in: u64,
@@ -100,7 +100,7 @@ pub struct ActivityFacts {
     pub amounts: Vec<AssetActivity>,
 }
 
-/// Amounts of one asset that an address received, sent and holds, in base units. Payments to itself
+/// Amounts of one asset that an address received, sent and holds, in base units. Payments of the address to itself
 /// count in neither direction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AssetActivity {
@@ -120,9 +120,10 @@ pub struct FlowFacts {
     /// True if the trace finished within its budget and time.
     pub complete: bool,
     /// One ledger for each asset, or one for all assets together if each has a price. Ledgers are assessed separately,
-    /// and the one with the highest score counts.
+    /// and the ledger with the highest score counts.
     pub ledgers: Vec<Ledger>,
-    /// Revision of the attributions from which the used compositions were computed; `None` if no composition was used.
+    /// Revision of the attributions from which the used compositions (breakdowns of transactions' funds by origin) were
+    /// computed; `None` if no composition was used.
     pub compositions: Option<String>,
 }
 
@@ -131,11 +132,11 @@ pub struct FlowFacts {
 pub struct Tip {
     /// Its height.
     pub height: u64,
-    /// Its hash, in hexadecimal.
+    /// The block's hash, in hexadecimal.
     pub hash: String,
-    /// Time in its header.
+    /// Time in the block's header.
     pub time: Timestamp,
-    /// Time at which the source last reported it as the newest.
+    /// Time at which the source last reported the block as the newest.
     pub reported_at: Timestamp,
     /// Height of the first known block: older coins have no known origin.
     pub start: u64,
@@ -188,7 +189,7 @@ impl Ledger {
     }
 }
 
-/// All parts of one direction. Their sum is all funds of the direction, returned funds included.
+/// All flow parts of one direction. The parts sum to all funds of the direction, returned funds included.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DirectionFlows {
     /// The parts.
@@ -197,16 +198,16 @@ pub struct DirectionFlows {
     pub transactions: u32,
 }
 
-/// Funds of one endpoint of a trace, with the labels on their paths.
+/// Funds of one endpoint of a trace, with the labels on the paths to that endpoint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FlowPart {
     /// Endpoint of the trace.
     pub end: FlowEnd,
     /// Name of the party at the endpoint, if known.
     pub entity: Option<String>,
-    /// Distance of the end from the subject.
+    /// Distance of the endpoint from the subject.
     pub distance: FlowDistance,
-    /// True if all of the part's funds came by the first hop.
+    /// True if all of the part's funds reached the endpoint in the first hop.
     pub is_direct: bool,
     /// The strength of the attribution.
     pub tier: Tier,
@@ -218,7 +219,7 @@ pub struct FlowPart {
     pub recent: u128,
     /// The amount in the unit of a trace.
     pub mass: Mass,
-    /// The mass decayed by each hop but the first.
+    /// The amount in the unit of a trace, decayed by each hop but the first.
     pub decayed: Mass,
     /// True if the party at the endpoint is on a list that is in force.
     pub listed: bool,
@@ -226,8 +227,8 @@ pub struct FlowPart {
     pub listed_by: Option<Arc<PartyListing>>,
     /// Solicitation of the funds by the subject.
     pub solicitation: Solicitation,
-    /// Risky labels on the path that are too weak to end a trace. The part counts once: by the endpoint or by one of
-    /// these labels, whichever scores highest.
+    /// Risky labels on the path that are too weak to end a trace. The flow part counts once: by the endpoint or by one
+    /// of these labels, whichever scores highest.
     pub carried: Vec<CarriedPart>,
     /// Period in which the funds moved, before the endpoint's party was listed or since; `None` if the party is not
     /// listed or the day is not known.
@@ -238,12 +239,13 @@ pub struct FlowPart {
     pub party_of_path: Option<String>,
     /// Identifiers of transactions that show the part, those of the largest path first.
     pub transactions: Vec<String>,
-    /// The largest paths to the end.
+    /// The paths with the largest amounts to the endpoint.
     pub paths: Vec<FlowPath>,
 }
 
 impl FlowPart {
-    /// A direct part of `amount` at `end` that moved more than 90 days ago, without further attributes.
+    /// A direct flow part of `amount` at the endpoint `end` that moved more than 90 days ago, without further
+    /// attributes.
     #[must_use]
     pub const fn plain(end: FlowEnd, amount: u128) -> Self {
         let mass = Mass::from_base_units(amount, false);
@@ -282,7 +284,7 @@ pub struct PartyListing {
     pub programs: Vec<String>,
     /// Identifier of the entity on the list.
     pub entity_id: String,
-    /// Day of the listing; null where it is not known.
+    /// Day of the listing; null where the day is not known.
     pub listed_on: Option<Date>,
 }
 
@@ -300,8 +302,8 @@ impl PartyListing {
 pub enum FlowDistance {
     /// Fewest hops; 1 is direct. Zero stands for funds that the subject itself holds.
     Hops(u16),
-    /// Beyond the last of this many transactions that the trace passed: the endpoint follows from the compositions of
-    /// the transactions at which the trace stopped.
+    /// Endpoint beyond the trace, which passed this many transactions: the endpoint follows from the compositions
+    /// (breakdowns by origin) of the transactions at which the trace stopped.
     Further(u32),
 }
 
@@ -325,7 +327,7 @@ impl FlowDistance {
         }
     }
 
-    /// The distance, but at least one hop, for endpoints other than the subject.
+    /// The distance, raised to at least one hop, for endpoints other than the subject.
     #[must_use]
     pub const fn at_least_one(self) -> Self {
         match self {
@@ -335,7 +337,7 @@ impl FlowDistance {
     }
 }
 
-/// A label that all funds of a part passed.
+/// A label that all funds of a flow part passed.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct CarriedPart {
     /// The label.
@@ -344,7 +346,7 @@ pub struct CarriedPart {
     pub distance: LabelDistance,
 }
 
-/// A label that a flow carries because it passed the label's address or a joint transaction.
+/// A label that a flow carries because the flow's funds passed the label's address or a joint transaction.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CarriedLabel {
     /// Strength of the label.
@@ -366,7 +368,7 @@ pub struct CarriedLabel {
 pub struct LabelDistance {
     /// Fewest hops from the subject.
     pub hops: u16,
-    /// The decayed mass of the funds when they passed the label.
+    /// The decayed amount of the funds when they passed the label.
     pub decayed: Mass,
 }
 
@@ -386,7 +388,7 @@ impl LabelDistance {
 pub enum ListingPeriod {
     /// Before the day of the listing.
     Before,
-    /// On that day or later.
+    /// On the day of the listing or later.
     Since,
 }
 
@@ -398,17 +400,18 @@ impl ListingPeriod {
     }
 }
 
-/// Solicitation of funds by the subject. Without evidence against it, funds are solicited.
+/// Solicitation of funds by the subject. Funds count as solicited unless evidence shows that they are unsolicited.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Solicitation {
-    /// Dust: a payment of a negligible amount, from a sender whose such payments are small in sum. It is shown and
+    /// Dust: a payment of a negligible amount, from a sender whose such payments are small in sum. Dust is shown and
     /// never scored.
     Dust,
-    /// A small amount from senders whom the subject never paid, of which the subject passed nothing on. It is shown,
-    /// and scored only if its category exceeds the policy's limit for unsolicited funds, or if a list names the sender.
+    /// A small amount from senders whom the subject never paid, of which the subject passed nothing on. Such funds are
+    /// shown, and scored only if their category's total exceeds the policy's limit for unsolicited funds, or if a list
+    /// names the sender.
     Unsolicited,
     /// All other funds.
     Solicited,
@@ -433,14 +436,14 @@ pub struct PathStep {
     pub address: Option<String>,
     /// Time of the transaction's block.
     pub time: Timestamp,
-    /// Amount that the party paid into the transaction, or received from it, in base units, as a decimal string. It
-    /// includes funds that did not take this path. Null if there is no party.
+    /// Amount that the party paid into the transaction, or received from the transaction, in base units, as a decimal
+    /// string. The amount includes funds that did not take this path. Null if there is no party.
     pub amount: Option<String>,
     /// Attribution of the party; null if none is known.
     pub label: Option<StepLabel>,
 }
 
-/// Attribution of a party on a path: the one that ends the trace, or else the riskiest label of its address.
+/// Attribution of a party on a path: the attribution that ends the trace, or else the riskiest label of its address.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema, Deserialize)]
 pub struct StepLabel {
     /// Category of the party.
@@ -458,25 +461,25 @@ pub struct StepLabel {
 /// Endpoint of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum FlowEnd {
-    /// At an address that a listing, label or cluster attributes.
+    /// The trace ended at an address that a listing, label or cluster attributes.
     Attributed(Category),
-    /// At freshly mined coins.
+    /// The trace ended at freshly mined coins.
     Mining,
-    /// At a bridge to another chain.
+    /// The trace ended at a bridge to another chain.
     Bridge,
-    /// At an output that is not spent yet.
+    /// The trace ended at an output that is not spent yet.
     Unspent,
-    /// Paid to the miner of the transaction.
+    /// The trace ended at the transaction's fee, paid to the miner.
     Fee,
-    /// At an output of the subject's own address: the funds came back, or never left the owner. They were counted when
-    /// they first came, and do not belong to the whole of which shares are computed.
+    /// The trace ended at an output of the subject's own address: the funds came back, or never left the owner.
+    /// Returned funds were counted when they first came, and are not in the total of which shares are computed.
     Returned,
-    /// At a point beyond which the funds were not followed.
+    /// The trace ended at a point beyond which the funds were not followed.
     Unresolved(UnresolvedReason),
 }
 
 impl FlowEnd {
-    /// Category by which the endpoint is assessed; `None` if no party is known there.
+    /// Category by which the endpoint is assessed; `None` if no party is known at the endpoint.
     #[must_use]
     pub const fn category(self) -> Option<Category> {
         match self {
@@ -511,7 +514,7 @@ impl FlowEnd {
 pub enum UnresolvedReason {
     /// The trace reached its largest number of hops.
     DepthLimit,
-    /// Both the share and the amount are below the policy's thresholds for following.
+    /// The share and the amount of the funds are both below the policy's thresholds for following.
     BelowThreshold,
     /// The trace read as many inputs and outputs as its budget allows.
     TraceLimit,

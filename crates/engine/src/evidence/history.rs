@@ -1,4 +1,4 @@
-//! A source's publications over time, and the periods in which they hold an entry.
+//! A source's publications over time, and the periods in which the publications hold an entry.
 //!
 //! The history is a function of the publications' entries and does not depend on the order of import: importing an old
 //! publication later gives the same history as importing all in order.
@@ -21,7 +21,7 @@ pub struct PublicationRef {
 pub struct Presence {
     /// The first publication that held the entry.
     pub from: PublicationRef,
-    /// The first later publication without the entry; `None` while the newest one still holds it.
+    /// The first later publication without the entry; `None` while the newest publication still holds the entry.
     pub until: Option<PublicationRef>,
 }
 
@@ -38,13 +38,13 @@ impl Presence {
 pub struct KnownPublication {
     /// Position in the source's history.
     pub reference: PublicationRef,
-    /// SHA-256 of its content.
+    /// SHA-256 of the publication's content.
     pub digest: String,
-    /// Number of its addresses.
+    /// Number of addresses in the publication.
     pub entries: u64,
 }
 
-/// A recorded listing. `Id` identifies its row.
+/// A recorded listing. `Id` is the type of the identifier of the listing's database row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KnownListing<Id> {
     /// Identifier of the row.
@@ -78,7 +78,8 @@ impl<Id> SourceHistory<Id> {
     }
 }
 
-/// The runs of one entry after `added` is added to the `known` publications, which may be in any order.
+/// The runs (unbroken sequences of publications) of one entry after `added` is added to the `known` publications, which
+/// may be in any order.
 #[must_use]
 pub fn with_publication(
     known: &[PublicationRef],

@@ -15,7 +15,7 @@ use crate::{
 /// A claim that an address belongs to a category, and in most cases to a named entity.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Label {
-    /// Category that is claimed.
+    /// Category that the label claims.
     pub category: Category,
     /// The entity's name, where one is given.
     pub entity: Option<Arc<str>>,

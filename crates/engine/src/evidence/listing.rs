@@ -1,4 +1,4 @@
-//! Listings: entries of official lists that name an address, and their legal status on a given day.
+//! Listings: entries of official lists that name an address, and the legal status of such entries on a given day.
 
 use std::sync::Arc;
 
@@ -34,10 +34,10 @@ pub struct ListingEntry {
 /// The addresses that a list's entry names on the chains that Assay supports.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ListedAddresses {
-    /// These addresses are listed; never empty.
+    /// The entry lists these addresses; the list is never empty.
     Valid(Vec<CanonicalAddress>),
     /// The asset code names a chain on which the text is not an address, but the text is an address of these chains;
-    /// never empty. The list's mistake does not hide the address.
+    /// the list of chains is never empty. The list's mistake does not hide the address.
     Misfiled(Vec<CanonicalAddress>, AddressError),
     /// The asset code names a chain, but the text is not an address of any chain.
     Invalid(AddressError),
@@ -46,8 +46,8 @@ pub enum ListedAddresses {
 }
 
 impl ListingEntry {
-    /// The addresses that the entry lists. They are parsed at each call and not stored, so that support for a new chain
-    /// applies to lists that were imported earlier.
+    /// The addresses that the entry lists. The addresses are parsed at each call and not stored, so that support for a
+    /// new chain applies to lists that were imported earlier.
     #[must_use]
     pub fn addresses(&self) -> ListedAddresses {
         let read = |chain| CanonicalAddress::parse_published(chain, &self.address_as_published);
@@ -100,13 +100,13 @@ pub struct Listing {
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ListedEntity {
-    /// The list's own identifier.
+    /// The list's own identifier of the entity.
     pub id: String,
     /// The primary name.
     pub name: String,
     /// Other names, in the order of the list.
     pub aliases: Vec<Alias>,
-    /// The programs under which it is listed.
+    /// The programs under which the entity is listed.
     pub programs: Vec<String>,
     /// The list's remarks on the entity.
     pub remarks: Option<String>,
@@ -131,7 +131,7 @@ pub struct Alias {
     pub name: String,
     /// The list's word for the kind, such as `A.K.A.`.
     pub kind: String,
-    /// True if the list itself calls it a weak alias.
+    /// True if the list itself calls the name a weak alias.
     pub weak: bool,
 }
 
@@ -145,14 +145,14 @@ pub enum ListingStatus {
     RecentlyExpired,
     /// Expired by its own terms 90 days ago or earlier.
     Expired,
-    /// A later publication dropped it.
+    /// A later publication dropped the listing.
     Delisted,
     /// Not yet in force.
     NotYetListed,
 }
 
 impl ListingStatus {
-    /// Reason for which the listing ended, if it has.
+    /// Reason for which the listing ended, if the listing has ended.
     #[must_use]
     pub const fn ended_reason(self) -> Option<EndedReason> {
         match self {
@@ -167,20 +167,20 @@ impl ListingStatus {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum EndedReason {
-    /// A later publication dropped it.
+    /// A later publication dropped the listing.
     Delisted,
     /// The listing expired by its own terms.
     Expired,
-    /// The list renewed it: another listing of the same entry is in force.
+    /// The list renewed the listing: another listing of the same entry is in force.
     Renewed,
 }
 
 impl Listing {
     /// Status of the listing on `day`.
     ///
-    /// If the day on which the address was added is unknown, the entity's own date decides: it is the earliest day on
-    /// which the address can have been listed. The earlier end decides: an order that expired before a publication
-    /// dropped it is expired, not delisted.
+    /// If the day on which the address was added is unknown, the entity's own date decides: that date is the earliest
+    /// day on which the address can have been listed. The earlier end decides: an order that expired before a
+    /// publication dropped the listing is expired, not delisted.
     #[must_use]
     pub fn status(&self, day: Date) -> ListingStatus {
         if self.listed_on.or(self.entry.entity.listed_on).is_some_and(|from| day < from) {

@@ -12,7 +12,7 @@ use crate::{score::Confidence, utxo::coinjoin::CoinjoinKind};
 )]
 #[serde(rename_all = "snake_case")]
 pub enum PatternRole {
-    /// The owner carries it out.
+    /// The owner carries the pattern out.
     Actor,
     /// The owner is paid by the pattern's transactions.
     Recipient,
@@ -46,7 +46,7 @@ pub enum UnscoredReason {
     RegularActivity,
     /// The owner received only a small amount, which anybody can send to anybody.
     LittleReceived,
-    /// The owner only paid into the pattern: others may have carried it out.
+    /// The owner only paid into the pattern: others may have carried the pattern out.
     PaidIntoOnly,
     /// The funds are scored as exposure.
     CountedAsExposure,
@@ -78,11 +78,11 @@ impl UnscoredReason {
 pub struct PatternFact {
     /// The pattern.
     pub pattern: Pattern,
-    /// The owner's role in it.
+    /// The owner's role in the pattern.
     pub role: PatternRole,
     /// Confidence of the detection.
     pub confidence: Confidence,
-    /// Reason for which the pattern is not scored; `None` if it is scored.
+    /// Reason for which the pattern is not scored; `None` if the pattern is scored.
     pub unscored: Option<UnscoredReason>,
     /// Number of occurrences: windows of time, chains, cycles or transactions.
     pub count: u64,
@@ -120,11 +120,11 @@ impl PatternFact {
 /// Figures of the occurrence of a pattern with the largest amount. Figures that the pattern does not have are `None`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PatternDetails {
-    /// Funds of the owner that took part in it, in base units.
+    /// Funds of the owner that took part in the occurrence, in base units.
     pub amount: u128,
-    /// Distinct owners on the other side.
+    /// Number of distinct owners on the other side of the payments.
     pub parties: Option<u64>,
-    /// Payments of a structuring.
+    /// Number of payments of a structuring.
     pub payments: Option<u64>,
     /// Length: number of steps of a peel chain, or of owners of a layering run or a cycle.
     pub length: Option<u64>,
@@ -132,7 +132,7 @@ pub struct PatternDetails {
     pub seconds: Option<u64>,
     /// Threshold in base units below which structured payments stay.
     pub threshold: Option<u128>,
-    /// Protocol of the joint transactions, if all have the same one.
+    /// Protocol of the joint transactions, if all have the same protocol.
     pub coinjoin: Option<CoinjoinKind>,
 }
 
@@ -165,15 +165,15 @@ impl BehaviorFacts {
 /// Extent of a search for patterns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SearchExtent {
-    /// Addresses of the owner whose transactions were read.
+    /// Number of addresses of the owner whose transactions were read.
     pub addresses: u64,
-    /// All addresses of the owner.
+    /// Number of all addresses of the owner.
     pub all_addresses: u64,
-    /// Transactions of the owner that were read.
+    /// Number of transactions of the owner that were read.
     pub transactions: u64,
-    /// True if all transactions of these addresses were read, with all their inputs and outputs.
+    /// True if all transactions of the owner's searched addresses were read, with all their inputs and outputs.
     pub is_whole: bool,
-    /// Transactions of other owners, connected with these, that were read.
+    /// Number of read transactions of other owners that are connected with the owner's transactions.
     pub around: u64,
     /// True if the search for transactions of other owners reached no limit.
     pub is_whole_around: bool,
@@ -183,7 +183,7 @@ pub struct SearchExtent {
 
 macro_rules! patterns {
     ($($variant:ident $id:literal $severity:literal $definition:literal;)+) => {
-        /// A pattern of behavior. The set may grow.
+        /// A pattern of behavior. Later versions may add patterns.
         #[derive(
             Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
             JsonSchema,

@@ -28,17 +28,17 @@ pub enum SourceKind {
 pub struct SourceState {
     /// Name of the source.
     pub id: SourceId,
-    /// Kind of data that it provides.
+    /// Kind of data that the source provides.
     pub kind: SourceKind,
     /// Lists that have entries in the newest publication, sorted.
     pub lists: Vec<ListId>,
-    /// Dates of issue of its publications, sorted.
+    /// Dates of issue of the source's publications, sorted.
     pub publications: Vec<Date>,
     /// Time at which the newest publication was last fetched or confirmed to be unchanged.
     pub fetched_at: Timestamp,
-    /// SHA-256 of its newest publication's file, in hexadecimal.
+    /// SHA-256 of the file of the source's newest publication, in hexadecimal.
     pub digest: String,
-    /// Number of entries of its newest publication.
+    /// Number of entries of the source's newest publication.
     pub entries: u64,
     /// True if the source belongs to the demo data set.
     pub sample: bool,
@@ -63,7 +63,8 @@ impl SourceState {
         self.publications.iter().rev().find(|published| **published <= day).copied()
     }
 
-    /// Date of issue of the last publication before `day`. A listing that first appears on `day` is not in it.
+    /// Date of issue of the last publication before `day`. A listing that first appears on `day` is not in that
+    /// publication.
     #[must_use]
     pub fn published_before(&self, day: Date) -> Option<Date> {
         self.publications.iter().rev().find(|published| **published < day).copied()

@@ -8,13 +8,13 @@ use jiff::Timestamp;
 /// first.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct BlockRef {
-    /// Height: the number of blocks before it.
+    /// Height: the number of blocks before this block.
     pub height: u64,
     /// Hash.
     pub hash: [u8; 32],
     /// Hash of the previous block; zeros for the genesis block.
     pub parent: [u8; 32],
-    /// Time stamp in its header.
+    /// Time stamp in the block's header.
     pub time: Timestamp,
 }
 
@@ -38,7 +38,7 @@ impl BlockRef {
 /// A block of a branch: its height with its hash.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct BlockId {
-    /// Height: the number of blocks before it.
+    /// Height: the number of blocks before this block.
     pub height: u64,
     /// Hash.
     pub hash: [u8; 32],

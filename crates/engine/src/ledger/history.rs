@@ -5,8 +5,8 @@ use ruint::aliases::U256;
 
 use super::TransactionNumber;
 
-/// The change of an address in a transaction: the amount that it sent to itself, in proportion to its share of all
-/// inputs, `floor(sent x received / inputs)`. Both directions of a trace use this rounding.
+/// The change of an address in a transaction: the amount that the address sent to itself, in proportion to the
+/// address's share of all inputs, `floor(sent x received / inputs)`. Both directions of a trace use this rounding.
 #[must_use]
 pub fn change(sent: u128, received: u128, inputs: u128) -> u128 {
     if inputs == 0 || sent == 0 || received == 0 {
@@ -20,17 +20,17 @@ pub fn change(sent: u128, received: u128, inputs: u128) -> u128 {
 /// transaction, because change is not income.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Statistics {
-    /// Time of the first block with one of its transactions.
+    /// Time of the first block with a transaction of the address.
     pub first_seen: Timestamp,
-    /// Time of the last block with one of its transactions.
+    /// Time of the last block with a transaction of the address.
     pub last_seen: Timestamp,
-    /// Number of transactions by which it received an amount, net of change.
+    /// Number of transactions by which the address received an amount, net of change.
     pub transactions_in: u64,
-    /// Number of transactions by which it sent an amount, net of change.
+    /// Number of transactions by which the address sent an amount, net of change.
     pub transactions_out: u64,
     /// Total received.
     pub received: u128,
-    /// Total sent, fees included. `received - sent` is its balance.
+    /// Total sent, fees included. `received - sent` is the address's balance.
     pub sent: u128,
 }
 
@@ -61,33 +61,33 @@ impl Statistics {
     }
 }
 
-/// An owner's statistics with its largest transactions in both directions.
+/// An owner's statistics with the owner's largest transactions in both directions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OwnHistory {
-    /// Statistics over its lifetime.
+    /// Statistics over the owner's lifetime.
     pub statistics: Statistics,
-    /// The transactions that created its largest outputs, in the order of the chain.
+    /// The transactions that created the owner's largest outputs, in the order of the chain.
     pub incoming: Vec<OwnTransaction>,
-    /// The transactions that spent its largest outputs, in the order of the chain.
+    /// The transactions that spent the owner's largest outputs, in the order of the chain.
     pub outgoing: Vec<OwnTransaction>,
 }
 
-/// A transaction with the amounts that it moved to and from one owner.
+/// A transaction with the amounts that the transaction moved to and from one owner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OwnTransaction {
     /// The transaction.
     pub number: TransactionNumber,
-    /// Time of its block.
+    /// Time of the transaction's block.
     pub time: Timestamp,
-    /// The total of all its inputs in base units, those of unknown value included.
+    /// The total of all the transaction's inputs in base units, inputs of unknown value included.
     pub inputs: u128,
-    /// The total of its outputs to the owner in base units, change included.
+    /// The total of the transaction's outputs to the owner in base units, change included.
     pub received: u128,
-    /// The total of its inputs from the owner in base units.
+    /// The total of the transaction's inputs from the owner in base units.
     pub sent: u128,
     /// Unspent part of `received`, for an incoming transaction; 0 for an outgoing one.
     pub unspent: u128,
-    /// True if any of its outputs to the owner is spent, for an incoming transaction.
+    /// True if any of the transaction's outputs to the owner is spent, for an incoming transaction.
     pub is_passed_on: bool,
 }
 

@@ -17,7 +17,7 @@ pub struct ReadLimits {
 impl ReadLimits {
     /// Most inputs or outputs that are read of one transaction.
     #[must_use]
-    pub fn entries_of_one(self) -> u32 {
+    pub fn max_entries_per_transaction(self) -> u32 {
         self.entries.min(ENTRIES_PER_TRANSACTION)
     }
 }

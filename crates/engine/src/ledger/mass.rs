@@ -44,7 +44,7 @@ impl Mass {
         amount.div_ceil(1 << SCALE_BITS)
     }
 
-    /// The total of both.
+    /// The total of the recent and the earlier amount.
     #[must_use]
     pub const fn total(self) -> u128 {
         self.earlier.saturating_add(self.recent)
@@ -56,7 +56,7 @@ impl Mass {
         self.earlier == 0 && self.recent == 0
     }
 
-    /// The smaller of both amounts, for each period.
+    /// The smaller of two amounts, for each period (recent and earlier).
     #[must_use]
     pub fn at_most(self, most: Self) -> Self {
         Self { earlier: self.earlier.min(most.earlier), recent: self.recent.min(most.recent) }
@@ -76,7 +76,7 @@ impl Mass {
         Self { earlier: share.of_amount(self.earlier), recent: share.of_amount(self.recent) }
     }
 
-    /// The difference of both, for each period; at least 0.
+    /// The difference of two amounts, for each period; at least 0.
     #[must_use]
     pub const fn less(self, other: Self) -> Self {
         Self {
@@ -164,8 +164,8 @@ fn times_over_words(total: u128, weight: u64, sum: u64) -> (u128, u128) {
     (((middle / sum) << WORD) | (last / sum), last % sum)
 }
 
-/// Splits `total` in proportion to `weights` by largest remainder, ties by index: the parts are integers and
-/// sum exactly to the total. If all weights are 0, all parts are.
+/// Splits `total` in proportion to `weights` by largest remainder, ties by index: the parts are integers and sum
+/// exactly to the total. If all weights are 0, all parts are 0.
 #[must_use]
 pub fn split(total: u128, weights: &[u128]) -> Vec<u128> {
     let mut scratch = SplitScratch::default();

@@ -9,10 +9,11 @@ impl CoinShare {
     pub const NOTHING: Self = Self(0);
     /// All funds.
     pub const WHOLE: Self = Self(1 << 32);
-    /// The smallest share of one origin that a composition records: 2^-24. Smaller shares count as unknown.
+    /// The smallest share of one origin that a composition (breakdown of a transaction's funds by origin) records:
+    /// 2^-24. Smaller shares count as unknown.
     pub const LEAST: Self = Self(1 << 8);
 
-    /// A share of `units`; more than the whole counts as the whole.
+    /// A share of `units`; more units than the whole count as the whole.
     #[must_use]
     pub const fn from_units(units: u64) -> Self {
         if units > Self::WHOLE.0 { Self::WHOLE } else { Self(units) }

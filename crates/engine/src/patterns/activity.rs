@@ -28,8 +28,8 @@ pub(super) struct Party {
     pub(super) amount: u128,
     /// Category that lists or labels assign to the counterparty.
     pub(super) category: Option<Category>,
-    /// True for the largest of several payees of a payment without change to the owner: it may be the owner's change at
-    /// a new address.
+    /// True for the largest of several payees of a payment without change to the owner: this payee may be the owner's
+    /// change at a new address.
     pub(super) may_be_change: bool,
 }
 
@@ -50,7 +50,7 @@ pub(super) struct OwnTransaction {
     pub(super) spending: u128,
     /// Counterparties that paid the income.
     pub(super) payers: Vec<Party>,
-    /// Counterparties that were paid.
+    /// Counterparties that the transaction paid.
     pub(super) payees: Vec<Party>,
     pub(super) forms: Vec<Pattern>,
     /// Number of distinct owners that receive dust.
@@ -61,7 +61,7 @@ pub(super) struct OwnTransaction {
     /// Number of inputs, known or not, and their total in base units.
     pub(super) inputs_count: u64,
     pub(super) inputs_total: u128,
-    /// True if all of its inputs and outputs are known.
+    /// True if all of the transaction's inputs and outputs are known.
     pub(super) is_whole: bool,
     /// Inputs and outputs, for searches of neighboring transactions.
     pub(super) inputs: Vec<TransactionEntry>,
@@ -72,17 +72,17 @@ pub(super) struct OwnTransaction {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Activity {
     pub(super) transactions: Vec<OwnTransaction>,
-    /// Total income of these transactions.
+    /// Total income of the transactions that were read.
     pub(super) received: u128,
-    /// Total spending of these transactions.
+    /// Total spending of the transactions that were read.
     pub(super) sent: u128,
     /// True if all transactions of the owner were read.
     pub(super) is_whole: bool,
 }
 
 impl Activity {
-    /// Reads the transactions in the histories of an owner's addresses: if there are too many, those with the largest
-    /// amounts and the newest.
+    /// Reads the transactions in the histories of an owner's addresses: if there are too many, the transactions with
+    /// the largest amounts and the latest ones in the chain.
     pub(super) fn read(
         reader: &OwnReader<'_>,
         histories: &[&OwnHistory],
@@ -147,7 +147,7 @@ impl Activity {
         })
     }
 
-    /// The transaction of a number, if it was read.
+    /// The transaction of a number, if the transaction was read.
     pub(super) fn transaction(&self, number: TransactionNumber) -> Option<&OwnTransaction> {
         self.transactions.iter().find(|own| own.number == number)
     }
@@ -166,7 +166,7 @@ impl Activity {
     }
 }
 
-/// The transactions to read, largest amounts first, and true if some are left out.
+/// The transactions to read, largest amounts first, and true if some transactions are left out.
 fn chosen(moved: BTreeMap<TransactionNumber, (u128, Timestamp)>) -> (Vec<TransactionNumber>, bool) {
     let mut all: Vec<(Reverse<u128>, Reverse<Timestamp>, TransactionNumber)> = moved
         .into_iter()
@@ -193,7 +193,7 @@ pub(super) struct OwnReader<'v> {
 }
 
 impl OwnReader<'_> {
-    /// Reads a transaction; `None` if it has more entries than the remaining budget.
+    /// Reads a transaction; `None` if the transaction has more inputs and outputs than the remaining budget.
     fn transaction(
         &self,
         number: TransactionNumber,
@@ -292,7 +292,7 @@ impl OwnReader<'_> {
         entries.iter().map(form).collect()
     }
 
-    /// The other owners on a side, with their amounts times `part / whole`.
+    /// The other owners on one side of a transaction, with their amounts times `part / whole`.
     fn parties(
         &self,
         entries: &[TransactionEntry],

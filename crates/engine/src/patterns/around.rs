@@ -1,7 +1,7 @@
-//! Reads transactions of other owners that are connected with the owner's, within a budget.
+//! Reads transactions of other owners that are connected with the owner's transactions, within a budget.
 //!
 //! A search stops at a transaction that the view has not read yet and requests it; the whole search is repeated when
-//! the view has read it. The result of a search therefore depends only on the chain's data in the view.
+//! the view has read that transaction. The result of a search therefore depends only on the chain's data in the view.
 
 use std::rc::Rc;
 
@@ -23,7 +23,7 @@ use crate::{
     utxo::TransactionKind,
 };
 
-/// A transaction with all of its inputs and outputs; a side with too many entries is empty.
+/// A transaction with all inputs and outputs; a side (inputs or outputs) with too many entries is empty.
 #[derive(Debug)]
 pub(super) struct Payment {
     pub(super) number: TransactionNumber,
@@ -38,7 +38,7 @@ pub(super) struct Payment {
 }
 
 impl Payment {
-    /// The owner of all inputs; `None` if there are several owners, or unknown ones.
+    /// The owner of all inputs; `None` if there are several owners, or unknown owners.
     pub(super) fn payer(&self) -> Option<OwnerNumber> {
         let first = self.inputs.first()?.owner;
         let is_one = self.inputs.len() as u64 == self.inputs_count
@@ -58,7 +58,7 @@ pub(super) struct Budget {
     pub(super) left: u32,
 }
 
-/// Reads transactions around the owner's, each once.
+/// Reads transactions that are connected with the owner's transactions, each once.
 pub(super) struct NeighborReader<'v> {
     pub(super) view: &'v dyn ChainView,
     attributions: &'v dyn Attributions,
@@ -95,7 +95,7 @@ impl<'v> NeighborReader<'v> {
         }
     }
 
-    /// Reads a transaction; `None` if it cannot be read now.
+    /// Reads a transaction; `None` if the transaction cannot be read now.
     pub(super) fn payment(
         &mut self,
         number: TransactionNumber,
@@ -170,7 +170,8 @@ impl<'v> NeighborReader<'v> {
         }
     }
 
-    /// The transaction that created the output that an input spends; `None` if it is not known or cannot be read now.
+    /// The transaction that created the output that an input spends; `None` if that transaction is not known or cannot
+    /// be read now.
     pub(super) fn origin(
         &mut self,
         input: &TransactionEntry,
@@ -193,7 +194,7 @@ impl<'v> NeighborReader<'v> {
         self.own.contains(&number)
     }
 
-    /// The transactions that were read, the owner's included.
+    /// The transactions that were read, the owner's transactions included.
     pub(super) fn payments(&self) -> impl Iterator<Item = &Rc<Payment>> {
         self.known.values()
     }

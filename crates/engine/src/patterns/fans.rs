@@ -81,7 +81,7 @@ pub(super) fn pays_regularly(activity: &Activity, rules: &PatternRules) -> bool 
     is_regular(&windows_of(&outgoing, FAN_PARTIES / 2), &outgoing)
 }
 
-/// True if the windows lie on many days over a long time, as those of a business.
+/// True if the windows lie on many days over a long time, as the payments of a business do.
 fn is_regular(windows: &[FanWindow], transfers: &[Transfer]) -> bool {
     let firsts = windows.iter().filter_map(|window| transfers.get(window.transfers.start));
     let days: BTreeSet<Date> =

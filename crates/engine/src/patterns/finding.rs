@@ -21,7 +21,7 @@ pub(super) struct Finding {
     pub(super) confidence: u8,
     pub(super) unscored: Option<UnscoredReason>,
     pub(super) count: u64,
-    /// Funds that took part, and all funds of their direction, in base units.
+    /// Funds that took part in the pattern, and all funds of the same direction, in base units.
     pub(super) amount: u128,
     pub(super) whole: u128,
     pub(super) details: PatternDetails,
@@ -55,7 +55,7 @@ impl Finding {
     }
 
     /// Counts an occurrence of this confidence. The finding keeps the details of the occurrence with the largest
-    /// amount; of several, the first.
+    /// amount; of equal amounts, the first.
     pub(super) fn occurs(&mut self, confidence: u8, details: PatternDetails) {
         self.count += 1;
         self.confidence = self.confidence.max(confidence);
@@ -82,13 +82,13 @@ impl Finding {
         self.show(own.position, (own.number, own.time), true);
     }
 
-    /// Sets the reason for which the pattern is not scored, unless it has one.
+    /// Sets the reason for which the pattern is not scored, unless the pattern has one already.
     pub(super) fn unscored(&mut self, reason: UnscoredReason) {
         self.unscored.get_or_insert(reason);
     }
 
-    /// Converts the finding to a fact with at most `shown` transactions, preferring those of the owner; `None` if it
-    /// has no occurrence.
+    /// Converts the finding to a fact with at most `shown` transactions, preferring those of the owner; `None` if the
+    /// finding has no occurrence.
     pub(super) fn into_fact(
         self,
         view: &dyn ChainView,

@@ -12,11 +12,11 @@ pub struct FormEntry {
     pub owner: OwnerNumber,
     /// Amount in base units.
     pub value: u64,
-    /// True for a data output: its value is 0, and its script has no address.
+    /// True for a data output: the output's value is 0, and the output's script has no address.
     pub is_data: bool,
 }
 
-/// The properties of a transaction from which its forms follow.
+/// The properties of a transaction from which the forms of the transaction follow.
 #[derive(Clone, Copy, Debug)]
 pub struct FormCriteria<'t> {
     /// Kind.

@@ -28,7 +28,7 @@ fn amount_paid_to(payment: &Payment, owner: OwnerNumber) -> u128 {
 }
 
 /// True if an unattributed owner received nearly all of its funds by `paid`, and soon passed nearly all of them on by
-/// its only payment `passed`.
+/// the owner's only payment `passed`.
 fn only_passes_on(
     owner: OwnerNumber,
     (paid, passed): (&Payment, &Payment),
@@ -55,8 +55,8 @@ fn only_passes_on(
         && is_percent_of(largest, LAYER_PERCENT, statistics.received))
 }
 
-/// The only other owner that a payment pays more than dust, with its largest output; `None` if there are several: a
-/// payment with change at a new address does not pass all funds on.
+/// The only other owner that a payment pays more than dust, with the payment's largest output to that owner; `None` if
+/// there are several such owners: a payment with change at a new address does not pass all funds on.
 fn only_payee(
     payment: &Payment,
     payer: OwnerNumber,
@@ -75,7 +75,7 @@ fn only_payee(
 struct Run {
     /// The owners that pass funds on, in order.
     owners: Vec<OwnerNumber>,
-    /// The payments, from the one to the first owner to the one of the last owner.
+    /// The payments in order: the first pays the run's first owner, the last is paid by the run's last owner.
     payments: Vec<Rc<Payment>>,
 }
 
@@ -131,9 +131,9 @@ fn after(
     Ok(run)
 }
 
-/// Finds the layering runs that pass, end at or begin at the owner. Runs that consist mostly of peel chains, whose
-/// transactions are `in_chains`, are left out. A run that begins at the owner is not scored, because others may have
-/// carried it out.
+/// Finds the layering runs that pass through, end at or begin at the subject's owner. Runs that consist mostly of peel
+/// chains, whose transactions are `in_chains`, are left out. A run that begins at the owner is not scored, because
+/// others may have carried the layering out.
 pub(super) fn layering(
     activity: &Activity,
     (incoming, outgoing): (&[TransactionNumber], &[TransactionNumber]),

@@ -1,8 +1,8 @@
-//! Behavior patterns: searches for patterns in an owner's transactions and in neighboring ones.
+//! Behavior patterns: searches for patterns in an owner's transactions and in neighboring transactions.
 //!
 //! A search is a [query](crate::reading::Query) like a trace: it reads a chain by numbers and requests data that the
-//! view has not read yet. Its result depends only on the chain, because it is a function of the chain's data and its
-//! reads are counted. `docs/model/patterns.md` numbers the definitions, which the modules cite.
+//! view has not read yet. The result of a search depends only on the chain, because it is a function of the chain's
+//! data and its reads are counted. `docs/model/patterns.md` numbers the definitions, which the modules cite.
 //!
 //! - [`rules`]: the thresholds of the definitions, and the limits of a search
 //! - [`form`]: forms of single transactions
@@ -169,7 +169,8 @@ impl<'a> PatternSearch<'a> {
     }
 }
 
-/// Marks a pattern as not scored if the owner only received by it, and too little: anybody can send funds to anybody.
+/// Marks a pattern as not scored if the owner only received funds by the pattern, and too little: anybody can send
+/// funds to anybody.
 fn unscored_if_little(activity: &Activity, rules: &PatternRules, finding: &mut Finding) {
     let is_little = finding.amount <= rules.little
         || !is_percent_of(finding.amount, MIN_RECEIVED_PERCENT, activity.received);
@@ -178,7 +179,7 @@ fn unscored_if_little(activity: &Activity, rules: &PatternRules, finding: &mut F
     }
 }
 
-/// The transactions with the largest amounts, in the order of the chain, and true if these are all.
+/// The transactions with the largest amounts, in the order of the chain, and true if these are all transactions.
 fn seeds(
     activity: &Activity,
     moved: impl Fn(&activity::OwnTransaction) -> u128,

@@ -50,7 +50,7 @@ pub(super) fn structuring(activity: &Activity, rules: &PatternRules) -> Vec<Find
     findings
 }
 
-/// Finds the windows of one threshold; each payment belongs to at most one.
+/// Finds the windows of one threshold; each payment belongs to at most one window.
 fn structured(payments: &[(&OwnTransaction, Party)], threshold: u128, into: &mut Finding) {
     let is_just_below = |party: &Party| {
         party.amount < threshold && is_percent_of(party.amount, JUST_BELOW_PERCENT, threshold)
@@ -99,7 +99,7 @@ fn structured(payments: &[(&OwnTransaction, Party)], threshold: u128, into: &mut
     }
 }
 
-/// The seconds from one moment to a later one.
+/// The seconds from one moment to a later moment.
 pub(super) fn seconds(from: Timestamp, to: Timestamp) -> Option<u64> {
     u64::try_from(to.duration_since(from).as_secs()).ok()
 }
@@ -197,7 +197,8 @@ pub(super) fn dormant_reactivation(activity: &Activity, is_whole: bool) -> Findi
     finding
 }
 
-/// Finds payments to and from mixing services, and joint transactions. Both are scored as exposure.
+/// Finds payments to and from mixing services, and joint transactions. Such payments and transactions are scored as
+/// exposure.
 pub(super) fn mixing(activity: &Activity) -> Vec<Finding> {
     let new = |pattern, role, whole| Finding {
         unscored: Some(UnscoredReason::CountedAsExposure),
@@ -260,8 +261,8 @@ pub(super) fn dust_received(activity: &Activity) -> Finding {
     finding
 }
 
-/// Finds the forms of the owner's transactions, separately for those that it paid and those by which it was paid. For
-/// the latter, only forms that concern payees are reported.
+/// Finds the forms of the owner's transactions, separately for transactions that the owner paid and transactions that
+/// paid the owner. For transactions that paid the owner, only forms that concern payees are reported.
 pub(super) fn forms_of_transactions(activity: &Activity) -> Vec<Finding> {
     let mut findings: BTreeMap<(Pattern, PatternRole), Finding> = BTreeMap::new();
     for own in &activity.transactions {

@@ -42,11 +42,11 @@ fn outputs_of_step(
 /// A peel chain.
 struct Chain {
     steps: Vec<Rc<Payment>>,
-    /// The owner's transaction that spends the remainder of the last step, and the income from it.
+    /// The owner's transaction that spends the remainder of the last step, and the income from that transaction.
     end: Option<(TransactionNumber, u128)>,
 }
 
-/// True if the time between both is at most that between two steps.
+/// True if the time between two transactions is at most the longest time between two steps of a peel chain.
 fn is_soon(earlier: &Payment, later: &Payment) -> bool {
     later.time.duration_since(earlier.time) <= PEEL_WITHIN
 }

@@ -19,11 +19,12 @@ pub const REGULAR_DAYS: usize = 10;
 pub const REGULAR_SPAN: SignedDuration = SignedDuration::from_hours(30 * 24);
 /// Fewest owners on each side of a gather-scatter, and fewest intermediaries of a scatter-gather.
 pub const GATHER_PARTIES: u64 = 5;
-/// Time after the last payment gathered in which it is scattered.
+/// Time after the last gathered payment within which the gathered funds are scattered.
 pub const SCATTER_WITHIN: SignedDuration = SignedDuration::from_hours(48);
 /// Smallest part of the gathered amount that is scattered, in percent.
 pub const SCATTERED_PERCENT: u128 = 80;
-/// Smallest part of all received funds for which patterns by which the owner only receives are scored, in percent.
+/// Smallest share of the owner's received funds, in percent, for which a pattern by which the owner only receives is
+/// scored.
 pub const MIN_RECEIVED_PERCENT: u128 = 1;
 /// Time from the first to the last payment of a scatter-gather or cycle.
 pub const AROUND_WITHIN: SignedDuration = SignedDuration::from_hours(7 * 24);
@@ -35,15 +36,15 @@ pub const SHORTEST_CYCLE: usize = 3;
 pub const CYCLE_PERCENT: u8 = 50;
 /// Fewest transfers of a structuring within a window.
 pub const STRUCTURED_TRANSFERS: usize = 5;
-/// Smallest part of a threshold that counts as just below it, in percent.
+/// Smallest part of a threshold that counts as just below that threshold, in percent.
 pub const JUST_BELOW_PERCENT: u128 = 90;
-/// Time within which a payment is passed on in a rapid pass-through.
+/// Time within which a received payment is passed on in a rapid pass-through.
 pub const PASSED_WITHIN: SignedDuration = SignedDuration::from_hours(1);
 /// Smallest part of a payment that is passed on, in percent.
 pub const PASSED_PERCENT: u128 = 90;
 /// Fewest payments that are passed on.
 pub const PASSED_PAYMENTS: u64 = 2;
-/// Smallest part of all received funds that is passed on, in percent.
+/// Smallest part of all received funds that is passed on in a rapid pass-through, in percent.
 pub const PASSED_OF_ALL_PERCENT: u128 = 80;
 /// Shortest pause after which an owner counts as dormant.
 pub const DORMANT_AFTER: SignedDuration = SignedDuration::from_hours(365 * 24);
@@ -55,7 +56,7 @@ pub const REACTIVATION_WINDOW: SignedDuration = SignedDuration::from_hours(30 * 
 pub const REACTIVATED_PERCENT: u128 = 50;
 /// Fewest owners to whom dust is sent.
 pub const DUSTED_OWNERS: u64 = 10;
-/// Largest part of both outputs that the peel may have, in percent.
+/// Largest share of a peel step's two outputs that the peel may have, in percent.
 pub const PEEL_PERCENT: u128 = 30;
 /// Longest time from one step of a peel chain to the next.
 pub const PEEL_WITHIN: SignedDuration = SignedDuration::from_hours(12);
@@ -65,7 +66,7 @@ pub const PEEL_STEPS: usize = 5;
 pub const MOST_PEEL_STEPS: usize = 100;
 /// Smallest part of its received funds that an owner of a layering run passes on, in percent.
 pub const LAYER_PERCENT: u128 = 90;
-/// Time within which an owner of a layering run passes on what it received.
+/// Time within which an owner of a layering run passes on the received funds.
 pub const LAYER_WITHIN: SignedDuration = SignedDuration::from_hours(3 * 24);
 /// Fewest owners of a layering run.
 pub const FEWEST_LAYERS: usize = 3;
@@ -76,25 +77,27 @@ pub const CONSOLIDATED_INPUTS: u64 = 5;
 /// Fewest payees of a batch payout.
 pub const BATCH_PAYEES: usize = 5;
 
-/// Most transactions of the owner that are read: half of them those with the largest amounts, half the newest others.
+/// Most transactions of the owner that are read: half of them with the largest amounts, half the latest of the
+/// remaining transactions.
 pub const OWN_TRANSACTIONS: usize = 1_000;
-/// Most inputs and outputs of these transactions together.
+/// Most inputs and outputs of the owner's read transactions together.
 pub const OWN_ENTRIES: u64 = 50_000;
 /// Most other addresses of the owner's cluster whose transactions are read.
 pub const MAX_CLUSTER_ADDRESSES: u32 = 50;
-/// Most transfers of each of these addresses that are read in each direction.
+/// Most transfers of each other address of the owner's cluster that are read in each direction.
 pub const TRANSFERS_OF_OTHERS: u32 = 100;
 /// Most transactions of other owners that are read for peel chains and layering runs.
 pub const CHAIN_READS: u32 = 200;
 /// Most transactions of other owners that are read for cycles and scatter-gathers.
 pub const AROUND_READS: u32 = 200;
-/// Most inputs and outputs of a transaction of other owners that a search passes; larger ones are those of services.
+/// Most inputs and outputs of a transaction of other owners that a search passes; larger transactions are those of
+/// services.
 pub const PASSED_ENTRIES: u64 = 100;
-/// Most transactions of the owner, in each direction, from which a search of neighboring transactions starts: those
-/// with the largest amounts.
+/// Most transactions of the owner, in each direction, from which a search of neighboring transactions starts: the
+/// transactions with the largest amounts.
 pub const MAX_STARTING_TRANSACTIONS: usize = 50;
 /// Most inputs of a payment to the owner that are followed to peel chains, and most payees of a payment of the owner
-/// that are followed to layering runs: the largest ones.
+/// that are followed to layering runs: the largest inputs and payees.
 pub const MAX_FOLLOWED: usize = 5;
 /// Most transfers that a search for cycles or scatter-gathers visits.
 pub const MAX_VISITED_TRANSFERS: u64 = 20_000;

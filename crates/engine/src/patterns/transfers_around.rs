@@ -1,6 +1,6 @@
-//! The transfers around the owner: its own payments, and those of its payees and to its payers, two payments further in
-//! each direction (`docs/model/patterns.md` P11). The search follows the coins: a payee's next payment is the one that
-//! spends the output of the previous payment.
+//! The transfers around the owner: the owner's own payments, payments of the owner's payees and payments to the owner's
+//! payers, two payments further in each direction (`docs/model/patterns.md` P11). The search follows the coins: a
+//! payee's next payment is the payment that spends the output of the previous payment.
 
 use std::rc::Rc;
 
@@ -24,7 +24,7 @@ const LEVELS: usize = 2;
 /// Most payers of a payment that are followed: more payers are a service, or many unrelated owners.
 const MOST_PAYERS: usize = 5;
 
-/// Reads the payments around the owner's and returns all transfers that were read.
+/// Reads the payments that are connected with the owner's payments, and returns all transfers that were read.
 pub(super) fn transfers_around(
     (incoming, outgoing): (&[TransactionNumber], &[TransactionNumber]),
     reader: &OwnReader<'_>,

@@ -4,7 +4,7 @@ use super::{AmountRules, CurvePoint, Quantity};
 use crate::fixed::Power;
 
 /// The curve of one unit, as `score^2.5` over amounts in whole units: linear between its points, with falling slopes,
-/// so that one sum never scores more than its halves together.
+/// so that one sum never scores more than the sum's halves together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AmountCurve {
     points: Vec<(Quantity, Power)>,
@@ -14,8 +14,8 @@ pub struct AmountCurve {
     structuring_below: Option<Vec<Quantity>>,
 }
 
-/// Default size of dust: this fraction (1/1000) of the largest unsolicited amount, so one dollar where that is 1,000 US
-/// dollars.
+/// Default size of dust: this fraction (1/1000) of the largest unsolicited amount, so one dollar where the largest
+/// unsolicited amount is 1,000 US dollars.
 const DUST_ONE_IN: u128 = 1_000;
 
 /// Default thresholds of structuring, as multiples of the largest unsolicited amount: 1,000 US dollars (transfers of
@@ -88,7 +88,7 @@ fn power_points(curve: &[CurvePoint]) -> impl Iterator<Item = (Quantity, Power)>
     curve.iter().map(|point| (point.amount, point.score.fraction().power_2_5()))
 }
 
-/// True if no segment of the curve rises faster than the previous one.
+/// True if no segment of the curve rises faster than the previous segment.
 pub(super) fn bends_down(curve: &[CurvePoint]) -> bool {
     let mut before = (0_u128, 0_u64);
     let mut slope: Option<(u128, u128)> = None;

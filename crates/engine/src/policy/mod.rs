@@ -122,7 +122,7 @@ impl Policy {
         &self.spec
     }
 
-    /// The minimum score rules in force, without those that every policy has ([`FIXED_RULES`]).
+    /// The minimum score rules in force, without the rules that every policy has ([`FIXED_RULES`]).
     #[must_use]
     pub fn rules(&self) -> &[Rule] {
         &self.rules
@@ -183,7 +183,7 @@ impl Policy {
         self.decay_of_a_hop
     }
 
-    /// The highest score that evidence of `tier` and weaker ones can reach together.
+    /// The highest score that evidence of `tier` and of weaker tiers can reach together.
     #[must_use]
     pub const fn cap(&self, tier: Tier) -> Score {
         match tier {

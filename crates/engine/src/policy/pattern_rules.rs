@@ -14,12 +14,12 @@ pub struct PatternRules {
     pub dust: u128,
     /// Largest sum for which patterns by which the owner only receives are not scored.
     pub little: u128,
-    /// Thresholds of structuring; 0 stands for none.
+    /// Thresholds of structuring; 0 stands for no threshold.
     pub thresholds: [u128; MOST_THRESHOLDS],
 }
 
 impl PatternRules {
-    /// No dust and no thresholds.
+    /// Amounts that define no dust and no thresholds.
     pub const NONE: Self = Self { dust: 0, little: 0, thresholds: [0; MOST_THRESHOLDS] };
 
     /// The amounts that a policy sets for the native coin of a chain.

@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// Decimals of a quantity.
 const DECIMALS: u8 = 8;
-/// Parts of one whole unit.
+/// Number of smallest parts in one whole unit.
 const ONE: u128 = 100_000_000;
 
 /// An amount in whole units with up to eight decimals, such as `1000` or `0.01`.

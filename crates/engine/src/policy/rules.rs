@@ -2,7 +2,7 @@
 //!
 //! - `share`: shares of funds
 //! - `schema`: validation rules for the Kubernetes API server
-//! - `defaults`: the rules that a policy has unless it replaces them
+//! - `defaults`: the rules that a policy has unless the policy replaces them
 //! - `compiled`: the form in which rules are evaluated
 
 mod compiled;
@@ -28,19 +28,19 @@ use crate::{
 
 /// Most rules of a policy.
 pub(super) const MOST_RULES: usize = 64;
-/// Most groups of a rule's `anyOf`.
+/// Largest number of condition groups in a rule's `anyOf`.
 pub(super) const MOST_GROUPS: usize = 8;
 /// Most characters of a rule's description.
 pub(super) const LONGEST_DESCRIPTION: usize = 300;
 /// Most characters of a rule's id.
 pub(super) const LONGEST_ID: usize = 63;
-/// Most hops of a condition.
+/// Largest number of hops that a condition can name.
 pub(super) const MOST_HOPS: u8 = 100;
 /// Weakest tier of evidence by which a rule may lead to a block.
 pub(super) const BLOCK_TIER: Tier = Tier::Investigation;
 
-/// A minimum score rule that every policy has and that no policy can change: it follows from listings of the address or
-/// of its cluster.
+/// A minimum score rule that every policy has and that no policy can change: such a rule follows from listings of the
+/// address or of its cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FixedRule {
     /// Identifier in answers, and the code of its reason.
@@ -142,12 +142,12 @@ macro_rules! with_conditions {
         $(#[$meta])*
         pub struct $name {
             $($own)*
-            /// Categories of the parties, such as `mixer`: funds count that are attributed to one of them by the
-            /// endpoint of the trace or by a label on the path. Not together with `severityFrom`.
+            /// Categories of the parties, such as `mixer`: funds count if the endpoint of the trace or a label on the
+            /// path attributes them to one of these categories. Not together with `severityFrom`.
             #[serde(default, skip_serializing_if = "Vec::is_empty")]
             #[schemars(schema_with = "schema::categories")]
             pub categories: Vec<String>,
-            /// Lowest severity of the categories, 1 to 100, instead of their names.
+            /// Lowest severity of the parties' categories, 1 to 100, instead of the categories' names.
             #[serde(default, skip_serializing_if = "Option::is_none")]
             #[schemars(with = "u8", range(min = 1, max = 100))]
             pub severity_from: Option<u8>,
@@ -167,13 +167,13 @@ macro_rules! with_conditions {
             #[serde(default, skip_serializing_if = "Option::is_none")]
             #[schemars(with = "Tier")]
             pub tier_from: Option<Tier>,
-            /// Role of the address: `possible_victim` for funds sent to stolen funds, scams, phishing, ransomware
-            /// or extortion, `counterparty` for all others. Default: both.
+            /// Role of the address: `possible_victim` for funds sent to stolen funds, scams, phishing, ransomware or
+            /// extortion, `counterparty` for all other funds. Default: both.
             #[serde(default, skip_serializing_if = "Option::is_none")]
             #[schemars(with = "Role")]
             pub role: Option<Role>,
-            /// Counts funds of parties on a list in force only, and of these the amount that moved on the day of
-            /// the listing or later; all of it if that day is not known. Default `false`.
+            /// Counts funds of parties on a list in force only, and of these funds the amount that moved on the day of
+            /// the listing or later; the whole amount if that day is not known. Default `false`.
             #[serde(default, skip_serializing_if = "is_false")]
             pub since_listing: bool,
             /// Lowest share of all funds of the direction, such as `10%`.
@@ -198,7 +198,7 @@ macro_rules! with_conditions {
         }
 
         impl $name {
-            /// The conditions without those of the groups.
+            /// The rule's conditions without the conditions of the rule's groups.
             pub(super) fn conditions(&self) -> Conditions<'_> {
                 Conditions {
                     categories: &self.categories,
@@ -242,7 +242,7 @@ with_conditions! {
         /// Default `review`.
         #[serde(default)]
         pub verdict: RuleVerdict,
-        /// Groups of further conditions, of which one must hold.
+        /// Groups of further conditions, of which at least one group must hold.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         #[schemars(length(min = 1, max = MOST_GROUPS))]
         pub any_of: Vec<ConditionGroup>,

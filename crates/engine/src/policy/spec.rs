@@ -20,7 +20,7 @@ use crate::{
 /// Keyword of schemas for validation rules (CEL) that the Kubernetes API server evaluates.
 const RULES: &str = "x-kubernetes-validations";
 
-/// The validation rule that one field is less than another.
+/// The validation rule that one field is less than another field.
 fn rising(low: &str, high: &str) -> Value {
     let sentence = format!("must be above {low}: thresholds rise strictly");
     rule(&format!(".{high}"), &format!("self.{low} < self.{high}"), &sentence)
@@ -116,9 +116,9 @@ pub struct PolicySpec {
     pub undecayed_from: u8,
     /// Highest scores that evidence of a tier and of weaker tiers can reach together.
     pub tier_caps: TierCaps,
-    /// Effects of sanctions lists, by name of the list, such as `il-nbctf: blocking`. `blocking`: a listed address
-    /// gets the verdict `block`; `advisory`: its score is raised to the review threshold. The lists of OFAC (SDN),
-    /// the UK, the EU and the UN are always `blocking`; every other list is `advisory` unless it is named here.
+    /// Effects of sanctions lists, by name of the list, such as `il-nbctf: blocking`. `blocking`: a listed address gets
+    /// the verdict `block`; `advisory`: its score is raised to the review threshold. The lists of OFAC (SDN), the UK,
+    /// the EU and the UN are always `blocking`; every other list is `advisory` unless this field names it.
     #[schemars(schema_with = "lists")]
     pub lists: BTreeMap<ListId, ListEffect>,
     /// Lists and label sources that must be present and fresh; otherwise the verdict `allow` becomes `indeterminate`.
@@ -131,13 +131,13 @@ pub struct PolicySpec {
     /// Requires flows of funds: an address on a chain without a source gets `indeterminate` instead of `allow`. Default
     /// `false`.
     pub flows_required: bool,
-    /// Smallest share of the funds received, such as `50%`, whose origin must have been found for an `allow`; with
-    /// less, the verdict is `indeterminate`. Default: any share suffices.
+    /// Smallest share of the funds received, such as `50%`, whose origin must have been found for an `allow`; with a
+    /// smaller share, the verdict is `indeterminate`. Default: any share suffices.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub minimum_traced: Option<Share>,
     /// Largest share of the funds of a direction, such as `20%`, that may be unread because a trace stopped at a limit
-    /// (`trace_limit`) for an `allow`; with more, the verdict is `indeterminate`. Default: any share, because funds of
-    /// honest receivers also come from more transactions than the limits permit.
+    /// (`trace_limit`) for an `allow`; with a larger share, the verdict is `indeterminate`. Default: any share, because
+    /// funds of honest receivers also come from more transactions than the limits permit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub maximum_unread: Option<Share>,
     /// Minimum score rules, beside the default ones: each raises the score to the threshold of its verdict if all
@@ -153,11 +153,11 @@ pub struct PolicySpec {
     /// price is known.
     #[schemars(schema_with = "amounts")]
     pub amounts: BTreeMap<String, AmountRules>,
-    /// Limits of tracing funds. A plan can set lower ones.
+    /// Limits of tracing funds. A plan can set lower limits.
     pub trace: TraceSpec,
 }
 
-/// Limits of tracing funds. The tenant's plan may set lower ones.
+/// Limits of tracing funds. The tenant's plan may set lower limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct TraceSpec {
@@ -174,12 +174,12 @@ pub struct TraceSpec {
     /// Most transactions that a trace passes in each direction. Default 100000.
     #[schemars(range(min = 1, max = 1_000_000))]
     pub transactions: u32,
-    /// Most transactions that money passes towards sources where it is known what the following ones are made of
-    /// (`docs/model/compositions.md`): that divides what is left. Without effect under other severities than the
-    /// default ones. Default 300.
+    /// Most transactions that a trace passes towards sources if the compositions (breakdowns by origin) of the
+    /// following transactions are known (`docs/model/compositions.md`): these compositions divide the remaining funds.
+    /// No effect if a category's severity differs from the default. Default 300.
     #[schemars(range(min = 1, max = 1_000_000))]
     pub source_transactions: u32,
-    /// Most inputs and outputs of these transactions that a trace reads in each direction. Default 1000000.
+    /// Most inputs and outputs of the passed transactions that a trace reads in each direction. Default 1000000.
     #[schemars(range(min = 1, max = 10_000_000))]
     pub entries: u32,
     /// Most transfers of the address itself that a trace reads in each direction, largest first. Default 1000000.
@@ -201,7 +201,7 @@ impl Default for TraceSpec {
 }
 
 impl TraceSpec {
-    /// The stricter limit of both, field by field.
+    /// The stricter of two limits, field by field.
     #[must_use]
     pub fn within(self, ceiling: Self) -> Self {
         Self {
@@ -295,7 +295,7 @@ impl Default for TierCaps {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ListEffect {
-    /// An active listing gives the score 100 and the verdict `block`; no other evidence weakens it.
+    /// An active listing gives the score 100 and the verdict `block`; no other evidence weakens such a listing.
     Blocking,
     /// An active listing raises the score to the review threshold.
     Advisory,
@@ -308,7 +308,7 @@ pub struct MandatorySource {
     /// Name of a sanctions list, which any source may hold, or of a label source.
     #[schemars(with = "SourceId")]
     pub name: String,
-    /// Longest time in hours since it was last fetched or confirmed to be unchanged. Default 48.
+    /// Longest time in hours since the list or source was last fetched or confirmed to be unchanged. Default 48.
     #[serde(default = "default_maximum_age_hours")]
     #[schemars(range(min = 1, max = 87_840))]
     pub maximum_age_hours: u32,
@@ -323,7 +323,7 @@ const fn default_maximum_age_hours() -> u32 {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct AmountRules {
     /// Scores of amounts of the riskiest funds, regardless of their share. Between points `score^2.5` is interpolated
-    /// linearly, from 0 before the first point; after the last point it is constant.
+    /// linearly, from 0 before the first point; after the last point the score is constant.
     #[schemars(length(min = 1, max = 16), extend("x-kubernetes-validations" = [
         {
             "rule": "self.all(i, point, i == 0 \
@@ -336,8 +336,8 @@ pub struct AmountRules {
         },
     ]))]
     pub curve: Vec<CurvePoint>,
-    /// Largest sum, in whole units, of unsolicited funds of one category that is shown and not scored, if it is also
-    /// less than 1 % of all funds received. Funds of listed parties are always scored.
+    /// Largest sum, in whole units, of unsolicited funds of one category that is shown and not scored, if that sum is
+    /// also less than 1 % of all funds received. Funds of listed parties are always scored.
     pub unsolicited_up_to: Quantity,
     /// Largest payment, in whole units, that counts as dust, which is shown and not scored. Payments of one sender are
     /// dust up to 20 times this amount in total. Default: a thousandth of `unsolicitedUpTo`.
@@ -349,7 +349,7 @@ pub struct AmountRules {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 4))]
     pub structuring_below: Option<Vec<Quantity>>,
-    /// Amount, in whole units, below which a flow is not followed further, if its share is also below
+    /// Amount, in whole units, below which a flow is not followed further, if the flow's share is also below
     /// `trace.stopBelowShareMillionths`. Default 0.
     #[serde(default)]
     pub stop_trace_below: Quantity,

@@ -19,9 +19,9 @@ const POSITIONS_OF_BLOCK: u64 = 1 << 24;
 /// Position of a transaction in the chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlockPosition {
-    /// Height of its block.
+    /// Height of the transaction's block.
     pub height: u64,
-    /// Time of its block.
+    /// Time of the transaction's block.
     pub time: Timestamp,
     /// Index among the block's transactions, from 0.
     pub index: u64,
@@ -35,7 +35,8 @@ impl BlockPosition {
     }
 }
 
-/// Transactions that were read on demand. They are numbered in the order in which they were first mentioned.
+/// Transactions that were read on demand. The transactions are numbered in the order in which they were first
+/// mentioned.
 #[derive(Debug, Default)]
 pub struct GatheredChain {
     transactions: Vec<(Txid, GatherState<GatheredTransaction>)>,
@@ -112,7 +113,7 @@ impl GatheredChain {
         self.transaction(number).is_ok_and(|(_, found)| !matches!(found, GatherState::Unread))
     }
 
-    /// Adds a transaction that was read, unless it was added before.
+    /// Adds a transaction that was read, unless the transaction was added before.
     pub fn add(&mut self, transaction: &Transaction, at: BlockPosition) -> TransactionNumber {
         let number = self.number(transaction.txid);
         if self.transaction(number).is_ok_and(|(_, found)| matches!(found, GatherState::Found(_))) {
@@ -162,7 +163,7 @@ impl GatheredChain {
         number
     }
 
-    /// The position of a transaction in the chain; `None` if it was not added.
+    /// The position of a transaction in the chain; `None` if the transaction was not added.
     #[must_use]
     pub fn position(&self, number: TransactionNumber) -> Option<u64> {
         match &self.transaction(number).ok()?.1 {
@@ -183,7 +184,7 @@ impl GatheredChain {
         }
     }
 
-    /// Records that reading a transaction failed, unless it was read.
+    /// Records that reading a transaction failed, unless the transaction was read.
     pub fn fail(&mut self, number: TransactionNumber) {
         if !self.is_read(number) {
             self.set(number, GatherState::Failed);
@@ -199,7 +200,7 @@ impl GatheredChain {
         }
     }
 
-    /// Records that reading the spender of an output failed, unless it was read.
+    /// Records that reading the spender of an output failed, unless the spender was read.
     pub fn fail_output(&mut self, output: OutputNumber) {
         let found = usize::try_from(output.0).ok().and_then(|index| self.outputs.get_mut(index));
         if let Some((_, found @ GatherState::Unread)) = found {

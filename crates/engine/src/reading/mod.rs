@@ -1,9 +1,9 @@
 //! Interface by which queries read one state of a chain, by numbers.
 //!
-//! A query, such as a [trace](crate::trace), is a state machine. It reads from a [`ChainView`] without waiting, and
-//! requests data that the view has not read yet ([`QueryProgress::Reads`]). A local store answers everything at once;
-//! an API on demand and a remote database read in batches. One loop therefore runs every query over every source, and
-//! the answer depends on the chain alone.
+//! A query, such as a [trace](crate::trace), is a state machine. A query reads from a [`ChainView`] without waiting,
+//! and requests data that the view has not read yet ([`QueryProgress::Reads`]). A local store answers everything at
+//! once; an API on demand and a remote database read in batches. One loop therefore runs every query over every source,
+//! and the answer depends on the chain alone.
 //!
 //! - [`own`]: selection of the entries that are read of an owner's transactions
 //! - [`gathered`]: the part of a chain that a source on demand has read
@@ -25,7 +25,8 @@ use crate::{
 
 /// One state of a chain.
 pub trait ChainView {
-    /// Looks up the transaction at a waypoint, with its position in the chain.
+    /// Looks up the transaction at a waypoint (a point at which funds wait to be followed), with the transaction's
+    /// position in the chain.
     ///
     /// # Errors
     ///
@@ -33,7 +34,7 @@ pub trait ChainView {
     fn look_up(&self, waypoint: Waypoint) -> Result<LookupResult, ViewError>;
 
     /// Reads a transaction with its `most` largest inputs (source) or outputs (destination), in the order of their
-    /// indexes. Callers pass transactions that [`ChainView::look_up`] found, or those of a history.
+    /// indexes. Callers pass transactions that [`ChainView::look_up`] found, or transactions of a history.
     ///
     /// # Errors
     ///
@@ -46,14 +47,14 @@ pub trait ChainView {
         into: &mut TransactionRead,
     ) -> Result<(), ViewError>;
 
-    /// The cluster of an owner, identified by one of its members; the owner itself if it is the only member.
+    /// The cluster of an owner, identified by one of its members; the owner itself if the cluster has no other member.
     ///
     /// # Errors
     ///
     /// Returns an error if the store fails.
     fn cluster_of(&self, owner: OwnerNumber) -> Result<OwnerNumber, ViewError>;
 
-    /// The owner of a number.
+    /// The owner to which a number was assigned.
     ///
     /// # Errors
     ///
@@ -67,7 +68,8 @@ pub trait ChainView {
     /// Returns an error if the store fails.
     fn txid(&self, number: TransactionNumber) -> Result<Txid, ViewError>;
 
-    /// The composition of a transaction; `None` if the view does not know it.
+    /// The composition (breakdown of the funds by origin) of a transaction; `None` if the view does not know the
+    /// composition.
     ///
     /// # Errors
     ///
@@ -129,24 +131,25 @@ pub enum LookupResult {
     Unread,
 }
 
-/// A transaction with one of its sides, in memory that is reused for each read.
+/// A transaction with one side (inputs or outputs), in memory that is reused for each read.
 #[derive(Clone, Debug)]
 pub struct TransactionRead {
     /// Number.
     pub number: TransactionNumber,
     /// Position in the chain, as [`ChainView::look_up`] returns it.
     pub position: u64,
-    /// Height of its block.
+    /// Height of the transaction's block.
     pub height: u64,
-    /// Time of its block.
+    /// Time of the transaction's block.
     pub time: Timestamp,
     /// Kind.
     pub kind: TransactionKind,
-    /// Totals of its inputs.
+    /// Totals of the transaction's inputs.
     pub inputs: SideTotals,
-    /// Totals of its outputs.
+    /// Totals of the transaction's outputs.
     pub outputs: SideTotals,
-    /// The largest entries of the requested side, in the order of their indexes, without inputs of unknown value.
+    /// The largest inputs or outputs of the requested side, in the order of their indexes, without inputs of unknown
+    /// value.
     pub entries: Vec<TransactionEntry>,
     /// Payers of a coinbase's fees, as [`FeePayer::of_block`] orders them; empty for other transactions, for a read of
     /// outputs, and if the source does not know them.
@@ -169,7 +172,7 @@ impl Default for TransactionRead {
     }
 }
 
-/// Totals of one side of a transaction.
+/// Totals of one side (inputs or outputs) of a transaction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SideTotals {
     /// Number of entries, known or not.
@@ -183,14 +186,14 @@ pub struct SideTotals {
 /// An input or output of a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TransactionEntry {
-    /// Index on its side, from 0.
+    /// Index among the transaction's inputs or outputs, from 0.
     pub index: u32,
     /// Value in base units.
     pub value: u64,
     /// Owner of the output that the entry spends or creates.
     pub owner: OwnerNumber,
-    /// Waypoint at which its funds are followed on: for an input the transaction that created the spent output, `None`
-    /// if that is not known; for an output the output itself.
+    /// Waypoint at which the entry's funds are followed: for an input the transaction that created the spent output,
+    /// `None` if that transaction is not known; for an output the output itself.
     pub leads_to: Option<Waypoint>,
 }
 
@@ -219,7 +222,7 @@ impl FeePayer {
 }
 
 impl TransactionRead {
-    /// The totals of the side that a direction reads.
+    /// The totals of the side (inputs or outputs) that a direction reads.
     #[must_use]
     pub const fn side(&self, direction: Direction) -> &SideTotals {
         match direction {
@@ -228,7 +231,7 @@ impl TransactionRead {
         }
     }
 
-    /// True if all entries of the side were read.
+    /// True if all inputs or outputs of the side were read.
     #[must_use]
     pub const fn is_whole(&self, direction: Direction) -> bool {
         let side = self.side(direction);
@@ -246,7 +249,7 @@ impl TransactionRead {
         }
     }
 
-    /// Keeps the `most` largest entries, by value, then by index, in the order of their indexes.
+    /// Keeps the `most` largest inputs or outputs, by value, then by index, in the order of their indexes.
     pub fn keep_largest(&mut self, most: u32) {
         let most = usize::try_from(most).unwrap_or(usize::MAX);
         if self.entries.len() > most {
@@ -258,8 +261,8 @@ impl TransactionRead {
     }
 }
 
-/// Reads that a query needs before it can continue, in the order in which it needs them, without duplicates. Waypoints
-/// that are not read then [fail](LookupResult::Failed).
+/// Reads that a query needs before it can continue, in the order in which it needs them, each read once. Waypoints that
+/// are not read then [fail](LookupResult::Failed).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReadRequest {
     /// Transactions to read with their inputs.

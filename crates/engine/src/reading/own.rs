@@ -1,6 +1,6 @@
-//! Reads of one owner's transactions: selects the entries that are read.
+//! Reads of one owner's transactions: selects the inputs and outputs that are read.
 //!
-//! The largest entries of a side are read of each transaction, up to a limit for all transactions together.
+//! The largest inputs or outputs of each transaction are read, up to a limit for all transactions together.
 //! Transactions that moved the largest amounts for the owner come first, so that many small payments cannot displace a
 //! large payment with many inputs. Entries of certain owners, such as listed ones, are always read.
 
@@ -24,8 +24,10 @@ pub fn entries_of_each(
     direction: Direction,
     limits: ReadLimits,
 ) -> Result<Vec<u32>, ViewError> {
-    let all = vec![limits.entries_of_one(); own.len()];
-    if own.len() as u64 * u64::from(limits.entries_of_one()) <= u64::from(limits.entries) {
+    let all = vec![limits.max_entries_per_transaction(); own.len()];
+    if own.len() as u64 * u64::from(limits.max_entries_per_transaction())
+        <= u64::from(limits.entries)
+    {
         return Ok(all);
     }
     let mut order: Vec<usize> = (0..own.len()).collect();
@@ -53,7 +55,7 @@ const fn amount_moved(own: &OwnTransaction, direction: Direction) -> u128 {
     }
 }
 
-/// Reads the `most` largest entries of a side of a transaction, and all entries of owners that `always` selects.
+/// Reads the `most` largest inputs or outputs of a transaction, and all entries of owners that `always` selects.
 ///
 /// # Errors
 ///
@@ -84,7 +86,8 @@ pub fn read_own(
 }
 
 impl OwnHistory {
-    /// True if the history holds all transactions of the owner, and all their entries are read within `limits`.
+    /// True if the history holds all transactions of the owner, and all inputs or outputs of these transactions are
+    /// read within `limits`.
     ///
     /// # Errors
     ///

@@ -17,7 +17,7 @@ use crate::{
     utxo::{Pool, ScriptOwner},
 };
 
-/// Looks up attributions of owners. A trace calls it for each input and output, so it must be fast.
+/// Looks up attributions of owners. A trace calls this lookup for each input and output, so it must be fast.
 pub trait Attributions: Send + Sync {
     /// The attribution of an owner; `None` if the owner has none.
     ///
@@ -83,7 +83,7 @@ pub(super) fn is_listed(
 /// The attribution of an address by listings and labels.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Attribution {
-    /// The party at which a trace ends; `None` if it continues.
+    /// The party at which a trace ends; `None` if the trace continues.
     pub end: Option<AttributedEnd>,
     /// Risky labels that are too weak to end a trace.
     pub carried: Vec<CarriedLabel>,
@@ -133,10 +133,10 @@ const MOST_CARRIED: usize = 12;
 /// Labels with the distances at which the funds passed them, in the order of the labels.
 pub(super) type CarriedLabels = (Vec<CarriedLabel>, Vec<LabelDistance>);
 
-/// Adds labels that the funds pass at `distance` to the carried ones. Of labels of one tier and category, a farther one
-/// is kept only if it has more confidence than the nearer ones, because a label's weight decreases with its distance.
-/// Of labels at one distance the one with the highest confidence is kept; of equal ones, the first by the name of the
-/// entity.
+/// Adds labels that the funds pass at `distance` to the labels that the funds carry. Of labels of one tier and
+/// category, a farther label is kept only if it has more confidence than the nearer labels, because a label's weight
+/// decreases with its distance. Of labels at one distance the label with the highest confidence is kept; of equal
+/// confidence, the first by the name of the entity.
 pub(super) fn carry(
     (labels, distances): (&[CarriedLabel], &[LabelDistance]),
     met: &[CarriedLabel],

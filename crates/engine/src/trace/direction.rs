@@ -1,4 +1,4 @@
-//! One direction of a trace: follows funds from transaction to transaction in a fixed order until they end
+//! One direction of a trace: follows funds from transaction to transaction in a fixed order until the funds end
 //! (`docs/model/trace.md` T8 to T10).
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -21,7 +21,8 @@ use crate::{
     utxo::TransactionKind,
 };
 
-/// Fewest and most waypoints of a request, which otherwise has those of a level. They do not change the result.
+/// Fewest and most waypoints of one request; between these bounds, a request has the waypoints of one level. These
+/// bounds do not change the result.
 const REQUESTED_AT_ONCE: (usize, usize) = (128, 4_096);
 /// Most splits of flows for each entry of the budget, which bounds the computing time of a trace.
 const SPLITS_OF_ENTRY: u64 = 2;
@@ -38,7 +39,7 @@ pub(super) struct DirectionalTrace<'a> {
     pub(super) attributions: &'a dyn Attributions,
     /// Number of entries that are read of each of the subject's own transactions.
     pub(super) own_entries: FxHashMap<TransactionNumber, u32>,
-    /// The direction's total in base units.
+    /// The total of the direction's funds in base units.
     pub(super) whole: u128,
     pub(super) frontier: Frontier,
     /// Transactions that funds have passed.
@@ -143,7 +144,7 @@ impl<'a> DirectionalTrace<'a> {
         Ok(DirectionProgress::End)
     }
 
-    /// Queues the funds at a waypoint by the position of the found transaction, or ends them.
+    /// Queues the funds at a waypoint by the position of the found transaction, or ends the trace of these funds.
     fn go_on_from(&mut self, waypoint: Waypoint, found: LookupResult) {
         let end = match (waypoint, found) {
             (_, LookupResult::Transaction { number, position }) => {
@@ -174,7 +175,7 @@ impl<'a> DirectionalTrace<'a> {
     }
 
     /// Adds the waypoints that this direction needs to a request. Funds at waypoints that were requested before and
-    /// still have not been read end there.
+    /// still have not been read end at these waypoints.
     pub(super) fn request(&mut self, request: &mut ReadRequest) {
         let before = request.transactions.len() + request.outputs.len();
         let (least, most) = REQUESTED_AT_ONCE;
@@ -188,7 +189,7 @@ impl<'a> DirectionalTrace<'a> {
         }
     }
 
-    /// Ends all funds at a waypoint.
+    /// Ends the trace of all funds at a waypoint.
     fn end_at(&mut self, waypoint: Waypoint, end: FlowEnd) {
         for (key, flow) in self.frontier.take(waypoint) {
             self.end_waited(end, &key, &flow);
@@ -210,7 +211,7 @@ impl<'a> DirectionalTrace<'a> {
 
     pub(super) fn end_waited(&mut self, end: FlowEnd, key: &FlowKey, flow: &Flow) {
         let is_direct = flow.hops <= 1 && flow.decayed == flow.mass;
-        self.ends.plain(end, (key, flow), is_direct);
+        self.ends.add_unattributed(end, (key, flow), is_direct);
     }
 
     /// Ends the remaining funds, because the time of the trace ran out.
@@ -233,8 +234,8 @@ impl<'a> DirectionalTrace<'a> {
         self.ends.aggregate(end, hops, mass);
     }
 
-    /// Passes funds through one of the subject's own transactions. `own` is the subject's amount on this side, which is
-    /// neither income nor spending.
+    /// Passes funds through one of the subject's own transactions. `own` is the subject's amount on this side (inputs
+    /// or outputs), which is neither income nor spending.
     pub(super) fn begin(
         &mut self,
         view: &dyn ChainView,
@@ -257,7 +258,8 @@ impl<'a> DirectionalTrace<'a> {
         passed
     }
 
-    /// Reads the side of a transaction over which this amount is split, without the entries of `own` and their total.
+    /// Reads the side (inputs or outputs) of a transaction over which this amount is split, without the entries of
+    /// `own` and their total.
     fn fill(
         &self,
         side: &mut Side,
@@ -309,7 +311,7 @@ impl<'a> DirectionalTrace<'a> {
         passed
     }
 
-    /// The rank of a transaction; `None` if its position is not known.
+    /// The rank of a transaction; `None` if the transaction's position is not known.
     pub(super) fn rank_of(
         &self,
         waypoint: Waypoint,

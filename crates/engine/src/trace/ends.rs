@@ -1,4 +1,5 @@
-//! The ends of flows: parts of a direction, each with its largest paths (`docs/model/trace.md` T13, T14).
+//! The endpoints of flows: the flow parts of a direction, each with the paths of the largest amounts
+//! (`docs/model/trace.md` T13, T14).
 
 use std::{
     cmp::Ordering,
@@ -26,7 +27,7 @@ use crate::{
     taxonomy::Category,
 };
 
-/// The key of a part: flows with equal keys are one part.
+/// The key of a flow part: flows with equal keys are one flow part.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct EndKey {
     end: FlowEnd,
@@ -41,23 +42,24 @@ struct EndKey {
     carried: LabelSet,
 }
 
-/// Location of an endpoint.
+/// Location of an endpoint: at the subject, on the way, or beyond the trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum EndLocation {
     /// The subject's own balance.
     AtSubject,
     /// A point that the trace reached.
     OnTheWay,
-    /// A point beyond the trace, which follows from the composition of a transaction at which the trace stopped.
+    /// A point beyond the trace, which follows from the composition (breakdown of the funds by origin) of a transaction
+    /// at which the trace stopped.
     Further,
 }
 
-/// The paths of a part's funds to its endpoint.
+/// The paths of a flow part's funds to the part's endpoint.
 #[derive(Debug, Default)]
 struct Routes {
     /// Amounts by path; a path may occur several times.
     amounts: Vec<(PathId, u128)>,
-    /// Of the transactions at which the trace stopped, the one with the largest amount for this part.
+    /// Of the transactions at which the trace stopped, the transaction with the largest amount for this flow part.
     stop: Option<TraceStop>,
 }
 
@@ -72,8 +74,8 @@ pub(super) struct TraceStop {
 }
 
 impl Routes {
-    /// The largest paths, at most `kept`, with their amounts in base units. Their sum is at most `amount`, the amount
-    /// of the part. The largest path gets the rounding difference, at most one unit for each path.
+    /// The largest paths, at most `kept`, with their amounts in base units. The paths' amounts sum to at most `amount`,
+    /// the amount of the flow part. The largest path gets the rounding difference, at most one unit for each path.
     fn largest(&mut self, kept: usize, amount: u128, paths: &Paths) -> Vec<Route> {
         self.amounts.sort_unstable_by_key(|(path, _)| *path);
         let of_one_path = self.amounts.chunk_by(|(path, _), (next, _)| path == next);
@@ -115,14 +117,14 @@ pub(super) struct PartyPath {
     pub(super) party: Option<Arc<str>>,
 }
 
-/// All funds that ended, as parts.
+/// All funds whose trace ended, as flow parts by endpoint.
 #[derive(Debug)]
 pub(super) struct Ends {
-    /// The parts by key. Amounts in base units and paths are added when the trace is finished.
+    /// The flow parts by key. Amounts in base units and paths are added when the trace is finished.
     parts: BTreeMap<EndKey, (FlowPart, Routes)>,
     /// The sets of labels that the funds carried.
     pub(super) labels: LabelSets,
-    /// Number of paths that are kept of each part.
+    /// Number of paths that are kept of each flow part.
     paths_kept: usize,
     /// Total of all funds that ended; `returned` is the part that returned to the subject.
     ended: u128,
@@ -175,8 +177,8 @@ impl Ends {
         part.days_before_listing = part.days_before_listing.into_iter().chain(days).min();
     }
 
-    /// Adds funds of one origin that waited at the transaction `stop`. Their distance is not known, so they count as
-    /// fully decayed.
+    /// Adds funds of one origin that waited at the transaction `stop`. The distance of such funds is not known, so the
+    /// funds count as fully decayed.
     pub(super) fn further(
         &mut self,
         origin: Origin,
@@ -206,7 +208,12 @@ impl Ends {
     }
 
     /// Adds a flow that ended without an attributed party; `is_direct` is true for the first hop.
-    pub(super) fn plain(&mut self, end: FlowEnd, (of, flow): (&FlowKey, &Flow), is_direct: bool) {
+    pub(super) fn add_unattributed(
+        &mut self,
+        end: FlowEnd,
+        (of, flow): (&FlowKey, &Flow),
+        is_direct: bool,
+    ) {
         if !flow.mass.is_zero() {
             self.add(EndKey::plain(end, of, is_direct), flow);
         }
@@ -242,7 +249,7 @@ impl Ends {
         part
     }
 
-    /// Adds the funds of a flow to the part of a key, and returns the part.
+    /// Adds the funds of a flow to the flow part of a key, and returns the part.
     fn grow(&mut self, key: EndKey, flow: &Flow) -> &mut (FlowPart, Routes) {
         match self.parts.entry(key) {
             Entry::Occupied(known) => {
@@ -266,8 +273,8 @@ impl Ends {
         }
     }
 
-    /// Calls `find` for parts beyond the trace, the largest amounts first, and keeps the path and party that it
-    /// returns.
+    /// Calls `find` for flow parts beyond the trace, the largest amounts first, and keeps the path and party that
+    /// `find` returns.
     pub(super) fn find_further(
         &mut self,
         mut find: impl FnMut(Origin, TraceStop) -> Result<Option<PartyPath>, ViewError>,
@@ -289,8 +296,8 @@ impl Ends {
         Ok(())
     }
 
-    /// The parts in base units, of a direction that passed `transactions` transactions. Their amounts sum to `whole`,
-    /// and the recent amounts to the recent total. Parts of less than one base unit are left out.
+    /// The flow parts in base units, for a direction whose trace passed `transactions` transactions. The parts' amounts
+    /// sum to `whole`, and the recent amounts to the recent total. Flow parts of less than one base unit are left out.
     pub(super) fn into_parts(
         self,
         whole: u128,
@@ -332,14 +339,14 @@ impl Ends {
     }
 }
 
-/// Compares the keys of parts; carried labels decide last.
+/// Compares the keys of flow parts; carried labels decide last.
 fn order(a: &EndKey, b: &EndKey, labels: &LabelSets) -> Ordering {
     let without = |key: &EndKey| EndKey { carried: LabelSet::EMPTY, ..key.clone() };
     let carried = |key: &EndKey| labels.labels(key.carried).to_vec();
     without(a).cmp(&without(b)).then_with(|| carried(a).cmp(&carried(b)))
 }
 
-/// The days from one day to a later one; `None` if it is not later.
+/// The days from one day to a later day; `None` if the second day is not later.
 fn days_between(from: Date, to: Date) -> Option<u32> {
     let days = u32::try_from(from.duration_until(to).as_hours() / 24).ok()?;
     (days > 0).then_some(days)
@@ -366,7 +373,7 @@ impl EndKey {
         }
     }
 
-    /// A new part with the attributes of its first flow.
+    /// A new flow part with the attributes of the part's first flow.
     fn part(&self, flow: &Flow, labels: &LabelSets) -> FlowPart {
         let labels = labels.labels(self.carried).iter().cloned();
         let carried = labels.zip(flow.carried.iter().copied());

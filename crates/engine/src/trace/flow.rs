@@ -25,11 +25,11 @@ pub(super) struct FlowKey {
     pub(super) carried: LabelSet,
 }
 
-/// An amount that a trace follows, with its decayed amount.
+/// An amount that a trace follows, with the amount that remains after decay by hops.
 #[derive(Clone, Debug)]
 pub(super) struct Flow {
     pub(super) mass: Mass,
-    /// The mass, decayed by each hop but the first.
+    /// The amount, decayed by each hop but the first.
     pub(super) decayed: Mass,
     /// Fewest hops from the subject.
     pub(super) hops: u16,

@@ -14,8 +14,8 @@ use crate::{
     reading::{ReadRequest, Waypoint},
 };
 
-/// Rank of a transaction in the order of a direction: towards sources the newest transactions come first, towards
-/// destinations the oldest.
+/// Rank of a transaction in the order of a direction: towards sources the latest transactions of the chain come first,
+/// towards destinations the earliest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Rank(u64);
 
@@ -31,7 +31,8 @@ impl Rank {
 /// The next step of a direction.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum FrontierStep {
-    /// All waypoints of the level that have not been looked up, which must be before funds are followed.
+    /// All waypoints of the present level that have not been looked up: their transactions must be looked up before
+    /// funds are followed.
     LookupResult,
     /// A transaction.
     Pass(TransactionNumber),
@@ -40,9 +41,9 @@ pub(super) enum FrontierStep {
 /// Funds by waypoint, in the order in which they are followed: by level, then waypoints that have not been looked up,
 /// then by the order of the chain.
 ///
-/// The level of a waypoint is its magnitude, `floor(log2(whole / amount))`, or the level that is followed now, if that
-/// is larger. Funds that reach a transaction by many successive payments are therefore not followed before the rest has
-/// arrived.
+/// The level of a waypoint is its magnitude, `floor(log2(whole / amount))`, or the level that is followed now, if the
+/// latter is larger. Funds that reach a transaction by many successive payments are therefore not followed before the
+/// rest has arrived.
 #[derive(Debug)]
 pub(super) struct Frontier {
     whole: u128,
@@ -128,7 +129,7 @@ impl Frontier {
         }
     }
 
-    /// Removes a waypoint from the queues. Returns true if it was requested.
+    /// Removes a waypoint from the queues. Returns true if the waypoint was requested.
     fn dequeue(&mut self, waypoint: Waypoint, level: u32, rank: Option<Rank>) -> bool {
         if let (Waypoint::Transaction(number), Some(rank)) = (waypoint, rank) {
             self.ranked.remove(&(level, rank, number));
@@ -138,7 +139,7 @@ impl Frontier {
         self.unasked.as_mut().is_some_and(|unasked| !unasked.remove(&(level, waypoint)))
     }
 
-    /// Removes a waypoint with its funds, and returns these.
+    /// Removes a waypoint with the waiting funds, and returns the funds.
     pub(super) fn take(&mut self, waypoint: Waypoint) -> Flows {
         let Some(WaitingMoney { flows, total, level, rank }) = self.waiting.remove(&waypoint)
         else {
@@ -164,7 +165,7 @@ impl Frontier {
         Ok(())
     }
 
-    /// Returns the next step, and sets the level to its level.
+    /// Returns the next step, and sets the present level to that of the step.
     pub(super) fn next(&mut self) -> Option<FrontierStep> {
         let (ranked, unranked) = (self.ranked.first(), self.unranked.first());
         let (level, next) = match (ranked, unranked) {

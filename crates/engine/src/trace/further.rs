@@ -1,12 +1,13 @@
-//! Origins beyond the transactions at which a trace towards sources stops: the composition of such a transaction
-//! divides the funds that wait there (`docs/model/trace.md` T11).
+//! Origins beyond the transactions at which a trace towards sources stops: the composition (breakdown of the funds by
+//! origin) of such a transaction divides the funds that wait there (`docs/model/trace.md` T11).
 //!
-//! The distance of these origins is not known, so their funds count as fully decayed: they count only for categories
-//! whose weight does not decay. To explain the result, the largest amounts are followed to one of the parties.
+//! The distance of these origins is not known, so their funds count as fully decayed: these funds count only for
+//! categories whose weight does not decay. To explain the result, the largest amounts are followed to one of the
+//! parties.
 //!
 //! A composition does not depend on the subject: funds that a subject sent in a circle keep the composition with which
 //! they first came. A trace with much returned funds therefore does not stop earlier because of compositions, and does
-//! not divide the remaining funds by them.
+//! not divide the remaining funds by compositions.
 
 use super::{
     direction::DirectionalTrace,
@@ -24,14 +25,14 @@ use crate::{
 };
 use jiff::{Timestamp, tz::TimeZone};
 
-/// Number of parts of a direction whose paths are followed beyond the trace, the largest first.
+/// Number of flow parts of a direction whose paths are followed beyond the trace, the largest first.
 const MOST_WAYS: usize = 4;
 /// Most inputs that are read to follow these paths.
 const MOST_INPUTS: usize = 20_000;
 
 impl DirectionalTrace<'_> {
-    /// Ends funds at a waypoint at which the trace stops. If the composition of the transaction is known, it divides
-    /// the funds, except if the trace stopped at its limits after much of the funds returned.
+    /// Ends funds at a waypoint at which the trace stops. If the composition of the transaction is known, the
+    /// composition divides the funds, except if the trace stopped at its limits after much of the funds returned.
     pub(super) fn stop_at(
         &mut self,
         view: &dyn ChainView,
@@ -61,7 +62,7 @@ impl DirectionalTrace<'_> {
             && !self.ends.has_much_returned()
     }
 
-    /// The composition of the funds at a waypoint, if it is known.
+    /// The composition (breakdown by origin) of the funds at a waypoint, if the composition is known.
     pub(super) fn composition_at(
         &self,
         view: &dyn ChainView,
@@ -73,7 +74,7 @@ impl DirectionalTrace<'_> {
         }
     }
 
-    /// Divides funds that wait at a transaction by its composition.
+    /// Divides funds that wait at a transaction by the transaction's composition (breakdown of its funds by origin).
     pub(super) fn divide(
         &mut self,
         transaction: TransactionNumber,
@@ -183,7 +184,7 @@ impl DirectionalTrace<'_> {
         Ok(sources)
     }
 
-    /// The origin that an owner is; `None` if traces continue at the owner.
+    /// The origin (of compositions) that an owner stands for; `None` if traces continue at the owner.
     fn origin_of(
         &self,
         view: &dyn ChainView,
@@ -200,7 +201,7 @@ impl DirectionalTrace<'_> {
     }
 }
 
-/// Scales an amount so that its smallest shares are integers.
+/// Scales an amount so that the amount's smallest shares are integers.
 fn scale(value: u64) -> u128 {
     u128::from(value) << 32
 }
@@ -224,7 +225,7 @@ fn part(flow: &Flow, share: CoinShare) -> Flow {
 /// A source of a transaction's funds of one origin: an input, or a fee.
 #[derive(Clone, Copy, Debug)]
 struct Source {
-    /// Amount of that origin, for comparison.
+    /// Amount of the origin's funds from this source, for comparison with other sources.
     weight: u128,
     /// Owner and index of the input; `None` for a fee.
     through: Option<(OwnerNumber, u32)>,

@@ -1,20 +1,20 @@
 //! Traces of funds: the origins and destinations of a subject's coins.
 //!
 //! A trace is a [query](crate::reading::Query): it reads a chain by numbers and requests data that the view has not
-//! read yet. Its decisions are therefore the same over every source, and the answer does not depend on the batches of
-//! reads.
+//! read yet. The decisions of a trace are therefore the same over every source, and the answer does not depend on the
+//! batches of reads.
 //!
 //! A trace follows funds from transaction to transaction: largest amounts first, nearly equal ones in the order of the
 //! chain, so that funds that merge are followed together. A step to another owner is a hop and decays the funds; a step
-//! within an owner's cluster is not a hop. Funds end at attributed parties, and at the subject's own address if they
-//! return to it. Funds that remain when the budget is used up, or that are too little to be followed, are unresolved.
-//! Amounts are split in integers by largest remainder, so that all parts always sum to the whole. `docs/model/trace.md`
-//! numbers the rules, which the modules cite.
+//! within an owner's cluster is not a hop. Funds end at attributed parties, and at the subject's own address if the
+//! funds return to that address. Funds that remain when the budget is used up, or that are too little to be followed,
+//! are unresolved. Amounts are split in integers by largest remainder, so that all parts always sum to the whole.
+//! `docs/model/trace.md` numbers the rules, which the modules cite.
 //!
 //! - [`attribution`]: attribution of an owner on a path
 //! - `subject`: the subject's own transactions, net of change
 //! - `flow`, `label_sets`, `path`: flows with their labels and paths
-//! - `frontier`: the queue of waypoints to follow
+//! - `frontier`: the queue of waypoints (points at which funds wait to be followed)
 //! - `direction`: one direction of a trace, with its budget and cut-off
 //! - `side`, `passage`, `pass`: the passage of funds through a transaction
 //! - `further`: origins beyond the transactions at which a trace stops
@@ -56,7 +56,7 @@ use direction::{DirectionProgress, DirectionalTrace};
 use frontier::Rank;
 use steps::StepReader;
 
-/// Number of transactions that a direction passes before it pauses, after some milliseconds.
+/// Number of transactions that a direction passes before the direction pauses, after some milliseconds.
 const STEPS_AT_ONCE: u32 = 4_096;
 
 /// A trace in progress.

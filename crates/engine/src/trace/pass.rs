@@ -74,8 +74,8 @@ impl DirectionalTrace<'_> {
         Ok(())
     }
 
-    /// Passes funds of a coinbase on to the transaction that paid them as a fee. This counts as two hops, to the block
-    /// and to the payer, because miner and payer did not choose each other.
+    /// Passes funds of a coinbase on to the transaction that paid them as a fee. Such a step counts as two hops, to the
+    /// block and to the payer of the fee, because miner and payer did not choose each other.
     fn pass_to_payer(
         &mut self,
         view: &dyn ChainView,
@@ -90,7 +90,8 @@ impl DirectionalTrace<'_> {
         self.wait_at(view, waypoint, key, flow, !from.has_left)
     }
 
-    /// Ends funds that do not lead to a known entry: new coins, unknown or unread entries, or the fee.
+    /// Ends funds that do not lead to a known entry: new coins, unknown or unread entries, or the fee of the
+    /// transaction.
     fn pass_to_end(&mut self, passage: &Passage, end: FlowEnd, (key, part): (&FlowKey, Flow)) {
         if part.mass.is_zero() {
             return;
@@ -100,10 +101,10 @@ impl DirectionalTrace<'_> {
         let mut key = *key;
         let is_direct = !key.has_left;
         self.carry_joint(passage, &mut key, &mut flow);
-        self.ends.plain(end, (&key, &flow), is_direct);
+        self.ends.add_unattributed(end, (&key, &flow), is_direct);
     }
 
-    /// Passes funds on to an entry, where they end or wait to be followed.
+    /// Passes funds on to an input or output, where the funds end or wait to be followed.
     fn pass_to(
         &mut self,
         view: &dyn ChainView,
@@ -122,7 +123,7 @@ impl DirectionalTrace<'_> {
         self.carry_joint(passage, &mut key, &mut flow);
         let is_direct = !from.has_left;
         if entry.owner == self.subject {
-            self.ends.plain(FlowEnd::Returned, (&key, &flow), is_direct);
+            self.ends.add_unattributed(FlowEnd::Returned, (&key, &flow), is_direct);
             return Ok(());
         }
         if let Some(attribution) = self.attributions.of_owner(entry.owner, view)? {
@@ -137,8 +138,8 @@ impl DirectionalTrace<'_> {
         self.wait_at(view, entry.leads_to, key, flow, is_direct)
     }
 
-    /// Queues funds to be followed, or ends them at the largest number of hops or where the next transaction is not
-    /// known.
+    /// Queues funds to be followed, or ends the funds at the largest number of hops or where the next transaction is
+    /// not known.
     fn wait_at(
         &mut self,
         view: &dyn ChainView,
@@ -154,7 +155,7 @@ impl DirectionalTrace<'_> {
                 self.divide(transaction, &composition, &Flows::one(key, flow));
             } else {
                 let end = FlowEnd::Unresolved(UnresolvedReason::DepthLimit);
-                self.ends.plain(end, (&key, &flow), is_direct);
+                self.ends.add_unattributed(end, (&key, &flow), is_direct);
             }
         } else if let Some(waypoint) = waypoint {
             if !flow.mass.is_zero() {
@@ -197,7 +198,7 @@ impl DirectionalTrace<'_> {
     }
 }
 
-/// Merges flows of owners without an entry on the side: every step from these is a hop.
+/// Merges flows of owners without an entry on the transaction's side: every step from such owners is a hop.
 fn merged(flows: Flows, scratch: &mut Scratch, paths: &Paths) -> Flows {
     let Scratch { clusters, here, .. } = scratch;
     here.clone_from(clusters);

@@ -1,4 +1,4 @@
-//! A transaction that funds pass, and reusable memory to split flows over its sides.
+//! A transaction that funds pass, and reusable memory to split flows over the inputs or outputs.
 
 use jiff::Timestamp;
 
@@ -36,7 +36,7 @@ pub(super) struct Scratch {
     split: SplitScratch,
     masses: Vec<Mass>,
     decayed: Vec<Mass>,
-    /// The parts of each carried label.
+    /// The parts of each carried label's decayed amount.
     carried: Vec<Vec<Mass>>,
     /// Cluster of each entry.
     pub(super) clusters: Vec<OwnerNumber>,
@@ -45,7 +45,7 @@ pub(super) struct Scratch {
 }
 
 impl Scratch {
-    /// Splits a flow by the weights of a side.
+    /// Splits a flow by the weights of a side (inputs or outputs).
     pub(super) fn split(&mut self, flow: &Flow, weights: &[u128]) {
         let Self { split, masses, decayed, carried, .. } = self;
         flow.mass.split(weights, masses, split);
@@ -60,7 +60,7 @@ impl Scratch {
         }
     }
 
-    /// The part of a flow for the weight at an index, with its part of the path's amount.
+    /// The part of a flow for the weight at an index, with the same share of the path's amount.
     pub(super) fn part(&self, flow: &Flow, index: usize, amount: u128) -> Option<Flow> {
         let mass = *self.masses.get(index)?;
         let carried =

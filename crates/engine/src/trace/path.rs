@@ -17,7 +17,7 @@ pub(super) struct Paths {
     known: FxHashMap<(Option<PathId>, TransactionNumber, Option<OwnerNumber>), PathId>,
 }
 
-/// A transaction that funds passed, with the owner to whom they went.
+/// A transaction that funds passed, with the owner to whom the funds went.
 #[derive(Clone, Copy, Debug)]
 struct Step {
     before: Option<PathId>,
@@ -39,8 +39,8 @@ pub(super) struct PathTransaction {
 }
 
 impl Paths {
-    /// Extends a path by one transaction that leads to an owner by the entry of an index; `None` for newly mined coins
-    /// and fees. Callers pass the entries of a transaction in the order of their indexes.
+    /// Extends a path by one transaction that leads to an owner by the input or output at an index; `None` for newly
+    /// mined coins and fees. Callers pass the inputs or outputs of a transaction in the order of their indexes.
     pub(super) fn step(
         &mut self,
         before: Option<PathId>,
@@ -59,7 +59,7 @@ impl Paths {
         })
     }
 
-    /// Updates the positions of all transactions on paths with those that `position_of` returns.
+    /// Updates the positions of all transactions on paths with the positions that `position_of` returns.
     pub(super) fn set_positions<E>(
         &mut self,
         mut position_of: impl FnMut(TransactionNumber) -> Result<Option<u64>, E>,
@@ -88,7 +88,7 @@ impl Paths {
 
     /// Compares routes by amount, largest first, then by their steps: by the positions of the transactions in the
     /// chain, then by the first entries of the owners to which they lead. If one route is the beginning of the other,
-    /// the shorter one comes first.
+    /// the shorter route comes first.
     pub(super) fn order(&self, a: &Route, b: &Route) -> Ordering {
         b.amount.cmp(&a.amount).then_with(|| self.order_of_steps(a.path, b.path))
     }
@@ -114,7 +114,7 @@ impl Paths {
     }
 }
 
-/// A path and the amount that took it.
+/// A path and the amount that took the path.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Route {
     /// The path; `None` for funds that are still with the subject.

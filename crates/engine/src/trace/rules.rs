@@ -20,9 +20,10 @@ pub struct TraceRules {
     pub stop_trace_below: u128,
     /// Most transactions that a trace passes in each direction.
     pub transactions: u32,
-    /// Most transactions that a trace passes towards sources if the view knows the compositions of the following ones.
+    /// Most transactions that a trace passes towards sources if the view knows the compositions (breakdowns by origin)
+    /// of the following transactions.
     pub source_transactions: u32,
-    /// Most inputs or outputs of these transactions that a trace reads in each direction.
+    /// Most inputs or outputs of the passed transactions that a trace reads in each direction.
     pub entries: u32,
     /// Most transfers of an address that are read.
     pub transfers_per_address: u32,
@@ -36,7 +37,7 @@ pub struct TraceRules {
     pub unsolicited_below: u128,
     /// The largest payment that is dust.
     pub largest_dust: u128,
-    /// Number of paths that are kept of each part. Paths explain a verdict and do not change it.
+    /// Number of paths that are kept of each flow part. Paths explain a verdict and do not change it.
     pub paths_per_part: usize,
     /// Amounts for the search for behavior patterns, which runs with the trace.
     pub patterns: PatternRules,

@@ -9,19 +9,19 @@ use crate::{
 /// The inputs (source) or outputs (destination) of a transaction with their weights.
 #[derive(Debug, Default)]
 pub(super) struct Side {
-    /// The entries that were read, in their order.
+    /// The inputs or outputs that were read, in the order of the transaction.
     pub(super) entries: Vec<TransactionEntry>,
     /// Payers of a coinbase's fees, as far as the fees are followed.
     pub(super) fee_payers: Vec<FeePayer>,
-    /// Endpoints of amounts that are in no entry that was read.
+    /// Endpoints of amounts that are in no input or output that was read.
     pub(super) rest: [Option<FlowEnd>; 2],
-    /// Weights of the entries, of the fees, and of the rest, in this order.
+    /// Weights of the inputs or outputs that were read, of the fees, and of the rest, in this order.
     pub(super) weights: Vec<u128>,
     sum: u128,
 }
 
 impl Side {
-    /// Sets the content to the side that a direction follows, without the entries of `own` and their total.
+    /// Sets the content to the side that a direction follows, without the inputs or outputs of `own` and their total.
     pub(super) fn fill(
         &mut self,
         direction: Direction,
@@ -53,7 +53,7 @@ impl Side {
     }
 
     /// Sets the content to the origins of a coinbase: the fees of its block, and new coins. Parts of `amount` for fees
-    /// that are too small to be followed end here. If one fee is too small, all smaller ones are too.
+    /// that are too small to be followed end at this transaction. If one fee is too small, all smaller fees are too.
     pub(super) fn fill_of_coinbase(
         &mut self,
         transaction: &TransactionRead,

@@ -13,7 +13,7 @@ use crate::{
     trace::attribution::is_listed,
 };
 
-/// Describes the steps of a direction's paths. It reads each transaction once more, from the view of the trace.
+/// Describes the steps of a direction's paths. The reader reads each transaction once more, from the view of the trace.
 pub(super) struct StepReader<'v> {
     pub(super) chain: ChainId,
     pub(super) direction: Direction,
@@ -22,7 +22,8 @@ pub(super) struct StepReader<'v> {
     pub(super) attributions: &'v dyn Attributions,
     /// Number of entries that were read of each of the subject's own transactions.
     own_entries: FxHashMap<TransactionNumber, u32>,
-    /// Transactions by number, the subject's own separately, because another number of their entries is read.
+    /// Transactions by number, the subject's own transactions separately, because of these a different number of
+    /// entries is read.
     known: FxHashMap<(TransactionNumber, bool), StepTransaction>,
     read: TransactionRead,
 }

@@ -32,7 +32,7 @@ pub(super) struct Subject<'s> {
     pub(super) today: Date,
 }
 
-/// The properties of an incoming transaction that decide its solicitation.
+/// The properties of an incoming transaction that decide if the subject solicited the funds.
 struct IncomingTransaction {
     own: OwnTransaction,
     /// Number of the largest inputs that are read.
@@ -190,7 +190,7 @@ impl Subject<'_> {
         Ok(all)
     }
 
-    /// A small payment with its senders' clusters; `None` if the subject's own cluster is among them.
+    /// A small payment with its senders' clusters; `None` if the subject's own cluster is among the senders' clusters.
     fn small(
         self,
         number: TransactionNumber,
@@ -229,7 +229,7 @@ impl Subject<'_> {
 struct SmallPayment {
     number: TransactionNumber,
     income: u128,
-    /// The clusters of its senders.
+    /// The clusters of the payment's senders.
     senders: BTreeSet<OwnerNumber>,
 }
 
@@ -248,7 +248,7 @@ fn dust(small: &[SmallPayment], largest: u128) -> FxHashSet<TransactionNumber> {
     dust.map(|small| small.number).collect()
 }
 
-/// The first moment of the last 90 days. They begin with a UTC day, so that an answer holds for a whole day.
+/// The first moment of the last 90 days. The period begins with a UTC day, so that an answer holds for a whole day.
 pub(super) fn recent_since(today: Date) -> Timestamp {
     today
         .checked_sub(RECENT_DAYS.days())

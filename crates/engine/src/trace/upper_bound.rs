@@ -1,5 +1,6 @@
-//! An upper bound of the weight of an owner's received funds, from its history and the compositions of its
-//! transactions: no trace finds more. If even the bound does not change a verdict, no trace is needed.
+//! An upper bound of the weight of an owner's received funds, from its history and the compositions (breakdowns of
+//! funds by origin) of the owner's transactions: no trace finds a larger weight. If even the bound does not change a
+//! verdict, no trace is needed.
 //!
 //! Each origin counts like a direct counterparty with the strongest evidence, and funds that passed a label or a joint
 //! transaction count as if they carried every category. The bound exists only for owners that never spent, because
@@ -24,10 +25,10 @@ use crate::{
     taxonomy::Category,
 };
 
-/// The flows of an owner on a day at their largest weight, within the precision of compositions. `largest_dust` is that
-/// of the trace ([`TraceRules::largest_dust`](super::TraceRules::largest_dust)). `None` if there is no bound: because
-/// of the policy ([`is_bounded`]), because the owner spent, because its history is incomplete, or because a composition
-/// is not known.
+/// The flows of an owner on a day at their largest weight, within the precision of compositions. `largest_dust` is the
+/// largest dust payment of the trace ([`TraceRules::largest_dust`](super::TraceRules::largest_dust)). `None` if there
+/// is no bound: because of the policy ([`is_bounded`]), because the owner spent, because its history is incomplete, or
+/// because a composition is not known.
 ///
 /// # Errors
 ///
@@ -100,7 +101,8 @@ pub fn is_bounded(policy: &Policy) -> bool {
         && policy.has_default_severities()
 }
 
-/// Funds of an endpoint as if it were a direct counterparty, listed if it is sanctioned. Amounts are rounded up.
+/// Funds of an endpoint as if the endpoint were a direct counterparty, listed if the endpoint's category is sanctions.
+/// Amounts are rounded up.
 fn part(end: FlowEnd, mass: Mass) -> FlowPart {
     let amount = Mass::unscaled_up(mass.total());
     FlowPart {

@@ -18,7 +18,7 @@ pub struct Block {
 }
 
 impl Block {
-    /// The number of inputs and outputs of all its transactions.
+    /// The number of inputs and outputs of all transactions of the block.
     #[must_use]
     pub fn inputs_and_outputs(&self) -> usize {
         let transactions = self.transactions.iter();

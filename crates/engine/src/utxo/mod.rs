@@ -2,7 +2,7 @@
 //!
 //! - [`coinjoin`]: joint transactions
 //! - [`cluster`]: addresses of one owner
-//! - [`block`]: blocks, and those whose spent outputs were looked up
+//! - [`block`]: blocks, and blocks whose spent outputs were looked up
 //! - [`transaction`]: transactions with their inputs and outputs
 //! - [`script_owner`]: who can spend an output
 //! - `unlocking`: the owner of an unknown output by its unlocking data, and the check for a signature

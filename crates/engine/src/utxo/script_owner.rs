@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 use assay_address::{CanonicalAddress, ChainId, Payload, hash160};
 
 /// The owner of an output: the key or script that can spend it. Outputs to a key (P2PK) and to the key's hash (P2PKH)
-/// have one owner, because the same key spends both.
+/// have one owner, because the same key spends both kinds of outputs.
 ///
 /// Owners are ordered by their bytes, which are the same on every machine and in every store.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -20,7 +20,7 @@ pub enum ScriptOwner {
     LongScriptHash([u8; 32]),
     /// A witness program.
     Witness(u8, Vec<u8>),
-    /// The SHA-256 of a script without an address: bare multisig, `OP_RETURN`, and others.
+    /// The SHA-256 of a script without an address: bare multisig, `OP_RETURN`, and other scripts.
     Script([u8; 32]),
     /// A shielded pool.
     Pool(Pool),
@@ -63,7 +63,7 @@ const OP_CHECKSIG: u8 = 0xac;
 const CASH_TOKEN_PREFIX: u8 = 0xef;
 
 /// Witness versions of Litecoin's extension blocks (LIP 2, LIP 3): the address that holds all their coins, and the
-/// outputs that move coins into them.
+/// outputs that move coins into these blocks.
 const MWEB_VERSIONS: [u8; 2] = [8, 9];
 
 impl ScriptOwner {
@@ -120,7 +120,7 @@ impl ScriptOwner {
         })
     }
 
-    /// The owner's address on `chain`; `None` if it has none.
+    /// The owner's address on `chain`; `None` if the owner has no address.
     #[must_use]
     pub fn address(&self, chain: ChainId) -> Option<CanonicalAddress> {
         let payload = match self {

@@ -16,7 +16,7 @@ pub enum TransactionKind {
 /// A transaction.
 ///
 /// Value that leaves a shielded pool without spending an output is an input ([`TxInput::from_pool`]), and value that
-/// enters a pool is an output of the pool, after all others. Inputs and outputs therefore cover all value that a
+/// enters a pool is an output of the pool, after all other outputs. Inputs and outputs therefore cover all value that a
 /// transaction moves.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Transaction {
@@ -38,14 +38,14 @@ pub struct TxInput {
     /// The spent output; `None` before it is looked up, and if it is not known.
     pub spent: Option<TxOut>,
     /// False if the unlocking data has no signature, so that anybody may have spent the output. True if the source does
-    /// not state it, because graphs do not store it.
+    /// not state signatures, because graphs do not store them.
     pub is_signed: bool,
 }
 
 /// An output: an amount and its owner.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TxOut {
-    /// Owner of its script.
+    /// Owner of the output's script.
     pub owner: ScriptOwner,
     /// Amount in base units.
     pub value: u64,
@@ -82,7 +82,7 @@ impl Transaction {
         self.inputs.iter().filter_map(|input| input.spent.as_ref())
     }
 
-    /// The outputs on both sides: first the spent ones, as far as they are known, then its own.
+    /// The outputs on both sides: first the spent outputs, as far as they are known, then the transaction's own.
     pub fn all_outputs(&self) -> impl Iterator<Item = &TxOut> {
         self.spent_outputs().chain(&self.outputs)
     }

@@ -43,7 +43,7 @@ pub struct TransferOutput {
 /// Reason for which the requested outputs cannot be assessed as a transfer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidTransfer {
-    /// The transaction has fewer outputs.
+    /// The transaction has fewer outputs than the requested index needs.
     #[error(
         "the transaction has no output {index}: it has {count}, and the first output has the index 0"
     )]
@@ -68,8 +68,8 @@ pub enum InvalidTransfer {
 }
 
 impl Transfer {
-    /// The transfer of the selected outputs of a transaction whose inputs and outputs were all read. It keeps as many
-    /// inputs as a trace reads within `limits`.
+    /// The transfer of the selected outputs of a transaction whose inputs and outputs were all read. The transfer keeps
+    /// as many inputs as a trace reads within `limits`.
     ///
     /// # Errors
     ///
@@ -114,7 +114,7 @@ impl Transfer {
             return Err(InvalidTransfer::NoAmount);
         }
         transaction.outputs = TransactionSide { largest: vec![], ..side };
-        let most = usize::try_from(limits.entries_of_one()).unwrap_or(usize::MAX);
+        let most = usize::try_from(limits.max_entries_per_transaction()).unwrap_or(usize::MAX);
         transaction.inputs.largest.truncate(most);
         Ok(Self { transaction, receiver, outputs, owner })
     }
@@ -184,7 +184,7 @@ impl Transfer {
     }
 
     /// The history of the receiver as if it had received only these outputs, for a trace of their destinations: the
-    /// transactions in `spent_by`, which spend them. Outputs without a spending transaction count as unspent.
+    /// transactions in `spent_by`, which spend these outputs. Outputs without a spending transaction count as unspent.
     ///
     /// A trace of this history has no meaningful source direction: all its funds are unresolved (`trace_limit`).
     #[must_use]
@@ -224,17 +224,17 @@ impl Transfer {
 /// The transaction that spends an output of a transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Spending {
-    /// Index of the output among those of its transaction.
+    /// Index of the output among the outputs of its transaction.
     pub output: u32,
     /// Number of the spending transaction.
     pub number: TransactionNumber,
-    /// Its position in the chain.
+    /// Position of the spending transaction in the chain.
     pub position: u64,
-    /// Time of its block.
+    /// Time of the spending transaction's block.
     pub time: Timestamp,
-    /// Total of its inputs in base units.
+    /// Total of the spending transaction's inputs in base units.
     pub inputs: u128,
-    /// Total of its outputs to the receiver in base units.
+    /// Total of the spending transaction's outputs to the receiver in base units.
     pub received: u128,
 }
 

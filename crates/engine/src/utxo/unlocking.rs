@@ -13,9 +13,9 @@
 //! | other witnesses | nothing: Taproot shows neither the output's key nor which of its forms was used |
 //! | one push of a witness program that commits to the witness | the program's hash (P2SH) |
 //!
-//! The last row is certain. The others hold for transactions that nodes relay: a miner can also include a transaction
-//! that spends an output of a form without rules (a bare script of no purpose, an undefined witness version or leaf
-//! version), which any data unlocks.
+//! The last row of the table is certain. The other rows hold for transactions that nodes relay: a miner can also
+//! include a transaction that spends an output of a form without rules (a bare script of no purpose, an undefined
+//! witness version or leaf version), which any data unlocks.
 
 use assay_address::{ChainId, hash160};
 use sha2::{Digest, Sha256};
@@ -26,7 +26,7 @@ const OP_PUSHDATA1: u8 = 0x4c;
 const OP_PUSHDATA2: u8 = 0x4d;
 const OP_PUSHDATA4: u8 = 0x4e;
 const OP_RESERVED: u8 = 0x50;
-/// Checks a signature of Taproot and counts it.
+/// Checks a signature of Taproot and, if the signature is valid, adds 1 to a counter.
 const OP_CHECKSIGADD: u8 = 0xba;
 const OP_16: u8 = 0x60;
 /// The check operations of signatures: one key, several, and both with `VERIFY`.
@@ -36,7 +36,7 @@ const LAST_OPERATION: u8 = 0xb9;
 
 /// First byte of the annex of a Taproot witness.
 const ANNEX: u8 = 0x50;
-/// Length of a control block without a path, and of each of its steps.
+/// Length of a control block without a path, and of each step of the path.
 const CONTROL_BLOCK: usize = 33;
 const CONTROL_STEP: usize = 32;
 
@@ -78,11 +78,11 @@ pub fn shows_signature(script: &[u8], witness: &[&[u8]]) -> bool {
     match items {
         // A compressed key has the length of a control block.
         [_, key] if is_key(key) => true,
-        [.., leaf, control] if is_witness && is_control_block(control) => checks(leaf),
+        [.., leaf, control] if is_witness && is_control_block(control) => has_signature_check(leaf),
         // The key path of Taproot, and outside witnesses bare keys and multisig.
         [only] if is_witness && resembles_signature(only) => true,
         [.., last] if !is_witness && resembles_signature(last) => true,
-        [.., last] => checks(last),
+        [.., last] => has_signature_check(last),
         [] => false,
     }
 }
@@ -102,8 +102,8 @@ fn resembles_signature(bytes: &[u8]) -> bool {
         || (matches!(bytes.len(), 9..=80) && bytes.first() == Some(&0x30))
 }
 
-/// True if bytes are a script that checks signatures.
-fn checks(script: &[u8]) -> bool {
+/// True if bytes are a script with an operation that checks signatures.
+fn has_signature_check(script: &[u8]) -> bool {
     let is_check = |code| OP_CHECKSIGS.contains(&code) || code == OP_CHECKSIGADD;
     operations(script).is_some_and(|all| all.iter().any(|operation| is_check(operation.code)))
 }

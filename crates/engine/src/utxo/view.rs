@@ -11,15 +11,15 @@ use super::{OutPoint, Transaction, TransactionKind, TxOut, Txid};
 pub struct TransactionView {
     /// Identifier.
     pub txid: Txid,
-    /// Height of its block.
+    /// Height of the transaction's block.
     pub height: u64,
-    /// Time of its block.
+    /// Time of the transaction's block.
     pub time: Timestamp,
     /// Kind.
     pub kind: TransactionKind,
-    /// The outputs that it spends.
+    /// The outputs that the transaction spends.
     pub inputs: TransactionSide,
-    /// The outputs that it creates.
+    /// The outputs that the transaction creates.
     pub outputs: TransactionSide,
 }
 
@@ -69,17 +69,17 @@ impl Transaction {
     }
 }
 
-/// One side of a transaction: its inputs, or its outputs.
+/// One side of a transaction: the inputs, or the outputs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TransactionSide {
-    /// The largest entries, by value, then by index: at most the requested number of known ones; empty if the side was
-    /// not requested.
+    /// The largest entries, by value, then by index: at most the requested number of known entries; empty if the side
+    /// was not requested.
     pub largest: Vec<SideEntry>,
     /// The number of entries, known or not.
     pub count: u64,
     /// Total of all entries in base units, including `unknown`.
     pub total: u128,
-    /// Smallest possible total of inputs of unknown value, in base units: those that spend outputs from before the
+    /// Smallest possible total of inputs of unknown value, in base units: inputs that spend outputs from before the
     /// first recorded block. At most `total`; 0 for outputs.
     pub unknown: u128,
 }
@@ -99,7 +99,7 @@ impl TransactionSide {
     }
 }
 
-/// An entry on one side of a transaction: an output that it spends or creates.
+/// An entry on one side of a transaction: an output that the transaction spends or creates.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SideEntry {
     /// Index on this side, from 0; for a spent output the index of the input.

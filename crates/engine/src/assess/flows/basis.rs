@@ -1,20 +1,20 @@
 //! The bases on which amounts are compared, and the claims that decay with distance.
 
-/// Basis on which effective shares are computed. The basis with the largest sum counts for all parts: a choice per part
-/// would make the sum depend on how funds are split, and a riskier classification of funds could lower it
+/// Basis on which effective shares are computed. The basis with the largest sum counts for all parts: a choice per flow
+/// part would make the sum depend on how funds are split, and a riskier classification of funds could lower the sum
 /// (`docs/decisions.md` shows the cases).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::assess) enum Basis {
-    /// A part's share of all money of its direction.
+    /// A flow part's share of all funds of the part's direction.
     Lifetime,
-    /// A part's share of the funds of the last 90 days, reduced if less than a tenth of all funds is recent.
+    /// A flow part's share of the funds of the last 90 days, reduced if less than a tenth of all funds is recent.
     Recent,
     /// The amount of direct funds, regardless of shares. Amounts are stacked along the policy's curve, the riskiest
-    /// first, and each part gets the rise of the curve over its own amount.
+    /// flow parts first, and each part gets the rise of the curve over the part's own amount.
     Amount,
 }
 
-/// The claims whose weight decays with the distance.
+/// The claims (attributions of an endpoint or a path label) whose weight decays with the distance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::assess) enum Decay {
     /// All claims.

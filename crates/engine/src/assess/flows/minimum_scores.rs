@@ -90,8 +90,8 @@ impl DirectionalFlows<'_> {
 }
 
 impl Part<'_> {
-    /// The party of a claim, by the claim's index in the rule's view: the endpoint, with the list that names it, or a
-    /// labelled address on the path. A label on the path is never attributed to the endpoint.
+    /// The party of a claim, by the claim's index in the rule's view: the endpoint, with the list that names the
+    /// endpoint, or a labelled address on the path. A label on the path is never attributed to the endpoint.
     fn accused(&self, index: usize) -> Option<String> {
         let claim = self.claims.iter().filter(|claim| claim.category.is_some()).nth(index)?;
         let category = claim.category?;
@@ -121,7 +121,7 @@ impl Part<'_> {
         ))
     }
 
-    /// The name of the party at the endpoint, with the list that names it.
+    /// The name of the party at the endpoint, with the list that names the party.
     fn party_name(&self) -> Option<String> {
         let entity = self.flow.entity.as_ref()?;
         Some(match &self.flow.listed_by {
@@ -130,7 +130,7 @@ impl Part<'_> {
         })
     }
 
-    /// The part in the form in which rules are evaluated.
+    /// A flow part in the form in which minimum score rules are evaluated.
     pub(super) fn rule_funds(&self) -> RuleFunds {
         let claims = self.claims.iter().enumerate().filter_map(|(index, claim)| {
             Some(RuleClaim {
@@ -157,7 +157,7 @@ impl Part<'_> {
     }
 }
 
-/// The parties with the largest amounts, each with the list that names it.
+/// The parties with the largest amounts, each with the list that names the party.
 pub(super) fn names(parts: &[&Part<'_>]) -> Vec<String> {
     first_few(parts.iter().filter_map(|part| part.party_name()))
 }

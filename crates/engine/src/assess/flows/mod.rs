@@ -1,14 +1,14 @@
 //! Scores of flows of money.
 //!
-//! A part of a flow carries risk `r = severity x confidence`. Parts combine by a power sum, both
-//! directions together: `min(1, (sum of e x r^2.5)^0.4)`, where `e` is a part's effective share, decayed
-//! by its distance, on the basis (`basis`) on which the sum is largest.
+//! A part of a flow carries risk `r = severity x confidence`. Parts combine by a power sum, both directions together:
+//! `min(1, (sum of e x r^2.5)^0.4)`, where `r` is a part's risk and `e` the part's effective share, decayed by
+//! distance, on the basis (`basis`) on which the sum is largest.
 //!
 //! - `basis`: the basis on which amounts are compared
-//! - `parts`: the score of each part, and the parts that count
-//! - `sum`: the power sum of parts
+//! - `parts`: the score of each flow part, and the flow parts that count
+//! - `sum`: the power sum of flow parts
 //! - `rules`: evaluation of the policy's minimum score rules
-//! - `remarks`: warnings and reasons about flows that do not change the score
+//! - `remarks`: warnings and reasons about flows, which do not change the score
 //! - `minimum_scores`: reasons of the rules that fire
 //! - `view`: flows as an answer shows them
 

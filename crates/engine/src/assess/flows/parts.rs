@@ -1,4 +1,4 @@
-//! The standalone score of each part of a flow, and the selection of parts that count.
+//! The standalone score of each part of a flow, and the selection of the parts that count for the score.
 
 use std::{
     borrow::Cow,
@@ -21,10 +21,10 @@ use crate::{
     utxo::coinjoin::CoinjoinKind,
 };
 
-/// Shares are shown in millionths.
+/// A share of 100 %: answers show shares in millionths.
 pub(in super::super) const SHARE_WHOLE: u64 = 1_000_000;
 
-/// The parts of one ledger in one direction, sorted so that the order of the facts does not matter.
+/// The flow parts of one ledger in one direction, sorted so that the order of the facts does not matter.
 #[derive(Clone, Debug)]
 pub(super) struct OrderedParts<'f> {
     /// Index of the ledger among the subject's ledgers.
@@ -43,40 +43,40 @@ pub(super) struct DirectionalFlows<'f> {
     /// Unit of the amounts.
     pub(super) unit: &'f str,
     pub(super) decimals: u8,
-    /// Significance of amounts of the unit, if the policy defines it.
+    /// Significance of amounts of the unit, if the policy defines that significance.
     pub(super) curve: Option<&'f AmountCurve>,
     pub(super) parts: Vec<Part<'f>>,
     /// Number of transactions that the trace passed, besides the subject's own.
     pub(super) transactions: u32,
 }
 
-/// A part with its risk.
+/// A flow part with the part's risk.
 #[derive(Clone, Debug)]
 pub(super) struct Part<'f> {
     pub(super) flow: &'f FlowPart,
     /// Share of all funds of the direction, in millionths; all shares sum exactly to one.
     pub(super) share: u64,
-    /// Claims by which the part can be assessed: its endpoint first, then the labels on its path. Returned funds have
-    /// only the claims that count for them.
+    /// Claims by which the flow part can be assessed: the endpoint's first, then those of labels on the path. For
+    /// returned funds, only claims that count for returned funds.
     pub(super) claims: Vec<PartClaim<'f>>,
     /// `false` for dust that is small in sum or not risky, and for unsolicited funds that the policy exempts.
     pub(super) counted: bool,
 }
 
-/// A claim by which a part can be assessed: an endpoint or a label on the path.
+/// A claim by which a flow part can be assessed: an endpoint or a label on the path.
 #[derive(Clone, Debug)]
 pub(super) struct PartClaim<'f> {
     pub(super) category: Option<Category>,
     pub(super) entity: Option<&'f str>,
     pub(super) tier: Tier,
     pub(super) confidence: Confidence,
-    /// The kind of joint transaction, if the claim is one.
+    /// The kind of joint transaction; `None` if the claim has another source.
     pub(super) coinjoin: Option<CoinjoinKind>,
     pub(super) distance: FlowDistance,
     pub(super) severity: u8,
     /// `severity x confidence`, to the power 2.5.
     pub(super) power: Power,
-    /// The part's funds, decayed by the hops up to the party of the claim.
+    /// The flow part's funds, decayed by the hops up to the party of the claim.
     pub(super) decayed: Mass,
 }
 
@@ -127,12 +127,12 @@ impl<'f> Part<'f> {
         Self { flow, share, claims, counted }
     }
 
-    /// True if the part belongs to the whole of which shares are computed.
+    /// True if the part is in the total of which shares are computed.
     pub(super) fn is_of_whole(&self) -> bool {
         self.flow.end != FlowEnd::Returned || self.claims.len() > 1
     }
 
-    /// True if its endpoint or a label on its path is risky.
+    /// True if the part's endpoint or a label on the part's path is risky.
     fn is_risky(&self) -> bool {
         self.claims.iter().any(|claim| claim.category.is_some() && claim.severity >= RISKY_FROM)
     }
@@ -141,13 +141,13 @@ impl<'f> Part<'f> {
         self.flow.solicitation == Solicitation::Dust && self.is_of_whole() && self.is_risky()
     }
 
-    /// True if it can carry risk at all.
+    /// True if any claim of the part has a severity above 0.
     pub(super) fn is_risk(&self) -> bool {
         self.claims.iter().any(|claim| claim.severity > 0)
     }
 
-    /// The claim that counts, among those that `takes` accepts: that with the largest weight; of equal ones the
-    /// endpoint, or the stronger tier.
+    /// The claim that counts, among the claims that `takes` accepts: the claim with the largest weight; of equal
+    /// weights, the endpoint's claim or that of the stronger tier.
     pub(super) fn strongest(
         &self,
         basis: Basis,
@@ -164,12 +164,12 @@ impl<'f> Part<'f> {
             .map(|(_, claim)| claim)
     }
 
-    /// The claim by which the part is shown.
+    /// The claim by which an answer shows the part.
     pub(super) fn shown_claim(&self) -> Option<&PartClaim<'f>> {
         self.strongest(Basis::Lifetime, Decay::All, |_| true)
     }
 
-    /// True if a claim is about a direct counterparty: no funds are decayed.
+    /// True if a claim is about a direct counterparty: no funds of the part are decayed.
     pub(super) fn is_direct(&self, claim: &PartClaim<'_>) -> bool {
         claim.decayed == self.flow.mass
     }
@@ -237,16 +237,16 @@ impl<'f> DirectionalFlows<'f> {
     }
 }
 
-/// True if a part belongs to the whole of which shares are computed. Returned funds were counted when they first came;
+/// True if a flow part is in the total of which shares are computed. Returned funds were counted when they first came;
 /// they count again only by a label that they passed since.
 fn is_of_whole(flow: &FlowPart, policy: &Policy) -> bool {
     flow.end != FlowEnd::Returned
         || flow.carried.iter().any(|carried| counts_of(flow, carried, policy))
 }
 
-/// True if a label on the path of a part counts. For returned funds, only a label counts that minimum score rules
-/// accept and whose severity does not decay with distance. Other labels on the way back do not make the funds another
-/// party's.
+/// True if a label on the path of a flow part counts for the score. For returned funds, only a label counts that
+/// minimum score rules accept and whose severity does not decay with distance. Other labels on the way back do not make
+/// the funds another party's.
 fn counts_of(flow: &FlowPart, carried: &CarriedPart, policy: &Policy) -> bool {
     let CarriedLabel { tier, category, confidence, coinjoin, .. } = carried.label;
     flow.end != FlowEnd::Returned
@@ -263,8 +263,8 @@ fn severity(end: FlowEnd, policy: &Policy) -> u8 {
     }
 }
 
-/// Sorts the parts so that the order of the input does not matter. Unresolved parts with the same reason, carried
-/// labels and solicitation become one part, at one hop and of the weakest tier.
+/// Sorts the flow parts so that the order of the input does not matter. Unresolved flow parts with the same reason,
+/// carried labels and solicitation become one part, at one hop and of the weakest tier.
 fn in_order(parts: &[FlowPart]) -> Vec<Cow<'_, FlowPart>> {
     let mut ordered: Vec<Cow<'_, FlowPart>> = Vec::new();
     let mut unresolved: BTreeMap<(FlowEnd, Solicitation, Vec<&CarriedLabel>), FlowPart> =
@@ -313,15 +313,16 @@ fn in_order(parts: &[FlowPart]) -> Vec<Cow<'_, FlowPart>> {
 /// largest dust payment.
 const DUST_PAYMENTS_IN_ALL: u128 = 20;
 
-/// The sum of risky dust and risky unsolicited funds: their endpoint is risky, or they passed an address with a risky
-/// label.
+/// The sum of risky dust and risky unsolicited funds: funds whose endpoint is risky, or that passed an address with a
+/// risky label.
 fn risky_without_request(parts: &[Part<'_>]) -> u128 {
     let risky = parts.iter().filter(|part| part.is_of_whole() && part.is_risky());
     let without = risky.filter(|part| part.flow.solicitation != Solicitation::Solicited);
     without.map(|part| part.flow.amount).fold(0, u128::saturating_add)
 }
 
-/// The largest sum of such funds up to which dust is not scored: 20 dust payments, or 1 % of all funds.
+/// The largest sum of risky dust and risky unsolicited funds up to which dust is not scored: 20 dust payments, or 1 %
+/// of all funds.
 fn dust_ceiling(largest_dust: u128, whole: u128) -> u128 {
     largest_dust.saturating_mul(DUST_PAYMENTS_IN_ALL).max(whole / UNSOLICITED_ONE_IN)
 }
@@ -347,7 +348,7 @@ fn unsolicited_within(
 }
 
 impl FlowPart {
-    /// Adds another unresolved part to this one, regardless of its distance.
+    /// Adds another unresolved flow part to this part, regardless of the distances.
     fn add_unresolved(&mut self, other: &Self) {
         self.amount = self.amount.saturating_add(other.amount);
         self.recent = self.recent.saturating_add(other.recent);

@@ -42,8 +42,8 @@ impl Flows<'_> {
         Some(VerdictReason { code: "mostly_untraced", message })
     }
 
-    /// The reasons that a trace stopped at a limit before it found the origin, or destination, of a large share of the
-    /// funds.
+    /// The reasons that a trace stopped at a limit before the trace found the origin, or destination, of a large share
+    /// of the funds.
     pub(in crate::assess) fn trace_limits(&self) -> Vec<VerdictReason> {
         let unread = self.unread().into_iter().filter(|unread| unread.share >= UNREAD_FROM);
         unread
@@ -51,7 +51,7 @@ impl Flows<'_> {
             .collect()
     }
 
-    /// The reasons against an `allow` under a policy that permits less unread funds.
+    /// The reasons against an `allow` under a policy that permits a smaller share of unread funds.
     pub(in crate::assess) fn unread_beyond(&self, policy: &Policy) -> Vec<MissingData> {
         let Some(most) = policy.spec().maximum_unread else { return Vec::new() };
         let beyond = self.unread().into_iter().filter(|unread| unread.share > most.millionths());
@@ -63,7 +63,7 @@ impl Flows<'_> {
         missing.collect()
     }
 
-    /// For each direction, the unread share of the ledger with the largest one.
+    /// For each direction, the unread share of the ledger with the largest unread share.
     fn unread(&self) -> Vec<UnreadShare> {
         let of = |direction| {
             let flows = self.directions.iter().filter(|flows| flows.direction == direction);
@@ -91,7 +91,7 @@ impl Flows<'_> {
 /// Smallest unread share of a direction that a reason reports, in millionths.
 const UNREAD_FROM: u32 = 100_000;
 
-/// The funds of a direction that a trace did not follow because of its limits.
+/// The funds of a direction that a trace did not follow because of the trace's limits.
 struct UnreadShare {
     direction: Direction,
     /// Share of all funds of the direction, in millionths.
@@ -169,7 +169,8 @@ impl DirectionalFlows<'_> {
         Some(Warning { code: "service_listed_counterparty", message })
     }
 
-    /// The sum of the selected parts with its unit, and the names of their parties; `None` if no part is selected.
+    /// The sum of the selected flow parts with the unit, and the names of the parts' parties; `None` if no flow part is
+    /// selected.
     fn sum_of(&self, takes: impl Fn(&&Part<'_>) -> bool) -> Option<(String, String)> {
         let parts: Vec<&Part<'_>> = self.parts.iter().filter(takes).collect();
         if parts.is_empty() {

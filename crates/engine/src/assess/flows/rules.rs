@@ -1,8 +1,9 @@
 //! Evaluation of the policy's minimum score rules on the flows of one direction.
 //!
-//! A rule sums up the parts that its conditions select, and compares the sum with its thresholds. A share is that of
-//! the sum in the total of the sum and of all funds that no alternative of the rule selects: selected funds never count
-//! as clean. More selected funds therefore never stop a rule from firing (`docs/model/rules.md` R5.1).
+//! A rule sums up the flow parts that the rule's conditions select, and compares the sum with the rule's thresholds. A
+//! share is the matching amount / (the matching amount + funds that match no alternative (condition group) of the
+//! rule). Funds that match another alternative are left out of the denominator, so they never count as clean. More
+//! matching funds therefore never stop a rule from firing (`docs/model/rules.md` R5.1).
 
 use std::cmp::Reverse;
 
@@ -24,8 +25,8 @@ pub struct RuleFunds {
     pub amount: u128,
     /// Part of the amount that moved in the last 90 days.
     pub recent: u128,
-    /// Part of the amount that moved since the party was listed; `None` if the day is unknown or the party is not
-    /// listed.
+    /// Part of the amount that moved since the party was listed; `None` if the listing's day is unknown or the party is
+    /// not listed.
     pub since_listing: Option<u128>,
     /// `false` for funds that do not count for the score, such as small unsolicited ones.
     pub scored: bool,
@@ -51,17 +52,18 @@ pub struct RuleView<'a> {
 pub struct FiredRule {
     /// Sum of the funds that the rule selects, in base units.
     pub amount: u128,
-    /// Their share of all funds of the direction, in millionths.
+    /// Share of the selected funds in all funds of the direction, in millionths.
     pub share: u32,
-    /// Indices of these funds in the view.
+    /// Indices of the selected funds in the view of all funds.
     pub funds: Vec<usize>,
-    /// For each of these funds, the index of the claim by which the rule selects them: of several the riskiest.
+    /// For each of the selected funds, the index of the claim by which the rule selects them: of several claims the
+    /// riskiest.
     pub claims: Vec<usize>,
     /// True if the rule fires with evidence of the tier `investigation` or stronger alone.
     pub can_block: bool,
 }
 
-/// Evaluates a rule; `None` if it does not fire.
+/// Evaluates a rule; `None` if the rule does not fire.
 #[must_use]
 pub fn evaluate(rule: &Rule, view: &RuleView<'_>, policy: &Policy) -> Option<FiredRule> {
     let evaluation = Evaluation { rule, view, policy };
@@ -113,7 +115,7 @@ impl Sum {
         Self { amount: U256::from(funds.amount), recent: U256::from(funds.recent) }
     }
 
-    /// The larger of both amounts, and the larger of both recent parts.
+    /// The larger of two amounts, and the larger of the amounts' recent parts.
     fn or(self, other: Self) -> Self {
         Self { amount: self.amount.max(other.amount), recent: self.recent.max(other.recent) }
     }
@@ -129,7 +131,7 @@ impl std::iter::Sum for Sum {
 }
 
 impl Evaluation<'_> {
-    /// The amount that a selection counts of each of the view's funds.
+    /// For each entry of the view, the amount that a selection of conditions counts.
     fn select(&self, selection: &Selection) -> Vec<Sum> {
         let matches = |claim: &RuleClaim| self.matches(selection, *claim);
         let of = |funds: &RuleFunds| match funds.since_listing {
@@ -143,7 +145,7 @@ impl Evaluation<'_> {
         self.view.funds.iter().map(of).collect()
     }
 
-    /// The index of the claim by which a selection selects funds: of several the riskiest.
+    /// The index of the claim by which a selection of conditions selects funds: of several claims the riskiest.
     fn selecting(&self, selection: &Selection, funds: &RuleFunds) -> usize {
         let claims = funds.claims.iter().enumerate();
         let matching = claims.filter(|(_, claim)| self.matches(selection, **claim));
@@ -171,8 +173,8 @@ impl Evaluation<'_> {
 
     /// True if a claim counts for the rule: a listing, a joint transaction, or a label that by itself leads to a review
     /// of its own address. Nobody is reviewed for dealings with an address that itself would be allowed. For a custom
-    /// rule, labels of the categories that it names count from 50 % confidence on, because no label of some categories
-    /// leads to a review.
+    /// rule, labels of the categories that the rule names count from 50 % confidence on, because some categories have
+    /// no label that leads to a review.
     fn admits_claim(&self, selection: &Selection, claim: RuleClaim) -> bool {
         let is_named = !self.rule.is_default && selection.categories.is_some();
         claim.listed
@@ -181,7 +183,7 @@ impl Evaluation<'_> {
             || (is_named && claim.confidence.percent() >= NAMED_FROM)
     }
 
-    /// All funds that no alternative selects.
+    /// All funds that match none of the rule's alternatives (condition groups).
     fn other(&self, selected: &[Vec<Sum>]) -> Sum {
         let funds = self.view.funds.iter().enumerate().map(|(index, funds)| {
             let taken = selected.iter().filter_map(|sums| sums.get(index)).copied();
@@ -220,7 +222,7 @@ impl Evaluation<'_> {
 }
 
 impl Selection {
-    /// The selection without evidence that is too weak to block.
+    /// The selection of conditions without evidence that is too weak to block.
     fn strong(self) -> Self {
         let tier = self.tier_from.unwrap_or(Tier::Investigation).min(Tier::Investigation);
         Self { tier_from: Some(tier), ..self }

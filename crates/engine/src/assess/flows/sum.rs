@@ -1,7 +1,7 @@
-//! The power sum of the parts of flows.
+//! The power sum of flow parts.
 //!
-//! A sum is exact until one final rounding, so splitting a part does not change it, and a riskier classification never
-//! lowers it.
+//! A sum is exact until one final rounding, so splitting a flow part does not change the sum, and a riskier
+//! classification never lowers the sum.
 
 use std::{cmp::Reverse, collections::BTreeMap};
 
@@ -25,7 +25,7 @@ const RECENT_ONE_IN: u32 = 10;
 
 const BASES: [Basis; 3] = [Basis::Lifetime, Basis::Recent, Basis::Amount];
 
-/// The largest power sum of a selection of parts, with its ledger and basis.
+/// The largest power sum of a selection of flow parts, with the ledger and the basis of the sum.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::assess) struct LargestSum {
     sum: PowerSum,
@@ -40,7 +40,7 @@ impl LargestSum {
     }
 }
 
-/// A part's weight `e x r^2.5` in a [`LargestSum`].
+/// A flow part's weight `e x r^2.5` (effective share `e`, risk `r`) in a [`LargestSum`].
 pub(in crate::assess) struct WeightedPart {
     pub(in crate::assess) tier: Tier,
     pub(in crate::assess) weight: u128,
@@ -50,16 +50,16 @@ pub(in crate::assess) struct WeightedPart {
 /// Selection of parts.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::assess) struct PartSelection {
-    /// Selects parts of this tier and stronger; `None` selects nothing.
+    /// Selects flow parts of this tier and stronger; `None` selects nothing.
     pub(in crate::assess) weakest: Option<Tier>,
-    /// Selects parts of risky categories only.
+    /// Selects flow parts of risky categories only.
     pub(in crate::assess) risky_only: bool,
-    /// The claims that decay with the distance.
+    /// The claims whose weight decays with the distance.
     pub(in crate::assess) decay: Decay,
 }
 
 impl PartSelection {
-    /// The claim by which a part counts; `None` if it does not count.
+    /// The claim by which a flow part counts; `None` if the part does not count.
     fn counted_claim<'p, 'f>(self, part: &'p Part<'f>, basis: Basis) -> Option<&'p PartClaim<'f>> {
         let weakest = self.weakest.filter(|_| part.counted)?;
         part.strongest(basis, self.decay, |claim| {
@@ -69,7 +69,7 @@ impl PartSelection {
 }
 
 impl Flows<'_> {
-    /// The largest sum of the selected parts over all ledgers and bases, both directions together.
+    /// The largest sum of the selected flow parts over all ledgers and bases, both directions together.
     pub(in crate::assess) fn strongest(&self, selection: PartSelection) -> LargestSum {
         let mut best = LargestSum { sum: PowerSum::default(), ledger: 0, basis: Basis::Lifetime };
         let ledgers = self.directions.iter().map(|flows| flows.ledger + 1).max().unwrap_or(0);
@@ -87,7 +87,8 @@ impl Flows<'_> {
         best
     }
 
-    /// Every part that can carry risk, with its weight in `largest`; parts outside `selection` have the weight 0.
+    /// Every flow part with a claim of a severity above 0, and the part's weight in `largest`; parts outside
+    /// `selection` have the weight 0.
     pub(in crate::assess) fn weighted(
         &self,
         largest: LargestSum,
@@ -126,12 +127,12 @@ impl DirectionalFlows<'_> {
         }
     }
 
-    /// The selected parts that count.
+    /// The selected flow parts that count.
     fn chosen(&self, selection: PartSelection, basis: Basis) -> impl Iterator<Item = SelectedPart> {
         self.parts.iter().filter_map(move |part| SelectedPart::of(part, selection, basis))
     }
 
-    /// The weight `e x r^2.5` of every part, on one basis.
+    /// The weight `e x r^2.5` (effective share `e`, risk `r`) of every flow part, on one basis.
     fn weights(&self, selection: PartSelection, basis: Basis) -> Vec<u128> {
         let steps = match basis {
             Basis::Amount => self.steps(self.chosen(selection, basis)),
@@ -150,7 +151,7 @@ impl DirectionalFlows<'_> {
         parts.map(|part| SelectedPart::of(part, selection, basis).map_or(0, weight)).collect()
     }
 
-    /// The standalone score of a part, on the basis that gives the highest.
+    /// The standalone score of a flow part, on the basis that gives the highest score.
     pub(super) fn alone(&self, part: &Part<'_>, decay: Decay) -> Fraction {
         let selection = PartSelection { weakest: Some(Tier::Behavior), risky_only: false, decay };
         let on = |basis| {
@@ -171,7 +172,7 @@ impl DirectionalFlows<'_> {
         BASES.map(on).into_iter().max().unwrap_or_default().root()
     }
 
-    /// The whole of which a basis computes shares: the sum of all parts, selected or not, without returned funds.
+    /// The total of which a basis computes shares: the sum of all flow parts, selected or not, without returned funds.
     fn whole(&self, basis: Basis) -> U256 {
         let sum = |amount: fn(&Mass) -> u128| {
             let parts = self.parts.iter().filter(|part| part.is_of_whole());
@@ -188,7 +189,7 @@ impl DirectionalFlows<'_> {
         }
     }
 
-    /// Stacks the amounts of `chosen` parts along the curve, the riskiest first: one step for each risk.
+    /// Stacks the amounts of `chosen` parts along the amount curve, the riskiest first: one step for each risk.
     fn steps(
         &self,
         chosen: impl Iterator<Item = SelectedPart>,
@@ -213,10 +214,10 @@ impl DirectionalFlows<'_> {
     }
 }
 
-/// A selected part that counts on a basis.
+/// A selected flow part that counts on a basis.
 #[derive(Clone, Copy)]
 struct SelectedPart {
-    /// Its risk to the power 2.5.
+    /// The part's risk to the power 2.5.
     power: Power,
     /// The amount that counts, in the unit of the basis.
     amount: u128,

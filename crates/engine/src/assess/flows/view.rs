@@ -26,7 +26,7 @@ use crate::{
 };
 
 impl Flows<'_> {
-    /// Components of all parts that can carry risk, without contributions.
+    /// Score components of all flow parts with a claim of a severity above 0, without contributions.
     pub(in crate::assess) fn components(&self) -> Vec<ScoringComponent> {
         let parts = self
             .directions
@@ -47,7 +47,7 @@ impl Flows<'_> {
 }
 
 impl DirectionalFlows<'_> {
-    /// A part as a component of the score, assessed by `claim`.
+    /// A flow part as a component of the score, assessed by `claim`.
     pub(super) fn component(
         &self,
         part: &Part<'_>,
@@ -76,7 +76,7 @@ impl DirectionalFlows<'_> {
         }
     }
 
-    /// The direction's lines, the largest first, unresolved ones last.
+    /// The direction's lines: the line with the largest amount first, unresolved lines last.
     fn exposure(&self) -> Vec<Exposure> {
         let mut lines: Vec<(ExposureLineKey<'_>, ExposureLine)> = Vec::new();
         for part in &self.parts {
@@ -154,7 +154,7 @@ fn without_score(mut line: Exposure) -> Exposure {
     line
 }
 
-/// Describes a part: the party, its attribution and its distance.
+/// Describes a flow part: the party, the party's attribution and the distance.
 fn detail(
     direction: Direction,
     flow: &FlowPart,
@@ -258,7 +258,7 @@ fn before_listing(flow: &FlowPart, moved: &str, amount: &str) -> String {
     text
 }
 
-/// Describes a part whose endpoint lies beyond the trace's last transactions.
+/// Describes a flow part whose endpoint lies beyond the trace's last transactions.
 fn further(flow: &FlowPart, transactions: u32) -> String {
     let from = match flow.end.category() {
         Some(Category::Miner) | None => party(flow),
@@ -281,7 +281,7 @@ fn further(flow: &FlowPart, transactions: u32) -> String {
     format!("received from {from}{before}, {further} away{path}")
 }
 
-/// Describes the endpoint of a part.
+/// Describes the endpoint of a flow part.
 fn party(flow: &FlowPart) -> String {
     match (flow.end, &flow.entity) {
         (FlowEnd::Attributed(category), Some(name)) => {
@@ -307,13 +307,13 @@ pub(in super::super) fn words(identifier: &str) -> String {
 /// Most paths that an answer shows for one line.
 const MOST_PATHS: usize = 3;
 
-/// The key of a line: parts with equal keys are one line.
+/// The key of an answer's line: flow parts with equal keys are one line.
 #[derive(PartialEq, Eq)]
 struct ExposureLineKey<'a> {
     end: FlowEnd,
     /// Category of a label on the path, if the label weighs more than the endpoint.
     assessed_as: Option<Category>,
-    /// The kind of joint transaction, if the part is assessed as one.
+    /// The kind of joint transaction, if the flow part is assessed as a joint transaction.
     coinjoin: Option<CoinjoinKind>,
     entity: Option<&'a str>,
     listed: bool,
@@ -361,9 +361,9 @@ struct ExposureLine {
     recent: u128,
     share: u64,
     distance: Option<FlowDistance>,
-    /// The entry of the list that names the party: of several the first in their order.
+    /// The entry of the list that names the party: of several entries the first in the order of entries.
     listed_by: Option<Arc<PartyListing>>,
-    /// Amounts that moved before the listing and since; `None` if no part has a known day of listing.
+    /// Amounts that moved before the listing and since; `None` if no flow part has a known day of listing.
     listing: Option<[u128; 2]>,
     scored: bool,
     parts: Vec<RuleFunds>,
@@ -395,13 +395,13 @@ impl ExposureLine {
 }
 
 impl ExposureLine {
-    /// Distance of the nearest part.
+    /// Distance of the nearest flow part.
     fn distance(&self) -> FlowDistance {
         self.distance.unwrap_or(FlowDistance::Hops(0))
     }
 
-    /// Adds funds to those with equal attributions. Funds with a known day of listing stay separate: a sum would not
-    /// tell which part is both recent and since the listing.
+    /// Adds funds to the line's funds with equal attributions. Funds with a known day of listing stay separate: a sum
+    /// would not tell which amount moved both in the last 90 days and since the listing.
     fn add_funds(&mut self, funds: RuleFunds) {
         if funds.claims.is_empty() || funds.amount == 0 {
             return;

@@ -48,7 +48,8 @@ fn transfer() -> Transfer {
     Transfer::select(ChainId::BTC, transaction, &OutputSelector::Index(0), limits).unwrap()
 }
 
-/// Facts about a receiver with funds of an exchange; `all` are all its destinations, `own` those of the transfer.
+/// Facts about a receiver with funds of an exchange; `all` are the destinations of all the receiver's funds, `own`
+/// those of the transfer's funds.
 fn facts(
     direction: TransferDirection,
     all: Vec<FlowPart>,

@@ -9,7 +9,7 @@ pub(super) struct Step {
     pub(super) party: u32,
 }
 
-/// The steps of each node, in the order in which they were given.
+/// The steps (transfers as one party sees them) of each node (owner), in the order in which they were given.
 #[derive(Clone, Debug)]
 pub(super) struct Adjacency {
     /// Index of the first step of each node, followed by the number of all steps.
@@ -73,7 +73,7 @@ impl Adjacency {
     }
 }
 
-/// Number of nodes that have these starts.
+/// Number of nodes whose first steps have these indexes.
 fn index_of_last(starts: &[u32]) -> u32 {
     index_of(starts.len().saturating_sub(1))
 }

@@ -16,19 +16,19 @@ use crate::ledger::OwnerNumber;
 /// A window of time with many distinct parties.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FanWindow {
-    /// Indexes of its transfers in the list.
+    /// Indexes of the window's transfers in the list.
     pub transfers: Range<usize>,
-    /// Number of distinct parties of these transfers.
+    /// Number of distinct parties of the window's transfers.
     pub parties: u32,
 }
 
-/// The fans of a list of transfers, each with its time and the other party, sorted by time.
+/// The fans of a list of transfers, each transfer with its time and the other party, sorted by time.
 ///
 /// A window is a run of the list whose times are at most `within` apart. The search takes the window with the most
-/// distinct parties, of several the earliest, at its longest; it then repeats the search in the lists before and after
-/// the window, until no window has at least `fewest` parties (at least 1). The windows do not overlap.
+/// distinct parties, of several windows the earliest, at its longest; the search then repeats the search in the lists
+/// before and after the window, until no window has at least `fewest` parties (at least 1). The windows do not overlap.
 ///
-/// A time that is earlier than the previous one in the list counts as the previous one.
+/// A time that is earlier than the previous time in the list counts as the previous time.
 #[must_use]
 pub fn fan_windows(
     transfers: impl IntoIterator<Item = (Timestamp, OwnerNumber)>,
@@ -78,7 +78,8 @@ struct Search {
     times: Vec<Timestamp>,
     /// The party of each transfer, counted from 0.
     parties: Vec<usize>,
-    /// For each party the number of its transfers in the window, or of the round in which it was seen.
+    /// For each party the number of its transfers in the window, or the number of the round in which the party was
+    /// seen.
     marks: Vec<u32>,
     round: u32,
 }

@@ -1,4 +1,4 @@
-//! Transfers between owners as a graph in the order of the chain, and the patterns in it.
+//! Transfers between owners as a graph in the order of the chain, and the patterns in that graph.
 //!
 //! - [`cycle`]: funds that return to their payer via other owners
 //! - [`scatter_gather`]: funds that pass from one owner to another via several intermediaries
@@ -24,8 +24,8 @@ use crate::ledger::{OwnerNumber, TransactionNumber};
 pub struct Transfer {
     /// The transaction.
     pub transaction: TransactionNumber,
-    /// Position in the order of the chain; later transactions have larger ones, transfers of one transaction the
-    /// same.
+    /// Position in the order of the chain; later transactions have larger positions, transfers of one transaction the
+    /// same position.
     pub position: u64,
     /// Time of the transaction's block. The times of successive blocks may decrease.
     pub time: Timestamp,
@@ -60,14 +60,14 @@ struct Order {
     first: Vec<u32>,
     /// Index of the first transfer of a larger position; the number of transfers if there is none.
     after: Vec<u32>,
-    /// The latest time of this transfer and all before it in the chain.
+    /// The latest time of this transfer and all transfers before it in the chain.
     latest_until: Vec<Timestamp>,
-    /// The earliest time of this transfer and all after it.
+    /// The earliest time of this transfer and all transfers after it in the chain.
     earliest_from: Vec<Timestamp>,
 }
 
 impl TransferGraph {
-    /// Builds the graph. Transfers of an owner to itself are dropped, and those beyond the first 2^32 - 2.
+    /// Builds the graph. Transfers of an owner to itself are dropped, and transfers beyond the first 2^32 - 2.
     #[must_use]
     pub fn new(mut transfers: Vec<Transfer>) -> Self {
         transfers.retain(|transfer| transfer.payer != transfer.payee);
@@ -148,26 +148,26 @@ impl TransferGraph {
         rest.get(..count).unwrap_or_default()
     }
 
-    /// Index of the first transfer of the same position as this one.
+    /// Index of the first transfer of the same position as this transfer.
     fn first_of_position(&self, index: u32) -> u32 {
         self.order.first.get(index as usize).copied().unwrap_or(0)
     }
 
-    /// Index of the first transfer of a larger position than this one.
+    /// Index of the first transfer of a larger position than this transfer.
     fn after(&self, index: u32) -> u32 {
         self.order.after.get(index as usize).copied().unwrap_or(u32::MAX)
     }
 
-    /// The index from which on no transfer can be within a duration after this transfer or an earlier one. It does not
-    /// decrease with the index.
+    /// The index from which on no transfer can be within a duration after this transfer or an earlier transfer. The
+    /// returned index does not decrease with the index of the transfer.
     fn end_of_window(&self, index: u32, within: std::time::Duration) -> u32 {
         let Some(time) = self.order.latest_until.get(index as usize) else { return 0 };
         let end = later(*time, within);
         index_of(self.order.earliest_from.partition_point(|time| *time <= end))
     }
 
-    /// The index before which no transfer can be within a duration before this transfer or a later one. It does not
-    /// decrease with the index.
+    /// The index before which no transfer can be within a duration before this transfer or a later transfer. The
+    /// returned index does not decrease with the index of the transfer.
     fn start_of_window(&self, index: u32, within: std::time::Duration) -> u32 {
         let Some(end) = self.order.earliest_from.get(index as usize) else { return u32::MAX };
         index_of(self.order.latest_until.partition_point(|time| later(*time, within) < *end))

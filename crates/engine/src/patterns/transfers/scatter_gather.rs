@@ -23,9 +23,9 @@ pub struct ScatterGather {
 pub struct Intermediary {
     /// The owner.
     pub owner: OwnerNumber,
-    /// Index of the transfer by which it is paid.
+    /// Index of the transfer that pays the intermediary.
     pub paid: u32,
-    /// Index of the transfer that it pays, of a larger position.
+    /// Index of the transfer that the intermediary pays, at a larger position than the received one.
     pub pays: u32,
 }
 
@@ -41,8 +41,8 @@ pub struct ScatterGatherRules {
 /// The scatter-gathers that were found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScatterGathers {
-    /// One scatter-gather for each pair of a payer and a payee: the window with the most intermediaries, of several the
-    /// earliest.
+    /// One scatter-gather for each pair of a payer and a payee: the window with the most intermediaries, of several
+    /// windows the earliest.
     pub found: Vec<ScatterGather>,
     /// False if the search stopped at its budget; there may be more scatter-gathers then.
     pub is_complete: bool,
@@ -74,7 +74,7 @@ pub fn scatter_gathers_to(
     ScatterGathers { found: search.found, is_complete }
 }
 
-/// The state of the search. Its methods return `None` as soon as the budget is used up.
+/// The state of the search. The methods of the search return `None` as soon as the budget is used up.
 struct Search<'a> {
     graph: &'a TransferGraph,
     rules: &'a ScatterGatherRules,
@@ -138,7 +138,7 @@ impl<'a> Search<'a> {
         self.each_end(ends, |search, payer, over| search.pass((payer, payee), over))
     }
 
-    /// Calls `pass` for each payer or payee at the far side that enough intermediaries share.
+    /// Calls `pass` for each payer or payee at the other end that enough intermediaries share.
     fn each_end(
         &mut self,
         mut ends: Vec<(u32, u32)>,
@@ -235,7 +235,7 @@ impl<'a> Search<'a> {
     }
 
     /// The number of intermediaries in the best window and the window's end. The best window has the most
-    /// intermediaries; of several it is the earliest. Passages are sorted by their ends.
+    /// intermediaries; of several such windows, the earliest is the best. Passages are sorted by their ends.
     fn best_end(&self, passages: &[Passage], intermediaries: usize) -> Option<(usize, Timestamp)> {
         let mut by_start: Vec<&Passage> = passages.iter().collect();
         by_start.sort_unstable_by_key(|passage| passage.start);

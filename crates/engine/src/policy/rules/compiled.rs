@@ -23,22 +23,23 @@ pub struct Rule {
     pub verdict: RuleVerdict,
     /// True for an unchanged default rule.
     pub is_default: bool,
-    /// Combinations of conditions of which one must hold: one for each group, or a single one without groups.
+    /// Combinations of conditions of which at least one must hold: one combination for each group, or a single
+    /// combination if the rule has no groups.
     pub alternatives: Vec<Alternative>,
 }
 
 /// Conditions that must all hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Alternative {
-    /// Direction of the funds; `None` for both, each separately.
+    /// Direction of the funds; `None` for both directions, each separately.
     pub direction: Option<Direction>,
-    /// Conditions that select the parts of the flows to sum up.
+    /// Conditions that select the flow parts to sum up.
     pub selection: Selection,
     /// Conditions of the sum.
     pub thresholds: RuleThresholds,
 }
 
-/// Conditions of a part of the flows. A part matches if one of its claims meets all of them.
+/// Conditions of a flow part. A part matches if one of the part's claims meets all conditions.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Selection {
     /// Categories; `None` for any.
@@ -57,7 +58,7 @@ pub struct Selection {
     pub since_listing: bool,
 }
 
-/// Conditions of the sum of the parts that match.
+/// Conditions of the sum of the flow parts that match.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RuleThresholds {
     /// Lowest share of all funds.

@@ -1,4 +1,4 @@
-//! The rules that a policy has unless it replaces them.
+//! The rules that a policy has unless the policy replaces them.
 
 use std::collections::BTreeMap;
 

@@ -13,7 +13,7 @@ use crate::{
     utxo::{ScriptOwner, Transaction, TransactionKind, TxOut},
 };
 
-/// Most outputs of a payment for which change is determined: payments with more outputs are those of services.
+/// Most outputs of a payment for which change is determined: payments with more outputs are payments of services.
 const MOST_OUTPUTS: usize = 20;
 /// Amounts that are multiples of this number of base units are round: people choose round amounts, and change is rarely
 /// round.
@@ -28,15 +28,15 @@ const BY_SEVERAL_SIGNS: Confidence = Confidence::from_percent(75);
 pub struct Change {
     /// Index of the output.
     pub output: usize,
-    /// Signs by which the output differs from all others.
+    /// Signs by which the output differs from all other outputs.
     pub signs: Signs,
 }
 
 /// Properties of a payment under which signs of change are less reliable.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Doubts {
-    /// The payment may be a `PayJoin`. Both outputs of a `PayJoin` may go to new addresses, but the payee's has the
-    /// type of an input and an amount that is not round.
+    /// The payment may be a `PayJoin`. Both outputs of a `PayJoin` may go to new addresses, but the payee's output has
+    /// the type of an input and an amount that is not round.
     pub may_be_payjoin: bool,
     /// The payment spends outputs of a joint transaction, whose addresses all have one type: the owner's other
     /// addresses may have another type.

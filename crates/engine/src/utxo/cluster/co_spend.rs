@@ -95,7 +95,7 @@ pub(super) fn is_sale(transaction: &Transaction, chain: ChainId, time: Timestamp
     })
 }
 
-/// Up to two different owners: enough to know if any owner differs from a given one.
+/// Up to two different owners: enough to know if any owner differs from a given owner.
 #[derive(Default)]
 struct Parties<'a>([Option<&'a ScriptOwner>; 2]);
 

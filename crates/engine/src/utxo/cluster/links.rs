@@ -1,4 +1,4 @@
-//! Links: likelihoods, by one payment, that two addresses have one owner. Clusters do not use them.
+//! Links: likelihoods, by one payment, that two addresses have one owner. Clusters do not use links.
 
 use assay_address::ChainId;
 use jiff::Timestamp;
@@ -29,7 +29,7 @@ pub const UNCONFIRMED_CONFIDENCE: Confidence = Confidence::from_percent(60);
 )]
 #[serde(rename_all = "snake_case")]
 pub enum LinkKind {
-    /// One address receives the likely change of a payment of the other.
+    /// One address receives the likely change of a payment of the other address.
     Change,
     /// A payment that may be a `PayJoin` spends outputs of both addresses.
     #[serde(rename = "co_spend_suspected")]

@@ -11,9 +11,9 @@ use crate::score::Confidence;
 )]
 #[serde(rename_all = "snake_case")]
 pub enum CoinjoinKind {
-    /// Equal outputs of several parties, of no protocol below.
+    /// Equal outputs of several parties, in a transaction of none of the protocols below.
     Generic,
-    /// Wasabi 1.0 and 1.1. The passed tests distinguish them: only rounds of 1.1 have
+    /// Wasabi 1.0 and 1.1. The passed tests distinguish the versions: only rounds of 1.1 have
     /// [`DenominationLevels`](super::RecognitionTest::DenominationLevels).
     Wasabi1,
     /// Wasabi 2.
@@ -22,7 +22,7 @@ pub enum CoinjoinKind {
     Whirlpool,
     /// `JoinMarket`.
     JoinMarket,
-    /// Dash's `PrivateSend`, since 2020 called `CoinJoin` there.
+    /// Dash's `PrivateSend`, since 2020 called `CoinJoin` by Dash.
     PrivateSend,
 }
 
@@ -51,14 +51,13 @@ impl CoinjoinKind {
     }
 
     /// Confidence that a transaction of this kind is recognized correctly if it passed every test that the kind
-    /// expects. It also counts where only the kind is stored; a [`Recognition`](super::Recognition) has a confidence of
-    /// its own.
+    /// expects. The confidence also counts where only the kind is stored; a [`Recognition`](super::Recognition) has a
+    /// confidence of its own.
     ///
-    /// The figures of the module's documentation contain no wrong result among 255 for Wasabi 1 and
-    /// `JoinMarket`. Their confidence is below 100 because other years were not measured, and
-    /// `JoinMarket`'s rule errs in generated batches. Wasabi 2, Whirlpool and `PrivateSend` use values
-    /// that hardly any other transaction has, but were not measured. A generic transaction is
-    /// recognized by its sums alone.
+    /// The figures of the module's documentation contain no wrong result among 255 for Wasabi 1 and `JoinMarket`. The
+    /// confidence of both kinds is below 100 because other years were not measured, and `JoinMarket`'s rule errs in
+    /// generated batches. Wasabi 2, Whirlpool and `PrivateSend` use values that hardly any other transaction has, but
+    /// were not measured. A generic transaction is recognized by its sums alone.
     #[must_use]
     pub const fn confidence(self) -> Confidence {
         Confidence::from_percent(match self {
@@ -70,7 +69,7 @@ impl CoinjoinKind {
     }
 }
 
-/// Kind of a recognized transaction: a joint one, or the preparation of one.
+/// Kind of a recognized transaction: a joint one, or the preparation of a joint transaction.
 ///
 /// Transactions and graphs store only joint kinds: [`TransactionKind`](crate::utxo::TransactionKind) has no variant for
 /// an entry, so a trace passes an entry like any payment.
@@ -78,8 +77,8 @@ impl CoinjoinKind {
 pub enum RecognizedKind {
     /// A joint transaction of several parties.
     Joint(CoinjoinKind),
-    /// A Whirlpool Tx0: one party splits its coins into inputs for later rounds and pays the coordinator. Its inputs
-    /// have one owner.
+    /// A Whirlpool Tx0: one party splits its coins into inputs for later rounds and pays the coordinator. The inputs of
+    /// a Tx0 have one owner.
     Entry,
 }
 

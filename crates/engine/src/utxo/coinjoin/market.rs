@@ -24,7 +24,7 @@ const MANY: usize = 5;
 /// Fewest parties of a round whose inputs are not known.
 const MANY_UNKNOWN: usize = 6;
 
-/// Most inputs of a round of two: more inputs match any sum by chance.
+/// Most inputs of a round of two parties: more inputs match any sum by chance.
 const MOST_OF_TWO: usize = 20;
 
 /// Recognizes a round with change.
@@ -70,7 +70,7 @@ fn joinmarket(accounted: Option<bool>) -> Recognition {
 }
 
 /// True if each party gets an equal output and change, and no output goes to an owner of an input. One party may have
-/// no change: a taker that sends all of its coins.
+/// no change: a taker that sends all of the taker's coins.
 fn has_structure(shape: &Shape<'_>) -> bool {
     shape.denomination >= SMALLEST
         && (shape.equal - 1..=shape.equal).contains(&shape.others.len())

@@ -13,14 +13,15 @@
 //!
 //! One detector serves traces, patterns and co-spend clusters. A false positive of [`recognize`] costs as much as a
 //! false negative, so a rule tests properties of one protocol: its values, counts, sums and period of use. Values alone
-//! do not distinguish `JoinMarket` from a batch of payouts; there the sums decide: in a joint transaction each party's
-//! inputs pay for its own outputs, which is not so in a payout by one party. For clusters a false negative costs far
-//! more, so they also use [`is_possible`] and [`payjoin::suspicion`].
+//! do not distinguish `JoinMarket` from a batch of payouts; for `JoinMarket` the sums decide: in a joint transaction
+//! each party's inputs pay for its own outputs, which is not so in a payout by one party. For clusters a false negative
+//! costs far more, so clusters also use [`is_possible`] and [`payjoin::suspicion`].
 //!
 //! # Kinds and their tests
 //!
-//! A recognized transaction passes all required tests of its kind, and may pass the others. [`Recognition::confidence`]
-//! is that of the kind, less 15 for each expected test that failed, plus 5 for each further test that passed.
+//! A recognized transaction passes all required tests of its kind, and may pass the kind's other tests.
+//! [`Recognition::confidence`] is that of the kind, less 15 for each expected test that failed, plus 5 for each further
+//! test that passed.
 //!
 //! | kind | required | expected as well | may add |
 //! |---|---|---|---|
@@ -33,7 +34,7 @@
 //! | `coinjoin_entry` | denomination, data output, period | equal outputs, coordinator, script forms | |
 //!
 //! A test of sums fails if inputs are unknown, and excludes the kind if they are known and disagree (except if Wasabi's
-//! coordinator is paid). Script forms are required only if the protocol itself refuses others: `JoinMarket`,
+//! coordinator is paid). Script forms are required only if the protocol itself refuses other forms: `JoinMarket`,
 //! `PrivateSend`, and Wasabi 1 with unknown inputs.
 //!
 //! An entry (Whirlpool's Tx0) is a transaction of one party: it is recognized, but neither stored as a kind of
@@ -41,12 +42,11 @@
 //!
 //! # Measured
 //!
-//! `tests/all/coinjoin` measures the figures below and fails if one gets worse. It uses two files
-//! of real transactions, nine days each, collected by crocs-muni/coinjoin-analysis. The bounds were
-//! chosen with these files in view, so results on other files are likely somewhat worse. Each
-//! transaction was classified by marks that the rules do not use: Wasabi's base denomination of
-//! those days, and the origin of coins, because rounds of one kind spend one another's outputs. (No
-//! coin goes from the 186 to the 10 or back.)
+//! `tests/all/coinjoin` measures the figures below and fails if one gets worse. The test uses two files of real
+//! transactions, nine days each, collected by crocs-muni/coinjoin-analysis. The bounds were chosen with these files in
+//! view, so results on other files are likely somewhat worse. Each transaction was classified by marks that the rules
+//! do not use: Wasabi's base denomination of those days, and the origin of coins, because rounds of one kind spend one
+//! another's outputs. (No coin goes from the 186 to the 10 or back.)
 //!
 //! | transactions | found | of |
 //! |---|---|---|
@@ -60,7 +60,8 @@
 //! | both files with unknown inputs, as anything | 240 | 256 |
 //!
 //! The ten `JoinMarket` rounds have ten to twelve equal outputs of about 0.1 BTC, for which the file counts them as
-//! Wasabi 1; they have no levels, at most one change for each party, and parties that earned.
+//! Wasabi 1; these rounds have no levels, at most one change for each party, and parties that received more than they
+//! paid in.
 //!
 //! Generated batches are as hard to distinguish as possible: one script form, as many other outputs as equal ones, at
 //! least as many inputs, one owner. 17 of 5,000 are classified as joint; with the forms that customers use today, none
@@ -74,10 +75,10 @@
 //!
 //! # Not recognized
 //!
-//! Rounds of two `JoinMarket` parties whose fee is no plain rate; Stonewall, which one person makes
-//! alone or two together; joint transactions without equal outputs (`CashFusion`). [`is_possible`] is
-//! true for all of these, and for entries with two changes (Samourai's Tx0x2, of one party or two). One party can also make a transaction alone that looks joint; the
-//! chain does not show the difference.
+//! The detector does not recognize rounds of two `JoinMarket` parties whose fee is no plain rate; Stonewall, which one
+//! person makes alone or two together; joint transactions without equal outputs (`CashFusion`). [`is_possible`] is true
+//! for all of these transactions, and for entries with two changes (Samourai's Tx0x2, of one party or two). One party
+//! can also make a transaction alone that looks joint; the chain does not show the difference.
 
 pub(crate) mod era;
 pub mod kind;
@@ -103,8 +104,8 @@ use crate::utxo::{Transaction, TransactionKind};
 use assay_address::ChainId;
 use shape::Shape;
 
-/// Recognizes a transaction on `chain`, in a block of `time`, as a joint transaction or an entry to one; returns `None`
-/// for all others.
+/// Recognizes a transaction on `chain`, in a block of `time`, as a joint transaction or an entry to a joint
+/// transaction; returns `None` for all other transactions.
 ///
 /// The order of inputs and outputs makes no difference. The rules are stricter if spent outputs are not known.
 #[must_use]

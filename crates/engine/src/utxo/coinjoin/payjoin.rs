@@ -1,24 +1,24 @@
 //! Payments that may be `PayJoin`s: the payee adds an input of its own, so the inputs do not belong to
 //! one party.
 //!
-//! A `PayJoin` looks like a payment, and nothing on the chain proves one. The shape of some payments excludes one, and
-//! the *unnecessary input heuristic* suggests one: a wallet that pays alone has no reason to add an input without which
-//! it could still pay (UIH2, from the studies of Gibson and Ghesmati).
+//! A `PayJoin` looks like a payment, and nothing on the chain proves one. The shape of some payments excludes a
+//! `PayJoin`, and the *unnecessary input heuristic* suggests one: a wallet that pays alone has no reason to add an
+//! input without which it could still pay (UIH2, from the studies of Gibson and Ghesmati).
 //!
 //! # Definitions
 //!
 //! - *Impossible*: not Bitcoin; a block before 2018-08, when the first protocol was proposed (Bustapay,
 //!   later BIP 79; Samourai's Stowaway 2018-10; BIP 78 since 2019); a coinbase; inputs of one owner.
-//! - *Suspected*: all inputs are known, of at least two owners; there are two outputs, to different
-//!   owners; and without the smallest input the others still pay for the larger output and the fee.
-//! - *Possible*: any other payment. A payer may have no change or several, and a payee may split what it gets (BIP 78),
-//!   so the number of outputs rules nothing out.
+//! - *Suspected*: all inputs are known, of at least two owners; there are two outputs, to different owners; and without
+//!   the smallest input the other inputs still pay for the larger output and the fee.
+//! - *Possible*: any other payment. A payer may have no change or several, and a payee may split the received amount
+//!   (BIP 78), so the number of outputs rules nothing out.
 //!
 //! # Cost
 //!
 //! Wallets that consolidate while they pay also add unnecessary inputs, so most suspected payments are not `PayJoin`s.
 //! A clustering that keeps the inputs of suspected payments apart loses these links (recall), but never merges a payee
-//! with its payers (precision); it finds lost links again if such wallets spend together elsewhere.
+//! with its payers (precision); the clustering finds lost links again if such wallets spend together elsewhere.
 //! `tests/all/coinjoin/payjoin.rs` measures:
 //!
 //! | transactions of several inputs | impossible | possible | suspected |
@@ -47,9 +47,9 @@ const PERIOD: Era = Era::since(2018, 8, 1);
 /// Suspicion that a payment is a `PayJoin`, in increasing order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum PayjoinSuspicion {
-    /// The chain, the time or a single owner of all inputs rules it out.
+    /// The chain, the time or a single owner of all inputs rules a `PayJoin` out.
     Impossible,
-    /// Nothing rules it out, and nothing suggests it.
+    /// Nothing rules a `PayJoin` out, and nothing suggests one.
     Possible,
     /// The payment has an unnecessary input.
     Suspected,
@@ -85,8 +85,8 @@ pub fn suspicion(transaction: &Transaction, chain: ChainId, time: Timestamp) -> 
     }
 }
 
-/// True if the inputs without the smallest one pay for the larger output and the fee, so that the smallest input is not
-/// worth more than the smaller output.
+/// True if the inputs without the smallest input pay for the larger output and the fee, so that the smallest input is
+/// not worth more than the smaller output.
 fn has_unnecessary_input(transaction: &Transaction) -> bool {
     let smallest_input = transaction.spent_outputs().map(|output| output.value).min();
     let smaller_output = transaction.outputs.iter().map(|output| output.value).min();

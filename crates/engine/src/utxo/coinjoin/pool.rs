@@ -12,7 +12,7 @@ use super::{
 /// DASH (dashpay/dash, `src/coinjoin/common.h`).
 const DASH_DENOMINATIONS: [u64; 5] = [1_000_010_000, 100_001_000, 10_000_100, 1_000_010, 100_001];
 
-/// The fewest parties of a Dash round, and its most inputs: 20 parties with nine each (dashpay/dash,
+/// The fewest parties and the most inputs of a Dash round: 20 parties with nine inputs each (dashpay/dash,
 /// `src/coinjoin`).
 const DASH_PARTIES: usize = 3;
 const DASH_MOST_INPUTS: usize = 180;

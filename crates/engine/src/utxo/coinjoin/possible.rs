@@ -2,16 +2,16 @@
 //!
 //! A joint transaction that a clustering does not recognize merges unrelated wallets with all their clusters, whereas a
 //! payment that it leaves out costs one link of many. This rule therefore tests only if several parties could have made
-//! the transaction. It uses neither periods nor script forms, and of the protocols' rules only two sets of amounts, so
-//! it also covers rounds of unknown protocols.
+//! the transaction. The rule uses neither periods nor script forms, and of the protocols' rules only two sets of
+//! amounts, so it also covers rounds of unknown protocols.
 //!
 //! Two shapes are possible:
 //!
-//! - *Equal outputs*: at least two outputs above dust of one value to different owners, at least a third
-//!   of all outputs, and at least as many parties that can each pay for one of them.
-//! - *Several denominations*: at least ten owners provide inputs, one for four outputs or more, and at
-//!   least three values repeat in at least a third of the outputs; or at least five owners do, and the
-//!   outputs have Wasabi 2's denominations.
+//! - *Equal outputs*: at least two outputs above dust of one value to different owners, at least a third of all
+//!   outputs, and at least as many parties that can each pay for one of these outputs.
+//! - *Several denominations*: at least ten owners provide inputs, one for four outputs or more, and at least three
+//!   values repeat in at least a third of the outputs; or at least five owners provide inputs, and the outputs have
+//!   Wasabi 2's denominations.
 //!
 //! On Bitcoin Cash also a `CashFusion`: ten owners, ten outputs, and one output without value.
 //!
@@ -41,8 +41,8 @@ use crate::utxo::{ScriptOwner, Transaction, TxOut};
 /// tokens.
 const DUST: u64 = 546;
 
-/// Inverse of the smallest share of equal outputs: a third. In the test data at least 41 % are equal. Payouts in which
-/// a popular amount repeats a few times have less.
+/// Inverse of the smallest share of equal outputs: a third. In the test data at least 41 % of a round's outputs are
+/// equal. Payouts in which a popular amount repeats a few times have a smaller share.
 const EQUAL_SHARE: usize = 3;
 
 /// Inverse of the largest fraction by which a party's inputs may fall short of its equal output: a maker's reward with

@@ -6,7 +6,7 @@ use crate::score::Confidence;
 /// Deduction from the confidence, in percentage points, for each expected test that failed.
 const MISSING: u8 = 15;
 
-/// Addition to the confidence, in percentage points, for each passed test beyond the expected ones.
+/// Addition to the confidence, in percentage points, for each passed test beyond the expected tests.
 const BEYOND: u8 = 5;
 
 /// Bounds of a recognition's confidence, in percent. The confidence is never full, because one party alone could have
@@ -22,7 +22,7 @@ pub struct Recognition {
     /// Confidence that the kind is right: that of the kind, less 15 for each expected test
     /// ([`RecognitionTest::expected_of`]) that failed, plus 5 for each further test that passed; from 10 to 95 percent.
     pub confidence: Confidence,
-    /// The tests passed, in the order of [`RecognitionTest::ALL`], each once.
+    /// The tests that the transaction passed, in the order of [`RecognitionTest::ALL`], each once.
     pub passed: Vec<RecognitionTest>,
 }
 
@@ -39,7 +39,7 @@ impl Recognition {
         Self::new(RecognizedKind::Joint(kind), tests)
     }
 
-    /// True if it passed `test`.
+    /// True if the transaction passed `test`.
     #[must_use]
     pub fn has_passed(&self, test: RecognitionTest) -> bool {
         self.passed.contains(&test)

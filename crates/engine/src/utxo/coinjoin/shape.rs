@@ -40,8 +40,8 @@ impl Form {
     }
 }
 
-/// A transaction that could be a joint one: two inputs or more, three outputs or more, two of them
-/// equal, all of them to different owners and worth something.
+/// A transaction that could be a joint transaction: two inputs or more, three outputs or more, two of them equal, all
+/// of them to different owners and worth something.
 #[derive(Debug)]
 pub(super) struct Shape<'a> {
     pub(super) chain: ChainId,
@@ -58,7 +58,7 @@ pub(super) struct Shape<'a> {
     pub(super) returned: usize,
     /// The outputs.
     pub(super) outputs: &'a [TxOut],
-    /// The value that most outputs have; the largest of several.
+    /// The value that most outputs have; of several such values, the largest.
     pub(super) denomination: u64,
     /// Number of outputs with that value.
     pub(super) equal: usize,
@@ -124,7 +124,7 @@ impl<'a> Shape<'a> {
         self.known.iter().all(|input| forms.contains(&Form::of(&input.owner)))
     }
 
-    /// True if every output has one of the forms, except for up to `exceptions` of them.
+    /// True if every output has one of the forms, except for up to `exceptions` outputs.
     pub(super) fn pays_only(&self, forms: &[Form], exceptions: usize) -> bool {
         let others = self.outputs.iter().filter(|output| !forms.contains(&Form::of(&output.owner)));
         others.take(exceptions + 1).count() <= exceptions

@@ -31,7 +31,7 @@ pub(super) fn lone_earners(shape: &Shape<'_>) -> usize {
     shape.others.iter().filter(earns).count()
 }
 
-/// Largest reward of a maker: 1/200 of an equal output. In the test data it is at most 1/250.
+/// Largest reward of a maker: 1/200 of an equal output. In the test data the largest reward is at most 1/250.
 pub(super) const fn most_earned(shape: &Shape<'_>) -> u64 {
     shape.denomination / 200
 }
@@ -80,9 +80,9 @@ fn is_plain_rate(gain: u64, whole: u64) -> bool {
 /// Way in which the inputs can be divided among the outputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum InputDivision {
-    /// Each party pays for what it gets.
+    /// Each party pays for the outputs that it gets.
     Even,
-    /// One party may get a little more than it put in.
+    /// One party may get a little more than that party paid in.
     Earned,
 }
 
@@ -195,7 +195,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// True if a party may have paid in `paid` for outputs of `got`.
+    /// True if a party that gets outputs of `got` in total may have paid in `paid`.
     fn fits(&self, paid: u64, got: u64) -> bool {
         match self.taker {
             Some(_) => got.checked_sub(paid).is_some_and(|gain| gain <= most_earned(self.shape)),
@@ -208,13 +208,13 @@ impl<'a> Search<'a> {
     }
 }
 
-/// True if one of the sorted values lies between the two, both included.
+/// True if one of the sorted values lies between two bounds, both included.
 fn any_within(sorted: &[u64], least: u64, most: u64) -> bool {
     let first = sorted.partition_point(|value| *value < least);
     sorted.get(first).is_some_and(|value| *value <= most)
 }
 
-/// True if the sum of two of the sorted values lies between the two, both included.
+/// True if the sum of two of the sorted values lies between two bounds, both included.
 fn any_pair_within(sorted: &[u64], least: u64, most: u64) -> bool {
     let mut rest = sorted;
     while let [first, .., last] = rest {

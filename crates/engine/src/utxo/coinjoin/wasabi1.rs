@@ -1,7 +1,8 @@
 //! Rounds of Wasabi 1 (`ZeroLink`): many equal outputs, and change for each party.
 //!
 //! Wasabi 1.0 has one denomination of about 0.1 BTC. Wasabi 1.1 adds levels: outputs of two, four, eight ... times the
-//! base, for parties with more. Both are one kind; the passed tests show which version's rules a round followed.
+//! base, for parties with more. Both versions are one kind; the passed tests show which version's rules a round
+//! followed.
 
 use assay_address::ChainId;
 
@@ -50,7 +51,7 @@ const LEVEL_PRECISION: u64 = 1_000;
 const MOST_LEVELS: u32 = 10;
 
 /// Inverse of the smallest share of parties whose single input pays for their change, among all outputs but the equal
-/// ones: a fifth (test data: 1/4.6 or more), or a twentieth if the base or the levels suggest a round. Parties with
+/// outputs: a fifth (test data: 1/4.6 or more), or a twentieth if the base or the levels suggest a round. Parties with
 /// several inputs are not counted.
 const ACCOUNTED_SHARE: usize = 5;
 const LIKELY_SHARE: usize = 20;
@@ -105,9 +106,9 @@ fn first(shape: &Shape<'_>) -> Option<Recognition> {
     })
 }
 
-/// True if there are other outputs, at least a third as many as equal ones: parties rarely pay in exactly the mixed
-/// amount. In the test data there are at least three others for four equal ones. Wages and other payouts of one amount
-/// have one change.
+/// True if there are other outputs, at least a third as many as equal outputs: parties rarely pay in exactly the mixed
+/// amount. In the test data there are at least three other outputs for four equal ones. Wages and other payouts of one
+/// amount have one change.
 fn has_change(shape: &Shape<'_>) -> bool {
     shape.others.len() * 3 >= shape.equal
 }
@@ -123,8 +124,8 @@ fn has_levels(shape: &Shape<'_>) -> bool {
     repeated.any(|run| run.first().copied().is_some_and(is_level))
 }
 
-/// Recognizes a round like Wasabi 1's of another denomination or time. Only the sums distinguish it from a payout by a
-/// party with many coins.
+/// Recognizes a round like Wasabi 1's of another denomination or time. Only the sums distinguish such a round from a
+/// payout by a party with many coins.
 fn like_first(shape: &Shape<'_>) -> Option<Recognition> {
     const FEWEST_OTHERS: usize = 6;
     let found = is_round(shape, FEWEST_EQUAL)
@@ -154,7 +155,7 @@ fn is_round(shape: &Shape<'_>, fewest: usize) -> bool {
         && shape.returned * 10 <= shape.outputs.len()
 }
 
-/// True if both sides have one script form.
+/// True if all inputs and outputs have one script form.
 fn one_form(shape: &Shape<'_>) -> bool {
     shape.known.first().is_some_and(|input| {
         let form = [Form::of(&input.owner)];

@@ -20,9 +20,9 @@ use crate::utxo::{ScriptOwner, Transaction, TxOut};
 struct Pool {
     /// Value of a mixed coin, in satoshi.
     denomination: u64,
-    /// Full fees for one entry, in satoshi: 5 % at first, 3.5 % in the two large pools later
-    /// (Samourai's documentation of 2019 and later; `GraphSense`). No source was found for Ashigaru's:
-    /// 5 % is an assumption, as in Samourai's small pools.
+    /// Full fees for one entry, in satoshi: 5 % at first, 3.5 % in the two large pools later (Samourai's documentation
+    /// of 2019 and later; `GraphSense`). No source was found for Ashigaru's fees: 5 % is an assumption, as in
+    /// Samourai's small pools.
     fees: &'static [u64],
     era: Era,
 }
@@ -53,8 +53,8 @@ const MOST_PARTIES: usize = 8;
 /// Samourai launched surge cycles on 2023-05-15 (its blog, 2023-05).
 const SURGE: Era = Era::since(2023, 5, 15);
 
-/// Least and greatest excess of a new coin over the denomination, in satoshi: it pays the miner for
-/// all parties of its first round (`GraphSense`'s bounds).
+/// Least and greatest excess of a new coin over the denomination, in satoshi: this excess pays the miner for all
+/// parties of its first round (`GraphSense`'s bounds).
 const PREMIUM: std::ops::RangeInclusive<u64> = 100..=110_000;
 
 /// The most premix outputs of a Tx0 (limit of Samourai's client; `GraphSense`).
@@ -66,7 +66,7 @@ const MOST_OTHERS: usize = 3;
 /// The smallest output that a node relays, in satoshi (Bitcoin Core's dust limit of P2PKH).
 const DUST: u64 = 546;
 
-/// Recognizes a Whirlpool round: all outputs are equal, and there are as many inputs.
+/// Recognizes a Whirlpool round: all outputs are equal, and there are as many inputs as outputs.
 ///
 /// Known inputs are worth at least the denomination and at most the greatest premium more.
 pub(super) fn round(shape: &Shape<'_>) -> Option<Recognition> {

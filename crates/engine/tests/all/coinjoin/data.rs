@@ -14,7 +14,7 @@ use jiff::Timestamp;
 
 use super::common::{Candidate, OwnedAmount};
 
-/// A transaction with its identifier and those of the transactions whose outputs it spends.
+/// A transaction with its identifier and the identifiers of the transactions whose outputs it spends.
 pub(crate) struct Recorded {
     pub(crate) txid: Txid,
     pub(crate) spends: Vec<Txid>,

@@ -18,7 +18,7 @@ const POOLS: [Pool; 8] = [
     (25_000_000, 1_250_000, (2025, 7, 1)),
 ];
 
-/// An entry of `premixes` outputs, with these others, from `inputs` coins of different owners.
+/// An entry of `premixes` outputs, with the given other outputs, from `inputs` coins of different owners.
 fn entry(value: u64, premixes: usize, others: &[u64], inputs: u64) -> Candidate {
     let mut paid = vec![value; premixes];
     paid.extend(others);

@@ -1,4 +1,4 @@
-//! Tests of the recognition of joint transactions: recall on real ones, and false positives.
+//! Tests of the recognition of joint transactions: recall on real joint transactions, and false positives.
 //!
 //! - [`common`]: transactions to classify
 //! - [`data`]: real transactions

@@ -126,7 +126,7 @@ fn privatesend_is_one_denomination_on_dash() {
     assert_ne!(round.kind(), Some(CoinjoinKind::PrivateSend), "another value");
 }
 
-/// Parties with a coin each, and change: the maker is paid `reward`, the last party pays it all.
+/// Parties with a coin each, and change: the maker is paid `reward`, the last party pays the whole reward.
 fn market(parties: usize, reward: u64) -> Candidate {
     let (equal, fee) = (72_261_903, 25_000);
     let mut random = Random::new(29);

@@ -26,8 +26,8 @@ fn transactions(records: &[Recorded]) -> impl Iterator<Item = &Candidate> {
     records.iter().map(|record| &record.transaction)
 }
 
-/// Transactions of `records` that spend, or are spent by, one of `found`. The detector uses neither the
-/// spent transactions nor the spending ones, so this is independent evidence.
+/// Transactions of `records` that spend, or are spent by, one of `found`. The detector uses neither the spent
+/// transactions nor the spending ones, so such links are independent evidence.
 fn linked(records: &[Recorded], found: &BTreeSet<Txid>) -> BTreeSet<Txid> {
     records
         .iter()
@@ -60,7 +60,7 @@ pub(crate) fn known_rounds() -> (Vec<Candidate>, Vec<Candidate>) {
     (rounds, plain(others).collect())
 }
 
-/// The value that most outputs have.
+/// The value that the largest number of outputs have.
 fn denomination(transaction: &Candidate) -> u64 {
     let mut counts = BTreeMap::<u64, usize>::new();
     for (_, value) in &transaction.outputs {

@@ -240,7 +240,7 @@ pub fn cluster_with(percent: u8, labels: Vec<Label>, listings: Vec<Listing>) -> 
     cluster_of(percent, vec![member(labels, listings, true)])
 }
 
-/// The cluster of the subject and others.
+/// The cluster of the subject and other members.
 pub fn cluster_of(percent: u8, members: Vec<ClusterMember>) -> Cluster {
     let known = |member: &&ClusterMember| !(member.labels.is_empty() && member.listings.is_empty());
     let attributed = u64::try_from(members.iter().filter(known).count()).unwrap();

@@ -24,7 +24,7 @@ fn own_rules(rules: &Value) -> Policy {
     Policy::compile(spec).unwrap()
 }
 
-/// One part, and clean funds of an exchange that were received more than 90 days ago.
+/// One flow part, and clean funds of an exchange that were received more than 90 days ago.
 fn with_clean_money(part_of: FlowPart, clean: u128) -> Vec<FlowPart> {
     vec![part_of, part(Category::Exchange, clean)]
 }

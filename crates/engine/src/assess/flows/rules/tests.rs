@@ -400,7 +400,7 @@ fn any_share() -> impl Strategy<Value = Option<String>> {
     prop::option::weighted(0.3, (1..=60_u8).prop_map(|percent| format!("{percent}%")))
 }
 
-/// The thresholds and the distance of a rule or of a group.
+/// The thresholds and the distance of a rule or of a condition group.
 fn any_conditions() -> impl Strategy<Value = Value> {
     let amount = prop::option::weighted(0.3, 1..100_u64);
     (any_share(), any_share(), any_share(), amount, any::<bool>()).prop_map(

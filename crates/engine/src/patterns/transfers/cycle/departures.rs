@@ -1,26 +1,27 @@
-//! The latest transfer of each owner from which funds still reach a target owner, by the number of transfers to the
-//! target.
+//! Departures: the latest transfer of each owner from which funds still reach a target owner, by the number of
+//! transfers to the target.
 
 use std::ops::Range;
 
 use crate::patterns::transfers::TransferGraph;
 
-/// Largest number of transfers with a level of its own; a search for longer cycles has one level for all.
+/// Largest number of transfers with a level of its own; a search for longer cycles has one level for all numbers of
+/// transfers.
 const LONGEST_LEVELED: u8 = 8;
 
 /// For each owner and level the latest transfer that the owner pays and that leads to the target.
 ///
 /// Level `r` covers paths of at most `r` transfers. Paths do not pass the target; they may pass another owner twice, so
-/// a departure is a necessary, not a sufficient condition of a simple path. Departures only get later until they are
-/// [cleared](Self::clear).
+/// a departure is a necessary, not a sufficient condition of a simple path. A departure only moves to later transfers,
+/// until departures are [cleared](Self::clear).
 #[derive(Debug)]
 pub(super) struct Departures {
     levels: u8,
     /// True if the last level covers paths of any length.
     is_open: bool,
-    /// Index of the transfer plus 1, by owner and level; 0 if there is none.
+    /// Index of the transfer plus 1, by owner and level; 0 if there is no such transfer.
     latest: Vec<u32>,
-    /// Owners that have a departure.
+    /// Owners that have a departure (a transfer from which funds reach the target).
     reached: Vec<u32>,
     /// Queue of departures to record: payer, level, transfer.
     waiting: Vec<(u32, u8, u32)>,
@@ -58,13 +59,14 @@ impl Departures {
         self.levels
     }
 
-    /// Owners that have a departure, in the order in which they were reached.
+    /// Owners that have a departure (a transfer from which funds reach the target), in the order in which they were
+    /// reached.
     pub(super) fn reached(&self) -> &[u32] {
         &self.reached
     }
 
     /// Index plus 1 of the latest transfer of an owner from which at most `count` transfers, itself included, lead to
-    /// the target; 0 if there is none, `None` if that is not known.
+    /// the target; 0 if there is no such transfer, `None` if the transfer is not known.
     pub(super) fn latest(&self, owner: u32, count: u8) -> Option<u32> {
         if count > self.levels && !self.is_open {
             return None;
@@ -77,8 +79,8 @@ impl Departures {
         owner as usize * usize::from(self.levels) + usize::from(level)
     }
 
-    /// Records a departure at a level, counted from 1, and all departures that lead to it by transfers from the index
-    /// `from` on without passing the target. Returns false if more than `most` transfers were visited.
+    /// Records a departure at a level, counted from 1, and all departures that lead to this departure by transfers from
+    /// the index `from` on without passing the target. Returns false if more than `most` transfers were visited.
     pub(super) fn note(
         &mut self,
         graph: &TransferGraph,
@@ -115,7 +117,7 @@ impl Departures {
     }
 
     /// Moves the departure of an owner at a level and at all higher levels to a later transfer. Returns the previous
-    /// departure at that level; `None` if it was not earlier.
+    /// departure at that level; `None` if the previous departure was not earlier.
     fn raise(&mut self, owner: u32, level: u8, transfer: u32) -> Option<u32> {
         let (start, end) = (self.slot(owner, level.checked_sub(1)?), self.slot(owner, self.levels));
         let levels = self.latest.get_mut(start..end)?;
@@ -132,8 +134,9 @@ impl Departures {
         Some(before)
     }
 
-    /// True if transfers of an owner from the index `from` on may lead to the target by at most `count` transfers.
-    pub(super) fn may_lead(&self, owner: u32, count: u8, from: u32) -> bool {
+    /// True if a transfer of `owner` with an index of at least `from` may begin a path of at most `count` transfers to
+    /// the target.
+    pub(super) fn can_reach_target(&self, owner: u32, count: u8, from: u32) -> bool {
         self.latest(owner, count).is_none_or(|latest| latest > from)
     }
 

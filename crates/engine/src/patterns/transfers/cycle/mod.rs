@@ -1,10 +1,11 @@
-//! Cycles: funds that leave an owner and return to it via other owners, each transfer later than the previous one.
+//! Cycles: funds that leave an owner and return to that owner via other owners, each transfer later than the previous
+//! one.
 //!
-//! The search follows transfers in the order of the chain from a first one, and only those from which the payer of the
-//! first transfer can still be reached in time. To know these, it first walks backward from that payer and records for
-//! each owner the latest transfer that leads there. Kumar and Calders ("2SCENT", 2018) find the owners of cycles in a
-//! similar pass. Here the records also hold the number of transfers, and one walk serves all first transfers of a
-//! payer.
+//! The search follows transfers in the order of the chain from a first transfer, and only transfers from which the
+//! payer of the first transfer can still be reached in time. To know such transfers, the search first walks backward
+//! from the payer of the first transfer, and records for each owner the latest transfer that leads to the payer. Kumar
+//! and Calders ("2SCENT", 2018) find the owners of cycles in a similar pass. In this search the records also hold the
+//! number of transfers, and one walk serves all first transfers of a payer.
 //!
 //! - `through`: the cycles in which one owner takes part
 //! - `departures`: the latest transfer of each owner that leads to an owner
@@ -33,8 +34,8 @@ pub struct CycleRules {
     pub within: Duration,
     /// Largest number of transfers. Below 2 there are no cycles.
     pub longest: u8,
-    /// Smallest percentage of a transfer's amount that the next amount may have; the inverse is the largest. 0 allows
-    /// all amounts; above 100 none.
+    /// Smallest percentage of a transfer's amount that the next amount may have; the inverse is the largest percentage.
+    /// 0 allows all amounts; a value above 100 allows none.
     pub least_kept: u8,
 }
 
@@ -43,7 +44,7 @@ pub struct CycleRules {
 pub struct Cycles {
     /// The cycles, each once, ordered by the indexes of their transfers.
     pub cycles: Vec<Cycle>,
-    /// False if the search stopped at its budget; there may be more cycles then.
+    /// False if the search stopped at its budget; then the graph may have more cycles.
     pub is_complete: bool,
 }
 

@@ -1,7 +1,7 @@
 //! The cycles in which one owner takes part, at any position.
 //!
-//! A cycle has one transfer that the owner pays. The search follows it from there: first onward in the order of the
-//! chain to the last transfer, then from the first transfer until one pays the owner.
+//! A cycle has one transfer that the owner pays. The search follows the cycle from this transfer: first onward in the
+//! order of the chain to the last transfer, then from the first transfer until one pays the owner.
 
 use super::{Cycle, CycleRules, Cycles, departures::Departures};
 use crate::{
@@ -44,14 +44,16 @@ pub fn cycles_through(
     Cycles { cycles, is_complete }
 }
 
-/// The state of the search. Its methods return `None` as soon as the budget is used up.
+/// The state of the search. The methods of the search return `None` as soon as the budget is used up.
 struct Search<'a> {
     graph: &'a TransferGraph,
     rules: &'a CycleRules,
     target: u32,
-    /// Departures among the transfers before those of the owner, which lead back to the owner.
+    /// Departures (latest transfers on a path) among the transfers before those of the owner, which lead back to the
+    /// owner.
     to_target: Departures,
-    /// Departures among the transfers after those of the owner, which lead to the last transfer of a cycle.
+    /// Departures (latest transfers on a path) among the transfers after those of the owner, which lead to the last
+    /// transfer of a cycle.
     to_last: Departures,
     /// The path so far, from the transfer that the owner pays.
     transfers: Vec<u32>,
@@ -59,7 +61,7 @@ struct Search<'a> {
     owners: Vec<u32>,
     /// The transfer that the owner pays.
     paid: u32,
-    /// Index from which on no transfer is in a window with it.
+    /// Index from which on no transfer is in a window with the owner's transfer.
     end: u32,
     visited: u64,
     budget: u64,
@@ -152,15 +154,15 @@ impl Search<'_> {
         Some(())
     }
 
-    /// Follows the transfers of an owner after the transfer `last`, which paid it, for at most `left` transfers.
+    /// Follows the transfers of an owner after the transfer `last`, which paid the owner, for at most `left` transfers.
     fn follow(&mut self, owner: u32, last: u32, left: u8) -> Option<()> {
         let graph = self.graph;
         let from = graph.after(last);
-        if self.to_last.may_lead(owner, 1, from) {
+        if self.to_last.can_reach_target(owner, 1, from) {
             self.close(owner, last, from..self.end)?;
         }
         self.owners.push(owner);
-        if self.to_target.may_lead(owner, left, 0) {
+        if self.to_target.can_reach_target(owner, left, 0) {
             self.begin_anew(owner, last, left)?;
         }
         if left >= 2 {
@@ -170,8 +172,8 @@ impl Search<'_> {
                 self.visit()?;
                 let next = graph.after(step.transfer);
                 if step.party != self.target
-                    && (self.to_last.may_lead(step.party, left - 1, next)
-                        || self.to_target.may_lead(step.party, left - 1, 0))
+                    && (self.to_last.can_reach_target(step.party, left - 1, next)
+                        || self.to_target.can_reach_target(step.party, left - 1, 0))
                     && !self.owners.contains(&step.party)
                     && self.rules.allows_amounts(graph, last, step.transfer)
                 {
@@ -185,7 +187,7 @@ impl Search<'_> {
         Some(())
     }
 
-    /// Treats a transfer as the last one of a cycle, and follows the first transfers of its payee.
+    /// Treats a transfer as the last transfer of a cycle, and follows the first transfers of its payee.
     fn begin_anew(&mut self, owner: u32, last: u32, left: u8) -> Option<()> {
         let graph = self.graph;
         let begin = graph.start_of_window(last, self.rules.within);
@@ -200,7 +202,7 @@ impl Search<'_> {
         Some(())
     }
 
-    /// Follows a transfer towards the owner; the first `onward` transfers of the path come after it.
+    /// Follows a transfer towards the owner; the first `onward` transfers of the path come after that transfer.
     fn lead_back(&mut self, step: Step, onward: usize, left: u8) -> Option<()> {
         let graph = self.graph;
         let (from, end) = (graph.after(step.transfer), graph.first_of_position(self.paid));
@@ -214,7 +216,7 @@ impl Search<'_> {
         }
         let left = left - 1;
         if left == 0
-            || !self.to_target.may_lead(step.party, left, from)
+            || !self.to_target.can_reach_target(step.party, left, from)
             || self.owners.contains(&step.party)
         {
             return Some(());

@@ -49,7 +49,7 @@ fn exhaustive(graph: &TransferGraph, rules: &ScatterGatherRules) -> BTreeMap<(u6
     most
 }
 
-/// Number of intermediaries of a scatter-gather, after a check of all that it states.
+/// Number of intermediaries of a scatter-gather, after a check of every field of the scatter-gather.
 fn checked(graph: &TransferGraph, found: &ScatterGather, rules: &ScatterGatherRules) -> usize {
     let mut times = Vec::new();
     let mut owners = BTreeSet::new();
