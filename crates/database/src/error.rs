@@ -63,7 +63,7 @@ pub enum DatabaseError {
     Unsuitable {
         /// Server and database.
         server: String,
-        /// The reason, and the requirement.
+        /// The reason why the server or the database is not suitable, and the requirement.
         reason: String,
     },
     /// A schema migration failed.
@@ -75,13 +75,13 @@ pub enum DatabaseError {
          `assay migrate` with one that may"
     )]
     MayNotMigrate,
-    /// A newer program wrote the schema, and this one cannot work with it.
+    /// A newer program wrote the schema, with which this program cannot work.
     #[error(
         "the database has schema version {0}, with which this program cannot work: use the program \
          that wrote it, or a newer one"
     )]
     NewerSchema(i64),
-    /// A development version of Assay wrote the schema, which is older than the oldest one that this program can
+    /// A development version of Assay wrote the schema, which is older than the oldest schema that this program can
     /// migrate.
     #[error(
         "the database has schema version {found}, of a development version of Assay, and this program takes \
@@ -89,9 +89,9 @@ pub enum DatabaseError {
          or start from an empty database"
     )]
     OlderSchema {
-        /// Version of the database.
+        /// Schema version of the database.
         found: i64,
-        /// Oldest version that this program can migrate.
+        /// Oldest schema version that this program can migrate.
         oldest: i64,
     },
     /// A stored value cannot be read.

@@ -16,14 +16,13 @@ use crate::{ChangeSubscription, DatabaseError};
 /// Begins a transaction in which every statement reads the same state. The isolation level is stated because a server
 /// may have another default; the same holds for [`BEGIN_WRITE`].
 pub const BEGIN_READ: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
-/// Begins a transaction that writes. Each statement sees the transactions that were committed
-/// before it, so that rows read under a lock are the newest. A writer waits for another one as long
-/// as in `SQLite`. The timeout holds for one transaction: poolers between this program and the
-/// server do not keep settings of a connection.
+/// Begins a transaction that writes. Each statement sees the transactions that were committed before it, so that rows
+/// read under a lock are current. A writer waits for another writer as long as in `SQLite`. The timeout holds for one
+/// transaction: poolers between this program and the server do not keep settings of a connection.
 pub const BEGIN_WRITE: &str =
     "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; SET LOCAL lock_timeout = '15s'";
 
-/// Number of connections for short statements, and for one that loads or imports.
+/// Number of connections for short statements, and for a statement that loads or imports.
 const CONTROL_CONNECTIONS: u32 = 5;
 
 /// A database with two pools of connections. Limits, revocations and usage have connections of their own, so that

@@ -13,9 +13,9 @@ use sqlx::{
 
 use crate::DatabaseError;
 
-/// Time for which a writer waits for another one.
+/// Time for which a writer waits for another writer.
 pub const BUSY_TIMEOUT: Duration = Duration::from_secs(15);
-/// Readers of one file at once.
+/// Number of connections that read one file at once.
 const CONNECTIONS: u32 = 4;
 
 /// Options for a file: statements are not logged, writers wait for each other.

@@ -18,8 +18,7 @@ impl ChangeSubscription {
         Self { changed, task }
     }
 
-    /// Waits for a notification. Notifications that arrived between two waits count as one. Cancel
-    /// safe.
+    /// Waits for a notification. Notifications that arrived between two waits count as one notification. Cancel safe.
     pub async fn changed(&mut self) {
         self.changed.notified().await;
     }

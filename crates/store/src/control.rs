@@ -25,13 +25,13 @@ pub trait ControlStore: std::fmt::Debug + Send + Sync {
     /// All keys.
     async fn keys(&self) -> Result<KeySet, StoreError>;
 
-    /// Adds or replaces manifests, and removes others. Removing a manifest that does not exist is no error.
+    /// Adds or replaces manifests, and removes other manifests. Removing a manifest that does not exist is no error.
     ///
     /// # Errors
     ///
-    /// Returns [`StoreError::Conflict`] if the revision of the manifests is no longer `expected`: resolve them
-    /// again. A change of keys is no conflict, with one exception: a former tenant is not forgotten while it has
-    /// an active key, which would be valid again for a new tenant of its name.
+    /// Returns [`StoreError::Conflict`] if the revision of the manifests is no longer `expected`: resolve the manifests
+    /// again. A change of keys is no conflict, with one exception: a former tenant is not forgotten while it has an
+    /// active key, which would be valid again for a new tenant of its name.
     async fn put_manifests(
         &self,
         manifests: &[ManifestRecord],
@@ -40,14 +40,14 @@ pub trait ControlStore: std::fmt::Debug + Send + Sync {
         at: Timestamp,
     ) -> Result<(), StoreError>;
 
-    /// All keys of one tenant, revoked and expired ones included, in order of creation.
+    /// Returns all keys of one tenant, revoked and expired ones included, in order of creation.
     async fn keys_of(&self, tenant: &Name) -> Result<Vec<KeyRecord>, StoreError>;
 
     /// The keys with this name, revoked and expired ones included, in order of creation.
     async fn keys_named(&self, name: &str) -> Result<Vec<KeyRecord>, StoreError>;
 
-    /// Adds a key. In the same transaction, the key that it replaces gets an expiry time. A revoked key cannot be
-    /// replaced: its former holder would receive a valid key again.
+    /// Adds a key. In the same transaction, the key that the new key replaces gets an expiry time. A revoked key cannot
+    /// be replaced: its former holder would receive a valid key again.
     ///
     /// # Errors
     ///
@@ -135,7 +135,7 @@ impl ManifestRecord {
 /// A stored API key: its hash and its properties, never the key itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyRecord {
-    /// The visible part of the key.
+    /// The visible part of the key, which names it in lists and logs.
     pub id: KeyId,
     /// The tenant that the key belongs to.
     pub tenant: Name,
@@ -167,7 +167,7 @@ pub enum KeyState {
 }
 
 impl KeyState {
-    /// The identifier in answers.
+    /// The identifier of the state in answers.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -179,7 +179,7 @@ impl KeyState {
 }
 
 impl KeyRecord {
-    /// The state at `now`.
+    /// The state of the key at `now`.
     #[must_use]
     pub fn state(&self, now: Timestamp) -> KeyState {
         match (self.revoked_at, self.is_active(now)) {

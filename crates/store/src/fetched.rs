@@ -17,7 +17,7 @@ pub trait FetchedStore: std::fmt::Debug + Send + Sync {
         keys: &[String],
     ) -> Result<Vec<FetchedRecord>, StoreError>;
 
-    /// Stores records. Each replaces the record with the same key.
+    /// Stores records. Each stored record replaces the record with the same key.
     async fn put_fetched(&self, records: &[FetchedRecord]) -> Result<(), StoreError>;
 
     /// Deletes records that were fetched before a moment. Returns how many.
@@ -36,7 +36,7 @@ pub enum FetchedKind {
 }
 
 impl FetchedKind {
-    /// The identifier in databases.
+    /// The identifier of the kind in databases.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -54,10 +54,10 @@ pub struct FetchedRecord {
     pub chain: ChainId,
     /// The kind.
     pub kind: FetchedKind,
-    /// The transaction identifier or address.
+    /// The transaction identifier or address that the record is about.
     pub key: String,
-    /// The content: JSON in the form of the program that fetched it.
+    /// The content of the record: JSON in the form of the program that fetched it.
     pub content: String,
-    /// Time of the fetch.
+    /// Time at which the record was fetched.
     pub fetched_at: Timestamp,
 }

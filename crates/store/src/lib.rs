@@ -10,7 +10,7 @@
 //! - [`jobs`]: background work ([`JobStore`])
 //! - [`coordination`]: state that the replicas of a service share to enforce limits together ([`SlotStore`],
 //!   [`QuotaStore`])
-//! - `sql`: the queries of all traits but those of coordination, in one text for both backends
+//! - `sql`: the queries of all traits except the traits of coordination, in one text for both backends
 //! - [`sqlite`]: the embedded backend
 //! - [`postgres`]: the backend that several servers share
 
@@ -45,7 +45,7 @@ pub use postgres::PostgresStore;
 pub use sqlite::SqliteStore;
 pub use usage::UsageStore;
 
-/// Change counters of a store. A program that serves from memory reloads the part whose counter moved.
+/// Change counters of a store. A program that serves from memory reloads the part of the data whose counter changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Revisions {
     /// Changes of sources, listings and labels.

@@ -32,7 +32,7 @@ pub(crate) enum SchemaState {
 }
 
 /// Compares the migrations applied to a database with those that a program knows. The oldest known migration creates
-/// the whole schema of its version, so that a database with this migration needs no earlier one.
+/// the whole schema of its version, so that a database with this migration needs no earlier migration.
 ///
 /// # Errors
 ///

@@ -44,7 +44,7 @@ pub struct UsageCount {
 
 /// Charges that are added together, and exactly once, even if the batch is sent again.
 ///
-/// A writer numbers its batches upwards from 1 and sends each only after the one before was stored. The store
+/// A writer numbers its batches upwards from 1 and sends each batch only after the batch before was stored. The store
 /// remembers the last number of each writer, so that a batch can be sent again when its answer was lost.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UsageBatch {
@@ -52,7 +52,7 @@ pub struct UsageBatch {
     pub writer: u128,
     /// The number of the batch.
     pub number: u64,
-    /// Time at which the batch was created.
+    /// Time at which the batch of charges was created.
     pub made_at: Timestamp,
     /// The charges.
     pub counts: Vec<UsageCount>,
@@ -95,7 +95,7 @@ impl Operation {
     /// All operations.
     pub const ALL: [Self; 2] = [Self::Check, Self::Screen];
 
-    /// The identifier in answers.
+    /// The identifier of the operation in answers.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -112,7 +112,7 @@ pub struct KeptCheck {
     pub id: String,
     /// The tenant that requested the check.
     pub tenant: Name,
-    /// Time of the answer.
+    /// Time of the answer to the check.
     pub made_at: Timestamp,
     /// The answer: JSON text.
     pub answer: String,

@@ -32,8 +32,8 @@ enum Url {
 }
 
 impl DatabaseAddress {
-    /// The database at `url` (`postgres://user:password@host:port/database`). Several hosts
-    /// (`host,host:port`) are tried in order; the first that takes writes is used.
+    /// The database at `url` (`postgres://user:password@host:port/database`). Several hosts (`host,host:port`) are
+    /// tried in order; the first host that takes writes is used.
     #[must_use]
     pub fn from_url(url: &str) -> Self {
         Self::new(Url::Text(url.to_owned()))

@@ -1,9 +1,9 @@
 //! Connections to the primary, which follow changes of its location and of the password.
 //!
-//! The pool knows one server at a time. If the pool cannot connect, or connects slowly, the servers of the address
-//! are tried in order with the current contents of the credential files, and the pool is switched to the one that
-//! takes writes. A server that takes no writes is skipped: it is a standby, or was the primary until a moment ago.
-//! Every connection is probed when it is acquired (one for reads only if the last probe is older than
+//! The pool knows one server at a time. If the pool cannot connect, or connects slowly, the servers of the address are
+//! tried in order with the current contents of the credential files, and the pool is switched to the server that takes
+//! writes. A server that takes no writes is skipped: it is a standby, or was the primary until a moment ago. Every
+//! connection is probed when it is acquired (a connection for reads only if its last probe is older than
 //! [`PRIMARY_CHECK_TTL`]) and when it is released, because a canceled statement may leave an answer pending.
 
 use std::{
@@ -28,16 +28,16 @@ use tokio::time::timeout;
 use super::{address::DatabaseAddress, server::Server};
 use crate::DatabaseError;
 
-/// Timeout of one short statement, and of closing the pool. Such statements take milliseconds: a timeout means that
+/// Timeout of one short statement, and of closing the pool. Short statements take milliseconds: a timeout means that
 /// the network is cut, which nothing else reports.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
-/// Timeout of the next part of a long answer: the server may have to sort all of it first.
+/// Timeout of the next part of a long answer: the server may have to sort the whole answer first.
 const NEXT_PART_TIMEOUT: Duration = Duration::from_mins(1);
 /// Interval of the liveness probes during long work.
 const PROBE_EVERY: Duration = Duration::from_secs(5);
 /// Consecutive failed probes after which the server counts as gone.
 const FAILED_PROBES: u32 = 2;
-/// Timeout of acquiring a connection: of connecting, or of waiting for a free one.
+/// Timeout of acquiring a connection: of connecting, or of waiting for a free connection.
 const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(5);
 /// Timeout of searching for the primary, divided among the servers of the address.
 const SEARCH_TIMEOUT: Duration = Duration::from_secs(4);
@@ -45,8 +45,8 @@ const SEARCH_TIMEOUT: Duration = Duration::from_secs(4);
 const SEARCH_AFTER: Duration = Duration::from_millis(300);
 /// Timeout of one probe.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(1);
-/// Time for which a connection for reads relies on the last probe: a busy one is not probed before
-/// each statement, and a demoted server is still noticed soon.
+/// Time for which a connection for reads relies on its last probe: a busy connection is not probed before each
+/// statement, and a demoted server is still noticed soon.
 const PRIMARY_CHECK_TTL: Duration = Duration::from_millis(250);
 /// Interval at which credential files are read again, and the shortest interval between two searches.
 const RELOAD_EVERY: Duration = Duration::from_secs(1);
@@ -136,8 +136,8 @@ impl Connections {
         Self { pool, shared: Arc::new(shared) }
     }
 
-    /// Runs a short statement with a timeout. On timeout its connection is closed, and a write may or may not
-    /// have been committed.
+    /// Runs a short statement with a timeout. On timeout the statement's connection is closed, and a write may or may
+    /// not have been committed.
     ///
     /// # Errors
     ///
@@ -403,7 +403,7 @@ async fn connect_to_primary(server: &Server) -> Result<PgConnection, DatabaseErr
     Err(DatabaseError::ReadOnly(server.name.clone()))
 }
 
-/// True if a connection of this age is to a previous server, which may never answer again.
+/// True if a connection of this age leads to a previous server, which may never answer again.
 fn switched_since(last_switch: &LastSwitch, age: Duration) -> bool {
     let last_switch = last_switch.lock().unwrap_or_else(PoisonError::into_inner);
     last_switch.is_some_and(|at| at.elapsed() <= age)

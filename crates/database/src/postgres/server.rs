@@ -32,7 +32,7 @@ pub(super) struct Server {
     pub(super) options: PgConnectOptions,
     /// Name in messages.
     pub(super) name: String,
-    /// Text that distinguishes the server from others, the password included.
+    /// Text that distinguishes the server from other servers, the password included.
     pub(super) identity: String,
 }
 
@@ -115,7 +115,7 @@ fn checked_parameters(url: &str) -> Result<(String, bool), DatabaseError> {
     Ok((format!("{before}{kept}"), certificate))
 }
 
-/// The URL for each of its hosts.
+/// One URL for each host of a URL.
 fn single_hosts(url: &str) -> impl Iterator<Item = String> {
     let (scheme, rest) = url.split_once("://").unwrap_or(("postgres", url));
     let (authority, path) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));

@@ -14,12 +14,12 @@ use tokio::{
 use super::connections::Connections;
 use crate::{ChangeSubscription, DatabaseError};
 
-/// The notification channel. Triggers of the migrations publish on it.
+/// The notification channel. Triggers that the migrations create publish on this channel.
 const CHANNEL: &str = "assay";
 /// Wait before connecting again; doubled after each failure.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
-/// Time without a notification after which the server is probed, because a cut network reports nothing.
+/// Time without a notification after which the subscription probes the server, because a cut network reports nothing.
 const PROBE_AFTER: Duration = Duration::from_secs(5);
 /// Time limit for the server to connect or to answer the probe.
 const TIMEOUT: Duration = Duration::from_secs(5);

@@ -7,8 +7,8 @@ use crate::DatabaseError;
 /// The oldest server that is tested against, as it numbers itself.
 const OLDEST_SERVER: i32 = 150_000;
 
-/// Refuses a server that is too old, and a database whose encoding cannot hold every name. `server` names both
-/// in the error.
+/// Refuses a server that is too old, and a database whose encoding cannot hold every name. `server` names the server
+/// and the database in the error.
 ///
 /// # Errors
 ///

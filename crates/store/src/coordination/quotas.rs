@@ -1,5 +1,5 @@
-//! Quotas: tokens granted of a limit in a long window, counted in the database so that the loss of
-//! a cache cannot reset them.
+//! Quotas: tokens granted of a limit in a long window, counted in the database so that the loss of a cache cannot reset
+//! the counts.
 //!
 //! The number of a window is the database's time divided by the window's length. Servers take the number from the
 //! answers.
@@ -21,12 +21,12 @@ pub struct QuotaCounter {
     pub window_seconds: NonZeroU32,
 }
 
-/// A request for a part of a limit.
+/// A request for an amount of a limit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QuotaRequest {
     /// The counter.
     pub counter: QuotaCounter,
-    /// The most that may be granted in one window, to all servers together.
+    /// The most tokens that may be granted in one window, to all servers together.
     pub allowed: u64,
     /// The amount requested; less may be granted.
     pub wanted: u64,
@@ -37,11 +37,11 @@ pub struct QuotaRequest {
 pub struct QuotaGrant {
     /// The amount granted.
     pub granted: u64,
-    /// The window in which the grant may be spent.
+    /// The window in which the granted amount may be spent.
     pub window_number: u64,
-    /// The amount that may still be granted in the window.
+    /// The amount that may still be granted in the window, to all servers together.
     pub remaining: u64,
-    /// The time from the answer to the end of the window; zero if it has ended. An end that is computed from a
+    /// The time from the answer to the end of the window; zero if the window has ended. An end that is computed from a
     /// moment before the request was sent is never too late.
     pub until_end: Duration,
 }
@@ -60,15 +60,16 @@ pub struct QuotaReturn {
 /// The store of quotas.
 #[async_trait]
 pub trait QuotaStore: std::fmt::Debug + Send + Sync {
-    /// Grants parts of several limits in one statement: of each, the requested amount as far as it is left, and never
-    /// more than is allowed, even if many servers ask at the same time. The answers are in the order of the requests.
-    /// A second request for the same counter is granted nothing.
+    /// Grants amounts of several limits in one statement: of each limit, the requested amount as far as it is left, and
+    /// never more than is allowed, even if many servers ask at the same time. The answers are in the order of the
+    /// requests. A second request for the same counter is granted nothing.
     async fn reserve(&self, requests: &[QuotaRequest]) -> Result<Vec<QuotaGrant>, StoreError>;
 
-    /// Returns amounts that were not spent. Each must have been granted, and is returned once.
+    /// Returns amounts that were not spent. Each amount must have been granted, and is returned once.
     async fn give_back(&self, returns: &[QuotaReturn]) -> Result<(), StoreError>;
 
-    /// Records that limits in `bucket` have an epoch in Redis. True the first time, false from then on.
+    /// Records that limits in `bucket` have an epoch in Redis. True at the first call for the bucket, false from then
+    /// on.
     async fn first_epoch(&self, bucket: &str) -> Result<bool, StoreError>;
 
     /// Deletes the counters of windows that ended two days ago or earlier. Returns how many.

@@ -21,19 +21,19 @@ pub struct LabelImport {
     pub sample: bool,
     /// Date of issue.
     pub published_on: Date,
-    /// SHA-256 of the content.
+    /// SHA-256 of the content of the label set.
     pub digest: String,
     /// The format's name.
     pub format: String,
-    /// The file or URL.
+    /// The file or URL that the labels were imported from.
     pub origin: String,
-    /// The URL that it was fetched from and the validators of the answer; `None` for a file.
+    /// The URL that the labels were fetched from and the validators of the answer; `None` for a file.
     pub fetched: Option<(String, FetchConditions)>,
     /// The labels.
     pub labels: Vec<AddressLabel>,
     /// Further results of the import, as JSON.
     pub report: serde_json::Value,
-    /// The time of the import.
+    /// The time of the label import.
     pub at: Timestamp,
 }
 
@@ -68,13 +68,13 @@ pub struct Suppression {
     pub source: SourceId,
     /// The address.
     pub address: CanonicalAddress,
-    /// The category; `None` for all.
+    /// The category of the suppressed labels; `None` for all categories.
     pub category: Option<Category>,
-    /// The person who decided.
+    /// The person who decided on the suppression.
     pub author: String,
     /// The reason.
     pub reason: String,
-    /// The time of the decision.
+    /// The time of the decision on the suppression.
     pub at: Timestamp,
     /// Time at which the suppression was lifted.
     pub lifted_at: Option<Timestamp>,

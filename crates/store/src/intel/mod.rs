@@ -28,8 +28,8 @@ use crate::StoreError;
 /// The store of sources, publications, listings and labels.
 #[async_trait]
 pub trait IntelStore: std::fmt::Debug + Send + Sync {
-    /// All data that checks need: sources, recorded listings and, if `labels` are requested, every label in force,
-    /// one by one, in the order of their addresses. All data are of one moment.
+    /// All data that checks need: sources, recorded listings and, if `labels` are requested, every label in force, one
+    /// by one, in the order of their addresses. All data are of the same moment.
     async fn intel(&self, labels: Option<LabelRequest<'_>>) -> Result<Intel, StoreError>;
 
     /// The recorded history of one source, to plan an import against.
@@ -91,8 +91,7 @@ pub struct Intel {
     pub environment: Environment,
     /// The intel revision: the number of changes of sources, listings and labels.
     pub generation: u64,
-    /// Identifies the data. Two stores into which the same was imported in the same order have the same
-    /// revision.
+    /// Identifies the data. Two stores into which the same data were imported in the same order have the same revision.
     pub data_revision: String,
     /// All sources, by name.
     pub sources: Vec<SourceState>,

@@ -32,15 +32,15 @@ pub struct PublicationImport {
     pub sample: bool,
     /// The publication.
     pub publication: PublicationRecord,
-    /// True if the publication is the newest of its source; the source then counts as verified now.
+    /// True if the publication is the latest of its source; the source then counts as verified now.
     pub newest: bool,
     /// Recorded listings that end.
     pub ended: Vec<RowId>,
     /// Listings that begin.
     pub begun: Vec<(ListingEntry, Presence)>,
-    /// The URL that it was fetched from and the validators of the answer; `None` for a file.
+    /// The URL that the publication was fetched from and the validators of the answer; `None` for a file.
     pub fetched: Option<(String, FetchConditions)>,
-    /// The time of the import.
+    /// The time of the import of the publication.
     pub at: Timestamp,
 }
 
@@ -49,15 +49,15 @@ pub struct PublicationImport {
 pub struct PublicationRecord {
     /// Date of issue, and the position in the source's history.
     pub reference: PublicationRef,
-    /// SHA-256 of the content.
+    /// SHA-256 of the content of the publication.
     pub digest: String,
     /// SHA-256 of the file as fetched.
     pub file_digest: String,
     /// The format's name.
     pub format: String,
-    /// The file or URL.
+    /// The file or URL that the publication was imported from.
     pub origin: String,
-    /// The number of addresses.
+    /// The number of addresses in the publication.
     pub entries: u64,
     /// Changes that the import made, as JSON.
     pub report: serde_json::Value,
@@ -68,6 +68,6 @@ pub struct PublicationRecord {
 pub struct FetchConditions {
     /// The entity tag.
     pub etag: Option<String>,
-    /// The time of the last modification, as the server wrote it.
+    /// The time at which the content was last modified, as the server wrote it.
     pub last_modified: Option<String>,
 }

@@ -1,9 +1,9 @@
 //! Background jobs: work that outlives a request and a server, and is done once for all servers.
 //!
-//! A job is a row. A server claims it for a while, extends the claim as long as it works, and stores the outcome. If
-//! the server dies, the claim expires and another server claims the job: a job is run at least once, so its work must
-//! be idempotent. Pure functions in [`state`] decide all of this; the backends ensure that one server at a time
-//! changes a row.
+//! A job is a row. A server claims the job for a while, extends the claim as long as it works, and stores the outcome.
+//! If the server dies, the claim expires and another server claims the job: a job is run at least once, so its work
+//! must be idempotent. Pure functions in [`state`] decide all of this; the backends ensure that one server at a time
+//! changes a job's row.
 
 mod state;
 
@@ -42,7 +42,7 @@ pub trait JobStore: std::fmt::Debug + Send + Sync {
         now: Timestamp,
     ) -> Result<bool, StoreError>;
 
-    /// All jobs by kind and key, or those of one kind.
+    /// All jobs by kind and key, or the jobs of one kind.
     async fn jobs(&self, kind: Option<&str>) -> Result<Vec<Job>, StoreError>;
 
     /// The number of jobs of each kind and status.
@@ -52,7 +52,7 @@ pub trait JobStore: std::fmt::Debug + Send + Sync {
     async fn purge_jobs(&self, before: Timestamp) -> Result<u64, StoreError>;
 }
 
-/// The identity of a job. At most one job has it.
+/// The identity of a job. At most one job has a given identity.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct JobId {
     /// The kind, which decides the work.
@@ -99,9 +99,9 @@ pub struct Job {
     pub due_at: Timestamp,
     /// Attempts that failed since the last success.
     pub failures: u32,
-    /// End of the last attempt.
+    /// End of the last attempt to do the work.
     pub finished_at: Option<Timestamp>,
-    /// Time of the last success.
+    /// Time of the last successful attempt.
     pub succeeded_at: Option<Timestamp>,
     /// The error of the last attempt, if it failed.
     pub last_error: Option<String>,
@@ -138,7 +138,7 @@ impl JobStatus {
 pub struct JobClaim {
     /// The worker: a random name of its process.
     pub worker: String,
-    /// Expiry time. Afterwards, any worker may claim the job.
+    /// Expiry time. After this time, any worker may claim the job.
     pub until: Timestamp,
 }
 
@@ -180,6 +180,6 @@ pub struct JobCount {
     pub status: String,
     /// The number.
     pub count: u64,
-    /// The earliest time at which one of them was or will be due.
+    /// The earliest time at which one of the jobs was or will be due.
     pub oldest_due_at: Timestamp,
 }

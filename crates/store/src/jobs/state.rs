@@ -124,7 +124,7 @@ impl Job {
 }
 
 impl RetryPolicy {
-    /// The delay after a number of failures.
+    /// The delay before the next attempt after a number of failures.
     #[must_use]
     pub fn delay(&self, failures: u32) -> SignedDuration {
         let doublings = failures.saturating_sub(1).min(MAX_DOUBLINGS);

@@ -42,9 +42,9 @@ pub struct PostgresStore {
 }
 
 impl PostgresStore {
-    /// Opens the store in the database at `address`, creates it if there is none, and migrates its
-    /// schema to the newest version. The database itself must exist. A new store holds data of
-    /// `environment`; an existing one keeps its environment.
+    /// Opens the store in the database at `address`, creates it if there is none, and migrates its schema to the newest
+    /// version. The database itself must exist. A new store holds data of `environment`; an existing store keeps its
+    /// environment.
     ///
     /// # Errors
     ///
@@ -61,8 +61,7 @@ impl PostgresStore {
     ///
     /// # Errors
     ///
-    /// Returns [`StoreError::Empty`] if there is none; otherwise the errors of
-    /// [`PostgresStore::open_or_create`].
+    /// Returns [`StoreError::Empty`] if there is no store; otherwise the errors of [`PostgresStore::open_or_create`].
     pub async fn open(address: impl Into<DatabaseAddress>) -> Result<Self, StoreError> {
         Self::connect(address.into(), None).await
     }
@@ -80,7 +79,7 @@ impl PostgresStore {
         Ok(Self { database })
     }
 
-    /// Creates the roles of the programs, if this login may, and grants them their rights.
+    /// Creates the roles of the programs, if this login may create roles, and grants the roles their rights.
     ///
     /// # Errors
     ///
@@ -98,7 +97,7 @@ impl PostgresStore {
     ///
     /// # Errors
     ///
-    /// Returns an error if the database fails, or if its name is not valid.
+    /// Returns an error if the database fails, or if the stored name is not valid.
     pub async fn claim_instance(&self, name: &Name) -> Result<Name, StoreError> {
         let working = async {
             let mut session = self.session(SessionMode::Write(RowScope::Common)).await?;

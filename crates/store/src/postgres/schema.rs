@@ -15,8 +15,9 @@ use crate::{
 /// The server's code for a missing privilege.
 const INSUFFICIENT_PRIVILEGE: &str = "42501";
 
-/// The migrations that this program knows. The first creates the whole schema of version 15; others are only ever
-/// appended. Each records in `schema_versions` the oldest program that is compatible with it.
+/// The migrations that this program knows. The first migration creates the whole schema of version 15; further
+/// migrations are only ever appended. Each migration records in `schema_versions` the oldest program that is compatible
+/// with it.
 fn known() -> [Migration; 1] {
     [migration(15, "schema", include_str!("../../migrations/postgres/0015_schema.sql"))]
 }

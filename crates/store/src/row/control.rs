@@ -35,7 +35,7 @@ fn revision(row: &Row) -> Result<u64, StoreError> {
     Ok(value::unsigned("installation.control_revision", row.integer("control_revision")?)?)
 }
 
-/// The revision of manifests or of keys: the number of all control changes without those of the `other` part alone.
+/// The revision of manifests or of keys: the number of all control changes except those of the `other` part alone.
 fn revision_without(row: &Row, other: &'static str) -> Result<u64, StoreError> {
     let changes = row.integer("control_revision")?.saturating_sub(row.integer(other)?);
     Ok(value::unsigned("installation.control_revision", changes)?)

@@ -21,7 +21,7 @@ use crate::{
 /// Hexadecimal digits of a data revision's hash that are shown.
 const REVISION_DIGITS: usize = 12;
 
-/// A publication with its row and source.
+/// A publication with the id of its row, and its source.
 pub(crate) struct StoredPublication {
     pub(crate) id: RowId,
     source: SourceId,
@@ -54,7 +54,7 @@ impl PublicationRows {
         Self(publications.iter().map(row).collect())
     }
 
-    /// The row of a publication. A missing one is a conflict: the plan was made for another state.
+    /// The row of a publication. A missing row is a conflict: the plan was made for another state.
     pub(crate) fn row(&self, reference: PublicationRef) -> Result<RowId, StoreError> {
         self.0.get(&reference).copied().ok_or(StoreError::Conflict)
     }

@@ -117,7 +117,7 @@ pub(crate) fn publication(
 pub(crate) struct RecordedLabelRows(HashMap<Option<Fingerprint>, Vec<RowId>>);
 
 impl RecordedLabelRows {
-    /// Adds a row with id and fingerprint.
+    /// Adds a row with its id and fingerprint.
     pub(crate) fn add(&mut self, row: &Row) -> Result<(), StoreError> {
         let print = row.optional_bytes("fingerprint")?;
         let print = print.and_then(|print| Fingerprint::try_from(print).ok());
@@ -125,7 +125,7 @@ impl RecordedLabelRows {
         Ok(())
     }
 
-    /// Changes that are necessary to replace these rows by `labels`.
+    /// Returns the changes that are necessary to replace these rows by `labels`.
     pub(crate) fn replace_by(mut self, labels: &[AddressLabel]) -> LabelReplacement<'_> {
         let before = self.0.values().map(Vec::len).sum::<usize>();
         let mut begun = Vec::new();
@@ -148,9 +148,9 @@ impl RecordedLabelRows {
 
 /// Changes that turn one set of labels into another.
 pub(crate) struct LabelReplacement<'a> {
-    /// Labels that are new.
+    /// Labels that the old set lacks.
     pub(crate) begun: Vec<(&'a AddressLabel, Fingerprint)>,
-    /// Rows that are no longer in force.
+    /// Rows of labels that the new set lacks.
     pub(crate) ended: Vec<RowId>,
     /// Numbers of added, removed and unchanged labels.
     pub(crate) change: LabelChange,

@@ -220,7 +220,7 @@ async fn add_key(
     count_key_change(session, &key.id, inserted).await
 }
 
-/// Counts the change of one key, if a row changed.
+/// Counts the change of one key in the revision, if a row changed.
 async fn count_key_change(
     session: &mut Session,
     id: &KeyId,

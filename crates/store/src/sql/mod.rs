@@ -20,7 +20,7 @@ use crate::{Revisions, StoreError, row};
 const REVISIONS: &str =
     "SELECT intel_generation, control_revision, manifest_changes, key_changes FROM installation";
 
-/// Purpose of a session, which decides its connection and its transaction.
+/// Purpose of a session with the database, which decides its connection and its transaction.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum SessionMode<'a> {
     /// Single statements, each a transaction of its own.

@@ -13,7 +13,7 @@ pub(crate) enum RowScope<'a> {
     Common,
     /// Rows of one tenant.
     Tenant(&'a Name),
-    /// Every key, to serve from memory or to find one by its id.
+    /// Every key row, to serve keys from memory or to find a key by its id.
     Directory,
     /// Writes records of many tenants at once; stored answers cannot be read.
     Record,

@@ -1,6 +1,6 @@
 //! Sessions: statements with one text for both databases.
 //!
-//! Placeholders are `$1`, `$2` and so on in both; each is a value, or a list of them ([`Session::any`]).
+//! Placeholders are `$1`, `$2` and so on in both databases; each is a value, or a list of values ([`Session::any`]).
 
 use std::borrow::Cow;
 
@@ -14,10 +14,10 @@ use sqlx::{
 use super::scope::RowScope;
 use crate::{StoreError, row::Row, value};
 
-/// Rows of one statement that inserts: `SQLite` allows 32,766 values in one.
+/// Number of rows of one statement that inserts: `SQLite` allows 32,766 values in one statement.
 const SQLITE_BATCH: usize = 500;
-/// Rows of one statement that inserts into PostgreSQL: enough that network latency does not dominate the import of a
-/// million labels.
+/// Number of rows of one statement that inserts into PostgreSQL: enough that network latency does not dominate the
+/// import of a million labels.
 const POSTGRES_BATCH: usize = 5_000;
 
 /// A value of a statement. Times are milliseconds since 1970, days ISO 8601 text.
@@ -77,7 +77,7 @@ impl Value<'_> {
     }
 }
 
-/// A connection of a pool, or a transaction on one.
+/// A connection of a pool, or a transaction on such a connection.
 #[derive(Debug)]
 pub(crate) enum SessionConnection<D: Database> {
     Connection(PoolConnection<D>),
@@ -108,7 +108,7 @@ pub(crate) enum Session {
 }
 
 impl Session {
-    /// The condition that a column's value is one of a list, as the text after the column's name.
+    /// The condition that a column's value is an element of a list, as the text after the column's name.
     pub(crate) fn any(&self, placeholder: &str) -> String {
         match self {
             Self::Sqlite(_) => format!("IN (SELECT value FROM json_each({placeholder}))"),
@@ -222,7 +222,7 @@ impl Session {
         Ok(())
     }
 
-    /// Makes another part of the tenants' rows visible, until the transaction ends. Only PostgreSQL hides any.
+    /// Makes another part of the tenants' rows visible, until the transaction ends. Only PostgreSQL hides rows.
     pub(crate) async fn enter(&mut self, scope: RowScope<'_>) -> Result<(), StoreError> {
         match self {
             Self::Sqlite(_) => Ok(()),
@@ -240,8 +240,8 @@ impl Session {
     }
 }
 
-/// The placeholders of rows that are inserted. Placeholders have no numbers, because `SQLite` searches numbered ones
-/// one by one.
+/// The placeholders of rows that are inserted. Placeholders have no numbers, because `SQLite` searches numbered
+/// placeholders one by one.
 fn placeholders<const N: usize>(rows: &[[Value<'_>; N]]) -> String {
     let row = format!("({})", ["?"; N].join(", "));
     vec![row; rows.len()].join(", ")
@@ -274,7 +274,7 @@ fn unnested(columns: &[Value<'_>]) -> String {
     format!("unnest({})", lists.join(", "))
 }
 
-/// A statement for `SQLite`, where a list is a JSON array.
+/// Returns a statement for `SQLite`, where a list is a JSON array.
 fn sqlite<'q>(text: SqlStr, values: &'q [Value<'q>]) -> Query<'q, Sqlite, SqliteArguments> {
     values.iter().fold(sqlx::query(text), |query, value| match value {
         Value::Text(text) => query.bind(text.as_deref()),

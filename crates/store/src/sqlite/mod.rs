@@ -35,9 +35,8 @@ pub struct SqliteStore {
 }
 
 impl SqliteStore {
-    /// Opens the store in `directory`, creates it if there is none, and migrates its schema to the
-    /// newest version. A new store holds data of `environment`; an existing one keeps its
-    /// environment.
+    /// Opens the store in `directory`, creates it if there is none, and migrates its schema to the newest version. A
+    /// new store holds data of `environment`; an existing store keeps its environment.
     ///
     /// # Errors
     ///
@@ -65,8 +64,7 @@ impl SqliteStore {
     ///
     /// # Errors
     ///
-    /// Returns [`StoreError::Missing`] if there is none; otherwise the errors of
-    /// [`SqliteStore::open_or_create`].
+    /// Returns [`StoreError::Missing`] if there is no store; otherwise the errors of [`SqliteStore::open_or_create`].
     pub async fn open(directory: &Path) -> Result<Self, StoreError> {
         if !directory.join(FILE_NAME).is_file() {
             return Err(StoreError::Missing(directory.to_owned()));

@@ -8,8 +8,8 @@ use crate::{
     migrations::{AppliedMigration, SchemaState, apply, migration, schema_state},
 };
 
-/// Brings the schema up to date. The first migration creates the whole schema of version 9; others are only ever
-/// appended.
+/// Brings the schema up to date. The first migration creates the whole schema of version 9; further migrations are only
+/// ever appended.
 pub(super) async fn migrate(pool: &SqlitePool) -> Result<(), StoreError> {
     let known = [migration(9, "schema", include_str!("../../migrations/sqlite/0009_schema.sql"))];
     let applied = applied(pool).await?;

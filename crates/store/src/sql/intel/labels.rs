@@ -87,7 +87,7 @@ pub(super) async fn record(
     Ok(Some(change))
 }
 
-/// Ends the recorded labels that the import lacks, and records new ones.
+/// Ends the recorded labels that the import lacks, and records new labels.
 async fn replace(session: &mut Session, import: &LabelImport) -> Result<LabelChange, StoreError> {
     let recorded = label_rows(session, &import.source).await?;
     let LabelReplacement { begun, ended, change } = recorded.replace_by(&import.labels);
@@ -200,7 +200,7 @@ pub(super) async fn suppressions(session: &mut Session) -> Result<Vec<Suppressio
     session.rows(all, &[]).await?.iter().map(row::labels::suppression).collect()
 }
 
-/// Counts a change of labels.
+/// Counts a change of labels in the revision.
 async fn count_label_change(
     session: &mut Session,
     source: &SourceId,

@@ -113,8 +113,8 @@ fn charged(number: usize) -> ChargeKey {
     }
 }
 
-/// Queries by which a faulty or tricked request of one tenant could read another's rows; each
-/// counts them.
+/// Queries by which a faulty or tricked request of one tenant could read rows of another tenant; each query counts such
+/// rows.
 fn raw_probes(theirs: &Name, check: &str, key: &KeyId) -> [String; 14] {
     let key = key.as_str();
     [
@@ -344,7 +344,7 @@ async fn each_program_does_its_task_with_its_role() {
     assert!(error.to_string().contains("permission denied for table api_keys"), "{error}");
 }
 
-/// Statements that would make a revoked key valid again, or another key of it.
+/// Statements that would make a revoked key valid again, or turn the key into another one.
 fn revivals(id: &KeyId) -> [String; 4] {
     let changed = [
         "revoked_at = NULL",

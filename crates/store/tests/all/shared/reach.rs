@@ -27,7 +27,7 @@ async fn run(url: &str, statements: &str) {
     connection.execute(AssertSqlSafe(statements.to_owned())).await.unwrap();
 }
 
-/// Ends every connection to the database but its own.
+/// Ends every connection to the database but the connection that sends the statement.
 async fn end_connections(url: &str) {
     run(
         url,

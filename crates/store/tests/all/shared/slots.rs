@@ -33,7 +33,7 @@ impl SlotTable {
         row.and_then(|row| row.get(0))
     }
 
-    /// The number of the slot that a holder had last.
+    /// The number of the slot that a holder held last.
     async fn slot_of(&mut self, holder: &str) -> Option<i64> {
         self.number(format!("SELECT number FROM seats WHERE holder = '{holder}'")).await
     }

@@ -16,7 +16,8 @@ use tempfile::TempDir;
 
 use super::PATIENCE;
 
-/// Certificates of a test CA: for a server called `localhost`, and for a client. The CA `other` has issued none.
+/// Certificates of a test CA: for a server called `localhost`, and for a client. The CA `other` has issued no
+/// certificate.
 struct Certificates(TempDir);
 
 impl Certificates {

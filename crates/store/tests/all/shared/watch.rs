@@ -14,7 +14,7 @@ async fn next(hints: &mut ChangeSubscription) {
     tokio::time::timeout(PATIENCE, hints.changed()).await.expect("a hint");
 }
 
-/// Two programs with a store each, and the notifications of the second one.
+/// Two programs with a store each, and the notifications of the second program.
 async fn two() -> (String, Arc<PostgresStore>, ChangeSubscription) {
     let url = PostgresServer::shared_by_process().database();
     let writer = PostgresStore::open_or_create(&url, Environment::Production).await.unwrap();
