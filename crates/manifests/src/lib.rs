@@ -3,7 +3,7 @@
 //!
 //! - [`resolve()`]: the directory of all documents, or every problem
 //! - [`resolve_manifests`]: the directory of manifests that were parsed before
-//! - [`reconcile`]: applies the desired manifests that are consistent, and refuses the others
+//! - [`reconcile`]: applies the desired manifests that are consistent, and refuses the other desired manifests
 
 mod reconcile;
 mod resolve;

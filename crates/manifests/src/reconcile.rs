@@ -1,4 +1,4 @@
-//! Reconciliation of stored manifests with desired ones: consistent changes are applied, others are refused.
+//! Reconciliation of stored manifests with desired manifests: consistent changes are applied, others are refused.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -10,14 +10,14 @@ use crate::{Manifest, Manifests, resolve_manifests};
 /// Desired manifests, by kind and name; `None`: the manifest is to be removed.
 pub type DesiredManifests = BTreeMap<(Kind, Name), Option<Arc<Manifest>>>;
 
-/// The manifests in force from now on, and the desired ones that are refused.
+/// The manifests in force from now on, and the desired manifests that are refused.
 #[derive(Debug)]
 pub struct Reconciled {
-    /// The manifests in force.
+    /// The manifests that are in force after the reconciliation.
     pub manifests: Manifests,
     /// The directory of the manifests in force.
     pub directory: Directory<Policy>,
-    /// The refused changes, each with its reason. A refused change leaves the stored manifest as it was.
+    /// The refused changes of manifests, each with its reason. A refused change leaves the stored manifest as it was.
     pub refused: BTreeMap<(Kind, Name), ManifestRefusal>,
 }
 
@@ -36,7 +36,7 @@ pub enum ManifestRefusal {
 }
 
 impl ManifestRefusal {
-    /// The problem of the desired manifest or of the dependent one.
+    /// The problem of the desired manifest or of the dependent manifest.
     #[must_use]
     pub const fn problem(&self) -> &FieldProblem {
         match self {
@@ -181,7 +181,7 @@ mod tests {
         format!("{} {name}", kind.as_str())
     }
 
-    /// The refused changes: the manifest, the field, and the manifest that it would make invalid.
+    /// The refused changes: the manifest, the field, and the manifest that the change would make invalid.
     fn refusals(reconciled: &Reconciled) -> Vec<(String, &str, Option<String>)> {
         let words = reconciled.refused.iter().map(|(key, refusal)| {
             let dependent = match refusal {

@@ -5,7 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
-/// A JSON value kept as text, because a parsed tree takes ten times the memory. There is one such value for each
+/// A JSON value kept as text, because a parsed tree takes ten times the memory. There is one such JSON value for each
 /// manifest.
 #[derive(Clone)]
 pub struct CompactJson(Box<str>);

@@ -82,7 +82,7 @@ pub struct Plan {
     pub api_access: bool,
     /// Limits of the plan.
     pub limits: Vec<Limit>,
-    /// The longest time for which an answer is served from the cache.
+    /// The longest time for which an answer to the plan's tenants is served from the cache.
     pub cache_lifetime: Period,
     /// Retention of the records of the plan's tenants.
     pub retention: RetentionSpec,
@@ -102,7 +102,7 @@ pub struct Plan {
     pub fallback_share: u8,
 }
 
-/// A number of requests, or checks, in a window.
+/// A number of requests, or of checks, that a plan allows in a window.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limit {
     /// Name of the limit.
@@ -128,7 +128,7 @@ pub struct Override {
     pub limit: LimitName,
     /// Requests or checks that are allowed in one window.
     pub requests: u64,
-    /// The end of the override. `None`: the override does not end.
+    /// The end of the time for which the override applies. `None`: the override does not end.
     pub until: Option<Timestamp>,
 }
 
@@ -147,7 +147,7 @@ pub struct Tenant<P> {
     pub policy: Arc<P>,
     /// True if the tenant is suspended: its keys are refused.
     pub suspended: bool,
-    /// Overrides of the plan's limits; a later override takes precedence over an earlier one.
+    /// Overrides of the plan's limits; a later override takes precedence over an earlier override.
     pub overrides: Vec<Override>,
 }
 

@@ -82,7 +82,7 @@ impl JsonSchema for Period {
     }
 }
 
-/// The rule that the period in a field lies between two others.
+/// The rule that the period in a field lies between two other periods.
 #[must_use]
 pub fn between(field: &str, least: Period, most: Period) -> Value {
     let (text, from, to) = (format!("self.{field}"), least.seconds(), most.seconds());

@@ -13,9 +13,9 @@ const EXPECTED_FORM: &str =
     "write a whole number of at most nine digits and a unit, such as 500m, 2, 8Gi or 600Gi";
 /// Largest number of digits of a quantity's number.
 const DIGITS: usize = 9;
-/// Decimal units, each a thousand times the one before; the first is a thousandth.
+/// Decimal units, each a thousand times the unit before; the first unit is a thousandth.
 const DECIMAL: [&str; 8] = ["m", "", "k", "M", "G", "T", "P", "E"];
-/// Binary units, each 1024 times the one before; the first is 1024.
+/// Binary units, each 1024 times the unit before; the first unit is 1024.
 const BINARY: [&str; 6] = ["Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
 
 /// A quantity of CPU, memory or storage, such as `500m`, `8Gi` or `600Gi`. The text of a quantity is canonical, as an

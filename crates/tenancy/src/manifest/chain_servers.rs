@@ -45,7 +45,7 @@ pub struct VolumeSpec {
     /// Size of each volume, such as `600Gi`: at least `1Gi`. The size can grow if the storage class can expand
     /// volumes, and never shrink. Default `20Gi`.
     pub size: ResourceQuantity,
-    /// Name of the `StorageClass` of the volumes. Immutable. Unset: the cluster's default.
+    /// Name of the `StorageClass` of the volumes. Immutable. Unset: the cluster's default class.
     #[schemars(length(min = 1, max = 253))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub storage_class: Option<String>,
@@ -81,8 +81,8 @@ pub struct ResourcesSpec {
     /// CPU and memory that the node reserves for the pod. Default: `250m` and `1Gi`, or the limits if these are
     /// smaller.
     pub requests: ResourceQuantities,
-    /// Most CPU and memory that the pod may use. Cached pages of the graph count; the kernel reclaims them when
-    /// memory is short. Default: no limits.
+    /// Most CPU and memory that the pod may use. Cached pages of the graph count as memory of the pod; the kernel
+    /// reclaims them when memory is short. Default: no limits.
     pub limits: ResourceQuantities,
 }
 
@@ -99,7 +99,7 @@ impl ResourcesSpec {
     }
 }
 
-/// A quantity of CPU and one of memory.
+/// A quantity of CPU and a quantity of memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct ResourceQuantities {

@@ -90,7 +90,7 @@ pub struct ChainSourceSpec {
     #[schemars(range(max = 1_000_000_000_000_u64))]
     pub start_height: u64,
     /// Longest time that one check spends on fetching, with mode `on_demand`, such as `2s`: `1s` to `60s`. The next
-    /// check continues where this one ended. Default `2s`.
+    /// check continues where this check ended. Default `2s`.
     #[serde(default = "default_fetch_timeout")]
     pub fetch_timeout: Period,
     /// Accepts blocks of a test network as those of the chain. Default `false`: such an endpoint is refused,
@@ -105,8 +105,8 @@ pub struct ChainSourceSpec {
     /// Suspends reading; recorded blocks stay, and checks go on using them. Default `false`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub suspended: bool,
-    /// Number of chain servers, with mode `follow` in a cluster: 1 to 16. Each chain server has a volume with the
-    /// whole graph: more servers answer more checks, and one can fail or be replaced. Default 1.
+    /// Number of chain servers, with mode `follow` in a cluster: 1 to 16. Each chain server has a volume with the whole
+    /// graph: more servers answer more checks, and one server can fail or be replaced. Default 1.
     #[serde(default = "default_replicas")]
     #[schemars(range(min = 1, max = 16))]
     pub replicas: u8,

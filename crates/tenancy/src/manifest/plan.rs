@@ -42,8 +42,8 @@ pub struct PlanSpec {
     /// Allows keys of the plan's tenants to call the API. `false`: every request is refused with 403. `true`
     /// needs at least one limit.
     pub api_access: bool,
-    /// Rate limits and quotas, at most 8. Each allows a number of requests or checks in a window, such as 10 per
-    /// second or 1000 per day. A request is admitted only if none of them is used up, otherwise refused with 429.
+    /// Rate limits and quotas, at most 8. Each limit allows a number of requests or checks in a window, such as 10 per
+    /// second or 1000 per day. A request is admitted only if no limit is used up, and otherwise refused with 429.
     #[schemars(
         length(max = 8),
         extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["name"])
@@ -66,8 +66,8 @@ pub struct PlanSpec {
     #[schemars(range(min = 1, max = MOST_SCREEN_ROWS))]
     pub max_full_screen_rows: u64,
     /// Most requests of one tenant that are in flight on one server: 1 to 1000000. Checks are counted for each
-    /// blockchain separately. Further requests are refused with 429. Unset: three times as many as the server could
-    /// still admit.
+    /// blockchain separately. Further requests are refused with 429. Unset: three times as many requests as the server
+    /// could still admit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = MOST_IN_FLIGHT))]
     pub max_in_flight: Option<u32>,
@@ -80,14 +80,14 @@ pub struct PlanSpec {
     /// Upper bounds for `trace` of the tenants' risk policies, which limit the duration of a check. Default: none.
     #[serde(default)]
     pub trace: TraceCeiling,
-    /// Behavior while the token store of a limit cannot be reached: Redis for windows below an hour,
-    /// PostgreSQL for longer ones. `fallback` admits requests up to the share in `fallbackShare`; `refuse`
-    /// answers 503. Default `fallback`.
+    /// Behavior while the token store of a limit cannot be reached: Redis for windows below an hour, PostgreSQL for
+    /// longer windows. `fallback` admits requests up to the share in `fallbackShare`; `refuse` answers 503. Default
+    /// `fallback`.
     #[serde(default)]
     pub on_token_store_loss: OnTokenStoreLoss,
     /// Share of each limit, in percent, that stays usable while the token store cannot be reached: 0 to 50. Each
-    /// replica admits an equal part of the share on its own. While the token store can be reached, the share is the
-    /// last part of the limit to be used. Default 10.
+    /// replica admits an equal part of the share on its own. While the token store can be reached, tokens of the share
+    /// are the last tokens of the limit to be used. Default 10.
     #[serde(default = "default_fallback_share")]
     #[schemars(range(max = LARGEST_FALLBACK_SHARE))]
     pub fallback_share: u8,
@@ -178,7 +178,7 @@ const fn default_cache_lifetime() -> Period {
     ),
 ]))]
 pub struct LimitSpec {
-    /// Name of the limit, unique in the plan: 1 to 32 lowercase letters, digits and hyphens. Responses show it in
+    /// Name of the limit, unique in the plan: 1 to 32 lowercase letters, digits and hyphens. Responses show the name in
     /// their `RateLimit` header fields.
     pub name: LimitName,
     /// Most requests, or checks, in one window; `counts` says which.
@@ -205,7 +205,7 @@ pub struct LimitSpec {
 pub enum Counts {
     /// Authenticated requests with any response status.
     Requests,
-    /// Checks that were answered with status 200, and answered rows of `/screen`.
+    /// Checks that were answered with status 200, and rows of `/screen` that were answered.
     Checks,
 }
 

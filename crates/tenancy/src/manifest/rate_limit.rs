@@ -29,7 +29,7 @@ pub struct RateLimitSpec {
     pub until: Option<Timestamp>,
 }
 
-/// Plan or tenant whose limits change: exactly one of both.
+/// Plan or tenant whose limits change: exactly one of the two fields.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub enum RateLimitTarget {

@@ -14,7 +14,8 @@ pub const API_VERSION: &str = "assay.dev/v1alpha1";
 /// One YAML document that was not parsed as a manifest yet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Document {
-    /// The file or object that the document comes from, such as `tenants.yaml, document 2`. Problems name the origin.
+    /// The file or object that the document comes from, such as `tenants.yaml, document 2`. Problems of the document
+    /// name the origin.
     pub origin: String,
     /// The content.
     pub content: Value,
@@ -68,15 +69,15 @@ fn parse_spec_as<T: DeserializeOwned>(spec: &Value) -> Result<T, FieldProblem> {
 /// A manifest that was parsed once: its kind and name are valid.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ParsedManifest<R> {
-    /// The file, object or record that the manifest comes from. Problems name the origin.
+    /// The file, object or record that the manifest comes from. Problems of the manifest name the origin.
     pub origin: String,
     /// Kind of the manifest.
     pub kind: Kind,
     /// Name of the manifest.
     pub name: Name,
-    /// The spec, or its problems.
+    /// The spec of the manifest, or its problems.
     pub spec: Result<ManifestSpec<R>, Vec<FieldProblem>>,
-    /// The spec as it was written, without defaults. The store keeps this form.
+    /// The spec as it was written, without defaults. The store keeps the spec in this form.
     pub source: CompactJson,
 }
 

@@ -16,7 +16,7 @@ pub struct TenantSpec {
     pub plan: Name,
     /// Name of the `RiskPolicy` by which the checks of the tenant are assessed.
     pub policy: Name,
-    /// Contact person or address of the customer, such as `ops@acme.example`, at most 256 characters. It is a
+    /// Contact person or address of the customer, such as `ops@acme.example`, at most 256 characters. The contact is a
     /// note for operators: Assay sends nothing to it. Default: none.
     #[schemars(length(max = 256))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -26,7 +26,7 @@ pub struct TenantSpec {
     #[schemars(length(max = 64), extend("x-kubernetes-list-type" = "set"))]
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub namespaces: Vec<Name>,
-    /// Suspends the tenant: its keys are refused with 403 until this is `false` again. Default `false`.
+    /// Suspends the tenant: its keys are refused with 403 until this field is `false` again. Default `false`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub suspended: bool,
 }

@@ -121,7 +121,7 @@ fn parse<R: DeserializeOwned>(
     manifests
 }
 
-/// The directory of the valid manifests, and the problems of the others.
+/// The directory of the valid manifests, and the problems of the invalid manifests.
 fn combine<R: Clone, P>(
     manifests: &ManifestMap<R>,
     compile: impl Fn(R, &[RequiredSource]) -> Result<P, Vec<FieldProblem>>,

@@ -139,7 +139,7 @@ fn check_bounds(plan: &ValidManifest<'_, PlanSpec>, problems: &mut Vec<ManifestP
     }
 }
 
-/// A description of two limits of which one can never be reached.
+/// A description of two limits, one of which can never be reached.
 pub(super) fn contradiction(limits: &[Limit]) -> Option<String> {
     let pairs = limits
         .iter()

@@ -43,8 +43,8 @@ pub(super) fn check<R, P>(
     })
 }
 
-/// Overrides in rising precedence: first those for the tenant's plan, then those for the tenant; of each, first the
-/// permanent ones, then the temporary ones.
+/// Overrides in rising precedence: first the overrides for the tenant's plan, then those for the tenant; of each, first
+/// the permanent overrides, then the temporary ones.
 fn overrides(
     tenant: &ValidManifest<'_, TenantSpec>,
     rate_limits: &[ValidManifest<'_, RateLimitSpec>],

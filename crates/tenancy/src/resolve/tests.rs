@@ -10,8 +10,7 @@ use crate::{
     manifest::{OnTokenStoreLoss, Per},
 };
 
-/// A stand-in for a risk policy: a number from 0 to 9.
-/// Each mandatory source adds ten.
+/// A stand-in for a risk policy: a number from 0 to 9. Each mandatory source adds ten to the number.
 fn compile(spec: Value, mandatory: &[RequiredSource]) -> Result<u64, Vec<FieldProblem>> {
     match spec["level"].as_u64() {
         Some(level) if level < 10 => Ok(level + 10 * mandatory.len() as u64),
