@@ -1,4 +1,4 @@
-//! Admission of a request: takes one token from each of its window counters, of all subjects, or none.
+//! Admission of a request: takes one token from each window counter of the request, of all subjects, or no token.
 
 use assay_tenancy::{directory::Limit, manifest::Counts};
 
@@ -42,8 +42,8 @@ pub fn note(
 
 /// Decides on one request.
 ///
-/// All limits hold at once: a request is charged to all of them or refused by one. A request that only
-/// a limit on checks refuses still counts as a request.
+/// All limits hold at once: a request is charged to all limits or refused by one. A request that only a limit on checks
+/// refuses still counts as a request.
 pub fn admit(
     applicable: &mut [ApplicableLimits<'_>],
     policy: StoreLossPolicy,
@@ -80,10 +80,9 @@ pub fn admit(
     }
 }
 
-/// Takes up to `wanted` checks: as many as every limit on checks has room for, once no token store may
-/// grant more. Limits on requests are not consulted: the checks are rows of one request. Returns the
-/// tokens spent, the number of checks taken, and the reason why there are no more; `None` if a token
-/// store must be asked first.
+/// Takes up to `wanted` checks: as many as every limit on checks has room for, once no token store may grant more
+/// tokens. Limits on requests are not consulted: the checks are rows of one request. Returns the tokens spent, the
+/// number of checks taken, and the reason why there are no more checks; `None` if a token store must be asked first.
 pub fn take_checks(
     applicable: &mut [ApplicableLimits<'_>],
     policy: StoreLossPolicy,
@@ -169,7 +168,7 @@ fn room(
     }
 }
 
-/// Adds what each counter lacks to the tokens that requests wait for.
+/// Adds the tokens that each counter lacks to the tokens that requests wait for.
 fn wait(
     applicable: &mut [ApplicableLimits<'_>],
     policy: StoreLossPolicy,
@@ -187,7 +186,7 @@ fn wait(
     }
 }
 
-/// Spends `count` tokens of each counter of one kind, all of which have room.
+/// Spends `count` tokens of each counter of one kind; all of these counters have room.
 fn spend(
     applicable: &mut [ApplicableLimits<'_>],
     policy: StoreLossPolicy,

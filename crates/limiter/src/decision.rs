@@ -27,7 +27,7 @@ pub enum Admission {
     Refused {
         /// The exhausted limits.
         violated: Vec<LimitName>,
-        /// Seconds until all of them have room again.
+        /// Seconds until all exceeded limits have room again.
         retry_after: u64,
     },
     /// A token store is unreachable, and the fallback allowance is used up.
@@ -53,7 +53,7 @@ pub enum Decision {
     Refused {
         /// The exhausted limits.
         violated: Vec<LimitName>,
-        /// Seconds until all of them have room again.
+        /// Seconds until all exceeded limits have room again.
         retry_after: u64,
         /// Status of every limit.
         statuses: Vec<LimitStatus>,
@@ -62,7 +62,8 @@ pub enum Decision {
     Unavailable {
         /// The limits that cannot be counted.
         violated: Vec<LimitName>,
-        /// True if the plan refuses all requests meanwhile, instead of using a fallback allowance.
+        /// True if the plan refuses all requests while a token store is unreachable, instead of using a fallback
+        /// allowance.
         closed: bool,
         /// Seconds after which a retry may succeed.
         retry_after: u64,
@@ -116,7 +117,7 @@ impl Charge {
         self.count
     }
 
-    /// Returns the refund of `count` of the checks: the charge for them, and for no others.
+    /// Returns the refund of `count` of the checks: the charge for these checks only.
     pub fn refund_of_checks(&self, count: u64) -> Self {
         Self { checks: self.checks.clone(), count: count.min(self.count) }
     }
@@ -147,11 +148,11 @@ pub struct SpentTokens {
 pub struct TakenChecks {
     /// The charge: as many checks as there was room for.
     pub charge: Charge,
-    /// The limits without room for more; empty if all checks were taken.
+    /// The limits without room for more checks; empty if all checks were taken.
     pub violated: Vec<LimitName>,
-    /// Seconds until all of these limits may have room again.
+    /// Seconds until all limits without room may have room again.
     pub retry_after: u64,
-    /// True if there was no room because a token store is unreachable.
+    /// True if the limits had no room because a token store is unreachable.
     pub unavailable: bool,
 }
 

@@ -6,7 +6,7 @@ pub(crate) struct DemandEstimate {
     /// Demand within roughly the last horizon, in thousandths of a token.
     level: u64,
     since: u64,
-    /// Tokens requested after `since`.
+    /// Tokens requested after the time `since`.
     count: u64,
 }
 

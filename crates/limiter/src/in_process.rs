@@ -14,7 +14,7 @@ use crate::{
     TokenStoreKind, admit, note, sharded::ShardedLimits, take_checks,
 };
 
-/// Policy without a fallback allowance: the store in memory cannot be lost.
+/// Policy of a limiter without a fallback allowance: the store in memory cannot be lost.
 const POLICY: StoreLossPolicy =
     StoreLossPolicy { on_token_store_loss: OnTokenStoreLoss::Refuse, fallback_share: 0 };
 /// Identifier of the only replica.
@@ -25,7 +25,7 @@ const REPLICA_ID: u64 = 0;
 pub struct InProcessLimiter {
     sharded: ShardedLimits,
     ledger: Mutex<TokenLedger>,
-    /// Latest time seen, in microseconds. If the clock is behind it, this time is used instead, so
+    /// Latest time seen, in microseconds. If the clock is behind the latest time seen, that time is used instead, so
     /// that no window is counted twice.
     latest: AtomicU64,
 }
@@ -46,8 +46,8 @@ impl Default for InProcessLimiter {
 impl InProcessLimiter {
     /// Decides on one request at `now` (seconds since 1970).
     ///
-    /// All limits hold at once: a request is charged to all of them or refused by one. A request that
-    /// only a limit on checks refuses still counts as a request.
+    /// All limits hold at once: a request is charged to all limits or refused by one. A request that only a limit on
+    /// checks refuses still counts as a request.
     pub fn admit(
         &self,
         account: Account<'_>,
@@ -107,7 +107,7 @@ impl InProcessLimiter {
         self.sharded.refund(account, charge);
     }
 
-    /// Returns the status of every limit at `now`.
+    /// Returns the status of every limit at `now`, in seconds since 1970.
     pub fn statuses(&self, account: Account<'_>, limits: &[Limit], now: u64) -> Vec<LimitStatus> {
         let now = self.advance(now);
         self.sharded.statuses(account, limits, POLICY, now, now)

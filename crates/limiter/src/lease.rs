@@ -1,11 +1,11 @@
-//! Lease of a replica: tokens of one window that it may spend.
+//! Lease of a replica: tokens of one window that the replica may spend.
 
 use crate::{
     LimiterSettings,
     token_store::{ReturnedTokens, WindowGrant},
 };
 
-/// Tokens of one window.
+/// Tokens of one window that a replica holds.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Lease {
     window: u64,
@@ -35,7 +35,7 @@ impl Lease {
         if now < self.expires { self.tokens } else { 0 }
     }
 
-    /// Returns the tokens left in the store at its last response, if the window goes on.
+    /// Returns the tokens left in the store at its last response, if the window has not ended.
     pub(crate) fn remaining(&self, now: u64) -> Option<u64> {
         (now < self.expires).then_some(self.remaining)
     }
@@ -62,8 +62,7 @@ impl Lease {
 
     /// Adds the grant of a request that was sent at local time `sent`.
     ///
-    /// The store decided after `sent`, so the window goes on at least for the stated time from `sent`
-    /// on.
+    /// The store decided after `sent`, so that the window lasts at least for the stated time after `sent`.
     pub(crate) fn add(
         &mut self,
         epoch: u64,
@@ -88,7 +87,7 @@ impl Lease {
         }
     }
 
-    /// Returns the tokens, spendable or not.
+    /// Returns the tokens of the lease, spendable or not.
     #[cfg(test)]
     pub(crate) const fn tokens(&self) -> u64 {
         self.tokens

@@ -25,7 +25,7 @@ pub struct ServerClock {
     pub now: u64,
 }
 
-/// Memory of a token store. A snapshot or a replica of the server holds a copy of it.
+/// Memory of a token store. A snapshot or a replica of the server holds a copy of the memory.
 #[derive(Clone, Debug)]
 pub struct TokenLedger {
     /// Time in microseconds after the start of an epoch during which nothing is granted, in addition to the windows
@@ -46,7 +46,7 @@ struct Epoch {
     id: u64,
     /// Time before which the past is unknown: nothing is granted in windows that began earlier.
     unknown_before: u64,
-    /// Latest time seen; used instead of the clock while the clock is behind it.
+    /// Latest time that the server's clock showed; used instead of the clock while the clock is behind it.
     latest: u64,
 }
 
@@ -60,8 +60,8 @@ struct StoredWindow {
 }
 
 impl TokenLedger {
-    /// Creates an empty memory that grants nothing until `margin` microseconds after the start of an
-    /// epoch and in the windows in which it began.
+    /// Creates an empty memory that grants nothing in the windows in which an epoch began, and until `margin`
+    /// microseconds after the epoch's start.
     #[must_use]
     pub const fn new(margin: u64) -> Self {
         Self {
@@ -74,8 +74,8 @@ impl TokenLedger {
         }
     }
 
-    /// Determines the epoch, and begins a new one if the memory is not of this run. Returns its number
-    /// and true if it has just begun.
+    /// Determines the epoch, and begins a new epoch if the memory is not of this run. Returns the number of the epoch,
+    /// and true if the epoch has just begun.
     pub fn open(&mut self, server: &ServerClock) -> (u64, bool) {
         let now = server.now;
         #[cfg(test)]
@@ -197,9 +197,8 @@ impl TokenLedger {
     }
 }
 
-/// True if `window` is older than the newest that the replica knows: the clock was set back and the
-/// memory lost at the same time. A newest window too far ahead is ignored, since it came from a wrong
-/// clock.
+/// True if `window` is older than the newest window that the replica knows: the clock was set back and the memory lost
+/// at the same time. A reported newest window too far ahead is ignored, since it came from a wrong clock.
 const fn is_older(window: u64, newest_window: u64, length: u64, now: u64) -> bool {
     newest_window > window
         && newest_window.saturating_mul(length) <= now.saturating_add(MAX_CLOCK_STEP)

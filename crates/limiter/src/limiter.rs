@@ -26,8 +26,8 @@ impl Default for Limiter {
 impl Limiter {
     /// Decides on one request. Waits only if a token store must be asked first.
     ///
-    /// All limits hold at once: a request is charged to all of them or refused by one. A request that
-    /// only a limit on checks refuses still counts as a request.
+    /// All limits hold at once: a request is charged to all limits or refused by one. A request that only a limit on
+    /// checks refuses still counts as a request.
     pub async fn admit(
         &self,
         account: Account<'_>,
@@ -81,7 +81,7 @@ impl Limiter {
         }
     }
 
-    /// Returns all unspent tokens to the token stores. To be called before the program stops, when it
+    /// Returns all unspent tokens to the token stores. Call this function before the program stops, when the program
     /// admits no more requests.
     pub async fn shutdown(&self) {
         if let Self::Shared(limiter) = self {

@@ -23,7 +23,7 @@ impl TokenStoreKind {
 pub struct StoreLossPolicy {
     /// Treatment of requests while a token store is unreachable.
     pub on_token_store_loss: OnTokenStoreLoss,
-    /// Share of each short limit that is set aside for that time, in percent.
+    /// Share of each short limit, in percent, that is set aside for the time in which a token store is unreachable.
     pub fallback_share: u8,
 }
 
@@ -128,8 +128,8 @@ impl LimiterSettings {
         }
     }
 
-    /// Returns the age from which a request to `store` has certainly failed, or a failure no longer counts
-    /// together with the next one.
+    /// Returns the age from which a request to `store` has certainly failed, or a failure no longer counts together
+    /// with the next failure.
     pub(crate) const fn overdue(&self, store: TokenStoreKind) -> u64 {
         self.timings(store).timeout.saturating_mul(4)
     }

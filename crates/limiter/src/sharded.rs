@@ -1,7 +1,7 @@
 //! Limits of one replica by subject, sharded for concurrent requests.
 //!
-//! A request needs at most two locks, taken in one order: first the lock of its tenant and key, then the lock of all
-//! plans. No code blocks while it holds a lock.
+//! A request needs at most two locks, always in the same order: first the lock of its tenant and key, then the lock of
+//! all plans. No code blocks while it holds a lock.
 
 use std::{
     collections::HashMap,
@@ -167,7 +167,7 @@ impl ShardedLimits {
         }
     }
 
-    /// Returns the status of every limit of `account`.
+    /// Returns the status of every limit that applies to `account`.
     pub(crate) fn statuses(
         &self,
         account: Account<'_>,
@@ -188,7 +188,7 @@ impl ShardedLimits {
         found
     }
 
-    /// Returns the requests that give back tokens: those without demand, or all. Drops idle subjects.
+    /// Returns the requests that give back tokens: tokens without demand, or all tokens. Drops idle subjects.
     pub(crate) fn sweep(&self, everything: bool, now: u64) -> Vec<DueRequest> {
         let slots = self.slots.read().unwrap_or_else(PoisonError::into_inner);
         let context = self.context(now, &slots);

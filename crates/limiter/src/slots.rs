@@ -2,10 +2,10 @@
 //! share of every short limit, the *fallback allowance*, without a token store; the stores grant only
 //! what no slot may spend.
 //!
-//! Slots are leased durably (in PostgreSQL), for a time that is renewed. A replica's knowledge of them
-//! is a [`SlotView`]. Allowances and grants never add up to more than the limit, because:
+//! Slots are leased durably (in PostgreSQL), for a time that is renewed. A replica's knowledge of the slots is a
+//! [`SlotView`]. Allowances and grants never add up to more than the limit, because:
 //!
-//! 1. A slot's allowance in a window is `requests * share / 100 / slots`, rounded down: all of them
+//! 1. A slot's allowance in a window is `requests * share / 100 / slots`, rounded down: the allowances of all slots
 //!    together are at most `share` percent.
 //! 2. A request to a store counts a slot as live that was held within the window, by a view that is at most
 //!    [`VIEW_TTL`] old; without a view, the request leaves the whole share.
@@ -41,14 +41,14 @@ pub struct SlotView {
 /// A slot held by this replica.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReplicaSlot {
-    /// Local time of the response to the claim. Renewals do not change it.
+    /// Local time of the response to the claim. Renewals do not change this time.
     pub claimed_at: u64,
-    /// Local time until which the slot is held, counted from before the last successful claim or
-    /// renewal was sent, less the error of a slow local clock. At most [`SLOT_TTL`] after that.
+    /// Local time until which the slot is held, counted from before the last successful claim or renewal was sent, less
+    /// the error of a slow local clock. The time is at most [`SLOT_TTL`] after that claim or renewal was sent.
     pub until: u64,
 }
 
-/// Number of replicas to reckon with while nothing is known of the slots.
+/// Number of replicas to assume while nothing is known of the slots.
 const UNKNOWN_REPLICAS: u64 = 16;
 
 impl SlotView {

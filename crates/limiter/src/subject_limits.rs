@@ -1,9 +1,9 @@
 //! State of one replica for one subject: its window counters, and its connection to each token store.
 //!
 //! At most one request to each token store is in flight; all callers that wait share its response. After a failed
-//! request, another one is sent at once if a caller waits, because one late response is no outage. A store that fails
-//! twice in a row is unreachable: fallback allowances are spent, and it is retried after a backoff, in the
-//! background. Callers without an allowance go on waiting until it has failed for [`LimiterSettings::patience`],
+//! request, another request is sent at once if a caller waits, because one late response is no outage. A store that
+//! fails twice in a row is unreachable: fallback allowances are spent, and it is retried after a backoff, in the
+//! background. Callers without an allowance go on waiting until the store has failed for [`LimiterSettings::patience`],
 //! because most stalls are shorter; from then on no caller waits.
 
 use assay_tenancy::directory::Limit;
@@ -34,13 +34,13 @@ struct StoreConnection {
     in_flight: Option<InFlightRequest>,
     /// Consecutive requests that failed.
     failures: u32,
-    /// Local time of the first of these failures.
+    /// Local time of the first of the consecutive failures.
     failing_since: u64,
-    /// Local time of the next attempt at the earliest.
+    /// Earliest local time of the next attempt to reach the store.
     retry_at: u64,
 }
 
-/// A request in flight.
+/// The request to the store that is in flight.
 #[derive(Clone, Debug)]
 struct InFlightRequest {
     request: LeaseRequest,
@@ -214,8 +214,8 @@ impl SubjectLimits {
         self.clear_waiting(store);
     }
 
-    /// Records that `store` did not respond to the request with this sequence number, or not in time.
-    /// The tokens that it granted are lost.
+    /// Records that `store` did not respond to the request with this sequence number, or not in time. The tokens that
+    /// `store` granted for the request are lost.
     pub fn request_failed(
         &mut self,
         store: TokenStoreKind,

@@ -13,8 +13,8 @@ use crate::LimitSubject;
 /// Request of one replica to a token store, for windows of one subject.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LeaseRequest {
-    /// Sequence number, rising with every request of the replica for this subject. A store ignores a
-    /// request whose number is not higher than the last, so that a duplicated message has no effect.
+    /// Sequence number, rising with every request of the replica for this subject. A store ignores a request whose
+    /// number is not higher than the last number, so that a duplicated message has no effect.
     pub sequence: u64,
     /// Tokens requested and returned, by window.
     pub windows: Vec<WindowRequest>,
@@ -31,7 +31,7 @@ pub struct WindowRequest {
     pub allowed: u64,
     /// Tokens requested; may be 0.
     pub requested: u64,
-    /// Newest window known to the replica, or 0. The store grants nothing for an older one.
+    /// Newest window known to the replica, or 0. The store grants nothing for an older window.
     pub newest_window: u64,
     /// Tokens that the replica returns unspent.
     pub returned: Option<ReturnedTokens>,
@@ -40,9 +40,9 @@ pub struct WindowRequest {
 /// Unspent tokens that a replica returns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReturnedTokens {
-    /// The window that they were granted for.
+    /// The window that the tokens were granted for.
     pub window: u64,
-    /// The epoch in which they were granted.
+    /// The epoch in which the tokens were granted.
     pub epoch: u64,
     /// Number of tokens.
     pub tokens: u64,
@@ -63,9 +63,9 @@ pub struct LeaseGrant {
 pub struct WindowGrant {
     /// Tokens granted.
     pub granted: u64,
-    /// The only window in which they may be spent: the store's time divided by the window's length.
+    /// The only window in which the granted tokens may be spent: the store's time divided by the window's length.
     pub window: u64,
-    /// Microseconds, by the store's clock, from its decision until the window's end.
+    /// Microseconds, by the store's clock, from the store's decision until the window's end.
     pub ends_in: u64,
     /// Tokens that can still be granted in this window.
     pub remaining: u64,
@@ -78,13 +78,12 @@ pub struct WindowGrant {
 /// request at most once.
 #[async_trait::async_trait]
 pub trait TokenStore: Send + Sync + fmt::Debug {
-    /// Takes back the returned tokens, then grants the requested ones as far as there are any: none
-    /// only if none are left.
+    /// Takes back the returned tokens, then grants the requested tokens as far as there are any: no token only if no
+    /// token is left.
     ///
     /// # Errors
     ///
-    /// Returns an error if the store is unreachable or fails. Tokens that it granted nevertheless
-    /// are lost.
+    /// Returns an error if the store is unreachable or fails. Tokens that the store granted nevertheless are lost.
     async fn lease(
         &self,
         subject: &LimitSubject,

@@ -25,11 +25,11 @@ pub(crate) struct WindowCounter {
     policy: StoreLossPolicy,
     lease: Lease,
     exhausted: Option<Exhausted>,
-    /// Newest window that the store reported.
+    /// Window with the highest number that the store reported.
     newest_window: u64,
     fallback: FallbackAllowance,
     demand: DemandEstimate,
-    /// Tokens that requests wait for.
+    /// Number of tokens that requests wait for.
     waiting: u64,
     asked_at: u64,
 }
@@ -47,7 +47,7 @@ struct Exhausted {
 /// Reason why a counter has no room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Shortage {
-    /// The store may have more tokens.
+    /// The store may have more tokens for the counter.
     Refillable,
     /// The window is exhausted.
     Exhausted,
@@ -120,7 +120,7 @@ impl WindowCounter {
         }
     }
 
-    /// Returns the reason why there is no room; `given_up` if no caller waits for the store any more.
+    /// Returns the reason why the counter has no room; `given_up` if no caller waits for the store any more.
     pub(crate) fn shortage(&self, given_up: bool, context: &DecisionContext<'_>) -> Shortage {
         match self.exhausted.filter(|exhausted| context.now < exhausted.until) {
             Some(exhausted) if exhausted.recovering => Shortage::Unknown,
@@ -135,8 +135,8 @@ impl WindowCounter {
         self.waiting = self.waiting.saturating_add(count);
     }
 
-    /// Spends `count` tokens for which there is room, of the lease first. Returns the tokens of the
-    /// lease and of the fallback allowance.
+    /// Spends `count` tokens for which there is room: first those of the lease, then those of the fallback allowance.
+    /// Returns the tokens of the lease and of the fallback allowance.
     pub(crate) fn spend(&mut self, count: u64, context: &DecisionContext<'_>) -> (u64, u64) {
         let leased = self.lease.spend(count, context.now);
         let fallback = count - leased;
@@ -344,8 +344,8 @@ impl WindowCounter {
     }
 
     /// Returns the most tokens to hold unspent: tokens of a replica that is killed are lost for the window, which is
-    /// long for the store of long windows. All replicas together hold a hundredth of the limit, and each one at least
-    /// one token.
+    /// long for the store of long windows. All replicas together hold a hundredth of the limit, and each replica at
+    /// least one token.
     fn max_held(&self, context: &DecisionContext<'_>) -> u64 {
         if self.store == TokenStoreKind::Short {
             return u64::MAX;
@@ -353,8 +353,7 @@ impl WindowCounter {
         (self.requests / 100 / context.slots.replicas()).max(1)
     }
 
-    /// Returns the most tokens to take at once near exhaustion, as far as known: other replicas need
-    /// some too.
+    /// Returns the most tokens to take at once near exhaustion, as far as known: other replicas need some tokens too.
     fn fair_share(&self, context: &DecisionContext<'_>) -> u64 {
         if self.store == TokenStoreKind::Short {
             // The store of short windows knows the number of replicas better.

@@ -41,7 +41,7 @@ struct Inner {
 #[derive(Default)]
 struct State {
     connection: Option<Connection>,
-    /// Number of the connection, so that failures of an old one do not affect a new one.
+    /// Number of the connection, so that failures of an old connection do not affect a new one.
     generation: u64,
     /// Consecutive timeouts.
     timeouts: u32,
@@ -138,8 +138,8 @@ impl RedisClient {
         Ok((pending, connection))
     }
 
-    /// Returns the connection, or a new one after the backoff. The attempt to connect goes on if the
-    /// caller is canceled.
+    /// Returns the connection, or a new connection after the backoff. The attempt to connect goes on if its caller is
+    /// canceled.
     async fn connection(&self) -> Result<(Connection, u64), RedisClientError> {
         loop {
             let attempt_finished = self.0.attempt_finished.notified();
@@ -182,10 +182,10 @@ async fn reconnect(inner: Arc<Inner>) {
     inner.attempt_finished.notify_waiters();
 }
 
-/// A command in progress. If its caller is canceled, it counts as timed out.
+/// A command in progress. If the caller is canceled, the command counts as timed out.
 struct PendingCall<'a> {
     inner: &'a Inner,
-    /// Number of the connection over which it was sent.
+    /// Number of the connection over which the command was sent.
     generation: Option<u64>,
     outcome: Outcome,
 }
@@ -194,14 +194,14 @@ struct PendingCall<'a> {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Outcome {
     Answered,
-    /// No response arrived before the caller stopped waiting.
+    /// No response arrived before the command's caller stopped waiting.
     TimedOut,
-    /// The connection was lost.
+    /// The connection was lost before the response arrived.
     ConnectionLost,
 }
 
 impl PendingCall<'_> {
-    /// Records what the outcome says about the connection.
+    /// Records the consequences of a command's outcome for the connection.
     fn record<T>(mut self, outcome: Result<T, RedisError>) -> Result<T, RedisClientError> {
         self.outcome = match &outcome {
             Err(error) if error.is_timeout() => Outcome::TimedOut,
@@ -229,8 +229,8 @@ impl Drop for PendingCall<'_> {
     }
 }
 
-/// True if a new connection may succeed: this one broke, leads to a server that accepts no writes (a
-/// demoted master), or was made with a password that has been replaced.
+/// True if a new connection may succeed: the present one broke, leads to a server that accepts no writes (a demoted
+/// master), or was made with a password that has been replaced.
 fn needs_reconnect(error: &RedisError) -> bool {
     error.is_io_error()
         || error.is_connection_dropped()

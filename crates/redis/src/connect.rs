@@ -163,7 +163,7 @@ fn cluster(
     Ok(builder.build()?)
 }
 
-/// Returns the CA bundle and client certificate, if any. Without TLS they are not read.
+/// Returns the CA bundle and client certificate, if any. Without TLS, the files are not read.
 fn certificates(settings: &RedisSettings) -> Result<Option<TlsCertificates>, RedisClientError> {
     let files = &settings.tls;
     let read = |file: &Path| {

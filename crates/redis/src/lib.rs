@@ -1,5 +1,5 @@
-//! Redis client (Redis 7 or newer, or Valkey): one server, several watched by Sentinel, or a Cluster; over TLS if
-//! enabled; with credentials from files that may change.
+//! Redis client (Redis 7 or newer, or Valkey): one server, several servers watched by Sentinel, or a Cluster; over TLS
+//! if enabled; with credentials from files that may change.
 //!
 //! Data in Redis may be lost at any time: nothing there is the only copy. A server that does not
 //! respond delays a caller once, by a bounded time, and not at all while it is known to be unavailable.

@@ -50,7 +50,7 @@ impl Subscription {
         Self { settings, channels, pubsub: None, is_loss_logged: false }
     }
 
-    /// Returns the next event, and waits for it, reconnecting as often as necessary.
+    /// Waits for the next event and returns it; reconnects as often as necessary.
     pub async fn next(&mut self) -> SubscriptionEvent {
         loop {
             if let Some(pubsub) = &mut self.pubsub {

@@ -40,11 +40,11 @@ pub enum Topology {
         /// The master's name.
         master: String,
     },
-    /// Some nodes of a Cluster, which locate the others.
+    /// Some nodes of a Cluster, which locate the other nodes.
     Cluster(Vec<Host>),
 }
 
-/// Error in a URL. No message repeats any part of the text, which may contain a password.
+/// Error in a URL. No message repeats any part of the URL's text, which may contain a password.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RedisUrlError {
     /// The scheme is unknown.
@@ -62,7 +62,7 @@ pub enum RedisUrlError {
     /// A Sentinel URL names no master.
     #[error("the master's name is missing, as in redis+sentinel://host:26379/mymaster")]
     NoMaster,
-    /// Several hosts are given where one is expected.
+    /// Several hosts are given where one host is expected.
     #[error("several hosts are given: only redis+sentinel:// and redis+cluster:// allow that")]
     SeveralHosts,
     /// A Cluster URL names a database.
@@ -127,7 +127,7 @@ impl FromStr for RedisUrl {
     }
 }
 
-/// Returns user and password; both may be missing, and so may be the user alone.
+/// Returns the user and the password of a URL; both may be missing, and so may be the user alone.
 fn credentials(text: &str) -> Result<(Option<String>, Option<String>), RedisUrlError> {
     let (user, password) = text.split_once(':').unwrap_or((text, ""));
     let decoded = |text: &str| match text {
@@ -137,7 +137,7 @@ fn credentials(text: &str) -> Result<(Option<String>, Option<String>), RedisUrlE
     Ok((decoded(user)?, decoded(password)?))
 }
 
-/// Undoes percent-encoding; `None` if a `%` begins no encoded byte, or the bytes are not UTF-8.
+/// Decodes percent-encoded text; `None` if a `%` begins no encoded byte, or the bytes are not UTF-8.
 fn decode(text: &str) -> Option<String> {
     let is_encoded = |after: &str| after.bytes().take(2).filter(u8::is_ascii_hexdigit).count() == 2;
     let decoded = percent_decode_str(text).decode_utf8().ok()?;

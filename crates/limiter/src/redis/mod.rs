@@ -25,7 +25,8 @@ pub(crate) mod tests;
 #[cfg(feature = "shared")]
 mod watch;
 
-/// Number of buckets. The number must never change, because the first epoch of each bucket is recorded durably.
+/// Number of buckets. The number of buckets must never change, because the first epoch of each bucket is recorded
+/// durably.
 pub const BUCKETS: u32 = 64;
 
 /// A Lua script for Redis.
@@ -85,7 +86,7 @@ pub struct RedisTokenStore {
     replica: u64,
     /// Time for which a Redis that lost its memory grants nothing: see [`Self::new`].
     margin: u64,
-    /// True after a request that found a bucket without its epoch, until the others are opened.
+    /// True after a request that found a bucket without its epoch, until an epoch is opened in every other bucket.
     forgotten: Arc<AtomicBool>,
 }
 
@@ -98,9 +99,9 @@ impl RedisTokenStore {
         Self { scripts, replica, margin, forgotten: Arc::default() }
     }
 
-    /// Opens an epoch in every bucket when a program starts, and lets the first epoch of an
-    /// installation grant tokens at once. A failure is harmless: buckets without an epoch get one by
-    /// their first request, and grant nothing until the next window.
+    /// Opens an epoch in every bucket when a program starts, and lets the first epoch of an installation grant tokens
+    /// at once. A failure is harmless: buckets without an epoch get an epoch by their first request, and grant nothing
+    /// until the next window.
     ///
     /// # Errors
     ///
@@ -112,7 +113,7 @@ impl RedisTokenStore {
         Ok(())
     }
 
-    /// Opens an epoch in one bucket. Returns true if it has just begun.
+    /// Opens an epoch in one bucket. Returns true if the epoch has just begun.
     async fn open_bucket(&self, bucket: u32, epochs: &dyn EpochRegistry) -> Result<bool, BoxError> {
         let key = [epoch_key(bucket)];
         let arguments = [self.margin.to_string(), MAX_CLOCK_STEP.to_string()];
@@ -174,7 +175,7 @@ fn script_call(
     (keys, arguments)
 }
 
-/// Parses the script's response to a request for `expected` windows; `None` if it has another form.
+/// Parses the script's response to a request for `expected` windows; `None` if the response has another form.
 #[must_use]
 pub fn parse_grant(answer: &[i64], expected: usize) -> Option<LeaseGrant> {
     let (head, rest) = answer.split_at_checked(2)?;

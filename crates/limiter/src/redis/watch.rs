@@ -6,8 +6,8 @@ use tokio::time::{MissedTickBehavior, interval};
 
 use super::{BUCKETS, EpochRegistry, RedisTokenStore};
 
-/// Interval between reads of one bucket after the other. The loss of a single server's memory is noticed within one
-/// interval, that of one of several servers within 64 intervals, and sooner with more replicas.
+/// Interval between reads of one bucket after the other. A single server that lost its memory is noticed within one
+/// interval, one of several servers within 64 intervals, and sooner with more replicas.
 const INTERVAL: Duration = Duration::from_millis(500);
 
 impl RedisTokenStore {

@@ -29,8 +29,8 @@ use crate::{
     token_store::{LeaseGrant, TokenStore, TokenStoreError},
 };
 
-/// Longest time that a request waits for token stores in all: long enough to win a token near
-/// exhaustion, where many replicas take them one by one.
+/// Longest time that a request waits for token stores in all: long enough to win a token near exhaustion, where many
+/// replicas take the tokens one by one.
 const LEASE_WAIT: Duration = Duration::from_secs(2);
 /// Interval of sweeps for tokens without demand.
 const SWEEP_EVERY: Duration = Duration::from_millis(500);
@@ -56,7 +56,7 @@ struct Inner {
 
 impl SharedLimiter {
     /// Creates a limiter on these token stores. Until [`Self::set_slots`], the limiter has no fallback allowance, and
-    /// leaves the other replicas theirs. [`Self::run_maintenance`] must run in another task.
+    /// leaves the other replicas their allowances. [`Self::run_maintenance`] must run in another task.
     pub fn new(
         short: Arc<dyn TokenStore>,
         long: Arc<dyn TokenStore>,

@@ -208,7 +208,7 @@ async fn without_redis_nothing_passes_beyond_leases_and_allowances() {
 struct LosesResponses {
     store: Arc<LongTokenStore>,
     lost: usize,
-    /// Tokens of each request.
+    /// Number of tokens that each request asked for.
     requested: Arc<Mutex<Vec<u64>>>,
 }
 

@@ -1,8 +1,8 @@
 //! Deterministic simulation of replicas, token stores and a network: under any fault, no window of any
 //! limit admits more than it allows.
 //!
-//! A seed determines a run. `ASSAY_LIMITER_SEEDS` sets the number of seeds; the first that fails is
-//! printed and can be run alone with `ASSAY_LIMITER_SEED`.
+//! A seed determines a run. `ASSAY_LIMITER_SEEDS` sets the number of seeds; the first seed that fails is printed and
+//! can be run alone with `ASSAY_LIMITER_SEED`.
 #![expect(clippy::print_stdout, reason = "prints the figures of a run")]
 
 mod observer;

@@ -24,7 +24,7 @@ pub(super) struct Account {
     pub(super) returned: u64,
 }
 
-/// Index of a limit in the scenario.
+/// Index of the limit in the scenario.
 pub(super) type LimitIndex = usize;
 
 #[derive(Debug, Default)]
@@ -115,7 +115,7 @@ impl Observer {
         }
     }
 
-    /// Records that a token store granted tokens and took others back.
+    /// Records that a token store granted tokens and took other tokens back.
     pub(super) fn granted(&mut self, index: LimitIndex, window: u64, granted: u64, returned: u64) {
         self.granted += granted;
         self.returned += returned;

@@ -21,7 +21,7 @@ pub(super) struct Clock {
 }
 
 impl Clock {
-    /// Returns the time it shows at a true time.
+    /// Returns the time that the clock shows at a true time.
     pub(super) fn at(&self, now: u64) -> u64 {
         let now = i64::try_from(now).unwrap();
         u64::try_from(now + now * self.drift / 1_000_000 + self.offset).unwrap()
@@ -30,7 +30,7 @@ impl Clock {
 
 #[derive(Debug)]
 pub(super) struct Replica {
-    /// Different after each start.
+    /// Number of the replica's run, different after each start.
     pub(super) incarnation: u64,
     pub(super) alive: bool,
     pub(super) clock: Clock,

@@ -19,7 +19,7 @@ pub(super) enum Fault {
     Crash,
     /// A replica shuts down, and restarts.
     Restart,
-    /// A replica cannot reach the short token store, the long one, or both, for a while.
+    /// A replica cannot reach the short token store, the long token store, or both, for a while.
     CutOff,
     /// The first replica can no longer reach the long token store.
     Strand,
@@ -47,7 +47,7 @@ pub(super) struct Scenario {
     pub(super) settings: LimiterSettings,
     /// Length in microseconds.
     pub(super) length: u64,
-    /// Average microseconds between two requests to one replica, while it is busy.
+    /// Average time between two requests to one replica while the replica is busy, in microseconds.
     pub(super) pause: u64,
     /// Share of requests to the first replica, in thousandths.
     pub(super) skew: u64,
@@ -60,17 +60,17 @@ pub(super) struct Scenario {
     /// Largest error of a clock's rate in either direction, in parts per million.
     pub(super) drift: i64,
     pub(super) faults: Vec<Fault>,
-    /// True if replicas join one after the other.
+    /// True if the replicas join one after the other.
     pub(super) joining: bool,
     /// True if the first replica permanently loses the long token store and the slot registry after
     /// a few seconds.
     pub(super) stranded: bool,
-    /// True if the short token store's first epoch is known to be the first.
+    /// True if the short token store's first epoch is known to be the installation's first.
     pub(super) first_epoch_known: bool,
 }
 
 impl Scenario {
-    /// Returns a scenario with any faults.
+    /// Returns a scenario with faults of any kind.
     pub(super) fn hostile(random: &mut Random) -> Self {
         let steps = random.per_mille(150);
         // A clock that is set back lengthens a window, which fallback allowances cannot know.

@@ -22,7 +22,7 @@ impl SlotRegistry {
         Self { slots: vec![Slot::default(); usize::try_from(total).unwrap()], claims: 0 }
     }
 
-    /// Renews the slot of `holder`, or claims the first free one.
+    /// Renews the slot of `holder`, or claims the first free slot.
     pub(super) fn renew_or_claim(&mut self, holder: u64, asked_at: u64, now: u64) -> SlotAnswer {
         let own = |slot: &Slot| slot.holder == Some(holder) && slot.until > now;
         let index = self.slots.iter().position(own);
@@ -46,7 +46,7 @@ impl SlotRegistry {
         }
     }
 
-    /// Releases the slot of a replica that shuts down, once it no longer uses it.
+    /// Releases the slot of a replica that shuts down, once the replica no longer uses the slot.
     pub(super) fn release(&mut self, holder: u64, now: u64) {
         for slot in self.slots.iter_mut().filter(|slot| slot.holder == Some(holder)) {
             slot.until = slot.until.min(now);

@@ -67,10 +67,9 @@ pub(super) struct World {
     replicas: Vec<Replica>,
     incarnations: u64,
     short: TokenLedger,
-    /// Servers of the short token store, in order of succession; the first one's clock is the
-    /// reference.
+    /// Servers of the short token store, in order of succession; the first server's clock is the reference.
     servers: Vec<Clock>,
-    /// Latest time seen by each server; used instead of its clock while the clock is behind it.
+    /// Latest time that each server's clock showed; used instead of the clock while the clock is behind it.
     latest: Vec<u64>,
     run: u64,
     copies: VecDeque<TokenLedger>,
@@ -481,7 +480,7 @@ impl World {
         self.at(self.now + HEARTBEAT, Event::Heartbeat { replica });
     }
 
-    /// Renews the replica's slot, or claims the first free one.
+    /// Renews the replica's slot, or claims the first free slot.
     fn slot_question(&mut self, replica: usize, incarnation: u64, asked_at: u64) {
         let cut_off = self.replicas[replica].cut_off[TokenStoreKind::Long as usize];
         if self.now < self.long_lost_until.max(cut_off) {
