@@ -21,15 +21,15 @@ macro_rules! paths {
 
 /// An operation.
 pub(super) struct Operation {
-    /// Paths below each prefix; the first is the main one, the others are aliases.
+    /// Paths below each prefix; the first path is the main one, the others are aliases.
     pub(super) paths: [&'static str; 2],
     /// Operation id.
     pub(super) id: &'static str,
-    /// Summary in a few words.
+    /// Summary of the operation in a few words.
     pub(super) summary: &'static str,
     /// Description.
     pub(super) description: &'static str,
-    /// Requirements towards the caller.
+    /// Requirements that a caller must meet.
     pub(super) gate: Gate,
     /// Handler, method and contract.
     pub(super) endpoint: Endpoint,
@@ -41,7 +41,7 @@ pub(super) struct Operation {
     pub(super) problems: &'static [&'static [Code]],
 }
 
-/// Problems of every operation.
+/// Problems that every operation can have.
 pub(super) const COMMON_PROBLEMS: &[Code] = &[
     Code::MissingKey,
     Code::InvalidKey,
@@ -57,7 +57,7 @@ pub(super) const COMMON_PROBLEMS: &[Code] = &[
     Code::Overloaded,
 ];
 
-/// Problems of every check.
+/// Problems that every check can have.
 const CHECK_PROBLEMS: &[Code] = &[
     Code::MalformedJson,
     Code::InvalidRequest,

@@ -48,7 +48,7 @@ pub struct JsonLines<T> {
 }
 
 impl<T: Serialize> JsonLines<T> {
-    /// Returns the response, which writes each batch as soon as it arrives.
+    /// Returns the response, which writes each batch of rows as soon as it arrives.
     #[must_use]
     pub(crate) fn new(batches: impl Stream<Item = Vec<T>> + Send + 'static) -> Self {
         let lines = batches.map(|batch| Ok::<Bytes, Infallible>(lines_of(&batch)));

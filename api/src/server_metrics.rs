@@ -11,8 +11,8 @@ use prometheus_client::{
     registry::{Metric, Registry},
 };
 
-/// Histogram bounds in seconds, dense around the usual response time. They include the objectives of
-/// 100 and 300 ms: alerts on error budgets count the responses above one bound.
+/// Histogram bounds in seconds, close to each other around the usual response time. The bounds include the objectives
+/// of 100 and 300 ms: alerts on error budgets count the responses above one bound.
 const DURATION_BOUNDS: [f64; 16] = [
     0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.2, 0.3, 0.5, 1.0, 2.5,
     10.0,
@@ -71,7 +71,7 @@ fn add<M: Metric + Clone + Default>(registry: &mut Registry, name: &str, help: &
 }
 
 impl ServerMetrics {
-    /// Adds a metric of one kind of servers.
+    /// Adds a metric that only one kind of servers has.
     pub(crate) fn add<M: Metric + Clone + Default>(&mut self, name: &str, help: &str) -> M {
         add(&mut self.registry, name, help)
     }
@@ -97,7 +97,7 @@ impl ServerMetrics {
         self.tip_ages.get_or_create(&label_of(chain)).set(age.as_secs_f64().max(0.0));
     }
 
-    /// Records the progress of a chain's compositions.
+    /// Records the progress of a chain's compositions (breakdowns of transactions' funds by origin).
     pub(crate) fn set_compositions(&self, chain: ChainId, progress: &Progress) {
         self.compositions_behind.get_or_create(&label_of(chain)).set(progress.behind);
     }

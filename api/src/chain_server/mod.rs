@@ -35,7 +35,7 @@ const MOST_BYTES: usize = 1 << 20;
 /// State that all handlers of a chain server share.
 #[derive(Debug)]
 pub struct ChainApp {
-    /// The graphs, with lists and labels.
+    /// The graphs that the chain server answers from, with lists and labels.
     pub host: Arc<ChainHost>,
     /// Tokens of permitted clients; `None` permits every client.
     pub tokens: Option<Tokens>,

@@ -24,14 +24,14 @@ use crate::{connection::table::ConnectionMark, request::drain_body::drain_on_dro
 /// Interval after which the file is read again.
 const READ_AGAIN: Duration = Duration::from_secs(2);
 
-/// Tokens of a file that may change.
+/// Tokens that clients may send, from a token file that may change.
 #[derive(Debug)]
 pub struct Tokens {
     path: PathBuf,
     current: Mutex<TokenDigests>,
 }
 
-/// Digests of the tokens. Comparing digests discloses nothing about a token by its duration.
+/// Digests of the valid tokens. Comparing digests discloses nothing about a token by its duration.
 #[derive(Debug)]
 struct TokenDigests {
     digests: Vec<[u8; 32]>,
@@ -54,7 +54,7 @@ impl Tokens {
     ///
     /// # Errors
     ///
-    /// Returns an error if the file cannot be read, has no token, or has one that is too short.
+    /// Returns an error if the file cannot be read, has no token, or has a token that is too short.
     pub fn read(path: &Path) -> Result<Self, InvalidCredentials> {
         Ok(Self { path: path.to_owned(), current: Mutex::new(TokenDigests::read(path)?) })
     }

@@ -1,4 +1,4 @@
-//! Limit on HTTP/2 control frames: a connection that sends [`MOST`] of them without a request is closed.
+//! Limit on HTTP/2 control frames: a connection that sends [`MOST`] control frames without a request is closed.
 //!
 //! The HTTP library processes each control frame at once and has no limit of its own, so that one caller could keep a
 //! processor busy without a request that limits would count. The library does not expose frames, so that this stream
@@ -19,7 +19,8 @@ use tokio::{
 /// Number of control frames without a request after which a connection is closed. The count decreases by one every
 /// second, so that a caller may ping a connection every second for any time.
 const MOST: u64 = 1_000;
-/// Response bytes for each of which a caller may send one window update: callers that read much send many of them.
+/// Response bytes for each of which a caller may send one window update: callers that read much send many window
+/// updates.
 const BYTES_PER_WINDOW_UPDATE: u64 = 64;
 
 /// First bytes of a connection of HTTP/2 (RFC 9113, section 3.4).
@@ -30,7 +31,7 @@ const HEADERS: u8 = 1;
 const WINDOW_UPDATE: u8 = 8;
 const PADDED: u8 = 8;
 
-/// A connection sent too many frames without a request.
+/// A connection sent too many control frames without a request.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{MOST} control frames without a request")]
 struct TooManyFrames;
@@ -38,15 +39,15 @@ struct TooManyFrames;
 /// Position of the parser in the bytes of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Position {
-    /// After this many bytes of the preface.
+    /// The parser has read this many bytes of the preface.
     Preface(usize),
-    /// After this many bytes of a frame header.
+    /// The parser has read this many bytes of a frame header.
     Head([u8; FRAME_HEAD], usize),
-    /// Before the padding length of a data frame with this many payload bytes.
+    /// The next byte is the padding length of a data frame with this many payload bytes.
     Padding(u32),
-    /// Before this many bytes of a payload.
+    /// The next bytes are this many bytes of a payload.
     Payload(u32),
-    /// In a connection of another protocol.
+    /// The connection uses another protocol than HTTP/2.
     Other,
 }
 
@@ -54,11 +55,11 @@ enum Position {
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct FrameCounter {
     position: Position,
-    /// Stream identifier of the newest request.
+    /// Stream identifier of the request that was received last.
     newest_stream: u32,
-    /// Number of control frames since that request, minus one for each second.
+    /// Number of control frames since the last request, minus one for each second.
     count: u64,
-    /// Time up to which the count was decreased.
+    /// Time up to which the count of control frames was decreased.
     forgotten_at: Instant,
     /// Response bytes for which no window update was received.
     written: u64,
@@ -111,7 +112,7 @@ impl FrameCounter {
         Ok(())
     }
 
-    /// Begins the frame after its header.
+    /// Begins to parse the frame whose header was read.
     fn begin(&mut self, head: [u8; FRAME_HEAD], now: Instant) -> Result<(), TooManyFrames> {
         let [long, middle, short, kind, flags, stream @ ..] = head;
         let length = u32::from_be_bytes([0, long, middle, short]);
@@ -139,13 +140,13 @@ impl FrameCounter {
         if self.count > MOST { Err(TooManyFrames) } else { Ok(()) }
     }
 
-    /// Records bytes that are sent to the caller.
+    /// Records response bytes that are sent to the caller.
     const fn wrote(&mut self, bytes: u64) {
         self.written = self.written.saturating_add(bytes);
     }
 }
 
-/// Returns the position before a payload of this length.
+/// Returns the parser's position before a payload of this length.
 const fn payload(length: u32) -> Position {
     if length == 0 { Position::Head([0; FRAME_HEAD], 0) } else { Position::Payload(length) }
 }

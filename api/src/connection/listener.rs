@@ -1,8 +1,7 @@
 //! Accepting connections, and graceful shutdown.
 //!
-//! After the stop signal, responses say `Connection: close` for a while, so that callers send their
-//! next request elsewhere; then new connections are ignored, queued ones are accepted, and requests in
-//! flight are finished.
+//! After the stop signal, responses say `Connection: close` for a while, so that callers send their next request
+//! elsewhere; then new connections are ignored, queued connections are accepted, and requests in flight are finished.
 
 use std::{future::Future, time::Duration};
 
@@ -31,7 +30,7 @@ const HANDSHAKE_DELAY: Duration = Duration::from_millis(50);
 pub struct ListenerSettings {
     /// Most concurrent connections.
     pub connections: ConnectionBounds,
-    /// Proxies, whose connections have many callers.
+    /// Proxies in front of the listener; one connection of a proxy carries requests of many callers.
     pub proxies: TrustedProxies,
     /// Timeouts of a connection.
     pub timeouts: Timeouts,
@@ -43,7 +42,8 @@ pub struct ListenerSettings {
     pub grace: Duration,
 }
 
-/// Proxies in front of a listener. Their callers share the proxy's address; the limit per peer does not apply to it.
+/// Proxies in front of a listener. Callers behind a proxy share the proxy's address, to which the limit per peer does
+/// not apply.
 #[derive(Clone, Debug, Default)]
 pub struct TrustedProxies {
     /// Networks of the proxies.
@@ -58,7 +58,7 @@ enum Phase {
     Serving,
     /// Responses ask callers to close the connection; new connections are accepted.
     Draining(Instant),
-    /// New connections are ignored; queued ones are accepted.
+    /// New connections are ignored; queued connections are accepted.
     Closing(Instant),
 }
 
@@ -129,7 +129,7 @@ pub async fn serve(
     }
 }
 
-/// Reads the PROXY header, if any, and serves the connection until it ends or is evicted.
+/// Reads the PROXY header, if the listener expects one, and serves the connection until it ends or is evicted.
 async fn serve_until_evicted(
     mut stream: TcpStream,
     mut open: OpenConnection,

@@ -2,8 +2,8 @@
 //!
 //! A connection ends when the caller closes it, when the program stops, when it sends too many control frames, or when
 //! it is idle or stalled: no request for a while, or a response that the caller does not read. HTTP/2 flow control
-//! holds such a response back without effect on the socket, so that timeouts on the socket do not apply; the connection
-//! is shut down gracefully (its other requests are finished) and closed.
+//! holds back a response that the caller does not read, without effect on the socket, so that timeouts on the socket do
+//! not apply; the connection is shut down gracefully (its other requests are finished) and closed.
 
 mod control_frames;
 pub(crate) mod listener;
@@ -45,7 +45,7 @@ use self::{
 };
 use crate::request::streamed::{is_streamed, with_frames_by};
 
-/// Largest head of a request in bytes; the HTTP library refuses larger ones.
+/// Largest head of a request in bytes; the HTTP library refuses larger heads.
 const MAX_HEAD_BYTES: usize = 64 * 1024;
 /// Concurrent requests on one HTTP/2 connection.
 const MAX_CONCURRENT_STREAMS: u32 = 100;
@@ -53,7 +53,8 @@ const MAX_CONCURRENT_STREAMS: u32 = 100;
 const MAX_HEADER_LIST_BYTES: u32 = 16 * 1024;
 /// Bytes of a response buffered for each HTTP/2 stream.
 const SEND_BUFFER_BYTES: usize = 64 * 1024;
-/// Number of streams that a caller may open and reset before they are processed; more is an attack (rapid reset).
+/// Number of streams that a caller may open and reset before they are processed; more such streams are an attack (rapid
+/// reset).
 const MAX_RESET_STREAMS: usize = 50;
 /// Interval of HTTP/2 keep-alive pings.
 const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(20);
@@ -68,8 +69,8 @@ pub struct Timeouts {
 }
 
 impl Timeouts {
-    /// Returns the longest time without a request over HTTP/2; before the first, the head's timeout
-    /// applies.
+    /// Returns the longest time without a request over HTTP/2; before the first request, the timeout for a request's
+    /// head applies.
     fn idle(self) -> Duration {
         self.head * 3
     }
@@ -96,7 +97,8 @@ pub(crate) fn builder(timeouts: Timeouts) -> Builder<TokioExecutor> {
     builder
 }
 
-/// Serves a connection to its end. Its requests have the extension `mark`; `stop` becomes true when the program stops.
+/// Serves a connection to its end. Requests on the connection have the extension `mark`; `stop` becomes true when the
+/// program stops.
 pub(crate) async fn run<S>(
     stream: S,
     router: Router,
@@ -149,7 +151,7 @@ pub(crate) async fn run<S>(
     }
 }
 
-/// Activity on a connection. Times are milliseconds since it began.
+/// Activity on a connection. Times are milliseconds since the connection began.
 #[derive(Debug)]
 struct Activity {
     started: Instant,
@@ -203,7 +205,7 @@ impl Activity {
     }
 }
 
-/// Value while the next frame is being produced.
+/// Value of a streamed response while its next frame is being produced.
 const PRODUCING: u64 = u64::MAX;
 
 /// Counts a request as in flight until it is dropped.

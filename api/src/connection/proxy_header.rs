@@ -9,12 +9,12 @@ const SIGNATURE: [u8; 12] = *b"\r\n\r\n\0\r\nQUIT\n";
 /// Longest header of version 1 in bytes, with its end.
 const LONGEST_LINE: usize = 107;
 
-/// Reads exactly the header. Returns the caller's address; `None` if the proxy connects on its own behalf or does not
-/// know the caller.
+/// Reads exactly the PROXY header, and no byte after it. Returns the caller's address; `None` if the proxy connects on
+/// its own behalf or does not know the caller.
 ///
 /// # Errors
 ///
-/// Returns an error if the connection does not begin with a header, or ends in it.
+/// Returns an error if the connection does not begin with a header, or ends within the header.
 pub(crate) async fn read<S: AsyncRead + Unpin>(stream: &mut S) -> io::Result<Option<IpAddr>> {
     let mut begin = [0; SIGNATURE.len()];
     stream.read_exact(&mut begin).await?;
@@ -35,7 +35,7 @@ pub(crate) async fn read<S: AsyncRead + Unpin>(stream: &mut S) -> io::Result<Opt
     source_of_line(text.trim_end())
 }
 
-/// Returns the source in a header of version 1.
+/// Returns the caller's address in a PROXY header of version 1.
 fn source_of_line(line: &str) -> io::Result<Option<IpAddr>> {
     let words: Vec<&str> = line.split(' ').collect();
     match words.as_slice() {

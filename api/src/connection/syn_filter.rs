@@ -1,4 +1,4 @@
-//! Socket filter that drops new connections while a server stops, so that none is reset.
+//! Socket filter that drops new connections while a server stops, so that no connection is reset.
 
 use std::io;
 
@@ -6,9 +6,9 @@ use tokio::net::TcpListener;
 
 /// Makes the kernel ignore new connections to `listener`.
 ///
-/// Closing a listener resets the connections in its accept queue, and one more may arrive between the
-/// last accept and the close. With new connections ignored first, the queue can be emptied. The kernel
-/// of a caller retries after a second, and reaches the next server or none.
+/// Closing a listener resets the connections in its accept queue, and another connection may arrive between the last
+/// accept and the close. If the kernel ignores new connections first, the accept queue can be emptied. The kernel of a
+/// caller retries the connection after a second, and reaches the next server, if there is one.
 ///
 /// # Errors
 ///
@@ -34,7 +34,7 @@ pub fn ignore_new_connections(listener: &TcpListener) -> io::Result<()> {
     ])
 }
 
-/// Unsupported on other systems, where a connection may be reset at shutdown.
+/// The filter is unsupported on systems other than Linux, where a connection may be reset at shutdown.
 #[cfg(not(target_os = "linux"))]
 pub fn ignore_new_connections(_: &TcpListener) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())

@@ -1,9 +1,9 @@
 //! Open connections of a listener, and the choice of the connection to evict if there are too many.
 //!
 //! Opening connections costs a caller next to nothing. Therefore connections without a request with a valid key are
-//! limited for each peer: a new one evicts the peer's oldest one. If all connections are in use, the oldest
-//! unauthenticated connection of the peer with most of them is evicted. A caller with a key thus connects at once and
-//! stays connected, however many connections others open.
+//! limited for each peer: a new connection evicts the peer's oldest one. If all connections are in use, the oldest
+//! unauthenticated connection of the peer with the most unauthenticated connections is evicted. A caller with a key
+//! thus connects at once and stays connected, however many connections others open.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -90,7 +90,8 @@ impl ConnectionTable {
         }
     }
 
-    /// Admits a connection of a peer, and evicts another one if necessary; `None` if no other one may be evicted.
+    /// Admits a connection of a peer, and evicts another connection if necessary; `None` if no other connection may be
+    /// evicted.
     pub(crate) fn admit(self: &Arc<Self>, peer: Option<IpAddr>) -> Option<OpenConnection> {
         let mut state = self.lock();
         state.limit_peer(peer, self.bounds.per_peer);
@@ -114,7 +115,7 @@ impl ConnectionTable {
 }
 
 impl State {
-    /// Evicts unauthenticated connections of a peer until one more is within its limit.
+    /// Evicts unauthenticated connections of a peer until one more connection is within the peer's limit.
     fn limit_peer(&mut self, peer: Option<IpAddr>, most: usize) {
         let count = self.unauthenticated.get(&peer).map_or(0, BTreeMap::len);
         if peer.is_some() && count >= most {
@@ -122,7 +123,8 @@ impl State {
         }
     }
 
-    /// Returns the peer with most unauthenticated connections; of several, the one with the oldest.
+    /// Returns the peer with most unauthenticated connections; of several such peers, the peer with the oldest
+    /// connection.
     fn fullest_peer(&self) -> Option<Peer> {
         let by_count = |(_, unauthenticated): &(&Option<IpAddr>, &BTreeMap<u64, Arc<Entry>>)| {
             let oldest = unauthenticated.first_key_value().map_or(u64::MAX, |(number, _)| *number);
@@ -188,7 +190,7 @@ impl Drop for OpenConnection {
 }
 
 impl ConnectionMark {
-    /// Records that a request on the connection had a valid key. The connection is no longer evicted.
+    /// Records that a request on the connection had a valid key. The listener no longer evicts the connection.
     pub(crate) fn record_key(&self) {
         if self.entry.is_keyed.load(Ordering::Relaxed) {
             return;

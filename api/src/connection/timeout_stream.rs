@@ -1,8 +1,8 @@
 //! Timeouts on a socket: closes a connection that sends nothing at its start, or hardly reads its
 //! responses.
 //!
-//! The HTTP library limits the time for a request's head only once it knows the HTTP version. It waits without a limit
-//! for the version, and also while its writes are blocked; this stream limits both.
+//! The HTTP library limits the time for a request's head only once it knows the HTTP version. The library waits without
+//! a limit for the HTTP version, and while its writes are blocked; this stream limits both waits.
 
 use std::{
     future::Future,
@@ -27,11 +27,11 @@ const MIN_WRITE_PROGRESS: usize = 16 * 1024;
 pub(crate) struct TimeoutStream<S> {
     stream: S,
     read: usize,
-    /// Deadline of the preface; `None` once the version is known.
+    /// Deadline of the preface; `None` once the HTTP version is known.
     preface_deadline: Option<Pin<Box<Sleep>>>,
     /// Longest time in which the caller reads less than [`MIN_WRITE_PROGRESS`].
     write_timeout: Duration,
-    /// Deadline of a blocked write, and the bytes read since it blocked.
+    /// Deadline of a blocked write, and the number of bytes that the caller read since the write blocked.
     blocked_write: Option<(Pin<Box<Sleep>>, usize)>,
 }
 

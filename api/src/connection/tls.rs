@@ -42,7 +42,7 @@ pub enum TlsError {
         /// The cause.
         detail: String,
     },
-    /// The file contains no private key. Its content is never shown.
+    /// The file contains no private key. The message never shows the content of the file.
     #[error("{path} contains no private key in PEM form")]
     NoKey {
         /// The file.
@@ -74,7 +74,7 @@ pub struct TlsFiles {
     pub key: PathBuf,
 }
 
-/// Contents of both files.
+/// Contents of the certificate file and the key file.
 struct Pair {
     certificate: Vec<u8>,
     key: Vec<u8>,
@@ -140,7 +140,7 @@ impl Tls {
     ///
     /// # Errors
     ///
-    /// Returns an error if they cannot be read or used.
+    /// Returns an error if the certificate or the key cannot be read or used.
     pub fn load(files: TlsFiles) -> Result<Self, TlsError> {
         let pair = files.read()?;
         let certified_key = files.certified_key(&pair)?;
@@ -152,7 +152,7 @@ impl Tls {
     ///
     /// # Errors
     ///
-    /// Returns an error if the TLS library does not support these versions.
+    /// Returns an error if the TLS library does not support TLS 1.2 and 1.3.
     pub fn acceptor(&self) -> Result<TlsAcceptor, TlsError> {
         let provider = Arc::new(ring::default_provider());
         let resolver: Arc<dyn ResolvesServerCert> = Arc::clone(&self.current) as _;
@@ -165,8 +165,8 @@ impl Tls {
         Ok(TlsAcceptor::from(Arc::new(config)))
     }
 
-    /// Watches the files until the future is dropped. New connections use the new certificate; open connections keep
-    /// theirs. An unusable certificate changes nothing and is logged once.
+    /// Watches the files of certificate and key until the future is dropped. New connections use the new certificate;
+    /// open connections keep the old one. An unusable certificate changes nothing and is logged once.
     pub async fn watch_files(mut self) {
         let mut ticks = interval(POLL_INTERVAL);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -196,7 +196,7 @@ impl Tls {
         }
     }
 
-    /// Reloads the files; returns true if their contents changed.
+    /// Reloads certificate and key; returns true if the contents of their files changed.
     fn reload(&mut self) -> Result<bool, TlsError> {
         let pair = self.files.read()?;
         let digest = pair.digest();

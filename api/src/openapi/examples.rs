@@ -201,7 +201,7 @@ fn gathered(view: &TransactionView) -> (GatheredChain, TransactionNumber) {
     (gathered, number)
 }
 
-/// Returns the blockchains, shortened to the first.
+/// Returns the answer that lists blockchains, shortened to the first blockchain.
 pub(crate) fn chains_response() -> Value {
     let intel = intel();
     let data_revision = intel.data_revision.clone();
@@ -211,7 +211,7 @@ pub(crate) fn chains_response() -> Value {
     serde_json::to_value(ChainsResponse { chains, data_revision }).unwrap_or_default()
 }
 
-/// Returns the parties that are named like one of the demo data set.
+/// Returns the parties whose names are similar to the name of a party of the demo data set.
 pub(crate) fn entities_response() -> Value {
     let intel = intel();
     let data_revision = intel.data_revision.clone();
@@ -233,7 +233,7 @@ pub(crate) fn sources_response() -> Value {
     serde_json::to_value(response).unwrap_or_default()
 }
 
-/// Returns the catalogue, shortened to one entry of each kind.
+/// Returns the catalogue of the terms in answers, shortened to one entry of each kind.
 pub(crate) fn signals_response() -> Value {
     let mut catalogue = catalogue(&Policy::default());
     catalogue.categories.truncate(1);

@@ -44,7 +44,8 @@ impl<T: DeserializeOwned> JsonBody<T> {
     }
 }
 
-/// Request body with a `T` on each line of JSON. [`open`](Self::open) returns its bytes, and [`row`] parses a line.
+/// Request body with a `T` on each line of JSON. [`open`](Self::open) returns the bytes of the body, and [`row`] parses
+/// a line.
 #[derive(Debug)]
 pub struct JsonLinesBody<T> {
     headers: HeaderMap,

@@ -1,4 +1,4 @@
-//! Cross-origin requests (CORS): refused unless the origin is listed.
+//! Cross-origin requests (CORS): refused unless the settings list the origin.
 
 use axum::{
     extract::Request,

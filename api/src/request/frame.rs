@@ -44,12 +44,12 @@ const KNOWN_METHODS: [Method; 9] = [
     Method::TRACE,
     Method::PATCH,
 ];
-/// Value of `Strict-Transport-Security`: one year.
+/// Value of `Strict-Transport-Security`: the field holds for one year.
 const STRICT_TRANSPORT_SECURITY: &str = "max-age=31536000";
 /// Value of `Content-Security-Policy`: no response is a web page.
 const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; frame-ancestors 'none'";
 
-/// State of a router's frame.
+/// State of the frame (the outermost middleware) of a router.
 #[derive(Clone, Debug)]
 pub(crate) struct FrameState {
     pub(crate) app: Arc<App>,
@@ -139,7 +139,7 @@ pub(crate) async fn frame(
     hold_until_end(response, (in_flight, stage), span)
 }
 
-/// Returns the trace of the request: the caller's, or a new one.
+/// Returns the trace of the request: the caller's trace, or a new trace.
 fn begin_trace(stage: &Span, headers: &HeaderMap) -> TraceId {
     let caller = caller_context(headers);
     if stage.is_disabled() {
@@ -155,7 +155,7 @@ fn begin_trace(stage: &Span, headers: &HeaderMap) -> TraceId {
     stage.context().span().span_context().trace_id()
 }
 
-/// Properties of a request known at its arrival.
+/// Properties of a request that are known at its arrival.
 #[derive(Clone, Copy)]
 struct RequestInfo<'a> {
     id: &'a str,
@@ -163,7 +163,7 @@ struct RequestInfo<'a> {
     arrived: Instant,
 }
 
-/// Returns the response, including after a timeout or a panic.
+/// Returns the response to a request, also after a timeout or a panic.
 async fn answer(
     app: &Arc<App>,
     side: Audience,
@@ -239,7 +239,7 @@ fn headers_length(headers: &HeaderMap) -> usize {
     headers.iter().map(|(name, value)| name.as_str().len() + value.len() + 4).sum()
 }
 
-/// Renders the problem that a response carries, and refusals of the framework itself in the same form.
+/// Renders the problem that a response carries, and refusals by the HTTP framework itself in the same form.
 fn render_problems(response: Response, path: &str, id: &str) -> Response {
     let status = response.status();
     if let Some(ProblemResponse(problem)) = response.extensions().get() {

@@ -133,7 +133,7 @@ pub async fn pass(
     }
 }
 
-/// Counts a request without a permit, and returns its problem. `chain`: the chain that has no free permit.
+/// Counts a request that has no permit, and returns its problem. `chain`: the chain that has no free permit.
 pub(crate) fn shed(app: &App, class: Class, reason: ShedReason, chain: Option<ChainId>) -> Problem {
     app.metrics.shed(class);
     refused(reason, chain)

@@ -1,4 +1,5 @@
-//! `X-RateLimit-*` header fields, for callers without support for `RateLimit`: the limit with the fewest tokens left.
+//! `X-RateLimit-*` header fields, for callers without support for `RateLimit`: they state the limit with the fewest
+//! tokens left.
 
 use assay_limiter::LimitStatus;
 use axum::http::{HeaderMap, HeaderName, HeaderValue};

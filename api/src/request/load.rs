@@ -1,14 +1,14 @@
 //! Load shedding: when too many requests are in flight, refuses requests without a valid key first, then bulk requests,
 //! then single checks. Requests do not queue, and valid single checks are refused last.
 //!
-//! Every chain has as many permits as all requests of no chain together. A check takes a permit of no chain until its
-//! body is read, then one of its chain, and returns the first one. Checks that wait for a slow chain therefore take no
-//! permits from checks of other chains. All checks together have [`CHAINS_AT_ONCE`] times as many permits, which limits
-//! the load of one server.
+//! Every chain has as many permits as all requests without a chain have together. A check takes a permit of requests
+//! without a chain until its body is read, then takes a permit of its chain and returns the former permit. Checks that
+//! wait for a slow chain therefore take no permits from checks of other chains. All checks together have
+//! [`CHAINS_AT_ONCE`] times as many permits as one chain, which limits the load of one server.
 //!
 //! Tenants share the permits: a tenant may hold at most [`SHARE`] times the number of free permits. One tenant alone
-//! thus gets three quarters of them, many tenants get about equal parts, and a new tenant always finds a free permit. A
-//! plan may set lower limits.
+//! thus gets three quarters of the permits, many tenants get about equal shares, and a new tenant always finds a free
+//! permit. A plan may set lower limits.
 
 use std::{
     collections::HashMap,
@@ -28,16 +28,16 @@ const CHAINS_AT_ONCE: usize = 4;
 /// Priority class of a request, lowest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
-    /// Without a valid key.
+    /// A request without a valid key.
     Unauthenticated,
-    /// Many rows in one request.
+    /// A request with many rows.
     Bulk,
-    /// All other requests with a valid key.
+    /// Any other request with a valid key.
     Single,
 }
 
 impl Class {
-    /// Returns the name in metrics.
+    /// Returns the name of the class in metrics.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -53,9 +53,10 @@ impl Class {
 pub struct TenantBounds {
     /// The tenant.
     pub tenant: Name,
-    /// Largest number of the tenant's requests in flight on one server, for each chain; `None`: its share.
+    /// Largest number of the tenant's requests in flight on one server, for each chain; `None`: the tenant's share of
+    /// the permits.
     pub max_in_flight: Option<usize>,
-    /// Largest number of the tenant's bulk requests in flight on one server; `None`: its share.
+    /// Largest number of the tenant's bulk requests in flight on one server; `None`: the tenant's share of the permits.
     pub max_streams: Option<usize>,
 }
 
@@ -77,14 +78,14 @@ impl TenantBounds {
 pub enum ShedReason {
     /// All permits of the class are in use.
     Server,
-    /// The tenant holds the largest number that it may hold.
+    /// The tenant holds the largest number of permits that it may hold.
     Tenant,
 }
 
 /// Permits of all requests in flight.
 #[derive(Clone, Debug)]
 pub struct Load {
-    /// Permits of requests without a chain: their chain is not known yet, or they concern none or several.
+    /// Permits of requests without a chain: their chain is not known yet, or they concern no chain or several chains.
     general: Arc<PermitPool>,
     /// Permits of checks, by their chain.
     chains: Arc<Mutex<HashMap<ChainId, Arc<PermitPool>>>>,
@@ -98,7 +99,7 @@ struct PermitPool {
     taken: Mutex<PermitCounts>,
 }
 
-/// Number of permits in use.
+/// Number of permits in use by all requests.
 #[derive(Debug, Default)]
 struct PermitCounts {
     all: Counts,
@@ -129,8 +130,9 @@ impl Counts {
 }
 
 impl Load {
-    /// Allows at most `capacity` requests in flight, half of them without a valid key, three quarters of them bulk
-    /// requests. Allows as many checks for each chain, and four times as many for all chains together.
+    /// Allows at most `capacity` requests in flight, of which at most half lack a valid key, and at most three quarters
+    /// are bulk requests. Allows `capacity` checks for each chain, and four times as many checks for all chains
+    /// together.
     #[must_use]
     pub fn new(capacity: usize) -> Self {
         Self {
@@ -183,7 +185,7 @@ struct TenantPermitState {
 }
 
 impl TenantPermit {
-    /// Takes a permit of no chain.
+    /// Takes a permit of requests without a chain.
     ///
     /// # Errors
     ///
@@ -193,12 +195,12 @@ impl TenantPermit {
         Ok(Self(Arc::new(TenantPermitState { load: load.clone(), bounds, class, permits })))
     }
 
-    /// Takes a permit of a chain, and returns the permit of no chain.
+    /// Takes a permit of a chain, and returns the permit of requests without a chain.
     ///
     /// # Errors
     ///
-    /// Returns the reason for which the chain has no free permit. The permit of no chain is then held until the request
-    /// ends.
+    /// Returns the reason for which the chain has no free permit. If the chain has no free permit, the permit of
+    /// requests without a chain is held until the request ends.
     pub fn move_to(&self, chain: ChainId) -> Result<(), ShedReason> {
         let TenantPermitState { load, bounds, class, permits } = &*self.0;
         let of_chain = load.pool_of(chain).acquire(bounds, *class)?;
@@ -301,7 +303,7 @@ mod tests {
         TenantBounds { tenant: tenant.parse().unwrap(), max_in_flight: None, max_streams: None }
     }
 
-    /// Takes permits until none is free; returns their number, and the reason of the refusal.
+    /// Takes permits until no permit is free; returns the number taken, and the reason of the refusal.
     fn fill(
         load: &Load,
         bounds: &TenantBounds,

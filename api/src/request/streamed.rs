@@ -35,7 +35,7 @@ pub(crate) fn hold_until_end<K: Send + 'static>(
     })
 }
 
-/// Next frame of a body, once it has arrived.
+/// Returns the next frame of a body, once the frame has arrived.
 pub(crate) type PolledFrame = Poll<Option<Result<Frame<Bytes>, Error>>>;
 
 /// Returns a body with the frames that `poll` reads from `body`. Values that `poll` owns are dropped at the end of the

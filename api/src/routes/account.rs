@@ -83,7 +83,7 @@ pub struct AccountLimit {
     pub counts: Counts,
     /// Subject whose requests are counted together.
     pub per: Per,
-    /// Source of the number of requests.
+    /// Kind of object that sets the number of requests.
     pub source: LimitSource,
     /// Name of the rate limit that sets the number; null for the plan's own number.
     pub rate_limit: Option<String>,
@@ -93,7 +93,7 @@ pub struct AccountLimit {
     pub plan_requests: u64,
 }
 
-/// Source of a limit's number.
+/// Kind of object that sets a limit's number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum LimitSource {
@@ -121,7 +121,7 @@ pub struct AccountKey {
     pub name: String,
     /// Operations that the key permits.
     pub scopes: Vec<String>,
-    /// `active`, `expired` or `revoked`.
+    /// State of the key: `active`, `expired` or `revoked`.
     pub state: String,
     /// Creation time.
     pub created_at: Timestamp,

@@ -16,7 +16,7 @@ use crate::App;
 /// Blockchains.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ChainsResponse {
-    /// All blockchains, in the order of the documentation. The list may grow.
+    /// All blockchains, in the order of the documentation. The list of blockchains may grow.
     pub chains: Vec<ChainRow>,
     /// Revision of the data.
     pub data_revision: String,

@@ -56,9 +56,9 @@ pub struct CheckResponse<'a> {
     pub assessment: &'a Assessment,
     /// Time of the assessment.
     pub assessed_at: Timestamp,
-    /// SHA-256 of the assessment's canonical JSON: everything here except `check_id`, `reference`,
-    /// `direction`, `address_submitted`, `assessed_at`, `assessment_digest`, `cached`,
-    /// `processing_time_ms` and each source's `fetched_at`.
+    /// SHA-256 of the assessment's canonical JSON: everything in this answer except `check_id`, `reference`,
+    /// `direction`, `address_submitted`, `assessed_at`, `assessment_digest`, `cached`, `processing_time_ms` and each
+    /// source's `fetched_at`.
     pub assessment_digest: &'a str,
     /// True if the assessment is repeated from the cache.
     pub cached: bool,
@@ -169,7 +169,7 @@ fn unserializable(error: &serde_json::Error) -> Problem {
     Problem::new(Code::InternalError, "the answer could not be serialized")
 }
 
-/// Parts of a request that its answer repeats.
+/// Properties of a request that its answer repeats.
 struct RequestEcho {
     arrived: Instant,
     now: Timestamp,
@@ -226,7 +226,7 @@ impl RequestEcho {
     }
 }
 
-/// Fields before the assessment in an answer.
+/// Fields that precede the assessment in an answer.
 #[derive(Debug, Serialize)]
 struct BeforeAssessment {
     check_id: String,
@@ -235,7 +235,7 @@ struct BeforeAssessment {
     address_submitted: String,
 }
 
-/// Fields after the assessment in an answer.
+/// Fields that follow the assessment in an answer.
 #[derive(Debug, Serialize)]
 struct AfterAssessment<'a> {
     assessed_at: Timestamp,

@@ -41,7 +41,7 @@ use crate::{
 
 /// Longest line of a request in bytes.
 const MAX_LINE_BYTES: usize = 8 * 1024;
-/// Largest number of rows that are answered together.
+/// Largest number of rows without flows that are answered together.
 const BATCH: usize = 256;
 /// Largest number of rows with flows that are answered together, because each may take as long as a check.
 const FULL_BATCH: usize = 16;
@@ -84,16 +84,18 @@ pub struct ScreenResponse {
     pub categories: Vec<Category>,
     /// True if a sanctions list names the address itself today.
     pub sanctioned: Option<bool>,
-    /// The weightiest reason as text.
+    /// Text of the reason with the largest weight.
     pub reason: Option<String>,
-    /// Evidence that the row covers. `lists_and_labels`: flows of funds were not requested, or are not known. No such
-    /// row is allowed on a chain whose flows are followed, or if the policy requires flows.
+    /// Evidence that the row covers. `lists_and_labels`: flows of funds were not requested, or are not known. A row
+    /// with `lists_and_labels` does not get the verdict `allow` on a chain whose flows are followed, or if the policy
+    /// requires flows.
     pub scope: AssessmentScope,
     /// Evidence by which the row was decided: `lists_and_labels`, `trace` for all evidence of a check, or
-    /// `compositions` for the address's history and the compositions of its transactions, whose largest weight is
-    /// allowed. A check then has the same verdict, and this score or a lower one.
+    /// `compositions` for the address's history and the compositions of its transactions (breakdowns of their funds by
+    /// origin), if the policy allows these even at their largest weight. With `compositions`, a check has the same
+    /// verdict, and this score or a lower one.
     pub decided_by: Option<DecidedBy>,
-    /// Reason why the row was not answered. Such rows are not charged.
+    /// Reason why the row was not answered. Rows that were not answered are not charged.
     pub error: Option<String>,
 }
 
@@ -134,7 +136,7 @@ struct ScreenStream {
 }
 
 impl ScreenStream {
-    /// Returns the answers to the next rows; `None` after the last.
+    /// Returns the answers to the next rows; `None` after the last row.
     async fn next(&mut self) -> Option<Vec<ScreenResponse>> {
         if self.ended {
             return None;
@@ -280,7 +282,8 @@ impl ScreenStream {
     }
 }
 
-/// Rows that were charged and are not answered yet. Dropping it refunds their charge, also if the caller disconnects.
+/// Rows that were charged and are not answered yet. Dropping the value refunds the charge for these rows, also if the
+/// caller disconnects.
 struct UnansweredRows {
     app: Arc<App>,
     caller: Caller,
@@ -297,9 +300,9 @@ impl Drop for UnansweredRows {
 
 /// A row that was read.
 enum Row {
-    /// The caller's reference, and the address.
+    /// The caller's reference, and the address of the row.
     Valid(Option<String>, CanonicalAddress),
-    /// The request, if it was parsed, and the reason for which it is not screened.
+    /// The request of the row, if it was parsed, and the reason for which the row is not screened.
     Wrong(Option<ScreenRequest>, String),
 }
 
@@ -336,21 +339,21 @@ struct RowReader {
     time: Duration,
     buffer: Vec<u8>,
     body_ended: bool,
-    /// True if the present line is too long, and the rest of it is discarded.
+    /// True if the present line is too long, so that its rest is discarded.
     too_long: bool,
 }
 
 /// A batch of lines.
 struct RowBatch {
     lines: Vec<RowResult>,
-    /// True if the body has no further lines.
+    /// True if the body has no lines after this batch.
     ended: bool,
     /// The error that ended the body early.
     error: Option<String>,
 }
 
 impl RowReader {
-    /// Returns the lines that have arrived, at most `max`, or waits for one.
+    /// Returns the lines that have arrived, at most `max`, or waits for a line.
     async fn next(&mut self, max: usize) -> RowBatch {
         let mut lines = Vec::new();
         let deadline = Instant::now() + self.time;

@@ -18,7 +18,7 @@ use crate::App;
 /// Sources of answers.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct SourcesResponse {
-    /// All sources; `mandatory` and `stale` by the caller's policy.
+    /// All sources; the caller's policy decides `mandatory` and `stale`.
     pub sources: Vec<AssessedSource>,
     /// Revision of the data.
     pub data_revision: String,

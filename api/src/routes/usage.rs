@@ -26,7 +26,7 @@ const DEFAULT_DAYS: i32 = 30;
 #[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct UsageQuery {
-    /// First day (UTC). Default: 30 days before the last.
+    /// First day (UTC). Default: 30 days before the last day.
     #[serde(default)]
     #[schemars(example = "2026-02-01")]
     pub from: Option<Date>,

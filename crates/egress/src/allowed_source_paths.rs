@@ -108,7 +108,7 @@ fn below<'a>(path: &Path, mut folders: impl Iterator<Item = &'a Path> + Clone) -
     folders.any(lies_below).then_some(path)
 }
 
-/// Returns an absolute path without links. The last parts of the path may not exist yet.
+/// Returns an absolute path without links. The last components of the path may not exist yet.
 fn without_links(path: &Path) -> Option<PathBuf> {
     let path = std::path::absolute(path).ok()?;
     let mut missing = Vec::new();
@@ -131,7 +131,7 @@ mod tests {
 
     use super::*;
 
-    /// A machine with a folder of sources, one of a node, and a file that is in neither.
+    /// A machine with a folder of sources, a folder of a node, and a file outside of both folders.
     fn machine() -> (tempfile::TempDir, AllowedSourcePaths) {
         let root = tempfile::tempdir().unwrap();
         let at = |name: &str| root.path().join(name);

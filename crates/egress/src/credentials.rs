@@ -1,4 +1,4 @@
-//! Credentials for the server of a URL: a file with one line, and the servers that may be sent it.
+//! Credentials for the server of a URL: a file with one line, and the servers that may be sent the credentials.
 
 use std::{
     fs::{self, File},

@@ -72,7 +72,7 @@ pub struct EgressSettings {
     https: Option<String>,
     /// The proxy for `http` URLs.
     http: Option<String>,
-    /// The proxy for URLs whose scheme has none of its own.
+    /// The proxy for URLs whose scheme has no proxy of its own.
     all: Option<String>,
     /// Matches the hosts that are reached through a proxy, if there is one.
     proxied: Option<Arc<Matcher>>,

@@ -1,7 +1,7 @@
-//! Addresses that requests to other servers may reach: public ones, and those of networks that a setting names.
+//! Addresses that requests to other servers may reach: public addresses, and those of networks that a setting names.
 //!
-//! The location of a list comes from a manifest, and a server may redirect to any other. Without a bound, both could
-//! make this program request internal services, such as a cloud's metadata service.
+//! The location of a list comes from a manifest, and a server may redirect to any other location. Without a bound, a
+//! manifest or a redirect could make this program request internal services, such as a cloud's metadata service.
 
 use std::{
     fmt,
@@ -45,7 +45,7 @@ impl Networks {
 impl FromStr for Networks {
     type Err = InvalidNetwork;
 
-    /// Reads networks that are separated by commas; an empty text has none.
+    /// Reads networks that are separated by commas; an empty text has no network.
     fn from_str(text: &str) -> Result<Self, InvalidNetwork> {
         let entries = text.split(',').map(str::trim).filter(|entry| !entry.is_empty());
         entries.map(str::parse).collect::<Result<_, _>>().map(Self)

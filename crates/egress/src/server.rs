@@ -45,13 +45,13 @@ impl ServerName {
         self.is_same_server(url) && (url.is_tls_only || !self.is_tls_only)
     }
 
-    /// True if host and port are the same.
+    /// True if both servers have the same host and port.
     #[must_use]
     pub fn is_same_server(&self, other: &Self) -> bool {
         (&self.host, self.port) == (&other.host, other.port)
     }
 
-    /// Reads servers that are separated by commas; an empty text has none.
+    /// Reads servers that are separated by commas; an empty text has no server.
     ///
     /// # Errors
     ///

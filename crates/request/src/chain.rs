@@ -28,7 +28,7 @@ const TOKENS: [(&str, &[&str]); 10] = [
 ///
 /// # Errors
 ///
-/// Returns a problem that names the nearest chains; for the symbol of a token, those that hold it.
+/// Returns a problem that names the nearest chains; for the symbol of a token, the chains that hold the token.
 pub(crate) fn parse_chain(blockchain: &str) -> Result<ChainId, Problem> {
     blockchain.parse().map_err(|error: UnsupportedChain| {
         let message = unsupported(&error.submitted);
@@ -82,7 +82,7 @@ fn nearest(text: &str) -> Vec<&'static str> {
     found.into_iter().map(|(_, chain)| chain.as_str()).collect()
 }
 
-/// Returns the number of edits that make one text of the other: the restricted Damerau-Levenshtein distance.
+/// Returns the number of edits that turn one text into the other: the restricted Damerau-Levenshtein distance.
 fn edits(one: &str, other: &str) -> usize {
     let other: Vec<char> = other.chars().collect();
     let width = other.len() + 1;

@@ -45,7 +45,7 @@ impl CheckRequest {
         json::parse(bytes)
     }
 
-    /// Returns the address to check. Refuses a reference that is too long first.
+    /// Returns the address to check. First refuses a reference that is too long.
     ///
     /// # Errors
     ///

@@ -56,7 +56,7 @@ pub fn request_id(headers: &HeaderMap) -> Option<&str> {
     })
 }
 
-/// True if a text may contain a key, even a misspelt one.
+/// True if a text may contain a key, even a misspelt key.
 #[must_use]
 pub fn may_hold_key(text: &str) -> bool {
     text.contains("assay_")

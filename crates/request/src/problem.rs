@@ -48,7 +48,7 @@ macro_rules! codes {
                 match self { $(Self::$variant => RetryAdvice::$retry,)+ }
             }
 
-            /// Returns the meaning in one sentence.
+            /// Returns the meaning of the code in one sentence.
             #[must_use]
             pub const fn title(self) -> &'static str {
                 match self { $(Self::$variant => $title,)+ }
@@ -88,8 +88,8 @@ codes! {
 }
 
 impl Code {
-    /// Returns the problem type. The types about limits are registered (IETF httpapi draft); all others
-    /// consist of the code.
+    /// Returns the problem type. The types about limits are registered (IETF httpapi draft); all other types consist of
+    /// the code.
     #[must_use]
     pub fn type_uri(self) -> Cow<'static, str> {
         match self {
@@ -135,7 +135,7 @@ pub struct Problem {
 pub struct FieldError {
     /// Name of the field.
     pub field: String,
-    /// Description of the error and of a valid value.
+    /// Description of the error in the field, and of a valid value.
     pub message: String,
 }
 
@@ -148,7 +148,7 @@ pub struct ProblemDetails {
     pub title: String,
     /// HTTP status.
     pub status: u16,
-    /// Description of this occurrence, and of a valid request.
+    /// Description of this occurrence of the problem, and of a valid request.
     pub detail: String,
     /// Path of the request.
     pub instance: String,

@@ -33,7 +33,7 @@ impl ScreenRequest {
     ///
     /// # Errors
     ///
-    /// Returns a message for the row's answer.
+    /// Returns the error as a message for the row's answer.
     pub fn read(line: &[u8]) -> RowResult {
         if line.trim_ascii().first() != Some(&b'{') {
             return Err("expected a JSON object".to_owned());

@@ -11,8 +11,8 @@ use opentelemetry_sdk::propagation::TraceContextPropagator;
 /// Longest `tracestate` that is propagated: the length that the standard requires at least.
 const MAX_STATE_LENGTH: usize = 512;
 
-/// The context whose span is the caller's. `None` if the header fields name no span, or a malformed one:
-/// a new trace begins then.
+/// The context whose span is the caller's. `None` if the header fields name no span, or a malformed span: a new trace
+/// begins then.
 #[must_use]
 pub fn caller_context(headers: &HeaderMap) -> Option<Context> {
     let fields = TraceFields { parent: parent(headers)?, state: &state(headers) };
@@ -20,8 +20,8 @@ pub fn caller_context(headers: &HeaderMap) -> Option<Context> {
     context.has_active_span().then_some(context)
 }
 
-/// The `traceparent` of a request that has exactly one. The SDK reads identifiers as numbers of any length; the
-/// standard fixes their lengths.
+/// The `traceparent` of a request that has exactly one such field. The SDK reads identifiers as numbers of any length;
+/// the standard fixes their lengths.
 fn parent(headers: &HeaderMap) -> Option<&str> {
     let mut parents = headers.get_all("traceparent").iter();
     let (parent, second) = (parents.next()?, parents.next());
@@ -31,7 +31,7 @@ fn parent(headers: &HeaderMap) -> Option<&str> {
     (second.is_none() && is_whole && !text.contains('+')).then_some(text)
 }
 
-/// The values of all `tracestate` fields; empty if they are too long together.
+/// The values of all `tracestate` header fields; empty if the values are too long together.
 fn state(headers: &HeaderMap) -> String {
     let states = headers.get_all("tracestate").iter().filter_map(|state| state.to_str().ok());
     let state = states.collect::<Vec<_>>().join(",");

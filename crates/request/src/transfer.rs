@@ -49,7 +49,7 @@ impl TransferRequest {
         json::parse(bytes)
     }
 
-    /// Returns the transfer to check. Refuses a reference that is too long first.
+    /// Returns the transfer to check. First refuses a reference that is too long.
     ///
     /// # Errors
     ///
