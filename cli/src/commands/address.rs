@@ -1,5 +1,4 @@
-//! `assay address`: validation and canonical form of addresses, and look-alikes among listed and labelled
-//! ones.
+//! `assay address`: validation and canonical form of addresses, and look-alikes among listed and labelled addresses.
 
 use std::io::{self, BufRead, Write};
 
@@ -132,7 +131,7 @@ fn print(
     Ok(read.is_ok())
 }
 
-/// The text with control characters made visible.
+/// Returns the text with control characters made visible.
 fn printable(text: &str) -> String {
     text.chars()
         .flat_map(|character| {

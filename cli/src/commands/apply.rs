@@ -15,8 +15,8 @@ Examples:
 
 /// Apply manifests: plans, tenants, rate limits and risk policies
 ///
-/// The manifests are validated together with the stored ones. If one is invalid, nothing changes and
-/// every problem is reported.
+/// The manifests are validated together with the stored manifests. If a manifest is invalid, nothing changes and every
+/// problem is reported.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct ApplyArgs {

@@ -117,7 +117,7 @@ pub(super) const fn done(exit_code: bool, verdict: Verdict) -> CommandOutcome {
     }
 }
 
-/// The last moment of a day, so that everything that came into force on it counts.
+/// The last moment of a day, so that everything that came into force on the day counts.
 fn end_of_day(day: Date) -> Result<Timestamp, Failure> {
     day.at(23, 59, 59, 999_000_000)
         .to_zoned(TimeZone::UTC)

@@ -1,4 +1,4 @@
-//! `assay cluster`: the addresses that belong to one owner, and the transactions that show it.
+//! `assay cluster`: the addresses that belong to one owner, and the transactions that show the common ownership.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -24,7 +24,7 @@ Examples:
   assay cluster btc 12QtD5BFwRsdNsAZY76UVE1xyCGNTojH9h
   assay cluster btc ADDRESS --most 1000 --json | jq '.members[].address'";
 
-/// Number of members whose listings and labels are looked up.
+/// Largest number of members of a cluster whose listings and labels are looked up.
 const SEARCHED: u32 = 10_000;
 
 /// Show the cluster of an address: the addresses of its owner, with evidence
@@ -51,7 +51,7 @@ pub(super) struct ClusterArgs {
 struct ClusterAnswer {
     blockchain: ChainId,
     address: String,
-    /// Identifier: the member that appeared first on the chain.
+    /// Identifier of the cluster: the member that appeared first on the chain.
     cluster: Option<String>,
     size: u64,
     first_seen: Timestamp,
@@ -82,11 +82,11 @@ struct ShownMember {
     address: Option<String>,
     first_seen: Timestamp,
     last_seen: Timestamp,
-    /// Null for the member to which the others were joined.
+    /// Null for the member to which the other members were joined.
     evidence: Option<Evidence>,
 }
 
-/// The transaction that spends the member, or one joined to it before, together with another member.
+/// The transaction that spends the member, or a member joined to it before, together with another member.
 #[derive(Serialize)]
 struct Evidence {
     transaction: String,
@@ -96,7 +96,7 @@ struct Evidence {
     /// False if the transaction may have several parties, such as a PayJoin, in which the payee adds an
     /// input.
     conclusive: bool,
-    /// A second transaction that spends members of both sides together.
+    /// A second transaction that spends members of the two joined groups together.
     confirmed_by: Option<String>,
 }
 
@@ -157,8 +157,7 @@ fn claims(
     claims.into_iter().collect()
 }
 
-/// The owners that claims name, by their names or else by their categories: all of them if there are
-/// several.
+/// The owners that listings and labels name, by name or else by category: all owners if there are several.
 fn conflicts(claims: &[Claim]) -> Vec<String> {
     let mut named: BTreeMap<String, &str> = BTreeMap::new();
     for claim in claims {

@@ -53,10 +53,10 @@ pub(super) struct SanctionsArgs {
     /// A file, or an http or https URL
     #[arg(value_name = "FILE|URL", required_unless_present = "all")]
     location: Option<String>,
-    /// Format of the list; `csv` and `jsonl` are short for Assay's own
+    /// Format of the list; `csv` and `jsonl` are short for Assay's own formats
     #[arg(long, value_parser = parser(IntelKind::Listings), required_unless_present = "all")]
     format: Option<&'static Format>,
-    /// Import every enabled list in parallel; a failed import does not affect the others
+    /// Import every enabled list in parallel; a failed import does not affect the other imports
     #[arg(long, conflicts_with_all = [
         "location", "format", "source", "published_on", "history", "accept_digest",
     ])]
@@ -102,7 +102,7 @@ pub(super) struct LabelsArgs {
     /// A file, a folder, or an http or https URL
     #[arg(value_name = "PATH|URL")]
     location: String,
-    /// Format of the labels; `csv` and `jsonl` are short for Assay's own
+    /// Format of the labels; `csv` and `jsonl` are short for Assay's own formats
     #[arg(long, value_parser = parser(IntelKind::Labels))]
     format: &'static Format,
     /// Name of the source
@@ -249,7 +249,7 @@ struct ListImport {
     error: Option<String>,
 }
 
-/// Imports every enabled list. Each is a transaction of its own.
+/// Imports every enabled list. Each import is a transaction of its own.
 async fn ingest_all(
     timeout: Duration,
     json: bool,

@@ -206,7 +206,7 @@ fn summary(chain: ChainId, report: &IngestReport) -> String {
     text
 }
 
-/// Shows the progress of the run.
+/// Shows the progress of the ingest run.
 struct IngestProgress {
     chain: ChainId,
     progress: Progress,

@@ -12,7 +12,7 @@ use crate::render::{ago, table};
 
 /// List background jobs: fetches of sources and histories, and purges
 ///
-/// Servers run them, each job once for all servers. A job that failed is retried after a delay that grows.
+/// Servers run the jobs, each job once for all servers. A job that failed is retried after a delay that grows.
 #[derive(Debug, Args)]
 pub(super) struct JobsArgs {
     /// Restrict to one kind of jobs, such as `fetch_source`

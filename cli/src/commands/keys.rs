@@ -97,7 +97,7 @@ pub(super) struct RevokeArgs {
 
 /// Revoke again the keys that were revoked since a restored backup
 ///
-/// For a database that was restored with its own tools. The keys are those of the list of revoked keys
+/// For a database that was restored with the database's own tools. Revokes the keys on the list of revoked keys
 /// (--revocations). Without a list, every key is revoked unless --trust-keys is given.
 #[derive(Debug, Args)]
 pub(super) struct ReconcileArgs {

@@ -23,9 +23,9 @@ Examples:
 
 /// Create the schema of the database, or upgrade it
 ///
-/// Run it before a new version serves. Concurrent runs wait for each other. A schema of a newer version
-/// is refused unless that version declares it compatible. On PostgreSQL, also creates the roles for
-/// serving, ingesting, controlling and migrating if the login may create roles.
+/// Run this command before a new version serves. Concurrent runs wait for each other. A schema of a newer version is
+/// refused unless that version declares it compatible. On PostgreSQL, also creates the roles for serving, ingesting,
+/// controlling and migrating if the login may create roles.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct MigrateArgs {
@@ -59,7 +59,7 @@ pub(super) async fn run(args: &MigrateArgs, context: &Context) -> Result<Command
     Ok(CommandOutcome::Success)
 }
 
-/// Prints the state of the roles, and the way to create missing ones.
+/// Prints the state of the roles, and the way to create missing roles.
 fn report(roles: Roles) -> Result<(), Failure> {
     match roles {
         Roles::Ready => writeln!(output(), "the roles exist and have their grants")?,

@@ -145,7 +145,7 @@ enum CommandOutcome {
     Code(u8),
 }
 
-/// Reason why a command failed.
+/// Reason for which a command failed.
 #[derive(Debug, thiserror::Error)]
 enum Failure {
     /// Exit code 1.
@@ -160,7 +160,7 @@ enum Failure {
     /// Exit code 4.
     #[error("{0}")]
     Refused(String),
-    /// The reader of the output closed it, which is no error.
+    /// The reader of the output closed it, which is no failure of the command.
     #[error("the output was closed")]
     OutputClosed,
 }

@@ -22,7 +22,7 @@ use super::{
     terminal::output_row,
 };
 
-/// Rows that are screened together.
+/// Number of rows that are screened together.
 const BATCH: usize = 8192;
 
 #[derive(Debug, Subcommand)]

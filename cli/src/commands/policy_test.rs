@@ -104,7 +104,7 @@ pub(super) async fn run(args: &TestArgs, context: &Context) -> Result<CommandOut
     Ok(CommandOutcome::Success)
 }
 
-/// The parts of a recorded answer that rules depend on.
+/// The properties of a recorded answer that rules depend on.
 #[derive(Debug, Deserialize)]
 struct Record {
     #[serde(default)]
@@ -142,7 +142,7 @@ struct Amount {
     asset: String,
 }
 
-/// The result of one record.
+/// The result of the rules for one record.
 #[derive(Debug, Serialize, PartialEq, Eq)]
 struct TestedRecord {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -161,12 +161,12 @@ struct Outcome {
 }
 
 impl TestedRecord {
-    /// True if the verdict or the rules change.
+    /// True if the verdict of the record or its rules change.
     fn changes(&self) -> bool {
         self.before.verdict != self.after.verdict || self.before.rules != self.after.rules
     }
 
-    /// One line for people: the verdicts, and the rules with their changes.
+    /// One line for people about a record: the verdicts, and the rules with their changes.
     fn line(&self) -> String {
         let (before, after) = (&self.before, &self.after);
         let shown =
@@ -337,7 +337,7 @@ impl UnitFunds {
     }
 }
 
-/// Decimals of a unit: dollars count cents, an asset has those of its blockchain.
+/// Decimals of a unit: 2 for dollars, those of the native coin of the blockchain for an asset.
 fn decimals(blockchain: ChainId, unit: &str) -> u8 {
     if unit == "USD" { 2 } else { blockchain.info().native().decimals }
 }
@@ -384,7 +384,7 @@ fn records(input: impl Read) -> impl Iterator<Item = Result<(String, Value), Str
     values.flatten()
 }
 
-/// Position in a file.
+/// Position of a value in a file.
 #[derive(Clone, Copy)]
 struct Lines {
     /// Line of the next byte.

@@ -11,7 +11,7 @@ const INTERVAL: Duration = Duration::from_millis(200);
 pub(super) struct Progress(ProgressBar);
 
 impl Progress {
-    /// Shows a count of `what`, if `visible` and standard error is a terminal.
+    /// Shows a count of `what` on the line, if `visible` is true and standard error is a terminal.
     pub(super) fn new(what: &'static str, visible: bool) -> Self {
         if !visible {
             return Self(ProgressBar::hidden());
@@ -48,7 +48,7 @@ impl Progress {
         self.0.suspend(write);
     }
 
-    /// Adds to the count.
+    /// Adds a number to the count.
     pub(super) fn add(&self, count: u64) {
         self.0.inc(count);
     }

@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 
 use super::Failure;
 
-/// Longest line of a file in bytes; a longer one is an error of its row.
+/// Longest line of a file in bytes; a longer line is an error of its row.
 const LONGEST_LINE: usize = 1024 * 1024;
 
 /// A format of row files.
@@ -40,7 +40,7 @@ impl RowFormat {
 #[derive(Clone, Debug)]
 pub(super) struct InputRow {
     content: Content,
-    /// The blockchain and the address, or the problem of the row.
+    /// The blockchain and the address of the row, or its problem.
     blockchain_and_address: Result<(String, String), String>,
 }
 
@@ -53,7 +53,7 @@ enum Content {
 }
 
 impl InputRow {
-    /// Returns the blockchain and the address, or the problem of the row.
+    /// Returns the blockchain and the address of the row, or its problem.
     pub(super) fn blockchain_and_address(&self) -> Result<(&str, &str), String> {
         match &self.blockchain_and_address {
             Ok((blockchain, address)) => Ok((blockchain, address)),
@@ -69,7 +69,7 @@ pub(super) struct RowReader {
     line: u64,
     rows: Rows,
     columns: Vec<String>,
-    /// A row that was read ahead.
+    /// A row that was read ahead of its use.
     ahead: Option<InputRow>,
     name: String,
 }
@@ -120,7 +120,7 @@ impl RowReader {
         Ok(())
     }
 
-    /// The columns of a CSV file, else the fields of the next row, which is not taken.
+    /// The columns of a CSV file, else the fields of the next row, which stays unread.
     pub(super) fn columns(&mut self) -> Result<Vec<String>, Failure> {
         if matches!(self.rows, Rows::Csv { .. }) {
             return Ok(self.columns.clone());
@@ -149,7 +149,7 @@ impl RowReader {
         Ok(())
     }
 
-    /// The next rows, at most `most`; none at the end.
+    /// The next rows, at most `most`; no row at the end of the file.
     pub(super) fn take(&mut self, most: usize) -> Result<Vec<InputRow>, Failure> {
         let mut rows = Vec::new();
         while rows.len() < most {
@@ -199,8 +199,8 @@ struct Line {
     too_long: bool,
 }
 
-/// The cells of one line. A row is one line: otherwise, a quote without its end would hide the rows after
-/// it in its cell.
+/// The cells of one line. A row is one line: otherwise, a quote that is never closed would hide the following rows in
+/// one cell.
 fn cells_of(line: &Line) -> Result<Vec<String>, String> {
     if line.too_long {
         return Err(format!("longer than {LONGEST_LINE} bytes"));
@@ -333,7 +333,7 @@ impl OutputRow<'_> {
 /// Writes rows.
 pub(super) struct RowWriter {
     target: Target,
-    /// Columns of the input; none where both files are JSON lines.
+    /// Columns of the input; none if input and output are JSON lines.
     columns: Vec<String>,
 }
 
@@ -343,7 +343,7 @@ enum Target {
 }
 
 impl RowWriter {
-    /// A writer of rows with the columns of the input and the added ones; writes the header of CSV if `header` is
+    /// A writer of rows with the columns of the input and the added columns; writes the header of CSV if `header` is
     /// set.
     pub(super) fn new(
         target: Box<dyn Write>,
@@ -397,7 +397,7 @@ impl RowWriter {
     }
 }
 
-/// A value as a cell: several are joined by semicolons.
+/// A value as a cell: the values of an array are joined by semicolons.
 fn cell_of(value: &Value) -> String {
     match value {
         Value::Null => String::new(),

@@ -21,9 +21,9 @@ use super::{
     rows::{InputRow, OutputRow, RowFormat, RowReader, RowWriter},
 };
 
-/// Rows that are screened together.
+/// Number of rows that are screened together.
 const BATCH: usize = 8192;
-/// Rows with flows that are screened together: results are written while others are traced.
+/// Number of rows with flows that are screened together: results are written while other rows are traced.
 const FULL_BATCH: usize = 256;
 
 const EXAMPLES: &str = "\
@@ -40,7 +40,7 @@ Examples:
 /// verdict, categories, sanctioned, error, reason, scope, decided_by`. An invalid row has a text in `error` and does
 /// not stop the run. A CSV output of JSON lines has the columns of the first row; further fields of other rows are
 /// omitted. Rows cover lists and labels; with `--scope full`, flows of funds too, as `assay check` does: `decided_by`
-/// is `trace`, or `compositions` if the address's history and the compositions of its transactions decide, with a
+/// is `trace`, or `compositions` if the address's history and the origin breakdowns of its transactions decide, with a
 /// score that no check exceeds. Without flows, no row of a followed chain has the verdict `allow`.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
@@ -84,7 +84,7 @@ pub(super) enum Scope {
     Full,
 }
 
-/// The result of a row, or the reason why there is none.
+/// The result of a row, or the reason why the row has no result.
 pub(super) type Outcome = Result<ScreeningResult, String>;
 
 pub(super) async fn run(args: &ScreenArgs, context: &Context) -> Result<CommandOutcome, Failure> {
@@ -249,8 +249,8 @@ fn target(args: &ScreenArgs, format: RowFormat) -> Result<Target, Failure> {
     Ok(Target { file: Box::new(file), rows, is_new: end == 0 })
 }
 
-/// The number of complete rows of a file and the offset of their end. A row is a line; the first line of
-/// CSV is the header.
+/// The number of complete rows of a file, and the offset of the end of the last complete row. A row is one line of the
+/// file; the first line of CSV is the header.
 fn whole_rows(file: &File, path: &Path, format: RowFormat) -> Result<(u64, u64), Failure> {
     let failed =
         |error: io::Error| Failure::Failed(format!("failed to read {}: {error}", path.display()));

@@ -25,7 +25,7 @@ Examples:
   assay sources enable uk eu un fr-gels ch-seco
   assay sources enable il-nbctf --location nbctf/";
 
-/// List the sources with their publication, last verification and freshness; enable ready-made ones
+/// List the sources with their publication, last verification and freshness; enable ready-made sources
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES, args_conflicts_with_subcommands = true)]
 pub(super) struct SourcesArgs {

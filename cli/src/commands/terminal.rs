@@ -33,7 +33,7 @@ pub(super) fn output_row(text: &str) -> String {
     wrapped(output_width(), text)
 }
 
-/// A text, wrapped where a width is known.
+/// A text, wrapped if the width is known.
 pub(super) fn wrapped(width: Option<usize>, text: &str) -> String {
     let Some(width) = width else { return format!("{text}\n") };
     let mut page = Page::new(width);

@@ -51,7 +51,7 @@ struct TransactionAnswer {
     time: Timestamp,
     kind: &'static str,
     coinjoin: Option<&'static str>,
-    /// Forms of the transaction, such as `consolidation`.
+    /// Forms (structural patterns) of the transaction, such as `consolidation`.
     patterns: Vec<&'static str>,
     /// Null where an input's value is not known.
     fee: Option<String>,
@@ -110,7 +110,7 @@ pub(super) async fn run(args: &TxArgs, context: &Context) -> Result<CommandOutco
     Ok(CommandOutcome::Success)
 }
 
-/// Looks up the entities of addresses.
+/// Looks up the entities that own addresses.
 struct EntityNames {
     chain: ChainId,
     snapshot: IntelSnapshot,
@@ -153,7 +153,7 @@ fn shown(
     }
 }
 
-/// Number of entries that are missing from `largest`, which holds all known ones.
+/// Number of entries whose outputs are not known: those missing from `largest`, which holds all known entries.
 fn unknown_count(side: &TransactionSide) -> u64 {
     side.count.saturating_sub(u64::try_from(side.largest.len()).unwrap_or(u64::MAX))
 }

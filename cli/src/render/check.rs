@@ -24,7 +24,7 @@ use super::{
     text::{ago, beginning, coins, counted},
 };
 
-/// Tenths of a point of the highest score.
+/// The highest score in tenths of a point.
 const HIGHEST: usize = 1_000;
 /// Largest number of components without points that are named.
 const MAX_WITHOUT_POINTS: usize = 3;
@@ -255,17 +255,17 @@ fn headline(assessment: &Assessment) -> String {
     )
 }
 
-/// The scoring components that are drawn.
+/// Selection of the scoring components that are drawn.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Drawing {
     /// All of them.
     All,
-    /// Those with most points, at most this number; the others with points are summed up.
+    /// The components with most points, at most this number; the other components with points are summed up.
     Most(usize),
 }
 
-/// Draws the components that have points, each with a bar that starts where the one before it ended. In a drawing of all
-/// the others are named together.
+/// Draws the components that have points, each with a bar that starts where the bar of the previous component ended.
+/// With [`Drawing::All`], the components without points are named together.
 pub(super) fn waterfall(page: &mut Page, assessment: &Assessment, drawing: Drawing) {
     let style = color(assessment.risk_level);
     let bar = match drawing {
@@ -419,7 +419,7 @@ pub(super) const fn blocks(coverage: &Coverage) -> [(&'static str, &CoverageBloc
     ]
 }
 
-/// The time since the sources were verified, from the first to the last of them; `None` without sources.
+/// The time since the sources were verified, from the first to the last verification; `None` without sources.
 pub(super) fn verified(assessment: &Assessment, now: Timestamp) -> Option<String> {
     let times = assessment.sources.iter().map(|source| source.fetched_at);
     let (first, last) = (ago(times.clone().min()?, now), ago(times.max()?, now));

@@ -12,7 +12,7 @@ pub(crate) struct ClusterPage<'a> {
     pub(crate) chain: &'a str,
     /// Number of members.
     pub(crate) size: u64,
-    /// First and last appearance, the latter among the searched members.
+    /// Times of the cluster's first and last appearance on the chain, the last among the searched members.
     pub(crate) seen: [Option<Timestamp>; 2],
     /// Number of members whose listings and labels were looked up.
     pub(crate) searched: usize,
@@ -28,9 +28,9 @@ pub(crate) struct ClusterPage<'a> {
 pub(crate) struct ClusterRow {
     /// Address.
     pub(crate) address: String,
-    /// First and last appearance.
+    /// Times of the member's first and last appearance on the chain.
     pub(crate) seen: [Timestamp; 2],
-    /// The reason why it is a member.
+    /// The reason why the address is a member.
     pub(crate) evidence: Option<String>,
 }
 

@@ -16,7 +16,7 @@ use super::{
 
 const DIM: Style = Style::new().dimmed();
 const BOLD: Style = Style::new().bold();
-/// Name of the branch for paths that are not among those of an exposure.
+/// Name of the branch for paths that the exposure does not name.
 const FURTHER: &str = "further paths";
 
 /// Title of a direction.
@@ -30,7 +30,7 @@ pub(super) const fn title(direction: Direction) -> &'static str {
 /// Largest number of endpoints of a direction that are drawn without their paths.
 const MAX_ENDPOINTS: usize = 3;
 
-/// Draws both directions as trees; nothing where no flow is known.
+/// Draws the flows of both directions as trees; nothing if no flow is known.
 pub(super) fn draw(page: &mut Page, chain: &Chain, assessment: &Assessment) {
     for direction in [Direction::Source, Direction::Destination] {
         let Some(lines) = lines_of(assessment, direction) else { continue };
@@ -44,8 +44,8 @@ pub(super) fn draw(page: &mut Page, chain: &Chain, assessment: &Assessment) {
     }
 }
 
-/// Draws the endpoints of both directions without the paths to them: the risky ones, then those with the largest
-/// amounts, and the sum of the others.
+/// Draws the endpoints of both directions without the paths to them: the risky endpoints, then the endpoints with the
+/// largest amounts, and the sum of the others.
 pub(super) fn draw_endpoints(page: &mut Page, chain: &Chain, assessment: &Assessment) {
     if !assessment.exposure.is_empty() {
         page.gap();
@@ -91,7 +91,8 @@ fn amount(line: &Exposure) -> u128 {
     line.amount.value.parse().unwrap_or_default()
 }
 
-/// Removes and returns the lines that are not drawn: risky lines are drawn first, then the largest.
+/// Removes and returns the lines that are not drawn: risky lines are drawn first, then the lines with the largest
+/// amounts.
 fn without_most_important<'a>(lines: &mut Vec<&'a Exposure>) -> Vec<&'a Exposure> {
     lines.sort_by_key(|line| (!is_risky(line), std::cmp::Reverse(amount(line))));
     let most = if lines.len() == MAX_ENDPOINTS + 1 { lines.len() } else { MAX_ENDPOINTS };
@@ -109,7 +110,7 @@ fn is_risky(line: &Exposure) -> bool {
 struct FlowPiece<'a> {
     line: &'a Exposure,
     amount: u128,
-    /// Millionths of all funds of the direction.
+    /// Share of the route in all funds of the direction, in millionths.
     share: u64,
     route: FundsRoute<'a>,
 }
@@ -125,7 +126,7 @@ enum FundsRoute<'a> {
     Further,
 }
 
-/// Splits an exposure by the routes that its funds took. The pieces sum to its amount and to its share.
+/// Splits an exposure by the routes that its funds took. The parts sum to the amount and the share of the exposure.
 fn pieces(line: &Exposure) -> Vec<FlowPiece<'_>> {
     let amount = |value: &str| value.parse::<u128>().unwrap_or_default();
     let of_paths: Vec<u128> = line.paths.iter().map(|path| amount(&path.amount.value)).collect();
@@ -177,7 +178,7 @@ impl<'a> FlowPiece<'a> {
 /// An address on a path.
 #[derive(Clone)]
 struct Stop<'a> {
-    /// The address, else a transaction.
+    /// The address, or else the transaction, of the node.
     key: &'a str,
     name: String,
 }
@@ -185,10 +186,10 @@ struct Stop<'a> {
 /// An address on a path, with the funds that passed it.
 #[derive(Default)]
 struct Node<'a> {
-    /// The address, else the transaction.
+    /// The address on the path, or else the transaction.
     key: &'a str,
     name: String,
-    /// Millionths of all funds of the direction.
+    /// Share of the address in all funds of the direction, in millionths.
     share: u64,
     amount: u128,
     /// Funds that go from this node to their endpoints.
@@ -197,7 +198,7 @@ struct Node<'a> {
 }
 
 impl<'a> Node<'a> {
-    /// Adds a piece whose route goes from this node along `stops`.
+    /// Adds a part of an exposure whose route goes from this node along `stops`.
     fn add(&mut self, piece: &FlowPiece<'a>, stops: &[Stop<'a>]) {
         self.share += piece.share;
         self.amount += piece.amount;
@@ -228,7 +229,7 @@ impl<'a> Node<'a> {
         self.next.get_mut(index)
     }
 
-    /// Adds funds that go from this node to their endpoint, to the piece of the same exposure if there is one.
+    /// Adds funds that go from this node to their endpoint, to the part of the same exposure if there is such a part.
     fn add_end(&mut self, piece: &FlowPiece<'a>) {
         match self.ends.iter_mut().find(|end| std::ptr::eq(end.line, piece.line)) {
             Some(end) => {

@@ -14,7 +14,7 @@ use super::{page::Page, text::counted};
 /// Largest number of rows of one kind that are printed one by one.
 const MAX_ROWS: usize = 10;
 
-/// The report of an import, in lines of at most `width` columns: numbers, then the first rows of each kind.
+/// The report of an import, in lines of at most `width` columns: numbers of rows, then the first rows of each kind.
 pub(crate) fn import_outcome(source: &SourceId, outcome: &ImportOutcome, width: usize) -> String {
     let mut page = Page::new(width);
     match outcome {
@@ -149,7 +149,7 @@ fn rejections(page: &mut Page, rejected: &[Rejected]) {
     rows(page, &lines, "rejected");
 }
 
-/// Adds the first rows, and the number of the others.
+/// Adds the first rows, and the number of the other rows.
 fn rows(page: &mut Page, lines: &[String], subject: &str) {
     for line in lines.iter().take(MAX_ROWS) {
         indented(page, line);
@@ -159,7 +159,7 @@ fn rows(page: &mut Page, lines: &[String], subject: &str) {
     }
 }
 
-/// Adds a line with the number of `counts`, and the most frequent ones on the next line.
+/// Adds a line with the total of `counts`, and the most frequent counts on the next line.
 fn counts(page: &mut Page, counts: &BTreeMap<String, u64>, headline: impl Fn(u64) -> String) {
     let number = u64::try_from(counts.len()).unwrap_or(u64::MAX);
     if number == 0 {

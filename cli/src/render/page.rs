@@ -55,7 +55,7 @@ impl Page {
         self.hanging("  - ", "    ", text);
     }
 
-    /// Adds a named value, indented by `indent` columns, its name padded to `names` columns.
+    /// Adds a named value, indented by `indent` columns, with its name padded to `names` columns.
     pub(crate) fn field(&mut self, indent: usize, names: usize, name: &str, value: impl Display) {
         let first = format!("{:indent$}{name:<names$}", "");
         self.hanging(&first, &" ".repeat(indent + names), value);

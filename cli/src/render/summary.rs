@@ -1,4 +1,4 @@
-//! An assessment in short: it fits a screen of 80 columns and 40 lines for a typical address, the most important first.
+//! An assessment in short, the most important facts first: a typical address fits a screen of 80 columns and 40 lines.
 
 use assay_address::{CanonicalAddress, Chain};
 use assay_engine::{
@@ -62,7 +62,7 @@ pub(crate) fn summary(
     page.finish()
 }
 
-/// Draws the first `most` entries, and the number of the others.
+/// Draws the first `most` entries, and the number of the other entries.
 fn first<T>(page: &mut Page, most: usize, entries: &[T], draw: impl Fn(&mut Page, &T)) {
     for entry in entries.iter().take(most) {
         draw(page, entry);
@@ -103,7 +103,7 @@ fn listings(page: &mut Page, assessment: &Assessment) {
     });
 }
 
-/// Draws the labels in force, and counts the others.
+/// Draws the labels in force, and the number of all other labels.
 fn labels(page: &mut Page, assessment: &Assessment) {
     let labels = || assessment.labels.iter();
     let counted: Vec<_> = labels().filter(|it| it.status == LabelStatus::InForce).collect();
@@ -145,7 +145,7 @@ fn activity(page: &mut Page, chain: &Chain, assessment: &Assessment) {
     page.field(0, NAMES, "Activity", text);
 }
 
-/// Draws the behavior patterns that are no forms of single transactions.
+/// Draws the behavior patterns except the forms of single transactions.
 fn behavior(page: &mut Page, assessment: &Assessment) {
     let patterns = assessment.transaction_patterns.iter();
     let names: Vec<String> = patterns
@@ -168,7 +168,7 @@ fn associated(page: &mut Page, assessment: &Assessment) {
     list(page, "Associated", MAX_ADDRESSES, &texts);
 }
 
-/// Draws a field with the first `most` entries, and the number of the others.
+/// Draws a field with the first `most` entries, and the number of the other entries.
 fn list(page: &mut Page, name: &str, most: usize, entries: &[String]) {
     if entries.is_empty() {
         return;
@@ -180,7 +180,7 @@ fn list(page: &mut Page, name: &str, most: usize, entries: &[String]) {
     page.field(0, NAMES, name, text);
 }
 
-/// Draws the names of the blocks that were assessed, and the cause for each of the others.
+/// Draws the names of the blocks that were assessed, and for each other block the cause.
 fn coverage(page: &mut Page, assessment: &Assessment, now: Timestamp) {
     let blocks = blocks(&assessment.coverage);
     let applicable = || blocks.iter().filter(|(_, it)| it.status != CoverageStatus::NotApplicable);

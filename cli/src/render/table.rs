@@ -4,8 +4,8 @@ use textwrap::core::display_width;
 
 use super::page::Page;
 
-/// Rows with their columns aligned, the first of them the header. A table that is wider than `width`
-/// becomes one block a row, with a line a column; without a width, a row is always one line.
+/// Rows with their columns aligned; the first row is the header. A table that is wider than `width` becomes one block a
+/// row, with a line a column; without a width, a row is always one line.
 pub(crate) fn table<const N: usize>(rows: &[[String; N]], width: Option<usize>) -> String {
     let lines = aligned(rows);
     let Some(width) = width else { return lines };

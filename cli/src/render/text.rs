@@ -3,7 +3,7 @@
 use assay_address::Chain;
 use jiff::Timestamp;
 
-/// Characters of an identifier that are shown at either end.
+/// Number of characters of an identifier that are shown at its beginning and at its end.
 const IDENTIFIER_ENDS: usize = 8;
 
 /// A number with its noun, in the singular or the plural.

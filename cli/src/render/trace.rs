@@ -13,11 +13,11 @@ use super::{
     text::{coins, counted, further_than, hops, percent},
 };
 
-/// Largest number of paths of a direction that are drawn unless all are asked for.
+/// Largest number of paths of a direction that are drawn unless all paths are requested.
 const MAX_PATHS: usize = 10;
-/// Largest number of transactions of one path that are drawn, and how many of them from its beginning.
+/// Largest number of transactions of one path that are drawn, and the number of them that are drawn from its beginning.
 const MAX_STEPS: (usize, usize) = (8, 4);
-/// Columns of a date.
+/// Number of columns that a date takes.
 const DATE: usize = 10;
 
 const BOLD: Style = Style::new().bold();
@@ -33,7 +33,7 @@ pub(crate) struct TracedDirection<'a> {
     pub(crate) ends: Vec<TracedEnd<'a>>,
     /// Number of endpoints that are not drawn, and their funds in base units.
     pub(crate) left_out: (u64, u128),
-    /// True if long paths are drawn whole.
+    /// True if long paths are drawn with all their transactions.
     pub(crate) whole_paths: bool,
 }
 
@@ -43,11 +43,11 @@ pub(crate) struct TracedEnd<'a> {
     pub(crate) name: String,
     /// Name of the entity at the endpoint.
     pub(crate) entity: Option<&'a str>,
-    /// Distance of the endpoint from the subject.
+    /// Distance of the endpoint from the subject, in hops.
     pub(crate) distance: FlowDistance,
     /// Funds, in base units.
     pub(crate) amount: u128,
-    /// Millionths of all funds of the direction.
+    /// Share of the endpoint in all funds of the direction, in millionths.
     pub(crate) share: u64,
     /// True if a sanctions list names the endpoint.
     pub(crate) listed: bool,
@@ -74,8 +74,9 @@ pub(crate) struct TracedPath<'a> {
 }
 
 impl<'a> TracedDirection<'a> {
-    /// The direction with its most important paths only: one of each endpoint, the risky ones first, then those with
-    /// the largest amounts; then further ones of these. An endpoint without a path counts as one.
+    /// The direction with its most important paths only: one path of each endpoint, paths of risky endpoints first,
+    /// then those with the largest amounts; then further paths of these endpoints. An endpoint without a path counts as
+    /// one path.
     pub(crate) fn shortened(mut self) -> Self {
         let mut order: Vec<usize> = (0..self.ends.len()).collect();
         order.sort_by_key(|index| self.ends.get(*index).is_none_or(|end| !end.is_risky));

@@ -4,13 +4,13 @@ use assay_address::Chain;
 
 use super::{page::Page, text::coins};
 
-/// One side of a transaction.
+/// The inputs or the outputs of a transaction.
 pub(crate) struct SideTable<'a> {
     /// Title.
     pub(crate) title: &'static str,
     /// Number of inputs or outputs.
     pub(crate) count: u64,
-    /// Total of the known values, in base units.
+    /// Total of the known values of the inputs or outputs, in base units.
     pub(crate) total: u128,
     /// Number of inputs of unknown value, and their minimum total in base units.
     pub(crate) unknown: (u64, u128),

@@ -3,7 +3,7 @@
 /// A setting: name, default and meaning. The flag of a setting is `--name`, the environment variable `ASSAY_NAME`.
 #[derive(Clone, Copy, Debug)]
 pub struct Definition {
-    /// The name, as in flags and files.
+    /// The name of the setting, as in flags and files.
     pub name: &'static str,
     /// The default.
     pub default: &'static str,

@@ -55,7 +55,7 @@ pub enum SettingsFileError {
     },
 }
 
-/// The layers with their values.
+/// The layers of the settings with their values.
 #[derive(Clone, Debug, Default)]
 pub struct Layers {
     flags: BTreeMap<&'static str, String>,

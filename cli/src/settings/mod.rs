@@ -1,5 +1,5 @@
-//! Settings in layers: flags override the environment, the environment the file, the file the defaults.
-//! All problems are reported at once.
+//! Settings in layers: flags override the environment, the environment overrides the file, and the file overrides the
+//! defaults. All problems are reported at once.
 //!
 //! - [`definitions`]: the table of settings
 //! - [`layers`]: flags, environment and file
@@ -150,9 +150,9 @@ impl fmt::Debug for DatabaseUrl {
 /// Fetching of sources on their schedules and following of chains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Feeds {
-    /// This server fetches and follows.
+    /// This server fetches sources and follows chains.
     On,
-    /// This server does neither.
+    /// This server neither fetches sources nor follows chains.
     Off,
 }
 
@@ -199,7 +199,7 @@ impl CliSettings {
     ///
     /// # Errors
     ///
-    /// Returns the entry that cannot be used; a setting that was resolved has none.
+    /// Returns the entry that cannot be used; a setting that was resolved has no such entry.
     pub fn chain_servers(&self) -> Result<ChainServers, InvalidServers> {
         let entries = self.chain_servers.iter().map(String::as_str);
         ChainServers::parse(entries, &self.chain_credentials())

@@ -11,9 +11,9 @@ use super::{CliSettings, DatabaseUrl, Feeds, Layers, LogFormat, SettingOrigin, S
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{origin}: {message}")]
 pub struct SettingProblem {
-    /// Layer that sets the value.
+    /// Layer of the settings that sets the value.
     pub origin: SettingOrigin,
-    /// The problem and the expected form.
+    /// The problem with the value, and the expected form.
     pub message: String,
 }
 
@@ -78,7 +78,7 @@ impl CliSettings {
     }
 }
 
-/// Finds settings that contradict or lack each other.
+/// Finds settings that contradict each other, or that need another setting that is missing.
 fn contradictions(settings: &CliSettings, layers: &Layers) -> Vec<SettingProblem> {
     let mut problems = Vec::new();
     let is_set = |name| !layers.find(name).0.is_empty();

@@ -161,7 +161,7 @@ pub(super) fn positive_duration(text: &str) -> Result<Duration, String> {
     }
 }
 
-/// A whole number and `ms`, `s`, `m` or `h`.
+/// A duration: a whole number and `ms`, `s`, `m` or `h`.
 pub(super) fn duration(text: &str) -> Result<Duration, String> {
     let error = || format!("`{text}` is not a time, such as 250ms or 30s");
     let (number, unit) = split(text).ok_or_else(error)?;
@@ -175,7 +175,7 @@ pub(super) fn duration(text: &str) -> Result<Duration, String> {
     number.checked_mul(milliseconds).map(Duration::from_millis).ok_or_else(error)
 }
 
-/// A whole number of bytes, or of `KiB`, `MiB` or `GiB`.
+/// A size: a whole number of bytes, or of `KiB`, `MiB` or `GiB`.
 pub(super) fn bytes(text: &str) -> Result<u64, String> {
     let error = || format!("`{text}` is not a size, such as 64MiB");
     let (number, unit) = split(text).ok_or_else(error)?;

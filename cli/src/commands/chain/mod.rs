@@ -54,8 +54,8 @@ pub(super) struct RestoreArgs {
 
 /// Read a chain's graph and print its fingerprint
 ///
-/// Graphs with equal fingerprints have the same blocks, transactions and clusters. Indexes, which follow from
-/// them, are not read.
+/// Graphs with equal fingerprints have the same blocks, transactions and clusters. Indexes, which follow from the
+/// blocks, are not read.
 #[derive(Debug, Args)]
 pub(super) struct VerifyArgs {
     /// Blockchain, such as btc
@@ -118,7 +118,7 @@ async fn verify(graphs: &EmbeddedGraphs, chain: ChainId) -> Result<CommandOutcom
     Ok(CommandOutcome::Success)
 }
 
-/// A block in words.
+/// Describes a block in words.
 fn block(tip: &GraphTip) -> String {
     format!("{} ({})", tip.block.height, hex::encode(tip.block.hash))
 }

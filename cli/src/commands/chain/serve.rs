@@ -72,7 +72,8 @@ pub(in crate::commands) struct ServeArgs {
     /// several addresses [default: the chain is read from its node]
     #[arg(long, value_name = "URL", requires = "chain")]
     neighbors: Option<String>,
-    /// Largest number of requests that are answered at a time; API servers send further ones to another chain server
+    /// Largest number of requests that are answered at a time; API servers send further requests to another chain
+    /// server
     #[arg(
         long,
         value_name = "NUMBER",
@@ -114,7 +115,7 @@ impl ServeArgs {
         layers.flag("tls-key", self.tls_key.clone());
     }
 
-    /// The source of blocks, if the chain is followed.
+    /// The source of blocks, if the chain is followed from one.
     fn location(&self) -> Option<BlockLocation> {
         if let Some(url) = &self.esplora {
             return Some(BlockLocation::Esplora(url.clone()));
@@ -125,7 +126,7 @@ impl ServeArgs {
         self.rpc.clone().map(|url| BlockLocation::Node { url, credentials })
     }
 
-    /// The neighbors from which an empty data directory is filled.
+    /// The neighboring chain servers from which an empty data directory is filled.
     fn neighbors(&self, settings: &CliSettings) -> Result<Option<Arc<ServerSet>>, Failure> {
         let (Some(chain), Some(url)) = (self.chain, &self.neighbors) else { return Ok(None) };
         let entry = format!("{}={url}", chain.info().id);
@@ -213,7 +214,7 @@ pub(super) async fn run(args: ServeArgs, context: Context) -> Result<CommandOutc
     Ok(CommandOutcome::Success)
 }
 
-/// The tokens of the programs that may send requests. Without tokens, only programs of this machine may.
+/// The tokens of the programs that may send requests. Without tokens, only programs of this machine may send requests.
 fn tokens(settings: &CliSettings) -> Result<Option<Tokens>, Failure> {
     match &settings.chain_token_file {
         Some(path) => {
@@ -230,7 +231,7 @@ fn tokens(settings: &CliSettings) -> Result<Option<Tokens>, Failure> {
     }
 }
 
-/// Fills an empty data directory from a neighbor, then follows the chain.
+/// Fills an empty data directory from a neighboring chain server, then follows the chain.
 async fn fill_and_follow(
     host: Arc<ChainHost>,
     neighbors: Option<Arc<ServerSet>>,
@@ -244,7 +245,7 @@ async fn fill_and_follow(
     followed.follow(host.graphs(), host.clock(), &observer).await;
 }
 
-/// Counts recorded blocks, and writes them to the log.
+/// Counts the blocks that were recorded, and writes their number to the log.
 struct FollowLog {
     host: Arc<ChainHost>,
     chain: ChainId,

@@ -15,7 +15,7 @@ Examples:
   assay export clusters --blockchain btc --format csv -o clusters.csv
   assay export clusters --blockchain btc --format jsonl | jq -r .cluster | sort | uniq -c";
 
-/// Export the cluster of each address that shares one with others
+/// Export the cluster of each address that shares a cluster with other addresses
 ///
 /// One row per address: `blockchain`, `address`, `cluster`. A cluster is named by its address that appeared
 /// first on the chain. An address without a row is a cluster of its own.

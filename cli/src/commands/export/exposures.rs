@@ -24,7 +24,7 @@ Examples:
   assay export exposures --blockchain btc --format jsonl |
     jq -c 'select(.origin == \"sanctions\" and .share > 0.1)'";
 
-/// Transactions whose compositions are computed at once.
+/// Number of transactions whose compositions (breakdowns of their funds by origin) are computed together.
 const SLICE: u64 = 200_000;
 
 /// Export the origins of the money that each address received
@@ -35,8 +35,8 @@ const SLICE: u64 = 200_000;
 /// follow from the whole chain, at any distance, by haircut: all outputs of a transaction are made of the same money.
 /// Labels that count in some policies only, and private labels, do not count.
 ///
-/// Assay stores the composition of each transaction beside the graph, and first computes missing ones. After a change
-/// of lists or labels, Assay computes the whole chain anew.
+/// Assay stores the composition (breakdown of the funds by origin) of each transaction beside the graph, and first
+/// computes missing compositions. After a change of lists or labels, Assay computes all compositions of the chain anew.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(in crate::commands) struct ExposuresArgs {
@@ -110,7 +110,7 @@ pub(super) async fn run(args: ExposuresArgs, context: &Context) -> Result<(), Fa
     sink.finish()
 }
 
-/// Writes the rows of an owner; an owner without an address has none.
+/// Writes the rows of an owner; an owner without an address has no rows.
 fn write(chain: ChainId, exposure: &OwnerExposure, sink: &mut Sink) -> Result<(), Failure> {
     let Some(address) = exposure.owner.address(chain) else { return Ok(()) };
     let composition = &exposure.composition;
@@ -146,7 +146,7 @@ fn write(chain: ChainId, exposure: &OwnerExposure, sink: &mut Sink) -> Result<()
     Ok(())
 }
 
-/// A share with nine decimals, rounded down.
+/// A share of the funds with nine decimals, rounded down.
 fn decimal(share: CoinShare) -> f64 {
     const BILLION: u128 = 1_000_000_000;
     let billionths = u32::try_from(share.of_amount(BILLION)).unwrap_or(u32::MAX);

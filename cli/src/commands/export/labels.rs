@@ -62,7 +62,7 @@ pub(super) async fn run(args: LabelsArgs, context: &Context) -> Result<(), Failu
     sink.finish()
 }
 
-/// The values of a label, in the order of the columns.
+/// The values of a label's columns, in the order of the columns.
 fn label_values(
     RecordedLabel { label: labelled, recorded_from, recorded_to }: &RecordedLabel,
 ) -> [String; 16] {

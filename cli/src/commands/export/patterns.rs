@@ -35,8 +35,8 @@ Examples:
 ///
 /// One row per pattern and transaction that shows it: `blockchain`, `txid`, `address` (of the owner: the member of its
 /// cluster that appeared first), `kind` (the pattern, such as `peel_chain`), `confidence` (percent), `role` (`actor`,
-/// `recipient` or `victim`), `block`, `time`. Patterns are those that a check shows, with the same limits, but all of
-/// their transactions.
+/// `recipient` or `victim`), `block`, `time`. The patterns are those that a check shows, with the same limits, but the
+/// rows name all transactions of a pattern.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(in crate::commands) struct PatternsArgs {
@@ -55,7 +55,7 @@ pub(in crate::commands) struct PatternsArgs {
     output: Option<PathBuf>,
 }
 
-/// Number of members of a cluster that are searched for one with an address.
+/// Number of members of a cluster that are searched for a member with an address.
 const MEMBERS: u32 = 50;
 
 /// A transaction that shows a pattern.

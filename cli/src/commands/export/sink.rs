@@ -29,8 +29,8 @@ pub(super) enum Sink {
 }
 
 impl Sink {
-    /// An output with these columns, in a file or on standard output. Without columns, those of the first row are
-    /// the header.
+    /// An output with these columns, in a file or on standard output. If no columns are given, the columns of the first
+    /// row are the header.
     pub(super) fn new(
         format: ExportFormat,
         columns: &[&str],
@@ -57,7 +57,7 @@ impl Sink {
         })
     }
 
-    /// Writes a row, whose fields are in the order of the columns.
+    /// Writes a row; its fields are in the order of the columns.
     pub(super) fn row(&mut self, row: &impl Serialize) -> Result<(), Failure> {
         match self {
             Self::Csv(csv) => csv.serialize(row).map_err(csv_failure),

@@ -25,8 +25,8 @@ pub(in crate::commands) struct ServeArgs {
     /// Largest number of connections that wait to be accepted; the system may allow fewer [default: 4096]
     #[arg(long, value_name = "NUMBER")]
     listen_backlog: Option<String>,
-    /// Largest number of PostgreSQL connections that read and keep histories of chains that are read on demand;
-    /// five others serve all other queries [default: 10]
+    /// Largest number of PostgreSQL connections that read and keep histories of chains that are read on demand; five
+    /// other connections serve all other queries [default: 10]
     #[arg(long, value_name = "NUMBER")]
     database_readers: Option<String>,
     /// Timeout of a request [default: 10s]
@@ -38,14 +38,14 @@ pub(in crate::commands) struct ServeArgs {
     /// Time for in-flight requests to finish after the stop signal [default: 30s]
     #[arg(long, value_name = "TIME")]
     shutdown_grace: Option<String>,
-    /// Largest number of concurrent connections; for a further one, the oldest of those that never showed a valid
-    /// key is closed [default: 4096]
+    /// Largest number of concurrent connections; a further connection closes the oldest connection that never showed a
+    /// valid key [default: 4096]
     #[arg(long, value_name = "NUMBER")]
     max_connections: Option<String>,
     /// Largest number of connections of one address that never showed a valid key [default: 1024]
     #[arg(long, value_name = "NUMBER")]
     max_connections_per_peer: Option<String>,
-    /// Networks of proxies, whose connections are those of many callers, such as 10.0.0.0/8 [default: none]
+    /// Networks of proxies, whose connections carry requests of many callers, such as 10.0.0.0/8 [default: none]
     #[arg(long, value_name = "NETWORKS")]
     trusted_proxies: Option<String>,
     /// Connections of trusted proxies begin with a PROXY header (version 1 or 2): on or off [default: off]
@@ -88,7 +88,7 @@ pub(in crate::commands) struct ServeArgs {
     #[arg(long, value_name = "TIME")]
     stall_timeout: Option<String>,
     /// Largest number of concurrent requests, and of concurrent checks of each blockchain; unauthenticated callers get
-    /// at most half, bulk requests three quarters [default: 1024]
+    /// at most half of this number, bulk requests three quarters [default: 1024]
     #[arg(long, value_name = "NUMBER")]
     max_requests: Option<String>,
     /// Certificate chain (PEM) for TLS; reloaded when the file changes

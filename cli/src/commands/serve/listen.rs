@@ -29,7 +29,7 @@ pub(in crate::commands) struct Services<D> {
     pub(in crate::commands) draining: D,
 }
 
-/// Serves until SIGTERM or SIGINT; a second signal ends at once.
+/// Serves until SIGTERM or SIGINT; a second signal ends the program at once.
 ///
 /// Health checks and metrics stop last, so that monitoring sees the shutdown.
 pub(in crate::commands) async fn serve_until_stopped<D: FnOnce()>(
@@ -114,8 +114,8 @@ async fn wait_for(receiver: oneshot::Receiver<()>) {
     let _ = receiver.await;
 }
 
-/// Listens on the address of a setting. At most `backlog` connections wait to be accepted: the system drops
-/// further ones, and their callers try again after a second.
+/// Listens on the address of a setting. At most `backlog` connections wait to be accepted: the system drops further
+/// connections, and their callers try again after a second.
 pub(in crate::commands) fn bind(
     address: SocketAddr,
     setting: &str,

@@ -10,7 +10,7 @@ use crate::commands::Failure;
 /// Name of the lock file in the data directory.
 const LOCK_FILE: &str = "serve.lock";
 
-/// Locks a data directory for one server: two on one embedded database would count limits separately.
+/// Locks a data directory for one server: two servers on one embedded database would count limits separately.
 pub(in crate::commands) fn lock(directory: &Path) -> Result<File, Failure> {
     let path = directory.join(LOCK_FILE);
     let failed = |error| Failure::Failed(format!("failed to lock {}: {error}", path.display()));

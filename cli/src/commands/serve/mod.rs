@@ -42,8 +42,8 @@ use self::greet::greet;
 use super::{CommandOutcome, Context, Failure};
 use crate::settings::{CliSettings, Feeds, Switch};
 
-/// Longest time for writing charges, returning tokens and closing connections. With the second that the admin
-/// port may take to close, it fits into the 15 s after the last request that a pod of the operator has.
+/// Longest time for writing charges, returning tokens and closing connections. With the second that the admin port may
+/// take to close, this time fits into the 15 s that a pod of the operator has after the last request.
 const FLUSH_TIMEOUT: Duration = Duration::from_secs(14);
 
 impl From<LoadError> for Failure {

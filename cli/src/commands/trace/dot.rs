@@ -11,7 +11,7 @@ use assay_engine::evidence::{Direction, FlowPart, FlowPath};
 use super::{TracedParts, by_other_paths, end_type};
 use crate::render::coins;
 
-/// A transfer: from, to, and the transaction.
+/// An edge of the graph: a transfer with its sender, its receiver and its transaction.
 type Edge<'a> = (String, String, &'a str);
 
 /// The paths as a graph: addresses and endpoints as nodes, transactions with their amounts as edges.
@@ -82,7 +82,7 @@ fn add<'a>(
     *edges.entry(edge).or_default() += amount;
 }
 
-/// The endpoint of a part, with its entity.
+/// The endpoint of a part of the funds, with the endpoint's entity.
 fn end_name(part: &FlowPart) -> String {
     match &part.entity {
         Some(entity) => format!("{entity} ({})", part.end.as_str(part.distance)),

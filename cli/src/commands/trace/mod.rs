@@ -63,7 +63,7 @@ pub(super) struct TraceArgs {
     /// Name of the risk policy [default: default; with --sample: sample]
     #[arg(long, value_name = "NAME")]
     policy: Option<String>,
-    /// Print every path that is kept, whole
+    /// Print every path that is kept, with all its transactions
     #[arg(long, conflicts_with_all = ["json", "dot"])]
     all: bool,
     /// Print JSON
@@ -97,7 +97,7 @@ fn share(text: &str) -> Result<u64, String> {
 /// Shares are shown in millionths.
 const SHARE_WHOLE: u64 = 1_000_000;
 
-/// Largest number of paths that are kept of each endpoint.
+/// Largest number of paths that are kept for each endpoint.
 const PATHS: usize = 1_000;
 
 #[derive(Serialize)]
@@ -112,7 +112,7 @@ struct TraceAnswer<'a> {
 #[derive(Serialize)]
 struct ShownDirection<'a> {
     direction: Direction,
-    /// All funds received, in base units: either direction sums to it.
+    /// All funds received, in base units: the amounts of the endpoints of either direction sum to this amount.
     total_amount: String,
     endpoints: Vec<ShownEnd<'a>>,
 }
@@ -132,7 +132,7 @@ struct ShownEnd<'a> {
     solicited: bool,
     labels_on_path: Vec<&'static str>,
     paths: Vec<ShownPath<'a>>,
-    /// Funds that took none of these paths.
+    /// Funds of the endpoint that took none of the paths in `paths`.
     other_paths_amount: String,
 }
 
@@ -142,7 +142,7 @@ struct ShownPath<'a> {
     steps: &'a [PathStep],
 }
 
-/// One direction of a trace: the parts of the funds, the largest first, with their millionths.
+/// One direction of a trace: the parts of the funds, the largest first, with the share of each in millionths.
 struct TracedParts<'a> {
     direction: Direction,
     whole: u128,
@@ -212,7 +212,7 @@ pub(super) async fn run(args: &TraceArgs, context: &Context) -> Result<CommandOu
     Ok(CommandOutcome::Success)
 }
 
-/// The parts of a direction with at least a share, the largest first.
+/// The parts of a direction's funds with at least a given share, the largest first.
 fn sorted(direction: Direction, mut parts: Vec<&FlowPart>, min_share: u64) -> TracedParts<'_> {
     let whole: u128 = parts.iter().map(|part| part.amount).sum();
     parts.sort_by_key(|part| (std::cmp::Reverse(part.amount), part.end, part.distance));
@@ -326,7 +326,7 @@ fn shown<'a>(part: &'a FlowPart, share: u64) -> ShownEnd<'a> {
     }
 }
 
-/// The amount of a part that took none of its kept paths.
+/// The amount of a part of the funds that took none of the kept paths.
 fn by_other_paths(part: &FlowPart) -> u128 {
     part.amount.saturating_sub(part.paths.iter().map(|path| path.amount).sum())
 }
