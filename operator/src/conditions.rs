@@ -7,7 +7,7 @@ use crate::reason::ConditionReason;
 
 /// The condition type: the spec of the object is in force.
 pub const READY: &str = "Ready";
-/// The condition type: a person has to act. The condition is absent otherwise.
+/// The condition type: a person has to act. The condition is absent while no person has to act.
 pub const STALLED: &str = "Stalled";
 
 /// The state of an object's spec, from which its conditions follow.
@@ -53,7 +53,7 @@ impl ReadyState {
         self
     }
 
-    /// Says whether the spec is in force.
+    /// Says whether the spec of the object is in force.
     #[must_use]
     pub const fn is_ready(&self) -> bool {
         matches!(self, Self::Ready(..))
@@ -65,7 +65,7 @@ impl ReadyState {
 pub struct ConditionState {
     /// The condition's type.
     pub kind: &'static str,
-    /// True if the status is `True`.
+    /// True if the status of the condition is `True`.
     pub holds: bool,
     /// The reason.
     pub reason: ConditionReason,
@@ -87,8 +87,8 @@ fn append(message: &mut String, detail: Option<&str>) {
     }
 }
 
-/// The condition of a state, about a generation. Its transition time, with a precision of a second, changes only with
-/// its status.
+/// The condition of a state, about a generation. The condition's transition time, with a precision of a second, changes
+/// only with the condition's status.
 #[must_use]
 pub fn condition(
     state: &ConditionState,

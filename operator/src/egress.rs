@@ -37,7 +37,7 @@ enum CaBundleSource {
 }
 
 impl Egress {
-    /// The egress that a spec describes. `None` if its CA bundle does not name exactly one object.
+    /// The egress that a spec describes. `None` if the CA bundle of the spec does not name exactly one object.
     pub(crate) fn parse(spec: &EgressSpec) -> Option<Self> {
         let EgressSpec { https_proxy, http_proxy, no_proxy, ca_bundle } = spec.clone();
         let ca_bundle = match ca_bundle {

@@ -32,7 +32,7 @@ impl OperatorHealth {
 ///
 /// # Errors
 ///
-/// If the listener fails.
+/// Returns an error if the listener fails.
 pub async fn serve(listener: TcpListener, health: OperatorHealth) -> io::Result<()> {
     let router = Router::new()
         .route("/livez", get(async || StatusCode::OK))

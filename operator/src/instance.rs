@@ -2,8 +2,8 @@
 //! a database and objects of its own.
 //!
 //! The instance name is recorded in the cluster as an `Installation`, in the database, and as the label
-//! `assay.dev/instance` on objects. An operator never takes over such a record from another installation. Objects
-//! without the label belong to the oldest installation.
+//! `assay.dev/instance` on objects. An operator never takes over the record of an instance name from another
+//! installation. Objects without the label belong to the oldest installation.
 
 use std::time::Duration;
 
@@ -23,8 +23,8 @@ use tokio::time::sleep;
 
 use crate::writer::{WriteError, Writer};
 
-/// Delay between the creation of an `Installation` and the comparison of all. Creation times have a precision of a
-/// second: after the delay, every `Installation` of the same second is visible.
+/// Delay between the creation of an `Installation` and the comparison of all `Installation` objects. Creation times
+/// have a precision of a second: after the delay, every `Installation` of the same second is visible.
 const SETTLING_TIME: Duration = Duration::from_millis(1_500);
 
 /// The installation that this operator belongs to.
@@ -145,7 +145,7 @@ enum InstallationRecord {
     Found(Instance),
     /// The record is to be created.
     Missing {
-        /// True if there is no other installation.
+        /// True if there is no other installation in the cluster.
         owns_unlabelled: bool,
     },
 }
@@ -228,7 +228,7 @@ pub(crate) async fn register(
     }
 }
 
-/// Writes the instance name into a database that has none.
+/// Writes the instance name into a database that has no instance name.
 ///
 /// # Errors
 ///

@@ -37,7 +37,7 @@ pub(crate) struct CronSchedule {
     pub(crate) is_suspended: bool,
 }
 
-/// The spec of a `CronJob` that creates a Job on a schedule, one at a time.
+/// The spec of a `CronJob` that creates a Job on a schedule, one Job at a time.
 pub(crate) fn cron_job_spec(schedule: CronSchedule, job: JobSpec, owner: &Owner) -> CronJobSpec {
     CronJobSpec {
         schedule: schedule.cron,

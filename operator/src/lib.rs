@@ -9,10 +9,10 @@
 //! - `api_key`: `ApiKey`: keys and their Secrets
 //! - `risk_service`: `RiskService`: the Deployment of the API and the objects around it
 //! - `source`: `IntelSource` and `ChainSource`: the workloads that import lists, and chain servers
-//! - `in_force`: the configuration in force, which `publish` gives to the other three
+//! - `in_force`: the configuration in force, which `publish` gives to `api_key`, `risk_service` and `source`
 //! - `scope`: the namespaces whose objects the operator works on
 //! - `instance`: the installation of this operator, and the objects that belong to it
-//! - `owned`: server-side apply of other objects
+//! - `owned`: server-side apply of the objects that the operator creates
 //! - `pod`, `serving`, `jobs`, `network_policy`, `egress`, `ports`: parts of the objects that the operator creates
 //! - `pod_diagnostics`: causes of pods that do not start or fail
 //! - `shared`: the context that all controllers share

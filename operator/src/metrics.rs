@@ -17,11 +17,12 @@ type Counters<const LABELS: usize> = Family<[(&'static str, &'static str); LABEL
 #[derive(Clone, Debug)]
 pub struct OperatorMetrics {
     registry: Arc<Registry>,
-    /// By the kind of the object, and `changed`, `unchanged` or `failed`.
+    /// Number of reconciliations by the kind of the object, and `changed`, `unchanged` or `failed`.
     reconciled: Counters<2>,
-    /// By the kind of the object, and the name of a [`ConditionReason`].
+    /// Number of failed reconciliations by the kind of the object, and the name of a [`ConditionReason`].
     failures: Counters<2>,
-    /// By `status`, `finalizer`, `secret`, `event`, `store`, or the kind of the object that was written.
+    /// Number of writes by `status`, `finalizer`, `secret`, `event`, `store`, or the kind of the object that was
+    /// written.
     writes: Counters<1>,
     keys_issued: Counter,
     leader: Gauge,

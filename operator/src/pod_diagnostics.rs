@@ -115,7 +115,7 @@ fn container_diagnosis(container: &ContainerStatus) -> Option<String> {
     })
 }
 
-/// The relevant line of a log: the last one that reports a failure, or else the last one.
+/// The relevant line of a log: the last line that reports a failure, or else the last line.
 fn last_failure(log: &str) -> Option<String> {
     let lines = || log.lines().rev().map(str::trim).filter(|line| !line.is_empty());
     let is_failure = |line: &&str| line.starts_with("error:") || line.contains("panicked at");

@@ -39,17 +39,17 @@ reasons! {
     LimitNotFound,
     /// A number exceeds the ceiling of the plan.
     AboveCeiling,
-    /// Two limits contradict each other: one can never be reached, or both limit the same.
+    /// Two limits contradict each other: one limit can never be reached, or both limit the same requests.
     LimitsContradict,
     /// A field has a value that is not allowed.
     Invalid,
     /// The name is not 1 to 63 lowercase letters, digits and hyphens.
     InvalidName,
-    /// The change would make objects in force invalid that depend on this one.
+    /// The change would make objects in force invalid that depend on this object.
     BreaksDependents,
     /// The object was deleted, but objects in force depend on it.
     InUse,
-    /// The manifests in the store are invalid, so that nothing can be added to them.
+    /// The manifests in the store are invalid, so that no manifest can be added to the store.
     StoreInconsistent,
     /// The tenant does not list the namespace of the key.
     NamespaceNotAllowed,
@@ -97,7 +97,7 @@ reasons! {
     WorkloadNotReady,
     /// Every chain server is ready.
     ServersReady,
-    /// Some chain servers are ready, and answer for all.
+    /// Some chain servers are ready, and answer for all chain servers.
     SomeServersReady,
     /// No chain server is ready.
     NoServerReady,
@@ -105,13 +105,13 @@ reasons! {
     VolumeNotResized,
     /// Following the chain is suspended; chain servers answer from the blocks that they have.
     FollowingSuspended,
-    /// The chain servers have the blocks of one branch.
+    /// All chain servers have the blocks of the same branch.
     OneBranch,
     /// Chain servers have blocks of different branches; the majority answers.
     BranchesDiffer,
     /// Chain servers have blocks of different branches, of which none has a majority: none answers.
     NoMajority,
-    /// A chain server stays on its branch, which is not its source's.
+    /// A chain server stays on a branch that is not the branch of its source.
     SourceBranchRefused,
     /// The servers know the chain servers of every followed chain.
     ChainServersKnown,
@@ -119,9 +119,9 @@ reasons! {
     ChainTokenMissing,
     /// The operator has no settings for workloads.
     WorkloadsDisabled,
-    /// The source needs no workload: it is suspended, or servers read it themselves.
+    /// The source needs no workload: the source is suspended, or servers read it themselves.
     NothingToRun,
-    /// The Secret with the credentials of a source is not one for sources, or not for the source's server.
+    /// The Secret with the credentials of a source lacks the label for sources, or does not name the source's server.
     CredentialsNotAllowed,
     /// The database cannot be reached or refuses the request.
     StoreUnavailable,

@@ -1,7 +1,7 @@
 //! The namespaces whose objects the operator reconciles.
 //!
-//! The operator watches all namespaces of the cluster, or only some. In the second case it needs no rights outside
-//! these namespaces, except for Assay's cluster-scoped kinds.
+//! The operator watches all namespaces of the cluster, or only some. In the second case the operator needs no rights
+//! outside these namespaces, except for Assay's cluster-scoped kinds.
 
 use std::collections::BTreeSet;
 

@@ -30,7 +30,7 @@ pub(crate) const TERMINATION_SECONDS: u32 = DRAIN_SECONDS + GRACE_SECONDS + FLUS
 pub(crate) const STARTUP: (i32, i32) = (150, 2);
 
 /// Adds ports and probes to the containers of a pod. The liveness probe checks that the program runs; the readiness
-/// probe, that it can answer requests.
+/// probe checks that it can answer requests.
 pub(crate) fn add_ports_and_probes(pod: &mut PodSpec) {
     for container in &mut pod.containers {
         container.ports = Some([API, ADMIN].map(container_port).into());

@@ -28,8 +28,8 @@ pub struct OperatorSettings {
         value_name = "ADDRESS:PORT"
     )]
     pub listen: SocketAddr,
-    /// Image for the workloads that import lists and for chain servers, in the operator's namespace. Unset: no
-    /// such workloads; a server with `--feeds on` does their work
+    /// Image for the workloads that import lists and for chain servers, in the operator's namespace. Unset: the
+    /// operator runs no such workloads; a server with `--feeds on` does their work
     #[arg(long, env = "ASSAY_OPERATOR_IMAGE", requires = "database_secret", value_name = "IMAGE")]
     pub image: Option<String>,
     /// Secret with credentials for pulling the image; repeatable
@@ -45,7 +45,8 @@ pub struct OperatorSettings {
         value_name = "NAME/KEY"
     )]
     pub database_secret: Option<SecretKey>,
-    /// Secret, and key in it, with the token that chain servers demand of their callers. Unset: no chain servers
+    /// Secret, and key in it, with the token that chain servers demand of their callers. Unset: the operator runs no
+    /// chain servers
     #[arg(
         long,
         env = "ASSAY_OPERATOR_CHAIN_TOKEN_SECRET",
@@ -54,8 +55,8 @@ pub struct OperatorSettings {
         value_name = "NAME/KEY"
     )]
     pub chain_token_secret: Option<SecretKey>,
-    /// File with the same token, with which the operator asks chain servers for the state of chains. Unset: it does not
-    /// ask
+    /// File with the token of chain servers, with which the operator asks chain servers for the state of chains. Unset:
+    /// the operator does not ask chain servers
     #[arg(
         long,
         env = "ASSAY_OPERATOR_CHAIN_TOKEN_FILE",
@@ -82,8 +83,8 @@ pub struct OperatorSettings {
     /// Namespace of the operator, its Lease and its workloads
     #[arg(long, env = "POD_NAMESPACE", default_value = "assay-system", value_name = "NAME")]
     pub namespace: String,
-    /// Namespaces of tenants' keys. With them the operator watches `ApiKey`s there and in its own namespace, and
-    /// `RiskService`s in its own namespace alone. Unset: all namespaces of the cluster
+    /// Namespaces of tenants' keys. With such namespaces, the operator watches `ApiKey`s in these and in its own
+    /// namespace, and `RiskService`s in its own namespace alone. Unset: all namespaces of the cluster
     #[arg(long, value_delimiter = ',', value_name = "LIST")]
     pub watch_namespaces: Vec<Name>,
     /// Instance name of this installation in the cluster: the name of its Installation, recorded in its database and in
@@ -98,7 +99,7 @@ pub struct OperatorSettings {
     pub lease_seconds: u32,
     /// Interval at which every object is reconciled while nothing changes, in seconds: the longest delay until the
     /// operator notices changes that it does not watch, such as those of Secrets. A key whose `ApiKey` is absent for
-    /// that long is revoked
+    /// this interval is revoked
     #[arg(long, default_value_t = 600, value_parser = clap::value_parser!(u32).range(1..=86400), value_name = "SECONDS")]
     pub resync_seconds: u32,
     /// URL of a collector that receives traces and metrics of the operator and the workloads by OTLP over HTTP

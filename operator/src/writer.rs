@@ -16,11 +16,11 @@ use tracing::Instrument;
 
 use crate::{leader::Leadership, metrics::OperatorMetrics, scope::WatchScope};
 
-/// The field manager of the operator's writes. Some parts of statuses have managers of their own.
+/// The field manager of the operator's writes. Some parts of statuses have field managers of their own.
 pub const MANAGER: &str = "assay-operator";
 /// The finalizer that keeps an object until its rows in the store are deleted.
 pub const FINALIZER: &str = "assay.dev/store";
-/// The content of an object, which writes send or return.
+/// The content of an object, which a write sends or returns.
 pub(crate) trait ObjectContent: Clone + Debug + DeserializeOwned {}
 
 impl<K: Clone + Debug + DeserializeOwned> ObjectContent for K {}
@@ -76,7 +76,7 @@ pub struct Writer {
     scope: WatchScope,
     client: Client,
     reporter: Reporter,
-    /// Remembers recent warnings, so that repeated ones are counted in one event.
+    /// Remembers recent warnings, so that repeated warnings are counted in one event.
     warnings: Recorder,
     metrics: OperatorMetrics,
 }
@@ -205,8 +205,8 @@ impl Writer {
         self.write(what, api.patch(name, &parameters, &Patch::Merge(fields))).await
     }
 
-    /// Deletes an object, but not a later one of the same name. `parameters` set the propagation of the deletion to the
-    /// objects that it owns.
+    /// Deletes an object, but not a later object of the same name. `parameters` set the propagation of the deletion to
+    /// the objects that it owns.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! Statuses that a controller writes, including the last written ones that the watch has not delivered yet.
+//! Statuses that a controller writes, including the last written statuses that the watch has not delivered yet.
 
 use std::{
     collections::HashMap,
@@ -33,8 +33,8 @@ impl<S: Status + Clone + Debug + PartialEq + Serialize> WrittenStatuses<S> {
         written.or_else(|| object.status().cloned()).unwrap_or_default()
     }
 
-    /// Writes the status of an object, unless it equals the `current` one, and returns true if it was written. For a
-    /// deleted object nothing is written.
+    /// Writes the status of an object, unless it equals the `current` status, and returns true if the status was
+    /// written. For a deleted object nothing is written.
     ///
     /// # Errors
     ///

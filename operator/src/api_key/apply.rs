@@ -23,7 +23,7 @@ use crate::{
 /// The event about a revoked key of a deleted `ApiKey`.
 const REVOKED: Event = Event { reason: "KeyRevoked", text: "is revoked" };
 
-/// The keys of an object after all changes.
+/// The records of an object's keys after all changes.
 #[derive(Debug)]
 pub(super) struct AppliedKeys {
     /// The ready state of the `ApiKey`.
@@ -133,7 +133,7 @@ async fn records(
     Ok(inputs.records.clone())
 }
 
-/// Writes the Secret, if any. A new Secret is created, not applied, so that an existing one is never overwritten.
+/// Writes the Secret, if any. A new Secret is created, not applied, so that an existing Secret is never overwritten.
 async fn write_secret(
     secret: Option<Secret>,
     inputs: &Inputs,

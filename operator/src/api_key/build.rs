@@ -25,7 +25,8 @@ use crate::{
 pub(super) struct KeyPlan {
     /// The keys to revoke: those of an earlier object of the same name.
     pub(super) revocations: Vec<KeyId>,
-    /// The changes of scopes and expiry of active keys. They are written before the change of the key in the Secret.
+    /// The changes of scopes and expiry of active keys. The changes of scopes and expiry are written before the change
+    /// of the key in the Secret.
     pub(super) updates: Vec<GrantUpdate>,
     /// The event about each updated key.
     pub(super) update_event: Event,
@@ -38,7 +39,7 @@ pub(super) struct KeyPlan {
 pub(super) struct Event {
     /// The reason.
     pub(super) reason: &'static str,
-    /// The rest of the sentence.
+    /// The text after the key's id.
     pub(super) text: &'static str,
 }
 
@@ -52,7 +53,7 @@ const SUSPENDED: Event =
 const ADOPTED: Event = Event { reason: "KeyAdopted", text: "was in the Secret and is active now" };
 /// The object's first key was issued.
 const ISSUED: Event = Event { reason: "KeyIssued", text: "is in the Secret" };
-/// A key replaced another one.
+/// A new key replaced another key.
 const ROTATED: Event =
     Event { reason: "KeyRotated", text: "is in the Secret and replaces another key" };
 
@@ -201,8 +202,8 @@ fn issue(
     }))
 }
 
-/// The keys whose scopes or expiry differ from the spec. Replaced keys keep their expiry or get an earlier one. The
-/// newest key is reactivated if it was suspended and not revoked.
+/// The keys whose scopes or expiry differ from the spec. Replaced keys keep their expiry time or get an earlier expiry
+/// time. The key that was created last is reactivated if it was suspended and not revoked.
 fn grant_updates(key: &ValidatedKey, now: Timestamp) -> Vec<GrantUpdate> {
     // The store has a precision of milliseconds.
     let milliseconds = |time: Option<Timestamp>| time.map(Timestamp::as_millisecond);
@@ -221,8 +222,8 @@ fn grant_updates(key: &ValidatedKey, now: Timestamp) -> Vec<GrantUpdate> {
     updates.collect()
 }
 
-/// The key in the Secret if it is suspended: the object's newest key, not revoked, and inactive although
-/// the spec permits it.
+/// Returns the key stored in the Secret if it is suspended: it is the newest key of the `ApiKey`, is not revoked, and
+/// is inactive although it has not reached the spec's expiry time.
 fn suspended(key: &ValidatedKey, now: Timestamp) -> Option<&KeyRecord> {
     let held = key.secret.as_ref()?.key.as_ref()?;
     let newest = newest_key(&key.records)?;
@@ -232,7 +233,7 @@ fn suspended(key: &ValidatedKey, now: Timestamp) -> Option<&KeyRecord> {
         .then_some(newest)
 }
 
-/// Expires all active keys now. Expired keys can be reactivated, revoked ones cannot.
+/// Expires all active keys now. Expired keys can be reactivated; revoked keys cannot.
 fn suspensions(records: &[KeyRecord], now: Timestamp) -> Vec<GrantUpdate> {
     let active = records.iter().filter(|record| record.is_active(now));
     let ended = active.map(|record| GrantUpdate {
@@ -243,7 +244,7 @@ fn suspensions(records: &[KeyRecord], now: Timestamp) -> Vec<GrantUpdate> {
     ended.collect()
 }
 
-/// Says whether a key is due for rotation: by its schedule, or on a request that was not handled yet.
+/// Says whether a key is due for rotation: by its schedule, or by a request that was not handled yet.
 fn is_rotation_due(key: &ValidatedKey, record: &KeyRecord, now: Timestamp) -> bool {
     let handled = key.secret.as_ref().and_then(|secret| secret.handled_request.as_ref());
     let requested = key.rotation_request.as_ref();

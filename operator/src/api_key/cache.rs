@@ -1,5 +1,5 @@
 //! The cache of reconciliations: a ready key is not reconciled again until one of its inputs changes or its next
-//! reconciliation is due. Until then, changes of its Secret or of the store go unnoticed.
+//! reconciliation is due. While a reconciliation is skipped, changes of the key's Secret or of the store go unnoticed.
 
 use std::{
     collections::{BTreeMap, HashMap},

@@ -1,10 +1,10 @@
 //! Keys whose `ApiKey` was deleted or now belongs to another installation.
 //!
 //! The operator revokes the keys of an object when the watch reports its deletion. An object may also be deleted while
-//! no operator runs: after each complete list, and at each resync, the operator compares the store with the objects. It
-//! suspends a key whose object is absent, because objects are also absent while a cluster is being restored, and
-//! revokes the key if the object is still absent a resync interval later. Keys that were created by hand have no object
-//! and stay.
+//! no operator runs: after each complete list, and at each resync, the operator compares the store with the objects.
+//! The operator suspends a key whose object is absent, because objects are also absent while a cluster is being
+//! restored, and revokes the key if the object is still absent a resync interval later. Keys that were created by hand
+//! have no object and stay.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -126,7 +126,7 @@ async fn compare(
     Ok(())
 }
 
-/// Says whether the operator issued a key for an object of a watch, which covers one namespace or all.
+/// Says whether the operator issued a key for an object of a watch, which covers one namespace or all namespaces.
 fn is_watched(key: &KeyRecord, watched: Option<&str>) -> bool {
     let namespace = records::namespace(key);
     namespace.is_some_and(|namespace| watched.is_none_or(|watched| watched == namespace))
@@ -148,7 +148,7 @@ enum ChangeKind {
     Revoke,
 }
 
-/// The names of keys whose objects are absent, and the time since which each is absent.
+/// The names of keys whose objects are absent, each with the time since which its object is absent.
 #[derive(Debug, Default)]
 struct AbsentKeys(BTreeMap<String, Instant>);
 

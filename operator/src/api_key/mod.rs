@@ -1,9 +1,9 @@
 //! Controller of `ApiKey`: issues, rotates and revokes keys of tenants, and keeps them in Secrets.
 //!
-//! The Secret is written first, and its key is stored after it: if the program ends in between, the next reconciliation
-//! finds the key in the Secret and stores it. No key is issued twice, and a cluster that was restored from a backup
-//! keeps the keys in its Secrets. Therefore a user who may write Secrets in a tenant's namespaces can choose its keys,
-//! as one who may read them can use its keys.
+//! The Secret is written first, and its key is stored afterwards: if the program ends between the two writes, the next
+//! reconciliation finds the key in the Secret and stores it. No key is issued twice, and a cluster that was restored
+//! from a backup keeps the keys in its Secrets. Therefore a user who may write Secrets in a tenant's namespaces can
+//! choose the tenant's keys, as a user who may read Secrets can use the tenant's keys.
 //!
 //! `ApiKey` objects have no finalizer, so that namespaces can be deleted while no operator runs. Comparing the store
 //! with the cluster finds the keys of deleted objects.
@@ -155,7 +155,7 @@ async fn reconcile(guarded: Arc<WatchedApiKey>, context: Arc<Context>) -> Result
 /// The result of a reconciliation of an `ApiKey`.
 #[derive(Debug)]
 struct Outcome {
-    /// The time until the next reconciliation if nothing changes.
+    /// The time until the next reconciliation if no input changes.
     next: Duration,
     /// True if the key in the object's Secret is active.
     is_active: bool,

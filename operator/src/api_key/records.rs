@@ -8,7 +8,7 @@ use assay_tenancy::Name;
 use jiff::{SignedDuration, Timestamp};
 use kube::ResourceExt;
 
-/// Prefix of the names of keys that the operator issued. Names of keys that were created by hand lack it.
+/// Prefix of the names of keys that the operator issued. Names of keys that were created by hand lack the prefix.
 const PREFIX: &str = "ApiKey ";
 
 /// The name in the store of the keys of an `ApiKey`.
@@ -39,8 +39,8 @@ pub(crate) fn tenants_of_issued_keys(records: &[KeyRecord]) -> BTreeSet<Name> {
     issued.map(|record| record.tenant.clone()).collect()
 }
 
-/// The records of an object's keys that are revoked when the object is deleted: the active ones, and the newest, which
-/// could become active again.
+/// The records of an object's keys that are revoked when the object is deleted: the active keys, and the key that was
+/// created last, which could become active again.
 pub(super) fn revocable<'a>(
     records: impl IntoIterator<Item = &'a KeyRecord> + Clone,
     now: Timestamp,
@@ -60,7 +60,7 @@ pub(super) fn newest_key<'a>(
     records.into_iter().max_by_key(|record| record.created_at)
 }
 
-/// The active key with the latest expiry: replaced keys expire before it.
+/// The active key with the latest expiry time: keys that were replaced expire before it.
 pub(super) fn latest_expiring<'a>(
     records: impl IntoIterator<Item = &'a KeyRecord>,
     now: Timestamp,

@@ -15,8 +15,8 @@ pub(super) const ID: &str = "key-id";
 pub(super) const OWNER: &str = "assay.dev/api-key";
 /// The annotation with the tenant of the API key.
 pub(super) const TENANT: &str = "assay.dev/tenant";
-/// The annotation whose changed value on an `ApiKey` requests a rotation. On the Secret, it holds the value that was
-/// handled last.
+/// The annotation whose changed value on an `ApiKey` requests a rotation. On the Secret, the annotation holds the value
+/// that was handled last.
 pub(super) const ROTATE: &str = "assay.dev/rotate";
 
 /// The name of the Secret of an `ApiKey`.

@@ -72,7 +72,7 @@ pub(super) struct ExistingSecret {
     pub(super) has_owner: bool,
 }
 
-/// Decides which changes of the object's keys are permitted.
+/// Decides which changes of an object's keys are permitted.
 pub(super) fn validate(inputs: &Inputs, now: Timestamp) -> PermittedChanges {
     let (spec, namespace) = (&inputs.object.spec, &inputs.namespace);
     let tenant = &spec.tenant;

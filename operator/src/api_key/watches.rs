@@ -25,7 +25,7 @@ use tokio::sync::{Notify, watch};
 use super::{deleted::DeletedObjects, records};
 use crate::{in_force::ConfigurationInForce, instance::Instance};
 
-/// A watched `ApiKey`. An object that cannot be parsed does not block others.
+/// A watched `ApiKey`. An object that cannot be parsed does not block other objects.
 pub(super) type WatchedApiKey = DeserializeGuard<ApiKey>;
 /// A request to reconcile an `ApiKey`.
 type Request = Result<ReconcileRequest<WatchedApiKey>, watcher::Error>;
@@ -38,7 +38,7 @@ const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 /// The `ApiKey` objects of one watch.
 #[derive(Debug)]
 pub(super) struct KeyWatch {
-    /// The watched namespace. `None`: all of the cluster.
+    /// The watched namespace. `None`: the watch covers all namespaces of the cluster.
     pub(super) namespace: Option<String>,
     /// The latest state of each object.
     pub(super) keys: Store<WatchedApiKey>,
@@ -98,7 +98,7 @@ fn references(
     wanted.map(|key| ObjectRef::from_obj(&*key)).collect()
 }
 
-/// Removes fields that are not used, to save memory: the managed fields are as long as all others.
+/// Removes fields that are not used, to save memory: the managed fields are as long as all other fields together.
 fn strip_unused(object: &mut WatchedApiKey) {
     object.meta_mut().managed_fields = None;
     if let Some(annotations) = &mut object.meta_mut().annotations {
@@ -158,7 +158,7 @@ mod tests {
 
     use super::*;
 
-    /// A configuration with tenants, each with a namespace, and with tenants that were deleted.
+    /// A configuration with tenants in force, each with a namespace, and with deleted tenants.
     fn in_force(tenants: &[(&str, &str)], former: &[(&str, i64)]) -> ConfigurationInForce {
         let name = |text: &str| text.parse::<Name>().unwrap();
         let namespaces = tenants.iter().map(|(tenant, place)| (name(tenant), vec![name(place)]));

@@ -1,5 +1,5 @@
-//! Leader election by a Lease: only the operator that holds the Lease writes. An operator that cannot renew it in time
-//! stops writing before it expires, and exits.
+//! Leader election by a Lease: only the operator that holds the Lease writes. An operator that cannot renew the Lease
+//! in time stops writing before the Lease expires, and exits.
 
 mod claim;
 

@@ -75,7 +75,7 @@ pub(crate) struct ObjectApplier<'a> {
 }
 
 impl<'a> ObjectApplier<'a> {
-    /// An applier that compares with the existing objects.
+    /// An applier that compares documents with the existing objects.
     pub(crate) const fn new(
         shared: &'a SharedContext,
         owner: &'a Owner,
@@ -84,7 +84,7 @@ impl<'a> ObjectApplier<'a> {
         Self { shared, owner, live, has_changed: false }
     }
 
-    /// Says whether anything was written.
+    /// Says whether the applier wrote anything.
     pub(crate) const fn has_changed(&self) -> bool {
         self.has_changed
     }
@@ -108,8 +108,8 @@ impl<'a> ObjectApplier<'a> {
         Ok(applied)
     }
 
-    /// Deletes the object of a kind, unless it belongs to another owner. `parameters` set the propagation of the
-    /// deletion to the objects that it owns.
+    /// Deletes the object of a kind, unless the object belongs to another owner. `parameters` set the propagation of
+    /// the deletion to the objects that it owns.
     ///
     /// # Errors
     ///

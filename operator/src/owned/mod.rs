@@ -1,4 +1,5 @@
-//! Objects that the operator creates for another object, their owner. Garbage collection deletes them with the owner.
+//! Objects that the operator creates for another object, their owner. Garbage collection deletes owned objects with
+//! their owner.
 //!
 //! - [`kind`]: the kinds of objects that the operator creates
 //! - [`owner`]: the metadata that the objects of an owner share

@@ -19,7 +19,7 @@ pub(crate) const PART_OF: &str = "app.kubernetes.io/part-of";
 /// The label with the program that manages an object.
 pub(crate) const MANAGED_BY: &str = "app.kubernetes.io/managed-by";
 
-/// An object that owns others, and the component (label) of the owned objects.
+/// An object that owns other objects, and the component (label) of the owned objects.
 #[derive(Clone, Debug)]
 pub(crate) struct Owner {
     reference: OwnerReference,

@@ -37,8 +37,8 @@ pub(super) async fn add_finalizers(
     finalized.into_iter().map(|(key, _)| key).chain(set.into_iter().flatten()).collect()
 }
 
-/// Removes the finalizer from deleted objects, and from those that left the installation, if nothing in force depends
-/// on them. Returns the objects whose finalizer could not be removed.
+/// Removes the finalizer from deleted objects, and from objects that left the installation, if nothing in force depends
+/// on these objects. Returns the objects whose finalizer could not be removed.
 pub(super) async fn remove_finalizers(
     writer: &Writer,
     caches: &KindWatches,
@@ -79,8 +79,8 @@ async fn set_finalizer(
     }
 }
 
-/// Returns the active keys of deleted tenants that can no longer be restored. The caller revokes them: a later tenant
-/// of the same name must not get these keys.
+/// Returns the active keys of deleted tenants that can no longer be restored. The caller revokes the keys: a later
+/// tenant of the same name must not get these keys.
 pub(super) fn keys_of_expired_tenants(
     stored: &StoredManifests,
     keys: &[KeyRecord],

@@ -17,7 +17,7 @@ pub(super) struct StoreChanges {
 }
 
 impl StoreChanges {
-    /// Says whether there are no changes.
+    /// Says whether there are no changes of manifests.
     pub(super) fn is_empty(&self) -> bool {
         self.put.is_empty() && self.removed.is_empty()
     }

@@ -1,6 +1,7 @@
 //! The objects of published kinds, as the API server has them.
 //!
-//! Specs are parsed later, by [`validate`](super::validate): an object that cannot be parsed does not block others.
+//! Specs are parsed later, by [`validate`](super::validate): an object that cannot be parsed does not block other
+//! objects.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -26,10 +27,10 @@ use crate::{
 
 /// The kind and the name of an object.
 pub(super) type ObjectKey = (Kind, Name);
-/// The parts of an object that a round depends on: the generation, true if the object is deleted, and true if it has
-/// the finalizer.
+/// The properties of an object that a round depends on: the generation, true if the object is deleted, and true if it
+/// has the finalizer.
 pub(super) type ObjectStamp = (i64, bool, bool);
-/// The UID of an object. A later object of the same name has another one.
+/// The UID of an object. A later object of the same name has another UID.
 pub(super) type Uid = String;
 
 /// The objects of all published kinds.
@@ -53,7 +54,7 @@ pub(super) struct MisnamedObject {
     pub(super) kind: Kind,
     /// The object.
     pub(super) object: Arc<WatchedObject>,
-    /// The problem with the object's name.
+    /// The problem with the name of the object.
     pub(super) problem: InvalidManifestName,
 }
 
@@ -151,8 +152,8 @@ impl KindWatches {
 }
 
 impl Objects {
-    /// The stamps of all objects, by UID. A round is due when they change. Stamps of objects of other installations are
-    /// constant.
+    /// The stamps of all objects, by UID. A round is due when the stamps change. Stamps of objects of other
+    /// installations are constant.
     pub(super) fn stamps(&self) -> BTreeMap<Uid, ObjectStamp> {
         let misnamed = self.misnamed.iter().map(|misnamed| &misnamed.object);
         let stamp = |object: &Arc<WatchedObject>| {

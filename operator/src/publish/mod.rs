@@ -1,10 +1,10 @@
 //! The publisher: writes the specs of all objects of manifest kinds to the store. The specs refer to each other, so
 //! that the publisher checks them together and writes them in one transaction.
 //!
-//! A round covers all objects; the next round follows as soon as an object changed. A manifest is deleted from the
-//! store when its object is deleted while it has the operator's finalizer, or leaves the installation. A merely absent
-//! object keeps its manifest, because objects are also absent while a cluster is being restored. Exception: a tenant
-//! with issued keys that is absent for a whole resync interval.
+//! A round of the publisher covers all objects; the next round follows as soon as an object changed. A manifest is
+//! deleted from the store when its object is deleted while it has the operator's finalizer, or leaves the installation.
+//! A merely absent object keeps its manifest, because objects are also absent while a cluster is being restored.
+//! Exception: a tenant with issued keys that is absent for a whole resync interval.
 //!
 //! - [`fetch`]: the watches; [`stored`]: the store's content; [`build`]: its changes
 //! - [`validate`]: the consistent set of objects; [`former`]: deleted tenants; [`released`]: objects that left the
@@ -46,7 +46,7 @@ use crate::{
     shared::SharedContext, tracing_spans, watched::is_deleted,
 };
 
-/// The time for which a round waits for further changes after the first one.
+/// The time for which a round waits for further changes after the first change.
 const DEBOUNCE: Duration = Duration::from_millis(10);
 
 /// Publishes objects to the store.
@@ -65,7 +65,7 @@ pub(crate) struct Publisher {
     retries: BTreeMap<Uid, (u32, Instant)>,
 }
 
-/// Error of a round, which is repeated.
+/// Error of a round of the publisher, which is repeated.
 #[derive(Debug, thiserror::Error)]
 enum RoundError {
     #[error(transparent)]

@@ -3,7 +3,7 @@
 //!
 //! The manifest of a tenant whose object is absent stays until the next comparison, a resync interval later, because
 //! objects are also absent while a cluster is being restored. Only tenants with keys that the operator issued are
-//! compared: others may have been created by hand, without an object.
+//! compared: other tenants may have been created by hand, without an object.
 
 use std::collections::BTreeSet;
 
@@ -66,8 +66,8 @@ impl ReleasedObjects {
         self.is_comparison_due = false;
     }
 
-    /// The manifests to remove from the store: those of objects that left, and rate limits without an object whose
-    /// tenant left.
+    /// The manifests to remove from the store: manifests of objects that left, and of rate limits without an object
+    /// whose tenant left.
     pub(super) fn manifests_to_remove(
         &self,
         stored: &Manifests,

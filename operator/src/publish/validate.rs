@@ -1,4 +1,4 @@
-//! The objects that can be in force together, and the problems of the others.
+//! The objects that can be in force together, and the problems of the other objects.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -62,7 +62,7 @@ impl ValidatedManifests {
 
 /// Checks all objects together. An object is published once it has the finalizer; a deleted object without the
 /// finalizer was never published. Manifests of `released` objects are removed. Only specs that differ from the stored
-/// ones are parsed.
+/// specs are parsed.
 pub(super) fn validate(
     stored: &Manifests,
     objects: &Objects,

@@ -31,7 +31,7 @@ pub(super) struct AppliedService {
     pub(super) autoscaler: HorizontalPodAutoscaler,
     /// True if the cluster lacks the Gateway API, which the spec needs.
     pub(super) lacks_gateway_api: bool,
-    /// True if anything was written.
+    /// True if any object was written.
     pub(super) has_changed: bool,
 }
 

@@ -87,7 +87,7 @@ fn rate<P>(tenant: &Tenant<P>, now: Timestamp) -> Option<(String, MilliRequests)
 /// The number of replicas that tenants' limits require.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct RequiredReplicas {
-    /// The number, within the bounds of the spec.
+    /// The number of replicas, within the bounds of the spec.
     pub(crate) replicas: i32,
     /// True if `maxReplicas` covers what the limits require.
     pub(crate) is_sufficient: bool,
@@ -130,7 +130,7 @@ pub(crate) fn required_replicas(demand: &ServerDemand, scaling: &ScalingSpec) ->
     }
 }
 
-/// Formats thousandths as a decimal number.
+/// Formats thousandths of a request per second as a decimal number.
 fn decimal(thousandths: MilliRequests) -> String {
     let (whole, rest) = (thousandths / 1000, thousandths % 1000);
     if rest == 0 {

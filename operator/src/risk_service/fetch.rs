@@ -28,11 +28,11 @@ pub(super) struct Inputs {
     pub(super) chain_token: Option<SecretState>,
     /// The existing objects with the names of the service's objects.
     pub(super) live: LiveObjects,
-    /// The demand on servers. `None` until it is known.
+    /// The demand on servers. `None` until the demand is known.
     pub(super) demand: Option<ServerDemand>,
 }
 
-/// The state of a Secret that holds a URL or a token. The value itself is not kept.
+/// The state of a Secret that holds a URL or a token. The value of the Secret is not kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum SecretState {
     /// The Secret has the key.

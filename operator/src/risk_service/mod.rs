@@ -1,8 +1,8 @@
 //! Controller of `RiskService`: deploys the API as objects of Kubernetes' own kinds.
 //!
-//! Running servers are replaced only by working ones: the migration Job must succeed before the Deployment changes, and
-//! a new image replaces the old one pod by pod. The controller needs no database, because in a new installation the
-//! schema does not exist yet.
+//! Running servers are replaced only by working servers: the migration Job must succeed before the Deployment changes,
+//! and a new image replaces the old image pod by pod. The controller needs no database, because in a new installation
+//! the schema does not exist yet.
 //!
 //! - [`demand`]: the demand on servers and the number of replicas that it requires
 //! - [`names`]: the names of the objects; [`migration`]: the progress of the migration
@@ -59,17 +59,18 @@ use crate::{
 const KIND: &str = "RiskService";
 /// The largest number of services that are reconciled concurrently.
 const CONCURRENCY: u16 = 4;
-/// The interval between reconciliations while a service is not ready. Some objects that it waits for are not watched.
+/// The interval between reconciliations while a service is not ready. Some objects that the reconciliation waits for
+/// are not watched.
 const RECHECK: Duration = Duration::from_secs(10);
 
-/// A watched `RiskService`. An object that cannot be parsed does not block others.
+/// A watched `RiskService`. An object that cannot be parsed does not block other objects.
 type WatchedRiskService = DeserializeGuard<RiskService>;
 
 /// The context of reconciliations of services.
 #[derive(Debug)]
 struct Context {
     shared: SharedContext,
-    /// The demand on servers. `None` until it is known.
+    /// The demand on servers. `None` until the demand is known.
     demand: watch::Receiver<Option<ServerDemand>>,
     failures: Failures,
     written: WrittenStatuses<RiskServiceStatus>,

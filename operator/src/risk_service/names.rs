@@ -4,7 +4,8 @@ use assay_crds::RiskServiceSpec;
 
 use crate::owned::{OwnedKind, digest};
 
-/// The longest name of a `RiskService`. The names of its Jobs add characters, and a label holds 63.
+/// The longest name of a `RiskService`. The names of the service's Jobs add characters, and a label holds 63
+/// characters.
 const MAX_LENGTH: usize = 40;
 
 /// The problem with the name of a `RiskService` that its Service and other objects could not have. `None` if the name

@@ -105,15 +105,15 @@ pub(super) fn ready_state(image: &str, min_replicas: i32, applied: &AppliedServi
 /// The numbers of pods in the status of a Deployment.
 #[derive(Debug, Default)]
 struct PodCounts {
-    /// The desired number of pods.
+    /// The number of pods that the Deployment asks for.
     replicas: i32,
     /// The number of existing pods of all revisions.
     total: i32,
-    /// The number of pods of the newest revision.
+    /// The number of pods of the newest revision of the Deployment.
     updated: i32,
     /// The number of available pods.
     available: i32,
-    /// True if the status describes the newest spec.
+    /// True if the status describes the newest generation of the spec.
     is_observed: bool,
     /// The message of a rollout that stopped.
     failed: Option<String>,

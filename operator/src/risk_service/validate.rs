@@ -41,7 +41,8 @@ pub(super) struct ValidatedService {
     pub(super) cache: Option<SecretFile>,
     /// The chain servers that the service's pods query. `None`: no chain servers are known, or the spec names no token.
     pub(super) chain_servers: Option<ChainServers>,
-    /// The condition that the servers know the chain servers of every followed chain. `None` until that is known.
+    /// The condition that the servers know the chain servers of every followed chain. `None` until the followed chains
+    /// are known.
     pub(super) chains_configured: Option<ConditionState>,
     /// The name of the migration Job for this image and database.
     pub(super) migration: String,
@@ -53,9 +54,9 @@ pub(super) struct ValidatedService {
     pub(super) connections: ConnectionsSpec,
     /// The settings of the autoscaler.
     pub(super) scaling: ScalingSpec,
-    /// The smallest number of replicas.
+    /// The smallest number of replicas that the autoscaler may set.
     pub(super) min_replicas: i32,
-    /// The number of replicas that tenants' limits require. `None` until it is known.
+    /// The number of replicas that tenants' limits require. `None` until the number is known.
     pub(super) required_replicas: Option<RequiredReplicas>,
 }
 

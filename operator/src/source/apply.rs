@@ -39,7 +39,7 @@ pub(super) enum AppliedWorkload {
     ChainServers {
         /// The `StatefulSet` that runs the servers.
         stateful_set: Box<StatefulSet>,
-        /// The cause for which a volume did not get its size.
+        /// The reason why a volume did not get its size.
         resize_failure: Option<String>,
     },
 }
@@ -133,7 +133,8 @@ async fn has_pods_with(
 }
 
 /// Applies the `StatefulSet`, or deletes it with its pods if these must end immediately. The size in a volume template
-/// is immutable: for another size, the `StatefulSet` is deleted without its pods, and a new one adopts the pods.
+/// is immutable: for another size, the `StatefulSet` is deleted without its pods, and a new `StatefulSet` adopts the
+/// pods.
 async fn apply_stateful_set(
     stateful_set: &StatefulSet,
     must_end: bool,

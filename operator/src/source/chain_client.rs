@@ -26,9 +26,9 @@ const SYNCING_RATE: f64 = 0.1;
 pub(super) struct ObservedChain {
     /// The height of the newest block of any server.
     pub(super) height: u64,
-    /// The time in the header of the newest block.
+    /// The time in the header of the newest block of any server.
     pub(super) time: Timestamp,
-    /// The blocks per second of the fastest server, while it reads earlier blocks.
+    /// The blocks per second that the fastest server reads, while it reads earlier blocks.
     pub(super) blocks_per_second: Option<f64>,
     /// The largest size of the graph on the disk of a server, in bytes.
     pub(super) bytes: u64,

@@ -98,7 +98,8 @@ where
 
 /// The result of a reconciliation of a source.
 struct Outcome {
-    /// The state of the workload. `None`: the state is unknown, and the status keeps the last one.
+    /// The state of the source's workload. `None`: the state of the workload is unknown, and the status keeps the last
+    /// known state.
     workload: Option<WorkloadState>,
     has_changed: bool,
     /// True if no watch reports a change of the condition.

@@ -1,5 +1,5 @@
 //! The permission of a source to use a Secret: the Secret's owner labels it for sources, and names in an annotation the
-//! servers that may receive it. Without both, a source cannot use the Secret. Pure.
+//! servers that may receive it. Without the label and the annotation, a source cannot use the Secret. Pure.
 
 use std::fmt;
 

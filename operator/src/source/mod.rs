@@ -54,7 +54,7 @@ pub(crate) const CHAIN_SERVER: &str = "chain";
 /// The settings of all workloads.
 #[derive(Clone, Debug)]
 pub(crate) struct WorkloadSettings {
-    /// The settings of their pods.
+    /// The settings of the workloads' pods.
     pub(crate) pods: PodDefaults,
     /// The Secret with the database's URL, for a login that may ingest.
     pub(crate) database: SecretFile,
@@ -91,7 +91,7 @@ struct Context {
     /// The lists and label sets that were ever imported. `None` until the store was read.
     imported: watch::Receiver<Option<BTreeSet<String>>>,
     failures: Failures,
-    /// The sources of other installations whose workloads were already deleted here.
+    /// The sources of other installations whose workloads this operator has already deleted.
     foreign: Mutex<BTreeSet<(Kind, Name)>>,
 }
 

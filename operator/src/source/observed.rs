@@ -33,8 +33,8 @@ use crate::{
     watched::{WatchedObject, is_deleted},
 };
 
-/// The interval between reads of the store and of chain servers. It bounds the number of status writes while a chain is
-/// being read.
+/// The interval between reads of the store and of chain servers. The interval bounds the number of status writes while
+/// a chain is being read.
 const POLL_INTERVAL: Duration = Duration::from_secs(20);
 
 /// Asks chain servers at an interval, and writes their state into the statuses of sources, until the program ends. A
@@ -143,7 +143,7 @@ fn next_poll() -> Sleep {
     sleep(backoff::with_jitter(POLL_INTERVAL, assay_system::random_fraction()))
 }
 
-/// A generation of lists and label sets, and the status of each by its name.
+/// The generation of lists and label sets in the store, and the status of each list or label set by its name.
 type StoredSources = (u64, BTreeMap<String, IntelSourceStatus>);
 
 /// The lists in the store, unless their generation is `seen`.

@@ -21,7 +21,7 @@ pub(super) const WORKING: &str = "Working";
 /// A part of a source's status.
 #[derive(Debug)]
 pub(super) struct StatusPart {
-    /// The field manager that owns it.
+    /// The field manager that owns the part.
     manager: &'static str,
     /// The type of the condition in this part.
     condition: Option<&'static str>,

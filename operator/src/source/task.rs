@@ -85,7 +85,7 @@ pub(super) enum WorkloadEnd {
 }
 
 impl IdleReason {
-    /// The reason in the condition.
+    /// The reason in the condition about the workload.
     pub(super) const fn reason(&self) -> ConditionReason {
         match self {
             Self::NoSettings | Self::NoChainToken => ConditionReason::WorkloadsDisabled,

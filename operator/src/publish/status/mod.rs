@@ -42,7 +42,7 @@ struct StatusUpdate {
     kind: Kind,
     object: Arc<WatchedObject>,
     status: ObjectStatus,
-    /// The state to report as an event.
+    /// The ready state to report as an event.
     event: Option<ReadyState>,
 }
 

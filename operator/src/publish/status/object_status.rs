@@ -43,7 +43,7 @@ macro_rules! each {
 }
 
 impl ObjectStatus {
-    /// Parses the status of an object. An absent or invalid status becomes an empty one. `None` for a kind without a
+    /// Parses the status of an object. An absent or invalid status becomes an empty status. `None` for a kind without a
     /// custom resource.
     pub(in crate::publish) fn read(kind: Kind, object: &WatchedObject) -> Option<Self> {
         Some(match kind {
@@ -83,8 +83,8 @@ impl ObjectStatus {
         next
     }
 
-    /// Replaces the conditions by those of a state, about a generation. `None`: the newest generation was not checked
-    /// yet.
+    /// Replaces the conditions by those of a state, about a generation. `None`: the newest generation of the object was
+    /// not checked yet.
     pub(super) fn with_ready_state(
         &self,
         generation: Option<i64>,
@@ -112,7 +112,7 @@ impl ObjectStatus {
     }
 }
 
-/// The part of a source's status that describes its publication. Other field managers own the rest.
+/// The part of a source's status that describes its publication. Other field managers own the rest of the status.
 fn published<S: Status>(status: &S) -> S {
     let own = |condition: &&Condition| [READY, STALLED].contains(&&*condition.type_);
     let mut part = S::default();

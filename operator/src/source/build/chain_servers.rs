@@ -34,8 +34,8 @@ use crate::{
 const CPU: (&str, ResourceQuantity) = ("cpu", ResourceQuantity::thousandths(250));
 /// The memory that a server requests.
 const MEMORY: (&str, ResourceQuantity) = ("memory", ResourceQuantity::mebibytes(1024));
-/// The time for which a server must be ready before the next one is replaced, in seconds. API servers find it through
-/// the cluster's DNS, which caches answers for some seconds.
+/// The time for which a server must be ready before the next server is replaced, in seconds. API servers find a new
+/// server through the cluster's DNS, which caches answers for some seconds.
 const MIN_READY_SECONDS: i32 = 15;
 /// The resource name of a volume's size.
 pub(in crate::source) const STORAGE: &str = "storage";
@@ -55,7 +55,8 @@ pub(super) fn service(source: &ValidatedSource) -> Service {
     }
 }
 
-/// The `StatefulSet` of servers. A new image replaces one server at a time, each only once its successor is ready.
+/// The `StatefulSet` of servers. A new image replaces one server at a time, each only once the server replaced before
+/// is ready.
 pub(super) fn stateful_set(serve: &ChainServerTask, source: &ValidatedSource) -> StatefulSet {
     let owner = &source.owner;
     let retain = || Some("Retain".to_owned());
@@ -129,7 +130,7 @@ fn pod(serve: &ChainServerTask, source: &ValidatedSource) -> PodSpec {
     pod
 }
 
-/// The credentials with which servers follow a node. `None` if they follow none.
+/// The credentials with which servers follow a node. `None` if the servers follow no node.
 fn followed_with(serve: &ChainServerTask) -> Option<&SourceCredentials> {
     let is_node = serve.spec.protocol == ChainProtocol::Rpc && serve.pause.is_none();
     serve.credentials.as_ref().filter(|_| is_node)

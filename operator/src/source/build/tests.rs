@@ -73,7 +73,7 @@ where
     validated_with::<K>(name, spec, settings, live, marked)
 }
 
-/// A valid source, with the Secret of its credentials for a URL.
+/// A valid source, with a Secret of its credentials for the server of a URL.
 fn validated_with<K: Source>(
     name: &str,
     spec: Value,
