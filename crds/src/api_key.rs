@@ -16,8 +16,7 @@ use crate::status::ApiKeyStatus;
 const HOUR: Period = Period::from_seconds(3600);
 const TEN_YEARS: Period = Period::from_seconds(3660 * 86_400);
 
-/// An API key of a tenant. The operator issues it and writes it to a Secret; deleting this object
-/// revokes it.
+/// An API key of a tenant. The operator issues the key and writes it to a Secret; deleting this object revokes the key.
 #[derive(CustomResource, Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[kube(
     group = "assay.dev",
@@ -50,10 +49,10 @@ const TEN_YEARS: Period = Period::from_seconds(3660 * 86_400);
     ),
 ]))]
 pub struct ApiKeySpec {
-    /// Tenant that the key belongs to. Its `spec.namespaces` must list the namespace of this object. The field cannot
-    /// be changed.
+    /// Tenant that the key belongs to. The tenant's `spec.namespaces` must list the namespace of this object. The field
+    /// cannot be changed.
     pub tenant: Name,
-    /// Operations that the key permits: `check`, `screen`, `usage`, `admin:read`. Default: the first three.
+    /// Operations that the key permits: `check`, `screen`, `usage`, `admin:read`. Default: the first three operations.
     #[serde(default = "default_scopes")]
     #[schemars(length(min = 1, max = 4), extend("x-kubernetes-list-type" = "set"))]
     pub scopes: Vec<Scope>,

@@ -4,8 +4,8 @@ use kube::CustomResource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// An installation of Assay in the cluster, under its instance name. The operator creates it at its first start;
-/// objects belong to the installation that their label `assay.dev/instance` names.
+/// An installation of Assay in the cluster, under its instance name. The operator creates the record at its first
+/// start; objects belong to the installation that their label `assay.dev/instance` names.
 #[derive(CustomResource, Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[kube(
     group = "assay.dev",
@@ -24,7 +24,7 @@ pub struct InstallationSpec {
     /// Namespace of the installation's operator. An operator in another namespace does not take over the instance name.
     #[schemars(length(min = 1, max = 63))]
     pub namespace: String,
-    /// True if objects without the label `assay.dev/instance` belong to this installation: the oldest one of the
-    /// cluster.
+    /// True if objects without the label `assay.dev/instance` belong to this installation: the oldest installation of
+    /// the cluster.
     pub owns_unlabelled: bool,
 }

@@ -44,7 +44,7 @@ pub struct RiskServiceSpec {
     /// servers trace no money on these chains.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chain_token_secret: Option<SecretKey>,
-    /// Number of replicas: bounds, and the loads at which the autoscaler adds some.
+    /// Number of replicas: bounds, and the loads at which the autoscaler adds replicas.
     #[serde(default)]
     pub scaling: ScalingSpec,
     /// Access to the API from outside the cluster. Unset: none.
@@ -76,8 +76,8 @@ pub struct ConnectionsSpec {
     #[schemars(range(min = 1, max = 65_535))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub backlog: Option<i32>,
-    /// Most concurrent connections: 1 to 1000000. Beyond, each new connection closes the oldest one that never sent a
-    /// valid key. Unset: 4096.
+    /// Most concurrent connections: 1 to 1000000. Beyond this number, each new connection closes the oldest connection
+    /// that never sent a valid key. Unset: 4096.
     #[schemars(range(min = 1, max = 1_000_000))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max: Option<i32>,
@@ -169,7 +169,7 @@ pub struct ExposureSpec {
 pub struct HttpRouteSpec {
     /// Name of the Gateway.
     pub gateway: Name,
-    /// Namespace of the Gateway. Unset: that of this object.
+    /// Namespace of the Gateway. Unset: the namespace of this object.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gateway_namespace: Option<Name>,
 }
@@ -178,7 +178,7 @@ pub struct HttpRouteSpec {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct IngressSpec {
-    /// Ingress class. Unset: the cluster's default.
+    /// Ingress class. Unset: the cluster's default class.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub class_name: Option<Name>,
     /// Name of the Secret with the TLS certificate. Unset: the Ingress does not terminate TLS.

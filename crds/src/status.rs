@@ -136,7 +136,7 @@ status! {
     RiskPolicyStatus(
         "Conditions: `Ready` (the spec is in force), `Stalled` (a person has to act)."
     ) {
-        /// Digest of the policy in force. Each answer of the API names the digest of the policy that it was
+        /// Digest of the policy in force. Each answer of the API names the digest of the policy that the answer was
         /// computed with.
         revision: Option<String>,
         /// Number of tenants with this policy.
@@ -158,7 +158,7 @@ status! {
         created_at: Option<Timestamp>,
         /// Expiry time of the key. Unset: the key does not expire.
         expires_at: Option<Timestamp>,
-        /// Time of the next scheduled rotation. Unset: none is scheduled.
+        /// Time of the next scheduled rotation. Unset: no rotation is scheduled.
         rotates_at: Option<Timestamp>,
         /// Identifier of the key that the rotation replaced, while that key is still active.
         previous_key_id: Option<String>,
