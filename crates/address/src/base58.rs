@@ -4,7 +4,7 @@ use bs58::Alphabet;
 
 use super::error::AddressError;
 
-/// Bytes of a base58check checksum.
+/// Length of a base58check checksum in bytes.
 pub(super) const CHECKSUM_BYTES: usize = 4;
 
 /// Decodes base58check; the payload includes the version bytes.
@@ -44,8 +44,8 @@ fn explain(text: &str, error: &bs58::decode::Error) -> AddressError {
     }
 }
 
-/// The number of bytes that `text` decodes to, including the checksum; `None` if it is not base58. Every alphabet gives
-/// the same number but for leading zeros.
+/// The number of bytes that `text` decodes to, including the checksum; `None` if it is not base58. The number is the
+/// same for every base58 alphabet, apart from leading zeros.
 pub(super) fn byte_length(text: &str, alphabet: &Alphabet) -> Option<usize> {
     bs58::decode(text).with_alphabet(alphabet).into_vec().ok().map(|bytes| bytes.len())
 }

@@ -1,4 +1,4 @@
-//! Decoding of bech32 other than segregated witness, with errors that describe invalid texts.
+//! Decoding of bech32 texts other than segregated witness addresses, with errors that describe invalid texts.
 
 use bech32::{
     Checksum,

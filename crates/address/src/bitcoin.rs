@@ -16,11 +16,11 @@ pub struct BitcoinRules {
     pub(super) tests: &'static [Network],
     /// First characters of these networks' base58 addresses; texts with other beginnings are not decoded as base58.
     pub(super) starts: &'static [&'static str],
-    /// Forms of the chain's addresses, for errors.
+    /// Description of the chain's address formats, for error messages.
     pub(super) expected: &'static str,
 }
 
-/// The version bytes and the bech32 prefix of one network. Addresses are written with the first version.
+/// The version bytes and the bech32 prefix of one network. Assay writes addresses with the first of the versions.
 #[derive(Debug)]
 pub(super) struct Network {
     pub(super) name: &'static str,
@@ -29,9 +29,9 @@ pub(super) struct Network {
     pub(super) prefix: Option<&'static str>,
 }
 
-/// Bytes of a base58check address besides its version: 20-byte hash, checksum.
+/// Length of a base58check address without its version, in bytes: 20-byte hash, checksum.
 const UNVERSIONED_BYTES: usize = 20 + base58::CHECKSUM_BYTES;
-/// Longest bech32 text: the code of BIP 173 guarantees error detection up to this length.
+/// Length of the longest bech32 text: the code of BIP 173 guarantees error detection up to this length.
 const BECH32_MAXIMUM: usize = 90;
 
 impl BitcoinRules {
@@ -55,7 +55,7 @@ impl BitcoinRules {
         self.starts.iter().any(|start| text.starts_with(start))
     }
 
-    /// Writes the address of `payload`; `None` if this chain has no such form.
+    /// Writes the address of `payload`; `None` if this chain has no address format for the payload.
     pub(super) fn write(&self, payload: &Payload) -> Option<(AddressKind, String)> {
         let versioned = |versions: &[&[u8]], hash: &[u8; 20]| {
             Some(base58::encode(&[*versions.first()?, hash].concat()))

@@ -16,7 +16,7 @@ const CHECKSUM_CHARACTERS: usize = 8;
 /// A version byte, a hash of 20 or 32 bytes, the checksum; without the prefix.
 const EXPECTED_LENGTH: &str = "42 or 61 characters after `bitcoincash:`";
 
-/// Reads both forms; the canonical form is CashAddr.
+/// Reads CashAddr and base58 addresses; the canonical form is CashAddr.
 pub(super) fn parse_bitcoin_cash(text: &str) -> Result<Parsed, AddressError> {
     let payload = match read(text)? {
         Some(payload) => payload,
@@ -60,7 +60,7 @@ pub(super) fn write(payload: &Payload) -> Option<(AddressKind, String)> {
     Some((kind, format!("{PREFIX}:{text}")))
 }
 
-/// Decodes a text in this encoding with any prefix; `None` if its checksum or padding is wrong.
+/// Decodes a CashAddr text with any prefix; `None` if its checksum or padding is wrong.
 pub(super) fn decode(prefix: &str, body: &str) -> Option<Vec<u8>> {
     let fives = values(body)?;
     if polymod(prefix, fives.iter().copied()) != 0 {
@@ -77,7 +77,7 @@ pub(super) fn decode(prefix: &str, body: &str) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// The contents of a CashAddr; `None` if the text is not one.
+/// The contents of a CashAddr; `None` if the text is no CashAddr.
 fn read(text: &str) -> Result<Option<Payload>, AddressError> {
     let (prefix, body) = match text.split_once(':') {
         Some((prefix, body)) => (Some(prefix.to_ascii_lowercase()), body),
@@ -159,7 +159,7 @@ fn low_five(value: u64) -> u8 {
     u8::try_from(value & 0x1F).unwrap_or(0)
 }
 
-/// The BCH code of CashAddr over the prefix, a zero and the data; zero for a whole valid address.
+/// The BCH code of CashAddr over the prefix, a zero and the data; the result is zero for a complete, valid address.
 fn polymod(prefix: &str, data: impl Iterator<Item = u8>) -> u64 {
     const GENERATORS: [u64; 5] =
         [0x98_f2bc_8e61, 0x79_b76d_99e2, 0xf3_3e5f_b3c4, 0xae_2eab_e2a8, 0x1e_4f43_e470];

@@ -57,9 +57,9 @@ pub struct UtxoLedger {
     /// Most blocks that a reorganization may replace without an operator's confirmation.
     ///
     /// For Bitcoin it is six blocks, after which its payments count as settled. Chains with more blocks an hour have
-    /// more natural forks, but these do not last longer: the bound is twice as many blocks at intervals of 2.5 minutes,
-    /// four times as many at about one minute, eight times as many at half a minute. The nodes of Bitcoin Cash and
-    /// Bitcoin Gold themselves refuse more than ten.
+    /// more natural forks, but these forks do not last longer: the bound is twice as many blocks at intervals of 2.5
+    /// minutes, four times as many at about one minute, eight times as many at half a minute. The nodes of Bitcoin Cash
+    /// and Bitcoin Gold themselves refuse more than ten.
     pub reorganization_bound: u64,
     /// The largest output that by convention carries an inscription or token, in base units: wallets use 330, 546,
     /// 1,000 or 10,000 on Bitcoin and Litecoin, 1,000 on Bitcoin Cash, 1 on Bitcoin SV and 100,000 on Dogecoin. The
@@ -83,7 +83,7 @@ impl UtxoLedger {
     }
 }
 
-/// Script forms that a Bitcoin-like chain has in addition to Bitcoin's first ones.
+/// Script types that a Bitcoin-like chain has in addition to Bitcoin's first script types.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ScriptForms {
     /// Segregated witness.
@@ -149,7 +149,7 @@ impl Chain {
         if self.outputs().is_some() { 2 * 60 * 60 } else { 30 * 60 }
     }
 
-    /// The parts of an answer that Assay can give on this chain.
+    /// The features of an assessment that Assay supports on this chain.
     #[must_use]
     pub const fn coverage(&self) -> ChainCoverage {
         let coins = self.outputs().is_some();
@@ -166,7 +166,7 @@ impl Chain {
         }
     }
 
-    /// The script forms of its outputs.
+    /// The script types of the chain's outputs.
     #[must_use]
     pub const fn script_forms(&self) -> ScriptForms {
         ScriptForms {
@@ -177,7 +177,7 @@ impl Chain {
     }
 }
 
-/// The parts of an answer that Assay can give on a chain.
+/// The features of an assessment that Assay supports on a chain.
 #[expect(clippy::struct_excessive_bools, reason = "each is a column of a table")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ChainCoverage {
@@ -535,7 +535,8 @@ static CHAINS: [Chain; 92] = [
 
 /// A supported chain.
 ///
-/// It is compared, ordered and hashed by its position in the table, and displayed and serialized as the identifier.
+/// A chain is compared, ordered and hashed by its position in the table, and displayed and serialized as the
+/// identifier.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ChainId(u8);
 
@@ -656,7 +657,7 @@ pub enum AssetScope {
     /// The code names one chain.
     Chain(ChainId),
     /// The code names a token that exists on many chains (USDT, USDC): the address is listed on every chain on which
-    /// its form is valid.
+    /// the address is valid.
     EveryValidForm,
     /// The code names a chain that Assay does not support yet.
     Unsupported,
@@ -665,11 +666,11 @@ pub enum AssetScope {
 impl AssetScope {
     /// Codes that name a token, or a coin of more than one chain, and not a chain.
     const TOKENS: [&'static str; 3] = ["USDT", "USDC", "BNB"];
-    /// Code of an entry whose list states an address without its asset: the address is listed on every
-    /// chain on which its form is valid.
+    /// Code of an entry whose list states an address without its asset: the address is listed on every chain on which
+    /// the address is valid.
     pub const UNSTATED: &'static str = "UNSTATED";
 
-    /// The scope of `code` as sanctions lists write it.
+    /// The chains that `code` names, an asset code as sanctions lists write it.
     #[must_use]
     pub fn for_code(code: &str) -> Self {
         match ChainId::from_list_code(code) {

@@ -10,7 +10,7 @@ use super::{AddressKind, Parsed, Payload, bech32_text, error::AddressError};
 #[derive(Debug)]
 pub struct CosmosPrefix {
     prefix: &'static str,
-    /// True if accounts are those of Ethereum.
+    /// True if the chain's accounts are Ethereum accounts.
     ethereum_keys: bool,
     expected: &'static str,
 }

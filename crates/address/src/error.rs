@@ -38,7 +38,7 @@ pub enum AddressError {
         character: char,
         /// The character as `U+XXXX`.
         code_point: CodePoint,
-        /// The plain character it resembles.
+        /// The ASCII character that the found character resembles.
         resembles: char,
     },
     /// A character outside the alphabet of this form of address.
@@ -51,10 +51,10 @@ pub enum AddressError {
         /// The alphabet's name.
         alphabet: &'static str,
     },
-    /// Too short or too long.
+    /// The text is too short or too long.
     #[error("wrong length: {found}, expected {expected}")]
     WrongLength {
-        /// Length that was found, with its unit.
+        /// Length of the text, with its unit.
         found: String,
         /// Length that this form requires, with its unit.
         expected: &'static str,
@@ -84,7 +84,7 @@ pub enum AddressError {
     WrongChecksumVariant {
         /// The witness version.
         version: u8,
-        /// The variant this version uses.
+        /// The checksum variant that the witness version uses.
         expected: &'static str,
         /// The variant found.
         found: &'static str,
@@ -113,10 +113,10 @@ pub enum AddressError {
         /// The network's name.
         network: &'static str,
     },
-    /// A valid address, but of other chains.
+    /// The text is a valid address, but of other chains.
     #[error("this is {}: ask for that blockchain", other_chains(.chains))]
     OtherChain {
-        /// The chains on which it is valid, in the table's order; never empty.
+        /// The chains on which the text is a valid address, in the table's order; never empty.
         chains: Vec<ChainId>,
     },
     /// Another well-known text that people paste by mistake; `what` names it and gives advice.
@@ -125,10 +125,10 @@ pub enum AddressError {
         /// Kind of text that was recognized.
         what: &'static str,
     },
-    /// The text has no form that this chain uses.
+    /// The text has no address format of this chain.
     #[error("not a form of address that this chain uses: expected {expected}")]
     UnknownForm {
-        /// The forms the chain uses.
+        /// The address formats of the chain.
         expected: &'static str,
     },
 }

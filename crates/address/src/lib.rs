@@ -272,16 +272,16 @@ pub enum Payload {
     Text(String),
 }
 
-/// One way to pay a Zcash address.
+/// Receiver in a Zcash address.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Receiver {
-    /// Transparent, to the hash of a public key.
+    /// Transparent receiver: the hash of a public key.
     PublicKeyHash([u8; 20]),
-    /// Transparent, to the hash of a script.
+    /// Transparent receiver: the hash of a script.
     ScriptHash([u8; 20]),
-    /// In the first shielded pool.
+    /// Receiver in the first shielded pool.
     Sprout(Vec<u8>),
-    /// Shielded, with its type by ZIP 316 (2 Sapling, 3 Orchard).
+    /// Shielded receiver with its type by ZIP 316 (2 Sapling, 3 Orchard).
     Shielded(u64, Vec<u8>),
 }
 
@@ -383,7 +383,7 @@ impl CanonicalAddress {
         character.is_ascii_alphanumeric() || unicode::is_invisible_or_look_alike(character)
     }
 
-    /// The address of `chain` with this payload; `None` if the chain has no such form.
+    /// The address of `chain` with this payload; `None` if the chain has no address format for the payload.
     #[must_use]
     pub fn from_payload(chain: ChainId, payload: Payload) -> Option<Self> {
         let (kind, text) = chain.info().rules.write(&payload)?;
@@ -513,7 +513,7 @@ impl fmt::Display for CanonicalAddress {
     }
 }
 
-/// Formats only the chain and kind, so that no address reaches a log by accident.
+/// Formats only the chain and kind of an address, so that no address reaches a log by accident.
 impl fmt::Debug for CanonicalAddress {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "CanonicalAddress({}, {})", self.chain, self.kind.as_str())

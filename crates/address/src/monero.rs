@@ -1,5 +1,6 @@
 //! Monero: standard addresses (`4...`), subaddresses (`8...`) and integrated addresses (`4...`, longer). An integrated
-//! address is a standard address with a payment id. Both have the same account, which Assay assesses.
+//! address is a standard address with a payment id. An integrated address has the same account as its standard address,
+//! which Assay assesses.
 
 use super::{AddressKind, Parsed, Payload, error::AddressError};
 

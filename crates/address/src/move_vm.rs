@@ -5,8 +5,8 @@
 use super::{AddressKind, Parsed, Payload, error::AddressError};
 
 const EXPECTED: &str = "`0x` and 64 hexadecimal digits";
-/// Number of digits of a complete address. `FEWEST` is that of an address without leading zeros; shorter texts are
-/// truncated, or accounts of Ethereum.
+/// Number of digits of a complete address. `FEWEST` is the number of digits of an address without leading zeros;
+/// shorter texts are truncated, or accounts of Ethereum.
 const DIGITS: usize = 64;
 const FEWEST: usize = 60;
 

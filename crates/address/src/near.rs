@@ -1,7 +1,7 @@
 //! NEAR: implicit accounts are 64 hexadecimal digits in lower case, the public key; named accounts are names below a
-//! top-level account (`alice.near`; NEAR's specification of account identifiers). Neither has a checksum. Names without
-//! a known top-level account are refused, although the specification allows them, because nearly any word would be an
-//! address.
+//! top-level account (`alice.near`; NEAR's specification of account identifiers). Neither implicit nor named accounts
+//! have a checksum. Names without a known top-level account are refused, although the specification allows them,
+//! because nearly any word would be an address.
 
 use super::{AddressKind, Parsed, Payload, error::AddressError};
 

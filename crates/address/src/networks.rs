@@ -27,7 +27,7 @@ pub(crate) static BITCOIN: BitcoinRules = BitcoinRules {
     expected: "`1...` (P2PKH), `3...` (P2SH) or `bc1...` (segregated witness)",
 };
 
-/// Litecoin. `3...` is the older spelling of `M...`.
+/// Litecoin. Addresses `3...` are the older spelling of addresses `M...`.
 pub(crate) static LITECOIN: BitcoinRules = BitcoinRules {
     main: network("Litecoin", &[&[0x30]], &[&[0x32], &[0x05]], Some("ltc")),
     tests: &[

@@ -9,7 +9,7 @@ use super::{AddressKind, Parsed, Payload, base58, encoding::blake2b, error::Addr
 pub struct SubstrateNetwork {
     /// Number in the registry.
     pub(crate) network: u16,
-    /// Forms of addresses, for errors.
+    /// Description of the address formats, for error messages.
     pub(crate) expected: &'static str,
 }
 

@@ -400,7 +400,7 @@ fn the_same_key_is_found_on_chains_that_write_it_differently() {
 }
 
 /// Random near-misses: valid addresses with one to three characters replaced by others of the same alphabet. Each
-/// accepted one must be a different address.
+/// accepted near-miss must be a different address.
 #[test]
 #[expect(clippy::print_stdout, reason = "the figure is the answer")]
 fn near_misses_are_accepted_at_no_more_than_the_checksums_rate() {

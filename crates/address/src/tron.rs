@@ -3,8 +3,8 @@
 
 use super::{AddressKind, Parsed, Payload, base58, error::AddressError, evm};
 
-/// The first byte of every mainnet address. The public test networks use it too, so their addresses cannot be
-/// distinguished.
+/// The first byte of every mainnet address. The public test networks use this byte too, so that their addresses cannot
+/// be distinguished from mainnet addresses.
 const VERSION: u8 = 0x41;
 /// The first byte that TRON's early test network used.
 const OLD_TEST_VERSION: u8 = 0xA0;

@@ -30,8 +30,8 @@ pub(super) fn check(text: &str) -> Result<(), AddressError> {
 const MAX_TEXTS: usize = 4096;
 
 /// The texts that the author of `text` may have meant: without white space and invisible characters, and with each
-/// look-alike replaced by every character that it resembles, in both cases. Only a checksum can identify the right one.
-/// Empty if there are more than 4096 texts.
+/// look-alike replaced by every character that it resembles, in both cases. Only a checksum can identify the right
+/// text. The list is empty if there are more than 4096 texts.
 pub(super) fn possible_texts(text: &str) -> Vec<String> {
     let mut possible_texts = vec![String::new()];
     for character in text.chars() {
@@ -56,7 +56,7 @@ pub(super) fn possible_texts(text: &str) -> Vec<String> {
     possible_texts
 }
 
-/// The characters that `character` may stand for: itself, or those that a look-alike resembles.
+/// The characters that `character` may stand for: the character itself, or the characters that a look-alike resembles.
 fn possible_characters(character: char) -> Vec<char> {
     match resembles(character) {
         None => vec![character],

@@ -18,7 +18,7 @@ const P2PKH: u64 = 0;
 const P2SH: u64 = 1;
 const SAPLING: u64 = 2;
 const ORCHARD: u64 = 3;
-/// Types in this range are metadata, which revision 0 (`u1...`) does not define.
+/// Receiver types in this range are metadata, which revision 0 (`u1...`) does not define.
 const FIRST_METADATA: u64 = 0xC0;
 const LAST_METADATA: u64 = 0xFC;
 const LARGEST_TYPE: u64 = 0x0200_0000;
