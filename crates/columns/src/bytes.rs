@@ -5,9 +5,9 @@ use std::{
     hash::{BuildHasherDefault, Hasher},
 };
 
-/// Bytes of a number, such as that of a transaction or an owner.
+/// Width in bytes of a stored number of a transaction or an owner.
 pub const NUMBER_BYTES: usize = 5;
-/// The largest number, above those of any chain's transactions, outputs and owners.
+/// The largest stored number; no chain has as many transactions, outputs or owners.
 pub const LARGEST_NUMBER: u64 = (1 << 40) - 1;
 
 /// Encodes a number, the most significant byte first, so that keys sort by their numbers.
@@ -58,21 +58,21 @@ const fn low_byte(number: u64) -> u8 {
     low
 }
 
-/// Maps a signed number to an unsigned one that is small where the signed one is near zero.
+/// Maps a signed number to an unsigned one that is small if the signed number is near zero.
 #[inline]
 #[must_use]
 pub const fn zigzag(number: i64) -> u64 {
     (number.cast_unsigned() << 1) ^ (number >> 63).cast_unsigned()
 }
 
-/// The signed number of [`zigzag`].
+/// The signed number that [`zigzag`] mapped.
 #[inline]
 #[must_use]
 pub const fn from_zigzag(number: u64) -> i64 {
     (number >> 1).cast_signed() ^ -((number & 1).cast_signed())
 }
 
-/// Reads bytes from front to back. Its methods return `None` if too few bytes are left.
+/// Reads bytes from front to back. The reader's methods return `None` if too few bytes are left.
 #[derive(Clone, Copy, Debug)]
 pub struct ByteReader<'t>(pub &'t [u8]);
 

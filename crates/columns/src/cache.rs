@@ -6,8 +6,8 @@ use std::{
     hash::{BuildHasher, Hash, Hasher, RandomState},
 };
 
-/// Builds hashers with a secret seed for identifiers and scripts, which outsiders choose. They are faster than the
-/// standard ones.
+/// Builds hashers with a secret seed for identifiers and scripts, which outsiders choose. These hashers are faster than
+/// those of the standard library.
 #[derive(Clone, Debug)]
 pub struct KeyedState(u64);
 
@@ -78,8 +78,8 @@ impl Hasher for KeyedHasher {
     }
 }
 
-/// Values by key in two halves. When the younger half is full, the older one is emptied and the two
-/// are swapped, so that entries that were not used for long are dropped first.
+/// Values by key in two halves. When the younger half is full, the older half is emptied and the halves are swapped, so
+/// that entries that were not used for long are dropped first.
 #[derive(Debug)]
 pub struct RowCache<K, V> {
     young: HashMap<K, V, KeyedState>,
@@ -89,7 +89,7 @@ pub struct RowCache<K, V> {
 }
 
 impl<K: Eq + Hash, V> RowCache<K, V> {
-    /// A cache of at most `bytes`, where an entry takes `heap` bytes on the heap in addition to its own size.
+    /// A cache of at most `bytes` bytes, where an entry takes `heap` bytes on the heap in addition to its own size.
     #[must_use]
     pub fn within(bytes: usize, heap: usize) -> Self {
         // A map is at least 7/16 full when it has grown, with a byte of its own an entry: 2.3 times

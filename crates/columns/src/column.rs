@@ -100,7 +100,7 @@ impl Column {
         Ok(())
     }
 
-    /// Replaces values. They are sorted by their numbers, all of which are below the column's length.
+    /// Replaces values. The values are sorted by their numbers, all of which are below the column's length.
     ///
     /// # Errors
     ///

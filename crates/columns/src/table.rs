@@ -24,7 +24,7 @@ impl<'t> Iterator for Rows<'t> {
     }
 }
 
-/// An ordered table with its name. All methods fail if the environment does.
+/// An ordered table with its name. All methods return an error if the environment fails.
 #[derive(Clone, Copy, Debug)]
 pub struct NamedTable {
     name: &'static str,
@@ -124,7 +124,7 @@ impl NamedTable {
         self.table.put(txn, key, value).map_err(self.failed())
     }
 
-    /// Appends a row after all others, which fills the table's pages completely.
+    /// Appends a row after all other rows, which fills the table's pages completely.
     pub fn append(
         &self,
         txn: &mut WriteTransaction<'_>,

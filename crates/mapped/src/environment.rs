@@ -13,7 +13,7 @@ use crate::MappedError;
 
 /// A table: ordered keys with values.
 pub type MappedTable = Database<'static, Bytes, Bytes>;
-/// One state of an environment for reading. It can move between threads and keeps the environment open.
+/// One state of an environment for reading. The transaction can move between threads and keeps the environment open.
 pub type ReadTransaction = RoTxn<'static, WithoutTls>;
 /// An atomic change of an environment.
 pub type WriteTransaction<'e> = RwTxn<'e>;
@@ -36,7 +36,7 @@ pub struct EnvironmentFormat {
     pub map_size: usize,
 }
 
-/// Device and inode number of a file: a file that was deleted and created again has others.
+/// Device and inode number of a file: a file that was deleted and created again has other numbers.
 pub(crate) type FileIdentity = (u64, u64);
 
 /// An open environment.
@@ -124,7 +124,7 @@ impl MappedEnvironment {
         Ok(changed)
     }
 
-    /// Writes the newest state to a new file, without free pages. Writers continue meanwhile and do not reuse the
+    /// Writes the newest state to a new file, without free pages. Writers continue during the copy and do not reuse the
     /// state's pages, so the environment may grow.
     ///
     /// # Errors

@@ -39,7 +39,7 @@ pub enum MappedError {
         path: PathBuf,
         /// The name of the expected format.
         format: &'static str,
-        /// Kind of the file in its place.
+        /// Kind of the file that was found instead.
         detail: String,
     },
     /// The file ends before its last used page.
@@ -51,7 +51,7 @@ pub enum MappedError {
         path: PathBuf,
         /// Its length.
         found: u64,
-        /// Length of its used pages.
+        /// Length of the file's used pages in bytes.
         expected: u64,
     },
     /// A newer program created the file.

@@ -48,7 +48,7 @@ const OVERLAY: u64 = 0x794c_7630;
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum FileSystemTrust {
     Local,
-    /// Local, but slow, or deleted with the container.
+    /// The file system is local, but slow, or deleted with the container.
     Doubtful(String),
     Network(String),
 }

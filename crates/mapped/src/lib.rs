@@ -1,9 +1,9 @@
 //! Memory-mapped environments (LMDB): ordered tables in one file that many processes read and one writes.
 //!
-//! This crate opens an environment, and it is the only one with an `unsafe` call. The call is sound if nobody but LMDB
+//! This crate opens an environment, and is the only crate with an `unsafe` call. The call is sound if nobody but LMDB
 //! changes the mapped file, all processes that map it share its lock table, and no page is missing. The crate therefore
-//! checks the file system, the address space, and the file before and after it opens it, and refuses what it cannot
-//! guarantee to be safe ([`MappedError`]).
+//! checks the file system, the address space, and the file before and after opening the environment, and refuses what
+//! it cannot guarantee to be safe ([`MappedError`]).
 //!
 //! - [`EnvironmentFormat`]: name, version and tables of an environment
 //! - [`open_existing`], [`create`]: open an environment for reading, and for the one writer

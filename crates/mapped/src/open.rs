@@ -35,7 +35,8 @@ const MAGIC_AT: usize = 16;
 /// Time within which a writer has written the first two pages of a new file.
 const CREATION_TIME: Duration = Duration::from_millis(50);
 
-/// Opens the environment in `folder` for reading; `None` if there is none, or if a writer is just creating it.
+/// Opens the environment in `folder` for reading; `None` if the folder has no environment, or if a writer is just
+/// creating it.
 ///
 /// # Errors
 ///
@@ -139,7 +140,7 @@ fn lock(folder: &Path) -> Result<WriterLock, MappedError> {
 
 /// Allocates the disk blocks of the lock table: LMDB maps it, and a page without room on the disk would kill the
 /// process that touches it. The process must not hold a lock on the file yet, because closing the file here would
-/// release it.
+/// release this lock.
 fn allocate_lock_table(folder: &Path) -> Result<(), MappedError> {
     /// A reader's slot is a cache line; the header takes a few more.
     const SLOT: u64 = 64;
@@ -161,7 +162,7 @@ fn allocate_lock_table(folder: &Path) -> Result<(), MappedError> {
     }
 }
 
-/// Checks that a file begins like those of LMDB.
+/// Checks that a file begins like the files of LMDB.
 fn check_data_file(folder: &Path, format: &EnvironmentFormat) -> Result<(), MappedError> {
     let path = folder.join(DATA_FILE);
     let failed = |error| MappedError::File { path: path.clone(), error };
@@ -265,7 +266,7 @@ fn existing_tables(
     }
 }
 
-/// The error of a stored format that differs from the wanted one; `None` if both agree.
+/// The error of a stored format that differs from the expected format; `None` if both agree.
 fn mismatch(
     folder: &Path,
     described: Option<&[u8]>,

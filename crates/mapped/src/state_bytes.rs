@@ -2,7 +2,8 @@
 //!
 //! A state consists of pages, which no writer reuses while a transaction holds the state, and of a meta page, of which
 //! the file has two that writers overwrite in turn. The pages are therefore read from the file, and the meta page is
-//! the one that was read when the state was opened. A file of these bytes is an environment in this state.
+//! the one that was read when the state was opened. Written to a file, these bytes are a valid LMDB environment: a
+//! consistent copy of this snapshot.
 
 use std::{fs::File, io, os::unix::fs::FileExt, path::PathBuf};
 
@@ -22,7 +23,7 @@ const HEAD: usize = 152;
 /// Number of meta pages at the beginning of a file.
 const HEADS: u64 = 2;
 
-/// One state of an environment as bytes. They are valid only as long as the transaction of the state lives.
+/// One state of an environment as bytes. The bytes are valid only as long as the transaction of the state lives.
 #[derive(Debug)]
 pub struct StateBytes {
     file: File,
@@ -98,7 +99,7 @@ impl StateBytes {
         Ok(bytes)
     }
 
-    /// Reads from the file. Free pages at its end may never have been written and count as zeros.
+    /// Reads from the file. Free pages at the end of the file may never have been written and count as zeros.
     fn fill(&self, bytes: &mut [u8], offset: u64) -> io::Result<()> {
         let mut done = 0;
         while let Some(left) = bytes.get_mut(done..).filter(|left| !left.is_empty()) {

@@ -25,7 +25,7 @@ pub trait RunEntry: Copy + Ord {
     /// Reads an entry from a page, relative to the previous entry.
     fn take(before: Option<&Self>, reading: &mut ByteReader<'_>) -> Option<Self>;
 
-    /// Adds another entry to this one if both have the same key; returns false if their keys differ.
+    /// Adds another entry to this entry if their keys are equal; returns false otherwise.
     fn try_merge(&mut self, _other: &Self) -> bool {
         false
     }
@@ -46,7 +46,7 @@ pub struct NumberByHash {
 }
 
 impl NumberByHash {
-    /// Bytes of an entry: its key.
+    /// Length in bytes of an entry, which is a key only.
     pub(super) const BYTES: usize = 8 + NUMBER_BYTES;
 }
 

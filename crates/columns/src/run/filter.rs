@@ -3,13 +3,14 @@
 
 use crate::bytes::NumberMap;
 
-/// Bits of a filter for each entry.
+/// Number of bits of a filter for each entry.
 const BITS: u64 = 12;
-/// Bits that an entry sets, all in one cache line.
+/// Number of bits that an entry sets, all in one cache line.
 const SET: u32 = 6;
-/// Words of a cache line.
+/// Number of words of a cache line.
 const LINE: usize = 8;
-/// Largest size of all filters together, in bytes. Runs beyond it have no filter and are searched.
+/// Largest size of all filters together, in bytes. Runs for which this size leaves no room have no filter and are
+/// searched.
 const MOST_BYTES: u64 = 512 << 20;
 
 /// A Bloom filter over hashes.
@@ -24,7 +25,7 @@ impl Filter {
         Self { lines: vec![[0; LINE]; usize::try_from(lines).unwrap_or(1)] }
     }
 
-    /// The cache line of a hash, and its bits there.
+    /// The cache line of a hash, and the bits of the hash in that cache line.
     #[inline]
     fn locate(&self, hash: u64) -> (usize, u64) {
         // Hashes are of texts that others choose, but evenly distributed all the same. Runs are sorted by
@@ -68,9 +69,9 @@ impl Filter {
 pub struct Filters {
     by_run: NumberMap<Filter>,
     bytes: u64,
-    /// False for a writer without filters.
+    /// True for a writer with filters.
     enabled: bool,
-    /// Filters over all runs of the kind whose hashes are mostly new: a few lookups instead of one a run.
+    /// Filters over all runs of the kind whose hashes are mostly new: a few lookups instead of one lookup per run.
     mostly_new: Vec<GrowingFilter>,
 }
 

@@ -12,17 +12,17 @@ use super::RunKind;
 pub(super) struct Run<K> {
     pub(super) kind: K,
     pub(super) id: u32,
-    /// Number of merges that its entries went through.
+    /// Number of merges that the run's entries went through.
     pub(super) level: u32,
     pub(super) entries: u64,
     pub(super) pages: u64,
 }
 
-/// An unfinished merge. Readers read its input runs until it is finished.
+/// An unfinished merge. Readers read the input runs of a merge until the merge is finished.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Merge<K> {
     pub(super) inputs: Vec<u32>,
-    /// The output run, as far as it is written.
+    /// The output run, as far as this run is written.
     pub(super) output: Run<K>,
     /// Key of the first entry that is not written yet.
     pub(super) resume: Vec<u8>,

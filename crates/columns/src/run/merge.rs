@@ -13,13 +13,13 @@ use super::{
 };
 use crate::{ColumnsError, NamedTable};
 
-/// Runs of a level that are merged into one.
+/// Number of runs of a level that are merged into one.
 const FAN_IN: usize = 8;
-/// Pages that a slice writes at most, and deletes at most.
+/// Largest number of pages that a slice writes, and of pages that a slice deletes.
 const MOST_PAGES: u64 = 4096;
 const FEWEST_PAGES: u64 = 256;
-/// Pages that a slice may write for each page that a batch wrote: merges of up to eight levels keep up with the
-/// batches.
+/// Number of pages that a slice may write for each page that a batch wrote: merges of up to eight levels keep up with
+/// the batches.
 const PAGES_FOR_EACH: u64 = 8;
 
 /// The filters of unfinished runs, by the numbers of the runs.
@@ -74,7 +74,7 @@ pub fn continue_merges<K: RunKind>(
     Ok(())
 }
 
-/// Begins the merges that are due. Their input runs are committed with this batch.
+/// Begins the merges that are due. The input runs of these merges are committed with this batch.
 fn begin<K: RunKind>(
     manifest: &mut RunManifest<K>,
     (filters, unfinished): (&Filters, &mut UnfinishedFilters),

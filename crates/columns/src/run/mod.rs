@@ -1,9 +1,9 @@
 //! Sorted runs: entries by a hash or a number, written once, in order, and merged later.
 //!
 //! Entries whose keys are scattered would each touch a page of their own in an ordered table. The writer therefore
-//! sorts those of a batch of blocks and writes them as one run, in full pages. It merges eight runs of a level into one
-//! of the next level, in slices, so that no batch waits for a merge. A reader searches all runs; their number grows
-//! with the logarithm of the chain's length.
+//! sorts the entries of a batch of blocks and writes these entries as one run, in full pages. It merges eight runs of a
+//! level into one of the next level, in slices, so that no batch waits for a merge. A reader searches all runs; their
+//! number grows with the logarithm of the chain's length.
 //!
 //! A chain family defines a [`RunKind`] for each type of [`RunEntry`] that its runs hold.
 
@@ -35,7 +35,7 @@ pub trait RunKind: Copy + Eq + Debug + 'static {
     /// Number of the kind in stored keys.
     fn number(self) -> u8;
 
-    /// True if its entries are [`NumberByHash`].
+    /// True if the kind's entries are [`NumberByHash`].
     fn is_hashed(self) -> bool;
 
     /// True if most hashes that are looked up are in no run of the kind. At most one kind of a family returns true.

@@ -70,7 +70,7 @@ impl<E: RunEntry> Pages<E> {
         full
     }
 
-    /// Key, without that of the run, of the first entry that is in no full page.
+    /// Key of the first entry that is in no full page, without the run's key prefix.
     pub(super) fn pending_key(&self) -> Option<&[u8]> {
         self.first.get(self.prefix.len()..).filter(|key| !key.is_empty())
     }
@@ -87,7 +87,7 @@ pub(super) fn put_pages(
     Ok(())
 }
 
-/// Writes entries as a run. They may be in any order. Returns the number of its pages.
+/// Writes entries as a run. The entries may be in any order. Returns the number of the run's pages.
 ///
 /// # Errors
 ///

@@ -160,7 +160,7 @@ impl<'t, E: RunEntry> Cursors<'t, E> {
     }
 }
 
-/// Passes the numbers under a hash to `each`, run by run, until it answers false.
+/// Passes the numbers under a hash to `each`, run by run, until `each` returns false.
 ///
 /// # Errors
 ///

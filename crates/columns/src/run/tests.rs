@@ -50,7 +50,7 @@ impl RunKind for TestKind {
     }
 }
 
-/// An entry of a list by its owner.
+/// An entry of an owner's list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Listed {
     owner: u64,
@@ -84,7 +84,7 @@ impl RunEntry for Listed {
     }
 }
 
-/// A summand of an owner.
+/// A summand of an owner's sum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Summed {
     owner: u64,
