@@ -80,7 +80,7 @@ pub enum FileError {
     Columns {
         /// Line.
         line: u64,
-        /// Problem, with the name of the column or field.
+        /// Problem of the header or object, with the name of the column or field.
         problem: String,
         /// Names of all columns.
         known: String,

@@ -5,7 +5,7 @@
 //! - [`plan`]: the changes that a publication makes, and the reasons to refuse it
 //! - [`import`]: from a file or URL to the store
 //! - [`snapshot`]: the index in memory, with look-alikes and parties by name
-//! - [`names`]: how alike two names are
+//! - [`names`]: likeness of two names
 //!
 //! Without the feature `edge`, the crate has only the readers, without network and store.
 

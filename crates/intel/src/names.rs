@@ -50,7 +50,7 @@ impl FoldedName {
         Self { plain: plain.join(" "), words, sounds }
     }
 
-    /// True if there is nothing to compare.
+    /// True if the name has no words to compare.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.words.is_empty()

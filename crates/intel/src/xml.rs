@@ -15,7 +15,7 @@ use quick_xml::{
 
 /// Deepest nesting; OFAC's list uses eleven levels.
 const DEEPEST: usize = 64;
-/// Largest tag, text or comment in bytes; OFAC's longest text has a few thousand.
+/// Largest tag, text or comment in bytes; OFAC's longest text has a few thousand bytes.
 const LARGEST_PIECE: usize = 1024 * 1024;
 
 /// Overhead in bytes that each returned tag or text counts in addition to its own bytes: about the memory that a
@@ -72,7 +72,7 @@ pub enum XmlError {
         /// Line of the error.
         line: u64,
     },
-    /// A part of the input is larger than any real one.
+    /// A part of the input is larger than any part of a real list.
     #[error(
         "line {line}: this part of the file is larger than any real one: more than {allowed} bytes"
     )]
@@ -96,7 +96,7 @@ pub enum XmlError {
 pub(crate) struct Element(BytesStart<'static>);
 
 impl Element {
-    /// The name without its prefix.
+    /// The element's name without its namespace prefix.
     pub(crate) fn name(&self) -> &str {
         local(self.0.name().0)
     }
@@ -131,16 +131,16 @@ impl Element {
 /// An element with all its content, for small parts of a file, such as a party of a list.
 #[derive(Debug, Default)]
 pub(crate) struct ElementTree {
-    /// The name without its prefix.
+    /// The element's name without its namespace prefix.
     pub(crate) name: String,
     attributes: Vec<(String, String)>,
-    /// The text, without the text of children.
+    /// The element's text, without the text of children.
     text: String,
     pub(crate) children: Vec<Self>,
 }
 
 impl ElementTree {
-    /// The text without surrounding white space.
+    /// The element's text without surrounding white space.
     pub(crate) fn text(&self) -> &str {
         self.text.trim()
     }
@@ -184,12 +184,12 @@ fn local(name: &str) -> &str {
     name.rsplit_once(':').map_or(name, |(_, local)| local)
 }
 
-/// A cursor over elements. The reader of an element reads exactly up to its end.
+/// A cursor over elements. The reader of an element reads exactly up to the element's end.
 pub(crate) struct Elements<R> {
     reader: Reader<LimitedPieces<R>>,
     buffer: Vec<u8>,
     open: Vec<String>,
-    /// Limit of returned bytes, and the number of them that were returned.
+    /// Limit of returned bytes, and the number of bytes that were returned.
     allowed: usize,
     returned_bytes: usize,
 }

@@ -1,9 +1,9 @@
 //! Format `eu-xml`: the EU's consolidated list of financial sanctions in version 1.1 of its XML, read in one
 //! pass.
 //!
-//! The European Commission publishes the list (namespace `http://eu.europa.ec/fpi/fsd/export`). A `sanctionEntity`
-//! has regulations with their programme, number and address in the Official Journal, names as attributes of
-//! `nameAlias`, and remarks on every level. Crypto addresses are found in its texts and identification numbers.
+//! The European Commission publishes the list (namespace `http://eu.europa.ec/fpi/fsd/export`). A `sanctionEntity` has
+//! regulations with their programme, number and address in the Official Journal, names as attributes of `nameAlias`,
+//! and remarks on every level. The reader finds crypto addresses in the list's texts and identification numbers.
 
 use std::io::BufRead;
 

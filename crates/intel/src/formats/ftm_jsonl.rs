@@ -39,7 +39,7 @@ pub static FORMAT: Format = Format::of_publisher(
 
 /// Confidence in an entity, in percent: official lists, collected by hand.
 const CONFIDENCE: u8 = 90;
-/// Largest size of the names of possible holders, in bytes. The largest public collection has a tenth.
+/// Largest size of the names of possible holders, in bytes. The largest public collection has a tenth of this size.
 const MAX_NAMES_BYTES: usize = 96 * 1024 * 1024;
 /// Largest number of wallets.
 const MAX_WALLETS: usize = 500_000;

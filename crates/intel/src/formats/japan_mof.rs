@@ -27,7 +27,7 @@ use crate::{
 const LIST: &str = "jp-mof";
 /// Largest row of a sheet, and largest shared text, in bytes.
 const MAX_ROW_BYTES: usize = 8 * 1024 * 1024;
-/// Largest number of shared texts. The real workbook has some ten thousand.
+/// Largest number of shared texts. The real workbook has some ten thousand shared texts.
 const MAX_TEXTS: usize = 1_000_000;
 
 /// Japan's list of frozen assets.

@@ -14,9 +14,8 @@
 //! | `expires_on` | first day on which the listing is no longer valid |
 //! | `order_number`, `legal_basis`, `official_link` | references as the publisher states them |
 //!
-//! The first five columns are required; the order is free. Cells are separated by commas. A cell with a
-//! comma, a quote or a line break is quoted, with quotes inside doubled. The file does not state its date
-//! of issue.
+//! The first five columns are required; columns may be in any order. Cells are separated by commas. A cell with a
+//! comma, a quote or a line break is quoted, with quotes inside doubled. The file does not state its date of issue.
 
 use std::io::BufRead;
 

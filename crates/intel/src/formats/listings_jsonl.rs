@@ -94,7 +94,7 @@ fn malformed(line: u64, reason: String) -> FileError {
     FileError::Syntax { line, format: "a listing in JSON", reason }
 }
 
-/// The message of a JSON error with its column. The line, which is always the first, is left out.
+/// The message of a JSON error with its column. The message omits the line number, which is always 1.
 fn describe(error: &serde_json::Error) -> String {
     format!("{}, column {}", json_reason(error), error.column())
 }

@@ -1,8 +1,8 @@
 //! The registry of formats of sanctions lists and label sets.
 //!
-//! A format is one module with a [`Format`] value and one line in [`FORMATS`]. The choices of the command
-//! line, the values that the manifest of an intel source accepts, the table in `docs/formats.md` and the
-//! error messages that list the known formats all come from that table.
+//! A format is one module with a [`Format`] value and one line in [`FORMATS`]. The choices of the command line, the
+//! values that the manifest of an intel source accepts, the table in `docs/formats.md` and the error messages that list
+//! the known formats all come from [`FORMATS`].
 //!
 //! - [`ofac_advanced`], [`ofac_enhanced`]: OFAC's own XML
 //! - [`un_xml`], [`uk_xml`], [`eu_xml`], [`seco_xml`], [`fr_json`], [`japan_mof`], [`nbctf_csv`]: the lists of
@@ -87,7 +87,7 @@ pub struct Format {
     pub title: &'static str,
     /// Files that an input of this format consists of.
     pub files: FileSelection,
-    /// Options that an import of this format may set, because the files do not state these facts.
+    /// Options that an import of this format may set: facts that the files do not state.
     pub options: &'static [ReadOption],
     /// Name of the source that an import belongs to unless another one is given, for formats of one
     /// publisher.

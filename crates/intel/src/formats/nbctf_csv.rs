@@ -59,7 +59,8 @@ enum TableColumn {
     Platform,
 }
 
-/// Names of the columns, by their keys: those of the Bureau's page, then those of tables that repeat it.
+/// Names of the columns, by their keys: those of the Bureau's page, then the names in other publishers' copies of the
+/// tables.
 const COLUMNS: [(&str, TableColumn); 20] = [
     ("orderid", TableColumn::Order),
     ("order", TableColumn::Order),

@@ -1,4 +1,4 @@
-//! Parts that the readers of lists in XML share.
+//! Limits and functions that the readers of lists in XML share.
 
 use std::io::BufRead;
 
@@ -7,7 +7,7 @@ use assay_engine::names::ListId;
 use super::FileError;
 use crate::xml::{ElementTree, Elements, XmlError};
 
-/// Largest party in bytes. The largest real one has a few hundred thousand.
+/// Largest party in bytes. The largest real party has a few hundred thousand bytes.
 const MAX_PARTY_BYTES: usize = 8 * 1024 * 1024;
 
 /// The identifier of a list.

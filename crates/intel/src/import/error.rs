@@ -18,7 +18,7 @@ pub enum ImportError {
     /// The input cannot be read, or is damaged or of another format.
     #[error(transparent)]
     Read(#[from] FormatReadError),
-    /// The publication is older than the newest one, or implausible.
+    /// The publication is older than the newest publication of the source, or implausible.
     #[error("{origin}: {source}")]
     Refused {
         /// Path or URL of the input.

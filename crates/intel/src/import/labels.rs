@@ -20,7 +20,7 @@ pub struct ImportedLabels {
     pub digest: String,
     /// Number of files.
     pub files: usize,
-    /// The date that the import states, else the newest one in the files, else the day of the import.
+    /// The date that the import states, else the newest date in the files, else the day of the import.
     pub published_on: Date,
     /// Number of labels.
     pub labels: usize,

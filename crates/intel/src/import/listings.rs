@@ -27,7 +27,7 @@ pub struct ImportedListings {
     pub parties: u64,
     /// Number of addresses.
     pub addresses: u64,
-    /// The publication is older than the newest one and was filed in the past.
+    /// The publication is older than the newest publication and was inserted into the history at its date.
     pub history: bool,
     /// Changes.
     pub report: ImportReport,

@@ -1,7 +1,7 @@
 //! Importing a list or a label set: fetched, spooled, read, and recorded in one transaction.
 //!
-//! Both kinds take the same steps except the last: [`listings`] plans the changes of a publication, [`labels`]
-//! replaces the labels of the source.
+//! Lists and label sets take the same steps except the last: [`listings`] plans the changes of a publication,
+//! [`labels`] replaces the labels of the source.
 
 mod error;
 pub mod labels;
@@ -25,7 +25,7 @@ pub use self::{
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "outcome", rename_all = "snake_case")]
 pub enum ImportOutcome {
-    /// The server has nothing newer. The source counts as verified now.
+    /// The server has no newer content. The source counts as verified now.
     NotModified,
     /// The content was imported before. Nothing changed.
     Unchanged {

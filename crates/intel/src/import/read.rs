@@ -32,7 +32,7 @@ pub(super) struct ReadInput {
     pub(super) fetched: Option<(String, FetchConditions)>,
 }
 
-/// Fetches and reads an input; `None` if the server has nothing newer than `known`.
+/// Fetches and reads an input; `None` if the server has no newer content than `known`.
 pub(super) fn read(
     request: &ImportRequest,
     known: FetchConditions,

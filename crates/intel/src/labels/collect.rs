@@ -14,12 +14,12 @@ use jiff::civil::Date;
 use super::{LabelSet, chains::LabelAddressError, distinct::DistinctLabels, web};
 use crate::{error::FileError, listings::Rejected};
 
-/// Largest number of labels of a file. The largest TagPack has a thirtieth of it.
+/// Largest number of labels of a file. The largest TagPack has a thirtieth of this number.
 const MAX_LABELS: usize = 2_000_000;
-/// Largest number of rejected rows of a file. A file with more is of another format; the worst TagPack
-/// has 17.
+/// Largest number of rejected rows of a file. A file with more rejected rows is of another format; no public TagPack
+/// has more than 17.
 const MAX_REJECTED: usize = 10_000;
-/// Largest number of unknown terms of a file. Real sets have some hundred.
+/// Largest number of unknown terms of a file. Real label sets have some hundred unknown terms.
 const MAX_TERMS: usize = 10_000;
 
 /// Largest lengths of texts, in characters.
@@ -210,7 +210,7 @@ fn check(count: usize, max: usize, subject: &'static str) -> Result<(), FileErro
     if count > max { Err(FileError::TooMany { subject, max }) } else { Ok(()) }
 }
 
-/// A text without surrounding white space; `None` if nothing is left.
+/// A text without surrounding white space; `None` if the text is blank.
 pub(crate) fn non_blank(text: &str) -> Option<&str> {
     Some(text.trim()).filter(|text| !text.is_empty())
 }

@@ -42,8 +42,8 @@ pub struct LabelSet {
 }
 
 impl LabelSet {
-    /// This set and `other`, in this order, each label once. To merge more than two sets, use `collect`, which
-    /// compares each label only once.
+    /// The labels of this set, then those of `other`; equal labels are kept once. To merge more than two sets, use
+    /// `collect`, which compares each label only once.
     #[must_use]
     pub fn merge(self, other: Self) -> Self {
         [self, other].into_iter().collect()

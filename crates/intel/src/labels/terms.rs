@@ -11,7 +11,8 @@ pub struct Term {
     pub word: &'static str,
     /// Category that the word stands for.
     pub category: Category,
-    /// Hosts to whose labels the row is limited, ahead of the row for all; empty for no limit.
+    /// Hosts to whose labels the row is limited, for which it precedes the row for all hosts; empty: the row is for all
+    /// hosts.
     pub only_from: &'static [&'static str],
 }
 
@@ -25,7 +26,7 @@ pub struct TermTable {
 }
 
 impl TermTable {
-    /// The rows, exceptions first.
+    /// The rows, those limited to some hosts first.
     pub fn rows(&self) -> impl Iterator<Item = Term> {
         let grouped = |(category, words): &'static (Category, &'static [&'static str])| {
             words.iter().map(|word| Term { word, category: *category, only_from: &[] })
@@ -55,7 +56,7 @@ pub(crate) fn is_same(known: &str, word: &str) -> bool {
     known.len() == word.len() && known.bytes().map(plain).eq(word.bytes().map(plain))
 }
 
-/// Rank of a category among several of one label: specific categories before `uncategorized`, then by
+/// Rank of a category among several categories of one label: specific categories before `uncategorized`, then by
 /// severity.
 pub(crate) fn rank(category: Category) -> (bool, u8) {
     (category != Category::Uncategorized, category.info().severity)

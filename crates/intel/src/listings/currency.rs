@@ -133,8 +133,8 @@ const FILLERS: [&str; 14] = [
     "token",
 ];
 
-/// The currencies that a text names for an address: the one in parentheses right after the address, then those before
-/// the address, the nearest first.
+/// The currencies that a text names for an address: the one in parentheses right after the address, then the currencies
+/// named before the address, the nearest first.
 pub(crate) fn currencies_near(before: &str, after: &str) -> Vec<Currency> {
     let mut named = Vec::new();
     let bracket = after.trim_start().strip_prefix(['(', '[']);

@@ -10,9 +10,9 @@ use assay_address::{AddressRules, AssetScope, CanonicalAddress, ChainId};
 
 use super::currency::{self, Currency};
 
-/// Shortest word that is examined, in characters. The shortest address with a checksum has 26.
+/// Shortest word that is examined, in characters. The shortest address with a checksum has 26 characters.
 const SHORTEST: usize = 25;
-/// Longest word that is examined, in characters. A Byron address of Cardano has up to 116.
+/// Longest word that is examined, in characters. A Byron address of Cardano has up to 116 characters.
 const LONGEST: usize = 130;
 /// Largest number of characters before an address that are searched for its currency.
 const CONTEXT: usize = 400;
@@ -58,11 +58,11 @@ pub(crate) fn find(text: &str) -> (Vec<FoundAddress>, Vec<NearMiss>) {
     (found, missed)
 }
 
-/// Reading of a word.
+/// Interpretation of a word of a text.
 enum WordReading {
-    /// An address, under this asset code.
+    /// The word is an address, under this asset code.
     Address(String),
-    /// No valid address, although the text calls the word an address.
+    /// The word is no valid address, although the text calls it an address.
     InvalidAddress(String),
     /// An ordinary word.
     OrdinaryWord,
@@ -106,7 +106,7 @@ fn read(word: &str, named: &[Currency]) -> WordReading {
     }
 }
 
-/// One chain for each kind of rules: an EVM account is valid on every EVM chain.
+/// One chain for each kind of address rules: an EVM account is valid on every EVM chain.
 fn distinct_chains() -> impl Iterator<Item = ChainId> {
     ChainId::all()
         .filter(|chain| *chain == ChainId::ETH || !matches!(chain.info().rules, AddressRules::Evm))
@@ -121,8 +121,8 @@ fn is_letters_and_digits(word: &str) -> bool {
     letters && digits
 }
 
-/// The reason to reject a base58 address whose letters were all made lowercase: the address cannot be
-/// restored. A real one of this length has no uppercase letter once in many millions.
+/// The reason to reject a base58 address whose letters were all made lowercase: the address cannot be restored. Only
+/// one of many millions of real addresses of this length has no uppercase letter.
 pub(crate) fn case_lost(word: &str) -> Option<&'static str> {
     let starts_as_base58 = word.starts_with(['1', '3', 't', 'l', 'm', 'd', 'x', 'r', 'q']);
     let letters = word.bytes().filter(u8::is_ascii_lowercase).count();

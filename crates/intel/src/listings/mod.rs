@@ -14,10 +14,10 @@ use jiff::civil::Date;
 
 /// Largest part of a file that is kept in memory, in bytes.
 const MAX_KEPT_BYTES: usize = 64 * 1024 * 1024;
-/// Largest number of addresses of a publication. OFAC's has fewer than a thousand.
+/// Largest number of addresses of a publication. OFAC's list has fewer than a thousand addresses.
 const MAX_ENTRIES: usize = 100_000;
 
-/// One publication of one or more sanctions lists, as far as crypto addresses go.
+/// One publication of one or more sanctions lists, reduced to the parties' crypto addresses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Publication {
     /// Date of issue.

@@ -1,5 +1,5 @@
-//! The parts that OFAC's formats share: limits, names of lists and entities, and the conversion of parties to a
-//! publication. The same facts give the same entries in every format.
+//! Code that OFAC's formats share: limits, names of lists and entities, and the conversion of parties to a publication.
+//! The same facts give the same entries in every format.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -19,7 +19,7 @@ use crate::xml::{Elements, XmlError};
 /// Default source of OFAC's lists.
 pub(crate) const SOURCE: &str = "ofac-sdn";
 
-/// Largest party or entry, in bytes. OFAC's largest has a hundredth of it.
+/// Largest party or entry, in bytes. The largest party of OFAC's lists has a hundredth of this size.
 pub(crate) const MAX_PARTY_BYTES: usize = 8 * 1024 * 1024;
 
 /// Prefix of the name of a feature that holds a crypto address; the asset code follows.

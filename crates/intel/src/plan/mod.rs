@@ -28,7 +28,7 @@ const PLAUSIBLE_NUMBER: usize = 25;
 /// Decisions of the operator about an import.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ImportOptions {
-    /// An older publication is filed in the past instead of being refused.
+    /// An older publication is inserted into the history at its date, not refused.
     pub history: bool,
     /// The SHA-256 of a file that is accepted although it failed the plausibility check.
     pub accept_digest: Option<String>,
@@ -83,7 +83,7 @@ pub struct ImportReport {
     pub rejected: Vec<Rejected>,
     /// Addresses that are kept and marked, because they are not valid on their chain.
     pub invalid: Vec<InvalidEntry>,
-    /// Numbers of addresses by asset code, kept verbatim, whose chain Assay does not support.
+    /// Numbers of addresses whose chain Assay does not support, by asset code; they are kept verbatim.
     pub unsupported: BTreeMap<String, u64>,
 }
 
@@ -245,8 +245,8 @@ impl Digests<'_> {
     }
 }
 
-/// Compares a publication with its neighbor in time: the publication before it, or after it if it is the first.
-/// Addresses count, not entities: an address that moves to another entity stays listed.
+/// Compares a publication with its neighbor in time: the publication before it, or the publication after it if it is
+/// the first. Addresses count, not entities: an address that moves to another entity stays listed.
 fn check_plausible<Id>(
     known: &SourceHistory<Id>,
     publication: &Publication,
@@ -358,7 +358,7 @@ fn printed_last<'a, Id>(
     from_added.or_else(|| overlapping.map(|row| &row.entry))
 }
 
-/// Adds findings about the entries themselves to the report.
+/// Adds entries with invalid addresses, and numbers of entries of unsupported chains, to the report.
 fn with_findings(mut report: ImportReport, entries: &[ListingEntry]) -> ImportReport {
     for entry in entries {
         match entry.addresses() {

@@ -87,7 +87,7 @@ impl Memory {
         self.import(&publication, &format!("{day}{addresses:?}"), &options)
     }
 
-    /// Address, first and last day of every run.
+    /// Address, first day and last day of every recorded listing.
     fn runs(&self) -> Vec<(String, i8, Option<i8>)> {
         let mut runs: Vec<_> = self
             .history

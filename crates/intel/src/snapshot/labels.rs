@@ -146,7 +146,7 @@ fn matching(index: &[(u64, u32)], hash: u64) -> impl Iterator<Item = u32> {
     rest.iter().take_while(move |(other, _)| *other == hash).map(|(_, place)| *place)
 }
 
-/// A hash that is equal in every run. Texts with equal hashes are distinguished by comparison.
+/// A hash that is equal in every run of the program. Texts with equal hashes are distinguished by comparison.
 fn hash(value: &impl Hash) -> u64 {
     let mut hasher = DefaultHasher::new();
     value.hash(&mut hasher);

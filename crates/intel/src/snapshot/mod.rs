@@ -142,7 +142,7 @@ impl IntelSnapshot {
         &self.labels
     }
 
-    /// Number of addresses that are listed or labelled; one that is both counts twice.
+    /// Number of addresses that are listed or labelled; an address that is both counts twice.
     #[must_use]
     pub fn addresses(&self) -> usize {
         self.listed.len() + self.labels.addresses()
@@ -167,7 +167,7 @@ impl IntelSnapshot {
         self.listed.contains_key(address) || self.labels.has_labels(address)
     }
 
-    /// The listed or labelled addresses of a chain; one that is both comes twice.
+    /// The listed or labelled addresses of a chain; an address that is both comes twice.
     pub fn attributed(&self, chain: ChainId) -> impl Iterator<Item = CanonicalAddress> {
         let listed = self.listed.keys().filter(move |address| address.chain() == chain);
         listed.map(|address| CanonicalAddress::clone(address)).chain(self.labels.labelled(chain))
@@ -237,17 +237,16 @@ impl IntelSnapshot {
         attribute(&self.facts(&address), policy, today)
     }
 
-    /// True if an address is listed or labelled, or if its key or script controls a listed one. Only such addresses
-    /// can be attributed, under any policy and on any day.
+    /// True if an address is listed or labelled, or if its key or script controls a listed one. Only an address with
+    /// this property can have an attribution, under any policy and on any day.
     #[must_use]
     pub fn has_attribution(&self, address: &CanonicalAddress) -> bool {
         self.is_attributed(address)
             || address.key_identities().iter().any(|key| self.controlled.contains_key(key))
     }
 
-    /// Other known addresses that the subject's key controls, each with its evidence beyond the
-    /// subject's own: an entry that lists both (a token on many chains) counts as the subject's
-    /// own.
+    /// Other known addresses that the subject's key controls, each with its evidence beyond the subject's own: an entry
+    /// that lists both addresses (a token on many chains) counts as the subject's own.
     fn same_key(&self, subject: &CanonicalAddress, own: &[usize]) -> Vec<SameKey> {
         let identities = subject.key_identities();
         let listed = identities

@@ -1,5 +1,5 @@
-//! Official lists in each publisher's own structure, made up here, with addresses of eight chains in sentences,
-//! and with numbers of other kinds around them. Every one of these addresses is found, and nothing else.
+//! Official lists in each publisher's own structure, made up here, with addresses of eight chains in sentences, and
+//! with numbers of other kinds around them. The readers find every one of these addresses, and no other text.
 //!
 //! The structures follow the publishers' schemas and public samples: `sc-sanctions.xsd` of the UN, the UK
 //! Sanctions List of the FCDO, `http://eu.europa.ec/fpi/fsd/export` 1.1 of the EU, `swiss-sanctions-list` of

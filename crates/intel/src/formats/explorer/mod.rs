@@ -106,8 +106,8 @@ impl Explorer {
     }
 }
 
-/// Reads the labels of an explorer as labels of `source`. An address that appears twice, in different
-/// spellings, has the words of both.
+/// Reads the labels of an explorer as labels of `source`. An address that appears twice, in different spellings, has
+/// the words of both entries.
 ///
 /// # Errors
 ///
@@ -163,7 +163,7 @@ struct Tags<'a> {
     /// Index of an address in `tagged`.
     indices: HashMap<CanonicalAddress, usize>,
     entries: u64,
-    /// Error of an entry, kept here because the JSON reader passes on only errors of its own type.
+    /// Error of an entry, kept in this struct because the JSON reader passes on only errors of its own type.
     error: Option<FileError>,
 }
 

@@ -10,7 +10,7 @@ fn read_json(json: &str) -> Result<LabelSet, String> {
 }
 
 /// Category, term and confidence of each label of an address with `words`.
-fn decided(words: &[&str]) -> Vec<(&'static str, String, u8)> {
+fn labels_from_tags(words: &[&str]) -> Vec<(&'static str, String, u8)> {
     let words = serde_json::to_string(words).unwrap();
     let set = read_json(&format!(r#"{{"{ADDRESS}": {{"name": "X", "labels": {words}}}}}"#));
     set.unwrap()
@@ -65,15 +65,15 @@ fn the_riskiest_term_decides() {
         (&["meme", "old-contract"], one("uncategorized", "old-contract", 90)),
         (&["heist", "exploit"], one("stolen_funds", "heist", 85)),
     ] {
-        assert_eq!(decided(words), expected, "{words:?}");
+        assert_eq!(labels_from_tags(words), expected, "{words:?}");
     }
-    assert_eq!(decided(&[]), one("uncategorized", "", 90));
+    assert_eq!(labels_from_tags(&[]), one("uncategorized", "", 90));
 }
 
 #[test]
 fn a_cited_list_does_not_hide_the_category() {
     let words = ["ofac-sanctions-lists", "tornado-cash"];
-    let labels = decided(&words);
+    let labels = labels_from_tags(&words);
     let categories: Vec<_> = labels.iter().map(|(category, ..)| *category).collect();
     assert_eq!(categories, ["sanctions", "mixer"]);
 

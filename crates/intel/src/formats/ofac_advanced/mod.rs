@@ -31,7 +31,7 @@ pub static FORMAT: Format = Format::of_publisher(
     FormatReader::Listings(|input, _| input.read_one(|file| Ok(read(file.content)?))),
 );
 
-/// Largest vocabulary of a file, in bytes. OFAC's has a hundredth of it.
+/// Largest vocabulary of a file, in bytes. OFAC's vocabulary has a hundredth of this size.
 const MAX_VOCABULARY_BYTES: usize = 64 * 1024 * 1024;
 
 /// Reads a file.

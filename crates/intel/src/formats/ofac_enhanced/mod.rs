@@ -30,8 +30,8 @@ pub static FORMAT: Format = Format::of_publisher(
     FormatReader::Listings(|input, _| input.read_one(|file| Ok(read(file.content)?))),
 );
 
-/// End of the format's namespace. OFAC's delta files have the same root element in another namespace; a
-/// delta file that is read as a whole list would end nearly every listing.
+/// Ending of the format's namespace. OFAC's delta files have the same root element in another namespace; a delta file
+/// that is read as a whole list would end nearly every listing.
 const NAMESPACE: &str = "ENHANCED_XML";
 
 /// Reads a file.
@@ -116,7 +116,7 @@ impl File {
     }
 }
 
-/// The file's statements about itself.
+/// The file's statements about its publication.
 struct Info {
     published_on: Option<Date>,
 }

@@ -97,7 +97,7 @@ struct Pack<'a> {
     tags: Option<u64>,
     header_after_tags: bool,
     collector: LabelCollector<'a>,
-    /// Error of a tag, kept here because the YAML reader passes on only errors of its own type.
+    /// Error of a tag, kept in this struct because the YAML reader passes on only errors of its own type.
     error: Option<FileError>,
 }
 

@@ -128,8 +128,8 @@ struct TagTerms<'a> {
 }
 
 impl<'a> TagTerms<'a> {
-    /// The category and the term that decides it: that of a known abuse, else of the highest-ranking specific
-    /// concept, else of the category. A harmless term does not override an unknown abuse.
+    /// The category and the term that decides the category: the term of a known abuse, else of the highest-ranking
+    /// specific concept, else of the tag's category. A harmless term does not override an unknown abuse.
     fn decide(
         &self,
         host: &str,
@@ -163,7 +163,7 @@ impl<'a> TagTerms<'a> {
     }
 }
 
-/// The higher-ranking of two categories; the first of equals.
+/// The higher-ranking of two categories; the first category if their ranks are equal.
 fn higher<'a>(one: (Category, &'a str), other: (Category, &'a str)) -> (Category, &'a str) {
     if terms::rank(other.0) > terms::rank(one.0) { other } else { one }
 }
