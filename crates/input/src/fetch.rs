@@ -232,7 +232,7 @@ impl Location {
 #[derive(Debug, Default)]
 struct GuardedResolver {
     resolver: DefaultResolver,
-    /// Private networks that may be reached; `None`: all addresses may.
+    /// Private networks that may be reached; `None`: all addresses may be reached.
     networks: Option<Networks>,
 }
 

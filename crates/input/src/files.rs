@@ -65,7 +65,7 @@ pub struct Files {
     selection: FileSelection,
     limits: InputLimits,
     pending: VecDeque<PendingFile>,
-    /// The archive that is being read, and the names of its entries that are left.
+    /// The archive that is being read, and the names of its entries that are not read yet.
     archive: Option<(Archive, VecDeque<String>)>,
     /// Files and archives that were opened, before unpacking.
     packed: Vec<FileDigest>,
@@ -74,7 +74,7 @@ pub struct Files {
 }
 
 impl Files {
-    /// Opens the file at `path`, or the selected files of the folder there and of its subfolders, without hidden
+    /// Opens the file at `path`, or the selected files of the folder at `path` and of its subfolders, without hidden
     /// ones: a checkout is read like its archive.
     ///
     /// # Errors

@@ -7,7 +7,7 @@ use std::io::{self, Read};
 pub struct InputLimits {
     /// Largest size of a file before unpacking, in bytes.
     pub file_bytes: u64,
-    /// Largest size of a file after unpacking, in bytes. The files of one archive share it.
+    /// Largest size of a file after unpacking, in bytes. The files of one archive share this limit.
     pub unpacked_bytes: u64,
     /// Largest ratio of the unpacked size to the packed size, enforced beyond
     /// [`InputLimits::RATIO_FROM_BYTES`] unpacked bytes.
@@ -50,7 +50,7 @@ impl<R> LimitedReader<R> {
         Self { inner, left: limit, limit, subject }
     }
 
-    /// Wraps `inner` when `limit - left` bytes were read elsewhere.
+    /// Wraps `inner` after `limit - left` bytes were read elsewhere.
     pub(super) const fn resume(inner: R, left: u64, limit: u64, subject: &'static str) -> Self {
         Self { inner, left, limit, subject }
     }

@@ -46,7 +46,8 @@ impl Location {
         host.trim_start_matches('[').trim_end_matches(']').parse().ok()
     }
 
-    /// Returns the URL that `reference`, the value of a `Location` field, names from here (RFC 3986, section 5).
+    /// Returns the URL that `reference`, the value of a `Location` field, names relative to this URL (RFC 3986, section
+    /// 5).
     pub(crate) fn join(&self, reference: &str) -> Option<Self> {
         let reference = reference.trim();
         let (scheme, authority) = (self.uri.scheme_str()?, self.uri.authority()?);

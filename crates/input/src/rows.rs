@@ -61,7 +61,7 @@ pub struct CsvRows<R> {
 }
 
 impl<R: BufRead> CsvRows<R> {
-    /// A reader of rows, the first of which is the header: all others have as many cells.
+    /// A reader of rows, the first of which is the header: all other rows have as many cells.
     pub fn new(lines: TextLines<R>, quotes: Quotes) -> Self {
         let terminator = match quotes {
             Quotes::Strict => Terminator::CRLF,

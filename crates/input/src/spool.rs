@@ -19,7 +19,7 @@ pub struct SpoolError {
     pub source: io::Error,
 }
 
-/// Copy of an input in a private temporary file, which is removed when this is dropped.
+/// Copy of an input in a private temporary file, which is removed when the copy is dropped.
 #[derive(Debug)]
 pub struct SpooledFile {
     origin: String,

@@ -38,7 +38,7 @@ pub enum TextFault {
     Nul,
     /// The line is longer than the limit.
     TooLong,
-    /// The text up to the line is longer than the limit of the whole text, which is given.
+    /// The text up to the line is longer than the limit of the whole text, which the variant holds.
     TooLarge(u64),
 }
 

@@ -97,7 +97,7 @@ impl SampleChain {
         Ok(Self(blocks))
     }
 
-    /// Returns the blocks, oldest first. Spent outputs are not looked up.
+    /// Returns the blocks, oldest first. The demo chain needs no lookup of spent outputs.
     #[must_use]
     pub fn blocks(&self) -> &[Block] {
         &self.0

@@ -4,7 +4,7 @@
 //! too. Every answer about demo data states `environment: sample`.
 //!
 //! - `world`: parties, with their listings and labels
-//! - `scenario`: payments between them; `chain`: the blocks that hold these
+//! - `scenario`: payments between the parties; `chain`: the blocks that hold the payments
 //! - `load`: loads the demo data set into a store
 //! - `examples`: addresses that show Assay's features
 

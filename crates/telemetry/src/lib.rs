@@ -5,8 +5,8 @@
 //! - [`otlp`]: export to a collector
 //! - [`request`]: the span around a request
 //!
-//! There are two kinds of spans, which never mix. Ordinary spans are for log lines: their fields are on
-//! every line within them. Stages are for traces: they cost nothing unless a collector is configured.
+//! There are two kinds of spans, which never mix. Ordinary spans are for log lines: every line within a span has the
+//! span's fields. Stages are for traces: they cost nothing unless a collector is configured.
 
 mod lines;
 pub mod otlp;

@@ -1,4 +1,4 @@
-//! HTTP client of the collector. Changes of its reachability are logged, not every failure.
+//! HTTP client of the collector. The client logs changes of the collector's reachability, not every failure.
 
 use std::{
     sync::{
@@ -86,7 +86,7 @@ impl Client {
 
 #[async_trait]
 impl HttpClient for Client {
-    /// Sends a request. The exporter calls this on a thread of its own.
+    /// Sends a request. The exporter calls this function on a thread of its own.
     async fn send_bytes(&self, request: Request<Bytes>) -> Result<Response<Bytes>, HttpError> {
         Ok(self.send(request)?)
     }

@@ -51,7 +51,7 @@ pub(super) fn request(
     .encode_to_vec()
 }
 
-/// Converts a family; `None` for an unknown kind.
+/// Converts a metric family; `None` for an unknown kind.
 fn metric(family: &FamilyText, span: Interval) -> Option<Metric> {
     let data = match family.kind.as_str() {
         "counter" => Data::Sum(Sum {

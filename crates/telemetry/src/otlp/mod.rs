@@ -84,8 +84,8 @@ impl Collector {
         &self.traces
     }
 
-    /// Sends metrics, given as `OpenMetrics` text. Undelivered metrics are not sent again: values are
-    /// cumulative since the start of the program, so that the next ones include them.
+    /// Sends metrics, given as `OpenMetrics` text. Undelivered metrics are not sent again: values are cumulative since
+    /// the start of the program, so that the next message includes the undelivered changes.
     pub async fn send_metrics(&self, text: String) {
         let this = self.clone();
         let sent = spawn_blocking(move || {
