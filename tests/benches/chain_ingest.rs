@@ -2,9 +2,10 @@
 //! `ASSAY_TRANSACTIONS` sets the number of transactions; default 400,000, a million in `./tests/run --full`.
 //!
 //! A generated chain is recorded as the follower records it: batches of 60,000 inputs and outputs, whose spent outputs
-//! are looked up first. Then the compositions of all transactions are computed, with 10,000 ends. Printed for each
-//! step: the processor time a transaction (that of looking up and recording alone, of the thread that does it), the
-//! rate, bytes on the disk and the program's own memory.
+//! are looked up first. Then the compositions (breakdowns of a transaction's funds by origin) of all transactions are
+//! computed, with 10,000 labelled parties at which traces end. Printed for each step: the processor time for each
+//! transaction (of looking up and recording: the time of that thread alone), the rate, bytes on the disk and the
+//! program's own memory.
 #![expect(clippy::print_stdout, clippy::expect_used, reason = "a program for people at a terminal")]
 
 use std::{
@@ -22,13 +23,13 @@ use assay_tests::big_chain::{BigChain, ChainShape, ends};
 use jiff::Timestamp;
 use rustix::time::{ClockId, clock_gettime};
 
-/// Transactions of a block.
+/// Number of transactions of a block.
 const BLOCK: usize = 2_500;
-/// Inputs and outputs of a batch, as the follower reads them.
+/// Number of inputs and outputs of a batch, as the follower reads them.
 const BATCH_ENTRIES: usize = 60_000;
-/// Transactions of a slice of compositions.
+/// Number of transactions whose compositions are computed in one slice.
 const SLICE: u64 = 200_000;
-/// The newest blocks, which can be rolled back.
+/// Number of the newest blocks that can be rolled back.
 const REVERSIBLE: u64 = 100;
 
 fn main() {

@@ -27,7 +27,7 @@ use assay_tests::{
 use tempfile::TempDir;
 
 const ROUNDS: u64 = 10;
-/// Checks of each kind in a round.
+/// Number of checks of each kind in a round.
 const CHECKS: u64 = 200;
 const LIMIT: &str = "{name: burst, requests: 1000000, window: 5s, counts: requests}";
 

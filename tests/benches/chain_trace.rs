@@ -6,10 +6,11 @@
 //! For 10,000, 100 and no labelled services, 1,000 random wallets are checked sequentially on one thread, after a first
 //! round that loads the store's pages into memory. Printed: CPU time of the whole check (flows of both directions,
 //! cluster, counterparties, assessment), and CPU time of the trace for each input and output that it reads; without and
-//! with compositions; and the cost of the search for patterns. Then full rows of `screen` for random wallets: the
-//! number decided without a trace, and rows per second, compared with checks of the same wallets. Then (only this with
-//! the argument `hub`) checks on a chain of a tenth of the size with an unlabelled hub, which has as many inputs and
-//! outputs as the chain has transactions: of the hub, and of 1,000 of its customers.
+//! with compositions (breakdowns of a transaction's funds by origin); and the cost of the search for patterns. Then
+//! full rows of `screen` for random wallets: the number decided without a trace, and rows per second, compared with
+//! checks of the same wallets. Then (with the argument `hub`: this step only) checks on a chain of a tenth of the size
+//! with an unlabelled hub, which has as many inputs and outputs as the chain has transactions: of the hub, and of 1,000
+//! of its customers.
 #![expect(
     clippy::print_stdout,
     clippy::expect_used,
@@ -64,7 +65,7 @@ use jiff::{Timestamp, tz::TimeZone};
 const CHAIN: ChainId = ChainId::BTC;
 const SUBJECTS: u64 = 1_000;
 const ROWS: u64 = 2_000;
-/// Services that have an address of their own on the chain; more labels are those of wallets.
+/// Number of services that have an address of their own on the chain; labels beyond this number are on wallets.
 const SERVICES: u64 = 64;
 
 fn main() {
@@ -290,7 +291,7 @@ async fn patterns_of(
     searching
 }
 
-/// The default policy, but for `ASSAY_SOURCE_TRANSACTIONS`, its `trace.sourceTransactions`.
+/// The default policy, with `trace.sourceTransactions` from `ASSAY_SOURCE_TRANSACTIONS` if set.
 fn policy() -> Policy {
     let mut spec = PolicySpec::default();
     let transactions = env::var("ASSAY_SOURCE_TRANSACTIONS").ok();

@@ -1,8 +1,9 @@
 //! Cost of clusters: `cargo bench -p assay-tests --bench clusters`. With `ASSAY_FULL` set, the clusters have
 //! 500,000 addresses each instead of 50,000.
 //!
-//! Two clusters grow, a thousand addresses in each block; then one block joins them. Measured: the block that joins
-//! them, compared with the blocks before, its rollback, and lookups of clusters, also of an unclustered address.
+//! Two clusters grow, a thousand addresses in each block; then one block joins them. Measured: the block that joins the
+//! clusters, compared with earlier blocks; the rollback of that block; and lookups of clusters, also of an unclustered
+//! address.
 #![expect(clippy::print_stdout, clippy::expect_used, reason = "a program for people at a terminal")]
 
 use std::{
@@ -24,11 +25,11 @@ use assay_tests::{Figures, is_full};
 use jiff::Timestamp;
 
 const CHAIN: ChainId = ChainId::BTC;
-/// New addresses in each block.
+/// Number of new addresses in each block.
 const ADDRESSES: u32 = 1_000;
-/// Members that are read of a cluster.
+/// Number of members of a cluster that a lookup reads.
 const READ: u32 = 1_000;
-/// Satoshi of each output.
+/// Value of each output in satoshi.
 const VALUE: u64 = 50_000;
 
 fn main() {
@@ -139,7 +140,7 @@ fn bytes_of_number(number: u32) -> [u8; 32] {
     bytes
 }
 
-/// The address with a number, in a block of a side.
+/// The address with a number, in a block of one of the two owners.
 fn address(side: u32, block: u32, number: u32) -> ScriptOwner {
     let mut hash = [0; 20];
     for (part, value) in hash.chunks_exact_mut(4).zip([side + 1, block, number]) {
@@ -159,7 +160,7 @@ struct Chain {
     height: u32,
     transactions: u32,
     parent: [u8; 32],
-    /// The output that each side collected last.
+    /// The output that each of the two owners collected last.
     collected: HashMap<u32, (OutPoint, TxOut)>,
 }
 
@@ -169,7 +170,7 @@ impl Chain {
         Txid::from_bytes(bytes_of_number(self.transactions))
     }
 
-    /// A block in which one side receives outputs at new addresses and consolidates them.
+    /// A block in which one owner receives outputs at new addresses and consolidates them.
     fn growing_block(&mut self, side: u32, number: u32) -> ResolvedBlock {
         let paid: Vec<TxOut> = (0..ADDRESSES)
             .map(|nth| TxOut { owner: address(side, number, nth), value: VALUE })
@@ -196,7 +197,7 @@ impl Chain {
         self.block(vec![Transaction { txid, kind, inputs: Vec::new(), outputs }])
     }
 
-    /// A block in which both sides spend their consolidated outputs together.
+    /// A block in which both owners spend their consolidated outputs together.
     fn joining_block(&mut self) -> ResolvedBlock {
         let other = self.collected.remove(&1);
         let joining_block = self.collecting_transaction(0, other.into_iter().collect());

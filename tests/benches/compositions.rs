@@ -1,9 +1,10 @@
-//! Cost of compositions: `cargo bench -p assay-tests --bench compositions`. The chains are those of `chain_trace`, kept
-//! in `ASSAY_CACHE`; `ASSAY_TRANSACTIONS` sets the number of transactions (default 200,000).
+//! Cost of compositions (breakdowns of a transaction's funds by origin): `cargo bench -p assay-tests --bench
+//! compositions`. The chains are those of `chain_trace`, kept in `ASSAY_CACHE`; `ASSAY_TRANSACTIONS` sets the number of
+//! transactions (default 200,000).
 //!
 //! For 10,000, 100 and no labelled services, all compositions of a chain are computed; then some labels are removed: of
-//! wallets, which changes few compositions, and of services, which changes many. Printed: CPU time and bytes of a
-//! transaction, and how many were computed, of the whole chain.
+//! wallets, which changes few compositions, and of services, which changes many. Printed: CPU time and bytes for each
+//! transaction of the chain, and the number of computed compositions.
 #![expect(
     clippy::print_stdout,
     clippy::expect_used,
@@ -22,7 +23,7 @@ use assay_tests::{
 };
 
 const CHAIN: ChainId = ChainId::BTC;
-/// Transactions of a slice.
+/// Number of transactions of a slice.
 const SLICE: u64 = 200_000;
 
 #[tokio::main(flavor = "current_thread")]
@@ -74,7 +75,7 @@ async fn main() {
     }
 }
 
-/// Computes compositions until they are complete. Returns the CPU time and how many were computed.
+/// Computes compositions until they are complete. Returns the CPU time and the number of computed compositions.
 fn complete(graphs: &EmbeddedGraphs, snapshot: &Snapshot, ends: &TraceEnds) -> (Duration, u64) {
     let writer = graphs.composition_writer(CHAIN).expect("compositions");
     let (begun, mut computed) = (cpu_time(), 0);

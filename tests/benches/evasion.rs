@@ -1,8 +1,8 @@
 //! Scores of launderers and of innocent people: `cargo bench -p assay-tests --bench evasion`. With
 //! `ASSAY_FULL` set, 100,000 random schemes instead of 2,000.
 //!
-//! Printed are the known tricks and the known innocents, each with its score and verdict; the share of random
-//! schemes that pass without a review, and none may; and verdicts and scores in simulated economies.
+//! Printed are the known tricks and the known innocents, each with its score and verdict; the share of random schemes
+//! that pass without a review, which must be 0; and verdicts and scores in simulated economies.
 #![expect(clippy::print_stdout, reason = "a program for people at a terminal")]
 
 use assay_engine::{assessment::Assessment, taxonomy::Category};
@@ -39,7 +39,8 @@ fn main() {
     }
 }
 
-/// Prints verdicts on payees of schemes beyond a trace, true if a path leads to the thief, and the time of a check.
+/// Prints verdicts on payees of schemes longer or wider than a trace, with true if a path leads to the thief, and the
+/// time of a check.
 fn beyond() {
     println!("Beyond a trace");
     for example in beyond_a_trace() {

@@ -24,7 +24,7 @@ use tokio::task::JoinSet;
 
 const ROUNDS: usize = 12;
 const TASKS: u32 = 32;
-/// Requests of one task in one round.
+/// Number of requests of one task in one round.
 const REQUESTS: u32 = 500;
 const LIMIT: u64 = 10_000_000;
 const SECONDS: u64 = 5;

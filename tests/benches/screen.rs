@@ -16,7 +16,7 @@ use assay_tests::{TestData, measure, release_program, to_megabytes};
 use sha2::{Digest, Sha256};
 
 const LABELS: u64 = 500_000;
-/// Number of addresses in the real sets.
+/// Number of addresses in the real label sets.
 const REAL: u64 = 277_699;
 const CATEGORIES: [&str; 4] = ["exchange", "scam", "mixer", "gambling"];
 const ROWS: [u64; 3] = [10_000, 100_000, 1_000_000];

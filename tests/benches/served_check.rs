@@ -20,7 +20,7 @@ use axum::{Router, body::Bytes, http::header, routing::post};
 
 const ROUNDS: u64 = 12;
 const CONNECTIONS: u64 = 4;
-/// Requests of one connection in one round.
+/// Number of requests of one connection in one round.
 const REQUESTS: u64 = 1_500;
 /// Environment variable that makes this program the bare handler; its value is the number of bytes of an answer.
 const BARE: &str = "ASSAY_BENCH_BARE";
@@ -99,7 +99,8 @@ impl Round {
     }
 }
 
-/// Sends requests over all connections concurrently. `request` builds one from the numbers of connection and request.
+/// Sends requests over all connections concurrently. `request` builds a request from the numbers of connection and
+/// request.
 fn measure_round(server: SocketAddr, request: impl Fn(u64, u64) -> Vec<u8> + Sync) -> Round {
     let begun = Instant::now();
     let times = thread::scope(|scope| {

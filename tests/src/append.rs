@@ -4,8 +4,8 @@ use assay_engine::utxo::{OutPoint, ResolvedBlock};
 use assay_graph::{GraphError, GraphWriter};
 use jiff::Timestamp;
 
-/// Records blocks that follow the graph's newest one, in one transaction. Those from the height `reorganizable_from` on
-/// can be rolled back.
+/// Records blocks that follow the graph's newest one, in one transaction. Blocks from the height `reorganizable_from`
+/// on can be rolled back.
 ///
 /// # Errors
 ///

@@ -86,7 +86,7 @@ impl Collector {
     ///
     /// # Panics
     ///
-    /// Panics if the metric is neither.
+    /// Panics if the metric is neither a counter nor a gauge.
     #[must_use]
     pub fn figure(&self, name: &str) -> Option<f64> {
         let points = match self.metric(name)?.data? {

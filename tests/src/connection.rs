@@ -48,7 +48,7 @@ impl Connection {
     ///
     /// # Panics
     ///
-    /// Panics if there is no answer, or one without its length.
+    /// Panics if there is no answer, or an answer without its length.
     pub fn ask(&mut self, request: &[u8]) -> u16 {
         self.try_ask(request).expect("an answer")
     }

@@ -33,7 +33,7 @@ impl Operator {
     }
 
     /// Starts an operator with the rights of the `ServiceAccount` `assay-operator` of a namespace, and with more flags.
-    /// The operator becomes active when it holds the Lease there.
+    /// The operator becomes active when it holds the Lease in that namespace.
     ///
     /// # Panics
     ///

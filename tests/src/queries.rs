@@ -31,7 +31,7 @@ impl Exporter {
     ///
     /// # Panics
     ///
-    /// Panics if the chart has no such query, or one without its series.
+    /// Panics if the chart has no such query, or a query without its series.
     pub fn assert_answers_its_queries(self, metrics: &str) {
         let mut series = BTreeMap::<&str, Vec<Labels<'_>>>::new();
         for line in metrics.lines().filter(|line| !line.starts_with('#')) {

@@ -24,7 +24,7 @@ const PIECE: usize = 1 << 16;
 pub struct Outputs {
     /// Number of outputs.
     pub count: usize,
-    /// Bytes of each output's script.
+    /// Length of each output's script in bytes.
     pub script: usize,
 }
 
@@ -76,7 +76,7 @@ impl RawNode {
         self.shared.blocks.len() as u64 - 1
     }
 
-    /// Bytes of the largest answer, even if the client did not read it.
+    /// Size of the largest answer in bytes, even if the client did not read it.
     #[must_use]
     pub fn largest_answer(&self) -> u64 {
         self.shared.largest.load(Ordering::Relaxed)

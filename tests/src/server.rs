@@ -225,7 +225,7 @@ impl Server {
         self.child.try_wait().expect("the server can be waited for").is_some()
     }
 
-    /// Waits until the server exits, and returns its exit code. Then the log is complete.
+    /// Waits until the server exits, and returns its exit code. After the exit the log is complete.
     ///
     /// # Panics
     ///

@@ -4,8 +4,8 @@ use std::{fs, path::PathBuf};
 
 use tempfile::NamedTempFile;
 
-/// A clock for programs that are started with [`WallClock::environment`]: the system's with an
-/// offset. Their monotonic clock is unchanged, as after a change of a machine's time.
+/// A clock for programs that are started with [`WallClock::environment`]: the system's clock with an offset. The
+/// programs' monotonic clock is unchanged, as after a change of a machine's time.
 #[derive(Debug)]
 pub struct WallClock {
     library: PathBuf,

@@ -16,7 +16,7 @@ use super::AT_ONCE;
 
 /// The API group of Assay.
 pub(super) const OURS: &str = "assay.dev";
-/// The API group of the same kinds that no program watches.
+/// The API group of copies of these kinds that no program watches.
 pub(super) const BARE: &str = "bare.test";
 /// The two kinds that the benchmark creates.
 pub(super) const KINDS: [&str; 2] = ["Tenant", "ApiKey"];

@@ -43,7 +43,7 @@ pub(super) fn measure(cluster: &Cluster) -> u64 {
     memory
 }
 
-/// Keeps the objects in memory until the process is killed, and prints a line once it has all.
+/// Keeps the objects in memory until the process is killed, and prints a line once it has all objects.
 #[tokio::main]
 pub(super) async fn run(kubeconfig: &Path) {
     let config = fs::read_to_string(kubeconfig).expect("a kubeconfig");

@@ -12,7 +12,7 @@ use jiff::Timestamp;
 pub struct Utxo {
     /// The output's outpoint.
     pub outpoint: OutPoint,
-    /// Owner of its script.
+    /// Owner of the output's script.
     pub owner: ScriptOwner,
     /// Amount in base units.
     pub value: u64,

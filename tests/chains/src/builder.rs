@@ -32,7 +32,7 @@ impl Form {
     pub const ALL: [Self; 4] = [Self::KeyHash, Self::ScriptHash, Self::WitnessKey, Self::Taproot];
 }
 
-/// A chain under construction. Everything follows from its seed and the calls.
+/// A chain under construction. The seed and the calls determine all content of the chain.
 #[derive(Clone, Debug)]
 pub struct ChainBuilder {
     chain: ChainId,

@@ -1,4 +1,4 @@
-//! Random small chains with all features that a graph must store. They have few owners, so that all money mixes.
+//! Random small chains with all features that a graph must store. The chains have few owners, so that all money mixes.
 
 use assay_address::ChainId;
 use assay_engine::utxo::{
@@ -29,7 +29,7 @@ pub struct AmountRange {
     pub alike: u64,
 }
 
-/// Habits of a chain's owners, in percent where nothing else is said.
+/// Habits of a chain's owners, in percent unless a field says otherwise.
 #[derive(Clone, Copy, Debug)]
 pub struct Habits {
     /// Amounts.
@@ -108,7 +108,7 @@ pub fn new_owner(random: &mut Random) -> ScriptOwner {
     }
 }
 
-/// Forty owners of all forms, a third of all payments to the first, and a pool.
+/// Forty owners with scripts of all types, a third of all payments to the first, and a pool.
 fn cast_with_hub() -> Vec<ScriptOwner> {
     let owner = |byte: u8| match byte % 6 {
         0 | 1 => ScriptOwner::KeyHash([byte; 20]),
@@ -270,7 +270,7 @@ impl TestChain {
         self.assembler.random.pick(&self.parties[..self.cast]).clone()
     }
 
-    /// Adds a transaction. Its outputs can be spent by later ones, except for lost outputs.
+    /// Adds a transaction. Later transactions can spend the outputs of this transaction, except for lost outputs.
     fn new_transaction(
         &mut self,
         kind: TransactionKind,
@@ -355,13 +355,13 @@ impl TestChain {
         Some(payment)
     }
 
-    /// Takes a random one of the `newest` newest unspent outputs.
+    /// Takes a random output of the `newest` newest unspent outputs.
     fn take(&mut self, newest: usize) -> Utxo {
         let index = self.unspent.len() - 1 - self.random().index(newest);
         self.unspent.remove(index)
     }
 
-    /// Takes unspent outputs: any few, the newest ones, or all of one owner.
+    /// Takes unspent outputs: a few random outputs, the newest outputs, or all outputs of one owner.
     fn spend(&mut self, style: Style) -> Vec<Utxo> {
         if style == Style::Any && self.random().percent(8) {
             let owner = self.somebody();
@@ -493,7 +493,7 @@ impl TestChain {
         self.blocks.iter().flat_map(|block| &block.transactions)
     }
 
-    /// All owners that appear on the chain, and one that does not.
+    /// All owners that appear on the chain, and an owner that does not.
     #[must_use]
     pub fn owners(&self) -> Vec<ScriptOwner> {
         let outputs = self.transactions().flat_map(Transaction::all_outputs);

@@ -3,11 +3,11 @@
 
 use assay_address::{CanonicalAddress, ChainId, Payload};
 
-/// Checks what the module promises.
+/// Checks the promise of this module for an input.
 ///
 /// # Panics
 ///
-/// Panics if it does not hold.
+/// Panics if the promise does not hold.
 pub fn run(text: &str) {
     for chain in ChainId::all() {
         let published = CanonicalAddress::parse_published(chain, text);

@@ -3,11 +3,11 @@
 
 use assay_request::{check::CheckRequest, row::ScreenRequest, transfer::TransferRequest};
 
-/// Checks what the module promises.
+/// Checks the promise of this module for an input.
 ///
 /// # Panics
 ///
-/// Panics if it does not hold.
+/// Panics if the promise does not hold.
 pub fn run(bytes: &[u8]) {
     let refused = match CheckRequest::read(bytes) {
         Ok(request) => request.subject().err().map(|problem| (problem, [400, 422].as_slice())),

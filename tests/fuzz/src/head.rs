@@ -4,11 +4,11 @@ use assay_request::{head, trace::caller_context};
 use http::{HeaderMap, HeaderName, HeaderValue};
 use opentelemetry::trace::TraceContextExt;
 
-/// Checks what the module promises.
+/// Checks the promise of this module for an input.
 ///
 /// # Panics
 ///
-/// Panics if it does not hold.
+/// Panics if the promise does not hold.
 pub fn run(bytes: &[u8]) {
     let mut headers = HeaderMap::new();
     for line in bytes.split(|byte| *byte == b'\n').take(100) {

@@ -2,11 +2,11 @@
 
 use assay_tenancy::key::ApiKey;
 
-/// Checks what the module promises.
+/// Checks the promise of this module for an input.
 ///
 /// # Panics
 ///
-/// Panics if it does not hold.
+/// Panics if the promise does not hold.
 pub fn run(text: &str) {
     if let Ok(key) = text.parse::<ApiKey>() {
         assert_eq!(key.expose(), text);

@@ -13,11 +13,11 @@ use assay_tenancy::{
 const POLICY: StoreLossPolicy =
     StoreLossPolicy { on_token_store_loss: OnTokenStoreLoss::Fallback, fallback_share: 10 };
 
-/// Checks what the module promises.
+/// Checks the promise of this module for an input.
 ///
 /// # Panics
 ///
-/// Panics if it does not hold.
+/// Panics if the promise does not hold.
 pub fn run(bytes: &[u8]) {
     let (words, _) = bytes.as_chunks::<8>();
     let answer: Vec<i64> = words.iter().map(|word| i64::from_le_bytes(*word)).collect();

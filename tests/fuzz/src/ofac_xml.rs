@@ -4,11 +4,11 @@ use std::{collections::HashSet, io::BufReader};
 
 use assay_intel::formats::ofac_advanced;
 
-/// Checks what the module promises.
+/// Checks the promise of this module for an input.
 ///
 /// # Panics
 ///
-/// Panics if it does not hold.
+/// Panics if the promise does not hold.
 pub fn run(bytes: &[u8]) {
     if let Ok(publication) = ofac_advanced::read(BufReader::with_capacity(64, bytes)) {
         let mut seen = HashSet::new();

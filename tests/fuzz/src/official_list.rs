@@ -5,11 +5,11 @@ use std::{collections::HashSet, io::BufReader};
 
 use assay_intel::formats::{eu_xml, fr_json, seco_xml, uk_xml, un_xml};
 
-/// Checks what the module promises.
+/// Checks the promise of this module for an input.
 ///
 /// # Panics
 ///
-/// Panics if it does not hold.
+/// Panics if the promise does not hold.
 pub fn run(bytes: &[u8]) {
     let input = || BufReader::with_capacity(64, bytes);
     let publications = [

@@ -14,11 +14,11 @@ use assay_chain::{
 };
 use assay_engine::utxo::TransactionKind;
 
-/// Checks what the module promises.
+/// Checks the promise of this module for an input.
 ///
 /// # Panics
 ///
-/// Panics if it does not hold.
+/// Panics if the promise does not hold.
 pub fn run(bytes: &[u8]) {
     for chain in ["btc", "ltc", "bch", "doge"] {
         let chain = chain.parse().unwrap();

@@ -30,7 +30,7 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number below `bound`, which is not zero; for bounds far below 2^64 all are equally likely.
+    /// A number below `bound`, which is not zero; for bounds far below 2^64 all numbers are equally likely.
     pub const fn below(&mut self, bound: u64) -> u64 {
         self.next() % bound
     }
@@ -50,7 +50,7 @@ impl Random {
         range.start.wrapping_add_unsigned(self.below(range.end.abs_diff(range.start).max(1)))
     }
 
-    /// A number below `bound`; small ones are likelier, the smallest the most.
+    /// A number below `bound`; the smaller a number, the likelier.
     pub fn rather_small(&mut self, bound: u64) -> u64 {
         // The least of three.
         let [first, second, third] = [(); 3].map(|()| self.below(bound));

@@ -109,7 +109,7 @@ impl CertificateWithKey {
     ///
     /// # Panics
     ///
-    /// Panics if they cannot be written.
+    /// Panics if the files cannot be written.
     pub fn write(&self, directory: &Path, name: &str) {
         for (end, text) in [("pem", &self.certificate), ("key", &self.key)] {
             fs::write(directory.join(format!("{name}.{end}")), text).expect("a file");

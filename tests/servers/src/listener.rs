@@ -10,7 +10,7 @@ use std::{
     thread,
 };
 
-/// A TCP server. Dropping it closes all connections.
+/// A TCP server. Dropping the server closes all connections.
 #[derive(Debug)]
 pub struct Listener {
     address: SocketAddr,
@@ -24,12 +24,12 @@ struct Shared {
 }
 
 impl Listener {
-    /// Listens on a free port. `serve` reads one request from a connection, answers it, and returns
-    /// true if another one may follow. An error ends the connection: callers may hang up.
+    /// Listens on a free port. `serve` reads one request from a connection, answers it, and returns true if another
+    /// request may follow. An error ends the connection: callers may hang up.
     ///
     /// # Panics
     ///
-    /// Panics if it cannot listen.
+    /// Panics if the server cannot listen.
     #[must_use]
     pub fn start(serve: impl Fn(&TcpStream) -> io::Result<bool> + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
@@ -46,7 +46,7 @@ impl Listener {
         Self { address, shared }
     }
 
-    /// Address at which it listens.
+    /// Address at which the server listens.
     #[must_use]
     pub const fn address(&self) -> SocketAddr {
         self.address

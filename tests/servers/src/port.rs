@@ -6,8 +6,8 @@ use std::{
     sync::atomic::{AtomicU16, Ordering},
 };
 
-/// Number of ports of one process, and of processes with their own. All are below 32,768, from which the system assigns
-/// ports to connections of other tests.
+/// Number of ports of one process, and number of processes that have ports of their own. All ports are below 32,768,
+/// from which the system assigns ports to connections of other tests.
 const OF_A_PROCESS: u16 = 200;
 const PROCESSES: u16 = 110;
 const FIRST: u16 = 10_000;
@@ -16,7 +16,7 @@ const FIRST: u16 = 10_000;
 ///
 /// # Panics
 ///
-/// Panics if none is free.
+/// Panics if no port is free.
 #[must_use]
 pub fn free_port() -> u16 {
     static NEXT: AtomicU16 = AtomicU16::new(0);

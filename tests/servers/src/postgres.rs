@@ -21,7 +21,7 @@ pub use databases::PostgresServer;
 const VERSIONS: &str = "/usr/lib/postgresql";
 const SCRIPT: &str = include_str!("postgres/server.sh");
 
-/// A database, and the server that it is on.
+/// A database, and the server of that database.
 #[derive(Clone, Debug)]
 pub struct Postgres {
     server: Arc<Server>,
@@ -29,7 +29,7 @@ pub struct Postgres {
     is_shared: bool,
 }
 
-/// A server that stops when this is dropped: the script ends with its standard input.
+/// A server that stops when the value is dropped: the script ends with its standard input.
 #[derive(Debug)]
 struct Server {
     child: Child,
@@ -43,18 +43,18 @@ struct Server {
 #[derive(Debug)]
 struct Script {
     commands: ChildStdin,
-    /// Output of the script. The server would stop if this were closed.
+    /// Output of the script. The server would stop if this stream were closed.
     answers: BufReader<ChildStdout>,
 }
 
 /// Options for starting a server.
 #[derive(Clone, Copy, Debug)]
 pub struct StartOptions<'a> {
-    /// The password of its login `assay`.
+    /// The password of the server's login `assay`.
     pub password: &'a str,
     /// The URL of the primary of this standby; empty if it is no standby.
     pub primary: &'a str,
-    /// Parent of the temporary directory for the data. Default: that of the system.
+    /// Parent of the temporary directory for the data. Default: the system's directory for temporary files.
     pub folder: Option<&'a Path>,
 }
 
@@ -127,9 +127,9 @@ impl Postgres {
         StartOptions::default().start()
     }
 
-    /// Creates a database on the server that the tests of this process share, which no test may
-    /// stop: an empty one, or a copy of `template`, which no other connection may use meanwhile.
-    /// The server deletes it at its end.
+    /// Creates a database on the server that the tests of this process share, which no test may stop: an empty one, or
+    /// a copy of `template`, which no other connection may use meanwhile. The server deletes the database when the
+    /// server stops.
     ///
     /// # Panics
     ///
@@ -150,7 +150,7 @@ impl Postgres {
     ///
     /// # Panics
     ///
-    /// Panics if it does not stop, or if it is shared.
+    /// Panics if the server does not stop, or is shared.
     pub fn stop(&self) {
         self.send_command("stop");
     }
@@ -168,7 +168,7 @@ impl Postgres {
     ///
     /// # Panics
     ///
-    /// Panics if it does not stop or start.
+    /// Panics if the server does not stop or start.
     pub fn restart(&self) {
         self.send_command("restart");
     }
@@ -251,8 +251,7 @@ impl Postgres {
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     }
 
-    /// Runs a script as `psql` runs a file: statements, and commands of `psql`. It stops at the
-    /// first failure.
+    /// Runs a script as `psql` runs a file: statements, and commands of `psql`. The script stops at the first failure.
     ///
     /// # Panics
     ///

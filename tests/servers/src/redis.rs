@@ -21,7 +21,7 @@ use crate::{Authority, free_port, holds_within};
 /// Time limit for an answer of a server.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A server, which stops when this is dropped.
+/// A server, which stops when the value is dropped.
 #[derive(Debug)]
 pub struct Redis {
     directory: TempDir,
@@ -43,7 +43,7 @@ impl Redis {
     ///
     /// # Panics
     ///
-    /// Panics if it does not start.
+    /// Panics if the server does not start.
     #[must_use]
     pub fn start_with(arguments: &[&str]) -> Self {
         let port = free_port();
@@ -57,7 +57,7 @@ impl Redis {
     ///
     /// # Panics
     ///
-    /// Panics if it does not start.
+    /// Panics if the server does not start.
     #[must_use]
     pub fn start_with_tls(authority: &Authority) -> Self {
         let port = free_port();
@@ -92,7 +92,7 @@ impl Redis {
     ///
     /// # Panics
     ///
-    /// Panics if it does not start.
+    /// Panics if the server does not start.
     pub fn start_again(&mut self) {
         let mut command = Command::new("redis-server");
         if !self.arguments.iter().any(|argument| argument == "--port") {
@@ -117,7 +117,7 @@ impl Redis {
     ///
     /// # Panics
     ///
-    /// Panics if it does not within the time limit.
+    /// Panics if the word does not appear within the time limit.
     pub fn wait(&self, word: &str, arguments: &[&str]) {
         let mut answer = String::new();
         let is_there = holds_within(Duration::from_millis(20), PATIENCE, || {
@@ -170,7 +170,7 @@ impl Redis {
     ///
     /// # Panics
     ///
-    /// Panics if it does not run.
+    /// Panics if the server does not run.
     pub fn pause_for(&self, length: Duration) {
         self.pause();
         // It does not answer for this long.

@@ -23,7 +23,7 @@ pub fn wait_at_most(patience: Duration, what: &str, holds: impl FnMut() -> bool)
     wait_every(Duration::from_millis(5), patience, what, holds)
 }
 
-/// As [`wait_at_most`], with a call every `interval`, for a `holds` that takes some time itself.
+/// Waits like [`wait_at_most`], with a call every `interval`, for a `holds` that takes some time itself.
 ///
 /// # Panics
 ///
@@ -39,7 +39,7 @@ pub fn wait_every(
     start.elapsed()
 }
 
-/// Calls `holds` every `interval` until it returns true, for at most `patience`. Returns true if it did.
+/// Calls `holds` every `interval` until it returns true, for at most `patience`. Returns true if `holds` returned true.
 pub fn holds_within(
     interval: Duration,
     patience: Duration,
@@ -56,7 +56,7 @@ pub fn holds_within(
     true
 }
 
-/// Repeats `work` with pauses until `is_over`, as a caller does that sends requests at a rate.
+/// Repeats `work` with pauses until `is_over`, like a caller that sends requests at a rate.
 pub fn repeat(pause: Duration, is_over: impl Fn() -> bool, mut work: impl FnMut()) {
     while !is_over() {
         work();

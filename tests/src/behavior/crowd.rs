@@ -52,7 +52,7 @@ impl Crowd {
         made.remove(0)
     }
 
-    /// Spends all of these coins, less a fee: the named amounts to their payees, the rest to `rest`.
+    /// Spends all of these coins: pays the named amounts to their payees, and the rest, less a fee, to `rest`.
     pub(super) fn pay(
         &mut self,
         coins: &[Utxo],

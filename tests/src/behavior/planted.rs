@@ -20,7 +20,7 @@ use crate::world::{ChainBuilder, Claims, Utxo, World};
 pub struct PlantedPattern {
     /// The owner.
     pub owner: ScriptOwner,
-    /// The pattern, in the owner's role; `None` for one of the crowd.
+    /// The pattern, in the owner's role; `None` for an owner of the crowd.
     pub shows: Option<(Pattern, PatternRole)>,
 }
 
@@ -117,7 +117,7 @@ fn fan_out(crowd: &mut Crowd) -> ScriptOwner {
     owner
 }
 
-/// Five to nine owners pay within 20 hours, and 85 to 99 % of it goes to five to nine others within 40 hours.
+/// Five to nine owners pay within 20 hours, and 85 to 99 % of the money goes to five to nine others within 40 hours.
 fn gather_scatter(crowd: &mut Crowd) -> ScriptOwner {
     let owner = crowd.address();
     let payers = crowd.between(5, 9);
@@ -206,7 +206,8 @@ fn peel_chain(crowd: &mut Crowd) -> ScriptOwner {
     owner.expect("an address on the way")
 }
 
-/// Four to eight owners who pass on all that they were paid, within 2 days each. The owner is paid by the last one.
+/// Four to eight owners who pass on all that they were paid, within 2 days each. The owner is paid by the last of these
+/// owners.
 fn layering(crowd: &mut Crowd) -> ScriptOwner {
     let amount = crowd.between(COIN, 5 * COIN);
     let payer = crowd.coin(amount);
@@ -301,7 +302,7 @@ impl DetectionCount {
     }
 }
 
-/// Searches the patterns of all owners. Forms of transactions do not count.
+/// Searches the patterns of all owners. Forms of transactions (P2 in `docs/model/patterns.md`) do not count.
 #[must_use]
 pub fn count(world: &World, all: &[PlantedPattern]) -> BTreeMap<Pattern, DetectionCount> {
     let mut counts: BTreeMap<Pattern, DetectionCount> = BTreeMap::new();

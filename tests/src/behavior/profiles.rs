@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use super::crowd::{COIN, Crowd, FEE};
 use crate::world::{ChainBuilder, Claims, Utxo, World};
 
-/// A kind of innocent.
+/// A kind of innocent owner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Profile {
     /// A person who is paid monthly and spends the wage, with change to new addresses.

@@ -1,4 +1,4 @@
-//! Parties of a generated chain as ends of traces.
+//! Parties of a generated chain at which traces end.
 
 use assay_address::ChainId;
 use assay_engine::taxonomy::Category;

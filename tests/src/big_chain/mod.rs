@@ -115,7 +115,7 @@ impl BigChain {
         services.chain(wallets).filter_map(|person| Some((person, person.label()?)))
     }
 
-    /// The labelled parties so far as ends of traces.
+    /// The labelled parties so far, at which traces end.
     ///
     /// # Panics
     ///
@@ -303,7 +303,7 @@ impl BigChain {
         Some(self.pool.swap_remove(usize::try_from(place).unwrap_or(0)))
     }
 
-    /// Adds a transaction. Its outputs may be spent by later ones.
+    /// Adds a transaction. Later transactions may spend the outputs of this transaction.
     fn transaction(
         &mut self,
         kind: TransactionKind,

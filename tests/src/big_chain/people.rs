@@ -50,7 +50,7 @@ impl Person {
     }
 
     /// Label of the address, which some services and a few wallets have. The hub has no label, so that traces follow
-    /// money through it.
+    /// money through the hub.
     #[must_use]
     pub fn label(self) -> Option<Label> {
         let (category, entity) = match self {

@@ -29,7 +29,7 @@ pub enum Network {
 }
 
 impl Network {
-    /// The chain whose test network it is.
+    /// The chain that the test network belongs to.
     ///
     /// # Panics
     ///
@@ -91,7 +91,7 @@ pub struct Block {
     pub height: u64,
     /// Hash of the block.
     pub hash: BlockHash,
-    /// The hash of the block before it.
+    /// Hash of the previous block.
     pub parent: BlockHash,
     /// Version of the header.
     pub version: u32,
@@ -114,7 +114,7 @@ pub struct BlockTemplate<'a> {
     pub network: Network,
     /// Height of the block.
     pub height: u64,
-    /// The block before it.
+    /// The previous block.
     pub parent: BlockHash,
     /// Seconds since 1970; more than the median of the eleven blocks before.
     pub time: u32,

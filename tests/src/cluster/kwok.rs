@@ -84,7 +84,8 @@ fn never_ready() -> String {
     stage("never-ready", ["ReplicaSet", "Pending"], "assay.test/assay:hangs", runs, "Running")
 }
 
-/// The stage by which a server's image cannot be pulled, selected by the image's name; that of its migration can.
+/// The stage by which a server's image cannot be pulled, selected by the image's name; the image of the server's
+/// migration can.
 fn never_pulled() -> String {
     let waits = "{waiting: {reason: ImagePullBackOff, message: 'no such image'}}";
     stage("never-pulled", ["ReplicaSet", "Pending"], "assay.test/assay:gone", waits, "Pending")

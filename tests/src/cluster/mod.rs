@@ -32,7 +32,7 @@ pub struct Cluster {
     directory: PathBuf,
     ports: Ports,
     process_guard: ProcessGuard,
-    /// Reader of objects, initialized once there are certificates.
+    /// Reader of objects, created on first use, when the certificates exist.
     objects: OnceLock<Objects>,
     /// The real node, if the cluster has one.
     node: Option<Node>,

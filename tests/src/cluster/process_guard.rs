@@ -9,8 +9,8 @@ use std::{
     process::{Child, Command, Stdio},
 };
 
-/// Shell script: reads the ids of processes. When its input ends, it kills these and removes a folder, and control
-/// groups of that name once they are empty.
+/// Shell script: reads the ids of processes. When its input ends, it kills these processes, and removes a folder, and
+/// the control groups of the folder's name once these groups are empty.
 const SCRIPT: &str = "\
 while read -r process; do processes=\"$processes $process\"; done
 [ -z \"$processes\" ] || kill -9 $processes 2>/dev/null

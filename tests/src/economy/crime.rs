@@ -128,7 +128,7 @@ impl Simulation {
         self.use_mixer(customer, amount);
     }
 
-    /// People buy at the market, which pays its vendors every week; they cash out.
+    /// People buy at the market, which pays its vendors every week; the vendors cash out.
     fn trade_at_market(&mut self, day: u64) {
         let market = self.any(Role::Market);
         for _ in 0..=self.size.people / 500 {

@@ -1,13 +1,13 @@
 //! A simulated year of an economy on Bitcoin, with the true role of each owner.
 //!
-//! People with change buy at merchants and at exchanges, labelled and unlabelled; employers pay wages in
-//! batches; miners sell; thieves launder; a mixer, a darknet market and its vendors, a sender of dust and
-//! listed parties do what they do. Some people make joint transactions.
+//! People with change buy at merchants and at exchanges, labelled and unlabelled; employers pay wages in batches;
+//! miners sell; thieves launder; a mixer, a darknet market and its vendors, a sender of dust and listed parties act by
+//! their roles. Some people make joint transactions.
 //!
 //! - [`population`]: the members and their first coins
 //! - [`year`]: the days of honest people
 //! - [`crime`]: the days of criminals
-//! - [`survey`]: the engine's answers about all of them
+//! - [`survey`]: the engine's answers about all members
 #![expect(clippy::missing_panics_doc, reason = "a wrong generator stops the test")]
 
 pub mod crime;
@@ -58,7 +58,7 @@ pub enum Role {
     Duster,
 }
 
-/// A member of the economy. Its wallet has the same index.
+/// A member of the economy. The member's wallet has the same index.
 #[derive(Clone, Copy, Debug)]
 pub struct Member {
     /// Role of the member.
@@ -147,7 +147,7 @@ struct Simulation {
     members: Vec<Member>,
     /// Members by role.
     by_role: BTreeMap<Role, Vec<WalletId>>,
-    /// The exchange of each member that has one, and its account there.
+    /// The exchange of each member that has one, and its account at the exchange.
     accounts: BTreeMap<WalletId, (WalletId, ScriptOwner)>,
     /// People who make joint transactions and use the mixer.
     private: Vec<WalletId>,

@@ -18,7 +18,7 @@ const PRIVATE_PERCENT: u64 = 5;
 const PEOPLE_FOR_A_REPORT: u64 = 100;
 
 impl Simulation {
-    /// The members of a seed, before the first day.
+    /// The members that a seed determines, before the first day.
     pub(super) fn populate(seed: u64, size: EconomySize) -> Self {
         let chain = ChainBuilder::new(ChainId::BTC, seed, first_day());
         let mut simulation = Self {

@@ -124,7 +124,7 @@ impl Simulation {
         }
     }
 
-    /// A payment from one member to another, if it can pay.
+    /// A payment from one member to another, if the payer has the money.
     pub(super) fn spend(&mut self, from: WalletId, to: WalletId, least: u64, most: u64) {
         let amount = self.dice().within(least, most);
         let amount = self.wallets.wallet(from).fingerprint.rounded(amount);

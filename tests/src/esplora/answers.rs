@@ -20,7 +20,7 @@ const BLOCKS: usize = 10;
 pub enum Reply {
     /// 200 with JSON.
     Json(Value),
-    /// 200 with plain text.
+    /// Status 200 with plain text.
     Text(String),
     /// 200 with bytes.
     Bytes(Vec<u8>),

@@ -1,4 +1,5 @@
-//! Schemes longer or wider than a trace: only compositions of transactions reveal the origin of the money.
+//! Schemes longer or wider than a trace: only compositions (breakdowns of a transaction's funds by origin) reveal the
+//! origin of the money.
 //!
 //! The chains of the schemes are recorded in a store, with compositions.
 

@@ -1,4 +1,4 @@
-//! A launderer and his moves. All his coins are dirty: he mixes them with no other money.
+//! A launderer and his moves. All coins of the launderer are dirty: he mixes them with no other money.
 
 use assay_engine::{taxonomy::Category, utxo::ScriptOwner};
 use jiff::{SignedDuration, civil::date};
@@ -19,16 +19,17 @@ pub enum Origin {
 pub enum Move {
     /// Sends every coin through the given number of fresh addresses.
     Forward(u32),
-    /// Sends the largest coin to its own address the given number of times.
+    /// Sends the largest coin to the coin's own address the given number of times.
     PaySelf(u32),
     /// Splits the largest coin over the given number of fresh addresses.
     Split(u32),
     /// Merges all coins at a fresh address.
     Merge,
-    /// Pays the given number of instalments from the largest coin to fresh addresses, with change to its own address.
+    /// Pays the given number of instalments from the largest coin to fresh addresses, with change to that coin's
+    /// address.
     Instalments(u32),
-    /// Sends the given number of small parts of the largest coin to fresh addresses, each time with the rest to another
-    /// one.
+    /// Sends the given number of small parts of the largest coin to fresh addresses, and the rest each time to another
+    /// fresh address.
     Peel(u32),
     /// Splits the largest coin over the given number of fresh addresses and merges the parts again.
     FanOut(u32),
@@ -46,7 +47,7 @@ const SMALLEST: u64 = 100_000;
 /// Output of a transaction that pays its coin as a fee, in base units.
 const LEAST_OUTPUT: u64 = 546;
 
-/// The smallest coin that he sends alone.
+/// The smallest coin that the launderer sends alone.
 const WORTH_SENDING: u64 = 30_000;
 
 /// A holder of dirty money.

@@ -1,7 +1,7 @@
 //! Laundering schemes with stolen or listed money, and innocent people whom the rules must not mistake for launderers.
 //!
 //! - [`launderer`]: the moves
-//! - [`scheme`]: random compositions of moves, and those that the engine lets pass
+//! - [`scheme`]: random sequences of moves, and the schemes that the engine lets pass
 //! - [`tricks`]: one scheme for each known evasion of the rules
 //! - [`beyond`]: schemes longer or wider than a trace
 //! - [`innocents`]: one person for each known way to be mistaken for a launderer
@@ -34,7 +34,7 @@ pub struct Example {
     pub world: Arc<World>,
     /// Owner of the address.
     pub subject: ScriptOwner,
-    /// The verdict under the rules before those against this scheme, if known.
+    /// The verdict under the rules of the time before any rule against this scheme, if known.
     pub before: Option<&'static str>,
 }
 

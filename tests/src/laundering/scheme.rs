@@ -1,4 +1,4 @@
-//! Random compositions of moves, and those that the engine lets pass.
+//! Random sequences of moves, and the schemes that the engine lets pass.
 
 use std::{
     fmt,

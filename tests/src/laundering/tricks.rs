@@ -188,7 +188,7 @@ pub(super) fn clean(chain: &mut ChainBuilder, amount: u64) -> Vec<Utxo> {
     coins
 }
 
-/// Stolen money as fees of `payments` transactions of one block. Checked is the miner, or the payee of the miner.
+/// Stolen money as fees of `payments` transactions of one block. The miner is checked, or the payee of the miner.
 #[must_use]
 pub fn paid_as_fees(id: ChainId, amount: u64, payments: u32, paid_on: bool) -> Example {
     let whom = if paid_on { "somebody whom a miner pays" } else { "a miner" };
@@ -256,7 +256,7 @@ pub fn spend_unsigned(chain: &mut ChainBuilder, spenders: &[ScriptOwner]) {
 }
 
 /// Two payments of a customer to a shop that spend coins of both, each of which is needed: they connect the addresses,
-/// the second one beyond doubt. The customer's coins have `coin` base units each.
+/// the second payment beyond doubt. The customer's coins have `coin` base units each.
 pub fn pay_join(chain: &mut ChainBuilder, customer: &ScriptOwner, shop: &ScriptOwner, coin: u64) {
     for _ in 0..2 {
         let coins = chain.mine(&[(customer.clone(), coin), (shop.clone(), coin / 5 * 6)]);

@@ -36,14 +36,14 @@ const PASSWORD: &str = "test-only";
 /// A kind of node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NodeKind {
-    /// Bitcoin Core. Its callers use the cookie, which changes at every start.
+    /// Bitcoin Core. Callers of such a node use its cookie, which changes at every start.
     BitcoinCore,
     /// btcd, an implementation independent of Bitcoin Core.
     Btcd,
     /// Litecoin Core.
     Litecoin {
         /// True if extension blocks activate, at height 432. From that height the node accepts only blocks that it
-        /// mined, and mines the first one only if a payment enters the extension blocks.
+        /// mined, and mines the first such block only if a payment enters the extension blocks.
         mweb: bool,
     },
 }
@@ -63,7 +63,7 @@ impl NodeKind {
         !matches!(self, Self::Btcd)
     }
 
-    /// The program of such a node: Litecoin Core is a Debian package, `tests/run` builds the others.
+    /// The program of a node of this kind: Litecoin Core is a Debian package, `tests/run` builds the others.
     fn program(self) -> PathBuf {
         match self {
             Self::BitcoinCore => tool("bitcoind"),

@@ -122,7 +122,7 @@ impl Mass {
         self.total() == BigUint::ZERO
     }
 
-    /// True if both are equal in whole units.
+    /// True if both numbers are equal in whole units.
     pub(super) fn equals(&self, other: &Self) -> bool {
         self.earlier.units == other.earlier.units && self.recent.units == other.recent.units
     }

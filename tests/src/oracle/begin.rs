@@ -38,9 +38,9 @@ impl<'a> DirectionTrace<'a> {
         usize::try_from(self.case.rules.transfers_per_address).expect("a number of transfers")
     }
 
-    /// The transactions by which the subject received (or sent) its largest outputs, and, if others are left out, those
-    /// with a listed party on the other side. Each has the number of its largest inputs (or outputs) that a trace
-    /// reads.
+    /// The transactions by which the subject received (or sent) its largest outputs, and, if other transactions are
+    /// left out, the transactions with a listed counterparty. Each transaction comes with the number of its largest
+    /// inputs (or outputs) that a trace reads.
     pub(super) fn own_transactions(
         &self,
         direction: Direction,
@@ -251,8 +251,8 @@ impl<'a> DirectionTrace<'a> {
         })
     }
 
-    /// True if the transaction is unsolicited, as far as can be determined: the subject never paid
-    /// any of the senders, none of the amount was passed on, and it is small.
+    /// True if the transaction is unsolicited, as far as can be determined: the subject never paid any of the senders,
+    /// the subject passed nothing of the amount on, and the amount is small.
     fn is_unsolicited(&self, transaction: &Transaction<'_>) -> bool {
         let subject = &self.case.subject;
         if transaction.kind == TransactionKind::Coinbase

@@ -85,7 +85,7 @@ impl Case {
     }
 
     /// Result of the engine, which reads the blocks from `view`: in batches of `batch` transactions or outputs, or
-    /// directly if there is no number. `None` if the view does not know the subject.
+    /// directly if `batch` is `None`. `None` if the view does not know the subject.
     ///
     /// # Errors
     ///

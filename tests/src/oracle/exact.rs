@@ -16,12 +16,12 @@ use super::{
 /// The largest differences between whole units and fractions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Deviation {
-    /// Difference of a part's final amount, in millionths of a base unit.
+    /// Difference of an exposure part's final amount, in millionths of a base unit.
     pub base_units: u64,
-    /// Largest difference of a part's mass in units of a trace, before it is rounded to base units, in
+    /// Largest difference of an exposure part's mass in units of a trace, before the mass is rounded to base units, in
     /// millionths of the bound in the document.
     pub of_allowed: u64,
-    /// Largest difference of a part's decayed mass, in millionths of the bound.
+    /// Largest difference of an exposure part's decayed mass, in millionths of the bound.
     pub decayed_of_allowed: u64,
     /// Number of shares into which the flows of a direction were split.
     pub shares: u64,

@@ -12,7 +12,7 @@ use super::{amounts::Mass, paths::Path};
 /// Largest number of labels that a flow carries.
 const MOST_LABELS: usize = 12;
 
-/// Distance of money from a label, and its decayed mass there.
+/// Distance of money from a label, and the money's decayed mass at that distance.
 #[derive(Clone, Debug)]
 pub(super) struct LabelContact {
     pub(super) hops: u16,

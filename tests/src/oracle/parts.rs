@@ -1,4 +1,4 @@
-//! Parts of the result: endpoints of money, with amounts (`docs/model/trace.md` T13, T14).
+//! Exposure parts, which are the result of a trace: endpoints of money, with amounts (`docs/model/trace.md` T13, T14).
 
 use std::collections::BTreeMap;
 
@@ -22,7 +22,7 @@ use super::{
     trace::{DirectionTrace, OwnEntries},
 };
 
-/// Kind of an endpoint of money, in the order of parts.
+/// Kind of an endpoint of money, in the order of exposure parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum End {
     Party(Category),
@@ -84,12 +84,12 @@ impl From<AttributedEnd> for Party {
     }
 }
 
-/// Key of a part; its fields define the order of parts.
+/// Key of an exposure part; its fields define the order of parts.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Key {
     pub(super) end: End,
     pub(super) entity: Option<String>,
-    /// `false`, which is direct, comes first.
+    /// `false`, for direct exposure, comes first.
     pub(super) indirect: bool,
     pub(super) tier: Tier,
     pub(super) confidence: Confidence,
@@ -99,7 +99,7 @@ pub(super) struct Key {
     pub(super) carried: Vec<CarriedLabel>,
 }
 
-/// Time at which money of a part moved, relative to the day on which its endpoint was listed.
+/// Time at which money of an exposure part moved, relative to the day on which its endpoint was listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum MoveTime {
     NotListed,
@@ -120,7 +120,7 @@ pub(super) struct Part {
     paths: BTreeMap<Steps, BigUint>,
 }
 
-/// The parts of one direction.
+/// The exposure parts of one direction.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Parts(pub(super) BTreeMap<Key, Part>);
 

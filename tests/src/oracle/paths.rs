@@ -1,4 +1,4 @@
-//! The path along which most of the money of a part came (`docs/model/trace.md` T15).
+//! The path along which most of the money of an exposure part came (`docs/model/trace.md` T15).
 
 use std::sync::Arc;
 

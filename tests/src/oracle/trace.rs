@@ -35,7 +35,7 @@ enum FlowLocation {
 #[derive(Debug)]
 pub(super) struct TraceResult {
     pub(super) parts: Parts,
-    /// True if everything that was looked up could be read.
+    /// True if all transactions and outputs that were looked up could be read.
     pub(super) complete: bool,
     /// Number of shares into which flows were split.
     pub(super) shares: u64,

@@ -16,7 +16,7 @@ pub const FORK: u64 = 130;
 pub const REPLACED_TIP: u64 = FORK + 12;
 /// The block with which the other branch becomes the longer one.
 pub const KEPT_TIP: u64 = FORK + 13;
-/// The last block of the scenario. The subsidy halves at 150.
+/// The last block of the scenario. The subsidy halves at block 150.
 pub const END: u64 = KEPT_TIP + 3;
 /// The last block whose coins are the miner's.
 const MINER_UNTIL: u64 = 6;

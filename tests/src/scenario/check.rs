@@ -38,7 +38,7 @@ pub struct ExpectedAnswer {
     pub sent: u64,
     /// Origins of the received amount.
     pub source: Vec<Money>,
-    /// Destinations of the received amount; the address's own balance is `held`, at no hops.
+    /// Destinations of the received amount; the address's own balance is `held`, at 0 hops.
     pub destination: Vec<Money>,
 }
 
@@ -70,7 +70,8 @@ pub struct Money {
     pub amount: u64,
     /// Share of the direction's total in millionths, as in the answer.
     pub share: u64,
-    /// The transactions that an answer names as evidence; of an expectation, those that it may name. Empty: any.
+    /// The transactions that an answer names as evidence; of an expectation, the transactions that an answer may name.
+    /// Empty: any.
     pub transactions: BTreeSet<String>,
 }
 
@@ -130,7 +131,7 @@ impl ExpectedAnswer {
         .with_held_balance()
     }
 
-    /// Adds the balance of the address to the destinations, as held money at no hops.
+    /// Adds the balance of the address to the destinations, as held money at 0 hops.
     #[must_use]
     pub fn with_held_balance(mut self) -> Self {
         let amount = self.received - self.sent;

@@ -1,10 +1,10 @@
 //! Expected results of a check of each party, computed by hand.
 //!
-//! The rules are those of the model: the origin of an output is the inputs of its transaction by
-//! value, its destination the payments of its spending transaction, fee included; change is no
-//! income, and a step to oneself no hop; a trace ends at a party that a label of investigation tier or
-//! a listing names, at mined coins, at unspent coins and at fees. Amounts in the comments are coins. The balance of each party counts among its destinations too, as held at no hops; this
-//! file leaves it out.
+//! The rules are those of the model: the origin of an output is the inputs of its transaction by value, its destination
+//! the payments of its spending transaction, fee included; change is no income, and a step to oneself no hop; a trace
+//! ends at a party that a label of investigation tier or a listing names, at mined coins, at unspent coins and at fees.
+//! Amounts in the comments are coins. The balance of each party counts among its destinations too, as held at 0 hops;
+//! this file leaves it out.
 //!
 //! A party has one or more expectations, `before` the reorganisation, at the `end`, or `always`: the first and the last
 //! block in which it appears, and what came in and went out, in coins, by how many transactions, change aside. The
@@ -16,7 +16,7 @@ use std::sync::LazyLock;
 use super::expected::{Expectation, expectations};
 
 /// The expectations of all parties. The thief's dust is below 2^-14 of his money and below the policy's amount, so that
-/// a trace does not look up whether the bystander still holds it.
+/// a trace does not look up whether the bystander still holds the dust.
 pub static EXPECTATIONS: LazyLock<Vec<Expectation>> = LazyLock::new(|| expectations(TEXT));
 
 const TEXT: &str = "\

@@ -52,7 +52,7 @@ pub struct ExpectedRow {
     pub listed: bool,
     /// `false` for unsolicited money of an unrelated party.
     pub solicited: bool,
-    /// Every transaction that the money passed between the end and the address, by name.
+    /// Every transaction that the money passed between the endpoint and the address, by name.
     pub path: Vec<&'static str>,
 }
 

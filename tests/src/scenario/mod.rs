@@ -1,10 +1,9 @@
 //! A scenario on a chain, with the expected results of a check of each of its parties.
 //!
-//! Mining, an exchange with deposit addresses and payouts, a theft from it, a peel chain that ends at
-//! another exchange, dust to a stranger, a payment of clean and stolen money, a reorganisation of
-//! depth 12, and a node that is restarted and killed meanwhile. The same payments on every network,
-//! with the same transaction identifiers. Amounts are round, so that each expected number can be
-//! checked by hand.
+//! Mining, an exchange with deposit addresses and payouts, a theft from the exchange, a peel chain that ends at another
+//! exchange, dust to a stranger, a payment of clean and stolen money, a reorganisation of depth 12, and a node that is
+//! restarted and killed during the scenario. The same payments on every network, with the same transaction identifiers.
+//! Amounts are round, so that each expected number can be checked by hand.
 //!
 //! - [`cast`]: the parties
 //! - [`payments`]: the payments, in order

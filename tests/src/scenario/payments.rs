@@ -21,8 +21,8 @@
 use std::sync::LazyLock;
 
 /// Every payment, each after those whose outputs it spends, one a line: its name; the blocks that hold it, at most one
-/// on each branch, with `r` on the branch that is replaced and `k` on the one that stays; the outputs that it spends;
-/// recipients with amounts in coins. Fees are 0.01 where nothing else is said.
+/// on each branch, with `r` on the branch that is replaced and `k` on the branch that stays; the outputs that it
+/// spends; recipients with amounts in coins. Fees are 0.01 where nothing else is said.
 const TEXT: &str = "\
 buy-alice     | 111       | mined-1:0                     | alice 40, miner 9.99
 buy-bob       | 111       | mined-2:0                     | bob 31.01, carol 18.98
@@ -70,7 +70,7 @@ pub enum Branch {
 pub struct Payment {
     /// Name of the payment in the scenario.
     pub name: &'static str,
-    /// The blocks that hold it, at most one on each branch.
+    /// The blocks that hold the payment, at most one on each branch.
     pub blocks: Vec<(Branch, u64)>,
     /// Spent outputs: the name of a payment, or of the coinbase of a block, and the index.
     pub inputs: Vec<(&'static str, u32)>,

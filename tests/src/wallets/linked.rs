@@ -22,7 +22,7 @@ pub struct LinkAgreement {
     /// For each kind, the number of links within a wallet, and between two wallets.
     pub links: BTreeMap<LinkKind, (u64, u64)>,
     /// Agreement of links and clusters together with the wallets: a pair of addresses is joined by a cluster, or by a
-    /// link of one of them to one of the other's cluster.
+    /// link between one address and a member of the other address's cluster.
     pub pairs: Agreement,
 }
 

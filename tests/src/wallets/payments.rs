@@ -103,7 +103,7 @@ impl Wallets {
 
     /// Makes a joint transaction of `kind` whose inputs have at most the value `budget`. Each party is a different
     /// candidate, or the first candidate alone for a kind with one party. Returns the parties; none if too few
-    /// candidates have enough.
+    /// candidates have enough coins.
     pub fn join(&mut self, kind: JointKind, candidates: &[WalletId], budget: u64) -> Vec<WalletId> {
         let Some(parties) = kind.parties(self.chain.dice(), budget) else { return Vec::new() };
         let is_alone = matches!(kind, JointKind::Stonewall | JointKind::Batch);

@@ -30,9 +30,9 @@ pub enum JointKind {
 /// Amounts that a party of a joint transaction puts in and takes out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Party {
-    /// Values of its inputs.
+    /// Values of the party's inputs.
     pub inputs: Vec<u64>,
-    /// Values of its outputs.
+    /// Values of the party's outputs.
     pub outputs: Vec<u64>,
 }
 
@@ -64,8 +64,8 @@ impl JointKind {
         Self::Batch,
     ];
 
-    /// The parties of a transaction of this kind whose inputs sum up to at most `budget`. `None` if the kind needs
-    /// more.
+    /// The parties of a transaction of this kind whose inputs sum up to at most `budget`. `None` if the kind needs more
+    /// than `budget`.
     #[must_use]
     pub fn parties(self, dice: &mut Random, budget: u64) -> Option<Vec<Party>> {
         let parties = match self {
@@ -101,7 +101,7 @@ fn wasabi_1(dice: &mut Random, budget: u64) -> Option<Vec<Party>> {
     (parties.len() >= 10).then_some(parties)
 }
 
-/// The protocol's denominations that are no round decimal amounts, up to a value: the four largest.
+/// Wasabi 2's denominations that are no round decimal amounts, up to a value: the four largest.
 fn odd_denominations(most: u64) -> Vec<u64> {
     let powers = |base: u64, first: u64| {
         std::iter::successors(Some(first), move |value| value.checked_mul(base))

@@ -1,4 +1,5 @@
-//! Addresses of published test vectors. Every difference follows the chain's own specification.
+//! Addresses of published test vectors. Every difference between Assay and the vectors follows the chain's own
+//! specification.
 
 use std::collections::BTreeMap;
 

@@ -14,8 +14,8 @@ pub(crate) fn spend(number: u8, index: u32) -> Value {
     json!({"txid": txid(number), "index": index})
 }
 
-/// A chain on which Ann spends three addresses together, two at a time, and Bob one alone. Ann's last
-/// payment has change, so that it may be a `PayJoin`.
+/// A chain on which Ann spends three addresses together, two at a time, and Bob spends one address alone. Ann's last
+/// payment has change, so that this payment may be a `PayJoin`.
 fn owners() -> TempDir {
     let paid = [("ann-1", 10), ("ann-2", 20), ("ann-3", 5), ("bob", 7), ("ann-2", 4)];
     ingested(&[

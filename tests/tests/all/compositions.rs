@@ -1,4 +1,5 @@
-//! Compositions of transactions equal those of an independent calculation, whatever the order of computation.
+//! Compositions (breakdowns of a transaction's funds by origin) equal those of an independent calculation, whatever the
+//! order of computation.
 #![expect(clippy::cast_precision_loss, reason = "fractions are compared within a millionth")]
 
 use std::collections::{BTreeMap, HashMap};

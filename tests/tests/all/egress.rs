@@ -1,5 +1,5 @@
-//! Given a network whose only egress is a proxy that terminates TLS, when something is fetched,
-//! then it goes through that proxy, and certificates of the private CA are trusted.
+//! Given a network whose only egress is a proxy that terminates TLS, when a program fetches something, then the request
+//! goes through that proxy, and certificates of the private CA are trusted.
 
 use std::{
     io::{BufRead, BufReader, Read, Write, copy},

@@ -104,12 +104,12 @@ fn a_customer_of_an_exchange_computed_by_hand() {
     );
 }
 
-/// The dentists' 2.5 and the hauliers' 6 went to Sable together, 8.5 less the fee. Of whatever Sable paid,
-/// 2.5/8.5 were the dentists': of the 1.2 for Jory's car, which he still has, 0.352941176 (held, 2 hops);
-/// of the mixer's 4, 1.176470588 (2 hops: Sable's change is no hop); of the 1.2997 that Sable kept,
-/// 0.382264706 (held, 1 hop); of the 1.9999 that Finch brought to Harbor Lane, 0.588205882 (3 hops). Four
-/// fees of 0.0001 bore 0.00002941176 each. Rounded down, these lack three units, which go to the largest
-/// remainders: the mixer's, and both of what is held.
+/// The dentists' 2.5 and the hauliers' 6 went to Sable together, 8.5 less the fee. Of whatever Sable paid, 2.5/8.5 were
+/// the dentists': of the 1.2 for Jory's car, which he still has, 0.352941176 (held, 2 hops); of the mixer's 4,
+/// 1.176470588 (2 hops: Sable's change is no hop); of the 1.2997 that Sable kept, 0.382264706 (held, 1 hop); of the
+/// 1.9999 that Finch brought to Harbor Lane, 0.588205882 (3 hops). Four fees of 0.0001 bore 0.00002941176 each. Rounded
+/// down, these lack three units, which go to the largest remainders: those of the mixer's amount and of the two held
+/// amounts.
 #[test]
 fn the_destination_of_a_ransom_computed_by_hand() {
     let (server, ..) = sample_server();

@@ -246,7 +246,8 @@ fn a_withdrawal_shows_where_its_money_went() {
     assert_eq!(ada["address_submitted"], address("Ada", 0));
 }
 
-/// Jory's address is under review for the gang's money. A deposit from his exchange is not; one from the gang is.
+/// Jory's address is under review for the gang's money. A deposit from Jory's exchange is not under review; a deposit
+/// from the gang is.
 #[test]
 fn the_history_of_the_receiving_address_does_not_count() {
     let (_server, _, caller) = sample();

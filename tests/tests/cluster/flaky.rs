@@ -46,7 +46,7 @@ pub(crate) struct Faults {
 pub(crate) struct FlakyApiServer {
     pub(crate) url: String,
     pub(crate) faults: Arc<Faults>,
-    /// Runtime of the proxy, until this is dropped.
+    /// Runtime of the proxy, until the value is dropped.
     server: Option<Runtime>,
 }
 

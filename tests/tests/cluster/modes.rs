@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::RIGHTS;
 
-/// Rights of the operator that watches a few namespaces: in its own, and in each.
+/// Rights of the operator that watches a few namespaces: in its own namespace, and in each watched one.
 const NAMESPACED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../operator/rights-namespaced.yaml");
 const TENANT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../operator/rights-tenant.yaml");
 /// Admission policies about the operator's requests.

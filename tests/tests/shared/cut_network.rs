@@ -158,7 +158,7 @@ fn a_server_that_is_cut_off_from_everything_stops_in_order() {
     assert!(log.contains("stopped"), "{log}");
 }
 
-/// A database session that holds locks until this is dropped.
+/// A database session that holds locks until the value is dropped.
 struct LockHolder(Child);
 
 impl LockHolder {

@@ -23,7 +23,7 @@ impl PostgresServer {
     ///
     /// # Panics
     ///
-    /// If it does not start.
+    /// Panics if the server does not start.
     #[must_use]
     pub fn shared_by_process() -> &'static Self {
         static SERVER: OnceLock<PostgresServer> = OnceLock::new();
@@ -34,7 +34,7 @@ impl PostgresServer {
     ///
     /// # Panics
     ///
-    /// If it does not start.
+    /// Panics if the server does not start.
     #[must_use]
     pub fn start() -> Self {
         Self::start_as("")
@@ -44,7 +44,7 @@ impl PostgresServer {
     ///
     /// # Panics
     ///
-    /// If it does not start.
+    /// Panics if the server does not start.
     #[must_use]
     pub fn standby(&self) -> Self {
         Self::start_as(&self.url("postgres"))
@@ -60,7 +60,7 @@ impl PostgresServer {
     ///
     /// # Panics
     ///
-    /// If it does not stop or start.
+    /// Panics if the server does not stop or start.
     pub fn restart(&self) {
         self.administration.restart();
     }
@@ -70,7 +70,7 @@ impl PostgresServer {
     ///
     /// # Panics
     ///
-    /// If the server refuses.
+    /// Panics if the server refuses a statement.
     #[must_use]
     pub fn owned_database(&self) -> String {
         let name = self.create_database(OTHER_ORDER);
@@ -84,7 +84,7 @@ impl PostgresServer {
     ///
     /// # Panics
     ///
-    /// If the server refuses.
+    /// Panics if the server refuses a statement.
     #[must_use]
     pub fn login(&self, url: &str, name: &str, options: &str) -> String {
         self.run(&format!("CREATE ROLE {name} LOGIN PASSWORD '{}' {options}", Self::PASSWORD));
@@ -95,7 +95,7 @@ impl PostgresServer {
     ///
     /// # Panics
     ///
-    /// If the server refuses.
+    /// Panics if the server refuses a statement.
     #[must_use]
     pub fn database(&self) -> String {
         self.database_with(OTHER_ORDER)
@@ -105,7 +105,7 @@ impl PostgresServer {
     ///
     /// # Panics
     ///
-    /// If the server refuses.
+    /// Panics if the server refuses a statement.
     #[must_use]
     pub fn database_with(&self, options: &str) -> String {
         self.url(&self.create_database(options))

@@ -16,7 +16,7 @@ impl Cluster {
     ///
     /// # Panics
     ///
-    /// Panics if it does not start.
+    /// Panics if the cluster does not start.
     #[must_use]
     pub fn start() -> Self {
         let nodes: Vec<Redis> = (0..3)

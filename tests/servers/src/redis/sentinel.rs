@@ -23,7 +23,7 @@ impl SentinelRedis {
     ///
     /// # Panics
     ///
-    /// Panics if they do not start.
+    /// Panics if a server does not start.
     #[must_use]
     pub fn start() -> Self {
         let master = Redis::start();
