@@ -29,7 +29,7 @@ use crate::world::{Claim, Claims, Form, JointKind, World, total};
 /// The most moves of a scheme.
 const MOST_MOVES: u64 = 40;
 
-/// The most transactions of all moves.
+/// Maximum number of transactions of a scheme, over all its moves together.
 const MOST_TRANSACTIONS: u32 = 600;
 
 /// Largest number of coins of the launderer; if it is exceeded, the next move merges the coins.

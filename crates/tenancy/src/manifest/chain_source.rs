@@ -93,7 +93,7 @@ pub struct ChainSourceSpec {
     /// check continues where this check ended. Default `2s`.
     #[serde(default = "default_fetch_timeout")]
     pub fetch_timeout: Period,
-    /// Accepts blocks of a test network as those of the chain. Default `false`: such an endpoint is refused,
+    /// Accepts blocks of a test network as those of the chain. Default `false`: an endpoint that serves a test network is refused,
     /// unless the installation holds the demo data set.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub allow_test_network: bool,

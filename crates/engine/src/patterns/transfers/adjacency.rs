@@ -46,7 +46,7 @@ impl Adjacency {
         Self { starts, steps }
     }
 
-    /// The steps of a node.
+    /// The edges of an owner: its transfers, each with the other party.
     pub(super) fn of(&self, node: u32) -> &[Step] {
         let node = node as usize;
         match (self.starts.get(node), self.starts.get(node + 1)) {
@@ -57,7 +57,7 @@ impl Adjacency {
         }
     }
 
-    /// The steps of a node whose transfers have these indexes. The node's steps must be sorted by transfer.
+    /// The edges of an owner whose transfers have these indexes. The owner's edges must be sorted by transfer.
     pub(super) fn range(&self, node: u32, indexes: std::ops::Range<u32>) -> &[Step] {
         let all = self.of(node);
         let start = all.partition_point(|step| step.transfer < indexes.start);
