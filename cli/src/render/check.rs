@@ -69,9 +69,7 @@ pub(crate) fn full(
         }
     }
     flows::draw(&mut page, chain, assessment);
-    let basis = assessment.transfer.as_ref().map(|transfer| transfer.basis);
-    // A deposit has no activity beside itself.
-    if basis != Some(TransferBasis::Origins) {
+    if has_activity(assessment) {
         activity(&mut page, chain, assessment);
     }
     patterns(&mut page, assessment);
@@ -175,6 +173,12 @@ fn sender_line(sender: &Sender, amount: &str) -> String {
         (_, None) => String::new(),
     };
     format!("{amount}  {address}{party}")
+}
+
+/// True unless a deposit is assessed: its only activity is the deposit itself.
+pub(super) fn has_activity(assessment: &Assessment) -> bool {
+    let basis = assessment.transfer.as_ref().map(|transfer| transfer.basis);
+    basis != Some(TransferBasis::Origins)
 }
 
 fn activity(page: &mut Page, chain: &Chain, assessment: &Assessment) {

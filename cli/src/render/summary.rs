@@ -9,7 +9,10 @@ use assay_engine::{
 use jiff::{Timestamp, civil::Date};
 
 use super::{
-    check::{Drawing, blocks, draw_transfer, head, label_line, status, tail, verified, waterfall},
+    check::{
+        Drawing, blocks, draw_transfer, has_activity, head, label_line, status, tail, verified,
+        waterfall,
+    },
     flows,
     page::Page,
     text::{coins, counted},
@@ -54,7 +57,9 @@ pub(crate) fn summary(
         first(&mut page, MAX_WARNINGS, &assessment.warnings, |page, it| page.item(&it.message));
     }
     page.gap();
-    activity(&mut page, chain, assessment);
+    if has_activity(assessment) {
+        activity(&mut page, chain, assessment);
+    }
     behavior(&mut page, assessment);
     associated(&mut page, assessment);
     coverage(&mut page, assessment, now);

@@ -109,6 +109,8 @@ fn no_line_of_a_text_for_the_terminal_is_longer_than_the_terminal_is_wide() {
         for direction in ["deposit", "withdrawal"] {
             let arguments = ["check-transfer", "--sample", "btc", RENT, "--output", "0"];
             let drawn = of_sample(&[&arguments[..], &["--direction", direction]].concat());
+            let has_activity = drawn.contains("Activity");
+            assert_eq!(has_activity, direction == "withdrawal", "{direction}: {drawn}");
             assert_fits(&drawn, columns, "check-transfer");
         }
         for arguments in [
