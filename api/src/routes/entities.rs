@@ -57,7 +57,11 @@ pub async fn find_entities(
     let wrong = |message: String, field: &str| {
         ProblemResponse::from(Problem::new(Code::InvalidRequest, &message).field(field, message))
     };
-    let Query(query) = query.map_err(|error| wrong(error.body_text(), "name, limit"))?;
+    let Query(query) = query.map_err(|error| {
+        let message = error.body_text();
+        let field = if message.contains("limit") { "limit" } else { "name" };
+        wrong(message, field)
+    })?;
     let length = query.name.chars().count();
     if query.name.trim().is_empty() || length > LONGEST_NAME {
         let message = format!("`name` has {length} characters: write 1 to {LONGEST_NAME}");

@@ -393,9 +393,15 @@ fn graph(graphs: &EmbeddedGraphs, chain: ChainId) -> Result<Arc<dyn Graph>, Fail
 /// The graph of a chain, if there is one.
 fn require_graph<G>(chain: ChainId, graph: Option<G>) -> Result<G, Failure> {
     graph.ok_or_else(|| {
-        Failure::Failed(format!(
-            "the {chain} chain is not ingested: run `assay ingest chain {chain}`"
-        ))
+        Failure::Failed(match chain.info().outputs() {
+            Some(_) => {
+                format!("the {chain} chain is not ingested: run `assay ingest chain {chain}`")
+            }
+            None => format!(
+                "the {chain} chain has no graph: Assay ingests Bitcoin-like chains, and searches \
+                 lists and labels for addresses of {chain} (`assay check {chain} ADDRESS`)"
+            ),
+        })
     })
 }
 

@@ -284,3 +284,13 @@ fn every_documented_operation_is_there() {
         }
     }
 }
+
+#[test]
+fn a_wrong_query_of_entities_names_the_parameter() {
+    let (_server, business, _) = sample();
+    for (query, field) in [("", "name"), ("?name=", "name"), ("?name=a&limit=x", "limit")] {
+        let answer = business.get(&format!("/api/v1/entities{query}"));
+        assert_eq!(answer.status, 400, "{}", answer.text);
+        assert_eq!(answer.json()["errors"][0]["field"], field, "{}", answer.text);
+    }
+}

@@ -124,6 +124,11 @@ fn an_address_or_chain_without_clusters_is_an_error() {
         (["cluster", "btc", &unseen], 3, "does not appear on the btc chain"),
         (["cluster", "btc", "1abc"], 3, "wrong length"),
         (["cluster", "ltc", "LVg2kJoFNg45Nbpy53h7Fe1wKyeXVRhMH9"], 1, "ltc chain is not ingested"),
+        (
+            ["cluster", "eth", "0x8589427373d6d84e98730d7795d8f6f8731fda16"],
+            1,
+            "the eth chain has no graph: Assay ingests Bitcoin-like chains",
+        ),
     ] {
         let ended = assay(directory.path(), arguments);
         assert_eq!(ended.code, code, "{}", ended.stderr);

@@ -29,7 +29,7 @@ impl Txid {
 
 /// An invalid transaction identifier.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is not a transaction identifier: it has 64 hexadecimal digits")]
+#[error("`{0}` is not a transaction identifier: write its 64 hexadecimal digits")]
 pub struct InvalidTxid(String);
 
 impl FromStr for Txid {
