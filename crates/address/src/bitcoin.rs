@@ -6,8 +6,11 @@ use bech32::{
     primitives::decode::{CheckedHrpstring, SegwitHrpstring, SegwitHrpstringError},
 };
 use bs58::Alphabet;
+use sha2::{Digest, Sha256};
 
-use super::{AddressKind, Parsed, Payload, base58, bech32_text, error::AddressError, hash};
+use super::{
+    AddressKind, KeyIdentity, Parsed, Payload, base58, bech32_text, error::AddressError, hash,
+};
 
 /// Address rules that distinguish one Bitcoin-like chain from another.
 #[derive(Debug)]
@@ -154,6 +157,21 @@ pub(super) fn nested_witness_script_hash(public_key_hash: &[u8; 20]) -> [u8; 20]
     let mut script = vec![0x00, 0x14];
     script.extend_from_slice(public_key_hash);
     hash::hash160(&script)
+}
+
+/// The scripts that pay a public key by its P2PKH script: P2SH (BIP 16), P2WSH and P2SH-P2WSH (BIP 141), and the long
+/// P2SH of Bitcoin Cash.
+pub(super) fn scripts_paying_key(public_key_hash: &[u8; 20]) -> [KeyIdentity; 4] {
+    // OP_DUP OP_HASH160 <20 bytes> OP_EQUALVERIFY OP_CHECKSIG
+    let script = [&[0x76, 0xa9, 0x14], &public_key_hash[..], &[0x88, 0xac]].concat();
+    let program = Sha256::digest(&script);
+    let nested = [&[0x00, 0x20], &program[..]].concat();
+    [
+        KeyIdentity::ScriptHash(hash::hash160(&script)),
+        KeyIdentity::Witness(0, program.to_vec()),
+        KeyIdentity::ScriptHash(hash::hash160(&nested)),
+        KeyIdentity::LongScriptHash(Sha256::digest(program).into()),
+    ]
 }
 
 fn witness_kind(version: u8, length: usize) -> AddressKind {

@@ -453,6 +453,26 @@ impl CanonicalAddress {
     }
 }
 
+impl CanonicalAddress {
+    /// The identities of [`Self::key_identities`], and those of the scripts that pay a public key by its P2PKH script:
+    /// as P2SH, P2WSH, P2SH-P2WSH and the long P2SH of Bitcoin Cash. Lists are searched by all of them, because the
+    /// holder of a listed key spends from each with that key.
+    #[must_use]
+    pub fn spendable_identities(&self) -> Vec<KeyIdentity> {
+        let mut identities = self.key_identities();
+        let wrapped: Vec<KeyIdentity> = identities
+            .iter()
+            .filter_map(|identity| match identity {
+                KeyIdentity::PublicKeyHash(hash) => Some(bitcoin::scripts_paying_key(hash)),
+                _ => None,
+            })
+            .flatten()
+            .collect();
+        identities.extend(wrapped);
+        identities
+    }
+}
+
 fn public_key_identities(hash: [u8; 20]) -> Vec<KeyIdentity> {
     vec![
         KeyIdentity::PublicKeyHash(hash),

@@ -151,6 +151,23 @@ fn one_key_is_recognised_in_all_its_addresses() {
     assert!(shared(&native, &legacy) && shared(&native, &nested) && shared(&legacy, &nested));
     assert!(!shared(&native, &other));
 
+    // Its P2PKH script as P2SH, P2WSH and P2SH-P2WSH, computed by another program.
+    for wrapped in [
+        "3LRW7jeCvQCRdPF8S3yUCfRAx4eqXFmdcr",
+        "bc1q8a9wr6e7whe40py3sywj066euga9zt8ep3emz0r2e4zfna7y629s6kegdt",
+        "3MMqVMJYAmTUecVoS5Uo4VFj1pNYL1s3to",
+    ] {
+        let wrapped = parse("btc", wrapped).unwrap();
+        let spendable = |address: &CanonicalAddress| {
+            let identities = address.spendable_identities();
+            wrapped.spendable_identities().iter().any(|identity| identities.contains(identity))
+        };
+        assert!(spendable(&native) && spendable(&legacy) && !spendable(&other), "{wrapped}");
+    }
+    let long = hex::decode("10bed02da0f0bf20aefff0720e3d18753492efa335451a97768f9fd83b7a145b");
+    let long = KeyIdentity::LongScriptHash(long.unwrap().try_into().unwrap());
+    assert!(legacy.spendable_identities().contains(&long));
+
     let tron = parse("trx", "TNDzfERDpxLDS2w1q6yaFC7pzqaSQ3Bg3r").unwrap();
     let ethereum = CanonicalAddress::from_payload(ChainId::ETH, tron.payload.clone()).unwrap();
     assert!(shared(&tron, &ethereum));

@@ -99,7 +99,7 @@ impl IntelSnapshot {
             if let Some(ends) = look_alike::ends_hash(address.chain(), address.as_str()) {
                 self.listed_ends.entry(ends).or_default().push(Arc::clone(&address));
             }
-            for identity in address.key_identities() {
+            for identity in address.spendable_identities() {
                 self.controlled.entry(identity).or_default().push(Arc::clone(&address));
             }
         }
@@ -242,14 +242,15 @@ impl IntelSnapshot {
     #[must_use]
     pub fn has_attribution(&self, address: &CanonicalAddress) -> bool {
         self.is_attributed(address)
-            || address.key_identities().iter().any(|key| self.controlled.contains_key(key))
+            || address.spendable_identities().iter().any(|key| self.controlled.contains_key(key))
     }
 
     /// Other known addresses that the subject's key controls, each with its evidence beyond the subject's own: an entry
     /// that lists both addresses (a token on many chains) counts as the subject's own.
     fn same_key(&self, subject: &CanonicalAddress, own: &[usize]) -> Vec<SameKey> {
         let identities = subject.key_identities();
-        let listed = identities
+        let spendable = subject.spendable_identities();
+        let listed = spendable
             .iter()
             .filter_map(|identity| self.controlled.get(identity))
             .flatten()
