@@ -91,8 +91,18 @@ impl Flow {
         shares
     }
 
+    /// The place at which the flow meets a label now.
+    pub(super) fn contact(&self) -> LabelContact {
+        LabelContact { hops: self.hops.max(1), decayed: self.decayed.clone() }
+    }
+
     /// Adds labels to the flow.
-    pub(super) fn add_labels(&mut self, mut met: Vec<CarriedLabel>) {
+    pub(super) fn add_labels(&mut self, met: Vec<CarriedLabel>) {
+        self.add_labels_at(&self.contact(), met);
+    }
+
+    /// Adds labels that the flow meets at a distance.
+    pub(super) fn add_labels_at(&mut self, here: &LabelContact, mut met: Vec<CarriedLabel>) {
         met.sort();
         // Sorting keeps the order of equals.
         met.sort_by_key(|label| Reverse(label.confidence));
@@ -102,8 +112,7 @@ impl Flow {
                     && carried.confidence >= label.confidence
             });
             if !left_out {
-                let here = LabelContact { hops: self.hops.max(1), decayed: self.decayed.clone() };
-                self.labels.insert(label, here);
+                self.labels.insert(label, here.clone());
             }
         }
         let mut order: Vec<CarriedLabel> = self.labels.keys().cloned().collect();

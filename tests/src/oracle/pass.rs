@@ -28,6 +28,8 @@ pub(super) struct SplitEntries<'b> {
     fees: Vec<(Txid, u128)>,
     /// Endpoints of money in this step, with values.
     rest: [(End, u128); 2],
+    /// True for a transaction that pays the subject and of which no input that was read is its owner's.
+    of_others: bool,
 }
 
 impl DirectionTrace<'_> {
@@ -75,7 +77,7 @@ impl DirectionTrace<'_> {
                 [(limit, total - of_read), (End::Fee, transaction.total() - transaction.paid())]
             }
         };
-        SplitEntries { read, fees: Vec::new(), rest }
+        SplitEntries { read, fees: Vec::new(), rest, of_others: false }
     }
 
     /// The origins of a coinbase, over which the money `mass` is split.
@@ -100,7 +102,7 @@ impl DirectionTrace<'_> {
             fees.into_iter().partition(|(_, fee)| self.is_enough(&(mass * *fee / all), mass));
         let below = End::Unresolved(UnresolvedReason::BelowThreshold);
         let rest = [(below, sum(&little)), (End::Mining, mined)];
-        SplitEntries { read: Vec::new(), fees: followed, rest }
+        SplitEntries { read: Vec::new(), fees: followed, rest, of_others: false }
     }
 
     fn is_of_coinbase(&self, transaction: &Transaction<'_>) -> bool {
@@ -152,13 +154,18 @@ impl DirectionTrace<'_> {
         flows: Flows,
         (most_entries, others): (usize, bool),
     ) {
-        let entries = if self.is_of_coinbase(transaction) {
+        let mut entries = if self.is_of_coinbase(transaction) {
             self.origins_of_coinbase(transaction, &flows.mass())
         } else {
             self.entries(transaction, most_entries, others)
         };
         let present: BTreeSet<ScriptOwner> =
             entries.read.iter().map(|leg| self.cluster(leg.owner)).collect();
+        let subject = &self.case.subject;
+        entries.of_others = others
+            && self.direction == Direction::Source
+            && transaction.given_by(subject) == 0
+            && !present.contains(&self.cluster(subject));
         let mut flows = flows.all();
         for flow in &mut flows {
             flow.cluster = flow.cluster.take().filter(|cluster| present.contains(cluster));
@@ -193,7 +200,7 @@ impl DirectionTrace<'_> {
         for (leg, part) in entries.read.iter().zip(parts) {
             let mut of_owner = entries.read.iter().filter(|other| other.owner == leg.owner);
             let first = of_owner.next().expect("the entry itself").index;
-            self.pass_to(transaction, flow, (leg, first), part);
+            self.pass_to(transaction, flow, (leg, first, entries.of_others), part);
         }
         let ended = others.split_off(entries.fees.len());
         for ((payer, _), mut part) in entries.fees.iter().zip(others) {
@@ -213,7 +220,7 @@ impl DirectionTrace<'_> {
         for ((end, _), mut part) in entries.rest.iter().zip(ended) {
             part.path.step(transaction, None);
             self.hop(&mut part);
-            self.join(transaction, &mut part);
+            self.join(transaction, entries.of_others, &mut part);
             self.end_without_party(*end, !flow.left, part);
         }
     }
@@ -223,7 +230,7 @@ impl DirectionTrace<'_> {
         &mut self,
         transaction: &Transaction<'_>,
         flow: &Flow,
-        (leg, first): (&SideEntry<'_>, usize),
+        (leg, first, of_others): (&SideEntry<'_>, usize, bool),
         mut part: Flow,
     ) {
         part.path.step(transaction, Some((leg.owner, first)));
@@ -234,7 +241,7 @@ impl DirectionTrace<'_> {
             part.cluster = cluster;
         }
         // T6.6
-        self.join(transaction, &mut part);
+        self.join(transaction, of_others, &mut part);
         // T7.1, T7.2
         let is_direct = !flow.left;
         if let ScriptOwner::Pool(pool) = leg.owner {
@@ -288,17 +295,24 @@ impl DirectionTrace<'_> {
         part.left = true;
     }
 
-    /// Adds the label of a joint transaction to a part that passes through it.
-    fn join(&self, transaction: &Transaction<'_>, part: &mut Flow) {
+    /// Adds the label of a joint transaction to a part that passes through it, one hop further away if only others take
+    /// part in it.
+    fn join(&self, transaction: &Transaction<'_>, of_others: bool, part: &mut Flow) {
         if let TransactionKind::Coinjoin(kind) = transaction.kind {
-            part.add_labels(vec![CarriedLabel {
+            let mut here = part.contact();
+            if of_others {
+                here.hops += 1;
+                here.decayed = here.decayed.times(self.case.rules.decay);
+            }
+            let joint = CarriedLabel {
                 tier: Tier::Heuristic,
                 category: Category::Coinjoin,
                 confidence: kind.confidence(),
                 severity: self.case.rules.coinjoin_severity,
                 entity: None,
                 coinjoin: Some(kind),
-            }]);
+            };
+            part.add_labels_at(&here, vec![joint]);
         }
     }
 }

@@ -6,7 +6,7 @@ use assay_address::CanonicalAddress;
 use jiff::civil::Date;
 
 use super::{
-    MinimumScore, Rank, Term, Warnings,
+    Claim, MinimumScore, Rank, Term, Warnings,
     cluster::{self, InheritedLabels},
     labels, listings,
     references::{address_reference, transaction_reference},
@@ -110,7 +110,7 @@ fn same_key_listings(others: &[&SameKey], policy: &Policy, today: Date, assessed
         assessed.terms.push(Term {
             rank: if tier == Tier::OnChainProof { Rank::ListedKey } else { tier.into() },
             standalone_risk,
-            claim: Some((Category::Sanctions, format!("list {}", listing.entry.list).into())),
+            claim: Some(Claim::Of(format!("list {}", listing.entry.list).into())),
             component: ScoringComponent {
                 kind: ComponentKind::Association,
                 standalone_score: Score::from_fraction(standalone_risk),
@@ -154,7 +154,7 @@ fn same_key_labels(others: &[&SameKey], policy: &Policy, today: Date, assessed: 
         assessed.terms.push(Term {
             rank: tier.into(),
             standalone_risk,
-            claim: Some((label.category, label.upstream.clone())),
+            claim: Some(Claim::Of(label.upstream.clone())),
             component: ScoringComponent {
                 kind: ComponentKind::Association,
                 standalone_score: Score::from_fraction(standalone_risk),

@@ -1,9 +1,6 @@
 //! Evaluation of labels: decides which labels count, which contradict each other, and if the address is a service.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    sync::Arc,
-};
+use std::collections::{BTreeMap, BTreeSet};
 
 use assay_address::CanonicalAddress;
 use jiff::civil::Date;
@@ -148,9 +145,9 @@ fn resolve_labels(known: LabelContext<'_>, policy: &Policy, today: Date) -> Reso
 /// Attribution of an address on a path by its labels: a trace ends at the address, or carries the labels on.
 ///
 /// A trace ends at an address that an investigation or stronger evidence attributes to a service or to a risky
-/// category, or to which two independent community sources assign the same risky category. Community reports of benign
-/// categories do not end a trace, so they cannot hide a thief's address as an exchange. Of several such labels the
-/// riskiest counts, so a riskier label never lowers a score. Other risky labels stay with the funds along the path.
+/// category. Community reports end no trace, however many agree: two anonymous reports about a thief's address would hide
+/// the money behind it. Of several labels that end a trace the riskiest counts, so a riskier label never lowers a score.
+/// Other risky labels are carried on.
 pub(super) fn attribute(known: LabelContext<'_>, policy: &Policy, today: Date) -> Attribution {
     let settled = resolve_labels(known, policy, today);
     // In the order of their scores.
@@ -159,25 +156,12 @@ pub(super) fn attribute(known: LabelContext<'_>, policy: &Policy, today: Date) -
         .iter()
         .filter(|candidate| candidate.status == LabelStatus::InForce)
         .collect();
-    let agree = |wanted: &Candidate| {
-        let upstreams: BTreeSet<_> = counted
-            .iter()
-            .filter(|candidate| candidate.label.tier == Tier::Community)
-            .filter(|candidate| candidate.label.category == wanted.label.category)
-            .map(|candidate| &candidate.label.upstream)
-            .collect();
-        upstreams.len() > 1
-    };
     let is_risky = |candidate: &Candidate| candidate.severity >= RISKY_FROM;
     let surely = |candidate: &&&Candidate| {
         candidate.label.tier.at_least(Tier::Investigation)
             && (candidate.label.category.info().service || is_risky(candidate))
     };
-    let end = counted.iter().find(surely).or_else(|| {
-        counted.iter().find(|candidate| {
-            candidate.label.tier == Tier::Community && is_risky(candidate) && agree(candidate)
-        })
-    });
+    let end = counted.iter().find(surely);
     let carried = counted
         .iter()
         .filter(|candidate| is_risky(candidate))
@@ -225,7 +209,7 @@ fn own_status(label: &Label, known: LabelContext<'_>, today: Date) -> LabelStatu
 /// Marks labels that repeat a claim of an earlier label, which is at least as strong: repeated claims do not count. An
 /// inherited label never replaces an own label.
 fn mark_repeated(candidates: &mut [Candidate]) {
-    let (mut own, mut all): (BTreeMap<Claim, Tier>, BTreeMap<Claim, Tier>) = Default::default();
+    let (mut own, mut all): (BTreeMap<_, Tier>, BTreeMap<_, Tier>) = Default::default();
     for candidate in candidates {
         if candidate.status != LabelStatus::InForce {
             continue;
@@ -246,8 +230,8 @@ fn mark_repeated(candidates: &mut [Candidate]) {
 }
 
 /// Resolves conflicts between risky and benign labels: the stronger tier counts; of equal tiers the risky label counts,
-/// but cannot lead to a block. An inherited label overrules no other label, and only an own label of tier investigation
-/// or stronger overrules an inherited label, because anyone could hide a cluster's labels by a free report.
+/// but its tier cannot block. Only an own label of tier investigation or stronger overrules another: anyone could hide a
+/// label by a free report. An inherited label overrules no other label.
 fn resolve_conflicts(candidates: &mut [Candidate]) -> (Vec<Conflict>, BTreeSet<Tier>) {
     let strongest_benign = candidates
         .iter()
@@ -266,7 +250,7 @@ fn resolve_conflicts(candidates: &mut [Candidate]) -> (Vec<Conflict>, BTreeSet<T
     let risky = candidates.iter_mut().filter(|candidate| {
         candidate.status == LabelStatus::InForce
             && candidate.severity >= RISKY_FROM
-            && (candidate.inherited.is_none() || is_sure)
+            && (is_sure || candidate.inherited.is_none() && candidate.label.tier <= benign.tier)
     });
     for candidate in risky {
         let resolution = match candidate.label.tier.cmp(&benign.tier) {
@@ -304,8 +288,11 @@ fn term(candidate: &Candidate, policy: &Policy) -> Term {
     let standalone_risk = policy.risk(*severity, label.confidence);
     let name = label.entity.as_deref().unwrap_or("name not known");
     // Benign claims of several parties agree, and do not add up to a risk.
-    let claimant =
-        if *severity >= RISKY_FROM { label.upstream.clone() } else { Arc::from("anybody") };
+    let claim = if *severity >= RISKY_FROM {
+        Claim::Of(label.upstream.clone())
+    } else {
+        Claim::Benign(label.category)
+    };
     let mut evidence = vec![reference(label)];
     let (kind, detail) = match inherited {
         Some(InheritanceOrigin { address, transactions }) => {
@@ -322,7 +309,7 @@ fn term(candidate: &Candidate, policy: &Policy) -> Term {
     Term {
         rank: label.tier.into(),
         standalone_risk,
-        claim: Some((label.category, claimant)),
+        claim: Some(claim),
         component: ScoringComponent {
             kind,
             standalone_score: Score::from_fraction(standalone_risk),

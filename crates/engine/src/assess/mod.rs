@@ -39,7 +39,7 @@ use crate::{
 
 /// Version of the risk model that this crate implements. The version changes whenever the same facts and policy could
 /// give another assessment.
-pub const MODEL_VERSION: &str = "2.2";
+pub const MODEL_VERSION: &str = "2.3";
 
 /// Assesses one address by the facts about it.
 ///
@@ -221,8 +221,14 @@ struct Term {
     component: ScoringComponent,
 }
 
-/// A claim about the address: the category, and the first party that made the claim.
-type Claim = (Category, std::sync::Arc<str>);
+/// A claim about the address. Of terms with one claim only the strongest adds.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Claim {
+    /// The risky claims of a source, whatever their categories: one source has one voice.
+    Of(std::sync::Arc<str>),
+    /// The benign claims of one category, of any source.
+    Benign(Category),
+}
 
 /// A minimum score rule that fired.
 #[derive(Clone, Debug)]

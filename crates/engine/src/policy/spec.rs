@@ -420,8 +420,11 @@ fn default_amounts() -> BTreeMap<String, AmountRules> {
         ("BTC".into(), rules(10, true)),
         ("LTC".into(), rules(100, false)),
         ("BCH".into(), rules(20, false)),
+        ("BSV".into(), rules(400, false)),
+        ("BTG".into(), rules(2_000, false)),
         ("DOGE".into(), rules(50_000, false)),
         ("DASH".into(), rules(200, false)),
         ("ZEC".into(), rules(100, false)),
+        ("XVG".into(), rules(1_000_000, false)),
     ])
 }

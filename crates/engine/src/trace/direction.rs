@@ -251,9 +251,18 @@ impl<'a> DirectionalTrace<'a> {
             carried: LabelSet::EMPTY,
         };
         let flows = Flows::one(key, Flow::of(mass));
+        let mut passage = Passage::of(transaction);
+        if passage.joint.is_some() && self.direction == Direction::Source {
+            let mut takes_part = own > 0;
+            for input in &transaction.entries {
+                takes_part |=
+                    input.owner != self.subject && view.cluster_of(input.owner)? == self.cluster;
+            }
+            passage.is_of_others = !takes_part;
+        }
         let mut side = std::mem::take(&mut self.side);
         self.fill(&mut side, transaction, Some((self.subject, own)), flows.total());
-        let passed = self.pass(view, Passage::of(transaction), &side, flows);
+        let passed = self.pass(view, passage, &side, flows);
         self.side = side;
         passed
     }

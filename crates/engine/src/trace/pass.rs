@@ -128,7 +128,8 @@ impl DirectionalTrace<'_> {
         }
         if let Some(attribution) = self.attributions.of_owner(entry.owner, view)? {
             if !attribution.carried.is_empty() {
-                self.carry_on(&attribution.carried, &mut key, &mut flow);
+                let distance = distance_of(&flow);
+                self.carry_on(&attribution.carried, distance, &mut key, &mut flow);
             }
             if let Some(end) = &attribution.end {
                 self.ends.attributed(end, (&key, &flow), is_direct, passage.time);
@@ -185,17 +186,32 @@ impl DirectionalTrace<'_> {
                 entity: None,
                 coinjoin: Some(kind),
             };
-            self.carry_on(&[joint], key, flow);
+            let mut distance = distance_of(flow);
+            if passage.is_of_others {
+                distance.hops = distance.hops.saturating_add(1);
+                distance.decayed = distance.decayed.times(self.rules.decay);
+            }
+            self.carry_on(&[joint], distance, key, flow);
         }
     }
 
-    fn carry_on(&mut self, met: &[CarriedLabel], key: &mut FlowKey, flow: &mut Flow) {
-        let distance = LabelDistance { hops: flow.hops.max(1), decayed: flow.decayed };
+    fn carry_on(
+        &mut self,
+        met: &[CarriedLabel],
+        distance: LabelDistance,
+        key: &mut FlowKey,
+        flow: &mut Flow,
+    ) {
         let carried = self.ends.labels.labels(key.carried);
         let (labels, distances) = carry((carried, &flow.carried), met, distance);
         key.carried = self.ends.labels.of(Arc::from(labels));
         flow.carried = distances;
     }
+}
+
+/// The distance at which money meets a label now.
+fn distance_of(flow: &Flow) -> LabelDistance {
+    LabelDistance { hops: flow.hops.max(1), decayed: flow.decayed }
 }
 
 /// Merges flows of owners without an entry on the transaction's side: every step from such owners is a hop.

@@ -17,6 +17,8 @@ pub(super) struct Passage {
     pub(super) position: u64,
     pub(super) time: Timestamp,
     pub(super) joint: Option<CoinjoinKind>,
+    /// True for a joint transaction that pays the subject and that its owner takes no part in: it is used one hop away.
+    pub(super) is_of_others: bool,
 }
 
 impl Passage {
@@ -26,7 +28,7 @@ impl Passage {
             TransactionKind::Coinbase | TransactionKind::Payment => None,
         };
         let TransactionRead { number, position, time, .. } = *transaction;
-        Self { transaction: number, position, time, joint }
+        Self { transaction: number, position, time, joint, is_of_others: false }
     }
 }
 

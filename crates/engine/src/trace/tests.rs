@@ -320,8 +320,25 @@ fn a_joint_transaction_is_passed_in_proportion_and_carried() {
             (Tier::Heuristic, Category::Coinjoin)
         );
         assert_eq!((carried.label.confidence.percent(), carried.label.severity), (90, 40));
-        assert_eq!(carried.distance, LabelDistance { hops: 1, decayed: part.mass });
+        // Others made it: the subject did not use it directly.
+        let decayed = part.mass.times(RULES.decay);
+        assert_eq!(carried.distance, LabelDistance { hops: 2, decayed });
     }
+}
+
+#[test]
+fn a_joint_transaction_with_an_input_of_the_subject_is_used_directly() {
+    let mut chain = HandMade::default();
+    let exchange = chain.mine(&[(EXCHANGE, 3 * COIN)]);
+    let own = chain.mine(&[(SUBJECT, COIN)]);
+    let inputs = outpoints(&[(exchange, 0), (own, 0)]);
+    let kind = TransactionKind::Coinjoin(CoinjoinKind::Wasabi1);
+    chain.add(kind, &inputs, &[(SUBJECT, 2 * COIN), (11, 2 * COIN)]);
+    let parts = chain.trace(Direction::Source, RULES, &[]);
+    let joint = parts.iter().flat_map(|part| part.carried.iter().map(move |it| (part, it)));
+    let hops: Vec<_> =
+        joint.map(|(part, it)| (it.distance.hops, it.distance.decayed == part.mass)).collect();
+    assert_eq!(hops, [(1, true)]);
 }
 
 #[test]

@@ -9,9 +9,11 @@ const DIRECT_LISTED: &str = "direct_listed_counterparty";
 const SEVERE: &str = "severe_category_exposure";
 const MIXING: &str = "direct_mixing";
 const ILLICIT_INCOME: &str = "direct_illicit_income";
+const MIXED_INCOME: &str = "mixed_income";
 
 /// Ids of the default rules, which are also the codes of their reasons.
-pub(super) const DEFAULT_IDS: [&str; 4] = [DIRECT_LISTED, SEVERE, MIXING, ILLICIT_INCOME];
+pub(super) const DEFAULT_IDS: [&str; 5] =
+    [DIRECT_LISTED, SEVERE, MIXING, ILLICIT_INCOME, MIXED_INCOME];
 
 /// The default rules.
 fn default_rules() -> Vec<RuleSpec> {
@@ -67,11 +69,22 @@ fn default_rules() -> Vec<RuleSpec> {
         },
         RuleSpec {
             id: ILLICIT_INCOME.into(),
-            description: "Funds received directly from a darknet market, fraud shop or scam".into(),
-            categories: names(&[Category::DarknetMarket, Category::FraudShop, Category::Scam]),
+            description: "Funds received directly from a party of a high-risk category".into(),
+            severity_from: Some(80),
             direction: Some(Direction::Source),
             direct: true,
             share_from: percent(5),
+            ..RuleSpec::default()
+        },
+        RuleSpec {
+            id: MIXED_INCOME.into(),
+            description:
+                "Funds received of which half or more passed mixing services or joint transactions"
+                    .into(),
+            categories: names(&[Category::Mixer, Category::Coinjoin]),
+            direction: Some(Direction::Source),
+            share_from: percent(50),
+            amount_from: large_amounts(),
             ..RuleSpec::default()
         },
     ]
@@ -85,9 +98,12 @@ fn large_amounts() -> BTreeMap<String, Quantity> {
         ("BTC", 1),
         ("LTC", 500),
         ("BCH", 100),
+        ("BSV", 2_000),
+        ("BTG", 10_000),
         ("DOGE", 250_000),
         ("DASH", 1_000),
         ("ZEC", 500),
+        ("XVG", 5_000_000),
     ]
     .map(|(unit, whole)| (unit.to_owned(), Quantity::whole(whole)))
     .into()
@@ -123,4 +139,24 @@ pub(super) fn is_default(rule: &RuleSpec) -> bool {
     let mut defaults = default_rules();
     defaults.iter_mut().for_each(sort_categories);
     defaults.contains(rule)
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_address::{ChainId, LedgerKind};
+
+    use super::*;
+    use crate::policy::PolicySpec;
+
+    #[test]
+    fn every_chain_with_flows_has_amounts() {
+        let (spec, large) = (PolicySpec::default(), large_amounts());
+        let with_flows =
+            ChainId::all().filter(|chain| matches!(chain.info().ledger, LedgerKind::Utxo(_)));
+        for chain in with_flows {
+            let coin = chain.info().native().code;
+            assert!(spec.amounts.contains_key(coin), "{chain}: `amounts` without {coin}");
+            assert!(large.contains_key(coin), "{chain}: rules without an amount of {coin}");
+        }
+    }
 }

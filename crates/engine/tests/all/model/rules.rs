@@ -44,7 +44,7 @@ fn a_rule_is_a_component_with_its_id_its_measure_and_its_transactions() {
     assert_eq!(component.evidence.len(), 1);
     assert_eq!(
         component.detail,
-        "Funds received directly from a darknet market, fraud shop or scam: 0.0000005 TEST received \
+        "Funds received directly from a party of a high-risk category: 0.0000005 TEST received \
          (5.0 % of all funds received); some scam"
     );
     let reason = answer.reasons.iter().find(|reason| reason.message == component.detail);

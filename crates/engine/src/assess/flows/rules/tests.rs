@@ -240,7 +240,8 @@ fn a_written_rule_replaces_the_default_of_its_id_or_switches_it_off() {
             "direct_listed_counterparty",
             "severe_category_exposure",
             "direct_mixing",
-            "direct_illicit_income"
+            "direct_illicit_income",
+            "mixed_income"
         ]
     );
     let own = json!({"id": "atm", "description": "ATMs", "categories": ["atm"]});
@@ -253,7 +254,7 @@ fn a_written_rule_replaces_the_default_of_its_id_or_switches_it_off() {
     let policy = |rules: Value| {
         Policy::compile(serde_json::from_value(json!({"rules": rules})).unwrap()).unwrap()
     };
-    assert_eq!(policy(json!([off])).within(Policy::default().spec().trace).rules().len(), 3);
+    assert_eq!(policy(json!([off])).within(Policy::default().spec().trace).rules().len(), 4);
     assert_eq!(
         policy(json!([off, replaced])).revision(),
         policy(json!([replaced, off])).revision()
@@ -342,20 +343,23 @@ fn a_rule_of_the_policys_own_hears_what_it_names_from_half_a_certainty_on() {
     let own = json!({"categories": ["gambling"]});
     expect(&own, &by(label(Category::Gambling, 50)), &by(label(Category::Gambling, 49)));
     // A default rule that is written as it is stays one; its replacement is the policy's own.
-    let scam = by(label(Category::Scam, 60));
+    let mixer = by(label(Category::Mixer, 60));
     let written = |share| {
+        let amounts = json!({
+            "USD": 50_000, "BTC": 1, "LTC": 500, "BCH": 100, "BSV": 2_000, "BTG": 10_000,
+            "DOGE": 250_000, "DASH": 1_000, "ZEC": 500, "XVG": 5_000_000,
+        });
         let rule = json!({
-            "id": "direct_illicit_income",
-            "description": "Funds received directly from a darknet market, fraud shop or scam",
-            "categories": ["scam", "fraud_shop", "darknet_market"],
-            "direction": "source",
+            "id": "direct_mixing",
+            "description": "Direct use of mixing services or joint transactions",
+            "categories": ["mixer", "coinjoin"],
             "direct": true,
-            "shareFrom": share,
+            "anyOf": [{"shareFrom": share}, {"amountFrom": amounts}],
         });
         let spec = serde_json::from_value(json!({"rules": [rule]})).unwrap();
-        fired(&Policy::compile(spec).unwrap(), Direction::Source, scam.clone()).is_some()
+        fired(&Policy::compile(spec).unwrap(), Direction::Source, mixer.clone()).is_some()
     };
-    assert!(!written("5%") && written("4%"));
+    assert!(!written("10%") && written("9%"));
 }
 
 #[test]
