@@ -23,7 +23,8 @@ use jiff::{Timestamp, civil::Date, tz::TimeZone};
 use serde::Serialize;
 
 use super::{
-    CommandOutcome, Context, Failure, output, parse_address, print_json, terminal::text_width,
+    CommandOutcome, Context, Failure, output, parse_address, print_json,
+    terminal::{error_width, text_width, wrapped},
 };
 use crate::render;
 
@@ -104,7 +105,19 @@ pub(super) async fn run(args: &CheckArgs, context: &Context) -> Result<CommandOu
         let text = draw(&subject, &assessment, args.as_of, now, text_width());
         write!(output(), "{text}")?;
     }
+    tell_outdated_compositions(&assessment);
     Ok(done(args.exit_code, assessment.verdict))
+}
+
+/// Tells on standard error that the answer rests on outdated compositions (origin breakdowns), which a check does not
+/// compute.
+pub(super) fn tell_outdated_compositions(assessment: &Assessment) {
+    if assessment.reasons.iter().any(|reason| reason.code == "compositions_outdated") {
+        let text = "note: this command does not compute the compositions of transactions: `assay serve` does while it \
+                    runs, and `assay export exposures` at once";
+        // If standard error fails, the answer has the reason.
+        let _ = write!(anstream::stderr(), "{}", wrapped(error_width(), text));
+    }
 }
 
 /// The result of a check: with `--exit-code`, its exit code is that of the verdict.

@@ -20,7 +20,7 @@ use serde::Serialize;
 
 use super::{
     CommandOutcome, Context, Failure,
-    check::{directory, done, policy},
+    check::{directory, done, policy, tell_outdated_compositions},
     output, parse_address, print_json,
     terminal::text_width,
 };
@@ -118,6 +118,7 @@ pub(super) async fn run(
         let text = draw(receiver, &assessment, None, now, text_width());
         write!(output(), "{text}")?;
     }
+    tell_outdated_compositions(&assessment);
     Ok(done(args.exit_code, assessment.verdict))
 }
 

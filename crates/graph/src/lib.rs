@@ -206,6 +206,12 @@ pub trait Graph: std::fmt::Debug + Send + Sync {
         each: &mut (dyn FnMut(Membership) -> ControlFlow<()> + Send),
     ) -> Result<(), GraphError>;
 
+    /// The revision of the trace ends for which the newest compositions (origin breakdowns) were computed; `None`
+    /// without compositions.
+    fn newest_compositions(&self) -> Option<compositions::TraceEndsRevision> {
+        None
+    }
+
     /// SHA-256 over all rows in order, statistics included. Equal states have equal fingerprints in every
     /// implementation and after any sequence of changes.
     async fn fingerprint(&self) -> Result<[u8; 32], GraphError>;

@@ -98,7 +98,7 @@ impl Service {
             subject,
         };
         let invalidated_addresses = self.invalidated_addresses.load_full();
-        let data = DataState::new(&intel, &invalidated_addresses);
+        let data = DataState::new(&intel, &invalidated_addresses, &chains);
         let known = self.cache.find_in_memory(&key, data, age_limits, now);
         let (assessed, cache) = if let Some(known) = known {
             (known, CacheStatus::Hit)
@@ -106,7 +106,7 @@ impl Service {
             let (service, tenant) = (Arc::clone(self), Arc::clone(tenant));
             let requester = Arc::clone(self);
             let assessing = async move {
-                let data = DataState::new(&intel, &invalidated_addresses);
+                let data = DataState::new(&intel, &invalidated_addresses, &chains);
                 let assess = async || {
                     let inputs = AssessmentInputs {
                         chains: &chains,
@@ -122,6 +122,7 @@ impl Service {
         };
         let left = lifetime.saturating_sub(assessed.age(now)).max(SignedDuration::ZERO);
         let holds = assessed.valid_until.map(|until| until.duration_since(now));
+        let left = if assessed.has_outdated_compositions() { SignedDuration::ZERO } else { left };
         let time_to_live = holds.map_or(left, |holds| holds.min(left));
         Ok(CheckOutcome { assessed, cache, time_to_live })
     }
@@ -142,7 +143,7 @@ impl Service {
                 self.complete_later(subject, policy, &facts.chain, now);
                 let assessment = stage!("assess").in_scope(|| assess(subject, &facts, policy, now));
                 let assessed = SerializedAssessment::new(&assessment, now, generation)?;
-                Ok(assessed.with_cluster(facts.cluster.as_ref()))
+                Ok(assessed.with_cluster(facts.cluster.as_ref()).with_compositions(&facts.chain))
             }
             CheckSubject::Transfer(query) => {
                 let mut facts =
@@ -156,7 +157,8 @@ impl Service {
                     self.complete_later(receiver, policy, &facts.receiver.chain, now);
                 }
                 let assessment = stage!("assess").in_scope(|| assess_transfer(&facts, policy, now));
-                Ok(SerializedAssessment::new(&assessment, now, generation)?)
+                let assessed = SerializedAssessment::new(&assessment, now, generation)?;
+                Ok(assessed.with_compositions(&facts.receiver.chain))
             }
         }
     }

@@ -14,6 +14,7 @@ mod account;
 mod addresses;
 mod answers;
 mod associates;
+mod attacks;
 mod bulk;
 mod chain_backups;
 mod chain_branches;

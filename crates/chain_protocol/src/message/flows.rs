@@ -91,6 +91,9 @@ pub struct FlowFactsMessage {
     /// Identifies the endpoint parties for which the used compositions (origin breakdowns) of transactions were
     /// computed; null if no composition was used.
     pub compositions: Option<String>,
+    /// True if the server's lists and labels name endpoint parties other than those of the used compositions.
+    #[serde(default)]
+    pub are_compositions_outdated: bool,
 }
 
 /// The flows of one unit of account.

@@ -16,7 +16,7 @@ use crate::{
     evidence::{
         BehaviorFacts, ChainFacts, ChainState, Direction, FlowDistance, FlowEnd, FlowFacts,
         FlowPart, Listing, ListingStatus, SearchExtent, SourceKind, SourceState, Tip, Unavailable,
-        UnresolvedReason,
+        UnresolvedReason, UsedCompositions,
     },
     facts::{Cluster, Environment, Facts},
     policy::{MandatorySource, Policy},
@@ -70,6 +70,7 @@ pub(super) fn assess(
                 // The next check continues the trace.
                 expires(now);
             }
+            missing.extend(outdated_compositions(&chain.flows));
         }
         ChainState::Unavailable(why) => missing.push(no_flows(why.as_str())),
         ChainState::NotFollowed if policy.spec().flows_required => {
@@ -219,6 +220,23 @@ fn incomplete() -> MissingData {
     }
 }
 
+/// Reports compositions (breakdowns by origin) that rest on earlier lists and labels.
+fn outdated_compositions(flows: &FlowFacts) -> Option<MissingData> {
+    let used = flows.compositions.as_ref().filter(|used| used.is_outdated)?;
+    let share = further(flows).map_or_else(String::new, |share| format!(" of {share}"));
+    Some(MissingData {
+        reason: VerdictReason {
+            code: "compositions_outdated",
+            message: format!(
+                "the origins{share} of funds received rest on earlier lists and labels (revision {}): those by the \
+                 present lists and labels are not computed yet",
+                used.revision
+            ),
+        },
+        source: None,
+    })
+}
+
 fn no_flows(why: &str) -> MissingData {
     MissingData {
         reason: VerdictReason {
@@ -366,7 +384,8 @@ fn exposure(chain: &ChainFacts) -> CoverageBlock {
         .into_iter()
         .flat_map(parts)
         .any(|part| part.end == FlowEnd::Unresolved(UnresolvedReason::TraceLimit));
-    let status = if flows.complete && !over_budget {
+    let is_outdated = flows.compositions.as_ref().is_some_and(|used| used.is_outdated);
+    let status = if flows.complete && !over_budget && !is_outdated {
         CoverageStatus::Assessed
     } else {
         CoverageStatus::Partial
@@ -381,11 +400,13 @@ fn exposure(chain: &ChainFacts) -> CoverageBlock {
             let _ = write!(detail, "; {share} of funds {name} traced to an endpoint");
         }
     }
-    if let (Some(share), Some(revision)) = (further(flows), &flows.compositions) {
+    if let (Some(share), Some(used)) = (further(flows), &flows.compositions) {
+        let UsedCompositions { revision, is_outdated } = used;
+        let earlier = if *is_outdated { ", of earlier lists and labels" } else { "" };
         let _ = write!(
             detail,
             "; the origin of {share} of funds received by what the transactions are made of at which \
-             the trace stopped (revision {revision})"
+             the trace stopped (revision {revision}{earlier})"
         );
     }
     if !flows.complete {

@@ -122,9 +122,17 @@ pub struct FlowFacts {
     /// One ledger for each asset, or one for all assets together if each has a price. Ledgers are assessed separately,
     /// and the ledger with the highest score counts.
     pub ledgers: Vec<Ledger>,
-    /// Revision of the attributions from which the used compositions (breakdowns of transactions' funds by origin) were
-    /// computed; `None` if no composition was used.
-    pub compositions: Option<String>,
+    /// The compositions (breakdowns of transactions' funds by origin) that the trace used; `None` if it used none.
+    pub compositions: Option<UsedCompositions>,
+}
+
+/// Compositions (breakdowns of transactions' funds by origin) on which flows rest.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UsedCompositions {
+    /// Revision of the attributions from which the compositions were computed.
+    pub revision: String,
+    /// True if the lists and labels of the assessment attribute the chain's owners differently.
+    pub is_outdated: bool,
 }
 
 /// A chain's newest block as its source reported it.

@@ -13,7 +13,7 @@ pub use flow::{
     ActivityFacts, AssetActivity, CarriedLabel, CarriedPart, ChainFacts, ChainState, Direction,
     DirectionFlows, FlowDistance, FlowEnd, FlowFacts, FlowPart, FlowPath, IngestMode,
     LabelDistance, Ledger, ListingPeriod, PartyListing, PathStep, Solicitation, StepLabel, Tip,
-    Unavailable, UnresolvedReason,
+    Unavailable, UnresolvedReason, UsedCompositions,
 };
 pub use label::{AddressLabel, Label};
 pub use listing::{

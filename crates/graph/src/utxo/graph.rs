@@ -19,7 +19,7 @@ use async_trait::async_trait;
 
 use super::{
     Snapshot,
-    compositions::{CompositionReader, GraphCompositions},
+    compositions::{CompositionReader, GraphCompositions, TraceEndsRevision},
     entry_limit,
     fingerprint::Fingerprint,
     reader::Reader,
@@ -248,6 +248,12 @@ pub(super) fn lock_snapshot(state: &Mutex<Snapshot>) -> MutexGuard<'_, Snapshot>
 
 #[async_trait]
 impl Graph for EmbeddedGraph {
+    fn newest_compositions(&self) -> Option<TraceEndsRevision> {
+        // Errors of compositions are ignored here, because their writer reports them.
+        let reader = self.compositions.reader().unwrap_or_default()?;
+        Some(reader.state().ends)
+    }
+
     async fn view(self: Arc<Self>) -> Result<Option<Arc<dyn GraphView>>, GraphError> {
         if self.state.is_some() {
             return Ok(Some(self));

@@ -17,6 +17,7 @@ pub use serialized::SerializedAssessment;
 pub use shared::SharedAnswers;
 
 use super::invalidated_addresses::InvalidatedAddresses;
+use crate::chains::ChainReaders;
 use shared::Claim;
 
 /// Source of an answer.
@@ -122,17 +123,21 @@ pub(super) struct DataState<'a> {
     pub(super) revision: &'a str,
     /// Addresses in the latest blocks.
     pub(super) invalidated_addresses: &'a InvalidatedAddresses,
+    /// Readers of chains, which have the present compositions (origin breakdowns).
+    pub(super) chains: &'a ChainReaders,
 }
 
 impl<'a> DataState<'a> {
     pub(super) fn new(
         intel: &'a IntelSnapshot,
         invalidated_addresses: &'a InvalidatedAddresses,
+        chains: &'a ChainReaders,
     ) -> Self {
         Self {
             generation: intel.generation(),
             revision: intel.data_revision(),
             invalidated_addresses,
+            chains,
         }
     }
 
@@ -156,6 +161,9 @@ impl<'a> DataState<'a> {
                 }
             }
             && known.valid_until.is_none_or(|until| now < until)
+            && known.outdated_compositions.as_ref().is_none_or(|used| {
+                self.chains.composition_revision(subject.chain()).as_ref() == Some(used)
+            })
             && age_limits.allows(known, now)
     }
 }
@@ -329,6 +337,7 @@ mod tests {
             generation,
             revision: "1-0",
             invalidated_addresses: &invalidated_addresses,
+            chains: &ChainReaders::default(),
         };
         let assess = async || Ok::<_, ()>(assessed(generation, now));
         cache.get(&key(tenant), data, age_limits, now, assess).await.unwrap().1
@@ -382,6 +391,7 @@ mod tests {
                         generation: 1,
                         revision: "1-0",
                         invalidated_addresses: &invalidated_addresses,
+                        chains: &ChainReaders::default(),
                     };
                     cache.get(&key("a"), data, PLAN, at(0), assess).await.unwrap().0.digest.clone()
                 })
@@ -403,6 +413,7 @@ mod tests {
             generation: 1,
             revision: "1-0",
             invalidated_addresses: &invalidated_addresses,
+            chains: &ChainReaders::default(),
         };
         let keys = [
             key("a"),
@@ -424,13 +435,35 @@ mod tests {
         invalidated_addresses.add_everything(ChainId::BTC, "10".into());
         let known = SerializedAssessment { tip: Some("10".into()), ..assessed(1, at(0)) };
         let allows = |invalidated_addresses: &InvalidatedAddresses| {
-            let data = DataState { generation: 1, revision: "1-0", invalidated_addresses };
+            let data = DataState {
+                generation: 1,
+                revision: "1-0",
+                invalidated_addresses,
+                chains: &ChainReaders::default(),
+            };
             data.allows(&known, &subject, PLAN, at(1))
         };
         assert!(allows(&invalidated_addresses));
         // Even a block that pays nobody adds a confirmation.
         invalidated_addresses.add(ChainId::BTC, "11".into(), std::iter::empty());
         assert!(!allows(&invalidated_addresses));
+    }
+
+    #[test]
+    fn an_answer_by_outdated_compositions_is_not_repeated_unless_they_are_the_present_ones() {
+        let invalidated_addresses = InvalidatedAddresses::default();
+        let data = DataState {
+            generation: 1,
+            revision: "1-0",
+            invalidated_addresses: &invalidated_addresses,
+            chains: &ChainReaders::default(),
+        };
+        let current = assessed(1, at(0));
+        let outdated =
+            SerializedAssessment { outdated_compositions: Some("r".into()), ..current.clone() };
+        let subject = key("a").subject;
+        assert!(data.allows(&current, &subject, PLAN, at(1)));
+        assert!(!data.allows(&outdated, &subject, PLAN, at(1)));
     }
 
     #[tokio::test]
@@ -444,6 +477,7 @@ mod tests {
             generation: 1,
             revision: "1-0",
             invalidated_addresses: &invalidated_addresses,
+            chains: &ChainReaders::default(),
         };
         assert_eq!(shared.find(&key("a"), data).await, None);
         // when another server stores the answer before the claim,

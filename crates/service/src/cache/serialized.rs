@@ -1,6 +1,6 @@
 //! Assessments as they are cached, with the facts that decide whether they may be repeated.
 
-use assay_engine::{assessment::Assessment, facts::Cluster, score::Verdict};
+use assay_engine::{assessment::Assessment, evidence::ChainState, facts::Cluster, score::Verdict};
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
@@ -26,6 +26,9 @@ pub struct SerializedAssessment {
     /// Root of the address's cluster when it was assessed; `None` if the address is alone in its cluster, or clusters
     /// were not read.
     pub(super) cluster_root: Option<String>,
+    /// Revision of the compositions (origin breakdowns) that the assessment used, if they rest on earlier lists and
+    /// labels; `None` otherwise.
+    pub(super) outdated_compositions: Option<String>,
 }
 
 impl SerializedAssessment {
@@ -50,6 +53,7 @@ impl SerializedAssessment {
             generation,
             tip: tips.map(|tip| tip.hash.clone()).next(),
             cluster_root: None,
+            outdated_compositions: None,
         })
     }
 
@@ -58,6 +62,24 @@ impl SerializedAssessment {
     pub fn with_cluster(self, cluster: Option<&Cluster>) -> Self {
         let shared = cluster.filter(|cluster| cluster.size > 1);
         Self { cluster_root: shared.map(|cluster| cluster.root.as_str().to_owned()), ..self }
+    }
+
+    /// Adds the outdated compositions (origin breakdowns) on which the assessment rests.
+    #[must_use]
+    pub fn with_compositions(self, chain: &ChainState) -> Self {
+        let used = match chain {
+            ChainState::Followed(chain) => chain.flows.compositions.as_ref(),
+            ChainState::NotFollowed | ChainState::Unavailable(_) => None,
+        };
+        let outdated = used.filter(|used| used.is_outdated).map(|used| used.revision.clone());
+        Self { outdated_compositions: outdated, ..self }
+    }
+
+    /// True if the assessment used compositions (origin breakdowns) of earlier lists and labels: it may differ as soon
+    /// as they are computed anew, so that callers must not repeat it.
+    #[must_use]
+    pub const fn has_outdated_compositions(&self) -> bool {
+        self.outdated_compositions.is_some()
     }
 
     /// Returns the age of the assessment.

@@ -24,7 +24,7 @@ const CLAIM: Duration = Duration::from_secs(3);
 /// Interval of polling for another server's answer.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// Version of the layout of stored answers; a part of their keys.
-const LAYOUT: &str = concat!("3/", env!("CARGO_PKG_VERSION"));
+const LAYOUT: &str = concat!("4/", env!("CARGO_PKG_VERSION"));
 
 /// Store of answers in Redis.
 #[derive(Clone, Debug)]

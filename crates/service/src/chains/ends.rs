@@ -25,20 +25,13 @@ impl Parties {
     #[must_use]
     pub fn new(chain: ChainId, intel: &IntelSnapshot, today: Date) -> Self {
         let policy = Policy::default();
-        let pool = TraceEnd { category: Category::PrivacyProtocol, listed_on: None };
-        let pools = [Pool::Mweb, Pool::ZcashShielded].map(|it| (ScriptOwner::Pool(it), pool));
-        let named = intel.named_owners(chain).filter_map(|script| {
-            let attribution = intel.attribution(chain, &script, &policy, today);
-            let end = attribution.end.as_ref();
-            let end = end.map(|end| TraceEnd { category: end.category, listed_on: end.listed_on });
-            let attributed = OwnerAttribution { end, is_labelled: !attribution.carried.is_empty() };
-            (!attributed.is_nothing()).then_some((script, attributed))
+        let pools = [Pool::Mweb, Pool::ZcashShielded].map(ScriptOwner::Pool);
+        let scripts = pools.into_iter().chain(intel.named_owners(chain));
+        let attributed = scripts.filter_map(|script| {
+            let attributed = attributed(chain, &script, intel, &policy, today)?;
+            Some((script, attributed))
         });
-        pools
-            .map(|(script, end)| (script, OwnerAttribution::from(end)))
-            .into_iter()
-            .chain(named)
-            .collect()
+        attributed.collect()
     }
 
     /// Returns the party with a script; `None` if traces pass through the script.
@@ -69,6 +62,26 @@ impl FromIterator<(ScriptOwner, OwnerAttribution)> for Parties {
     fn from_iter<I: IntoIterator<Item = (ScriptOwner, OwnerAttribution)>>(parties: I) -> Self {
         Self(parties.into_iter().collect())
     }
+}
+
+/// Returns the attribution of a script under the default `policy`; `None` if lists and labels do not attribute the
+/// script.
+pub(super) fn attributed(
+    chain: ChainId,
+    script: &ScriptOwner,
+    intel: &IntelSnapshot,
+    policy: &Policy,
+    today: Date,
+) -> Option<OwnerAttribution> {
+    if matches!(script, ScriptOwner::Pool(_)) {
+        let pool = TraceEnd { category: Category::PrivacyProtocol, listed_on: None };
+        return Some(pool.into());
+    }
+    let attribution = intel.attribution(chain, script, policy, today);
+    let end = attribution.end.as_ref();
+    let end = end.map(|end| TraceEnd { category: end.category, listed_on: end.listed_on });
+    let attributed = OwnerAttribution { end, is_labelled: !attribution.carried.is_empty() };
+    (!attributed.is_nothing()).then_some(attributed)
 }
 
 /// Returns the parties at which traces end on a day, by their numbers in one state of a graph.

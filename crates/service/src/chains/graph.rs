@@ -4,7 +4,10 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use assay_address::{CanonicalAddress, ChainId};
 use assay_engine::{
-    evidence::{ActivityFacts, BehaviorFacts, ChainFacts, FlowFacts, IngestMode, Tip, Unavailable},
+    evidence::{
+        ActivityFacts, BehaviorFacts, ChainFacts, FlowEnd, FlowFacts, IngestMode, Tip, Unavailable,
+        UnresolvedReason, UsedCompositions,
+    },
     facts::{Cluster, Counterparties},
     ledger::{BlockId, BlockRef, OwnHistory, OwnerNumber, ReadLimits, TransactionNumber},
     patterns::rules::SHOWN,
@@ -14,14 +17,11 @@ use assay_engine::{
     transfer::TransferDirection,
     utxo::{ScriptOwner, Spending, Transfer, Txid},
 };
-use assay_graph::{
-    Graph, GraphError, GraphTip, GraphView, ViewSource, compositions::TraceEndsRevision, run_query,
-};
+use assay_graph::{Graph, GraphError, GraphTip, GraphView, ViewSource, run_query};
 use assay_intel::IntelSnapshot;
 use assay_telemetry::stage;
 use async_trait::async_trait;
-use jiff::{civil::Date, tz::TimeZone};
-use tokio::sync::Mutex;
+use jiff::tz::TimeZone;
 use tracing::Instrument;
 
 use super::{
@@ -30,10 +30,10 @@ use super::{
     changes::ChainChanges,
     clusters::{self, AttributedMembers},
     counterparties::counterparties,
-    ends::ends,
     forms::TransactionWithForms,
     forms::forms_of,
     possible_owners::possible_owners,
+    present_ends::{IntelOfDay, PresentEnds},
     reader::{BlockWithWork, ChainReader, NamedHistory},
     subject::{ReadError, SubjectData, TraceRequest, activity},
     transfer::{TransferError, TransferRead, TransferReadRequest, spent_by},
@@ -49,8 +49,7 @@ pub struct GraphReader {
     graph: Arc<dyn Graph>,
     attributed: Arc<AttributedMembers>,
     owners: Arc<AttributedOwners>,
-    /// Result of the last comparison of compositions (origin breakdowns) with the present lists and labels.
-    up_to_date: Arc<Mutex<Option<(CompositionBasis, bool)>>>,
+    present_ends: Arc<PresentEnds>,
 }
 
 /// Readers of graphs, by chain. A reader is renewed if its graph is opened again.
@@ -95,20 +94,12 @@ impl GraphReaders {
     }
 }
 
-/// Compositions (origin breakdowns), and the lists and labels with which they are compared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct CompositionBasis {
-    ends: TraceEndsRevision,
-    generation: u64,
-    today: Date,
-}
-
 impl GraphReader {
     /// Returns a reader of `graph`.
     #[must_use]
     pub fn new(chain: ChainId, graph: Arc<dyn Graph>) -> Self {
-        let (attributed, owners, up_to_date) = (Arc::default(), Arc::default(), Arc::default());
-        Self { chain, graph, attributed, owners, up_to_date }
+        let (attributed, owners, present_ends) = (Arc::default(), Arc::default(), Arc::default());
+        Self { chain, graph, attributed, owners, present_ends }
     }
 
     /// Returns a reader of `graph`, which may be the present graph opened again. The index of clusters is kept, and the
@@ -118,15 +109,15 @@ impl GraphReader {
         let is_same = Arc::ptr_eq(&self.graph, &graph);
         let owners = if is_same { Arc::clone(&self.owners) } else { Arc::default() };
         let (chain, attributed) = (self.chain, Arc::clone(&self.attributed));
-        Self { chain, graph, attributed, owners, up_to_date: Arc::default() }
+        Self { chain, graph, attributed, owners, present_ends: Arc::default() }
     }
 
     /// Returns the newest state of the graph with its newest block; `None` without blocks.
     async fn state(&self) -> Result<Option<State<'_>>, GraphError> {
         let Some(view) = Arc::clone(&self.graph).view().await? else { return Ok(None) };
         let Some(tip) = view.tip().await? else { return Ok(None) };
-        let Self { attributed, owners, up_to_date, .. } = self;
-        Ok(Some(State { view, tip, attributed, owners, up_to_date }))
+        let Self { attributed, owners, present_ends, .. } = self;
+        Ok(Some(State { view, tip, attributed, owners, present_ends }))
     }
 }
 
@@ -157,7 +148,7 @@ struct State<'r> {
     tip: GraphTip,
     attributed: &'r AttributedMembers,
     owners: &'r AttributedOwners,
-    up_to_date: &'r Mutex<Option<(CompositionBasis, bool)>>,
+    present_ends: &'r PresentEnds,
 }
 
 impl State<'_> {
@@ -207,7 +198,7 @@ impl State<'_> {
     }
 
     async fn flows_at_most(&self, of: TraceRequest<'_>) -> Result<Option<SubjectData>, GraphError> {
-        let TraceRequest { subject, rules, policy, now, .. } = of;
+        let TraceRequest { subject, rules, policy, intel, now } = of;
         let view = &*self.view;
         let Some(script) = ScriptOwner::from_address(subject) else {
             return Ok(Some(self.no_flows(of, None)));
@@ -217,13 +208,17 @@ impl State<'_> {
         let Some(owner) = view.owner_number(&script).await? else {
             return Ok(Some(self.no_flows(of, alone)));
         };
-        if !is_bounded(policy) || !self.is_up_to_date(of).await? {
+        if !is_bounded(policy) {
+            return Ok(None);
+        }
+        let (chain, today) = (subject.chain(), now.to_zoned(TimeZone::UTC).date());
+        let compositions = self.compositions(chain, IntelOfDay { intel, today }).await?;
+        if compositions.as_ref().is_none_or(|it| it.is_outdated) {
             return Ok(None);
         }
         let Some(history) = view.unspent_history(owner, rules.read_limits()).await? else {
             return Ok(None);
         };
-        let (chain, today) = (subject.chain(), now.to_zoned(TimeZone::UTC).date());
         let flows = view.read(|view| {
             flows_at_most(chain, &history, policy, (today, rules.largest_dust), |number| {
                 view.composition(number)
@@ -231,28 +226,22 @@ impl State<'_> {
         })?;
         let activity = Some(activity(subject, &history.statistics));
         Ok(flows.map(|flows| {
-            let flows =
-                FlowFacts { compositions: view.compositions().map(|it| it.name()), ..flows };
+            let flows = FlowFacts { compositions, ..flows };
             traced(of, &self.tip, flows, activity, (alone, Counterparties::default()))
         }))
     }
 
-    /// True if the compositions (origin breakdowns) were computed for the present lists and labels.
-    async fn is_up_to_date(&self, request: TraceRequest<'_>) -> Result<bool, GraphError> {
-        let TraceRequest { subject, intel, now, .. } = request;
-        let Some(compositions) = self.view.compositions() else { return Ok(false) };
-        let (generation, today) = (intel.generation(), now.to_zoned(TimeZone::UTC).date());
-        let basis = CompositionBasis { ends: compositions, generation, today };
-        let mut known = self.up_to_date.lock().await;
-        if let Some((of, is_up_to_date)) = *known
-            && of == basis
-        {
-            return Ok(is_up_to_date);
-        }
-        let present = ends(&*self.view, subject.chain(), intel, today).await?;
-        let is_up_to_date = present.up_to(compositions.owners) == compositions;
-        *known = Some((basis, is_up_to_date));
-        Ok(is_up_to_date)
+    /// Compares the compositions (origin breakdowns) of this state with lists and labels of a day; `None` without
+    /// compositions.
+    async fn compositions(
+        &self,
+        chain: ChainId,
+        by: IntelOfDay<'_>,
+    ) -> Result<Option<UsedCompositions>, GraphError> {
+        let Some(ends) = self.view.compositions() else { return Ok(None) };
+        let state = (&*self.view, &self.tip);
+        let agree = self.present_ends.agree_with(ends, state, chain, by).await?;
+        Ok(Some(UsedCompositions { revision: ends.name(), is_outdated: !agree }))
     }
 
     /// Returns the attributions of the owners of this state.
@@ -276,15 +265,20 @@ impl State<'_> {
         attributions: &ViewAttributions<'_>,
     ) -> Result<FlowFacts, GraphError> {
         let view = &*self.view;
-        let today = attributions.inputs().today;
+        let AttributionInputs { intel, today, .. } = *attributions.inputs();
         let subject = TraceSubject { chain, owner, history, rules, today };
         let mut trace = view.read(|view| Trace::begin(view, subject, attributions))?;
         run_query(&mut trace, &mut ViewSource(view)).await?;
         let flows = view.read(|view| trace.finish(view))?;
-        let is_used = flows.ledgers.iter().any(|ledger| {
-            ledger.source.parts.iter().any(|part| part.distance.further_than().is_some())
-        });
-        let compositions = view.compositions().filter(|_| is_used).map(|ends| ends.name());
+        let parts = || flows.ledgers.iter().flat_map(|ledger| &ledger.source.parts);
+        let is_used = parts().any(|part| part.distance.further_than().is_some());
+        // A composition also divides funds into ones of unknown origin, which a label would name.
+        let unknown = FlowEnd::Unresolved(UnresolvedReason::UnknownOrigin);
+        if !is_used && parts().all(|part| part.end != unknown) {
+            return Ok(flows);
+        }
+        let compositions = self.compositions(chain, IntelOfDay { intel, today }).await?;
+        let compositions = compositions.filter(|it| is_used || it.is_outdated);
         Ok(FlowFacts { compositions, ..flows })
     }
 
@@ -454,6 +448,10 @@ impl ChainReader for GraphReader {
         reading.instrument(span).await
     }
 
+    fn composition_revision(&self) -> Option<String> {
+        Some(self.graph.newest_compositions()?.name())
+    }
+
     async fn latest_block(&self) -> Result<Option<Tip>, ReadError> {
         Ok(self.graph.tip().await?.as_ref().map(assessed))
     }
@@ -480,6 +478,6 @@ fn assessed(tip: &GraphTip) -> Tip {
 fn revision(chain: ChainId, tip: &GraphTip, flows: &FlowFacts) -> String {
     let hash = hex::encode(tip.block.hash);
     let end = hash.get(hash.len() - 12..).unwrap_or_default();
-    let compositions = flows.compositions.as_ref().map(|name| format!("+{name}"));
+    let compositions = flows.compositions.as_ref().map(|used| format!("+{}", used.revision));
     format!("{chain}@{}-{end}{}", tip.block.height, compositions.unwrap_or_default())
 }

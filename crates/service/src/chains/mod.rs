@@ -5,6 +5,7 @@
 //! - [`reader`]: the contract of chain readers
 //! - [`attributed_owners`]: the owners that lists and labels attribute
 //! - [`ends()`](ends::ends): the parties at which traces end
+//! - `present_ends`: compares the parties of compositions (origin breakdowns) with the present lists and labels
 //! - `clusters`, [`possible_owners`], `counterparties`: the addresses that are associated with a subject
 //! - [`compositions`]: updates the compositions (origin breakdowns) of transactions while the server runs
 //! - [`changes`]: the addresses in new blocks
@@ -32,6 +33,7 @@ pub mod host;
 mod messages;
 pub mod on_demand;
 pub mod possible_owners;
+mod present_ends;
 pub mod reader;
 pub mod registry;
 pub mod remote;

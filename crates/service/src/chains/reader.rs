@@ -152,6 +152,12 @@ pub trait ChainReader: Debug + Send + Sync {
         Ok(Cluster::alone(subject.clone()))
     }
 
+    /// Returns the revision of the parties for which the compositions (origin breakdowns) of the chain are computed now;
+    /// `None` without compositions, or if several servers may each have others.
+    fn composition_revision(&self) -> Option<String> {
+        None
+    }
+
     /// Returns a difference between the branches of the chain's servers; `None` while all have the same branch.
     fn differing_branches(&self) -> Option<DifferingBranches> {
         None

@@ -137,6 +137,13 @@ impl ChainReaders {
         self.on_demand.get(&chain).filter(|_| self.ingested(chain).is_none())
     }
 
+    /// Returns the revision of the parties for which the compositions (origin breakdowns) of a chain are computed now;
+    /// `None` if no single revision answers.
+    #[must_use]
+    pub fn composition_revision(&self, chain: ChainId) -> Option<String> {
+        self.reader(chain)?.composition_revision()
+    }
+
     /// Returns a difference between the branches of the chain's servers; `None` while all have the same branch.
     #[must_use]
     pub fn differing_branches(&self, chain: ChainId) -> Option<DifferingBranches> {

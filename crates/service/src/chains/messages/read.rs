@@ -6,6 +6,7 @@ use assay_chain_protocol::message::{
     ReadTransfer, TraceAnswer, TracingPolicy, TransactionAnswer, TransferAnswer,
 };
 use assay_engine::{
+    evidence::ChainState,
     facts::{Cluster, ClusterMember, Counterparties, Counterparty, PossibleOwner},
     policy::{Policy, PolicySpec},
     taxonomy::Category,
@@ -68,8 +69,16 @@ impl AnswerReader<'_> {
         }
         let revision = revision.map(|it| if is_same { it } else { format!("{it}+lists{lists}") });
         let strongest = counterparties.strongest.into_iter();
+        let mut state: ChainState = MessageForm::read(state)?;
+        if !is_same
+            && let ChainState::Followed(chain) = &mut state
+            && let Some(used) = &mut chain.flows.compositions
+        {
+            // The chain server compared its compositions with lists and labels other than those of the assessment.
+            used.is_outdated = true;
+        }
         Ok(SubjectData {
-            state: MessageForm::read(state)?,
+            state,
             revision,
             cluster: cluster.map(|cluster| self.cluster(cluster)).transpose()?,
             counterparties: Counterparties {

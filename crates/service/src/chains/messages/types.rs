@@ -19,7 +19,7 @@ use assay_engine::{
         ChainState, DirectionFlows, FlowDistance, FlowEnd, FlowFacts, FlowPart, FlowPath,
         IngestMode, LabelDistance, Ledger, ListingPeriod, PartyListing, PathStep, Pattern,
         PatternDetails, PatternFact, PatternRole, SearchExtent, Solicitation, StepLabel, Tier, Tip,
-        Unavailable, UnresolvedReason, UnscoredReason,
+        Unavailable, UnresolvedReason, UnscoredReason, UsedCompositions,
     },
     facts::CoSpend,
     fixed::Fraction,
@@ -140,7 +140,6 @@ fields! {
         first_seen, last_seen, transfers_in, transfers_out, amounts
     }
     AssetActivity as AssetActivityMessage { asset, received, sent, balance }
-    FlowFacts as FlowFactsMessage { complete, ledgers, compositions }
     Ledger as LedgerMessage { unit, decimals, source, destination }
     DirectionFlows as DirectionFlowsMessage { parts, transactions }
     FlowPart as FlowPartMessage {
@@ -201,6 +200,26 @@ variants! {
     }
     TransferDirection as TransferDirectionMessage { Deposit, Withdrawal }
     ListEffect as ListEffectMessage { Blocking, Advisory }
+}
+
+impl MessageForm<FlowFactsMessage> for FlowFacts {
+    fn into_message(self) -> FlowFactsMessage {
+        let Self { complete, ledgers, compositions } = self;
+        let is_outdated = compositions.as_ref().is_some_and(|used| used.is_outdated);
+        FlowFactsMessage {
+            complete,
+            ledgers: ledgers.into_message(),
+            compositions: compositions.map(|used| used.revision),
+            are_compositions_outdated: is_outdated,
+        }
+    }
+
+    fn read(message: FlowFactsMessage) -> Result<Self, InvalidAnswer> {
+        let FlowFactsMessage { complete, ledgers, compositions, .. } = message;
+        let is_outdated = message.are_compositions_outdated;
+        let compositions = compositions.map(|revision| UsedCompositions { revision, is_outdated });
+        Ok(Self { complete, ledgers: MessageForm::read(ledgers)?, compositions })
+    }
 }
 
 impl MessageForm<u8> for Confidence {

@@ -1,0 +1,5 @@
+//! Attacks on the model, as thieves and accused people would try them, each on a whole chain or a real server.
+//!
+//! - [`told`]: compositions (origin breakdowns) of earlier lists and labels
+
+mod told;
