@@ -1,7 +1,7 @@
 //! The facts about an address that an assessment uses, gathered before the assessment starts.
 
 use crate::{
-    evidence::{ChainState, Label, Listing, SourceState},
+    evidence::{ChainState, Direction, Label, Listing, PartyListing, SourceState},
     score::Confidence,
     utxo::cluster::{LinkKind, UNCONFIRMED_CONFIDENCE},
 };
@@ -130,6 +130,8 @@ pub struct Cluster {
     pub attributed: u64,
     /// Number of the listed or labelled members whose listings and labels were looked up.
     pub examined: u64,
+    /// Direct dealings of other members with listed parties.
+    pub dealings: ListedDealings,
 }
 
 impl Cluster {
@@ -144,6 +146,7 @@ impl Cluster {
             members: vec![],
             attributed: 0,
             examined: 0,
+            dealings: ListedDealings::default(),
         }
     }
 
@@ -160,6 +163,41 @@ impl Cluster {
 
 /// Confidence of clusters, which exclude co-spends that several parties may have signed.
 pub const CO_SPEND_CONFIDENCE: Confidence = Confidence::from_percent(90);
+
+/// Direct dealings of other members of the subject's cluster with parties on lists in force, outside the cluster: above
+/// dust, since the listing, and of members whom co-spends connect with the subject that cannot all be a `PayJoin`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ListedDealings {
+    /// The largest dealings.
+    pub largest: Vec<ListedDealing>,
+    /// Number of dealings that were found.
+    pub found: u64,
+    /// True if the cluster has more dealings with listed parties than were examined.
+    pub is_limited: bool,
+}
+
+/// A payment between a member of a cluster and a listed party.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ListedDealing {
+    /// The member.
+    pub member: CanonicalAddress,
+    /// The co-spends that connect the member with the subject, starting at the subject.
+    pub co_spends: Vec<CoSpend>,
+    /// Address of the listed party.
+    pub party: CanonicalAddress,
+    /// Name of the listed party, if known.
+    pub entity: Option<String>,
+    /// The entry of the list that names the party.
+    pub listed_by: Option<PartyListing>,
+    /// Direction of the money: from the party as its source, or to the party as its destination.
+    pub direction: Direction,
+    /// Identifier of the transaction.
+    pub transaction: String,
+    /// Time of the transaction's block.
+    pub time: Timestamp,
+    /// Amount in base units.
+    pub amount: u128,
+}
 
 /// Another member of the subject's cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -241,10 +241,12 @@ mod tests {
                 ("direct_listed_counterparty", false),
                 ("severe_category_exposure", false),
                 ("direct_illicit_income", false),
+                ("mixed_income", false),
                 ("atm", false),
                 ("listed_advisory", true),
                 ("listing_recently_expired", true),
                 ("cluster_listed", true),
+                ("cluster_listed_counterparty", true),
             ]
         );
         let atm = rules.iter().find(|rule| rule.id == "atm").unwrap();

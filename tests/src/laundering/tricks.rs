@@ -178,7 +178,7 @@ pub fn mixed(id: ChainId, amount: u64, hops: u32, times: u64) -> Example {
 }
 
 /// Coins of a person whom an exchange paid.
-pub(super) fn clean(chain: &mut ChainBuilder, amount: u64) -> Vec<Utxo> {
+pub fn clean(chain: &mut ChainBuilder, amount: u64) -> Vec<Utxo> {
     let (exchange, person) =
         (chain.fresh_address(Form::ScriptHash), chain.fresh_address(Form::WitnessKey));
     let coins = chain.mine(&[(exchange, amount + 10_000)]);

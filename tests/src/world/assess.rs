@@ -10,7 +10,7 @@ use assay_engine::{
     assess,
     assessment::Assessment,
     evidence::{BehaviorFacts, ChainFacts, ChainState, FlowFacts, IngestMode, Tip},
-    facts::{CO_SPEND_CONFIDENCE, Cluster, ClusterMember, CoSpend},
+    facts::{CO_SPEND_CONFIDENCE, Cluster, ClusterMember, CoSpend, ListedDealings},
     patterns::rules::SHOWN,
     policy::Policy,
     trace::{AttributionsByScript, Trace, TraceRules, TraceSubject},
@@ -24,6 +24,7 @@ use assay_intel::IntelSnapshot;
 use assay_service::chains::{
     behavior::{BehaviorSubject, behavior},
     ends::ends,
+    listed_dealings::{DealingSubject, ListedPayments},
 };
 use futures_util::FutureExt;
 use jiff::{Timestamp, tz::TimeZone};
@@ -46,6 +47,7 @@ pub struct World {
     view: Arc<dyn GraphView>,
     tip: GraphTip,
     intel: IntelSnapshot,
+    listed: ListedPayments,
     /// The folder of a recorded chain.
     _folder: Option<TempDir>,
 }
@@ -101,7 +103,7 @@ impl World {
     ) -> Self {
         let tip = complete_at_once(graph.tip()).ok().flatten().expect("a chain with blocks");
         let view = complete_at_once(graph.view()).expect("a view").expect("a chain with blocks");
-        Self { chain, now, view, tip, intel, _folder: folder }
+        Self { chain, now, view, tip, intel, listed: ListedPayments::default(), _folder: folder }
     }
 
     /// The assessment of an owner's address under the default policy, computed like the server's.
@@ -194,7 +196,22 @@ impl World {
             members,
             attributed,
             examined: attributed,
+            dealings: self.dealings(owner).await,
         })
+    }
+
+    /// The dealings of other members of an owner's cluster with listed parties, found as the server finds them.
+    async fn dealings(&self, script: &ScriptOwner) -> ListedDealings {
+        let (chain, rules) = (self.chain, TraceRules::new(&POLICY, self.chain.info()));
+        let view = &*self.view;
+        let number = view.owner_number(script).await.expect("a store that answers");
+        let owner = number.expect("the owner appears on the chain");
+        let today = TimeZone::UTC.to_datetime(self.now).date();
+        let attribute = |owner: &ScriptOwner| self.intel.attribution(chain, owner, &POLICY, today);
+        let attributions = AttributionsByScript::new(attribute);
+        let of = DealingSubject { chain, script, owner, largest_dust: rules.largest_dust };
+        let found = self.listed.of_cluster((view, &self.tip), of, &self.intel, &attributions).await;
+        found.expect("a store that answers")
     }
 
     async fn flows(&self, owner: &ScriptOwner) -> FlowFacts {

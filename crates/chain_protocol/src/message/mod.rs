@@ -158,6 +158,44 @@ pub struct ClusterAnswer {
     pub attributed: u64,
     /// Number of other members whose listings and labels were looked up.
     pub examined: u64,
+    /// Direct dealings of other members with parties on lists in force.
+    #[serde(default)]
+    pub dealings: ListedDealingsAnswer,
+}
+
+/// Direct dealings of other members of a cluster with listed parties outside the cluster: above dust, since the
+/// listing, and of members whom certain co-spends connect with the subject.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ListedDealingsAnswer {
+    /// The largest dealings.
+    pub largest: Vec<ListedDealingAnswer>,
+    /// Number of dealings that were found.
+    pub found: u64,
+    /// True if the cluster has more dealings with listed parties than were examined.
+    pub is_limited: bool,
+}
+
+/// A payment between a member of a cluster and a listed party.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ListedDealingAnswer {
+    /// Address of the member.
+    pub member: String,
+    /// The co-spends that connect the member with the subject.
+    pub co_spends: Vec<CoSpendMessage>,
+    /// Address of the listed party.
+    pub party: String,
+    /// Name of the listed party, if known.
+    pub entity: Option<String>,
+    /// The entry of the list that names the party.
+    pub listed_by: Option<PartyListingMessage>,
+    /// `source` if the member received the money, `destination` if the member sent it.
+    pub direction: Identifier,
+    /// Identifier of the transaction.
+    pub transaction: String,
+    /// Time of the transaction's block.
+    pub time: Timestamp,
+    /// Amount in base units.
+    pub amount: u128,
 }
 
 /// Another member of a cluster.

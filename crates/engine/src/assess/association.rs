@@ -3,24 +3,28 @@
 use std::collections::BTreeSet;
 
 use assay_address::CanonicalAddress;
-use jiff::civil::Date;
+use jiff::{civil::Date, tz::TimeZone};
 
 use super::{
     Claim, MinimumScore, Rank, Term, Warnings,
     cluster::{self, InheritedLabels},
+    flows::whole_units,
     labels, listings,
     references::{address_reference, transaction_reference},
 };
 use crate::{
     assessment::{
-        Amount, AssociatedWallet, ComponentKind, EvidenceReference, Relation, ScoringComponent,
-        VerdictReason, Warning,
+        Amount, AssociatedWallet, ComponentKind, EvidenceKind, EvidenceReference, Relation,
+        ScoringComponent, VerdictReason, Warning,
     },
-    evidence::{Label, Listing, ListingEntry, ListingStatus, Tier},
-    facts::{AccountControl, Cluster, ClusterMember, Counterparty, Facts, PossibleOwner, SameKey},
+    evidence::{Direction, Label, Listing, ListingEntry, ListingStatus, Tier},
+    facts::{
+        AccountControl, Cluster, ClusterMember, Counterparty, Facts, ListedDealing, ListedDealings,
+        PossibleOwner, SameKey,
+    },
     fixed::Fraction,
     names::ListId,
-    policy::{CLUSTER_LISTED, ListEffect, Policy, SAME_KEY_SCORE},
+    policy::{CLUSTER_LISTED, CLUSTER_LISTED_COUNTERPARTY, ListEffect, Policy, SAME_KEY_SCORE},
     score::{Confidence, Score},
     taxonomy::{Category, RISKY_FROM},
 };
@@ -40,7 +44,7 @@ pub(super) struct Findings {
     pub(super) warnings: Warnings,
 }
 
-pub(super) fn assess(facts: &Facts, policy: &Policy, today: Date) -> Findings {
+pub(super) fn assess(facts: &Facts, policy: &Policy, today: Date, is_service: bool) -> Findings {
     let mut assessed = Findings::default();
     let mut others: Vec<_> = facts.same_key.iter().collect();
     others.sort_by(|a, b| a.address.cmp(&b.address));
@@ -58,6 +62,9 @@ pub(super) fn assess(facts: &Facts, policy: &Policy, today: Date) -> Findings {
     }
     if let Some(cluster) = facts.cluster.as_ref().filter(|cluster| cluster.size > 1) {
         assess_cluster(cluster, facts, policy, today, &mut assessed);
+        if !is_service {
+            assessed.minimum_scores.extend(listed_counterparty(cluster, policy, today));
+        }
     }
     assessed.wallets.extend(facts.possible_owners.iter().map(|other| possible_owner(other, today)));
     for other in &facts.counterparties.strongest {
@@ -247,6 +254,68 @@ fn assess_cluster(
             ..shown
         }
     }));
+}
+
+/// The rule on direct dealings of other members with listed parties. Other people's money passes the addresses of a
+/// service: a cluster with a certain member whom an investigation calls a benign service has no such rule.
+fn listed_counterparty(cluster: &Cluster, policy: &Policy, today: Date) -> Option<MinimumScore> {
+    let is_service = |label: &Label| {
+        label.in_force(today)
+            && label.tier <= Tier::Investigation
+            && label.category.info().service
+            && policy.severity(label.category) < RISKY_FROM
+    };
+    let services = cluster.members.iter().filter(|member| member.is_certain());
+    if services.flat_map(|member| &member.labels).any(is_service) {
+        return None;
+    }
+    let ListedDealings { largest, found, .. } = &cluster.dealings;
+    let first = largest.first()?;
+    let ListedDealing { member, party, direction, time, amount, .. } = first;
+    let native = member.chain().info().native();
+    let amount = format!("{} {}", whole_units(*amount, native.decimals), native.code);
+    let day = time.to_zoned(TimeZone::UTC).date();
+    let name = first.entity.as_deref().unwrap_or("name not known");
+    let list = first.listed_by.as_ref().map_or_else(String::new, |entry| {
+        let since = entry.listed_on.map_or_else(String::new, |day| format!(", listed on {day}"));
+        format!(" ({}{since})", entry.in_words())
+    });
+    let (moved, to) = match direction {
+        Direction::Source => ("received", "from"),
+        Direction::Destination => ("sent", "to"),
+    };
+    let more = match found.saturating_sub(1) {
+        0 => String::new(),
+        1 => "; 1 more such payment".to_owned(),
+        more => format!("; {more} more such payments"),
+    };
+    let message = format!(
+        "another address of its co-spend cluster {}, {member}, {moved} {amount} directly {to} a listed party: {name}{list}, \
+         address {party}, on {day}{more}",
+        cluster.id
+    );
+    let evidence = largest.iter().flat_map(|dealing| {
+        let paid = [
+            address_reference(&dealing.member),
+            transaction_reference(&dealing.transaction),
+            address_reference(&dealing.party),
+        ];
+        let listed_by = dealing.listed_by.as_ref().map(|entry| EvidenceReference {
+            kind: EvidenceKind::ListEntry,
+            reference: format!("{} entity {}", entry.list, entry.entity_id),
+        });
+        let joined = cluster::named_transactions(&dealing.co_spends);
+        let joined: Vec<_> = joined.iter().map(|txid| transaction_reference(txid)).collect();
+        paid.into_iter().chain(listed_by).chain(joined)
+    });
+    let mut distinct: Vec<EvidenceReference> = Vec::new();
+    for reference in evidence {
+        if !distinct.contains(&reference) {
+            distinct.push(reference);
+        }
+    }
+    let rule = MinimumScore::fixed(CLUSTER_LISTED_COUNTERPARTY, message, distinct, policy);
+    Some(MinimumScore { tier: Some(Tier::Heuristic), ..rule })
 }
 
 /// The first five of the given names, and the number of the remaining names.

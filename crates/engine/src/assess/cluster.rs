@@ -7,7 +7,7 @@ use jiff::civil::Date;
 
 use crate::{
     evidence::{Label, SourceState, Tier},
-    facts::{Cluster, ClusterMember},
+    facts::{Cluster, ClusterMember, CoSpend},
     policy::Policy,
 };
 
@@ -117,8 +117,13 @@ fn pass_on(cluster: &Cluster, member: &ClusterMember, label: &Label) -> Inherite
 
 /// The transactions that connect a member with the subject.
 pub(super) fn transactions(member: &ClusterMember) -> Vec<String> {
+    named_transactions(member.co_spends.as_deref().unwrap_or_default())
+}
+
+/// The transactions of co-spends, each once.
+pub(super) fn named_transactions(co_spends: &[CoSpend]) -> Vec<String> {
     let mut transactions = Vec::new();
-    for co_spend in member.co_spends.iter().flatten() {
+    for co_spend in co_spends {
         for txid in std::iter::once(&co_spend.transaction).chain(&co_spend.confirmed_by) {
             if transactions.len() < MOST_TRANSACTIONS && !transactions.contains(txid) {
                 transactions.push(txid.clone());

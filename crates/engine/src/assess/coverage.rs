@@ -352,6 +352,9 @@ fn association(facts: &Facts) -> CoverageBlock {
             write!(detail, "{attributed}")
         };
         let _ = write!(detail, ", shown: {shown} of {others})");
+        if cluster.dealings.is_limited {
+            detail.push_str("; not all of its dealings with listed parties were examined");
+        }
     } else {
         detail.push_str("; no co-spends with other addresses");
     }
@@ -360,8 +363,8 @@ fn association(facts: &Facts) -> CoverageBlock {
         let shown = counterparties.strongest.len();
         let _ = write!(detail, "; counterparties shown: {shown} of {}", counterparties.found);
     }
-    let status =
-        if examined < attributed { CoverageStatus::Partial } else { CoverageStatus::Assessed };
+    let is_limited = examined < attributed || cluster.dealings.is_limited;
+    let status = if is_limited { CoverageStatus::Partial } else { CoverageStatus::Assessed };
     block(status, &detail)
 }
 

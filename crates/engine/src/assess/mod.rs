@@ -29,7 +29,7 @@ use crate::{
         Activity, ActivityCounts, ActivityStatus, Amount, Assessment, Conflict, ConflictResolution,
         Coverage, CoverageStatus, EvidenceReference, ScoringComponent, VerdictReason, Warning,
     },
-    evidence::{ActivityFacts, AssetActivity, ChainState, Direction},
+    evidence::{ActivityFacts, AssetActivity, ChainState, Direction, Tier},
     facts::Facts,
     fixed::Fraction,
     policy::{FixedRule, Policy, RuleVerdict},
@@ -56,7 +56,7 @@ pub fn assess(
 
     let listings = listings::assess(subject, facts, policy, today);
     let labels = labels::assess(facts, policy, today);
-    let association = association::assess(facts, policy, today);
+    let association = association::assess(facts, policy, today, labels.service.is_some());
     let ordered = flows::OrderedFlows::of(&facts.chain);
     let flows = flows::Flows::new(&ordered, policy);
     let searched = coverage::assess(subject, facts, policy, now);
@@ -238,6 +238,8 @@ struct MinimumScore {
     /// The score to which the rule raises a lower score.
     score: Score,
     reason: VerdictReason,
+    /// Strength of the evidence, if the rule names it.
+    tier: Option<Tier>,
     /// The measured funds, if the rule measures funds.
     measured: Option<MeasuredFunds>,
     evidence: Vec<EvidenceReference>,
@@ -255,6 +257,7 @@ impl MinimumScore {
             rule: rule.id.to_owned(),
             score: policy.minimum_score(RuleVerdict::Review, false),
             reason: VerdictReason { code: rule.id, message },
+            tier: None,
             measured: None,
             evidence,
         }

@@ -49,6 +49,7 @@ pub(super) fn decide(
             contribution: rule.score.minus(score),
             standalone_score: rule.score,
             detail: rule.reason.message.clone(),
+            tier: rule.tier,
             direction,
             share,
             amount,

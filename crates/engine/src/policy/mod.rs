@@ -16,9 +16,9 @@ pub use curve::AmountCurve;
 pub use pattern_rules::{MOST_THRESHOLDS, PatternRules};
 pub use quantity::{InvalidQuantity, Quantity};
 pub use rules::{
-    Alternative, CLUSTER_LISTED, ConditionGroup, FIXED_RULES, FixedRule, InvalidShare,
-    LISTED_ADVISORY, LISTING_RECENTLY_EXPIRED, Role, Rule, RuleSpec, RuleThresholds, RuleVerdict,
-    Selection, Share,
+    Alternative, CLUSTER_LISTED, CLUSTER_LISTED_COUNTERPARTY, ConditionGroup, FIXED_RULES,
+    FixedRule, InvalidShare, LISTED_ADVISORY, LISTING_RECENTLY_EXPIRED, Role, Rule, RuleSpec,
+    RuleThresholds, RuleVerdict, Selection, Share,
 };
 pub use spec::{
     AmountRules, CurvePoint, ListEffect, MandatorySource, PolicySpec, Thresholds, TierCaps,

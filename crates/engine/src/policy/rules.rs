@@ -63,8 +63,15 @@ pub const CLUSTER_LISTED: FixedRule = FixedRule {
     description: "The co-spend cluster of the address contains a listed address.",
 };
 
+/// A direct dealing of another address of the co-spend cluster with a listed party.
+pub const CLUSTER_LISTED_COUNTERPARTY: FixedRule = FixedRule {
+    id: "cluster_listed_counterparty",
+    description: "Another address of the co-spend cluster dealt directly with a listed party since its listing.",
+};
+
 /// The rules that every policy has.
-pub const FIXED_RULES: [FixedRule; 3] = [LISTED_ADVISORY, LISTING_RECENTLY_EXPIRED, CLUSTER_LISTED];
+pub const FIXED_RULES: [FixedRule; 4] =
+    [LISTED_ADVISORY, LISTING_RECENTLY_EXPIRED, CLUSTER_LISTED, CLUSTER_LISTED_COUNTERPARTY];
 
 /// Verdict that a rule leads to at least.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

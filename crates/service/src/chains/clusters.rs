@@ -11,7 +11,7 @@ use std::{
 
 use assay_address::{CanonicalAddress, ChainId};
 use assay_engine::{
-    facts::{CO_SPEND_CONFIDENCE, Cluster, ClusterMember, CoSpend},
+    facts::{CO_SPEND_CONFIDENCE, Cluster, ClusterMember, CoSpend, ListedDealings},
     utxo::ScriptOwner,
 };
 use assay_graph::{Graph, GraphError, GraphTip};
@@ -31,11 +31,11 @@ const ALIKE: usize = 3;
 const CONNECTED: usize = 200;
 /// Largest number of co-spends between two members. A connection by more co-spends is not followed, and counts as a
 /// doubtful one.
-const CO_SPENDS: u32 = 256;
+pub(super) const CO_SPENDS: u32 = 256;
 /// Number of owners whose clusters are looked up together.
 const PAGE: usize = 10_000;
 /// Number of owners and changes of clusters above which the index is built anew.
-const CHANGES: u32 = 100_000;
+pub(super) const CHANGES: u32 = 100_000;
 
 /// Reads the cluster of a subject. An address that never appeared is alone in its cluster.
 pub(super) async fn cluster(
@@ -85,6 +85,7 @@ pub(super) async fn cluster(
         members: shown,
         attributed: number(count),
         examined: number(examined),
+        dealings: ListedDealings::default(),
     })
 }
 

@@ -32,6 +32,7 @@ use super::{
     counterparties::counterparties,
     forms::TransactionWithForms,
     forms::forms_of,
+    listed_dealings::{DealingSubject, ListedPayments},
     possible_owners::possible_owners,
     present_ends::{IntelOfDay, PresentEnds},
     reader::{BlockWithWork, ChainReader, NamedHistory},
@@ -50,6 +51,7 @@ pub struct GraphReader {
     attributed: Arc<AttributedMembers>,
     owners: Arc<AttributedOwners>,
     present_ends: Arc<PresentEnds>,
+    listed: Arc<ListedPayments>,
 }
 
 /// Readers of graphs, by chain. A reader is renewed if its graph is opened again.
@@ -99,7 +101,7 @@ impl GraphReader {
     #[must_use]
     pub fn new(chain: ChainId, graph: Arc<dyn Graph>) -> Self {
         let (attributed, owners, present_ends) = (Arc::default(), Arc::default(), Arc::default());
-        Self { chain, graph, attributed, owners, present_ends }
+        Self { chain, graph, attributed, owners, present_ends, listed: Arc::default() }
     }
 
     /// Returns a reader of `graph`, which may be the present graph opened again. The index of clusters is kept, and the
@@ -109,15 +111,16 @@ impl GraphReader {
         let is_same = Arc::ptr_eq(&self.graph, &graph);
         let owners = if is_same { Arc::clone(&self.owners) } else { Arc::default() };
         let (chain, attributed) = (self.chain, Arc::clone(&self.attributed));
-        Self { chain, graph, attributed, owners, present_ends: Arc::default() }
+        let (present_ends, listed) = (Arc::default(), Arc::default());
+        Self { chain, graph, attributed, owners, present_ends, listed }
     }
 
     /// Returns the newest state of the graph with its newest block; `None` without blocks.
     async fn state(&self) -> Result<Option<State<'_>>, GraphError> {
         let Some(view) = Arc::clone(&self.graph).view().await? else { return Ok(None) };
         let Some(tip) = view.tip().await? else { return Ok(None) };
-        let Self { attributed, owners, present_ends, .. } = self;
-        Ok(Some(State { view, tip, attributed, owners, present_ends }))
+        let Self { attributed, owners, present_ends, listed, .. } = self;
+        Ok(Some(State { view, tip, attributed, owners, present_ends, listed }))
     }
 }
 
@@ -149,6 +152,7 @@ struct State<'r> {
     attributed: &'r AttributedMembers,
     owners: &'r AttributedOwners,
     present_ends: &'r PresentEnds,
+    listed: &'r ListedPayments,
 }
 
 impl State<'_> {
@@ -159,7 +163,7 @@ impl State<'_> {
             return Ok(self.no_flows(request, None));
         };
         let of = (subject, &script);
-        let cluster = clusters::cluster(view, self.attributed, of, intel, *tip).await?;
+        let mut cluster = clusters::cluster(view, self.attributed, of, intel, *tip).await?;
         let Some(owner) = view.owner_number(&script).await? else {
             return Ok(self.no_flows(request, Some(cluster)));
         };
@@ -169,6 +173,12 @@ impl State<'_> {
         if !view.read(|view| history.is_whole(view, limits))? {
             let listed = attributions.listed();
             view.add_dealings(owner, limits, &listed, &mut history).await?;
+        }
+        if cluster.size > 1 {
+            let largest_dust = rules.largest_dust;
+            let of = DealingSubject { chain, script: &script, owner, largest_dust };
+            cluster.dealings =
+                self.listed.of_cluster((view, tip), of, intel, &attributions).await?;
         }
         let flows = self.follow(chain, owner, &history, rules, &attributions).await?;
         let counterparties =

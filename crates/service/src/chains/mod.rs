@@ -6,7 +6,7 @@
 //! - [`attributed_owners`]: the owners that lists and labels attribute
 //! - [`ends()`](ends::ends): the parties at which traces end
 //! - `present_ends`: compares the parties of compositions (origin breakdowns) with the present lists and labels
-//! - `clusters`, [`possible_owners`], `counterparties`: the addresses that are associated with a subject
+//! - `clusters`, [`listed_dealings`], [`possible_owners`], `counterparties`: the addresses that are associated with a subject
 //! - [`compositions`]: updates the compositions (origin breakdowns) of transactions while the server runs
 //! - [`changes`]: the addresses in new blocks
 //! - [`graph`]: a reader of ingested blocks
@@ -30,6 +30,7 @@ pub mod follower;
 pub mod forms;
 pub mod graph;
 pub mod host;
+pub mod listed_dealings;
 mod messages;
 pub mod on_demand;
 pub mod possible_owners;

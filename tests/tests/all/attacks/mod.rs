@@ -1,5 +1,7 @@
 //! Attacks on the model, as thieves and accused people would try them, each on a whole chain or a real server.
 //!
 //! - [`told`]: compositions (origin breakdowns) of earlier lists and labels
+//! - [`owner`]: dealings of other addresses of the same owner
 
+mod owner;
 mod told;

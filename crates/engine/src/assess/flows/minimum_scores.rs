@@ -79,6 +79,7 @@ impl DirectionalFlows<'_> {
             rule: rule.id.clone(),
             score: policy.minimum_score(rule.verdict, fired.can_block),
             reason: VerdictReason { code: rule.default_id().unwrap_or(OWN_RULE), message },
+            tier: None,
             measured: Some(MeasuredFunds {
                 direction: self.direction,
                 share: decimal(fired.share.into()),

@@ -11,7 +11,7 @@ use assay_engine::{
     },
     facts::{
         AccountControl, Cluster, ClusterMember, CoSpend, Counterparties, Environment, Facts,
-        SameKey,
+        ListedDealings, SameKey,
     },
     ledger::Mass,
     policy::Policy,
@@ -252,6 +252,7 @@ pub fn cluster_of(percent: u8, members: Vec<ClusterMember>) -> Cluster {
         members,
         attributed,
         examined: attributed,
+        dealings: ListedDealings::default(),
     }
 }
 

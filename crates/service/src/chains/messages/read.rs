@@ -2,12 +2,16 @@
 
 use assay_address::{CanonicalAddress, ChainId};
 use assay_chain_protocol::message::{
-    ClusterAnswer, ClusterMemberAnswer, CounterpartyAnswer, InvalidOutputs, PossibleOwnerAnswer,
-    ReadTransfer, TraceAnswer, TracingPolicy, TransactionAnswer, TransferAnswer,
+    ClusterAnswer, ClusterMemberAnswer, CounterpartyAnswer, InvalidOutputs, ListedDealingAnswer,
+    ListedDealingsAnswer, PossibleOwnerAnswer, ReadTransfer, TraceAnswer, TracingPolicy,
+    TransactionAnswer, TransferAnswer,
 };
 use assay_engine::{
     evidence::ChainState,
-    facts::{Cluster, ClusterMember, Counterparties, Counterparty, PossibleOwner},
+    facts::{
+        Cluster, ClusterMember, Counterparties, Counterparty, ListedDealing, ListedDealings,
+        PossibleOwner,
+    },
     policy::{Policy, PolicySpec},
     taxonomy::Category,
     transfer::TransferQuery,
@@ -97,7 +101,8 @@ impl AnswerReader<'_> {
     }
 
     fn cluster(self, answer: ClusterAnswer) -> Result<Cluster, InvalidAnswer> {
-        let ClusterAnswer { id, root, size, confidence, members, attributed, examined } = answer;
+        let ClusterAnswer { id, root, size, confidence, members, .. } = answer;
+        let ClusterAnswer { attributed, examined, dealings, .. } = answer;
         let member = |ClusterMemberAnswer { address, co_spends }| {
             let address = self.address(&address)?;
             let labels = self.intel.labels().labels_of(&address);
@@ -108,7 +113,29 @@ impl AnswerReader<'_> {
         let members = members.into_iter().map(member).collect::<Result<_, _>>()?;
         let (id, root) = (self.address(&id)?, self.address(&root)?);
         let confidence = MessageForm::read(confidence)?;
-        Ok(Cluster { id, root, size, confidence, members, attributed, examined })
+        let dealings = self.dealings(dealings)?;
+        Ok(Cluster { id, root, size, confidence, members, attributed, examined, dealings })
+    }
+
+    fn dealings(self, answer: ListedDealingsAnswer) -> Result<ListedDealings, InvalidAnswer> {
+        let ListedDealingsAnswer { largest, found, is_limited } = answer;
+        let dealing = |answer: ListedDealingAnswer| {
+            let ListedDealingAnswer { member, co_spends, party, entity, listed_by, .. } = answer;
+            let ListedDealingAnswer { direction, transaction, time, amount, .. } = answer;
+            Ok(ListedDealing {
+                member: self.address(&member)?,
+                co_spends: MessageForm::read(co_spends)?,
+                party: self.address(&party)?,
+                entity,
+                listed_by: MessageForm::read(listed_by)?,
+                direction: MessageForm::read(direction)?,
+                transaction,
+                time,
+                amount,
+            })
+        };
+        let largest = largest.into_iter().map(dealing).collect::<Result<_, InvalidAnswer>>()?;
+        Ok(ListedDealings { largest, found, is_limited })
     }
 
     fn counterparty(self, answer: CounterpartyAnswer) -> Result<Counterparty, InvalidAnswer> {

@@ -16,10 +16,10 @@ use assay_chain_protocol::message::{
 use assay_engine::{
     evidence::{
         ActivityFacts, AssetActivity, BehaviorFacts, CarriedLabel, CarriedPart, ChainFacts,
-        ChainState, DirectionFlows, FlowDistance, FlowEnd, FlowFacts, FlowPart, FlowPath,
-        IngestMode, LabelDistance, Ledger, ListingPeriod, PartyListing, PathStep, Pattern,
-        PatternDetails, PatternFact, PatternRole, SearchExtent, Solicitation, StepLabel, Tier, Tip,
-        Unavailable, UnresolvedReason, UnscoredReason, UsedCompositions,
+        ChainState, Direction, DirectionFlows, FlowDistance, FlowEnd, FlowFacts, FlowPart,
+        FlowPath, IngestMode, LabelDistance, Ledger, ListingPeriod, PartyListing, PathStep,
+        Pattern, PatternDetails, PatternFact, PatternRole, SearchExtent, Solicitation, StepLabel,
+        Tier, Tip, Unavailable, UnresolvedReason, UnscoredReason, UsedCompositions,
     },
     facts::CoSpend,
     fixed::Fraction,
@@ -129,7 +129,7 @@ plain! {
 }
 
 words! {
-    Category, CoinjoinKind, IngestMode, LinkKind, ListId, ListingPeriod, Pattern, PatternRole, Pool, Solicitation, Tier,
+    Category, CoinjoinKind, Direction, IngestMode, LinkKind, ListId, ListingPeriod, Pattern, PatternRole, Pool, Solicitation, Tier,
     Unavailable, UnresolvedReason, UnscoredReason,
 }
 

@@ -3,11 +3,12 @@
 use assay_address::CanonicalAddress;
 use assay_chain_protocol::message::{
     ClusterAnswer, ClusterMemberAnswer, CounterpartiesAnswer, CounterpartyAnswer, HistoryAnswer,
-    HistoryEntry, InvalidOutputs, Outputs, PossibleOwnerAnswer, ReadTransfer, TraceAnswer,
-    TracingPolicy, TransactionAnswer, TransferAnswer,
+    HistoryEntry, InvalidOutputs, ListedDealingAnswer, ListedDealingsAnswer, Outputs,
+    PossibleOwnerAnswer, ReadTransfer, TraceAnswer, TracingPolicy, TransactionAnswer,
+    TransferAnswer,
 };
 use assay_engine::{
-    facts::{Cluster, ClusterMember, Counterparty, PossibleOwner},
+    facts::{Cluster, ClusterMember, Counterparty, ListedDealing, ListedDealings, PossibleOwner},
     ledger::{OwnHistory, OwnTransaction},
     policy::Policy,
     trace::TraceRules,
@@ -66,7 +67,7 @@ fn text(address: &CanonicalAddress) -> String {
 }
 
 pub(in crate::chains) fn cluster_answer(cluster: Cluster) -> ClusterAnswer {
-    let Cluster { id, root, size, confidence, members, attributed, examined } = cluster;
+    let Cluster { id, root, size, confidence, members, attributed, examined, dealings } = cluster;
     let member = |ClusterMember { address, co_spends, .. }: ClusterMember| ClusterMemberAnswer {
         address: text(&address),
         co_spends: co_spends.into_message(),
@@ -81,7 +82,29 @@ pub(in crate::chains) fn cluster_answer(cluster: Cluster) -> ClusterAnswer {
         members,
         attributed,
         examined,
+        dealings: dealings_answer(dealings),
     }
+}
+
+fn dealings_answer(dealings: ListedDealings) -> ListedDealingsAnswer {
+    let ListedDealings { largest, found, is_limited } = dealings;
+    let dealing = |dealing: ListedDealing| {
+        let ListedDealing { member, co_spends, party, entity, listed_by, .. } = dealing;
+        let ListedDealing { direction, transaction, time, amount, .. } = dealing;
+        ListedDealingAnswer {
+            member: text(&member),
+            co_spends: co_spends.into_message(),
+            party: text(&party),
+            entity,
+            listed_by: listed_by.into_message(),
+            direction: direction.into_message(),
+            transaction,
+            time,
+            amount,
+        }
+    };
+    let largest = largest.into_iter().map(dealing).collect();
+    ListedDealingsAnswer { largest, found, is_limited }
 }
 
 /// Converts a history with the identifiers of its transactions.
