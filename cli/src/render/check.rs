@@ -383,7 +383,9 @@ pub(super) fn label_line(label: &AssessedLabel) -> String {
         LabelStatus::Duplicate => "  (repeats another)",
         LabelStatus::Overruled => "  (overruled by stronger evidence)",
         LabelStatus::ContradictedByList => "  (its list does not name the address)",
+        LabelStatus::ListingEnded => "  (its listing has ended)",
         LabelStatus::NotInForce => "  (out of force)",
+        LabelStatus::Unowned => "  (nobody controls the address)",
     };
     format!(
         "{}  {}  {} %, {}, {} ({}){status}",

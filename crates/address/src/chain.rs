@@ -84,6 +84,7 @@ impl UtxoLedger {
 }
 
 /// Script types that a Bitcoin-like chain has in addition to Bitcoin's first script types.
+#[expect(clippy::struct_excessive_bools, reason = "each is a property of its own")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ScriptForms {
     /// Segregated witness.
@@ -92,6 +93,9 @@ pub struct ScriptForms {
     pub cash: bool,
     /// Litecoin's extension blocks.
     pub extension_blocks: bool,
+    /// True if a script that begins with `OP_RETURN` may be spent, and scripts may have any length (Bitcoin SV since
+    /// 2020).
+    pub spendable_return: bool,
 }
 
 impl Chain {
@@ -173,6 +177,7 @@ impl Chain {
             witness: matches!(self.rules, Rules::Bitcoin(rules) if rules.has_witness()),
             cash: matches!(self.rules, Rules::BitcoinCash),
             extension_blocks: matches!(self.outputs(), Some(ledger) if ledger.has_extension_blocks),
+            spendable_return: matches!(self.rules, Rules::BitcoinSv),
         }
     }
 }

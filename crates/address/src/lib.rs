@@ -34,6 +34,7 @@ mod tezos;
 mod ton;
 mod tron;
 mod unicode;
+mod unowned;
 mod xrp;
 mod zcash;
 
@@ -48,6 +49,7 @@ pub use chain::{
 };
 pub use error::{AddressError, CodePoint};
 pub use hash::hash160;
+pub use unowned::UnownedKind;
 
 /// The address rules of a family of chains.
 #[derive(Clone, Copy, Debug)]

@@ -174,8 +174,12 @@ pub enum LabelStatus {
     Overruled,
     /// The label cites a sanctions list that does not, or no longer, name the address.
     ContradictedByList,
+    /// The label rests on a sanctions listing of the address, and every listing of the address has ended.
+    ListingEnded,
     /// The day is outside the label's validity.
     NotInForce,
+    /// Nobody controls the address, which no label can attribute to anybody.
+    Unowned,
 }
 
 /// Two labels that contradict each other.

@@ -230,6 +230,15 @@ categories! {
 }
 
 impl Category {
+    /// True for smart contracts that users' tokens pass, and to which users send tokens by mistake.
+    #[must_use]
+    pub const fn is_contract(self) -> bool {
+        matches!(
+            self,
+            Self::TokenContract | Self::Dex | Self::Defi | Self::Nft | Self::Staking | Self::Bridge
+        )
+    }
+
     /// The identifier used in manifests, imports and answers.
     #[must_use]
     pub const fn as_str(self) -> &'static str {

@@ -132,7 +132,7 @@ impl BigChain {
                 listed_by: None,
                 listed_on: None,
             };
-            (person.owner(), Attribution { end: Some(end), carried: vec![] })
+            (person.owner(), Attribution { end: Some(end), ..Attribution::default() })
         });
         attributed.collect()
     }

@@ -4,6 +4,7 @@ use assay_test_chains::{AmountRange, Habits, TestChain, random_chain::new_owner}
 use assay_test_random::Random;
 use std::{collections::BTreeMap, sync::Arc};
 
+use super::pass::is_nobody;
 use assay_address::ChainId;
 use assay_engine::{
     evidence::{CarriedLabel, Tier},
@@ -50,7 +51,15 @@ impl Case {
         let mut random = Random::new(seed);
         let random = &mut random;
         let chain = random.pick(&["btc", "btc", "doge", "ltc", "zec"]).parse().expect("a chain");
-        let cast = cast(random, chain);
+        let mut cast = cast(random, chain);
+        // In every fourth case one of the owners is nobody, another one in each case.
+        if seed % 4 == 1
+            && let Some(first) = cast.first_mut()
+        {
+            let seed = seed.to_be_bytes();
+            let byte = |index| seed.get(index).copied().unwrap_or(0x6a);
+            *first = ScriptOwner::Unspendable(std::array::from_fn(byte));
+        }
         let today = date(2026, 1, 1) + i64::try_from(random.below(365)).expect("a day").days();
         let times = times(random, today);
         let mut made =
@@ -65,11 +74,12 @@ impl Case {
         // Sometimes all owners carry more labels than a flow can.
         let notorious = random.percent(5);
         for owner in owners {
-            if matches!(owner, ScriptOwner::Pool(_)) {
+            if matches!(owner, ScriptOwner::Pool(_)) || is_nobody(&owner) {
                 continue;
             }
             if notorious {
-                let attribution = Attribution { end: None, carried: carried(random, 60) };
+                let attribution =
+                    Attribution { carried: carried(random, 60), ..Attribution::default() };
                 attributions.insert(owner, attribution);
             } else if random.percent(known) {
                 attributions.insert(owner, attribution(random, &times));
@@ -221,11 +231,12 @@ fn attribution(random: &mut Random, times: &[Timestamp]) -> Attribution {
             listed_on: None,
         },
     };
+    let of = |end, carried| Attribution { end, carried, is_unowned: false };
     match random.below(10) {
-        0..4 => Attribution { end: Some(end(random)), carried: Vec::new() },
-        4 => Attribution { end: Some(end(random)), carried: carried(random, 3) },
-        5 => Attribution { end: None, carried: carried(random, 15) },
-        _ => Attribution { end: None, carried: carried(random, 3) },
+        0..4 => of(Some(end(random)), Vec::new()),
+        4 => of(Some(end(random)), carried(random, 3)),
+        5 => of(None, carried(random, 15)),
+        _ => of(None, carried(random, 3)),
     }
 }
 

@@ -33,6 +33,8 @@ pub(super) enum End {
     Fee,
     /// An output of the subject.
     Returned,
+    /// An output that nobody can spend.
+    Destroyed,
     Unresolved(UnresolvedReason),
 }
 
@@ -45,6 +47,7 @@ impl End {
             Self::Balance | Self::Unspent => FlowEnd::Unspent,
             Self::Fee => FlowEnd::Fee,
             Self::Returned => FlowEnd::Returned,
+            Self::Destroyed => FlowEnd::Destroyed,
             Self::Unresolved(reason) => FlowEnd::Unresolved(reason),
         }
     }

@@ -253,6 +253,10 @@ impl DirectionTrace<'_> {
             self.end_without_party(End::Returned, is_direct, part);
             return;
         }
+        if self.direction == Direction::Destination && is_nobody(leg.owner) {
+            self.end_without_party(End::Destroyed, is_direct, part);
+            return;
+        }
         let known = self.case.attribution(leg.owner);
         part.add_labels(known.carried);
         if let Some(end) = known.end {
@@ -315,4 +319,9 @@ impl DirectionTrace<'_> {
             part.add_labels_at(&here, vec![joint]);
         }
     }
+}
+
+/// True if no input can spend the owner's outputs.
+pub(super) const fn is_nobody(owner: &ScriptOwner) -> bool {
+    matches!(owner, ScriptOwner::Unspendable(_))
 }

@@ -35,7 +35,7 @@ const EXPLORERS: RealLabelSet = RealLabelSet {
     folder: "labels/etherscan",
     format: "explorer",
     files: 5,
-    labels: 42_620,
+    labels: 42_655,
     rejected: 8,
 };
 
@@ -73,6 +73,15 @@ fn real_sets(directory: &Path, data: &TestData) {
         .map(|label| (label["category"].as_str().unwrap(), label["status"].as_str().unwrap()))
         .collect();
     assert!(said.contains_key("mixer") && said.contains_key("sanctions"), "{said:?}");
+    // Frozen balances of nobody, and of a token's contract, block nobody.
+    for nobody in
+        ["0x0000000000000000000000000000000000000000", "0x0000000000000000000000000000000000000001"]
+    {
+        let answer = check("eth", nobody);
+        let labels = answer["labels"].as_array().unwrap();
+        assert!(!labels.is_empty() && labels.iter().all(|label| label["status"] == "unowned"));
+    }
+    assert_eq!(check("eth", "0xD533a949740bb3306d119CC777fa900bA034cd52")["verdict"], "review");
     let exchange = check("btc", "34xp4vRoCGJym3xR7yCVPFHoCNxv4Twseo");
     assert_eq!(exchange["entity"]["name"], "binance");
     assert_eq!(exchange["entity"]["category"], "exchange");
@@ -110,7 +119,7 @@ fn real_label_sets_on_postgresql() {
     let database = migrated_database();
     database.connect_directory(directory.path());
     real_sets(directory.path(), &data);
-    assert_eq!(database.query("SELECT count(*) FROM labels"), "277742");
+    assert_eq!(database.query("SELECT count(*) FROM labels"), "277777");
 }
 
 #[test]

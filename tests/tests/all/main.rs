@@ -53,6 +53,7 @@ mod source_credentials;
 mod support;
 mod telemetry;
 mod transfers;
+mod unowned;
 mod upper_bound;
 mod wire;
 mod worked_example;

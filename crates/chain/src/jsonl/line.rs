@@ -65,6 +65,8 @@ struct Input<'a> {
     #[serde(borrow)]
     script_sha256: Option<Cow<'a, str>>,
     #[serde(borrow)]
+    unspendable_sha256: Option<Cow<'a, str>>,
+    #[serde(borrow)]
     pool: Option<Cow<'a, str>>,
     value: Option<Value>,
     #[serde(default)]
@@ -81,12 +83,14 @@ struct Output<'a> {
     #[serde(borrow)]
     script_sha256: Option<Cow<'a, str>>,
     #[serde(borrow)]
+    unspendable_sha256: Option<Cow<'a, str>>,
+    #[serde(borrow)]
     pool: Option<Cow<'a, str>>,
     value: Value,
 }
 
-/// Owner of an output, in one of four fields: `address`, `script`, `script_sha256` or `pool`.
-struct OutputOwner<'a>([Option<Cow<'a, str>>; 4]);
+/// Owner of an output, in one of five fields: `address`, `script`, `script_sha256`, `unspendable_sha256` or `pool`.
+struct OutputOwner<'a>([Option<Cow<'a, str>>; 5]);
 
 /// Returns the block of a line.
 pub(super) fn reference(text: &str) -> Result<BlockRef, String> {
@@ -123,8 +127,9 @@ pub(super) fn transaction(chain: ChainId, text: &str) -> Result<Option<Transacti
         read_inputs.push(input);
     }
     let outputs = outputs.into_iter().enumerate().map(|(index, output)| {
-        let Output { address, script, script_sha256, pool, value } = output;
-        let owner = OutputOwner([address, script, script_sha256, pool]).read(chain);
+        let Output { address, script, script_sha256, unspendable_sha256, pool, value } = output;
+        let owner = [address, script, script_sha256, unspendable_sha256, pool];
+        let owner = OutputOwner(owner).read(chain);
         match owner.map_err(|reason| format!("output {index}: {reason}"))? {
             Some(owner) => Ok(TxOut { owner, value: value.0 }),
             None => Err(format!("output {index}: it needs `address`, `script` or `pool`")),
@@ -144,11 +149,13 @@ fn read_input(chain: ChainId, txid: Txid, input: Input<'_>) -> Result<TxInput, S
         address,
         script,
         script_sha256,
+        unspendable_sha256,
         pool,
         value,
         unsigned,
     } = input;
-    let owner = OutputOwner([address, script, script_sha256, pool]).read(chain)?;
+    let owner = [address, script, script_sha256, unspendable_sha256, pool];
+    let owner = OutputOwner(owner).read(chain)?;
     let outpoint = match (spent_txid, index) {
         (Some(txid), Some(index)) => {
             let txid = txid.parse().map_err(|error| format!("`txid`: {error}"))?;
@@ -180,8 +187,8 @@ fn read_input(chain: ChainId, txid: Txid, input: Input<'_>) -> Result<TxInput, S
 impl OutputOwner<'_> {
     fn read(self, chain: ChainId) -> Result<Option<ScriptOwner>, String> {
         match self.0 {
-            [None, None, None, None] => Ok(None),
-            [Some(address), None, None, None] => {
+            [None, None, None, None, None] => Ok(None),
+            [Some(address), None, None, None, None] => {
                 let read = CanonicalAddress::parse(chain, &address)
                     .map_err(|error| format!("`address`: {error}"))?;
                 match ScriptOwner::from_address(&read) {
@@ -189,21 +196,27 @@ impl OutputOwner<'_> {
                     None => Err(format!("`address`: {read} does not show on the chain")),
                 }
             }
-            [None, Some(script), None, None] => match hex::decode(&*script) {
+            [None, Some(script), None, None, None] => match hex::decode(&*script) {
                 Ok(script) => Ok(Some(ScriptOwner::from_script(chain, &script))),
                 Err(_) => Err("`script` is not hexadecimal".to_owned()),
             },
-            [None, None, Some(hash), None] => match parse_hash(&hash) {
+            [None, None, Some(hash), None, None] => match parse_hash(&hash) {
                 Some(hash) => Ok(Some(ScriptOwner::Script(hash))),
                 None => Err("`script_sha256` is no SHA-256 in hexadecimal".to_owned()),
             },
-            [None, None, None, Some(name)] => {
+            [None, None, None, Some(hash), None] => match parse_hash(&hash) {
+                Some(hash) => Ok(Some(ScriptOwner::Unspendable(hash))),
+                None => Err("`unspendable_sha256` is no SHA-256 in hexadecimal".to_owned()),
+            },
+            [None, None, None, None, Some(name)] => {
                 match POOLS.iter().find(|(known, _)| *known == name) {
                     Some((_, pool)) => Ok(Some(ScriptOwner::Pool(*pool))),
                     None => Err("`pool` is `mweb` or `zcash_shielded`".to_owned()),
                 }
             }
-            _ => Err("it has several of `address`, `script`, `script_sha256`, `pool`".to_owned()),
+            _ => Err("it has several of `address`, `script`, `script_sha256`, \
+                      `unspendable_sha256`, `pool`"
+                .to_owned()),
         }
     }
 }

@@ -130,6 +130,7 @@ fn owner() -> impl Strategy<Value = ScriptOwner> {
         any::<[u8; 20]>().prop_map(ScriptOwner::KeyHash),
         any::<[u8; 20]>().prop_map(ScriptOwner::ScriptHash),
         any::<[u8; 32]>().prop_map(ScriptOwner::Script),
+        any::<[u8; 32]>().prop_map(ScriptOwner::Unspendable),
         (0_u8..=16, prop::collection::vec(any::<u8>(), 2..=40))
             .prop_filter("not of a pool", |(version, _)| ![8, 9].contains(version))
             .prop_map(|(version, program)| ScriptOwner::Witness(version, program)),

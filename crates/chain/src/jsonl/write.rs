@@ -54,6 +54,8 @@ struct OutputFields {
     #[serde(skip_serializing_if = "Option::is_none")]
     script_sha256: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    unspendable_sha256: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pool: Option<&'static str>,
     value: u64,
 }
@@ -114,6 +116,9 @@ fn held(chain: ChainId, output: &TxOut) -> OutputFields {
             OutputFields { pool: name.map(|(name, _)| *name), ..none }
         }
         ScriptOwner::Script(hash) => OutputFields { script_sha256: Some(hash_text(hash)), ..none },
+        ScriptOwner::Unspendable(hash) => {
+            OutputFields { unspendable_sha256: Some(hash_text(hash)), ..none }
+        }
         // The witness program has a length that no address has.
         ScriptOwner::Witness(version, program) => {
             let script = [&[op_number(*version), length(program)], &**program].concat();

@@ -181,6 +181,8 @@ pub enum FlowEndMessage {
     /// An output of the subject's own address: money that returned or never left the owner. Shares exclude that money,
     /// because it was counted when it was first received.
     Returned,
+    /// An address or script that nobody controls, such as a burn address.
+    Destroyed,
     /// Money that was not traced further, with the reason.
     Unresolved(Identifier),
 }

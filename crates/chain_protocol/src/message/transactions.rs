@@ -133,8 +133,14 @@ pub enum ScriptOwnerMessage {
         #[schemars(with = "String")]
         Vec<u8>,
     ),
-    /// The SHA-256 of a script without an address: bare multisig, `OP_RETURN`, and others.
+    /// The SHA-256 of a script without an address: bare multisig, and others.
     Script(
+        #[serde(with = "hex_text")]
+        #[schemars(with = "String")]
+        [u8; 32],
+    ),
+    /// The SHA-256 of a script that no input can unlock, such as `OP_RETURN` with data.
+    Unspendable(
         #[serde(with = "hex_text")]
         #[schemars(with = "String")]
         [u8; 32],

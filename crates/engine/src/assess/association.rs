@@ -8,6 +8,7 @@ use jiff::{civil::Date, tz::TimeZone};
 use super::{
     Claim, MinimumScore, Rank, Term, Warnings,
     cluster::{self, InheritedLabels},
+    ended::rests_on_ended_listings,
     flows::whole_units,
     labels, listings,
     references::{address_reference, transaction_reference},
@@ -49,7 +50,7 @@ pub(super) fn assess(facts: &Facts, policy: &Policy, today: Date, is_service: bo
     let mut others: Vec<_> = facts.same_key.iter().collect();
     others.sort_by(|a, b| a.address.cmp(&b.address));
     same_key_listings(&others, policy, today, &mut assessed);
-    same_key_labels(&others, policy, today, &mut assessed);
+    same_key_labels(&others, (&facts.listings, policy), today, &mut assessed);
     for other in &others {
         assessed.wallets.push(wallet(
             &other.address,
@@ -135,14 +136,23 @@ fn same_key_listings(others: &[&SameKey], policy: &Policy, today: Date, assessed
 
 /// Adds the labels of other addresses that the subject's key controls. Risky claims of these labels count like claims
 /// about the subject, each claim once.
-fn same_key_labels(others: &[&SameKey], policy: &Policy, today: Date, assessed: &mut Findings) {
+fn same_key_labels(
+    others: &[&SameKey],
+    (own, policy): (&[Listing], &Policy),
+    today: Date,
+    assessed: &mut Findings,
+) {
     let labelled = others.iter().flat_map(|other| {
         let in_force = other.labels.iter().filter(|label| label.in_force(today));
         in_force.map(move |label| (*other, label))
     });
     for (other, label) in labelled {
         let severity = policy.severity(label.category);
-        if severity < RISKY_FROM || label.cites_list.is_some() {
+        let listings = other.listings.iter().chain(own);
+        if severity < RISKY_FROM
+            || label.cites_list.is_some()
+            || rests_on_ended_listings(label, listings, today)
+        {
             continue;
         }
         let tier = label.tier.weaker(match other.control {
@@ -186,8 +196,9 @@ fn assess_cluster(
     today: Date,
     assessed: &mut Findings,
 ) {
+    let own = (&*facts.labels, &*facts.listings);
     let InheritedLabels { conflict, is_limited, .. } =
-        cluster::inherit(cluster, &facts.labels, &facts.sources, policy, today);
+        cluster::inherit(cluster, own, &facts.sources, policy, today);
     if !conflict.is_empty() {
         assessed.warnings.push(Warning {
             code: "cluster_conflict",

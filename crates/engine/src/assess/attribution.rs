@@ -26,13 +26,14 @@ pub fn attribute(facts: &Facts, policy: &Policy, today: Date) -> Attribution {
         labels: &facts.labels,
         cluster: facts.cluster.as_ref(),
         sources: &facts.sources,
+        is_unowned: false,
     };
     let by_labels = labels::attribute(known, policy, today);
     match listed(facts, policy, today) {
         None => by_labels,
         // Its labels are weaker evidence of the same party: those that are riskier than the listing
         // are carried.
-        Some(end) => Attribution { end: Some(end), carried: by_labels.carried },
+        Some(end) => Attribution { end: Some(end), ..by_labels },
     }
 }
 

@@ -5,8 +5,9 @@ use std::{cmp::Reverse, collections::BTreeSet};
 use assay_address::CanonicalAddress;
 use jiff::civil::Date;
 
+use super::ended::rests_on_ended_listings;
 use crate::{
-    evidence::{Label, SourceState, Tier},
+    evidence::{Label, Listing, SourceState, Tier},
     facts::{Cluster, ClusterMember, CoSpend},
     policy::Policy,
 };
@@ -41,24 +42,27 @@ pub(super) struct InheritedLabel {
 /// different services are not inherited.
 pub(super) fn inherit(
     cluster: &Cluster,
-    own: &[Label],
+    (own, own_listings): (&[Label], &[Listing]),
     sources: &[SourceState],
     policy: &Policy,
     today: Date,
 ) -> InheritedLabels {
-    let counts = |label: &Label| {
+    let counts = |label: &Label, listings: &[Listing]| {
         let follows_list = label
             .cites_list
             .as_ref()
             .is_some_and(|list| sources.iter().any(|source| source.lists.contains(list)));
-        label.in_force(today) && !follows_list
+        label.in_force(today)
+            && !follows_list
+            && !rests_on_ended_listings(label, listings.iter(), today)
     };
     let members = || {
         cluster
             .members
             .iter()
+            .filter(|member| member.address.unowned_kind().is_none())
             .flat_map(|member| member.labels.iter().map(move |label| (member, label)))
-            .filter(|(_, label)| counts(label))
+            .filter(|(member, label)| counts(label, &member.listings))
     };
     let mut inherited: Vec<InheritedLabel> =
         members().map(|(member, label)| pass_on(cluster, member, label)).collect();
@@ -68,7 +72,7 @@ pub(super) fn inherit(
 
     let own: Vec<Label> = own
         .iter()
-        .filter(|label| counts(label))
+        .filter(|label| counts(label, own_listings))
         .map(|label| Label { tier: label.tier.weaker(Tier::Investigation), ..label.clone() })
         .collect();
     let all = || own.iter().chain(inherited.iter().map(|it| &it.label));

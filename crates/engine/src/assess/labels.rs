@@ -2,12 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use assay_address::CanonicalAddress;
+use assay_address::{CanonicalAddress, UnownedKind};
 use jiff::civil::Date;
 
 use super::{
     Claim, Term,
     cluster::{self, InheritedLabel},
+    ended::rests_on_ended_listings,
     references::{address_reference, transaction_reference},
 };
 use crate::{
@@ -53,12 +54,19 @@ struct InheritanceOrigin {
     transactions: Vec<String>,
 }
 
-pub(super) fn assess(facts: &Facts, policy: &Policy, today: Date) -> Findings {
+/// Assesses the labels of the subject, which has a kind if nobody controls it.
+pub(super) fn assess(
+    facts: &Facts,
+    policy: &Policy,
+    today: Date,
+    unowned: Option<UnownedKind>,
+) -> Findings {
     let known = LabelContext {
         listings: &facts.listings,
         labels: &facts.labels,
-        cluster: facts.cluster.as_ref(),
+        cluster: facts.cluster.as_ref().filter(|_| unowned.is_none()),
         sources: &facts.sources,
+        is_unowned: unowned.is_some(),
     };
     let ResolvedLabels { candidates, conflicts, capped_tiers } =
         resolve_labels(known, policy, today);
@@ -92,6 +100,8 @@ pub(super) struct LabelContext<'a> {
     pub(super) labels: &'a [Label],
     pub(super) cluster: Option<&'a Cluster>,
     pub(super) sources: &'a [SourceState],
+    /// True if nobody controls the address, so that no label of it counts.
+    pub(super) is_unowned: bool,
 }
 
 /// Labels with their status, the strongest claims first.
@@ -103,19 +113,27 @@ struct ResolvedLabels {
 
 fn resolve_labels(known: LabelContext<'_>, policy: &Policy, today: Date) -> ResolvedLabels {
     let passed_on = known.cluster.map(|cluster| {
-        cluster::inherit(cluster, known.labels, known.sources, policy, today).labels
+        let own = (known.labels, known.listings);
+        cluster::inherit(cluster, own, known.sources, policy, today).labels
     });
     let inherited =
         passed_on.into_iter().flatten().map(|InheritedLabel { label, from, transactions }| {
             (label, Some(InheritanceOrigin { address: from, transactions }))
         });
+    let is_contract = known.labels.iter().any(|label| {
+        let is_sure = label.tier.at_least(Tier::Investigation) && label.in_force(today);
+        is_sure && label.category.is_contract()
+    });
     let mut candidates: Vec<Candidate> = known
         .labels
         .iter()
         .map(|label| (label.clone(), None))
         .chain(inherited)
         .map(|(mut label, inherited)| {
-            label.tier = label.tier.weaker(Tier::OnChainProof);
+            // Issuers freeze what users sent to a contract by mistake: that is no proof against the contract.
+            let is_others = is_contract && label.category == Category::IssuerFrozen;
+            let strongest = if is_others { Tier::Investigation } else { Tier::OnChainProof };
+            label.tier = label.tier.weaker(strongest);
             let status = own_status(&label, known, today);
             let severity = policy.severity(label.category);
             Candidate { label, inherited, status, severity }
@@ -138,6 +156,7 @@ fn resolve_labels(known: LabelContext<'_>, policy: &Policy, today: Date) -> Reso
             })
     });
     mark_repeated(&mut candidates);
+    mark_uncategorized(&mut candidates);
     let (conflicts, capped_tiers) = resolve_conflicts(&mut candidates);
     ResolvedLabels { candidates, conflicts, capped_tiers }
 }
@@ -185,6 +204,7 @@ pub(super) fn attribute(known: LabelContext<'_>, policy: &Policy, today: Date) -
             listed_by: None,
             listed_on: None,
         }),
+        is_unowned: false,
     }
 }
 
@@ -193,12 +213,20 @@ fn own_status(label: &Label, known: LabelContext<'_>, today: Date) -> LabelStatu
     if !label.in_force(today) {
         return LabelStatus::NotInForce;
     }
+    if known.is_unowned {
+        return LabelStatus::Unowned;
+    }
+    let on_its_own = if rests_on_ended_listings(label, known.listings.iter(), today) {
+        LabelStatus::ListingEnded
+    } else {
+        LabelStatus::InForce
+    };
     let Some(list) = &label.cites_list else {
-        return LabelStatus::InForce;
+        return on_its_own;
     };
     if !known.sources.iter().any(|source| source.lists.contains(list)) {
         // The list itself is not loaded, so that the claim counts by itself.
-        return LabelStatus::InForce;
+        return on_its_own;
     }
     let listed = known.listings.iter().any(|listing| {
         listing.entry.list == *list && listing.status(today) == ListingStatus::Active
@@ -226,6 +254,53 @@ fn mark_repeated(candidates: &mut [Candidate]) {
         }
         let strongest = all.entry(claim).or_insert(tier);
         *strongest = (*strongest).min(tier);
+    }
+}
+
+/// Marks labels that name an owner without a category, and beside which another label gives the same name and a
+/// category: such a label adds nothing to a claim that is at least as strong and as risky, and nothing to a claim of its
+/// own upstream whose listing has ended.
+fn mark_uncategorized(candidates: &mut [Candidate]) {
+    let risk = |candidate: &Candidate| {
+        u16::from(candidate.severity) * u16::from(candidate.label.confidence.percent())
+    };
+    let name = |candidate: &Candidate| {
+        candidate.label.entity.as_deref().map(|name| name.trim().to_lowercase())
+    };
+    let statuses: Vec<Option<LabelStatus>> = candidates
+        .iter()
+        .map(|unnamed| {
+            let is_plain = |it: &Candidate| it.label.category == Category::Uncategorized;
+            if unnamed.status != LabelStatus::InForce
+                || unnamed.inherited.is_some()
+                || !is_plain(unnamed)
+            {
+                return None;
+            }
+            let own_name = name(unnamed)?;
+            let mut same = candidates.iter().filter(|other| {
+                !is_plain(other)
+                    && other.inherited.is_none()
+                    && name(other).as_ref() == Some(&own_name)
+            });
+            same.find_map(|other| match other.status {
+                LabelStatus::InForce
+                    if other.label.tier.at_least(unnamed.label.tier)
+                        && risk(other) >= risk(unnamed) =>
+                {
+                    Some(LabelStatus::Duplicate)
+                }
+                LabelStatus::ListingEnded | LabelStatus::ContradictedByList
+                    if other.label.upstream == unnamed.label.upstream =>
+                {
+                    Some(other.status)
+                }
+                _ => None,
+            })
+        })
+        .collect();
+    for (candidate, status) in candidates.iter_mut().zip(statuses) {
+        candidate.status = status.unwrap_or(candidate.status);
     }
 }
 

@@ -29,6 +29,16 @@ pub(super) struct Findings {
     pub(super) warnings: Warnings,
 }
 
+impl Findings {
+    /// Keeps what is shown, and drops what decides: for an address that nobody controls.
+    pub(super) fn decide_nothing(&mut self) {
+        self.terms.clear();
+        self.minimum_scores.clear();
+        self.reasons.clear();
+        self.entity = None;
+    }
+}
+
 pub(super) fn assess(
     subject: &CanonicalAddress,
     facts: &Facts,

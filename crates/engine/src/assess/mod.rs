@@ -7,6 +7,7 @@ mod cluster;
 mod combine;
 mod contributions;
 mod coverage;
+mod ended;
 mod flows;
 mod labels;
 mod listings;
@@ -16,7 +17,7 @@ mod sentence;
 mod transfer;
 mod verdict;
 
-use assay_address::CanonicalAddress;
+use assay_address::{CanonicalAddress, UnownedKind};
 pub use attribution::attribute;
 pub use coverage::{assess_sources, assess_tip};
 pub use flows::rules;
@@ -54,21 +55,30 @@ pub fn assess(
 ) -> Assessment {
     let today = now.to_zoned(TimeZone::UTC).date();
 
-    let listings = listings::assess(subject, facts, policy, today);
-    let labels = labels::assess(facts, policy, today);
-    let association = association::assess(facts, policy, today, labels.service.is_some());
+    let unowned = subject.unowned_kind();
+    let mut listings = listings::assess(subject, facts, policy, today);
+    let labels = labels::assess(facts, policy, today, unowned);
+    let association = if unowned.is_none() {
+        association::assess(facts, policy, today, labels.service.is_some())
+    } else {
+        listings.decide_nothing();
+        association::Findings::default()
+    };
     let ordered = flows::OrderedFlows::of(&facts.chain);
     let flows = flows::Flows::new(&ordered, policy);
     let searched = coverage::assess(subject, facts, policy, now);
 
     // An address that moves other people's money is assessed by its own category, not by its
-    // payers.
-    let is_service = labels.service.is_some();
+    // payers. An address that nobody controls is not assessed by those who pay it.
+    let is_service = labels.service.is_some() || unowned.is_some();
     let behavior = behavior::assess(subject.chain(), facts, policy, is_service);
     let mut warnings = listings.warnings;
     warnings.extend(association.warnings);
-    warnings.extend(flows.warnings(is_service));
-    warnings.extend(look_alike(facts));
+    warnings.extend(flows.warnings(labels.service.is_some()));
+    match unowned {
+        Some(kind) => warnings.push(nobody_controls(kind)),
+        None => warnings.extend(look_alike(facts)),
+    }
     warnings.extend(differing_branches(facts));
     let mut minimum_scores = listings.minimum_scores;
     minimum_scores.extend(association.minimum_scores);
@@ -291,6 +301,18 @@ fn look_alike(facts: &Facts) -> Option<Warning> {
             first.first, first.last, first.address, first.what
         ),
     })
+}
+
+/// Warning that nobody controls the address.
+fn nobody_controls(kind: UnownedKind) -> Warning {
+    Warning {
+        code: "unowned_address",
+        message: format!(
+            "nobody controls this address: it is {}; its labels and listings are shown, and decide \
+             nothing",
+            kind.in_words()
+        ),
+    }
 }
 
 /// Warning that the chain's servers have different blocks.

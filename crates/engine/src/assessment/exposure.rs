@@ -18,8 +18,8 @@ pub struct Exposure {
     pub direction: Direction,
     /// Kind of endpoint: a category, `mining`, `bridge`, `unspent_by_subject` (the address itself holds the funds),
     /// `unspent_downstream` (an address further on the path holds them), `fee`, `returned` (funds of the address that
-    /// came back to it; they were counted when they first came, and are not counted again in shares or the score) or
-    /// `unresolved`.
+    /// came back to it; they were counted when they first came, and are not counted again in shares or the score),
+    /// `destroyed` (funds sent to an address or script that nobody controls) or `unresolved`.
     pub endpoint_type: &'static str,
     /// Reason for which the funds were not followed to an endpoint; null where the funds were followed to an endpoint.
     pub unresolved_reason: Option<UnresolvedReason>,

@@ -482,6 +482,8 @@ pub enum FlowEnd {
     /// The trace ended at an output of the subject's own address: the funds came back, or never left the owner.
     /// Returned funds were counted when they first came, and are not in the total of which shares are computed.
     Returned,
+    /// The trace ended at an address or script that nobody controls, such as a burn address.
+    Destroyed,
     /// The trace ended at a point beyond which the funds were not followed.
     Unresolved(UnresolvedReason),
 }
@@ -494,7 +496,9 @@ impl FlowEnd {
             Self::Attributed(category) => Some(category),
             Self::Mining => Some(Category::Miner),
             Self::Bridge => Some(Category::Bridge),
-            Self::Unspent | Self::Fee | Self::Returned | Self::Unresolved(_) => None,
+            Self::Unspent | Self::Fee | Self::Returned | Self::Destroyed | Self::Unresolved(_) => {
+                None
+            }
         }
     }
 
@@ -509,6 +513,7 @@ impl FlowEnd {
             Self::Unspent => "unspent_downstream",
             Self::Fee => "fee",
             Self::Returned => "returned",
+            Self::Destroyed => "destroyed",
             Self::Unresolved(_) => "unresolved",
         }
     }

@@ -4,6 +4,7 @@
 mod flow;
 pub mod history;
 mod label;
+mod list_publisher;
 mod listing;
 mod pattern;
 mod source;
@@ -16,6 +17,7 @@ pub use flow::{
     Unavailable, UnresolvedReason, UsedCompositions,
 };
 pub use label::{AddressLabel, Label};
+pub use list_publisher::list_published_on;
 pub use listing::{
     Alias, EndedReason, ListedAddresses, ListedEntity, Listing, ListingEntry, ListingStatus,
     REVIEW_DAYS_AFTER_EXPIRY,

@@ -16,7 +16,7 @@ use crate::{
     reading::{ChainView, TransactionEntry, TransactionRead, ViewError},
     taxonomy::Category,
     trace::Attributions,
-    utxo::{ScriptOwner, TransactionKind},
+    utxo::TransactionKind,
 };
 
 /// A counterparty in a transaction.
@@ -284,8 +284,7 @@ impl OwnReader<'_> {
 
     fn form_entries(&self, entries: &[TransactionEntry]) -> Result<Vec<FormEntry>, ViewError> {
         let form = |entry: &TransactionEntry| {
-            let is_data =
-                entry.value == 0 && matches!(self.view.owner(entry.owner)?, ScriptOwner::Script(_));
+            let is_data = entry.value == 0 && self.view.owner(entry.owner)?.is_bare_script();
             let owner = self.view.cluster_of(entry.owner)?;
             Ok(FormEntry { owner, value: entry.value, is_data })
         };

@@ -44,7 +44,8 @@ impl<F> std::fmt::Debug for AttributionsByScript<F> {
 }
 
 impl<F: Fn(&ScriptOwner) -> Attribution + Send + Sync> AttributionsByScript<F> {
-    /// Attributions by a function, which is not called for pools: their attribution is fixed.
+    /// Attributions by a function, which is not called for pools and owners whose outputs nobody can spend: their
+    /// attribution is fixed.
     pub fn new(attribute: F) -> Self {
         Self { attribute, known: Mutex::default() }
     }
@@ -63,10 +64,10 @@ impl<F: Fn(&ScriptOwner) -> Attribution + Send + Sync> Attributions for Attribut
         };
         let attribution = match view.owner(owner)? {
             ScriptOwner::Pool(pool) => Attribution::of_pool(pool),
+            owner if owner.unowned_kind().is_some() => Attribution::of_nobody(),
             owner => (self.attribute)(&owner),
         };
-        let is_empty = attribution.end.is_none() && attribution.carried.is_empty();
-        Ok(unknown.insert((!is_empty).then(|| Arc::new(attribution))).clone())
+        Ok(unknown.insert((!attribution.is_nothing()).then(|| Arc::new(attribution))).clone())
     }
 }
 
@@ -87,9 +88,23 @@ pub struct Attribution {
     pub end: Option<AttributedEnd>,
     /// Risky labels that are too weak to end a trace.
     pub carried: Vec<CarriedLabel>,
+    /// True if nobody controls the address: funds sent to it are destroyed, and nobody's labels count.
+    pub is_unowned: bool,
 }
 
 impl Attribution {
+    /// The attribution of an address or script that nobody controls.
+    #[must_use]
+    pub fn of_nobody() -> Self {
+        Self { is_unowned: true, ..Self::default() }
+    }
+
+    /// True if a trace passes the address as if nothing were known about it.
+    #[must_use]
+    pub const fn is_nothing(&self) -> bool {
+        self.end.is_none() && self.carried.is_empty() && !self.is_unowned
+    }
+
     /// The attribution of a shielded pool, which the chain itself proves.
     #[must_use]
     pub fn of_pool(pool: Pool) -> Self {
@@ -103,7 +118,7 @@ impl Attribution {
                 listed_by: None,
                 listed_on: None,
             }),
-            carried: vec![],
+            ..Self::default()
         }
     }
 }

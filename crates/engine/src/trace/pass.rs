@@ -12,7 +12,7 @@ use super::{
     side::Side,
 };
 use crate::{
-    evidence::{CarriedLabel, FlowEnd, LabelDistance, Tier, UnresolvedReason},
+    evidence::{CarriedLabel, Direction, FlowEnd, LabelDistance, Tier, UnresolvedReason},
     ledger::OwnerNumber,
     reading::{ChainView, FeePayer, TransactionEntry, ViewError, Waypoint},
     taxonomy::Category,
@@ -127,6 +127,10 @@ impl DirectionalTrace<'_> {
             return Ok(());
         }
         if let Some(attribution) = self.attributions.of_owner(entry.owner, view)? {
+            if attribution.is_unowned && self.direction == Direction::Destination {
+                self.ends.add_unattributed(FlowEnd::Destroyed, (&key, &flow), is_direct);
+                return Ok(());
+            }
             if !attribution.carried.is_empty() {
                 let distance = distance_of(&flow);
                 self.carry_on(&attribution.carried, distance, &mut key, &mut flow);

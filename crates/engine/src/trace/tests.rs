@@ -152,7 +152,7 @@ impl HandMade {
                 listed_by: None,
                 listed_on: None,
             };
-            Attribution { end: (*of == owner(EXCHANGE)).then_some(end), carried: vec![] }
+            Attribution { end: (*of == owner(EXCHANGE)).then_some(end), ..Attribution::default() }
         };
         let mut gathered = self.gathered();
         let subject = gathered.owner_number(&owner(SUBJECT));
@@ -551,4 +551,29 @@ fn a_coinbase_that_is_worth_less_than_its_fees_is_fees_alone() {
         (part.end, part.amount),
         (FlowEnd::Attributed(Category::Exchange), (4 * COIN).into())
     );
+}
+
+#[test]
+fn money_sent_to_nobody_is_destroyed() {
+    // Owner 0 is a key hash of zeros, which nobody can spend.
+    const NOBODY: u16 = 0;
+    let mut chain = HandMade::default();
+    let mined = chain.mine(&[(SUBJECT, 10 * COIN)]);
+    let burnt = chain.pay(&[(mined, 0)], &[(NOBODY, 3 * COIN), (3, 7 * COIN)]);
+    chain.pay(&[(burnt, 1)], &[(NOBODY, 2 * COIN), (EXCHANGE, 5 * COIN)]);
+    let parts = chain.trace(Direction::Destination, RULES, &[]);
+    let destroyed: Vec<_> = parts
+        .iter()
+        .filter(|part| part.end == FlowEnd::Destroyed)
+        .map(|part| (part.amount, part.distance, part.is_direct, part.tier))
+        .collect();
+    let coins = |coins: u64| u128::from(coins * COIN);
+    assert_eq!(
+        destroyed,
+        [
+            (coins(3), FlowDistance::Hops(1), true, Tier::OnChainProof),
+            (coins(2), FlowDistance::Hops(2), false, Tier::OnChainProof),
+        ]
+    );
+    assert!(parts.iter().all(|part| part.end != FlowEnd::Unspent), "{parts:?}");
 }

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use assay_address::{CanonicalAddress, ChainId, Payload, hash160};
+use assay_address::{CanonicalAddress, ChainId, Payload, ScriptForms, UnownedKind, hash160};
 
 /// The owner of an output: the key or script that can spend it. Outputs to a key (P2PK) and to the key's hash (P2PKH)
 /// have one owner, because the same key spends both kinds of outputs.
@@ -20,10 +20,12 @@ pub enum ScriptOwner {
     LongScriptHash([u8; 32]),
     /// A witness program.
     Witness(u8, Vec<u8>),
-    /// The SHA-256 of a script without an address: bare multisig, `OP_RETURN`, and other scripts.
+    /// The SHA-256 of a script without an address: bare multisig, and other scripts.
     Script([u8; 32]),
     /// A shielded pool.
     Pool(Pool),
+    /// The SHA-256 of a script that no input can unlock, such as `OP_RETURN` with data.
+    Unspendable([u8; 32]),
 }
 
 /// A shielded pool, which hides the owners of its coins.
@@ -56,9 +58,12 @@ const OP_16: u8 = 0x60;
 const OP_DUP: u8 = 0x76;
 const OP_EQUAL: u8 = 0x87;
 const OP_EQUALVERIFY: u8 = 0x88;
+const OP_RETURN: u8 = 0x6a;
 const OP_HASH160: u8 = 0xa9;
 const OP_HASH256: u8 = 0xaa;
 const OP_CHECKSIG: u8 = 0xac;
+/// Length of the longest script that nodes execute, except those of Bitcoin SV.
+const LONGEST_SCRIPT: usize = 10_000;
 /// Prefix of a token before the script (Bitcoin Cash, CHIP-2022-02).
 const CASH_TOKEN_PREFIX: u8 = 0xef;
 
@@ -105,7 +110,27 @@ impl ScriptOwner {
             }
             _ => {}
         }
-        Self::Script(Sha256::digest(script).into())
+        let hash = Sha256::digest(script).into();
+        if is_unspendable(plain, forms) { Self::Unspendable(hash) } else { Self::Script(hash) }
+    }
+
+    /// Kind of the owner if nobody can spend its outputs; `None` for every other owner.
+    #[must_use]
+    pub fn unowned_kind(&self) -> Option<UnownedKind> {
+        match self {
+            Self::KeyHash(hash) => UnownedKind::of_key_hash(hash),
+            Self::ScriptHash(hash) => UnownedKind::of_script_hash(hash),
+            Self::LongScriptHash(hash) => UnownedKind::of_script_hash(hash),
+            Self::Witness(version, program) => UnownedKind::of_witness(*version, program),
+            Self::Unspendable(_) => Some(UnownedKind::Unspendable),
+            Self::Script(_) | Self::Pool(_) => None,
+        }
+    }
+
+    /// True for a script that has no address.
+    #[must_use]
+    pub const fn is_bare_script(&self) -> bool {
+        matches!(self, Self::Script(_) | Self::Unspendable(_))
     }
 
     /// The owner that an address represents; `None` for an address that occurs in no script.
@@ -130,7 +155,7 @@ impl ScriptOwner {
             Self::Witness(version, program) => {
                 Payload::Witness { version: *version, program: program.clone() }
             }
-            Self::Script(_) | Self::Pool(_) => return None,
+            Self::Script(_) | Self::Unspendable(_) | Self::Pool(_) => return None,
         };
         CanonicalAddress::from_payload(chain, payload)
     }
@@ -157,6 +182,7 @@ impl ScriptOwner {
             Self::Script(hash) => (4, hash),
             Self::Pool(Pool::Mweb) => (5, &[0]),
             Self::Pool(Pool::ZcashShielded) => (5, &[1]),
+            Self::Unspendable(hash) => (6, hash),
         };
         into.push(tag);
         into.extend_from_slice(rest);
@@ -173,8 +199,19 @@ impl ScriptOwner {
             (4, hash) => Self::Script(hash.try_into().ok()?),
             (5, [0]) => Self::Pool(Pool::Mweb),
             (5, [1]) => Self::Pool(Pool::ZcashShielded),
+            (6, hash) => Self::Unspendable(hash.try_into().ok()?),
             _ => return None,
         })
+    }
+}
+
+/// True if no input can unlock a script: every way through it fails at `OP_RETURN`, or nodes refuse its length. On
+/// Bitcoin SV a first `OP_RETURN` ends a script without an error, so that only `OP_FALSE` before it is a proof.
+const fn is_unspendable(script: &[u8], forms: ScriptForms) -> bool {
+    match script {
+        [OP_0, OP_RETURN, ..] => true,
+        [OP_RETURN, ..] => !forms.spendable_return,
+        script => script.len() > LONGEST_SCRIPT && !forms.spendable_return,
     }
 }
 
@@ -266,11 +303,30 @@ mod tests {
 
     #[test]
     fn a_script_without_an_address_has_an_owner() {
-        for script in ["", "6a", "6a0568656c6c6f", "51", "5121", "0020ab", "76a914"] {
+        for script in ["", "51", "5121", "0020ab", "76a914"] {
             let owner = owner("btc", script);
             assert!(matches!(owner, ScriptOwner::Script(_)), "{script}");
             assert_eq!(owner.address(ChainId::BTC), None);
         }
+    }
+
+    #[test]
+    fn nobody_owns_a_script_that_no_input_can_unlock() {
+        let too_long = "51".repeat(10_001);
+        for script in ["6a", "6a0568656c6c6f", "006a", &too_long] {
+            for chain in ["btc", "doge", BCH] {
+                let owner = owner(chain, script);
+                assert_eq!(owner.unowned_kind(), Some(UnownedKind::Unspendable), "{chain}");
+                assert_eq!(owner.address(chain.parse().unwrap()), None);
+            }
+        }
+        let on_sv = |script: &str| owner("bsv", script).unowned_kind();
+        assert_eq!(on_sv("006a"), Some(UnownedKind::Unspendable));
+        assert_eq!((on_sv("6a"), on_sv(&too_long)), (None, None), "spendable since 2020");
+        let zero = owner("btc", &format!("76a914{}88ac", "00".repeat(20)));
+        assert_eq!(zero.unowned_kind(), Some(UnownedKind::Null));
+        let somebody = owner("btc", &format!("76a914{}88ac", "11".repeat(20)));
+        assert_eq!(somebody.unowned_kind(), None);
     }
 
     #[test]
@@ -305,6 +361,7 @@ mod tests {
             ScriptOwner::Script([5; 32]),
             ScriptOwner::Pool(Pool::Mweb),
             ScriptOwner::Pool(Pool::ZcashShielded),
+            ScriptOwner::Unspendable([6; 32]),
         ];
         for owner in owners {
             assert_eq!(ScriptOwner::from_bytes(&owner.to_bytes()), Some(owner));

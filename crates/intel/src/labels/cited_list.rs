@@ -1,43 +1,30 @@
 //! The sanctions list that a label cites, found by the host of its reference or by a name in its text.
 
-use assay_engine::names::ListId;
+use assay_engine::{evidence::list_published_on, names::ListId};
 
 use super::web;
 
-/// Names by which labels cite a list: the hosts that publish it, and phrases.
+/// Phrases by which labels cite a list.
 struct Citation {
     list: &'static str,
-    hosts: &'static [&'static str],
     phrases: &'static [&'static str],
 }
 
 static CITATIONS: [Citation; 5] = [
-    Citation { list: "ofac-sdn", hosts: &["treasury.gov", "treas.gov"], phrases: &["ofac"] },
-    Citation { list: "uk", hosts: &["gov.uk"], phrases: &["ofsi", "uk sanctions"] },
-    Citation { list: "eu", hosts: &["europa.eu"], phrases: &["eu fsf", "eu sanctions"] },
-    Citation {
-        list: "un",
-        hosts: &["un.org"],
-        phrases: &["unsc", "un sanctions", "un security council"],
-    },
-    Citation { list: "il-nbctf", hosts: &["nbctf.mod.gov.il"], phrases: &["nbctf"] },
+    Citation { list: "ofac-sdn", phrases: &["ofac"] },
+    Citation { list: "uk", phrases: &["ofsi", "uk sanctions"] },
+    Citation { list: "eu", phrases: &["eu fsf", "eu sanctions"] },
+    Citation { list: "un", phrases: &["unsc", "un sanctions", "un security council"] },
+    Citation { list: "il-nbctf", phrases: &["nbctf"] },
 ];
 
 /// The list that a label cites by its reference or its text. A press release of another authority cites no
 /// list.
 pub(crate) fn find(reference: Option<&str>, text: Option<&str>) -> Option<ListId> {
     let host = reference.and_then(web::host);
-    let is_publisher = |citation: &&Citation| {
-        host.as_deref().is_some_and(|host| {
-            citation.hosts.iter().any(|known| {
-                host.strip_suffix(known).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
-            })
-        })
-    };
-    CITATIONS
-        .iter()
-        .find(is_publisher)
-        .and_then(|citation| citation.list.parse().ok())
+    host.as_deref()
+        .and_then(list_published_on)
+        .and_then(|list| list.parse().ok())
         .or_else(|| [text, reference].into_iter().flatten().find_map(named))
 }
 

@@ -230,6 +230,9 @@ impl IntelSnapshot {
         policy: &Policy,
         today: Date,
     ) -> Attribution {
+        if owner.unowned_kind().is_some() {
+            return Attribution::of_nobody();
+        }
         let Some(address) = owner.address(chain).filter(|address| self.has_attribution(address))
         else {
             return Attribution::default();

@@ -186,7 +186,7 @@ fn all_labels_of_block_explorers() {
         })
         .collect();
 
-    assert_eq!(set.labels.len(), 42_620);
+    assert_eq!(set.labels.len(), 42_655);
     // Keys such as `genesis` and `No matching records found`.
     assert_eq!(set.rejected.len(), 8);
     assert_eq!(set.unknown_terms.len(), 368);
@@ -194,9 +194,9 @@ fn all_labels_of_block_explorers() {
     assert_eq!(set.published_on, None);
     let categories = [
         ("blacklist_doubt", 3),
-        ("bridge", 948),
-        ("defi", 4_226),
-        ("dex", 10_110),
+        ("bridge", 949),
+        ("defi", 4_236),
+        ("dex", 10_112),
         ("donation", 309),
         ("enforcement_action", 2),
         ("exchange", 726),
@@ -211,14 +211,14 @@ fn all_labels_of_block_explorers() {
         ("scam", 18),
         ("staking", 1_518),
         ("stolen_funds", 118),
-        ("token_contract", 1_994),
-        ("uncategorized", 20_859),
+        ("token_contract", 8_722),
+        ("uncategorized", 14_153),
     ];
     assert_eq!(count(&set, category), expected(&categories));
     let chains =
-        [("arbitrum", 814), ("bsc", 6_704), ("eth", 29_824), ("optimism", 543), ("polygon", 4_735)];
+        [("arbitrum", 814), ("bsc", 6_705), ("eth", 29_858), ("optimism", 543), ("polygon", 4_735)];
     assert_eq!(count(&set, chain), expected(&chains));
-    let strengths = [("investigation 85", 232), ("investigation 90", 42_388)];
+    let strengths = [("investigation 85", 232), ("investigation 90", 42_423)];
     assert_eq!(count(&set, strength), expected(&strengths));
-    assert_eq!(count(&set, cited), expected(&[("", 42_548), ("ofac-sdn", 72)]));
+    assert_eq!(count(&set, cited), expected(&[("", 42_583), ("ofac-sdn", 72)]));
 }

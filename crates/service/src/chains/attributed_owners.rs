@@ -147,7 +147,7 @@ impl<'a> ViewAttributions<'a> {
         owners.into_iter().filter(is_listed).collect()
     }
 
-    /// True if lists or labels name an owner or its key, or if the owner is a shielded pool.
+    /// True if lists or labels name an owner or its key, or if the owner is a shielded pool or nobody.
     ///
     /// # Errors
     ///
@@ -173,6 +173,7 @@ impl<'a> ViewAttributions<'a> {
         let script = view.owner(owner)?;
         let AttributionInputs { chain, intel, .. } = self.by;
         let is_attributed = matches!(script, ScriptOwner::Pool(_))
+            || script.unowned_kind().is_some()
             || script.address(chain).is_some_and(|address| intel.has_attribution(&address));
         if is_settled && !is_attributed {
             self.unattributed.add(owner.0);
@@ -186,8 +187,7 @@ impl<'a> ViewAttributions<'a> {
             ScriptOwner::Pool(pool) => Attribution::of_pool(*pool),
             owner => intel.attribution(chain, owner, policy, today),
         };
-        let is_empty = attribution.end.is_none() && attribution.carried.is_empty();
-        (!is_empty).then_some(attribution)
+        (!attribution.is_nothing()).then_some(attribution)
     }
 }
 

@@ -86,8 +86,11 @@ pub(super) fn counterparties(
         {
             continue;
         }
-        // Scripts and pools have no address.
-        let Some(address) = view.owner(party.owner)?.address(chain) else { continue };
+        // Scripts and pools have no address, and nobody is no party.
+        let owner = view.owner(party.owner)?;
+        let Some(address) = owner.address(chain).filter(|_| owner.unowned_kind().is_none()) else {
+            continue;
+        };
         let listings = intel.listings_of(&address);
         if !is_among_strongest && listings.is_empty() {
             continue;

@@ -46,8 +46,7 @@ pub async fn forms_of(
         let entry = |entry: &SideEntry| {
             let SideEntry { output, .. } = entry;
             let owner = *of_owner.get(&output.owner)?;
-            let is_script = matches!(output.owner, ScriptOwner::Script(_));
-            let is_data = is_output && output.value == 0 && is_script;
+            let is_data = is_output && output.value == 0 && output.owner.is_bare_script();
             Some(FormEntry { owner, value: output.value, is_data })
         };
         side.iter().filter_map(entry).collect()

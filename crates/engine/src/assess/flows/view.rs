@@ -295,6 +295,7 @@ fn party(flow: &FlowPart) -> String {
         (FlowEnd::Unspent, _) => "an unspent output".to_owned(),
         (FlowEnd::Fee, _) => "a transaction fee".to_owned(),
         (FlowEnd::Returned, _) => "the address itself".to_owned(),
+        (FlowEnd::Destroyed, _) => "an address that nobody controls".to_owned(),
         (FlowEnd::Unresolved(reason), _) => format!("not known ({})", reason.in_words()),
     }
 }

@@ -125,7 +125,7 @@ const fn form(owner: &ScriptOwner) -> (u8, u8, usize) {
         ScriptOwner::ScriptHash(_) => (1, 0, 0),
         ScriptOwner::LongScriptHash(_) => (2, 0, 0),
         ScriptOwner::Witness(version, program) => (3, *version, program.len()),
-        ScriptOwner::Script(_) => (4, 0, 0),
+        ScriptOwner::Script(_) | ScriptOwner::Unspendable(_) => (4, 0, 0),
         ScriptOwner::Pool(_) => (5, 0, 0),
     }
 }

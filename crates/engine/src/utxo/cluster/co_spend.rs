@@ -69,7 +69,10 @@ pub(super) fn has_signer(owner: &ScriptOwner) -> bool {
         }
         ScriptOwner::Witness(0, program) => matches!(program.len(), 20 | 32),
         ScriptOwner::Witness(1, program) => program.len() == 32,
-        ScriptOwner::Witness(..) | ScriptOwner::Script(_) | ScriptOwner::Pool(_) => false,
+        ScriptOwner::Witness(..)
+        | ScriptOwner::Script(_)
+        | ScriptOwner::Unspendable(_)
+        | ScriptOwner::Pool(_) => false,
     }
 }
 

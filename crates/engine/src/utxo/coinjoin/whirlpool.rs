@@ -115,10 +115,10 @@ pub(super) fn entry(
         return None;
     }
     let mut empty = outputs.iter().filter(|output| output.value == 0);
-    let (Some(TxOut { owner: ScriptOwner::Script(_), .. }), None) = (empty.next(), empty.next())
-    else {
+    let (Some(data), None) = (empty.next(), empty.next()) else { return None };
+    if !data.owner.is_bare_script() {
         return None;
-    };
+    }
     let paid: Vec<&TxOut> = outputs.iter().filter(|output| output.value > 0).collect();
     let owners: HashSet<&ScriptOwner> = paid.iter().map(|output| &output.owner).collect();
     if owners.len() != paid.len() {

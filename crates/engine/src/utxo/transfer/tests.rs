@@ -61,7 +61,7 @@ fn trace(view: &mut GatheredChain, owner: OwnerNumber, history: &OwnHistory) -> 
             listed_by: None,
             listed_on: None,
         }),
-        carried: vec![],
+        ..Attribution::default()
     });
     let rules = TraceRules {
         unsolicited_below: 0,

@@ -5,7 +5,7 @@ use assay_engine::{
     assessment::{ActivityStatus, Assessment, ConflictResolution, LabelStatus, Relation},
     evidence::{
         CarriedLabel, CarriedPart, ChainState, FlowDistance, FlowEnd, FlowPart, Label,
-        LabelDistance, Pattern, PatternFact, PatternRole, Solicitation, Tier, Unavailable,
+        LabelDistance, Listing, Pattern, PatternFact, PatternRole, Solicitation, Tier, Unavailable,
     },
     facts::{
         AccountControl, Cluster, ClusterMember, Counterparties, Counterparty, DifferingBranches,
@@ -135,6 +135,89 @@ fn a_label_that_cites_a_list_follows_the_list() {
     assert!(not_at_hand.sanctions.is_empty(), "a label is never a listing");
     let listed = assess_facts(&Facts { listings: vec![listing("ofac-sdn")], ..facts("ofac-sdn") });
     assert_eq!(listed.labels[0].status, LabelStatus::Duplicate);
+}
+
+/// A smart contract of the mixer Tornado Cash: listed until March 2025, with the labels that public sets give it.
+fn delisted_contract() -> Facts {
+    let mut ended = listing("ofac-sdn");
+    ended.delisted_on = Some(date(2025, 3, 21));
+    let labelled = |category, tier, percent, upstream: &str, entity: &str| Label {
+        entity: Some(entity.into()),
+        ..label(category, tier, percent, upstream)
+    };
+    let donate = "Tornado.Cash: Donate";
+    let mut cites = labelled(Category::Sanctions, Tier::Investigation, 90, "etherscan.io", donate);
+    cites.cites_list = Some("ofac-sdn".parse().unwrap());
+    Facts {
+        listings: vec![ended],
+        labels: vec![
+            labelled(Category::Mixer, Tier::Investigation, 95, "home.treasury.gov", "tornado"),
+            labelled(Category::Mixer, Tier::Investigation, 90, "etherscan.io", donate),
+            labelled(Category::Uncategorized, Tier::Community, 65, "etherscan.io", donate),
+            cites,
+        ],
+        ..nothing_known()
+    }
+}
+
+#[test]
+fn a_label_whose_listing_has_ended_ends_too() {
+    let status_of = |answer: &Assessment, upstream: &str, category| {
+        let mut labels = answer.labels.iter();
+        let found = labels.find(|it| &*it.upstream == upstream && it.category == category);
+        found.unwrap().status
+    };
+    // Given labels from the time of the listing, of which one is an explorer's own finding
+    let facts = delisted_contract();
+    let answer = assess_facts(&facts);
+    // Then that one counts: 90 % of a mixer.
+    assert_eq!((tenths(&answer), verdict(&answer)), (675, "review"), "{answer:#?}");
+    let of_treasury = |answer: &Assessment| status_of(answer, "home.treasury.gov", Category::Mixer);
+    assert_eq!(of_treasury(&answer), LabelStatus::ListingEnded);
+    let unspecific = status_of(&answer, "etherscan.io", Category::Uncategorized);
+    assert_eq!(unspecific, LabelStatus::Duplicate);
+
+    // A sanctions label that names no list ends, too, and so does a plain label of the same text.
+    let mut rumor = label(Category::Sanctions, Tier::Community, 60, "someone");
+    let mut plain = label(Category::Uncategorized, Tier::Community, 60, "someone");
+    (rumor.entity, plain.entity) = (Some("listed".into()), Some("Listed".into()));
+    let about = |labels: Vec<Label>| Facts { labels, ..delisted_contract() };
+    let rumored = assess_facts(&about(vec![rumor.clone(), plain]));
+    assert_eq!((tenths(&rumored), verdict(&rumored)), (0, "allow"), "{rumored:#?}");
+    assert!(rumored.labels.iter().all(|label| label.status == LabelStatus::ListingEnded));
+
+    // What somebody states only since the end counts, as do labels while any listing is in force.
+    let later = Label { valid_from: Some(date(2025, 3, 21)), ..facts.labels[0].clone() };
+    assert_eq!(of_treasury(&assess_facts(&about(vec![later]))), LabelStatus::InForce);
+    let mut renewed = delisted_contract();
+    renewed.listings.push(listing("uk"));
+    let renewed = assess_facts(&renewed);
+    assert_eq!((of_treasury(&renewed), verdict(&renewed)), (LabelStatus::InForce, "block"));
+    // A listing that never was ends nothing, and neither does the end of another publisher's listing.
+    let never = Facts { listings: vec![], ..delisted_contract() };
+    assert_eq!(of_treasury(&assess_facts(&never)), LabelStatus::InForce);
+    let mut british = delisted_contract();
+    british.listings[0] = Listing { delisted_on: Some(date(2025, 3, 21)), ..listing("uk") };
+    assert_eq!(of_treasury(&assess_facts(&british)), LabelStatus::InForce);
+}
+
+#[test]
+fn a_balance_frozen_on_a_contract_blocks_nobody() {
+    let frozen = label(Category::IssuerFrozen, Tier::OnChainProof, 100, "ikna.io");
+    let tagged = label(Category::IssuerFrozen, Tier::Investigation, 90, "etherscan.io");
+    for benign in [Category::TokenContract, Category::Dex] {
+        let token = label(benign, Tier::Investigation, 90, "etherscan.io");
+        let labels = vec![frozen.clone(), tagged.clone(), token.clone()];
+        let answer = assess_facts(&Facts { labels, ..nothing_known() });
+        assert_eq!((tenths(&answer), verdict(&answer)), (749, "review"), "{answer:#?}");
+        // A report makes no contract, and a theft is no mistake of users.
+        let reported = Label { tier: Tier::Community, ..token.clone() };
+        let labels = vec![frozen.clone(), tagged.clone(), reported];
+        assert_eq!(verdict(&assess_facts(&Facts { labels, ..nothing_known() })), "block");
+        let stolen = label(Category::StolenFunds, Tier::OnChainProof, 100, "court");
+        let labels = vec![stolen, frozen.clone(), token];
+        assert_eq!(verdict(&assess_facts(&Facts { labels, ..nothing_known() })), "block");
+    }
 }
 
 #[test]

@@ -5,3 +5,4 @@ mod deviations;
 mod properties;
 mod rules;
 mod sentences;
+mod unowned;

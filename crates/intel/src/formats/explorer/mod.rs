@@ -225,7 +225,8 @@ struct TaggedAddress {
 
 impl TaggedAddress {
     /// Adds a label for the highest-ranking word. A tag word that cites a sanctions list ("ofac") becomes a separate
-    /// label that lapses when the listing ends, so the category from the address's other tag words remains.
+    /// label that lapses when the listing ends, so the category from the address's other tag words remains. If the word
+    /// only states that an issuer froze the balance, a label tells too if the address is a smart contract.
     fn collect(
         &self,
         explorer: &Explorer,
@@ -237,14 +238,15 @@ impl TaggedAddress {
             .iter()
             .filter_map(known)
             .partition(|(category, _)| *category == Category::Sanctions);
-        let highest = others
-            .iter()
-            .reduce(|one, other| if rank(other.0) > rank(one.0) { other } else { one });
+        let highest = others.iter().reduce(higher);
+        let is_frozen = highest.is_some_and(|(category, _)| *category == Category::IssuerFrozen);
+        let contract = others.iter().filter(|(category, _)| is_frozen && category.is_contract());
+        let contract = contract.reduce(higher);
         let is_specific = |decided: &&(Category, Arc<str>)| {
             listed.is_empty() || decided.0 != Category::Uncategorized
         };
         let decided: Vec<_> =
-            listed.first().into_iter().chain(highest.filter(is_specific)).collect();
+            listed.first().into_iter().chain(highest.filter(is_specific)).chain(contract).collect();
         for (category, word) in &decided {
             self.add_label(*category, Some(word), explorer, collector)?;
         }
@@ -252,7 +254,12 @@ impl TaggedAddress {
             for word in &self.words {
                 collector.count_unknown_term(word)?;
             }
-            let first = self.words.first().map(AsRef::as_ref);
+        }
+        let is_open = decided.is_empty() || is_frozen && contract.is_none();
+        let first = self.words.first().map(AsRef::as_ref);
+        if is_open && is_token_name(&self.name) {
+            self.add_label(Category::TokenContract, first, explorer, collector)?;
+        } else if decided.is_empty() {
             self.add_label(Category::Uncategorized, first, explorer, collector)?;
         }
         Ok(())
@@ -281,6 +288,30 @@ impl TaggedAddress {
         collector.keep(claim, || position)
     }
 }
+
+/// The higher-ranking of two categories with their words; the first if their ranks are equal.
+fn higher<'a>(
+    one: &'a (Category, Arc<str>),
+    other: &'a (Category, Arc<str>),
+) -> &'a (Category, Arc<str>) {
+    if rank(other.0) > rank(one.0) { other } else { one }
+}
+
+/// True if a name tag is that of a token's contract, as explorers write them: `Curve.fi: CRV Token` or
+/// `Chainlink (LINK)`.
+fn is_token_name(name: &str) -> bool {
+    let name = name.trim();
+    let symbol = name.strip_suffix(')').and_then(|name| name.rsplit_once(" ("));
+    let is_symbol = |symbol: &str| {
+        (2..=MOST_SYMBOL).contains(&symbol.len())
+            && symbol.bytes().all(|byte| byte.is_ascii_alphanumeric())
+            && symbol.bytes().any(|byte| byte.is_ascii_uppercase())
+    };
+    name.ends_with(" Token") || symbol.is_some_and(|(_, symbol)| is_symbol(symbol))
+}
+
+/// Length of the longest symbol of a token.
+const MOST_SYMBOL: usize = 11;
 
 #[cfg(test)]
 mod tests;

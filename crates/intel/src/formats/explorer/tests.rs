@@ -86,6 +86,28 @@ fn a_cited_list_does_not_hide_the_category() {
 }
 
 #[test]
+fn a_frozen_balance_does_not_hide_a_contract() {
+    let categories = |name: &str, words: &[&str]| -> Vec<String> {
+        let entry = serde_json::json!({ ADDRESS: {"name": name, "labels": words} });
+        let set = read_json(&entry.to_string()).unwrap();
+        set.labels.iter().map(|entry| entry.label.category.to_string()).collect()
+    };
+    assert_eq!(
+        categories("Curve.fi: CRV Token", &["blocked", "curve-fi"]),
+        ["issuer_frozen", "dex"]
+    );
+    for name in ["Golem Token", "Linear Token (LINA)"] {
+        assert_eq!(categories(name, &["blocked"]), ["issuer_frozen", "token_contract"], "{name}");
+    }
+    assert_eq!(categories("Loom Token (LOOM)", &["healthcare"]), ["token_contract"]);
+    // Other owners, and what is worse than frozen, are as before.
+    assert_eq!(categories("Yearn (yDai) Exploiter", &["blocked"]), ["issuer_frozen"]);
+    assert_eq!(categories("KuCoin 2", &["blocked", "kucoin"]), ["issuer_frozen"]);
+    assert_eq!(categories("Fake Token", &["blocked", "heist"]), ["stolen_funds"]);
+    assert_eq!(categories("A token (of mine)", &["meme"]), ["uncategorized"]);
+}
+
+#[test]
 fn an_address_in_two_spellings_is_one() {
     let json = format!(
         r#"{{"{ADDRESS}": {{"name": "", "labels": ["meme"]}},

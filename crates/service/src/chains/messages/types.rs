@@ -190,13 +190,13 @@ fields! {
 variants! {
     ChainState as ChainStateMessage { NotFollowed, Unavailable(one), Followed(one) }
     FlowEnd as FlowEndMessage {
-        Attributed(one), Mining, Bridge, Unspent, Fee, Returned, Unresolved(one)
+        Attributed(one), Mining, Bridge, Unspent, Fee, Returned, Destroyed, Unresolved(one)
     }
     FlowDistance as FlowDistanceMessage { Hops(one), Further(one) }
     TransactionKind as TransactionKindMessage { Payment, Coinbase, Coinjoin(one) }
     ScriptOwner as ScriptOwnerMessage {
         KeyHash(one), ScriptHash(one), LongScriptHash(one), Witness(one, other),
-        Script(one), Pool(one)
+        Script(one), Unspendable(one), Pool(one)
     }
     TransferDirection as TransferDirectionMessage { Deposit, Withdrawal }
     ListEffect as ListEffectMessage { Blocking, Advisory }
