@@ -2,8 +2,10 @@
 //!
 //! - [`planted`]: owners each of whom shows one pattern, in noise
 //! - [`profiles`]: ordinary people and businesses
+//! - [`rings`]: owners who pay each other in a circle
 //! - `crowd`: people who pay each other at random
 
 mod crowd;
 pub mod planted;
 pub mod profiles;
+pub mod rings;

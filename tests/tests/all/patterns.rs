@@ -19,6 +19,7 @@ use assay_tests::{
     behavior::{
         planted::{DetectionCount, PATTERNS, count, planted},
         profiles::{Profile, innocents},
+        rings::{Ring, RingForm, rings},
     },
     sample,
     world::{ChainBuilder, Claim, Claims, Form, Utxo, World},
@@ -86,6 +87,32 @@ fn ordinary_people_and_businesses_keep_their_verdicts() {
     }
     // Businesses of every day are told from bursts.
     assert_eq!(scored, BTreeMap::new());
+}
+
+/// A ring is found from each of its members, or the answer says that the search is partial.
+#[test]
+fn a_ring_is_found_from_each_of_its_members_or_the_search_is_partial() {
+    let mut counts: BTreeMap<RingForm, [u32; 3]> = BTreeMap::new();
+    for (chain, seed) in [("btc", 1), ("ltc", 2), ("btc", 3), ("ltc", 4)] {
+        let (world, all) = rings(chain.parse().unwrap(), seed);
+        for Ring { form, members } in &all {
+            for member in members {
+                let behavior = world.behavior(member);
+                let cycle = behavior.patterns.iter().find(|it| it.pattern == Pattern::Cycle);
+                let is_partial = !behavior.searched.is_whole || !behavior.searched.is_whole_around;
+                let outcome = if cycle.is_some() { 0 } else { 1 + usize::from(!is_partial) };
+                counts.entry(*form).or_default()[outcome] += 1;
+                if *form == RingForm::Plain {
+                    let length = cycle.and_then(|cycle| cycle.details.length);
+                    assert_eq!(length, Some(members.len() as u64), "{chain}: {behavior:#?}");
+                }
+            }
+        }
+    }
+    for (form, [found, partial, missed]) in &counts {
+        eprintln!("{form:?}: {found} found, {partial} partial, {missed} missed");
+    }
+    assert!(counts.values().all(|[_, _, missed]| *missed == 0), "{counts:?}");
 }
 
 const COIN: u64 = 100_000_000;

@@ -35,6 +35,8 @@ pub(super) struct Payment {
     pub(super) inputs_total: u128,
     pub(super) inputs: Vec<TransactionEntry>,
     pub(super) outputs: Vec<TransactionEntry>,
+    /// False if a side has too many entries, and is empty for that.
+    pub(super) has_all_entries: bool,
 }
 
 impl Payment {
@@ -141,6 +143,7 @@ impl<'v> NeighborReader<'v> {
             kind: read.kind,
             inputs_count,
             inputs_total: read.inputs.total,
+            has_all_entries: inputs_count.max(outputs_count) <= PASSED_ENTRIES,
             inputs,
             outputs,
         });
@@ -189,6 +192,13 @@ impl<'v> NeighborReader<'v> {
         Ok(attribution.as_ref().is_some_and(|it| it.end.is_some()))
     }
 
+    /// True if lists or labels attribute the owner to a service, which moves other people's funds.
+    pub(super) fn is_service(&self, owner: OwnerNumber) -> Result<bool, ViewError> {
+        let attribution = self.attributions.of_owner(owner, self.view)?;
+        let end = attribution.as_ref().and_then(|it| it.end.as_ref());
+        Ok(end.is_some_and(|end| end.category.info().service))
+    }
+
     /// True for a transaction of the owner.
     pub(super) fn is_own(&self, number: TransactionNumber) -> bool {
         self.own.contains(&number)
@@ -213,5 +223,6 @@ fn payment(own: &OwnTransaction) -> Rc<Payment> {
         inputs_total: own.inputs_total,
         inputs: side(&own.inputs),
         outputs: side(&own.outputs),
+        has_all_entries: own.inputs.len().max(own.outputs.len()) as u64 <= PASSED_ENTRIES,
     })
 }

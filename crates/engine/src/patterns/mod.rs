@@ -148,8 +148,14 @@ impl<'a> PatternSearch<'a> {
             &mut around,
             &mut budget,
         )?);
-        let transfers =
-            transfers_around::transfers_around(seeds, &reader, &mut around, AROUND_READS)?;
+        // Also payments to the owner in which it spends something: its payers' or its own pool.
+        let (received, all_received) = self::seeds(activity, |own| own.income);
+        let transfers = transfers_around::transfers_around(
+            (&received, &outgoing),
+            (&reader, activity),
+            &mut around,
+            AROUND_READS,
+        )?;
         let (circles, is_complete) =
             circles::cycles_and_scatter_gathers(activity, *cluster, transfers);
         findings.extend(circles);
@@ -162,7 +168,8 @@ impl<'a> PatternSearch<'a> {
         found.sort_by_key(|fact| (fact.pattern, fact.role));
         let missing = std::mem::take(&mut around.missing);
         self.searched.around = around.read;
-        self.searched.is_whole_around = around.is_whole && is_complete && all_in && all_out;
+        self.searched.is_whole_around =
+            around.is_whole && is_complete && all_in && all_out && all_received;
         self.searched.has_activity_of_others = around.has_activity_of_others;
         self.found = found;
         Ok(missing)

@@ -29,7 +29,7 @@ pub const MIN_RECEIVED_PERCENT: u128 = 1;
 /// Time from the first to the last payment of a scatter-gather or cycle.
 pub const AROUND_WITHIN: SignedDuration = SignedDuration::from_hours(7 * 24);
 /// Most owners of a cycle, the subject's included.
-pub const LONGEST_CYCLE: u8 = 6;
+pub const LONGEST_CYCLE: u8 = 7;
 /// Fewest owners of a cycle: two that pay each other are a refund.
 pub const SHORTEST_CYCLE: usize = 3;
 /// Smallest ratio of the amounts of successive payments of a cycle, in either order, in percent.
