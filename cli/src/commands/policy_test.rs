@@ -287,6 +287,11 @@ impl Record {
                 let part = RuleFunds {
                     amount: base_units(&part.amount, &format!("{path}.amount"))?,
                     recent: base_units(&part.recent_amount, &format!("{path}.recent_amount"))?,
+                    outstanding: part
+                        .outstanding
+                        .as_ref()
+                        .map(|most| base_units(most, &format!("{path}.outstanding")))
+                        .transpose()?,
                     since_listing: part
                         .since_listing
                         .as_ref()

@@ -312,7 +312,9 @@ fn endpoint_in_words(line: &Exposure, distance: Option<usize>) -> String {
     if line.listed {
         remarks.push("listed".to_owned());
     }
-    if !line.solicited {
+    if line.untouched {
+        remarks.push("unasked and not moved".to_owned());
+    } else if !line.solicited {
         remarks.push("unsolicited".to_owned());
     }
     remarks.join(", ")
@@ -375,6 +377,8 @@ mod tests {
             listed: false,
             confidence: Confidence::CERTAIN,
             joint: false,
+            unasked: false,
+            paid_back: false,
         };
         Exposure {
             direction: Direction::Source,
@@ -387,6 +391,7 @@ mod tests {
             amount: coins_of(amount),
             share: "0.000001".to_owned(),
             recent_amount: coins_of(0),
+            outstanding: None,
             before_listing: None,
             since_listing: None,
             hops: Some(1),
@@ -394,11 +399,13 @@ mod tests {
             direct: between == 0,
             listed: false,
             solicited: true,
+            untouched: false,
             dust: false,
             scored: true,
             parts: vec![ExposurePart {
                 amount: amount.to_string(),
                 recent_amount: "0".to_owned(),
+                outstanding: None,
                 since_listing: None,
                 scored: true,
                 claims: vec![claim],

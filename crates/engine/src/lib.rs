@@ -37,4 +37,5 @@ pub mod utxo;
 
 pub use assess::{
     MODEL_VERSION, assess, assess_sources, assess_tip, assess_transfer, attribute, rules,
+    united_parts,
 };

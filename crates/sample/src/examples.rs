@@ -82,6 +82,7 @@ pub fn examples() -> Vec<Example> {
         (Block, "half its money went to a listed party", on_bitcoin("Bram")),
         (Allow, "dust from a listed party, unasked for", on_bitcoin("Nell")),
         (Review, "a third of its money out of a mixer", on_bitcoin("Milo")),
+        (Review, "nearly all its money went to a mixer", on_bitcoin("Vera")),
         (Review, "at the end of a long peel chain", on_bitcoin("Tess")),
         (Review, "one of five who mixed their coins together", on_bitcoin("Una")),
         (Allow, "paid through addresses that were used once", on_bitcoin("Ilse")),

@@ -16,17 +16,18 @@ use crate::world::{ChainBuilder, Claim, Claims, Form, Utxo, World};
 const DAY: i64 = 24;
 
 /// A chain that begins at noon of a day.
-fn chain_on(id: ChainId, day: &str) -> ChainBuilder {
+pub(super) fn chain_on(id: ChainId, day: &str) -> ChainBuilder {
     let time: Timestamp = format!("{day}T12:00:00Z").parse().expect("a day");
     ChainBuilder::new(id, 1, time)
 }
 
-fn days(builder: &mut ChainBuilder, days: i64) {
+/// Waits.
+pub(super) fn days(builder: &mut ChainBuilder, days: i64) {
     builder.wait(SignedDuration::from_hours(days * DAY));
 }
 
 /// A payment of an exchange that an investigation labels.
-fn paid_by_exchange(
+pub(super) fn paid_by_exchange(
     builder: &mut ChainBuilder,
     claims: &mut Claims,
     to: &ScriptOwner,

@@ -4,6 +4,7 @@
 //! - [`scheme`]: random sequences of moves, and the schemes that the engine lets pass
 //! - [`tricks`]: one scheme for each known evasion of the rules
 //! - [`beyond`]: schemes longer or wider than a trace
+//! - [`unsolicited`]: people to whom money came that they did not ask for, or that a thief gave back
 //! - [`innocents`]: one person for each known way to be mistaken for a launderer
 #![expect(clippy::missing_panics_doc, reason = "a wrong generator stops the test")]
 
@@ -12,6 +13,7 @@ pub mod innocents;
 pub mod launderer;
 pub mod scheme;
 pub mod tricks;
+pub mod unsolicited;
 
 use std::sync::Arc;
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use assay_engine::{
     evidence::{Direction, Solicitation, UnresolvedReason},
-    utxo::{ScriptOwner, TransactionKind},
+    utxo::ScriptOwner,
 };
 
 use super::{
@@ -118,7 +118,7 @@ impl<'a> DirectionTrace<'a> {
     }
 
     /// Number of the largest inputs that a trace reads of a transaction that pays the subject.
-    fn most_entries(&self, transaction: &Transaction<'_>) -> usize {
+    pub(super) fn most_entries(&self, transaction: &Transaction<'_>) -> usize {
         let own = self.incoming.iter();
         let found = own.filter(|(other, _)| other.position == transaction.position);
         found.map(|(_, most_entries)| *most_entries).next().expect("a transaction of the subject")
@@ -134,7 +134,7 @@ impl<'a> DirectionTrace<'a> {
         transactions.map(|transaction| transaction.income(&self.case.subject)).sum()
     }
 
-    fn sent(&self) -> u128 {
+    pub(super) fn sent(&self) -> u128 {
         let transactions = self.ledger.transactions.iter();
         transactions.map(|transaction| transaction.spending(&self.case.subject)).sum()
     }
@@ -164,13 +164,7 @@ impl<'a> DirectionTrace<'a> {
             self.own_entries.insert(transaction.txid, most_entries);
             let income = transaction.income(subject);
             read += income;
-            let solicitation = if self.is_dust(transaction) {
-                Solicitation::Dust
-            } else if self.is_unsolicited(transaction) {
-                Solicitation::Unsolicited
-            } else {
-                Solicitation::Solicited
-            };
+            let solicitation = self.solicitation(transaction);
             let flow = self.money(income, self.is_recent(transaction.time), solicitation);
             self.pass_own(transaction, flow, most_entries);
         }
@@ -212,77 +206,9 @@ impl<'a> DirectionTrace<'a> {
         unspent.map(|leg| leg.value).sum()
     }
 
-    fn own_outputs<'b>(&self, transaction: &Transaction<'b>) -> Vec<SideEntry<'b>> {
+    pub(super) fn own_outputs<'b>(&self, transaction: &Transaction<'b>) -> Vec<SideEntry<'b>> {
         let mut outputs = transaction.outputs(usize::MAX).read;
         outputs.retain(|leg| *leg.owner == self.case.subject);
         outputs
-    }
-
-    /// The clusters of the senders, if the transaction pays the subject at most the policy's amount of dust and all
-    /// senders are known. `None` for a coinbase and for a payment by the subject's own cluster.
-    fn senders_of_little(&self, transaction: &Transaction<'_>) -> Option<BTreeSet<ScriptOwner>> {
-        let subject = &self.case.subject;
-        let income = transaction.income(subject);
-        let inputs = transaction.inputs(self.most_entries(transaction));
-        if transaction.kind == TransactionKind::Coinbase
-            || income == 0
-            || income > self.case.rules.largest_dust
-            || !inputs.whole
-        {
-            return None;
-        }
-        let senders: BTreeSet<ScriptOwner> =
-            inputs.read.iter().map(|leg| self.cluster(leg.owner)).collect();
-        (!senders.contains(&self.cluster(subject))).then_some(senders)
-    }
-
-    /// True if the transaction is dust: it pays at most the policy's amount, and its senders paid no more than 20 times
-    /// that amount in such transactions.
-    fn is_dust(&self, transaction: &Transaction<'_>) -> bool {
-        let Some(senders) = self.senders_of_little(transaction) else { return false };
-        let subject = &self.case.subject;
-        senders.iter().all(|sender| {
-            let incoming = self.incoming.iter().map(|(other, _)| *other);
-            let little = incoming.filter(|other| {
-                self.senders_of_little(other).is_some_and(|senders| senders.contains(sender))
-            });
-            let sum: u128 = little.map(|other| other.income(subject)).sum();
-            sum <= 20 * self.case.rules.largest_dust
-        })
-    }
-
-    /// True if the transaction is unsolicited, as far as can be determined: the subject never paid any of the senders,
-    /// the subject passed nothing of the amount on, and the amount is small.
-    fn is_unsolicited(&self, transaction: &Transaction<'_>) -> bool {
-        let subject = &self.case.subject;
-        if transaction.kind == TransactionKind::Coinbase
-            || transaction
-                .inputs
-                .iter()
-                .flat_map(|input| &input.spent)
-                .any(|coin| coin.owner == *subject)
-        {
-            return false;
-        }
-        let inputs = transaction.inputs(self.most_entries(transaction));
-        let mut all_read = inputs.whole;
-        let mut paid = BTreeSet::new();
-        let mut spent = 0;
-        for (transaction, most_entries) in self.outgoing.clone() {
-            let outputs = transaction.outputs(most_entries);
-            all_read &= outputs.whole;
-            spent += transaction.spending(subject);
-            paid.extend(outputs.read.into_iter().map(|leg| leg.owner));
-        }
-        all_read &= spent == self.sent();
-        let knows = inputs.read.iter().any(|leg| paid.contains(leg.owner));
-        let passed_on = self
-            .own_outputs(transaction)
-            .iter()
-            .any(|leg| self.ledger.spender(&leg.output).is_some());
-        all_read
-            && !knows
-            && !passed_on
-            && transaction.income(subject) < self.case.rules.unsolicited_below
     }
 }

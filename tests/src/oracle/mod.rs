@@ -8,7 +8,7 @@
 //! - `drive`: the engine's trace over any source
 //! - `ledger`: the oracle's view of a chain; clusters of owners are the graph's
 //! - `amounts`: the oracle's arithmetic
-//! - `begin`, `trace`, `pass`, `flow`, `parts`, `paths`: the rules of a trace
+//! - `begin`, `solicitation`, `outstanding`, `trace`, `pass`, `flow`, `parts`, `paths`: the rules of a trace
 //! - `exact`: the difference between whole units and fractions
 
 mod amounts;
@@ -18,9 +18,11 @@ mod drive;
 mod exact;
 mod flow;
 mod ledger;
+mod outstanding;
 mod parts;
 mod pass;
 mod paths;
+mod solicitation;
 mod trace;
 
 use assay_engine::evidence::{Direction, DirectionFlows, FlowFacts, FlowPart, Ledger as Flows};
@@ -49,7 +51,12 @@ impl Case {
             let traced = trace::trace(self, &ledger, direction, Precision::Units, unread);
             complete &= traced.complete;
             DirectionFlows {
-                parts: traced.parts.flows(self, &ledger, (direction, &traced.own_entries)),
+                parts: traced.parts.flows(
+                    self,
+                    &ledger,
+                    (direction, &traced.own_entries),
+                    &traced.turnovers,
+                ),
                 transactions: traced.transactions,
             }
         };

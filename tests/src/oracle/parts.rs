@@ -18,6 +18,7 @@ use super::{
     amounts::{Mass, SCALE_BITS, by_largest_remainder, small},
     flow::{Flow, Labels},
     ledger::Ledger,
+    outstanding::Turnovers,
     paths::{Steps, to_flow_path},
     trace::{DirectionTrace, OwnEntries},
 };
@@ -229,7 +230,14 @@ impl Parts {
         case: &Case,
         ledger: &Ledger<'_>,
         side: (Direction, &OwnEntries),
+        turnovers: &Turnovers,
     ) -> Vec<FlowPart> {
+        let outstanding = |key: &Key, amount: u128| {
+            let End::Party(category) = key.end else { return None };
+            let (all, most) = turnovers.get(&(category, key.entity.clone()))?;
+            let is_net = !key.indirect && most < all;
+            is_net.then(|| small(BigUint::from(amount) * *most / *all))
+        };
         let flow = |((key, part), (recent, earlier)): ((&Key, &Part), (u128, u128))| FlowPart {
             end: key.end.to_engine(),
             entity: key.entity.clone(),
@@ -240,6 +248,7 @@ impl Parts {
             confidence: key.confidence,
             amount: recent + earlier,
             recent,
+            outstanding: outstanding(key, recent + earlier),
             mass: part.mass.to_engine(),
             decayed: part.decayed.to_engine(),
             listed: key.listed,

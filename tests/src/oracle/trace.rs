@@ -17,6 +17,7 @@ use super::{
     drive::UnreadTransactions,
     flow::{Flow, Flows},
     ledger::{Ledger, Transaction},
+    outstanding::Turnovers,
     parts::{End, Parts},
 };
 
@@ -43,6 +44,8 @@ pub(super) struct TraceResult {
     pub(super) transactions: u32,
     /// Number of entries that are read of each of the subject's own transactions.
     pub(super) own_entries: OwnEntries,
+    /// Turnovers with direct counterparties.
+    pub(super) turnovers: Turnovers,
 }
 
 /// State of a trace in one direction.
@@ -109,6 +112,7 @@ pub(super) fn trace(
     walk.begin();
     walk.pass_all();
     let transactions = u32::try_from(walk.passed.len()).expect("a number of transactions");
+    let turnovers = walk.turnovers();
     let own_entries = walk.own_entries;
     TraceResult {
         parts: walk.parts,
@@ -116,6 +120,7 @@ pub(super) fn trace(
         shares: walk.shares,
         transactions,
         own_entries,
+        turnovers,
     }
 }
 

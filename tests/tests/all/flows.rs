@@ -80,7 +80,8 @@ fn assert_same(case: &Case, found: &FlowFacts, expected: &FlowFacts) {
 }
 
 /// Features of answers that must occur in both directions.
-const BOTH_WAYS: [&str; 26] = [
+const BOTH_WAYS: [&str; 27] = [
+    "went round",
     "Unresolved(TraceLimit)",
     "Unresolved(BelowThreshold)",
     "Unresolved(DepthLimit)",
@@ -110,8 +111,10 @@ const BOTH_WAYS: [&str; 26] = [
 ];
 
 /// Features of answers that must occur in one direction.
-const ONE_WAY: [&str; 6] = [
+const ONE_WAY: [&str; 8] = [
     "Source: dust",
+    "Source: untouched",
+    "Source: paid back",
     "Source: Mining",
     "Source: Unresolved(UnknownOrigin)",
     "Source: unasked for",
@@ -132,6 +135,9 @@ fn features(facts: &FlowFacts) -> Vec<String> {
         let marks = [
             (part.solicitation == Solicitation::Dust, "dust"),
             (part.solicitation == Solicitation::Unsolicited, "unasked for"),
+            (part.solicitation == Solicitation::Untouched, "untouched"),
+            (part.solicitation == Solicitation::PaidBack, "paid back"),
+            (part.outstanding.is_some(), "went round"),
             (part.listed && part.listing_period.is_none(), "listed on no known day"),
             (part.listing_period == Some(ListingPeriod::Before), "moved before the listing"),
             (part.listing_period == Some(ListingPeriod::Since), "moved since the listing"),

@@ -205,10 +205,6 @@ repeats or contradicts a condition of the rule
 {"anyOf": [{}]}
 a group needs a condition
 
-{"role": "possible_victim", "direction": "destination"}
-{"role": "possible_victim", "direction": "source"}
-a possible victim sent the funds
-
 {"verdict": "block", "tierFrom": "investigation"}
 {"verdict": "block", "tierFrom": "community"}
 `block` needs evidence of the tier `investigation` or stronger

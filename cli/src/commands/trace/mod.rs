@@ -4,16 +4,14 @@
 
 mod dot;
 
-use std::{collections::BTreeMap, io::Write};
+use std::{borrow::Cow, collections::BTreeMap, io::Write};
 
 use assay_address::ChainId;
 use assay_engine::{
-    evidence::{
-        ChainState, Direction, FlowEnd, FlowPart, FlowPath, PathStep, Solicitation,
-        UnresolvedReason,
-    },
+    evidence::{ChainState, Direction, FlowEnd, FlowPart, FlowPath, PathStep, UnresolvedReason},
     fixed::apportion,
     taxonomy::RISKY_FROM,
+    united_parts,
     utxo::Txid,
 };
 use assay_graph::EmbeddedGraphs;
@@ -174,14 +172,17 @@ pub(super) async fn run(args: &TraceArgs, context: &Context) -> Result<CommandOu
             )));
         }
     };
-    let traced: Vec<TracedParts<'_>> = directions
+    let parts: Vec<(Direction, Vec<Cow<'_, FlowPart>>)> = directions
         .into_iter()
         .map(|direction| {
             let ledgers = facts.flows.ledgers.iter();
-            let parts = ledgers.flat_map(|ledger| &ledger.direction(direction).parts).collect();
-            sorted(direction, parts, args.min_share)
+            let parts = ledgers
+                .flat_map(|ledger| united_parts(&ledger.direction(direction).parts, &policy));
+            (direction, parts.collect())
         })
         .collect();
+    let traced: Vec<TracedParts<'_>> =
+        parts.iter().map(|(direction, parts)| sorted(*direction, parts, args.min_share)).collect();
     if args.dot {
         write!(output(), "{}", dot::graph(&subject, &traced))?;
         return Ok(CommandOutcome::Success);
@@ -213,7 +214,12 @@ pub(super) async fn run(args: &TraceArgs, context: &Context) -> Result<CommandOu
 }
 
 /// The parts of a direction's funds with at least a given share, the largest first.
-fn sorted(direction: Direction, mut parts: Vec<&FlowPart>, min_share: u64) -> TracedParts<'_> {
+fn sorted<'a>(
+    direction: Direction,
+    parts: &'a [Cow<'_, FlowPart>],
+    min_share: u64,
+) -> TracedParts<'a> {
+    let mut parts: Vec<&FlowPart> = parts.iter().map(|part| &**part).collect();
     let whole: u128 = parts.iter().map(|part| part.amount).sum();
     parts.sort_by_key(|part| (std::cmp::Reverse(part.amount), part.end, part.distance));
     let amounts: Vec<u128> = parts.iter().map(|part| part.amount).collect();
@@ -270,7 +276,7 @@ fn drawn_direction<'a>(traced: &TracedParts<'a>) -> TracedDirection<'a> {
             is_risky: part.listed
                 || !part.carried.is_empty()
                 || part.end.category().is_some_and(|of| of.info().severity >= RISKY_FROM),
-            solicited: part.solicitation == Solicitation::Solicited,
+            solicited: !part.solicitation.is_unasked(),
             labels: part.carried.iter().map(|carried| carried.label.category.as_str()).collect(),
             paths: part.paths.iter().map(path).collect(),
             left_out: (0, 0),
@@ -315,7 +321,7 @@ fn shown<'a>(part: &'a FlowPart, share: u64) -> ShownEnd<'a> {
         share: decimal(share),
         recent_amount: part.recent.to_string(),
         listed: part.listed,
-        solicited: part.solicitation == Solicitation::Solicited,
+        solicited: !part.solicitation.is_unasked(),
         labels_on_path: part
             .carried
             .iter()

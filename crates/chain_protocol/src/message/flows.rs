@@ -138,6 +138,10 @@ pub struct FlowPartMessage {
     pub amount: u128,
     /// Amount in the last 90 days; at most `amount`.
     pub recent: u128,
+    /// Greatest sum of the money that was outstanding with the direct counterparty at any time: as much lowers the shares
+    /// of other money. Null if that is the whole amount.
+    #[serde(default)]
+    pub outstanding: Option<u128>,
     /// The amount in the unit of a trace.
     pub mass: MassMessage,
     /// The mass: the amount, reduced by a factor for each hop but the first.

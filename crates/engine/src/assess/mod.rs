@@ -20,7 +20,7 @@ mod verdict;
 use assay_address::{CanonicalAddress, UnownedKind};
 pub use attribution::attribute;
 pub use coverage::{assess_sources, assess_tip};
-pub use flows::rules;
+pub use flows::{rules, united_parts};
 use jiff::{Timestamp, civil::Date, tz::TimeZone};
 use rank::Rank;
 pub use transfer::assess_transfer;
@@ -64,7 +64,7 @@ pub fn assess(
         listings.decide_nothing();
         association::Findings::default()
     };
-    let ordered = flows::OrderedFlows::of(&facts.chain);
+    let ordered = flows::OrderedFlows::of(&facts.chain, policy);
     let flows = flows::Flows::new(&ordered, policy);
     let searched = coverage::assess(subject, facts, policy, now);
 

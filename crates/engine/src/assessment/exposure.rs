@@ -39,6 +39,9 @@ pub struct Exposure {
     pub share: String,
     /// Part of the amount that moved in the last 90 days.
     pub recent_amount: Amount,
+    /// Greatest sum of the funds that was outstanding with the direct counterparty at any time, if funds went round: as
+    /// much lowers the shares by which other funds are scored. Null where that is the whole amount.
+    pub outstanding: Option<Amount>,
     /// Part of the amount that moved before the party was listed; null where the party is not listed or the day is not
     /// known.
     pub before_listing: Option<Amount>,
@@ -57,6 +60,9 @@ pub struct Exposure {
     pub listed: bool,
     /// `false` for funds that an unrelated party sent unsolicited, such as dust.
     pub solicited: bool,
+    /// True for funds of risky or listed parties that came unasked, from senders whom the address never paid, and of
+    /// which the address moved nothing. Such funds lead to a review at most.
+    pub untouched: bool,
     /// True for dust: payments of negligible amounts. Dust counts for the score only if it is risky and, together with
     /// other risky unsolicited funds, exceeds the policy's limit.
     pub dust: bool,
@@ -78,6 +84,9 @@ pub struct ExposurePart {
     pub amount: String,
     /// Part of the amount that moved in the last 90 days.
     pub recent_amount: String,
+    /// Part of the amount that was outstanding at most, as a decimal string; null where that is the whole amount.
+    #[serde(default)]
+    pub outstanding: Option<String>,
     /// Part of the amount that moved since the party was listed; null where the party is not listed or the day is not
     /// known.
     pub since_listing: Option<String>,
@@ -97,6 +106,7 @@ pub struct ExposurePath {
 }
 
 /// One attribution of funds.
+#[expect(clippy::struct_excessive_bools, reason = "independent facts, each a field of the answer")]
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
@@ -118,6 +128,13 @@ pub struct RuleClaim {
     /// True if the claim is a joint transaction that the funds passed, and not a label of an address.
     #[serde(default)]
     pub joint: bool,
+    /// True if the claim is risky and nothing shows that the address asked for the funds. Such claims lead to a review at
+    /// most, and rules do not count their funds as recent.
+    #[serde(default)]
+    pub unasked: bool,
+    /// True if the funds came directly from the party, and the address had sent the party at least as much before.
+    #[serde(default)]
+    pub paid_back: bool,
 }
 
 /// Confidence of claims in records of earlier versions, which state no confidence: rules accepted claims of any

@@ -225,6 +225,9 @@ pub struct FlowPart {
     pub amount: u128,
     /// Amount in the last 90 days; at most `amount`.
     pub recent: u128,
+    /// Greatest sum of the funds that was outstanding with the direct counterparty at any time: as much lowers the shares
+    /// of other funds. `None` if that is the whole amount.
+    pub outstanding: Option<u128>,
     /// The amount in the unit of a trace.
     pub mass: Mass,
     /// The amount in the unit of a trace, decayed by each hop but the first.
@@ -266,6 +269,7 @@ impl FlowPart {
             confidence: Confidence::CERTAIN,
             amount,
             recent: 0,
+            outstanding: None,
             mass,
             decayed: mass,
             listed: false,
@@ -421,8 +425,26 @@ pub enum Solicitation {
     /// shown, and scored only if their category's total exceeds the policy's limit for unsolicited funds, or if a list
     /// names the sender.
     Unsolicited,
+    /// A larger amount from senders whom the subject never paid, of which the subject passed nothing on.
+    Untouched,
+    /// Funds from a party of a category that harms payers, to which the subject had sent at least as much before.
+    PaidBack,
     /// All other funds.
     Solicited,
+}
+
+impl Solicitation {
+    /// True if nothing shows that the subject asked for the funds.
+    #[must_use]
+    pub const fn is_unasked(self) -> bool {
+        matches!(self, Self::Dust | Self::Unsolicited | Self::Untouched)
+    }
+
+    /// True for funds that came unasked and that the subject did not move since.
+    #[must_use]
+    pub const fn is_untouched(self) -> bool {
+        matches!(self, Self::Unsolicited | Self::Untouched)
+    }
 }
 
 /// A path that funds took, from the subject outwards.

@@ -3,14 +3,14 @@
 use std::collections::BTreeSet;
 
 use super::{
-    AmountRules, FIXED_RULES, ListEffect, PolicySpec, Quantity, Role, RuleSpec, RuleVerdict,
+    AmountRules, FIXED_RULES, ListEffect, PolicySpec, Quantity, RuleSpec, RuleVerdict,
     SAME_KEY_SCORE, TraceSpec, curve,
     rules::{
         BLOCK_TIER, Conditions, LONGEST_DESCRIPTION, MOST_GROUPS, MOST_HOPS, MOST_RULES, is_id,
     },
 };
 use crate::{
-    evidence::{ALWAYS_BLOCKING, Direction, Pattern},
+    evidence::{ALWAYS_BLOCKING, Pattern},
     policy::MOST_THRESHOLDS,
     score::Score,
     taxonomy::Category,
@@ -274,14 +274,6 @@ fn conditions(path: &str, conditions: &Conditions<'_>, problems: &mut Problems) 
         &format!("{path}.direct"),
         || "contradicts `hopsUpTo`: use one of both".into(),
     );
-    problems.require(
-        !both(
-            conditions.role == Some(Role::PossibleVictim),
-            conditions.direction == Some(Direction::Source),
-        ),
-        &format!("{path}.role"),
-        || "a possible victim sent the funds: use `direction: destination`, or no direction".into(),
-    );
 }
 
 /// Checks that a rule with the verdict `block` requires a tier that can block.
@@ -493,10 +485,6 @@ mod tests {
             (
                 one(json!({"direct": true, "anyOf": [{"hopsUpTo": 2}]})),
                 "rules[0].anyOf[0].hopsUpTo: contradicts `direct` of the rule",
-            ),
-            (
-                one(json!({"role": "possible_victim", "direction": "source"})),
-                "rules[0].role: a possible victim sent the funds",
             ),
             (
                 one(json!({"verdict": "block", "tierFrom": "community"})),

@@ -102,7 +102,8 @@ impl RuleVerdict {
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
-    /// The address sent funds to a party that steals, extorts or deceives.
+    /// The address sent funds to a party that steals, extorts or deceives, or got back from such a party what it had
+    /// sent before.
     PossibleVictim,
     /// The address has any other dealing with the party.
     Counterparty,
@@ -118,10 +119,12 @@ impl Role {
         Category::ExtortionSextortion,
     ];
 
-    /// The role towards a party of a category, with which funds moved in a direction.
+    /// The role towards a party of a category, with which funds moved in a direction. `is_paid_back` is true for funds
+    /// that came directly from a party to which the address had sent at least as much before.
     #[must_use]
-    pub fn towards(category: Category, direction: Direction) -> Self {
-        if direction == Direction::Destination && Self::HARMS_PAYERS.contains(&category) {
+    pub fn towards(category: Category, direction: Direction, is_paid_back: bool) -> Self {
+        let is_loss = is_paid_back || direction == Direction::Destination;
+        if is_loss && Self::HARMS_PAYERS.contains(&category) {
             Self::PossibleVictim
         } else {
             Self::Counterparty
@@ -175,7 +178,8 @@ macro_rules! with_conditions {
             #[schemars(with = "Tier")]
             pub tier_from: Option<Tier>,
             /// Role of the address: `possible_victim` for funds sent to stolen funds, scams, phishing, ransomware or
-            /// extortion, `counterparty` for all other funds. Default: both.
+            /// extortion, and for as much as came back from such a party, `counterparty` for all other funds. Default:
+            /// both.
             #[serde(default, skip_serializing_if = "Option::is_none")]
             #[schemars(with = "Role")]
             pub role: Option<Role>,

@@ -13,11 +13,13 @@
 //!
 //! - [`attribution`]: attribution of an owner on a path
 //! - `subject`: the subject's own transactions, net of change
+//! - `incoming`, `repayment`: solicitation of what the subject received
 //! - `flow`, `label_sets`, `path`: flows with their labels and paths
 //! - `frontier`: the queue of waypoints (points at which funds wait to be followed)
 //! - `direction`: one direction of a trace, with its budget and cut-off
 //! - `side`, `passage`, `pass`: the passage of funds through a transaction
 //! - `further`: origins beyond the transactions at which a trace stops
+//! - `outstanding`: what goes round between the subject and one counterparty
 //! - `ends`: amounts by endpoint, with the largest paths
 //! - `steps`: the steps of these paths, as an answer shows them
 //! - `upper_bound`: the largest possible weight of an owner's flows, without a trace
@@ -28,10 +30,13 @@ mod ends;
 mod flow;
 mod frontier;
 mod further;
+mod incoming;
 mod label_sets;
+mod outstanding;
 mod pass;
 mod passage;
 mod path;
+mod repayment;
 mod rules;
 mod side;
 mod steps;
@@ -54,6 +59,7 @@ use crate::{
 use assay_address::ChainId;
 use direction::{DirectionProgress, DirectionalTrace};
 use frontier::Rank;
+use outstanding::{Dealings, Turnovers};
 use steps::StepReader;
 
 /// Number of transactions that a direction passes before the direction pauses, after some milliseconds.
@@ -65,6 +71,8 @@ pub struct Trace<'a> {
     chain: ChainId,
     source: DirectionalTrace<'a>,
     destination: DirectionalTrace<'a>,
+    /// Turnovers with direct counterparties, of what the subject received and of what it sent.
+    turnovers: (Turnovers, Turnovers),
     /// Value of the view's [`ChainView::moves`] for which the frontier is sorted.
     moves: u64,
 }
@@ -98,9 +106,11 @@ impl<'a> Trace<'a> {
         let TraceSubject { chain, owner, history, rules, today } = subject;
         let cluster = if owner == OwnerNumber::NOBODY { owner } else { view.cluster_of(owner)? };
         let begin = subject::Subject { view, owner, cluster, history, rules, today };
-        let source = begin.source(attributions)?;
-        let destination = begin.destination(attributions)?;
-        Ok(Self { chain, source, destination, moves: view.moves() })
+        let mut dealings = Dealings::default();
+        let source = begin.source(attributions, &mut dealings)?;
+        let destination = begin.destination(attributions, &mut dealings)?;
+        let turnovers = dealings.turnovers();
+        Ok(Self { chain, source, destination, turnovers, moves: view.moves() })
     }
 
     /// Sorts the frontier and the paths again if transactions got other positions in the chain.
@@ -143,7 +153,7 @@ impl<'a> Trace<'a> {
             direction.find_further(view)?;
             complete &= direction.is_complete;
         }
-        let flows = |of: DirectionalTrace<'_>| {
+        let flows = |of: DirectionalTrace<'_>, turnovers: &Turnovers| {
             let passed = of.transactions_passed();
             let DirectionalTrace {
                 ends,
@@ -157,10 +167,13 @@ impl<'a> Trace<'a> {
             } = of;
             let mut steps =
                 StepReader::new(self.chain, direction, subject, view, attributions, own_entries);
-            let parts = ends.into_parts(whole, passed, &paths, &mut steps)?;
+            let mut parts = ends.into_parts(whole, passed, &paths, &mut steps)?;
+            turnovers.net(&mut parts);
             Ok::<_, ViewError>(DirectionFlows { parts, transactions: passed })
         };
-        let (source, destination) = (flows(self.source)?, flows(self.destination)?);
+        let (received, sent) = self.turnovers;
+        let (source, destination) =
+            (flows(self.source, &received)?, flows(self.destination, &sent)?);
         let unit = info.native().code.to_owned();
         let ledgers = vec![Ledger { unit, decimals: info.native().decimals, source, destination }];
         Ok(FlowFacts { complete, ledgers, compositions: None })

@@ -5,7 +5,10 @@ use jiff::civil::date;
 use super::*;
 use crate::{
     composition::{Composition, Mixture, Origin},
-    evidence::{Direction, FlowDistance, FlowEnd, FlowPart, LabelDistance, Tier, UnresolvedReason},
+    evidence::{
+        Direction, FlowDistance, FlowEnd, FlowPart, LabelDistance, Solicitation, Tier,
+        UnresolvedReason,
+    },
     fixed::Fraction,
     ledger::{Mass, Statistics, TransactionNumber},
     policy::PatternRules,
@@ -432,14 +435,20 @@ fn circles(times: u16) -> HandMade {
 fn money_that_comes_back_to_the_subject_has_returned() {
     let chain = circles(2);
     let parts = chain.trace(Direction::Source, RULES, &[]);
-    let [exchange, returned] = &*parts else { panic!("{parts:?}") };
+    let [exchange, held, moved] = &*parts else { panic!("{parts:?}") };
     assert_eq!(
         (exchange.end, exchange.amount),
         (FlowEnd::Attributed(Category::Exchange), COIN.into())
     );
     let circled = 2 * u128::from(COIN);
-    assert_eq!((returned.end, returned.amount), (FlowEnd::Returned, circled));
-    assert_eq!((returned.distance.hops(), returned.is_direct), (Some(3), false));
+    // The subject never paid the last address of the circle, and holds what came from it last.
+    for (returned, solicitation) in
+        [(held, Solicitation::Untouched), (moved, Solicitation::Solicited)]
+    {
+        assert_eq!((returned.end, returned.amount), (FlowEnd::Returned, COIN.into()));
+        assert_eq!((returned.distance.hops(), returned.is_direct), (Some(3), false));
+        assert_eq!(returned.solicitation, solicitation);
+    }
     // The coin that is back again is the balance.
     let parts = chain.trace(Direction::Destination, RULES, &[]);
     let [balance, returned] = &*parts else { panic!("{parts:?}") };
@@ -470,11 +479,12 @@ fn what_transactions_are_made_of_does_not_stop_a_trace_of_which_much_returned() 
     };
     let exchange = (FlowEnd::Attributed(Category::Exchange), 1);
     // Nobody could tell the coins that were sent round from newly mined ones.
-    assert_eq!(ends(rules), [exchange, (FlowEnd::Returned, 10)]);
+    let (held, moved) = ((FlowEnd::Returned, 1), (FlowEnd::Returned, 9));
+    assert_eq!(ends(rules), [exchange, held, moved]);
     // What is left over is not divided either.
     let limit = FlowEnd::Unresolved(UnresolvedReason::TraceLimit);
     let rules = TraceRules { transactions: 8, ..rules };
-    assert_eq!(ends(rules), [exchange, (FlowEnd::Returned, 4), (limit, 6)]);
+    assert_eq!(ends(rules), [exchange, held, (FlowEnd::Returned, 3), (limit, 6)]);
     // Where nothing returned, the trace stops soon.
     let mut chain = HandMade::default();
     let mut last = chain.mine(&[(EXCHANGE, COIN)]);

@@ -2,6 +2,8 @@
 //!
 //! - [`told`]: compositions (origin breakdowns) of earlier lists and labels
 //! - [`owner`]: dealings of other addresses of the same owner
+//! - [`unsolicited`]: money that nobody asked for, that a thief gave back, or that goes round
 
 mod owner;
 mod told;
+mod unsolicited;

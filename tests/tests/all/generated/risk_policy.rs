@@ -65,7 +65,7 @@ fn examples_for_readers_of_the_rules() {
 
     fs::write(server.directory().path().join("no-mixing.yaml"), manifest("no-mixing")).unwrap();
     let _ = server.assay(&["apply", "--sample", "-f", "no-mixing.yaml"]).ok();
-    let customer = "a third of its money out of a mixer";
+    let customer = "nearly all its money went to a mixer";
     let answers = [of(customer, ""), of(customer, "--policy no-mixing ")];
     section(PAGE, "policy", &block(&answers));
 }

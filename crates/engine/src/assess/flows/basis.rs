@@ -9,6 +9,11 @@ pub(in crate::assess) enum Basis {
     Lifetime,
     /// A flow part's share of the funds of the last 90 days, reduced if less than a tenth of all funds is recent.
     Recent,
+    /// As [`Basis::Lifetime`], of the greatest sums that were outstanding with direct counterparties: funds that go round
+    /// do not lower the shares of other funds.
+    Outstanding,
+    /// As [`Basis::Recent`], with recent funds in proportion to those of [`Basis::Outstanding`].
+    RecentOutstanding,
     /// The amount of direct funds, regardless of shares. Amounts are stacked along the policy's curve, the riskiest
     /// flow parts first, and each part gets the rise of the curve over the part's own amount.
     Amount,

@@ -5,7 +5,7 @@ use super::{
     Flows,
     parts::{DirectionalFlows, Part},
     rules::{FiredRule, RuleFunds, RuleView, evaluate},
-    view::{decimal, transactions, whole_units, words},
+    view::{UNTOUCHED, decimal, transactions, whole_units, words},
 };
 use crate::{
     assess::{MeasuredFunds, MinimumScore, first_few},
@@ -16,6 +16,9 @@ use crate::{
 
 /// Code of the reason for a custom rule of the policy; the component names the rule.
 const OWN_RULE: &str = "minimum_score_rule";
+
+/// Remark on the share of a rule's funds if other funds went round.
+const ROUND: &str = ", without what went round with a counterparty";
 
 impl Flows<'_> {
     /// The rules that fire, in the order of the policy.
@@ -58,17 +61,28 @@ impl DirectionalFlows<'_> {
         }
     }
 
+    /// True if funds that a rule does not select went round between the subject and a direct counterparty.
+    fn others_go_round(&self, fired: &FiredRule) -> bool {
+        let others =
+            self.parts.iter().enumerate().filter(|(index, _)| !fired.funds.contains(index));
+        others.into_iter().any(|(_, part)| part.flow.outstanding.is_some())
+    }
+
     fn minimum_score(&self, rule: &Rule, fired: &FiredRule, policy: &Policy) -> MinimumScore {
         let parts: Vec<&Part<'_>> =
             fired.funds.iter().filter_map(|index| self.parts.get(*index)).collect();
         let verb = self.verb();
         let mut message = format!(
-            "{}: {} {} {verb} ({} of all funds {verb})",
+            "{}: {} {} {verb} ({} of all funds {verb}{})",
             rule.description.trim_end_matches('.'),
             whole_units(fired.amount, self.decimals),
             self.unit,
             percent(fired.share),
+            if self.others_go_round(fired) { ROUND } else { "" },
         );
+        if parts.iter().all(|part| part.is_untouched()) {
+            message.push_str(UNTOUCHED);
+        }
         let claims = parts.iter().zip(&fired.claims);
         let names = first_few(claims.filter_map(|(part, index)| part.accused(*index)));
         if !names.is_empty() {
@@ -143,11 +157,14 @@ impl Part<'_> {
                 listed: index == 0 && self.flow.listed,
                 confidence: claim.confidence,
                 joint: claim.coinjoin.is_some(),
+                unasked: claim.is_unasked,
+                paid_back: claim.is_paid_back,
             })
         });
         RuleFunds {
             amount: self.flow.amount,
             recent: self.flow.recent,
+            outstanding: self.flow.outstanding,
             since_listing: self.flow.listing_period.map(|period| match period {
                 ListingPeriod::Before => 0,
                 ListingPeriod::Since => self.flow.amount,

@@ -5,6 +5,7 @@
 //! distance, on the basis (`basis`) on which the sum is largest.
 //!
 //! - `basis`: the basis on which amounts are compared
+//! - `ordered`: the flow parts in an order of their own
 //! - `parts`: the score of each flow part, and the flow parts that count
 //! - `sum`: the power sum of flow parts
 //! - `rules`: evaluation of the policy's minimum score rules
@@ -14,6 +15,7 @@
 
 mod basis;
 mod minimum_scores;
+mod ordered;
 mod parts;
 mod remarks;
 pub mod rules;
@@ -21,11 +23,13 @@ mod sum;
 mod view;
 
 pub(super) use basis::Decay;
+pub use ordered::united_parts;
 pub(super) use parts::SHARE_WHOLE;
 pub(super) use sum::{LargestSum, PartSelection};
 pub(super) use view::{decimal, whole_units, words};
 
-use parts::{DirectionalFlows, OrderedParts};
+use ordered::OrderedParts;
+use parts::DirectionalFlows;
 
 use crate::{
     evidence::{ChainState, Direction},
@@ -37,13 +41,13 @@ use crate::{
 pub(super) struct OrderedFlows<'f>(Vec<OrderedParts<'f>>);
 
 impl<'f> OrderedFlows<'f> {
-    pub(super) fn of(chain: &'f ChainState) -> Self {
+    pub(super) fn of(chain: &'f ChainState, policy: &Policy) -> Self {
         let ChainState::Followed(facts) = chain else {
             return Self::default();
         };
         let directions = facts.flows.ledgers.iter().enumerate().flat_map(|(index, ledger)| {
             [Direction::Source, Direction::Destination]
-                .map(|direction| OrderedParts::of(index, ledger, direction))
+                .map(|direction| OrderedParts::of(index, ledger, direction, policy))
         });
         Self(directions.collect())
     }

@@ -2,19 +2,22 @@
 
 use std::{
     borrow::Cow,
-    collections::{BTreeMap, BTreeSet, btree_map::Entry},
+    collections::{BTreeMap, BTreeSet},
 };
 
 use ruint::aliases::U256;
 
-use super::basis::{Basis, Decay};
+use super::{
+    basis::{Basis, Decay},
+    ordered::OrderedParts,
+};
 use crate::{
     evidence::{
-        CarriedLabel, CarriedPart, Direction, FlowDistance, FlowEnd, FlowPart, Ledger,
+        CarriedLabel, CarriedPart, Direction, FlowDistance, FlowEnd, FlowPart, LabelDistance,
         ListingPeriod, Solicitation, Tier,
     },
     fixed::{Power, apportion},
-    ledger::Mass,
+    ledger::{Mass, mass::share},
     policy::{AmountCurve, Policy, Role, UNRESOLVED_SEVERITY},
     score::Confidence,
     taxonomy::{Category, RISKY_FROM},
@@ -23,16 +26,6 @@ use crate::{
 
 /// A share of 100 %: answers show shares in millionths.
 pub(in super::super) const SHARE_WHOLE: u64 = 1_000_000;
-
-/// The flow parts of one ledger in one direction, sorted so that the order of the facts does not matter.
-#[derive(Clone, Debug)]
-pub(super) struct OrderedParts<'f> {
-    /// Index of the ledger among the subject's ledgers.
-    index: usize,
-    ledger: &'f Ledger,
-    direction: Direction,
-    parts: Vec<Cow<'f, FlowPart>>,
-}
 
 /// The flows of one ledger in one direction.
 #[derive(Clone, Debug)]
@@ -78,6 +71,11 @@ pub(super) struct PartClaim<'f> {
     pub(super) power: Power,
     /// The flow part's funds, decayed by the hops up to the party of the claim.
     pub(super) decayed: Mass,
+    /// True if the claim is risky and nothing shows that the subject asked for the funds: such a claim leads to a review
+    /// at most and is not recent.
+    pub(super) is_unasked: bool,
+    /// True if the funds came directly from the party, to which the subject had sent at least as much before.
+    pub(super) is_paid_back: bool,
 }
 
 impl<'f> Part<'f> {
@@ -88,40 +86,51 @@ impl<'f> Part<'f> {
         direction: Direction,
         policy: &Policy,
     ) -> Self {
-        // What a victim lost, and what moved before anybody listed the party, leads to a review at most.
-        let tier_of = |category: Option<Category>, tier: Tier, is_end: bool| {
-            let is_victim = category
-                .is_some_and(|category| Role::towards(category, direction) == Role::PossibleVictim);
-            let is_before = is_end && flow.listing_period == Some(ListingPeriod::Before);
-            if is_victim || is_before { tier.weaker(Tier::Heuristic) } else { tier }
+        // What a victim lost or got back, what moved before anybody listed the party, and what the subject did not ask
+        // for leads to a review at most.
+        let weakened = |claim: PartClaim<'f>, is_before: bool| {
+            let role = |category| Role::towards(category, direction, claim.is_paid_back);
+            let is_victim =
+                claim.category.is_some_and(|category| role(category) == Role::PossibleVictim);
+            let is_weak = is_victim || is_before || claim.is_unasked;
+            let tier = if is_weak { claim.tier.weaker(Tier::Heuristic) } else { claim.tier };
+            PartClaim { tier, ..claim }
         };
+        let is_unasked = |is_risky| is_risky && flow.solicitation.is_unasked();
+        let is_paid_back = |is_direct| is_direct && flow.solicitation == Solicitation::PaidBack;
         let power = |severity, confidence| policy.risk(severity, confidence).power_2_5();
         let severity = severity(flow.end, policy);
         let end = PartClaim {
             category: flow.end.category(),
             entity: flow.entity.as_deref(),
-            tier: tier_of(flow.end.category(), flow.tier, true),
+            tier: flow.tier,
             confidence: flow.confidence,
             coinjoin: None,
             distance: flow.distance.at_least_one(),
             severity,
             power: power(severity, flow.confidence),
             decayed: flow.decayed,
+            is_unasked: is_unasked(flow.listed || is_risky_end(flow.end, policy)),
+            is_paid_back: is_paid_back(flow.is_direct),
         };
+        let end = weakened(end, flow.listing_period == Some(ListingPeriod::Before));
         let carried = flow.carried.iter().filter(|carried| counts_of(flow, carried, policy));
         let carried = carried.map(|CarriedPart { label, distance }| {
             let severity = policy.severity(label.category);
-            PartClaim {
+            let claim = PartClaim {
                 category: Some(label.category),
                 entity: label.entity.as_deref(),
-                tier: tier_of(Some(label.category), label.tier, false),
+                tier: label.tier,
                 confidence: label.confidence,
                 coinjoin: label.coinjoin,
                 distance: FlowDistance::Hops(distance.hops.max(1)),
                 severity,
                 power: power(severity, label.confidence),
                 decayed: distance.decayed,
-            }
+                is_unasked: is_unasked(severity >= RISKY_FROM),
+                is_paid_back: is_paid_back(is_of_sender(distance, flow)),
+            };
+            weakened(claim, false)
         });
         let claims = std::iter::once(end).chain(carried).collect();
         Self { flow, share, claims, counted }
@@ -133,8 +142,13 @@ impl<'f> Part<'f> {
     }
 
     /// True if the part's endpoint or a label on the part's path is risky.
-    fn is_risky(&self) -> bool {
+    pub(super) fn is_risky(&self) -> bool {
         self.claims.iter().any(|claim| claim.category.is_some() && claim.severity >= RISKY_FROM)
+    }
+
+    /// True for funds of risky or listed parties that came unasked and that the subject did not move since.
+    pub(super) fn is_untouched(&self) -> bool {
+        self.flow.solicitation.is_untouched() && self.claims.iter().any(|claim| claim.is_unasked)
     }
 
     fn is_risky_dust(&self) -> bool {
@@ -174,22 +188,27 @@ impl<'f> Part<'f> {
         claim.decayed == self.flow.mass
     }
 
+    /// The part of an amount of the flow part that was outstanding at most.
+    pub(super) fn outstanding(&self, amount: u128) -> u128 {
+        match self.flow.outstanding {
+            Some(outstanding) => share(amount, outstanding, self.flow.amount).min(amount),
+            None => amount,
+        }
+    }
+
     /// The amount that counts for a claim, in the unit of a trace; on the basis of amounts, in base units.
     pub(super) fn amount(&self, claim: &PartClaim<'_>, basis: Basis, decay: Decay) -> u128 {
         let mass = if decay.applies_to(claim.severity) { claim.decayed } else { self.flow.mass };
         match basis {
             Basis::Lifetime => mass.total(),
+            Basis::Outstanding => self.outstanding(mass.total()),
+            Basis::Recent | Basis::RecentOutstanding if claim.is_unasked => 0,
             Basis::Recent => mass.recent,
+            Basis::RecentOutstanding => self.outstanding(mass.recent),
             // Only direct money: further away, an amount would not depend on the distance.
             Basis::Amount if self.is_direct(claim) => self.flow.amount,
             Basis::Amount => 0,
         }
-    }
-}
-
-impl<'f> OrderedParts<'f> {
-    pub(super) fn of(index: usize, ledger: &'f Ledger, direction: Direction) -> Self {
-        Self { index, ledger, direction, parts: in_order(&ledger.direction(direction).parts) }
     }
 }
 
@@ -199,18 +218,22 @@ impl<'f> DirectionalFlows<'f> {
         let direction = *direction;
         let curve = policy.amounts(&ledger.unit);
         let is_of_whole: Vec<bool> = flows.iter().map(|flow| is_of_whole(flow, policy)).collect();
-        let amounts = flows.iter().zip(&is_of_whole);
-        let amounts: Vec<u128> =
-            amounts.map(|(flow, is_of_whole)| if *is_of_whole { flow.amount } else { 0 }).collect();
-        let shares = apportion(SHARE_WHOLE, &amounts);
-        let whole = amounts.iter().copied().fold(0, u128::saturating_add);
+        let of_whole = |amount: &dyn Fn(&FlowPart) -> u128| -> Vec<u128> {
+            let flows = flows.iter().zip(&is_of_whole);
+            flows.map(|(flow, is_of_whole)| if *is_of_whole { amount(flow) } else { 0 }).collect()
+        };
+        let shares = apportion(SHARE_WHOLE, &of_whole(&|flow| flow.amount));
+        let outstanding = of_whole(&|flow| flow.outstanding.unwrap_or(flow.amount));
+        let whole = outstanding.into_iter().fold(0, u128::saturating_add);
         let ceiling = curve.map_or(0, |curve| curve.unsolicited_ceiling(ledger.decimals));
         let let_pass = unsolicited_within(ceiling, whole, flows);
         let parts = flows.iter().zip(shares).zip(is_of_whole);
         let parts = parts.map(|((flow, share), is_of_whole)| {
             let counted = is_of_whole
                 && match flow.solicitation {
-                    Solicitation::Solicited => true,
+                    Solicitation::Solicited | Solicitation::PaidBack | Solicitation::Untouched => {
+                        true
+                    }
                     Solicitation::Unsolicited => {
                         flow.listed || !let_pass.contains(&flow.end.category())
                     }
@@ -255,58 +278,29 @@ fn counts_of(flow: &FlowPart, carried: &CarriedPart, policy: &Policy) -> bool {
             && policy.would_review(category, tier, confidence)
 }
 
+/// True if a list names the party at the endpoint of a flow part, or if the endpoint or a label on the path is risky.
+pub(super) fn is_risky(flow: &FlowPart, policy: &Policy) -> bool {
+    let carried = flow.carried.iter().map(|carried| carried.label.category);
+    flow.listed
+        || is_risky_end(flow.end, policy)
+        || carried.into_iter().any(|category| policy.severity(category) >= RISKY_FROM)
+}
+
+fn is_risky_end(end: FlowEnd, policy: &Policy) -> bool {
+    end.category().is_some_and(|category| policy.severity(category) >= RISKY_FROM)
+}
+
+/// True if a label belongs to a sender, or a receiver, of a direct payment.
+pub(super) fn is_of_sender(distance: &LabelDistance, flow: &FlowPart) -> bool {
+    distance.hops <= 1 && distance.decayed == flow.mass
+}
+
 fn severity(end: FlowEnd, policy: &Policy) -> u8 {
     match (end, end.category()) {
         (FlowEnd::Unresolved(_), _) => UNRESOLVED_SEVERITY,
         (_, Some(category)) => policy.severity(category),
         (_, None) => 0,
     }
-}
-
-/// Sorts the flow parts so that the order of the input does not matter. Unresolved flow parts with the same reason,
-/// carried labels and solicitation become one part, at one hop and of the weakest tier.
-fn in_order(parts: &[FlowPart]) -> Vec<Cow<'_, FlowPart>> {
-    let mut ordered: Vec<Cow<'_, FlowPart>> = Vec::new();
-    let mut unresolved: BTreeMap<(FlowEnd, Solicitation, Vec<&CarriedLabel>), FlowPart> =
-        BTreeMap::new();
-    for part in parts {
-        if !matches!(part.end, FlowEnd::Unresolved(_)) {
-            ordered.push(Cow::Borrowed(part));
-            continue;
-        }
-        let labels = part.carried.iter().map(|carried| &carried.label).collect();
-        match unresolved.entry((part.end, part.solicitation, labels)) {
-            Entry::Occupied(mut sum) => sum.get_mut().add_unresolved(part),
-            Entry::Vacant(place) => {
-                place.insert(FlowPart {
-                    recent: part.recent,
-                    mass: part.mass,
-                    decayed: part.mass,
-                    solicitation: part.solicitation,
-                    carried: part.carried.clone(),
-                    paths: part.paths.clone(),
-                    ..FlowPart::plain(part.end, part.amount)
-                });
-            }
-        }
-    }
-    ordered.sort_by(|a, b| {
-        b.amount
-            .cmp(&a.amount)
-            .then_with(|| {
-                (a.end, a.distance, &a.entity, b.decayed)
-                    .cmp(&(b.end, b.distance, &b.entity, a.decayed))
-            })
-            .then_with(|| (a.tier, b.confidence, b.recent).cmp(&(b.tier, a.confidence, a.recent)))
-            .then_with(|| {
-                let key = |part: &FlowPart| (part.listed, part.solicitation, part.listing_period);
-                key(b).cmp(&key(a))
-            })
-            .then_with(|| a.carried.cmp(&b.carried))
-            .then_with(|| a.transactions.cmp(&b.transactions))
-    });
-    ordered.extend(unresolved.into_values().map(Cow::Owned));
-    ordered
 }
 
 /// Largest sum of risky dust and risky unsolicited funds of all senders that is not scored, as a multiple of the
@@ -317,7 +311,10 @@ const DUST_PAYMENTS_IN_ALL: u128 = 20;
 /// risky label.
 fn risky_without_request(parts: &[Part<'_>]) -> u128 {
     let risky = parts.iter().filter(|part| part.is_of_whole() && part.is_risky());
-    let without = risky.filter(|part| part.flow.solicitation != Solicitation::Solicited);
+    let is_without = |flow: &FlowPart| {
+        matches!(flow.solicitation, Solicitation::Dust | Solicitation::Unsolicited)
+    };
+    let without = risky.filter(|part| is_without(part.flow));
     without.map(|part| part.flow.amount).fold(0, u128::saturating_add)
 }
 
@@ -345,18 +342,4 @@ fn unsolicited_within(
     }
     let is_little = |sum: u128| sum <= ceiling && sum.saturating_mul(UNSOLICITED_ONE_IN) < whole;
     sums.into_iter().filter(|(_, sum)| is_little(*sum)).map(|(category, _)| category).collect()
-}
-
-impl FlowPart {
-    /// Adds another unresolved flow part to this part, regardless of the distances.
-    fn add_unresolved(&mut self, other: &Self) {
-        self.amount = self.amount.saturating_add(other.amount);
-        self.recent = self.recent.saturating_add(other.recent);
-        self.mass += other.mass;
-        self.decayed += other.mass;
-        for (carried, other) in self.carried.iter_mut().zip(&other.carried) {
-            carried.distance.add(other.distance);
-        }
-        self.paths.extend(other.paths.iter().cloned());
-    }
 }

@@ -157,9 +157,7 @@ impl DirectionalFlows<'_> {
 
     fn dealings_with_listed(&self) -> Option<Warning> {
         let is_dealing = |part: &&Part<'_>| {
-            part.flow.listed
-                && part.flow.is_direct
-                && part.flow.solicitation == Solicitation::Solicited
+            part.flow.listed && part.flow.is_direct && !part.flow.solicitation.is_unasked()
         };
         let (amount, with) = self.sum_of(is_dealing)?;
         let verb = self.verb();

@@ -3,7 +3,8 @@
 //! A rule sums up the flow parts that the rule's conditions select, and compares the sum with the rule's thresholds. A
 //! share is the matching amount / (the matching amount + funds that match no alternative (condition group) of the
 //! rule). Funds that match another alternative are left out of the denominator, so they never count as clean. More
-//! matching funds therefore never stop a rule from firing (`docs/model/rules.md` R5.1).
+//! matching funds therefore never stop a rule from firing (`docs/model/rules.md` R5.1). Of other funds that went round
+//! with a counterparty, the greatest sum that was outstanding counts.
 
 use std::cmp::Reverse;
 
@@ -25,6 +26,9 @@ pub struct RuleFunds {
     pub amount: u128,
     /// Part of the amount that moved in the last 90 days.
     pub recent: u128,
+    /// Greatest part of the amount that was outstanding with the direct counterparty: as much counts in the shares of
+    /// other funds. `None` if the whole amount counts.
+    pub outstanding: Option<u128>,
     /// Part of the amount that moved since the party was listed; `None` if the listing's day is unknown or the party is
     /// not listed.
     pub since_listing: Option<u128>,
@@ -52,7 +56,8 @@ pub struct RuleView<'a> {
 pub struct FiredRule {
     /// Sum of the funds that the rule selects, in base units.
     pub amount: u128,
-    /// Share of the selected funds in all funds of the direction, in millionths.
+    /// Share of the selected funds in all funds of the direction, in millionths; of other funds that went round, the
+    /// greatest sum that was outstanding counts.
     pub share: u32,
     /// Indices of the selected funds in the view of all funds.
     pub funds: Vec<usize>,
@@ -84,13 +89,13 @@ pub fn evaluate(rule: &Rule, view: &RuleView<'_>, policy: &Policy) -> Option<Fir
             evaluation.holds(alternative, &sum, &other)
         });
     let sum: Sum = sums.iter().copied().sum();
-    let all: Sum = view.funds.iter().map(Sum::of).sum();
+    let all = sum.amount.saturating_add(evaluation.other(std::slice::from_ref(sums)).amount);
     let taken = sums.iter().enumerate().filter(|(_, sum)| !sum.amount.is_zero());
     let funds: Vec<usize> = taken.map(|(index, _)| index).collect();
     let claims = funds.iter().filter_map(|index| view.funds.get(*index));
     Some(FiredRule {
         amount: u128::try_from(sum.amount).unwrap_or(u128::MAX),
-        share: millionths(sum.amount, all.amount),
+        share: millionths(sum.amount, all),
         claims: claims.map(|funds| evaluation.selecting(&alternative.selection, funds)).collect(),
         funds,
         can_block,
@@ -108,16 +113,48 @@ struct Evaluation<'a> {
 struct Sum {
     amount: U256,
     recent: U256,
+    /// Amount of the last 90 days that came unasked: it is neither in the share of recent funds nor in their total.
+    unasked: U256,
 }
 
 impl Sum {
     fn of(funds: &RuleFunds) -> Self {
-        Self { amount: U256::from(funds.amount), recent: U256::from(funds.recent) }
+        Self {
+            amount: U256::from(funds.amount),
+            recent: U256::from(funds.recent),
+            unasked: U256::ZERO,
+        }
     }
 
-    /// The larger of two amounts, and the larger of the amounts' recent parts.
+    /// The larger of two amounts, and the larger of the amounts' recent parts, asked for or not.
     fn or(self, other: Self) -> Self {
-        Self { amount: self.amount.max(other.amount), recent: self.recent.max(other.recent) }
+        Self {
+            amount: self.amount.max(other.amount),
+            recent: self.moved_lately().max(other.moved_lately()),
+            unasked: U256::ZERO,
+        }
+    }
+
+    /// Amount of the last 90 days, asked for or not.
+    fn moved_lately(self) -> U256 {
+        self.recent.saturating_add(self.unasked)
+    }
+
+    /// The part of an amount of these funds that was outstanding at most.
+    fn outstanding(self, funds: &RuleFunds) -> Self {
+        let amount = U256::from(funds.amount);
+        match funds.outstanding.map(U256::from) {
+            Some(most) if most < amount => {
+                let part = |of: U256| of.saturating_mul(most) / amount;
+                Self { amount: part(self.amount), recent: part(self.recent), ..self }
+            }
+            _ => self,
+        }
+    }
+
+    /// The amount as one that came unasked.
+    fn as_unasked(self) -> Self {
+        Self { recent: U256::ZERO, unasked: self.moved_lately(), ..self }
     }
 }
 
@@ -126,6 +163,7 @@ impl std::iter::Sum for Sum {
         sums.fold(Self::default(), |all, sum| Self {
             amount: all.amount.saturating_add(sum.amount),
             recent: all.recent.saturating_add(sum.recent),
+            unasked: all.unasked.saturating_add(sum.unasked),
         })
     }
 }
@@ -133,14 +171,23 @@ impl std::iter::Sum for Sum {
 impl Evaluation<'_> {
     /// For each entry of the view, the amount that a selection of conditions counts.
     fn select(&self, selection: &Selection) -> Vec<Sum> {
-        let matches = |claim: &RuleClaim| self.matches(selection, *claim);
-        let of = |funds: &RuleFunds| match funds.since_listing {
-            _ if !funds.scored || !funds.claims.iter().any(matches) => Sum::default(),
-            Some(since) if selection.since_listing => {
-                let since = since.min(funds.amount);
-                Sum { amount: U256::from(since), recent: U256::from(since.min(funds.recent)) }
+        let of = |funds: &RuleFunds| {
+            let matching = || funds.claims.iter().filter(|claim| self.matches(selection, **claim));
+            if !funds.scored || matching().next().is_none() {
+                return Sum::default();
             }
-            _ => Sum::of(funds),
+            let sum = match funds.since_listing {
+                Some(since) if selection.since_listing => {
+                    let amount = since.min(funds.amount);
+                    Sum::of(&RuleFunds {
+                        amount,
+                        recent: since.min(funds.recent),
+                        ..RuleFunds::default()
+                    })
+                }
+                _ => Sum::of(funds),
+            };
+            if matching().all(|claim| claim.unasked) { sum.as_unasked() } else { sum }
         };
         self.view.funds.iter().map(of).collect()
     }
@@ -160,7 +207,7 @@ impl Evaluation<'_> {
     fn matches(&self, selection: &Selection, claim: RuleClaim) -> bool {
         let Selection { categories, severity_from, direct, hops_up_to, tier_from, role, .. } =
             selection;
-        let role_of = || Role::towards(claim.category, self.view.direction);
+        let role_of = || Role::towards(claim.category, self.view.direction, claim.paid_back);
         categories.as_ref().is_none_or(|categories| categories.contains(&claim.category))
             && severity_from.is_none_or(|from| self.policy.severity(claim.category) >= from)
             && (!direct || claim.direct)
@@ -183,16 +230,18 @@ impl Evaluation<'_> {
             || (is_named && claim.confidence.percent() >= NAMED_FROM)
     }
 
-    /// All funds that match none of the rule's alternatives (condition groups).
+    /// All funds that match none of the rule's alternatives (condition groups), as far as they were outstanding.
     fn other(&self, selected: &[Vec<Sum>]) -> Sum {
         let funds = self.view.funds.iter().enumerate().map(|(index, funds)| {
             let taken = selected.iter().filter_map(|sums| sums.get(index)).copied();
             let taken = taken.fold(Sum::default(), Sum::or);
             let all = Sum::of(funds);
-            Sum {
+            let rest = Sum {
                 amount: all.amount.saturating_sub(taken.amount),
                 recent: all.recent.saturating_sub(taken.recent),
-            }
+                unasked: U256::ZERO,
+            };
+            rest.outstanding(funds)
         });
         funds.sum()
     }
@@ -214,7 +263,9 @@ impl Evaluation<'_> {
                     && reaches(sum.recent.saturating_mul(U256::from(10)), without_older, from)
             })
             && thresholds.recent_part.is_none_or(|from| {
-                !all.recent.is_zero() && reaches(all.recent, without_older, from)
+                let recent = all.moved_lately();
+                let whole = without_older.saturating_add(sum.unasked);
+                !recent.is_zero() && reaches(recent, whole, from)
             })
             && (thresholds.amounts.is_empty()
                 || thresholds.amounts.get(self.view.unit).is_some_and(amount))

@@ -23,7 +23,8 @@ use crate::{
 /// A tenth (1/10) of all funds must be recent for the last 90 days to count in full.
 const RECENT_ONE_IN: u32 = 10;
 
-const BASES: [Basis; 3] = [Basis::Lifetime, Basis::Recent, Basis::Amount];
+const BASES: [Basis; 5] =
+    [Basis::Lifetime, Basis::Recent, Basis::Amount, Basis::Outstanding, Basis::RecentOutstanding];
 
 /// The largest power sum of a selection of flow parts, with the ledger and the basis of the sum.
 #[derive(Clone, Copy, Debug)]
@@ -116,10 +117,12 @@ impl DirectionalFlows<'_> {
     fn sum(&self, selection: PartSelection, basis: Basis) -> PowerSum {
         let chosen = self.chosen(selection, basis);
         match basis {
-            Basis::Lifetime | Basis::Recent => PowerSum::weighted(
-                chosen.map(|chosen| (chosen.amount, chosen.power)),
-                self.whole(basis),
-            ),
+            Basis::Lifetime | Basis::Recent | Basis::Outstanding | Basis::RecentOutstanding => {
+                PowerSum::weighted(
+                    chosen.map(|chosen| (chosen.amount, chosen.power)),
+                    self.whole(basis),
+                )
+            }
             Basis::Amount => {
                 let steps = self.steps(chosen);
                 PowerSum::of_products(steps.values().map(|step| (step.rise, step.power)))
@@ -136,7 +139,7 @@ impl DirectionalFlows<'_> {
     fn weights(&self, selection: PartSelection, basis: Basis) -> Vec<u128> {
         let steps = match basis {
             Basis::Amount => self.steps(self.chosen(selection, basis)),
-            Basis::Lifetime | Basis::Recent => BTreeMap::new(),
+            _ => BTreeMap::new(),
         };
         let whole = self.whole(basis);
         let weight = |SelectedPart { power, amount }| match steps.get(&Reverse(power)) {
@@ -160,13 +163,11 @@ impl DirectionalFlows<'_> {
                 return PowerSum::default();
             };
             match (basis, self.curve) {
-                (Basis::Lifetime | Basis::Recent, _) => {
-                    PowerSum::weighted([(amount, power)], self.whole(basis))
-                }
                 (Basis::Amount, Some(curve)) => {
                     PowerSum::of_products([(curve.weight(amount, self.decimals), power)])
                 }
                 (Basis::Amount, None) => PowerSum::default(),
+                _ => PowerSum::weighted([(amount, power)], self.whole(basis)),
             }
         };
         BASES.map(on).into_iter().max().unwrap_or_default().root()
@@ -174,16 +175,21 @@ impl DirectionalFlows<'_> {
 
     /// The total of which a basis computes shares: the sum of all flow parts, selected or not, without returned funds.
     fn whole(&self, basis: Basis) -> U256 {
-        let sum = |amount: fn(&Mass) -> u128| {
+        let sum = |amount: &dyn Fn(&Part<'_>) -> u128| {
             let parts = self.parts.iter().filter(|part| part.is_of_whole());
-            let masses = parts.map(|part| amount(&part.flow.mass));
-            masses.fold(U256::ZERO, |sum, amount| sum + U256::from(amount))
+            parts.map(amount).fold(U256::ZERO, |sum, amount| sum + U256::from(amount))
         };
-        let lifetime = sum(|mass| mass.total());
+        let recent =
+            |recent: U256, whole: U256| recent.max(whole.div_ceil(U256::from(RECENT_ONE_IN)));
+        let moved = |amount: fn(&Mass) -> u128| sum(&|part| amount(&part.flow.mass));
+        let outstanding =
+            |amount: fn(&Mass) -> u128| sum(&|part| part.outstanding(amount(&part.flow.mass)));
         match basis {
-            Basis::Lifetime => lifetime,
-            Basis::Recent => {
-                sum(|mass| mass.recent).max(lifetime.div_ceil(U256::from(RECENT_ONE_IN)))
+            Basis::Lifetime => moved(|mass| mass.total()),
+            Basis::Recent => recent(moved(|mass| mass.recent), moved(|mass| mass.total())),
+            Basis::Outstanding => outstanding(|mass| mass.total()),
+            Basis::RecentOutstanding => {
+                recent(outstanding(|mass| mass.recent), outstanding(|mass| mass.total()))
             }
             Basis::Amount => U256::ZERO,
         }

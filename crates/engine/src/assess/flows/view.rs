@@ -57,7 +57,14 @@ impl DirectionalFlows<'_> {
         let flow = part.flow;
         let distance = claim.map_or(flow.distance, |claim| claim.distance).at_least_one();
         let amount = format!("{} {}", whole_units(flow.amount, self.decimals), self.unit);
-        let detail = detail(self.direction, flow, claim, distance, &amount);
+        let mut detail = detail(self.direction, flow, claim, distance, &amount);
+        if part.is_untouched() {
+            detail.push_str(UNTOUCHED);
+        }
+        if let Some(outstanding) = flow.outstanding.filter(|_| !part.is_risky()) {
+            let most = whole_units(outstanding, self.decimals);
+            let _ = write!(detail, "; at most {most} of {amount} was outstanding at any time");
+        }
         ScoringComponent {
             kind: ComponentKind::Exposure,
             standalone_score: Score::from_fraction(self.alone(part, decay)),
@@ -120,13 +127,15 @@ impl DirectionalFlows<'_> {
             amount: self.amount(line.amount),
             share: decimal(line.share),
             recent_amount: self.amount(line.recent),
+            outstanding: (line.outstanding < line.amount).then(|| self.amount(line.outstanding)),
             before_listing: line.listing.map(|[before, _]| self.amount(before)),
             since_listing: line.listing.map(|[_, since]| self.amount(since)),
             hops: line.distance().hops(),
             further_than_transactions: line.distance().further_than(),
             direct: matches!(key.distance, LineDistance::None | LineDistance::Direct),
             listed: key.listed,
-            solicited: key.solicitation == Solicitation::Solicited,
+            solicited: !matches!(key.solicitation, Solicitation::Dust | Solicitation::Unsolicited),
+            untouched: key.is_untouched,
             dust: key.solicitation == Solicitation::Dust,
             scored: line.scored,
             parts: line.parts.into_iter().map(exposure_part).collect(),
@@ -144,6 +153,13 @@ impl DirectionalFlows<'_> {
         Amount { value: value.to_string(), asset: self.unit.to_owned(), usd }
     }
 }
+
+/// Remark on funds of risky or listed parties that the subject neither asked for nor moved.
+pub(super) const UNTOUCHED: &str = "; came unasked and was not moved";
+
+/// Remark on funds that a victim may have got back.
+const PAID_BACK: &str =
+    "; possibly given back to a victim, who had sent it at least as much before";
 
 /// Marks a line as not counted for the score.
 fn without_score(mut line: Exposure) -> Exposure {
@@ -185,8 +201,12 @@ fn detail(
     if let Some((claim, category)) = by_label {
         let tier = words(claim.tier.as_str());
         let distance = if hops > 1 { format!(" {hops} hops away") } else { String::new() };
+        let role = match Role::towards(category, direction, claim.is_paid_back) {
+            Role::PossibleVictim if claim.is_paid_back => PAID_BACK,
+            _ => "",
+        };
         return format!(
-            "{moved} via an address labelled {} ({tier}){distance}; {other_side}: {}",
+            "{moved} via an address labelled {} ({tier}){distance}; {other_side}: {}{role}",
             words(category.as_str()),
             party(flow)
         );
@@ -208,8 +228,11 @@ fn detail(
     if let FlowEnd::Unresolved(reason) = flow.end {
         return format!("{moved}, {other_side} not known ({})", reason.in_words());
     }
-    let role = match flow.end.category().map(|category| Role::towards(category, direction)) {
-        Some(Role::PossibleVictim) => "; possibly lost to it as a victim",
+    let is_paid_back = claim.is_some_and(|claim| claim.is_paid_back);
+    let role = flow.end.category().map(|category| Role::towards(category, direction, is_paid_back));
+    let role = match (role, direction) {
+        (Some(Role::PossibleVictim), Direction::Destination) => "; possibly lost to it as a victim",
+        (Some(Role::PossibleVictim), Direction::Source) => PAID_BACK,
         _ => "",
     };
     match hops {
@@ -319,6 +342,7 @@ struct ExposureLineKey<'a> {
     entity: Option<&'a str>,
     listed: bool,
     solicitation: Solicitation,
+    is_untouched: bool,
     distance: LineDistance,
 }
 
@@ -345,6 +369,7 @@ impl<'a> ExposureLineKey<'a> {
             entity: flow.entity.as_deref(),
             listed: flow.listed,
             solicitation: flow.solicitation,
+            is_untouched: part.is_untouched(),
             distance: match flow.distance {
                 FlowDistance::Hops(0) => LineDistance::None,
                 FlowDistance::Further(_) => LineDistance::Further,
@@ -360,6 +385,8 @@ impl<'a> ExposureLineKey<'a> {
 struct ExposureLine {
     amount: u128,
     recent: u128,
+    /// Greatest sum that was outstanding with direct counterparties.
+    outstanding: u128,
     share: u64,
     distance: Option<FlowDistance>,
     /// The entry of the list that names the party: of several entries the first in the order of entries.
@@ -377,6 +404,7 @@ impl ExposureLine {
         let flow = part.flow;
         self.amount = self.amount.saturating_add(flow.amount);
         self.recent = self.recent.saturating_add(flow.recent);
+        self.outstanding = self.outstanding.saturating_add(part.outstanding(flow.amount));
         self.share += part.share;
         self.distance = self.distance.into_iter().chain([flow.distance]).min();
         self.scored |= part.counted;
@@ -414,8 +442,12 @@ impl ExposureLine {
                 && known.claims == funds.claims
         };
         if let Some(known) = self.parts.iter_mut().find(alike) {
+            let of = |funds: &RuleFunds| funds.outstanding.unwrap_or(funds.amount);
+            let is_net = known.outstanding.or(funds.outstanding).is_some();
+            let outstanding = is_net.then(|| of(known).saturating_add(of(&funds)));
             known.amount = known.amount.saturating_add(funds.amount);
             known.recent = known.recent.saturating_add(funds.recent);
+            known.outstanding = outstanding;
         } else {
             self.parts.push(funds);
         }
@@ -426,6 +458,7 @@ fn exposure_part(funds: RuleFunds) -> ExposurePart {
     ExposurePart {
         amount: funds.amount.to_string(),
         recent_amount: funds.recent.to_string(),
+        outstanding: funds.outstanding.map(|outstanding| outstanding.to_string()),
         since_listing: funds.since_listing.map(|since| since.to_string()),
         scored: funds.scored,
         claims: funds.claims,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{ConditionGroup, RuleSpec, Share};
+use super::{ConditionGroup, Role, RuleSpec, Share};
 use crate::{evidence::Direction, policy::Quantity, taxonomy::Category};
 
 const DIRECT_LISTED: &str = "direct_listed_counterparty";
@@ -70,10 +70,26 @@ fn default_rules() -> Vec<RuleSpec> {
         RuleSpec {
             id: ILLICIT_INCOME.into(),
             description: "Funds received directly from a party of a high-risk category".into(),
-            severity_from: Some(80),
             direction: Some(Direction::Source),
             direct: true,
-            share_from: percent(5),
+            any_of: vec![
+                ConditionGroup {
+                    severity_from: Some(80),
+                    role: Some(Role::Counterparty),
+                    share_from: percent(5),
+                    ..ConditionGroup::default()
+                },
+                ConditionGroup {
+                    severity_from: Some(90),
+                    share_from: percent(5),
+                    ..ConditionGroup::default()
+                },
+                ConditionGroup {
+                    severity_from: Some(80),
+                    share_from: percent(10),
+                    ..ConditionGroup::default()
+                },
+            ],
             ..RuleSpec::default()
         },
         RuleSpec {

@@ -55,12 +55,6 @@ fn condition_checks() -> Vec<Value> {
             "!has(self.direct) || !self.direct || !has(self.hopsUpTo)",
             "contradicts `hopsUpTo`: use one of both",
         ),
-        rule(
-            ".role",
-            "!has(self.role) || self.role != 'possible_victim' || !has(self.direction) \
-             || self.direction != 'source'",
-            "a possible victim sent the funds: use `direction: destination`, or no direction",
-        ),
     ]
 }
 

@@ -3,7 +3,10 @@
 use super::common::*;
 use assay_engine::{
     assessment::{Assessment, ComponentKind},
-    evidence::{FlowDistance, FlowEnd, FlowPart, Label, Pattern, PatternFact, PatternRole, Tier},
+    evidence::{
+        CarriedLabel, CarriedPart, FlowDistance, FlowEnd, FlowPart, Label, LabelDistance, Pattern,
+        PatternFact, PatternRole, Solicitation, Tier,
+    },
     facts::{AccountControl, Facts},
     policy::{Policy, PolicySpec},
     score::Confidence,
@@ -37,9 +40,19 @@ fn risky_label() -> impl Strategy<Value = Label> {
 
 fn any_part() -> impl Strategy<Value = FlowPart> {
     let amount = prop_oneof![0..1000_u128, 0..1_000_000_000_000_u128];
-    (any_category(), any_tier(), 0..=100_u8, 1..7_u16, amount, 0..=100_u128, any::<bool>())
-        .prop_map(|(category, tier, percent, hops, amount, recent, is_unresolved)| {
+    let outstanding = prop::option::weighted(0.3, 0..=100_u128);
+    let solicitation = prop::sample::select(vec![
+        Solicitation::Solicited,
+        Solicitation::Solicited,
+        Solicitation::Untouched,
+        Solicitation::PaidBack,
+    ]);
+    let more = (outstanding, solicitation);
+    (any_category(), any_tier(), 0..=100_u8, 1..7_u16, amount, 0..=100_u128, any::<bool>(), more)
+        .prop_map(|(category, tier, percent, hops, amount, recent, is_unresolved, more)| {
             let flow = FlowPart {
+                outstanding: more.0.map(|percent| amount * percent / 100),
+                solicitation: more.1,
                 tier,
                 distance: FlowDistance::Hops(hops),
                 confidence: Confidence::from_percent(percent),
@@ -47,7 +60,7 @@ fn any_part() -> impl Strategy<Value = FlowPart> {
                 ..part(category, amount)
             };
             if is_unresolved && percent < 20 {
-                FlowPart { recent: flow.recent, ..unresolved(amount) }
+                FlowPart { recent: flow.recent, solicitation: more.1, ..unresolved(amount) }
             } else {
                 flow
             }
@@ -56,6 +69,11 @@ fn any_part() -> impl Strategy<Value = FlowPart> {
 
 fn parts() -> impl Strategy<Value = Vec<FlowPart>> {
     prop::collection::vec(any_part(), 0..8)
+}
+
+fn asked_for(parts: Vec<FlowPart>) -> Vec<FlowPart> {
+    let asked = |part: FlowPart| FlowPart { solicitation: Solicitation::Solicited, ..part };
+    parts.into_iter().map(asked).collect()
 }
 
 fn some_parts() -> impl Strategy<Value = Vec<FlowPart>> {
@@ -112,6 +130,7 @@ fn rules_by_severity() -> Policy {
     policy_of(json!({"rules": [
         {"id": "direct_mixing", "enabled": false},
         {"id": "direct_illicit_income", "enabled": false},
+        {"id": "mixed_income", "enabled": false},
     ]}))
 }
 
@@ -193,6 +212,7 @@ proptest! {
         worse in any::<prop::sample::Index>(), labels in prop::collection::vec(risky_label(), 0..3),
     ) {
         let which = which.index(source.len());
+        source[which].solicitation = Solicitation::Solicited;
         let policy = rules_by_severity();
         let before = money_by(&policy, source.clone(), destination.clone(), labels.clone());
         let severity = source[which].end.category().map_or(18, |category| policy.severity(category));
@@ -206,6 +226,7 @@ proptest! {
             tier: if known { source[which].tier } else { Tier::Behavior },
             distance: if known { source[which].distance } else { FlowDistance::Hops(1) },
             confidence: if known { source[which].confidence } else { Confidence::CERTAIN },
+            outstanding: source[which].outstanding,
             ..part(worse, amounts.0)
         };
         let after = money_by(&policy, source, destination, labels);
@@ -216,6 +237,8 @@ proptest! {
     fn raising_a_severity_never_lowers_the_score(
         source in parts(), destination in parts(), category in any_category(), severity in 0..=100_u8,
     ) {
+        // Risky money counts less if nobody asked for it.
+        let (source, destination) = (asked_for(source), asked_for(destination));
         let before = money(source.clone(), destination.clone(), vec![]);
         let severity = severity.max(category.info().severity);
         let policy = policy_of(json!({"severities": {category.as_str(): severity}}));
@@ -262,6 +285,45 @@ proptest! {
     }
 
     #[test]
+    fn adding_a_communitys_label_to_money_never_lowers_the_score(
+        mut source in some_parts(), destination in parts(), which in any::<prop::sample::Index>(), added in risky_label(),
+    ) {
+        let before = money(source.clone(), destination.clone(), vec![]);
+        let which = which.index(source.len());
+        let part = &mut source[which];
+        let label = CarriedLabel {
+            tier: Tier::Community,
+            category: added.category,
+            confidence: added.confidence,
+            severity: added.category.info().severity,
+            entity: None,
+            coinjoin: None,
+        };
+        let distance = LabelDistance { hops: part.distance.hops().unwrap(), decayed: part.decayed };
+        part.carried.push(CarriedPart { label, distance });
+        let after = money(source, destination, vec![]);
+        prop_assert!(after.risk_score >= before.risk_score, "{} then {}", before.risk_score, after.risk_score);
+    }
+
+    #[test]
+    fn asking_for_risky_money_never_lowers_the_score(
+        benign in parts(), risky in any_part(), category in any_category(),
+    ) {
+        let is_risky = |category: Category| category.info().severity >= 25;
+        prop_assume!(is_risky(category));
+        let mut parts: Vec<FlowPart> =
+            benign.into_iter().filter(|part| !part.end.category().is_some_and(is_risky)).collect();
+        let risky = FlowPart { end: FlowEnd::Attributed(category), ..risky };
+        parts.push(FlowPart { solicitation: Solicitation::Untouched, ..risky.clone() });
+        let unasked = money(parts.clone(), vec![], vec![]);
+        prop_assert!(verdict(&unasked) != "block");
+        let last = parts.len() - 1;
+        parts[last].solicitation = Solicitation::Solicited;
+        let asked = money(parts, vec![], vec![]);
+        prop_assert!(asked.risk_score >= unasked.risk_score, "{} then {}", unasked.risk_score, asked.risk_score);
+    }
+
+    #[test]
     fn adding_risky_evidence_never_lowers_the_score(
         source in parts(), destination in parts(), labels in prop::collection::vec(risky_label(), 0..3),
         added in risky_label(), listed in any::<bool>(),
@@ -295,9 +357,11 @@ proptest! {
         source in some_parts(), destination in parts(), which in any::<prop::sample::Index>(),
         cut in 0..=100_u128, recent_cut in 0..=100_u128,
     ) {
-        let before = money(source.clone(), destination.clone(), vec![]);
         let which = which.index(source.len());
+        // What was outstanding is rounded for each part.
         let mut split = source;
+        split[which].outstanding = None;
+        let before = money(split.clone(), destination.clone(), vec![]);
         let recent = split[which].recent * recent_cut / 100;
         let earlier = (split[which].amount - split[which].recent) * cut / 100;
         let amount = earlier + recent;

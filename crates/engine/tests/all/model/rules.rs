@@ -4,6 +4,7 @@ use assay_engine::{
     assessment::{Amount, Assessment, ComponentKind, ScoringComponent},
     evidence::{FlowDistance, FlowPart, ListingPeriod, Solicitation, Tier},
     facts::Facts,
+    ledger::Mass,
     policy::{Policy, PolicySpec, Role},
     taxonomy::Category,
 };
@@ -104,6 +105,77 @@ fn money_that_a_victim_may_have_lost_leads_to_review_at_most() {
         let received = assess_flows(flows(vec![part(category, 1_000)], vec![]));
         assert_eq!(verdict(&received), "block", "{category}");
     }
+}
+
+#[test]
+fn money_that_came_back_from_a_thief_leads_to_review_at_most() {
+    let back = |category, amount| FlowPart {
+        solicitation: Solicitation::PaidBack,
+        ..part(category, amount)
+    };
+    for category in Role::HARMS_PAYERS {
+        let received = assess_flows(flows(vec![back(category, 1_000)], vec![]));
+        assert_eq!((verdict(&received), received.risk_score.tenths()), ("review", 599));
+        let detail = &received.scoring_components[0].detail;
+        assert!(detail.contains("possibly given back to a victim"), "{detail}");
+        // Behind somebody else, it is any thief's money.
+        let far =
+            FlowPart { is_direct: false, distance: FlowDistance::Hops(2), ..back(category, 1_000) };
+        let far = assess_flows(flows(vec![far], vec![]));
+        let detail = &far.scoring_components[0].detail;
+        assert!(!detail.contains("given back"), "{detail}");
+    }
+    // A first profit is no income of a scam, and stolen money is.
+    let fires = |category, amount: u128, is_back: bool| {
+        let paid = if is_back { back(category, amount) } else { part(category, amount) };
+        let found = assess_flows(flows(with_clean_money(paid, 1_000 - amount), vec![]));
+        rules(&found).contains(&"direct_illicit_income")
+    };
+    assert!(fires(Category::Scam, 50, false) && !fires(Category::Scam, 99, true));
+    assert!(fires(Category::Scam, 100, true) && fires(Category::StolenFunds, 50, true));
+    // A market is nobody's thief.
+    let market = assess_flows(flows(vec![back(Category::DarknetMarket, 1_000)], vec![]));
+    assert_eq!(verdict(&market), "block");
+}
+
+#[test]
+fn risky_money_that_nobody_asked_for_and_moved_leads_to_review_at_most_and_is_not_recent() {
+    let unasked = |part_of: FlowPart| FlowPart {
+        solicitation: Solicitation::Untouched,
+        recent: part_of.amount,
+        mass: Mass::from_base_units(part_of.amount, true),
+        decayed: Mass::from_base_units(part_of.amount, true),
+        ..part_of
+    };
+    let asked =
+        |part_of: FlowPart| FlowPart { solicitation: Solicitation::Solicited, ..unasked(part_of) };
+    for category in [Category::Ransomware, Category::DarknetMarket, Category::Sanctions] {
+        let is_listed = category == Category::Sanctions;
+        let money = FlowPart { listed: is_listed, ..part(category, 1_000) };
+        let moved = assess_flows(flows(vec![asked(money.clone())], vec![]));
+        let held = assess_flows(flows(vec![unasked(money)], vec![]));
+        assert_eq!((verdict(&moved), verdict(&held)), ("block", "review"), "{category}");
+        let detail = &held.scoring_components[0].detail;
+        assert!(detail.ends_with("; came unasked and was not moved"), "{detail}");
+        assert!(held.exposure[0].untouched && !moved.exposure[0].untouched);
+        let fires = rules(&held).contains(&"direct_listed_counterparty");
+        assert_eq!(fires, is_listed, "{category}");
+    }
+    // Of all money 4 %, of recent money all of it.
+    let of_a_saver = |gift: FlowPart| {
+        assess_flows(flows(with_clean_money(gift, 960), vec![])).risk_score.tenths()
+    };
+    let gift = || part(Category::StolenFunds, 40);
+    let old = FlowPart { solicitation: Solicitation::Untouched, ..gift() };
+    assert_eq!(of_a_saver(unasked(gift())), of_a_saver(old));
+    assert!(of_a_saver(unasked(gift())) < of_a_saver(asked(gift())));
+    // Benign money is the same, asked for or not, and one line.
+    let exchange = || part(Category::Exchange, 500);
+    let one =
+        assess_flows(flows(vec![asked(exchange()), asked(part(Category::Exchange, 500))], vec![]));
+    let both = assess_flows(flows(vec![asked(exchange()), unasked(exchange())], vec![]));
+    assert_eq!(both.exposure, one.exposure);
+    assert_eq!((both.risk_score, both.scoring_components.len()), (one.risk_score, 1));
 }
 
 #[test]
@@ -246,7 +318,7 @@ fn risky_dust_counts_where_it_is_more_than_a_little_in_all() {
     assert_eq!(little.warnings[0].code, "dust");
     let more = answer(vec![dust(20_001)]);
     assert!(scored(&more) && more.warnings.is_empty());
-    assert_eq!(verdict(&more), "block", "all of its money is stolen");
+    assert_eq!(verdict(&more), "review", "all of its money is stolen, and nobody asked for it");
     // Of 1 BTC, 1 % is more than that.
     let of_one = |dust_of: Vec<FlowPart>| {
         let sum: u128 = dust_of.iter().map(|part| part.amount).sum();

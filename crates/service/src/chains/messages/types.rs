@@ -143,7 +143,7 @@ fields! {
     Ledger as LedgerMessage { unit, decimals, source, destination }
     DirectionFlows as DirectionFlowsMessage { parts, transactions }
     FlowPart as FlowPartMessage {
-        end, entity, distance, is_direct, tier, confidence, amount, recent, mass, decayed,
+        end, entity, distance, is_direct, tier, confidence, amount, recent, outstanding, mass, decayed,
         listed, listed_by, solicitation, carried, listing_period, days_before_listing,
         party_of_path, transactions, paths
     }

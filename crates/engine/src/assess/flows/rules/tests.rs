@@ -31,6 +31,8 @@ fn claim(category: Category) -> RuleClaim {
         listed: false,
         confidence: Confidence::CERTAIN,
         joint: false,
+        unasked: false,
+        paid_back: false,
     }
 }
 
@@ -39,7 +41,7 @@ fn distant(category: Category, hops: u16) -> RuleClaim {
 }
 
 fn funds(amount: u128, recent: u128, claims: Vec<RuleClaim>) -> RuleFunds {
-    RuleFunds { amount, recent, since_listing: None, scored: true, claims }
+    RuleFunds { amount, recent, outstanding: None, since_listing: None, scored: true, claims }
 }
 
 fn of(category: Category, amount: u128) -> RuleFunds {
@@ -63,6 +65,36 @@ fn expect(conditions: &Value, fires: &[RuleFunds], silent: &[RuleFunds]) {
     assert!(fired(&policy, Direction::Source, fires.to_vec()).is_some(), "fires on {fires:?}");
     let silent_answer = fired(&policy, Direction::Source, silent.to_vec());
     assert_eq!(silent_answer, None, "does not fire on {silent:?}");
+}
+
+#[test]
+fn what_went_round_lowers_other_shares_only_as_far_as_it_was_outstanding() {
+    let round = |outstanding| RuleFunds { outstanding, ..of(Category::Exchange, 99) };
+    let scam = || of(Category::Scam, 1);
+    let conditions = json!({"categories": ["scam"], "shareFrom": "10%"});
+    expect(&conditions, &[scam(), round(Some(9))], &[scam(), round(Some(10))]);
+    let silent = [scam(), round(None)];
+    expect(&conditions, &[scam(), round(Some(0))], &silent);
+    // What the rule selects counts whole.
+    let conditions = json!({"categories": ["exchange"], "shareFrom": "99%"});
+    expect(&conditions, &[scam(), round(Some(1))], &[of(Category::Scam, 2), round(Some(1))]);
+    let recent = |outstanding| RuleFunds { recent: 99, ..round(outstanding) };
+    let scam = funds(1, 1, vec![claim(Category::Scam)]);
+    let conditions = json!({"categories": ["scam"], "recentShareFrom": "10%"});
+    expect(&conditions, &[scam.clone(), recent(Some(9))], &[scam, recent(None)]);
+}
+
+#[test]
+fn what_nobody_asked_for_is_neither_in_the_recent_share_nor_in_its_whole() {
+    let conditions = json!({"categories": ["scam"], "recentShareFrom": "10%"});
+    let scam = |unasked| funds(10, 10, vec![RuleClaim { unasked, ..claim(Category::Scam) }]);
+    expect(&conditions, &[scam(false), clean(90, 90)], &[scam(true), clean(90, 90)]);
+    expect(&conditions, &[scam(false), scam(true), clean(90, 90)], &[scam(true)]);
+    // It moved lately nevertheless.
+    let conditions = json!({"categories": ["scam"], "recentPartFrom": "50%"});
+    expect(&conditions, &[scam(true), clean(10, 0)], &[scam(true), clean(11, 0)]);
+    let conditions = json!({"categories": ["scam"], "shareFrom": "10%"});
+    expect(&conditions, &[scam(true), clean(90, 0)], &[scam(true), clean(91, 0)]);
 }
 
 #[test]
@@ -374,8 +406,9 @@ fn labels_of_records_without_a_confidence_are_heard() {
 fn any_claim() -> impl Strategy<Value = RuleClaim> {
     let tiers = prop::sample::select(&Tier::ALL[..]);
     let percent = prop_oneof![Just(100), 0..=100_u8];
-    (prop::sample::select(Category::ALL), tiers, 1..4_u16, any::<(bool, bool)>(), percent).prop_map(
-        |(category, tier, hops, (listed, joint), percent)| RuleClaim {
+    let flags = any::<(bool, bool, bool)>();
+    (prop::sample::select(Category::ALL), tiers, 1..4_u16, flags, percent).prop_map(
+        |(category, tier, hops, (listed, joint, unasked), percent)| RuleClaim {
             category,
             tier,
             hops: Some(hops),
@@ -383,6 +416,8 @@ fn any_claim() -> impl Strategy<Value = RuleClaim> {
             listed,
             confidence: Confidence::from_percent(percent),
             joint,
+            unasked,
+            paid_back: false,
         },
     )
 }
@@ -390,14 +425,17 @@ fn any_claim() -> impl Strategy<Value = RuleClaim> {
 fn any_funds() -> impl Strategy<Value = RuleFunds> {
     let amount = prop_oneof![0..1000_u128, 0..1_000_000_000_000_u128];
     let claims = prop::collection::vec(any_claim(), 0..3);
-    (amount, 0..=100_u128, prop::option::of(0..=100_u128), prop::bool::weighted(0.9), claims)
-        .prop_map(|(amount, recent, since, scored, claims)| RuleFunds {
+    let percent = || prop::option::of(0..=100_u128);
+    (amount, 0..=100_u128, [percent(), percent()], prop::bool::weighted(0.9), claims).prop_map(
+        |(amount, recent, [since, outstanding], scored, claims)| RuleFunds {
             amount,
             recent: amount * recent / 100,
             since_listing: since.map(|since| amount * since / 100),
+            outstanding: outstanding.map(|percent| amount * percent / 100),
             scored,
             claims,
-        })
+        },
+    )
 }
 
 fn any_share() -> impl Strategy<Value = Option<String>> {
@@ -500,6 +538,9 @@ proptest! {
     ) {
         let policy = policy(&[rule]);
         let which = which.index(parts.len());
+        // What was outstanding is rounded for each part.
+        let parts: Vec<_> =
+            parts.into_iter().map(|part| RuleFunds { outstanding: None, ..part }).collect();
         let mut split = parts.clone();
         let half = |funds: &RuleFunds| RuleFunds {
             amount: funds.amount / 2,
