@@ -1,5 +1,5 @@
 //! Scores of launderers and of innocent people: `cargo bench -p assay-tests --bench evasion`. With
-//! `ASSAY_FULL` set, 100,000 random schemes instead of 2,000.
+//! `ASSAY_FULL` set, 100,000 random schemes instead of 2,000, and 20,000 for the properties.
 //!
 //! Printed are the known tricks and the known innocents, each with its score and verdict; the share of random schemes
 //! that pass without a review, which must be 0; and verdicts and scores in simulated economies.
@@ -10,13 +10,20 @@ use assay_tests::{
     cpu_time,
     economy::{Economy, EconomySize, Survey},
     is_full,
-    laundering::{Example, beyond_a_trace, innocents, tricks, violations},
+    laundering::{
+        Example, beyond_a_trace, innocents,
+        properties::{lowered_by_labels, weakened_by_compositions},
+        tricks, violations,
+    },
 };
 
 /// Largest number of passing schemes that are printed.
 const SHOWN: usize = 5;
 /// Economies that are simulated.
 const ECONOMIES: u64 = 3;
+/// Small economies that are simulated, and their size.
+const SMALL_ECONOMIES: u64 = 5;
+const SMALL: EconomySize = EconomySize { people: 400, days: 359 };
 
 fn main() {
     beyond();
@@ -29,6 +36,18 @@ fn main() {
         println!("  {:>5}  {}", violation.score, violation.scheme);
     }
     assert!(passing.is_empty(), "a scheme passes");
+    let schemes = if is_full() { 20_000 } else { 2_000 };
+    for (what, found) in [
+        ("lowered by community labels", lowered_by_labels(0..schemes)),
+        ("weakened by compositions", weakened_by_compositions(0..schemes)),
+    ] {
+        println!("Random schemes {what}: {} of {schemes}", found.len());
+        found.iter().take(SHOWN).for_each(|scheme| println!("  {scheme}"));
+    }
+    for seed in 0..SMALL_ECONOMIES {
+        group(&format!("Innocents of small economy {seed}"), &Economy::simulate(seed, SMALL), seed);
+    }
+    group("A year without any thief", &Economy::simulate_honest(0, EconomySize::YEAR), 0);
     for seed in 0..ECONOMIES {
         let economy = Economy::simulate(seed, EconomySize::YEAR);
         let Survey { innocents, thieves, accounts } = Survey::assess(&economy, seed);
@@ -37,6 +56,13 @@ fn main() {
         println!("  thieves: {thieves}");
         println!("  criminals' accounts at exchanges: {accounts}");
     }
+}
+
+/// Prints the verdicts on innocents, and the reasons of those who are reviewed.
+fn group(title: &str, economy: &Economy, seed: u64) {
+    let Survey { innocents, .. } = Survey::assess(economy, seed);
+    println!("{title}: {innocents}; indeterminate: {}", innocents.indeterminate);
+    println!("  reasons of the reviewed: {:?}", innocents.reasons);
 }
 
 /// Prints verdicts on payees of schemes longer or wider than a trace, with true if a path leads to the thief, and the

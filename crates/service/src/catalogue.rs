@@ -247,6 +247,7 @@ mod tests {
                 ("listing_recently_expired", true),
                 ("cluster_listed", true),
                 ("cluster_listed_counterparty", true),
+                ("severe_funds_held", true),
             ]
         );
         let atm = rules.iter().find(|rule| rule.id == "atm").unwrap();

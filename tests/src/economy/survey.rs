@@ -1,6 +1,9 @@
 //! The engine's answers about the members of an economy.
 
-use std::fmt;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+};
 
 use assay_engine::{
     score::{Score, Verdict},
@@ -17,6 +20,10 @@ pub struct AssessedGroup {
     pub reviewed: usize,
     /// Addresses whose verdict is block.
     pub blocked: usize,
+    /// Addresses whose verdict is indeterminate.
+    pub indeterminate: usize,
+    /// Number of reviewed addresses by the code of a reason.
+    pub reasons: BTreeMap<&'static str, usize>,
 }
 
 impl AssessedGroup {
@@ -27,9 +34,16 @@ impl AssessedGroup {
             let assessment = economy.world.assess(address);
             group.scores.push(assessment.risk_score);
             match assessment.verdict {
-                Verdict::Review => group.reviewed += 1,
+                Verdict::Review => {
+                    group.reviewed += 1;
+                    let codes: BTreeSet<_> = assessment.reasons.iter().map(|it| it.code).collect();
+                    for code in codes {
+                        *group.reasons.entry(code).or_default() += 1;
+                    }
+                }
                 Verdict::Block => group.blocked += 1,
-                _ => {}
+                Verdict::Indeterminate => group.indeterminate += 1,
+                Verdict::Allow => {}
             }
         }
         group.scores.sort();

@@ -79,12 +79,22 @@ impl<'a> Launderer<'a> {
             }
             Origin::Listed => claims.list(&holder, "DOE, Jane", date(2018, 11, 28)),
         }
+        Self::from_victim(chain, &victim, &holder, amount)
+    }
+
+    /// A launderer with `amount` at the address `holder`, received from a victim.
+    pub fn from_victim(
+        chain: &'a mut ChainBuilder,
+        victim: &ScriptOwner,
+        holder: &ScriptOwner,
+        amount: u64,
+    ) -> Self {
         let mut launderer =
             Self { chain, coins: Vec::new(), form: Form::WitnessKey, transactions_left: u32::MAX };
         let fee = launderer.fee(1, 1);
-        let coins = launderer.chain.mine(&[(victim, amount + fee)]);
+        let coins = launderer.chain.mine(&[(victim.clone(), amount + fee)]);
         launderer.chain.wait(SignedDuration::from_hours(24));
-        launderer.coins = launderer.chain.pay(&coins, &[(holder, amount)]);
+        launderer.coins = launderer.chain.pay(&coins, &[(holder.clone(), amount)]);
         launderer.next_block();
         launderer
     }

@@ -1,20 +1,12 @@
 //! Random sequences of moves, and the schemes that the engine lets pass.
 
-use std::{
-    fmt,
-    num::NonZero,
-    ops::Range,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
-    thread,
-};
+use std::{fmt, ops::Range, sync::Arc};
 
 use assay_address::ChainId;
 use assay_engine::{
     score::{Score, Verdict},
     taxonomy::Category,
+    utxo::ScriptOwner,
 };
 use assay_test_random::Random;
 use jiff::SignedDuration;
@@ -22,9 +14,10 @@ use jiff::SignedDuration;
 use super::{
     Example,
     launderer::{Launderer, Move, Origin},
+    properties::of_seeds,
     tricks::{self, circle, pay_join},
 };
-use crate::world::{Claim, Claims, Form, JointKind, World, total};
+use crate::world::{ChainBuilder, Claim, Claims, Form, JointKind, World, total};
 
 /// The most moves of a scheme.
 const MOST_MOVES: u64 = 40;
@@ -59,6 +52,17 @@ pub enum Ending {
 
 const ENDINGS: [Ending; 5] =
     [Ending::Together, Ending::OneByOne, Ending::Largest, Ending::PassedOn, Ending::AfterCircles];
+
+/// A chain before it is read, with lists and labels and an owner to check.
+#[derive(Clone, Debug)]
+pub struct Scene {
+    /// The chain.
+    pub builder: ChainBuilder,
+    /// Listings and labels.
+    pub claims: Claims,
+    /// The owner.
+    pub subject: ScriptOwner,
+}
 
 /// A laundering scheme.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -96,6 +100,14 @@ impl Scheme {
     /// The world after the scheme, on Bitcoin, and the payee.
     #[must_use]
     pub fn example(&self) -> Example {
+        let Scene { builder, claims, subject } = self.scene();
+        let world = Arc::new(World::new(builder, claims));
+        Example { title: self.to_string(), world, subject, before: None }
+    }
+
+    /// The chain after the scheme, on Bitcoin, with its claims and the payee.
+    #[must_use]
+    pub fn scene(&self) -> Scene {
         let (mut builder, mut claims) = (tricks::chain(ChainId::BTC, self.seed), Claims::default());
         let form = *builder.dice().pick(&Form::ALL);
         let subject = builder.fresh_address(form);
@@ -152,8 +164,7 @@ impl Scheme {
             }
         }
         builder.wait(SignedDuration::from_hours(24));
-        let world = Arc::new(World::new(builder, claims));
-        Example { title: self.to_string(), world, subject, before: None }
+        Scene { builder, claims, subject }
     }
 }
 
@@ -212,19 +223,7 @@ impl Violation {
 /// or listed, so that none may pass.
 #[must_use]
 pub fn violations(seeds: Range<u64>) -> Vec<Violation> {
-    let next = AtomicU64::new(seeds.start);
-    let look = || {
-        let own = std::iter::repeat_with(|| next.fetch_add(1, Ordering::Relaxed));
-        let own = own.take_while(|seed| *seed < seeds.end);
-        own.filter_map(|seed| Violation::assess(Scheme::generate(seed))).collect::<Vec<_>>()
-    };
-    let workers = thread::available_parallelism().map_or(1, NonZero::get);
-    let mut passing: Vec<Violation> = thread::scope(|scope| {
-        let workers: Vec<_> = (0..workers).map(|_| scope.spawn(look)).collect();
-        workers.into_iter().flat_map(|worker| worker.join().expect("a worker")).collect()
-    });
-    passing.sort_by_key(|violation| violation.scheme.seed);
-    passing
+    of_seeds(seeds, |seed| Violation::assess(Scheme::generate(seed)))
 }
 
 #[cfg(test)]

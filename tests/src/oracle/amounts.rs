@@ -49,6 +49,19 @@ impl Number {
         Self { units: times(&self.units), fine: times(&self.fine) }
     }
 
+    /// The share for a weight, rounded up.
+    fn share_up(&self, weight: u128, sum: u128) -> Self {
+        if sum == 0 {
+            return Self::default();
+        }
+        Self { units: (&self.units * weight + (sum - 1)) / sum, fine: &self.fine * weight / sum }
+    }
+
+    fn less(&self, other: &Self) -> Self {
+        let less = |a: &BigUint, b: &BigUint| a - a.min(b);
+        Self { units: less(&self.units, &other.units), fine: less(&self.fine, &other.fine) }
+    }
+
     fn at_most(&self, most: &Self) -> Self {
         Self {
             units: (&self.units).min(&most.units).clone(),
@@ -138,6 +151,19 @@ impl Mass {
         let recent = self.recent.split(weights);
         let both = earlier.into_iter().zip(recent);
         both.map(|(earlier, recent)| Self { earlier, recent }).collect()
+    }
+
+    /// The shares of both amounts for a weight, rounded up.
+    pub(super) fn share_up(&self, weight: u128, sum: u128) -> Self {
+        Self {
+            earlier: self.earlier.share_up(weight, sum),
+            recent: self.recent.share_up(weight, sum),
+        }
+    }
+
+    /// The differences of both amounts, at least zero.
+    pub(super) fn less(&self, other: &Self) -> Self {
+        Self { earlier: self.earlier.less(&other.earlier), recent: self.recent.less(&other.recent) }
     }
 
     /// Multiplies both amounts separately by a fraction.

@@ -307,6 +307,7 @@ fn rules(random: &mut Random, blocks: &[ResolvedBlock]) -> TraceRules {
         coinjoin_severity: *random.pick(&[0, 25, 40, 75]),
         unsolicited_below: amount(random),
         largest_dust: if random.percent(50) { 0 } else { amount(random) },
+        held_from: 0,
         paths_per_part: *random.pick(&[1, 3, 3, 1_000]),
         patterns: PatternRules::default(),
     }

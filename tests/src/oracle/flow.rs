@@ -91,6 +91,25 @@ impl Flow {
         shares
     }
 
+    /// Takes out of `part`, the part of several flows for an entry of this flow's cluster, what this flow gave of it: this
+    /// money stays in its cluster.
+    pub(super) fn stays(&self, part: &mut Self, weight: u128, sum: u128) -> Self {
+        let mass = self.mass.share_up(weight, sum).at_most(&part.mass);
+        let share = |of: &Mass, most: &Mass| of.share_up(weight, sum).at_most(&mass).at_most(most);
+        let decayed = share(&self.decayed, &part.decayed);
+        let rest = part.mass.less(&mass);
+        let mut labels = Labels::new();
+        for (label, met) in &self.labels {
+            let of_part = part.labels.get_mut(label).expect("the same labels");
+            let decayed = share(&met.decayed, &of_part.decayed);
+            of_part.decayed = of_part.decayed.less(&decayed).at_most(&rest);
+            labels.insert(label.clone(), LabelContact { hops: met.hops, decayed });
+        }
+        part.decayed = part.decayed.less(&decayed).at_most(&rest);
+        part.mass = rest;
+        Self { mass, decayed, labels, path: self.path.share(weight, sum), ..self.clone() }
+    }
+
     /// The place at which the flow meets a label now.
     pub(super) fn contact(&self) -> LabelContact {
         LabelContact { hops: self.hops.max(1), decayed: self.decayed.clone() }
@@ -153,9 +172,31 @@ impl Flows {
         self.0.values().map(|flow| flow.mass.total()).sum()
     }
 
-    /// Number of flows.
-    pub(super) fn count(&self) -> usize {
-        self.0.len()
+    /// Number of flows that differ in more than their cluster.
+    pub(super) fn kinds(&self) -> usize {
+        let kinds = self.0.keys().map(|key| FlowKey { cluster: None, ..key.clone() });
+        kinds.collect::<std::collections::BTreeSet<_>>().len()
+    }
+
+    /// The flows, without the labels that no rule hears if there are more than 64 kinds.
+    pub(super) fn with_few_labels(self) -> Self {
+        if self.kinds() <= 64 {
+            return self;
+        }
+        let mut few = Self::default();
+        for mut flow in self.all() {
+            flow.labels.retain(|label, _| {
+                let risk = u32::from(label.severity) * u32::from(label.confidence.percent());
+                label.coinjoin.is_some() || risk >= 5_000
+            });
+            few.add(flow);
+        }
+        few
+    }
+
+    /// The flow that agrees with another in all but the cluster, which is this.
+    pub(super) fn of_cluster(&self, other: &Flow, cluster: &ScriptOwner) -> Option<&Flow> {
+        self.0.get(&FlowKey { cluster: Some(cluster.clone()), ..other.identity() })
     }
 
     /// The flows, in order.

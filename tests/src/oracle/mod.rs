@@ -63,7 +63,9 @@ impl Case {
         let (source, destination) = (flows(Direction::Source), flows(Direction::Destination));
         let info = self.chain.info();
         let unit = info.native().code.to_owned();
-        let ledgers = vec![Flows { unit, decimals: info.native().decimals, source, destination }];
+        let held = DirectionFlows::default();
+        let ledgers =
+            vec![Flows { unit, decimals: info.native().decimals, source, destination, held }];
         FlowFacts { complete, ledgers, compositions: None }
     }
 

@@ -17,9 +17,6 @@ use super::{
     trace::DirectionTrace,
 };
 
-/// Largest number of clusters that flows at one transaction distinguish.
-const MOST_CLUSTERS: usize = 256;
-
 /// The inputs or outputs over which money is split.
 pub(super) struct SplitEntries<'b> {
     /// The entries that were read, in their order.
@@ -166,27 +163,24 @@ impl DirectionTrace<'_> {
             && self.direction == Direction::Source
             && transaction.given_by(subject) == 0
             && !present.contains(&self.cluster(subject));
-        let mut flows = flows.all();
-        for flow in &mut flows {
-            flow.cluster = flow.cluster.take().filter(|cluster| present.contains(cluster));
-        }
-        let clusters: BTreeSet<_> = flows.iter().filter_map(|flow| flow.cluster.clone()).collect();
-        let mut merged = Flows::default();
-        for mut flow in flows {
-            if clusters.len() > MOST_CLUSTERS {
-                flow.cluster = None;
+        // T6.1
+        let (mut together, mut staying) = (Flows::default(), Flows::default());
+        for mut flow in flows.all() {
+            if flow.cluster.as_ref().is_some_and(|cluster| present.contains(cluster)) {
+                staying.add(flow.clone());
             }
-            merged.add(flow);
+            flow.cluster = None;
+            together.add(flow);
         }
-        for flow in merged.all() {
-            self.pass_flow(transaction, &flow, &entries);
+        for flow in together.all() {
+            self.pass_flow(transaction, (&flow, &staying), &entries);
         }
     }
 
     fn pass_flow(
         &mut self,
         transaction: &Transaction<'_>,
-        flow: &Flow,
+        (flow, staying): (&Flow, &Flows),
         entries: &SplitEntries<'_>,
     ) {
         // T6.2 to T6.4
@@ -197,10 +191,17 @@ impl DirectionTrace<'_> {
         let mut parts = flow.split(&weights);
         self.shares += weights.len() as u64;
         let mut others = parts.split_off(entries.read.len());
-        for (leg, part) in entries.read.iter().zip(parts) {
+        let sum: u128 = weights.iter().sum();
+        for (leg, mut part) in entries.read.iter().zip(parts) {
             let mut of_owner = entries.read.iter().filter(|other| other.owner == leg.owner);
             let first = of_owner.next().expect("the entry itself").index;
-            self.pass_to(transaction, flow, (leg, first, entries.of_others), part);
+            let to = (leg, first, entries.of_others);
+            if let Some(of_cluster) = staying.of_cluster(flow, &self.cluster(leg.owner)) {
+                let stays = of_cluster.stays(&mut part, leg.value, sum);
+                self.shares += 1;
+                self.pass_to(transaction, flow, to, stays);
+            }
+            self.pass_to(transaction, flow, to, part);
         }
         let ended = others.split_off(entries.fees.len());
         for ((payer, _), mut part) in entries.fees.iter().zip(others) {

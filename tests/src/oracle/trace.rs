@@ -271,6 +271,7 @@ impl DirectionTrace<'_> {
         let flows = self.waiting.remove(first).expect("money waits there");
         let transaction = &transactions[number(first)];
 
+        let flows = flows.with_few_labels();
         let most_entries = usize::try_from(ENTRIES_PER_TRANSACTION).expect("a number of entries");
         let entries = self.count(transaction, most_entries, &flows.mass());
         let budget = u64::from(self.case.rules.entries);
@@ -278,10 +279,10 @@ impl DirectionTrace<'_> {
         let transactions =
             self.passed.len() + usize::from(!self.passed.contains(&transaction.txid));
         let transactions = u64::try_from(transactions).expect("a number of transactions");
-        let splits = entries * u64::try_from(flows.count()).expect("a number of flows");
+        let splits = entries * u64::try_from(flows.kinds()).expect("a number of flows");
         if transactions > u64::from(self.case.rules.transactions)
             || self.once + once > budget
-            || self.each_time + splits > 2 * budget
+            || self.each_time + splits > 4 * budget
         {
             for flow in flows.all() {
                 self.end_waiting(End::Unresolved(UnresolvedReason::TraceLimit), flow);

@@ -34,7 +34,7 @@ use super::{ChainBuilder, Claims};
 use crate::append;
 
 /// The default policy, compiled once.
-static POLICY: LazyLock<Policy> = LazyLock::new(Policy::default);
+static POLICY: LazyLock<Arc<Policy>> = LazyLock::new(Arc::default);
 
 /// Largest number of members of a cluster, and of co-spends between two members, that are looked up.
 const MOST: u32 = 1_000;
@@ -48,6 +48,7 @@ pub struct World {
     tip: GraphTip,
     intel: IntelSnapshot,
     listed: ListedPayments,
+    policy: Arc<Policy>,
     /// The folder of a recorded chain.
     _folder: Option<TempDir>,
 }
@@ -103,10 +104,17 @@ impl World {
     ) -> Self {
         let tip = complete_at_once(graph.tip()).ok().flatten().expect("a chain with blocks");
         let view = complete_at_once(graph.view()).expect("a view").expect("a chain with blocks");
-        Self { chain, now, view, tip, intel, listed: ListedPayments::default(), _folder: folder }
+        let (policy, listed) = (Arc::clone(&POLICY), ListedPayments::default());
+        Self { chain, now, view, tip, intel, listed, policy, _folder: folder }
     }
 
-    /// The assessment of an owner's address under the default policy, computed like the server's.
+    /// The world under another policy.
+    #[must_use]
+    pub fn under(self, policy: Arc<Policy>) -> Self {
+        Self { policy, ..self }
+    }
+
+    /// The assessment of an owner's address, under the default policy if no other is set, computed like the server's.
     ///
     /// # Panics
     ///
@@ -138,7 +146,7 @@ impl World {
             activity: None,
         }));
         facts.cluster = complete_at_once(self.cluster(&subject, owner));
-        assess(&subject, &facts, &POLICY, self.now)
+        assess(&subject, &facts, &self.policy, self.now)
     }
 
     /// The behavior of an owner, searched as the server does.
@@ -152,7 +160,7 @@ impl World {
     }
 
     async fn search(&self, script: &ScriptOwner) -> BehaviorFacts {
-        let (view, rules) = (&*self.view, TraceRules::new(&POLICY, self.chain.info()));
+        let (view, rules) = (&*self.view, TraceRules::new(&self.policy, self.chain.info()));
         let number = view.owner_number(script).await.expect("a store that answers");
         let owner = number.expect("the owner appears on the chain");
         let history = view.history(owner, rules.read_limits()).await.expect("a history");
@@ -160,7 +168,7 @@ impl World {
         let cluster_size = cluster.into_iter().flatten().next().map_or(1, |cluster| cluster.size);
         let today = TimeZone::UTC.to_datetime(self.now).date();
         let attribute =
-            |owner: &ScriptOwner| self.intel.attribution(self.chain, owner, &POLICY, today);
+            |owner: &ScriptOwner| self.intel.attribution(self.chain, owner, &self.policy, today);
         let attributions = AttributionsByScript::new(attribute);
         let (rules, history) = (rules.patterns, &history);
         let of = BehaviorSubject { rules, script, owner, history, cluster_size, shown: SHOWN };
@@ -202,12 +210,13 @@ impl World {
 
     /// The dealings of other members of an owner's cluster with listed parties, found as the server finds them.
     async fn dealings(&self, script: &ScriptOwner) -> ListedDealings {
-        let (chain, rules) = (self.chain, TraceRules::new(&POLICY, self.chain.info()));
+        let (chain, rules) = (self.chain, TraceRules::new(&self.policy, self.chain.info()));
         let view = &*self.view;
         let number = view.owner_number(script).await.expect("a store that answers");
         let owner = number.expect("the owner appears on the chain");
         let today = TimeZone::UTC.to_datetime(self.now).date();
-        let attribute = |owner: &ScriptOwner| self.intel.attribution(chain, owner, &POLICY, today);
+        let attribute =
+            |owner: &ScriptOwner| self.intel.attribution(chain, owner, &self.policy, today);
         let attributions = AttributionsByScript::new(attribute);
         let of = DealingSubject { chain, script, owner, largest_dust: rules.largest_dust };
         let found = self.listed.of_cluster((view, &self.tip), of, &self.intel, &attributions).await;
@@ -215,7 +224,7 @@ impl World {
     }
 
     async fn flows(&self, owner: &ScriptOwner) -> FlowFacts {
-        let (chain, rules) = (self.chain, TraceRules::new(&POLICY, self.chain.info()));
+        let (chain, rules) = (self.chain, TraceRules::new(&self.policy, self.chain.info()));
         let view = &*self.view;
         let number = view.owner_number(owner).await.expect("a store that answers");
         let owner = number.expect("the owner appears on the chain");
@@ -223,7 +232,7 @@ impl World {
         let mut history = view.history(owner, limits).await.expect("a history");
         let today = TimeZone::UTC.to_datetime(self.now).date();
         let attribute =
-            |owner: &ScriptOwner| self.intel.attribution(self.chain, owner, &POLICY, today);
+            |owner: &ScriptOwner| self.intel.attribution(self.chain, owner, &self.policy, today);
         if !view.read(|view| history.is_whole(view, limits)).expect("a history") {
             let is_listed = |owner: &ScriptOwner| attribute(owner).end.is_some_and(|it| it.listed);
             let listed: Vec<ScriptOwner> =

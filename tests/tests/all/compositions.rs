@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use assay_address::ChainId;
 use assay_engine::{
-    composition::{Composition, Origin},
+    composition::{Composition, Origin, PassedLabel},
     evidence::{FlowEnd, FlowFacts, FlowPart, ListingPeriod, UnresolvedReason},
     ledger::{CoinShare, TransactionNumber},
     taxonomy::Category,
@@ -28,6 +28,8 @@ pub(crate) type Parties = BTreeMap<ScriptOwner, OwnerAttribution>;
 
 /// Permitted difference between a share and the calculated fraction.
 const TOLERANCE: f64 = 1.0 / (1 << 20) as f64;
+/// Most categories of severe labels that a composition names.
+const MOST_PASSED: usize = 4;
 /// Largest number of fee payers that a coinbase's composition names.
 const PAYERS: usize = 100;
 
@@ -37,8 +39,9 @@ pub(crate) fn parties(cases: &[Case]) -> Parties {
         let end = attribution.end.as_ref();
         let end = end.map(|end| TraceEnd { category: end.category, listed_on: end.listed_on });
         let is_labelled = !attribution.carried.is_empty();
+        let passed = PassedLabel::of(&attribution.carried);
         (end.is_some() || is_labelled)
-            .then(|| (owner.clone(), OwnerAttribution { end, is_labelled }))
+            .then(|| (owner.clone(), OwnerAttribution { end, is_labelled, passed }))
     });
     let pools = [Pool::Mweb, Pool::ZcashShielded].map(|pool| {
         let category = "privacy_protocol".parse().unwrap();
@@ -53,6 +56,10 @@ struct Fractions {
     origins: BTreeMap<Origin, f64>,
     mixed: f64,
     labelled: f64,
+    /// By category of the severe labels, with the highest confidence in percent.
+    passed: BTreeMap<Category, f64>,
+    /// True if the money or its origins passed more categories than compositions name.
+    passed_more: bool,
 }
 
 impl Fractions {
@@ -62,6 +69,10 @@ impl Fractions {
         }
         self.mixed += of.mixed * part;
         self.labelled += of.labelled * part;
+        for (category, fraction) in &of.passed {
+            *self.passed.entry(*category).or_default() += fraction * part;
+        }
+        self.passed_more |= of.passed_more;
     }
 }
 
@@ -95,6 +106,7 @@ fn calculated(blocks: &[ResolvedBlock], parties: &Parties) -> HashMap<Txid, Frac
             for (fee, payer) in &fees {
                 fractions.add(&known[payer], *fee as f64 / whole);
             }
+            fractions.passed_more |= fractions.passed.len() > MOST_PASSED;
             known.insert(coinbase.txid, fractions);
         }
     }
@@ -114,9 +126,10 @@ fn of_payment(
             continue;
         };
         let part = spent.value as f64 / whole;
-        let OwnerAttribution { end, is_labelled } =
-            parties.get(&spent.owner).copied().unwrap_or_default();
+        let OwnerAttribution { end, is_labelled, passed } =
+            parties.get(&spent.owner).cloned().unwrap_or_default();
         let labelled = fractions.labelled + part;
+        let before = fractions.passed.clone();
         if let Some(end) = end {
             let period = end.listed_on.map(|listed| {
                 if day < listed { ListingPeriod::Before } else { ListingPeriod::Since }
@@ -128,7 +141,12 @@ fn of_payment(
         if is_labelled {
             fractions.labelled = labelled;
         }
+        for label in passed {
+            let passed = before.get(&label.category).copied().unwrap_or_default() + part;
+            fractions.passed.insert(label.category, passed);
+        }
     }
+    fractions.passed_more |= fractions.passed.len() > MOST_PASSED;
     if matches!(payment.kind, TransactionKind::Coinjoin(_)) {
         fractions.mixed = 1.0;
     }
@@ -157,6 +175,12 @@ fn assert_same(txid: Txid, found: &Composition, expected: &Fractions) {
     ] {
         let difference = expected - units(found);
         assert!((-1e-9..TOLERANCE).contains(&difference), "{txid}: {what} {expected}");
+    }
+    // Of more categories the largest are named, nearly equal ones in place of each other.
+    assert!(found.passed().len() <= MOST_PASSED, "{txid}");
+    for (category, expected) in expected.passed.iter().filter(|_| !expected.passed_more) {
+        let difference = expected - units(found.share_passed(*category));
+        assert!((-1e-9..TOLERANCE).contains(&difference), "{txid}: {category:?} {expected}");
     }
     let sum: u64 = found.origins().map(|(_, share)| share.units()).sum();
     assert!(sum <= CoinShare::WHOLE.units(), "{txid}");
@@ -212,7 +236,7 @@ impl GraphWithCompositions {
         let mut ends = TraceEnds::default();
         for (owner, end) in parties {
             if let Some(owner) = view.owner_number(owner).await.unwrap() {
-                ends.add(owner, *end);
+                ends.add(owner, end.clone());
             }
         }
         ends
@@ -326,7 +350,7 @@ async fn changed_lists_and_replaced_blocks_leave_nothing_behind() {
             let named: Parties = all
                 .iter()
                 .filter(|_| round % 3 == 0 || dice.below(4) > 0)
-                .map(|(owner, end)| (owner.clone(), *end))
+                .map(|(owner, end)| (owner.clone(), end.clone()))
                 .collect();
             // when blocks are replaced and follow,
             let from = recorded - dice.index(6).min(recorded);
@@ -430,7 +454,7 @@ async fn a_trace_that_stops_finds_as_much_of_each_origin_as_one_without_end() {
             let sums = by_origin(&stopped);
             let all: u128 = sums.values().sum();
             // Parts of less than one base unit are left out, of which there are a few.
-            // Of a coinbase, fees that are little are not followed.
+            // Of a coinbase that is little itself, fees are not followed.
             let little: u128 = source_parts(&stopped)
                 .filter(|part| part.end == FlowEnd::Unresolved(UnresolvedReason::BelowThreshold))
                 .map(|part| part.mass.total())
@@ -465,9 +489,9 @@ fn change_one(named: &mut Parties, all: &Parties, dice: &mut Random) {
     let nth = dice.index(all.len());
     let (owner, end) = all.iter().nth(nth).unwrap();
     let mixer = OwnerAttribution::from(TraceEnd { category: Category::Mixer, listed_on: None });
-    let other = OwnerAttribution { is_labelled: dice.below(2) == 0, ..mixer };
+    let other = OwnerAttribution { is_labelled: dice.below(2) == 0, ..mixer.clone() };
     match named.get(owner) {
-        None => named.insert(owner.clone(), *end),
+        None => named.insert(owner.clone(), end.clone()),
         Some(known) if *known != other && dice.below(2) == 0 => named.insert(owner.clone(), other),
         Some(_) => named.remove(owner),
     };

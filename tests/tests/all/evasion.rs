@@ -73,12 +73,21 @@ fn innocents_of_a_small_economy_are_not_blocked() {
 }
 
 #[test]
+fn nobody_is_accused_in_an_economy_without_crime() {
+    let economy = Economy::simulate_honest(0, EconomySize { people: 200, days: 120 });
+    let innocents = Survey::assess(&economy, 0).innocents;
+    let accused = (innocents.reviewed, innocents.blocked, innocents.indeterminate);
+    assert_eq!(accused, (0, 0, 0), "{innocents}: {:?}", innocents.reasons);
+    assert!(innocents.count() > 100);
+}
+
+#[test]
 #[ignore = "needs more time"]
 fn innocents_of_three_economies_over_a_year_are_rarely_reviewed() {
     for seed in 0..3 {
         let innocents = innocents(seed, EconomySize::YEAR);
         assert!(innocents.count() >= 1_000, "economy {seed}: {innocents}");
-        assert!(innocents.reviewed * 50 <= innocents.count(), "economy {seed}: {innocents}");
+        assert!(innocents.reviewed * 100 <= innocents.count(), "economy {seed}: {innocents}");
     }
 }
 

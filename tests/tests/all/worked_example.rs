@@ -54,6 +54,7 @@ fn facts() -> Facts {
         decimals: 2,
         source: DirectionFlows { parts: RECEIVED.map(part).to_vec(), transactions: 0 },
         destination: DirectionFlows::default(),
+        held: DirectionFlows::default(),
     };
     let mut claims = Claims::default();
     let owner = ScriptOwner::from_address(&subject()).unwrap();

@@ -107,6 +107,9 @@ pub struct LedgerMessage {
     pub source: DirectionFlowsMessage,
     /// Destination of the money.
     pub destination: DirectionFlowsMessage,
+    /// Origins of the money that the subject still holds; empty if it was not traced by itself.
+    #[serde(default)]
+    pub held: DirectionFlowsMessage,
 }
 
 /// All exposure parts of one direction. The sum of the exposure parts is all money of the direction, returned money

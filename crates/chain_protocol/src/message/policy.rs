@@ -31,6 +31,9 @@ pub struct TraceRulesMessage {
     pub unsolicited_below: u128,
     /// Largest payment that counts as dust.
     pub largest_dust: u128,
+    /// Minimum amount of severe money for which the money that the subject holds is traced by itself. 0: never.
+    #[serde(default)]
+    pub held_from: u128,
     /// Maximum number of paths kept per exposure part. Paths explain a verdict and do not change it.
     pub paths_per_part: usize,
     /// Rules of the search for behavior patterns, which reads transactions in addition to the trace.

@@ -197,20 +197,16 @@ fn assess_cluster(
     assessed: &mut Findings,
 ) {
     let own = (&*facts.labels, &*facts.listings);
-    let InheritedLabels { conflict, is_limited, .. } =
+    let InheritedLabels { conflict, .. } =
         cluster::inherit(cluster, own, &facts.sources, policy, today);
     if !conflict.is_empty() {
         assessed.warnings.push(Warning {
             code: "cluster_conflict",
             message: format!(
-                "addresses of the co-spend cluster {} are labelled as different owners: {}; {}",
+                "addresses of the co-spend cluster {} are labelled as different owners: {}; at most \
+                 one label is passed on, and not of a service",
                 cluster.id,
-                first_five(&conflict),
-                if is_limited {
-                    "at most one label is passed on, and not of a service"
-                } else {
-                    "labels of services are not passed on"
-                }
+                first_five(&conflict)
             ),
         });
     }

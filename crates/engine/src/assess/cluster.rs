@@ -19,10 +19,8 @@ pub(super) const MOST_TRANSACTIONS: usize = 20;
 #[derive(Debug, Default)]
 pub(super) struct InheritedLabels {
     pub(super) labels: Vec<InheritedLabel>,
-    /// The owners that labels of the members name, if the owners differ.
+    /// The owners that labels of the members name, if the owners differ: then only the riskiest label is passed on.
     pub(super) conflict: Vec<String>,
-    /// True if only the riskiest label is passed on, because labels of the strongest tier conflict.
-    pub(super) is_limited: bool,
 }
 
 /// An inherited label with the member that has the label.
@@ -37,9 +35,8 @@ pub(super) struct InheritedLabel {
 /// Labels that the subject inherits from the other members, of tier `heuristic` at most. Anyone can join a stranger's
 /// cluster by two transactions that spend outputs of both parties, so inherited labels only raise a score.
 ///
-/// If all labels name one owner, all labels are inherited. If labels of the strongest tier name different owners, a
-/// label or the cluster is wrong, and only the riskiest label that is not of a service is inherited. Labels that name
-/// different services are not inherited.
+/// If labels of tier investigation or stronger name different owners, a label or the cluster is wrong, and only the
+/// riskiest label that is not of a service is inherited. Else all labels are inherited.
 pub(super) fn inherit(
     cluster: &Cluster,
     (own, own_listings): (&[Label], &[Listing]),
@@ -76,15 +73,11 @@ pub(super) fn inherit(
         .map(|label| Label { tier: label.tier.weaker(Tier::Investigation), ..label.clone() })
         .collect();
     let all = || own.iter().chain(inherited.iter().map(|it| &it.label));
-    // A report, or a doubtful connection, must not weaken what an investigation says.
-    let tier = all().map(|label| label.tier).min();
-    let conflict = owners(all().filter(|label| Some(label.tier) == tier));
-    let services = owners(all().filter(|label| label.category.info().service));
-    let is_limited = !conflict.is_empty();
-    if is_limited || !services.is_empty() {
+    // A report, or a doubtful connection, must not weaken what others say.
+    let investigated = || all().filter(|label| label.tier.at_least(Tier::Investigation));
+    let conflict = owners(investigated());
+    if !conflict.is_empty() {
         inherited.retain(|it| !it.label.category.info().service);
-    }
-    if is_limited {
         let risk = |it: &InheritedLabel| {
             policy.risk(policy.severity(it.label.category), it.label.confidence)
         };
@@ -100,8 +93,7 @@ pub(super) fn inherit(
         let Label { category, entity, source, upstream, .. } = &it.label;
         seen.insert((*category, entity.clone(), source.clone(), upstream.clone()))
     });
-    let conflict = if is_limited { conflict } else { services };
-    InheritedLabels { labels: inherited, conflict, is_limited }
+    InheritedLabels { labels: inherited, conflict }
 }
 
 /// A member's label for the comparison with labels of other members: the label's confidence is at most the

@@ -90,6 +90,7 @@ pub fn assess(
         shown.extend(flows.components());
     } else {
         minimum_scores.extend(flows.minimum_scores(policy));
+        minimum_scores.extend(flows.severe_held(policy));
     }
     let none = flows::Flows::default();
     let counted_flows = if is_service { &none } else { &flows };

@@ -1,12 +1,12 @@
 //! Compact encoding of neighboring compositions (breakdowns of transactions' funds by origin), which share a dictionary
 //! of their origins.
 //!
-//! A composition is encoded as a bit for each origin of the dictionary, followed by numbers: the mixed and the labelled
-//! share, if the composition has any, each as the difference to the whole; the shares of all origins but the last; and
-//! the unknown share, from which the last origin's share follows. Two bits state the length of each number but the
+//! A composition is encoded as a bit for each origin and each severe label of the dictionary, followed by numbers: the
+//! mixed and the labelled share, if the composition has any, and the shares of severe labels, each as the difference to
+//! the whole; the shares of all origins but the last; and the unknown share, from which the last origin's share follows. Two bits state the length of each number but the
 //! last, which takes the remaining bytes.
 
-use super::{Composition, Origin};
+use super::{Composition, Origin, PassedLabel};
 use crate::ledger::CoinShare;
 
 /// Codes of the mixed and of the labelled share in the dictionary. These codes are larger than all codes of origins.
@@ -15,20 +15,26 @@ const LABELLED: u8 = u8::MAX - 1;
 /// Number of lengths that fit in one byte.
 const LENGTHS: usize = 4;
 
-/// The origins of a group of compositions (origin breakdowns), sorted.
+/// The origins and severe labels of a group of compositions (origin breakdowns), sorted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OriginDictionary {
     codes: Vec<u8>,
+    labels: Vec<PassedLabel>,
 }
 
 impl OriginDictionary {
-    /// Adds the origins of a composition (origin breakdown).
+    /// Adds the origins and labels of a composition (origin breakdown).
     pub fn add(&mut self, composition: &Composition) {
         for (origin, _) in composition.origins() {
             self.add_code(origin.code());
         }
         for code in extra_shares(composition).map(|(code, _)| code) {
             self.add_code(code);
+        }
+        for (label, _) in composition.passed() {
+            if let Err(place) = self.labels.binary_search(&label) {
+                self.labels.insert(place, label);
+            }
         }
     }
 
@@ -42,6 +48,8 @@ impl OriginDictionary {
     pub fn put_bytes(&self, into: &mut Vec<u8>) {
         into.push(u8::try_from(self.codes.len()).unwrap_or(u8::MAX));
         into.extend_from_slice(&self.codes);
+        into.extend(u16::try_from(self.labels.len()).unwrap_or(u16::MAX).to_le_bytes());
+        into.extend(self.labels.iter().flat_map(|label| label.to_bytes()));
     }
 
     /// Reads a dictionary from the beginning of bytes, and returns the remaining bytes; `None` if there are too few
@@ -50,12 +58,20 @@ impl OriginDictionary {
     pub fn read(bytes: &[u8]) -> Option<(Self, &[u8])> {
         let (count, rest) = bytes.split_first()?;
         let (codes, rest) = rest.split_at_checked(usize::from(*count))?;
-        Some((Self { codes: codes.to_vec() }, rest))
+        let (count, mut rest) = rest.split_first_chunk()?;
+        let count = u16::from_le_bytes(*count);
+        let mut labels = Vec::new();
+        for _ in 0..count {
+            let (label, after) = rest.split_first_chunk()?;
+            labels.push(PassedLabel::from_bytes(*label)?);
+            rest = after;
+        }
+        Some((Self { codes: codes.to_vec(), labels }, rest))
     }
 
-    /// Number of bytes that hold the bits by which a composition states its origins.
+    /// Number of bytes that hold the bits by which a composition states its origins and labels.
     const fn width(&self) -> usize {
-        self.codes.len().div_ceil(8)
+        (self.codes.len() + self.labels.len()).div_ceil(8)
     }
 
     /// Appends a composition (origin breakdown) whose origins were added before. An unknown composition takes no bytes.
@@ -66,8 +82,11 @@ impl OriginDictionary {
         let from = into.len();
         into.resize(from + self.width(), 0);
         let codes = composition.origins().map(|(origin, _)| origin.code());
-        for code in codes.chain(extra_shares(composition).map(|(code, _)| code)) {
-            let Ok(place) = self.codes.binary_search(&code) else { continue };
+        let codes = codes.chain(extra_shares(composition).map(|(code, _)| code));
+        let places = codes.filter_map(|code| self.codes.binary_search(&code).ok());
+        let of_label = |label| self.labels.binary_search(&label).ok();
+        let labels = composition.passed().filter_map(|(label, _)| of_label(label));
+        for place in places.chain(labels.map(|place| self.codes.len() + place)) {
             if let Some(byte) = into.get_mut(from + place / 8) {
                 *byte |= 1 << (place % 8);
             }
@@ -96,6 +115,13 @@ impl OriginDictionary {
             Some(CoinShare::WHOLE.less(numbers.next()?))
         };
         let (mixed, labelled) = (beside(MIXED)?, beside(LABELLED)?);
+        let mut passed = Vec::new();
+        for (place, label) in self.labels.iter().enumerate() {
+            if has(self.codes.len() + place) {
+                left = left.checked_sub(1)?;
+                passed.push((*label, CoinShare::WHOLE.less(numbers.next()?)));
+            }
+        }
         let mut origins = Vec::with_capacity(left);
         let mut rest = CoinShare::WHOLE;
         while left > 0 {
@@ -107,7 +133,7 @@ impl OriginDictionary {
             rest = rest.less(share);
             origins.push((Origin::from_code(*code)?, share));
         }
-        Some(Composition { origins, mixed, labelled })
+        Some(Composition { origins, mixed, labelled, passed })
     }
 }
 
@@ -119,7 +145,9 @@ fn extra_shares(of: &Composition) -> impl Iterator<Item = (u8, CoinShare)> + Clo
 
 /// The numbers by which a composition (origin breakdown) is encoded.
 fn numbers(of: &Composition) -> impl Iterator<Item = u32> + Clone {
-    let beside = extra_shares(of).map(|(_, share)| CoinShare::WHOLE.less(share));
+    let passed = of.passed().map(|(_, share)| share);
+    let beside = extra_shares(of).map(|(_, share)| share).chain(passed);
+    let beside = beside.map(|share| CoinShare::WHOLE.less(share));
     let but_last = of.origins.len().saturating_sub(1);
     let shares = of.origins.iter().take(but_last).map(|(_, share)| *share);
     let unknown = (!of.origins.is_empty()).then(|| of.unknown());

@@ -2,16 +2,17 @@
 //! origin, in as few bytes as the share needs.
 //!
 //! A header counts the origins; the header's lowest bits are set if there are a mixed and a labelled share, which come
-//! first. A share is encoded as its number of units, or as the number of units that are missing to the whole, whichever
+//! first, and severe labels, which follow with their number. A share is encoded as its number of units, or as the number of units that are missing to the whole, whichever
 //! is shorter, so that a sole origin takes two bytes.
 
-use super::{Composition, Origin};
+use super::{Composition, Origin, PassedLabel};
 use crate::ledger::CoinShare;
 
 const IS_MIXED: u64 = 1;
 const IS_LABELLED: u64 = 2;
+const HAS_PASSED: u64 = 4;
 /// Number of bits of the header below the number of origins.
-const HEAD_BITS: u32 = 2;
+const HEAD_BITS: u32 = 3;
 /// The last bit of an encoded share: set if the number is the difference to the whole.
 const LACKS: u64 = 1;
 
@@ -22,9 +23,19 @@ impl Composition {
         let beside = [(IS_MIXED, self.mixed), (IS_LABELLED, self.labelled)];
         let beside = || beside.into_iter().filter(|(_, share)| !share.is_nothing());
         head |= beside().map(|(bit, _)| bit).sum::<u64>();
+        if !self.passed.is_empty() {
+            head |= HAS_PASSED;
+        }
         put_number(head, into);
         for (_, share) in beside() {
             put_share(share, into);
+        }
+        if !self.passed.is_empty() {
+            put_number(self.passed.len() as u64, into);
+        }
+        for (label, share) in &self.passed {
+            into.extend(label.to_bytes());
+            put_share(*share, into);
         }
         for (origin, share) in &self.origins {
             into.push(origin.code());
@@ -42,6 +53,13 @@ impl Composition {
             if head & bit == 0 { Some(CoinShare::NOTHING) } else { read_share(&mut rest) }
         };
         let (mixed, labelled) = (beside(IS_MIXED)?, beside(IS_LABELLED)?);
+        let labels = if head & HAS_PASSED == 0 { 0 } else { read_number(&mut rest)? };
+        let mut passed = Vec::new();
+        for _ in 0..labels {
+            let (label, after) = rest.split_first_chunk()?;
+            rest = after;
+            passed.push((PassedLabel::from_bytes(*label)?, read_share(&mut rest)?));
+        }
         // Each origin takes two bytes at least.
         let count = usize::try_from(head >> HEAD_BITS).ok().filter(|it| *it <= rest.len())?;
         let mut origins = Vec::with_capacity(count);
@@ -50,7 +68,7 @@ impl Composition {
             rest = after;
             origins.push((Origin::from_code(*code)?, read_share(&mut rest)?));
         }
-        Some((Self { origins, mixed, labelled }, rest))
+        Some((Self { origins, mixed, labelled, passed }, rest))
     }
 }
 

@@ -1,6 +1,8 @@
 //! Computation of a transaction's composition (breakdown of the funds by origin) from the transaction's inputs.
 
-use super::{Composition, Origin};
+use super::{Composition, Origin, PassedLabel, passed::MOST_CATEGORIES};
+use std::cmp::Reverse;
+
 use crate::ledger::CoinShare;
 
 /// Sums up the inputs of one transaction by origin. One such value is reused for all transactions in turn.
@@ -12,11 +14,19 @@ pub struct Mixture {
     codes: Vec<u8>,
     mixed: u128,
     labelled: u128,
+    /// Sums of the severe labels that funds passed, one for each category.
+    passed: Vec<(PassedLabel, u128)>,
 }
 
 impl Default for Mixture {
     fn default() -> Self {
-        Self { sums: vec![0; Origin::CODES].into(), codes: Vec::new(), mixed: 0, labelled: 0 }
+        Self {
+            sums: vec![0; Origin::CODES].into(),
+            codes: Vec::new(),
+            mixed: 0,
+            labelled: 0,
+            passed: Vec::new(),
+        }
     }
 }
 
@@ -33,12 +43,82 @@ impl Mixture {
         }
         self.mixed += product(amount, composition.mixed);
         self.labelled += product(amount, composition.labelled);
+        for (label, share) in &composition.passed {
+            self.pass(*label, product(amount, *share));
+        }
     }
 
-    /// Marks an amount that was added before as funds that passed a label; the amount's share `known` is already
-    /// marked.
-    pub fn add_labelled(&mut self, amount: u64, known: CoinShare) {
-        self.labelled += product(amount, CoinShare::WHOLE.less(known));
+    /// Removes an amount that was added before as part of a composition (origin breakdown), and that comes from one
+    /// origin; at most what was added.
+    pub fn remove_origin(&mut self, origin: Origin, amount: u64) {
+        self.remove(origin, amount, CoinShare::WHOLE);
+    }
+
+    /// Removes an amount that was added before as part of a composition (origin breakdown), and that has the composition
+    /// of another transaction; at most what was added.
+    pub fn remove_composition(&mut self, composition: &Composition, amount: u64) {
+        for (origin, share) in composition.origins() {
+            self.remove(origin, amount, share);
+        }
+        let less = |sum: &mut u128, share| *sum = sum.saturating_sub(product(amount, share));
+        less(&mut self.mixed, composition.mixed);
+        less(&mut self.labelled, composition.labelled);
+        for (label, sum) in &mut self.passed {
+            less(sum, composition.share_passed(label.category));
+        }
+    }
+
+    /// Removes the marks of an amount that was added before as part of a composition (origin breakdown), and that passed
+    /// an owner with labels, as [`Self::add_labelled`] adds them; at most what was added.
+    pub fn remove_labelled(
+        &mut self,
+        amount: u64,
+        labels: &[PassedLabel],
+        marked: Option<&Composition>,
+    ) {
+        let labelled = marked.map_or(CoinShare::NOTHING, Composition::labelled);
+        let rest = product(amount, CoinShare::WHOLE.less(labelled));
+        self.labelled = self.labelled.saturating_sub(rest);
+        for (known, sum) in &mut self.passed {
+            if labels.iter().any(|label| label.category == known.category) {
+                let passed =
+                    marked.map_or(CoinShare::NOTHING, |it| it.share_passed(known.category));
+                *sum = sum.saturating_sub(product(amount, CoinShare::WHOLE.less(passed)));
+            }
+        }
+    }
+
+    fn remove(&mut self, origin: Origin, amount: u64, share: CoinShare) {
+        if let Some(sum) = self.sums.get_mut(usize::from(origin.code())) {
+            *sum = sum.saturating_sub(product(amount, share));
+        }
+    }
+
+    /// Marks an amount that was added before as funds that passed an owner with labels: `labels` are those of the severe
+    /// categories. `marked` is the composition (origin breakdown) with which the amount was added, if any: its marks are
+    /// not added again.
+    pub fn add_labelled(
+        &mut self,
+        amount: u64,
+        labels: &[PassedLabel],
+        marked: Option<&Composition>,
+    ) {
+        let labelled = marked.map_or(CoinShare::NOTHING, Composition::labelled);
+        self.labelled += product(amount, CoinShare::WHOLE.less(labelled));
+        for label in labels {
+            let passed = marked.map_or(CoinShare::NOTHING, |it| it.share_passed(label.category));
+            self.pass(*label, product(amount, CoinShare::WHOLE.less(passed)));
+        }
+    }
+
+    fn pass(&mut self, label: PassedLabel, amount: u128) {
+        match self.passed.iter_mut().find(|(known, _)| known.category == label.category) {
+            Some((known, sum)) => {
+                known.join(label);
+                *sum += amount;
+            }
+            None => self.passed.push((label, amount)),
+        }
     }
 
     fn add(&mut self, origin: Origin, amount: u64, share: CoinShare) {
@@ -69,7 +149,20 @@ impl Mixture {
             }
         }
         let mixed = if is_joint { CoinShare::WHOLE } else { at_least(share(mixed, whole)) };
-        Composition { origins, mixed, labelled }
+        let mut passed: Vec<(PassedLabel, CoinShare)> = self
+            .passed
+            .drain(..)
+            .map(|(label, sum)| (label, at_least(share(sum, whole))))
+            .filter(|(_, share)| !share.is_nothing())
+            .collect();
+        if passed.len() > MOST_CATEGORIES {
+            let weight =
+                |label: PassedLabel, share: CoinShare| u64::from(label.risk()) * share.units();
+            passed.sort_unstable_by_key(|(label, share)| (Reverse(weight(*label, *share)), *label));
+            passed.truncate(MOST_CATEGORIES);
+        }
+        passed.sort_unstable();
+        Composition { origins, mixed, labelled, passed }
     }
 }
 

@@ -1,10 +1,23 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::{evidence::ListingPeriod, taxonomy::Category};
+use crate::{
+    evidence::{CarriedLabel, ListingPeriod, Tier},
+    score::Confidence,
+    taxonomy::Category,
+};
 
 const MIXER: Origin = Origin::Party(Category::Mixer, None);
 const LISTED: Origin = Origin::Party(Category::Sanctions, Some(ListingPeriod::Since));
+
+/// Labels by a number, mostly none.
+fn labels(number: u64) -> Vec<PassedLabel> {
+    let category = Category::ALL[usize::try_from(number / 5 % 9).unwrap()];
+    let tier = if number.is_multiple_of(2) { Tier::Community } else { Tier::Investigation };
+    let confidence = Confidence::from_percent(u8::try_from(number % 101).unwrap());
+    let label = PassedLabel { category, tier, confidence };
+    if number.is_multiple_of(3) { vec![label] } else { vec![] }
+}
 
 fn composition_of(parts: &[(Option<Origin>, u64)], is_joint: bool) -> Composition {
     let mut mixture = Mixture::default();
@@ -14,7 +27,7 @@ fn composition_of(parts: &[(Option<Origin>, u64)], is_joint: bool) -> Compositio
         }
         // Labels are met with some origins, whichever.
         if amount % 5 == 3 {
-            mixture.add_labelled(*amount, CoinShare::NOTHING);
+            mixture.add_labelled(*amount, &labels(*amount), None);
         }
     }
     mixture.finish(parts.iter().map(|(_, amount)| u128::from(*amount)).sum(), is_joint)
@@ -45,14 +58,85 @@ fn a_joint_transaction_mixes_all_and_hides_no_origin() {
 fn a_label_on_the_way_is_told_beside_the_origin() {
     let mut mixture = Mixture::default();
     mixture.add_origin(MIXER, 1);
-    mixture.add_labelled(1, CoinShare::NOTHING);
+    mixture.add_labelled(1, &[], None);
     let first = mixture.finish(4, false);
     assert_eq!((first.share(MIXER).units(), first.labelled().units()), (1 << 30, 1 << 30));
     // Money that passes another label counts once.
     mixture.add_composition(&first, 8);
-    mixture.add_labelled(8, first.labelled());
+    mixture.add_labelled(8, &[], Some(&first));
     let second = mixture.finish(16, false);
     assert_eq!((second.share(MIXER).units(), second.labelled().units()), (1 << 29, 1 << 31));
+}
+
+#[test]
+fn a_severe_label_on_the_way_is_told_by_its_category() {
+    let label = |tier, category, percent| PassedLabel {
+        category,
+        tier,
+        confidence: Confidence::from_percent(percent),
+    };
+    let scam = label(Tier::Community, Category::Scam, 60);
+    let mut mixture = Mixture::default();
+    mixture.add_origin(MIXER, 1);
+    mixture.add_labelled(1, &[scam], None);
+    let first = mixture.finish(4, false);
+    assert_eq!(first.passed().collect::<Vec<_>>(), [(scam, CoinShare::from_units(1 << 30))]);
+    // Another label of the category marks the rest; the stronger tier and the higher confidence count.
+    mixture.add_composition(&first, 8);
+    mixture.add_labelled(8, &[label(Tier::Investigation, Category::Scam, 50)], Some(&first));
+    let second = mixture.finish(16, false);
+    let stronger = label(Tier::Investigation, Category::Scam, 60);
+    assert_eq!(second.passed().collect::<Vec<_>>(), [(stronger, CoinShare::from_units(1 << 31))]);
+}
+
+#[test]
+fn of_many_severe_labels_those_of_most_money_are_told() {
+    let mut mixture = Mixture::default();
+    for (index, category) in Category::ALL.iter().take(6).enumerate() {
+        let (tier, confidence) = (Tier::Community, Confidence::CERTAIN);
+        let label = PassedLabel { category: *category, tier, confidence };
+        mixture.add_labelled(u64::try_from(index).unwrap() + 1, &[label], None);
+    }
+    let made_of = mixture.finish(100, false);
+    let told: Vec<Category> = made_of.passed().map(|(label, _)| label.category).collect();
+    assert_eq!(told, Category::ALL[2..6]);
+}
+
+#[test]
+fn an_owner_has_one_severe_label_of_a_category() {
+    let label = |tier, category: Category, percent| CarriedLabel {
+        tier,
+        category,
+        confidence: Confidence::from_percent(percent),
+        severity: category.info().severity,
+        entity: None,
+        coinjoin: None,
+    };
+    let passed = PassedLabel::of(&[
+        label(Tier::Community, Category::Scam, 70),
+        label(Tier::Heuristic, Category::Scam, 90),
+        label(Tier::Community, Category::Gambling, 100),
+        // No rule hears so doubtful a report.
+        label(Tier::Community, Category::StolenFunds, 10),
+        label(Tier::Community, Category::Malware, 65),
+    ]);
+    let told = |label: &PassedLabel| (label.category, label.tier, label.confidence.percent());
+    assert_eq!(
+        passed.iter().map(told).collect::<Vec<_>>(),
+        [(Category::Scam, Tier::Community, 90), (Category::Malware, Tier::Community, 65)]
+    );
+}
+
+#[test]
+fn what_remains_after_known_inputs_is_made_of_the_rest() {
+    let made_of = composition_of(&[(Some(MIXER), 6), (Some(LISTED), 2), (None, 8)], false);
+    let mut mixture = Mixture::default();
+    mixture.add_composition(&made_of, 16);
+    mixture.remove_origin(MIXER, 4);
+    let known = composition_of(&[(Some(LISTED), 1), (None, 3)], false);
+    mixture.remove_composition(&known, 4);
+    let rest = mixture.finish(8, false);
+    assert_eq!((rest.share(MIXER).units(), rest.share(LISTED).units()), (1 << 30, 1 << 29));
 }
 
 #[test]

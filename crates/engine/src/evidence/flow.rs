@@ -184,6 +184,8 @@ pub struct Ledger {
     pub source: DirectionFlows,
     /// Destinations of the funds.
     pub destination: DirectionFlows,
+    /// Origins of the coins that the subject still holds; empty if they were not traced by themselves.
+    pub held: DirectionFlows,
 }
 
 impl Ledger {
@@ -204,6 +206,15 @@ pub struct DirectionFlows {
     pub parts: Vec<FlowPart>,
     /// Number of transactions that the trace passed, besides the subject's own.
     pub transactions: u32,
+}
+
+impl DirectionFlows {
+    /// Total of all parts but the returned ones, in base units.
+    #[must_use]
+    pub fn received(&self) -> u128 {
+        let parts = self.parts.iter().filter(|part| part.end != FlowEnd::Returned);
+        parts.map(|part| part.amount).fold(0, u128::saturating_add)
+    }
 }
 
 /// Funds of one endpoint of a trace, with the labels on the paths to that endpoint.
@@ -385,6 +396,16 @@ pub struct LabelDistance {
 }
 
 impl LabelDistance {
+    /// The distance of a label beyond the trace, which follows from the composition (breakdown of the funds by origin) of
+    /// the transaction at which the trace stopped: the hops are not known, so the funds count as fully decayed.
+    pub const BEYOND: Self = Self { hops: u16::MAX, decayed: Mass { earlier: 0, recent: 0 } };
+
+    /// True for a label beyond the trace.
+    #[must_use]
+    pub const fn is_beyond(self) -> bool {
+        self.hops == u16::MAX
+    }
+
     /// Adds the distance of other funds with the same label.
     pub(crate) fn add(&mut self, other: Self) {
         self.hops = self.hops.min(other.hops);

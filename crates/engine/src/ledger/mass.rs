@@ -70,6 +70,16 @@ impl Mass {
         Self { earlier: times(self.earlier), recent: times(self.recent) }
     }
 
+    /// The share for one of several weights that sum to `sum`, rounded up for each period; 0 if all weights are 0.
+    #[must_use]
+    pub fn share_up(self, weight: u128, sum: u128) -> Self {
+        let share = |amount| {
+            let (part, remainder) = times_over(amount, weight, sum);
+            part + u128::from(remainder > 0)
+        };
+        Self { earlier: share(self.earlier), recent: share(self.recent) }
+    }
+
     /// A share of the mass, rounded down for each period.
     #[must_use]
     pub fn part(self, share: CoinShare) -> Self {

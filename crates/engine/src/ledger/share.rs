@@ -31,6 +31,12 @@ impl CoinShare {
         self.0 == 0
     }
 
+    /// The sum of both shares, at most the whole.
+    #[must_use]
+    pub const fn plus(self, other: Self) -> Self {
+        Self::from_units(self.0.saturating_add(other.0))
+    }
+
     /// The difference of both shares, at least nothing.
     #[must_use]
     pub const fn less(self, other: Self) -> Self {

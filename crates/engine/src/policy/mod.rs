@@ -18,7 +18,7 @@ pub use quantity::{InvalidQuantity, Quantity};
 pub use rules::{
     Alternative, CLUSTER_LISTED, CLUSTER_LISTED_COUNTERPARTY, ConditionGroup, FIXED_RULES,
     FixedRule, InvalidShare, LISTED_ADVISORY, LISTING_RECENTLY_EXPIRED, Role, Rule, RuleSpec,
-    RuleThresholds, RuleVerdict, Selection, Share,
+    RuleThresholds, RuleVerdict, SEVERE_HELD, Selection, Share,
 };
 pub use spec::{
     AmountRules, CurvePoint, ListEffect, MandatorySource, PolicySpec, Thresholds, TierCaps,
@@ -38,6 +38,9 @@ pub const UNRESOLVED_SEVERITY: u8 = 18;
 
 /// Minimum score of an active listing of the same key.
 pub const SAME_KEY_SCORE: Score = Score::from_points(90);
+
+/// A large amount of severe funds divided by the least amount of them that matters among held coins.
+const LARGE_OVER_HELD: u32 = 50;
 
 /// Hexadecimal digits of a policy's revision: 64 bits, enough to distinguish policies.
 const REVISION_DIGITS: usize = 16;
@@ -120,6 +123,13 @@ impl Policy {
     #[must_use]
     pub const fn spec(&self) -> &PolicySpec {
         &self.spec
+    }
+
+    /// The least amount of severe funds among held coins that matters ([`SEVERE_HELD`]), in a unit: a fiftieth of a large
+    /// amount, USD 1,000 or 0.02 BTC. `None` for a unit without a large amount.
+    #[must_use]
+    pub fn least_held(unit: &str) -> Option<Quantity> {
+        rules::large_amounts().get(unit).map(|large| large.divided(LARGE_OVER_HELD))
     }
 
     /// The minimum score rules in force, without the rules that every policy has ([`FIXED_RULES`]).

@@ -26,6 +26,12 @@ impl Quantity {
         Self(units as u128 * ONE)
     }
 
+    /// The quantity divided by a number, rounded down.
+    #[must_use]
+    pub(super) fn divided(self, by: u32) -> Self {
+        Self(self.0 / u128::from(by))
+    }
+
     /// The amount in base units of an asset with `decimals`, rounded down.
     #[must_use]
     pub fn base_units(self, decimals: u8) -> u128 {

@@ -16,7 +16,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use compiled::{Alternative, Rule, RuleThresholds, Selection};
-pub(super) use defaults::complete;
+pub(super) use defaults::{complete, large_amounts};
 pub(super) use schema::rule;
 pub use share::{InvalidShare, Share};
 
@@ -69,9 +69,20 @@ pub const CLUSTER_LISTED_COUNTERPARTY: FixedRule = FixedRule {
     description: "Another address of the co-spend cluster dealt directly with a listed party since its listing.",
 };
 
+/// A large part of the coins that the address holds is severe funds.
+pub const SEVERE_HELD: FixedRule = FixedRule {
+    id: "severe_funds_held",
+    description: "A tenth or more of the coins that the address holds comes from severe categories.",
+};
+
 /// The rules that every policy has.
-pub const FIXED_RULES: [FixedRule; 4] =
-    [LISTED_ADVISORY, LISTING_RECENTLY_EXPIRED, CLUSTER_LISTED, CLUSTER_LISTED_COUNTERPARTY];
+pub const FIXED_RULES: [FixedRule; 5] = [
+    LISTED_ADVISORY,
+    LISTING_RECENTLY_EXPIRED,
+    CLUSTER_LISTED,
+    CLUSTER_LISTED_COUNTERPARTY,
+    SEVERE_HELD,
+];
 
 /// Verdict that a rule leads to at least.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

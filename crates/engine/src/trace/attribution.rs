@@ -142,6 +142,14 @@ pub struct AttributedEnd {
     pub listed_on: Option<Date>,
 }
 
+/// True if default rules hear a carried label: severity times confidence reaches the default review threshold, or the
+/// label stands for a joint transaction.
+pub(super) fn is_heard(label: &CarriedLabel) -> bool {
+    const REVIEW: u32 = 50 * 100;
+    let risk = u32::from(label.severity) * u32::from(label.confidence.percent());
+    label.coinjoin.is_some() || risk >= REVIEW
+}
+
 /// Maximum number of labels that a flow carries; the strongest ones are kept.
 const MOST_CARRIED: usize = 12;
 

@@ -1,11 +1,13 @@
 //! One direction of a trace: follows funds from transaction to transaction in a fixed order until the funds end
 //! (`docs/model/trace.md` T8 to T10).
 
+use std::sync::Arc;
+
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{
     TraceRules,
-    attribution::Attributions,
+    attribution::{Attributions, is_heard},
     ends::Ends,
     flow::{Flow, FlowKey, Flows},
     frontier::{Frontier, FrontierStep, Rank, magnitude},
@@ -25,7 +27,9 @@ use crate::{
 /// bounds do not change the result.
 const REQUESTED_AT_ONCE: (usize, usize) = (128, 4_096);
 /// Most splits of flows for each entry of the budget, which bounds the computing time of a trace.
-const SPLITS_OF_ENTRY: u64 = 2;
+const SPLITS_OF_ENTRY: u64 = 4;
+/// Most flows at one transaction that differ in more than their owner and the labels that no rule hears.
+const MOST_KINDS: u64 = 64;
 /// At most this fraction (1/100) of a direction's funds may be cut off.
 const CUT_ONE_IN: u128 = 100;
 
@@ -34,7 +38,7 @@ pub(super) struct DirectionalTrace<'a> {
     pub(super) direction: Direction,
     pub(super) subject: OwnerNumber,
     /// Cluster of the subject.
-    cluster: OwnerNumber,
+    pub(super) cluster: OwnerNumber,
     pub(super) rules: TraceRules,
     pub(super) attributions: &'a dyn Attributions,
     /// Number of entries that are read of each of the subject's own transactions.
@@ -44,6 +48,8 @@ pub(super) struct DirectionalTrace<'a> {
     pub(super) frontier: Frontier,
     /// Transactions that funds have passed.
     passed: FxHashSet<TransactionNumber>,
+    /// Number of these transactions that only funds passed that had left the subject's cluster before.
+    passed_by_others: u64,
     pub(super) entries_read: u64,
     splits: u64,
     pub(super) ends: Ends,
@@ -85,6 +91,7 @@ impl<'a> DirectionalTrace<'a> {
             whole,
             frontier: Frontier::new(scaled(whole)),
             passed: FxHashSet::default(),
+            passed_by_others: 0,
             entries_read: 0,
             splits: 0,
             ends: Ends::new(rules.paths_per_part),
@@ -252,7 +259,11 @@ impl<'a> DirectionalTrace<'a> {
         };
         let flows = Flows::one(key, Flow::of(mass));
         let mut passage = Passage::of(transaction);
-        if passage.joint.is_some() && self.direction == Direction::Source {
+        // A deposit is judged as the depositor's money, who used the joint transaction.
+        if passage.joint.is_some()
+            && self.direction == Direction::Source
+            && self.subject != OwnerNumber::NOBODY
+        {
             let mut takes_part = own > 0;
             for input in &transaction.entries {
                 takes_part |=
@@ -261,7 +272,7 @@ impl<'a> DirectionalTrace<'a> {
             passage.is_of_others = !takes_part;
         }
         let mut side = std::mem::take(&mut self.side);
-        self.fill(&mut side, transaction, Some((self.subject, own)), flows.total());
+        self.fill(view, &mut side, transaction, Some((self.subject, own)), flows.total())?;
         let passed = self.pass(view, passage, &side, flows);
         self.side = side;
         passed
@@ -271,31 +282,43 @@ impl<'a> DirectionalTrace<'a> {
     /// `own` and their total.
     fn fill(
         &self,
+        view: &dyn ChainView,
         side: &mut Side,
         transaction: &TransactionRead,
         own: Option<(OwnerNumber, u128)>,
         amount: u128,
-    ) {
+    ) -> Result<(), ViewError> {
         if self.direction == Direction::Source && transaction.kind == TransactionKind::Coinbase {
             // Of what is here, not of the whole: money that returns would make the whole as large as somebody likes.
             let least = self.rules.cut_magnitude();
             let all_is_little = self.frontier.magnitude(amount) >= least;
             let is_little = |part| all_is_little || part == 0 || magnitude(amount, part) >= least;
             side.fill_of_coinbase(transaction, amount, is_little);
+            // A miner has many coinbases, each of them little.
+            if all_is_little {
+                return Ok(());
+            }
         } else {
             side.fill(self.direction, transaction, own);
         }
+        side.made_of = self.composition_of_rest(view, transaction, side)?;
+        Ok(())
     }
 
     /// Passes funds through the transaction that was read, within the budget.
     fn expand(&mut self, view: &dyn ChainView, flows: Flows) -> Result<(), ViewError> {
+        let flows = self.with_few_labels(flows);
         let mut side = std::mem::take(&mut self.side);
-        self.fill(&mut side, &self.read, None, flows.total());
+        self.fill(view, &mut side, &self.read, None, flows.total())?;
         let entries = side.count();
         let is_first = !self.passed.contains(&self.read.number);
         let read = if is_first { entries } else { 0 };
-        // Every flow is split over every entry.
-        let splits = entries.saturating_mul(flows.len() as u64);
+        // Flows are split over every entry, all owners' together.
+        let splits = entries.saturating_mul(flows.kinds());
+        let is_of_subject = flows.iter().any(|(key, _)| !key.has_left);
+        // Others' transactions count by themselves, so that steps inside the subject's cluster use up nothing of them.
+        let counted = if is_of_subject { self.passed.len() as u64 } else { self.passed_by_others };
+        let counted = counted + u64::from(is_first);
         let budget = u64::from(self.rules.entries);
         let transactions = self.passed.len() as u64 + u64::from(is_first);
         let passed = if transactions > u64::from(self.rules.transactions)
@@ -304,13 +327,14 @@ impl<'a> DirectionalTrace<'a> {
         {
             let waypoint = Waypoint::Transaction(self.read.number);
             self.stop_at(view, waypoint, UnresolvedReason::TraceLimit, &flows)
-        } else if self.may_stop_at(transactions)
+        } else if self.may_stop_at(counted, is_of_subject)
             && let Some(composition) = view.composition(self.read.number)?
         {
-            self.divide(self.read.number, &composition, &flows);
+            self.divide(Some(self.read.number), &composition, &flows);
             Ok(())
         } else {
             self.passed.insert(self.read.number);
+            self.passed_by_others += u64::from(is_first && !is_of_subject);
             self.entries_read += read;
             self.splits += splits;
             let passage = Passage::of(&self.read);
@@ -318,6 +342,24 @@ impl<'a> DirectionalTrace<'a> {
         };
         self.side = side;
         passed
+    }
+
+    /// Flows with few different sets of labels: beyond [`MOST_KINDS`], labels that no rule hears are dropped, because
+    /// anybody could file them and so multiply the work of a trace.
+    fn with_few_labels(&mut self, flows: Flows) -> Flows {
+        if flows.kinds() <= MOST_KINDS {
+            return flows;
+        }
+        let mut few = Flows::default();
+        for (key, flow) in flows {
+            let labels = self.ends.labels.labels(key.carried);
+            let heard = labels.iter().zip(&flow.carried).filter(|(label, _)| is_heard(label));
+            let (labels, carried): (Vec<_>, Vec<_>) =
+                heard.map(|(label, distance)| (label.clone(), *distance)).unzip();
+            let key = FlowKey { carried: self.ends.labels.of(Arc::from(labels)), ..key };
+            few.add(key, Flow { carried, ..flow }, &self.paths);
+        }
+        few
     }
 
     /// The rank of a transaction; `None` if the transaction's position is not known.

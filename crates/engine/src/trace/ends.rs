@@ -131,6 +131,8 @@ pub(super) struct Ends {
     returned: u128,
 }
 
+/// Lowest default severity of severe categories.
+const SEVERE_FROM: u8 = 80;
 /// Inverse of the fraction of ended funds above which much of the funds returned: a tenth.
 const RETURNED_ONE_IN: u128 = 10;
 
@@ -148,6 +150,17 @@ impl Ends {
     /// True if more than a tenth of the funds that ended so far returned to the subject.
     pub(super) const fn has_much_returned(&self) -> bool {
         self.returned.saturating_mul(RETURNED_ONE_IN) > self.ended
+    }
+
+    /// The sum of all severe funds: of those that ended at a party of a severe category, or passed a label of one.
+    pub(super) fn severe(&self) -> u128 {
+        let is_severe = |key: &EndKey| {
+            let end = key.end.category().map_or(0, |category| category.info().severity);
+            let labels = self.labels.labels(key.carried).iter().map(|label| label.severity);
+            labels.chain([end]).max().is_some_and(|severity| severity >= SEVERE_FROM)
+        };
+        let severe = self.parts.iter().filter(|(key, _)| is_severe(key));
+        severe.fold(0, |sum, (_, (part, _))| sum.saturating_add(part.mass.total()))
     }
 
     /// Adds funds that reached an attributed party by a transaction at `moved_at`; `is_direct` is true for the first
@@ -177,13 +190,13 @@ impl Ends {
         part.days_before_listing = part.days_before_listing.into_iter().chain(days).min();
     }
 
-    /// Adds funds of one origin that waited at the transaction `stop`. The distance of such funds is not known, so the
+    /// Adds funds of one origin that waited at the transaction `stop`, or to which no path leads. The distance of such funds is not known, so the
     /// funds count as fully decayed.
     pub(super) fn further(
         &mut self,
         origin: Origin,
         (of, flow): (&FlowKey, &Flow),
-        stop: TransactionNumber,
+        stop: Option<TransactionNumber>,
     ) {
         if flow.mass.is_zero() {
             return;
@@ -202,8 +215,10 @@ impl Ends {
         };
         let (_, routes) = self.grow(key, flow);
         let amount = flow.mass.total();
-        if routes.stop.is_none_or(|known| known.amount < amount) {
-            routes.stop = Some(TraceStop { transaction: stop, path: flow.route.path, amount });
+        if let Some(transaction) = stop
+            && routes.stop.is_none_or(|known| known.amount < amount)
+        {
+            routes.stop = Some(TraceStop { transaction, path: flow.route.path, amount });
         }
     }
 

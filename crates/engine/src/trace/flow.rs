@@ -1,7 +1,7 @@
 //! Flows: amounts that a trace follows, with their last owner and the labels that they passed (`docs/model/trace.md`
 //! T5).
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{
     label_sets::LabelSet,
@@ -16,7 +16,7 @@ use crate::{
 /// The key by which a trace separates flows at one transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct FlowKey {
-    /// The cluster that held the funds last; `None` if the owner has no entry in the next transaction.
+    /// The cluster that held the funds last; `None` where flows of several owners are split together.
     pub(super) owner: Option<OwnerNumber>,
     /// True once the funds have changed their owner.
     pub(super) has_left: bool,
@@ -89,15 +89,11 @@ impl Flows {
         if flow.mass.is_zero() {
             return;
         }
-        let known = if self.entries.len() < MANY {
-            self.entries.iter().position(|(known, _)| *known == key)
-        } else {
-            if self.indexes.is_empty() {
-                let keys = self.entries.iter().map(|(key, _)| *key);
-                self.indexes = keys.enumerate().map(|(index, key)| (key, index)).collect();
-            }
-            self.indexes.get(&key).copied()
-        };
+        if self.entries.len() >= MANY && self.indexes.is_empty() {
+            let keys = self.entries.iter().map(|(key, _)| *key);
+            self.indexes = keys.enumerate().map(|(index, key)| (key, index)).collect();
+        }
+        let known = self.index_of(&key);
         if let Some((_, known)) = known.and_then(|index| self.entries.get_mut(index)) {
             known.add(flow, paths);
         } else {
@@ -105,6 +101,20 @@ impl Flows {
                 self.indexes.insert(key, self.entries.len());
             }
             self.entries.push((key, flow));
+        }
+    }
+
+    /// The flow of a key.
+    pub(super) fn get(&self, key: &FlowKey) -> Option<&Flow> {
+        let known = self.index_of(key).and_then(|index| self.entries.get(index));
+        known.map(|(_, flow)| flow)
+    }
+
+    fn index_of(&self, key: &FlowKey) -> Option<usize> {
+        if self.indexes.is_empty() {
+            self.entries.iter().position(|(known, _)| known == key)
+        } else {
+            self.indexes.get(key).copied()
         }
     }
 
@@ -117,8 +127,16 @@ impl Flows {
         self.entries.iter()
     }
 
-    pub(super) const fn len(&self) -> usize {
-        self.entries.len()
+    /// Number of flows that differ in more than their owner.
+    pub(super) fn kinds(&self) -> u64 {
+        let kind = |key: &FlowKey| FlowKey { owner: None, ..*key };
+        match &self.entries[..] {
+            [(first, _), rest @ ..] if rest.iter().all(|(key, _)| kind(key) == kind(first)) => 1,
+            entries => {
+                let kinds: FxHashSet<FlowKey> = entries.iter().map(|(key, _)| kind(key)).collect();
+                kinds.len() as u64
+            }
+        }
     }
 }
 

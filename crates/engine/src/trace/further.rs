@@ -6,33 +6,42 @@
 //! parties.
 //!
 //! A composition does not depend on the subject: funds that a subject sent in a circle keep the composition with which
-//! they first came. A trace with much returned funds therefore does not stop earlier because of compositions, and does
-//! not divide the remaining funds by compositions.
+//! they first came. A trace with much returned funds therefore does not stop earlier because of compositions.
 
 use super::{
     direction::DirectionalTrace,
     ends::{PartyPath, TraceStop},
-    flow::{Flow, Flows},
+    flow::{Flow, FlowKey, Flows},
     path::{PathId, PathTransaction, Route},
+    side::Side,
 };
 use crate::{
-    composition::{Composition, Origin},
-    evidence::{Direction, FlowEnd, LabelDistance, ListingPeriod, UnresolvedReason},
+    composition::{Composition, Mixture, Origin, PassedLabel},
+    evidence::{
+        CarriedLabel, Direction, FlowEnd, LabelDistance, ListingPeriod, Tier, UnresolvedReason,
+    },
     ledger::{
         CoinShare, ENTRIES_PER_TRANSACTION, Mass, OwnerNumber, TransactionNumber, mass::share,
     },
-    reading::{ChainView, LookupResult, TransactionEntry, TransactionRead, ViewError, Waypoint},
+    reading::{
+        ChainView, FeePayer, LookupResult, TransactionEntry, TransactionRead, ViewError, Waypoint,
+    },
+    score::Confidence,
+    taxonomy::Category,
+    utxo::TransactionKind,
 };
 use jiff::{Timestamp, tz::TimeZone};
 
 /// Number of flow parts of a direction whose paths are followed beyond the trace, the largest first.
 const MOST_WAYS: usize = 4;
+/// Transactions inside the subject's cluster that a trace passes, as a multiple of those that it passes of others.
+const WITHIN_CLUSTER_TIMES: u64 = 4;
 /// Most inputs that are read to follow these paths.
 const MOST_INPUTS: usize = 20_000;
 
 impl DirectionalTrace<'_> {
     /// Ends funds at a waypoint at which the trace stops. If the composition of the transaction is known, the
-    /// composition divides the funds, except if the trace stopped at its limits after much of the funds returned.
+    /// composition divides the funds.
     pub(super) fn stop_at(
         &mut self,
         view: &dyn ChainView,
@@ -40,12 +49,10 @@ impl DirectionalTrace<'_> {
         reason: UnresolvedReason,
         flows: &Flows,
     ) -> Result<(), ViewError> {
-        let is_divided = reason != UnresolvedReason::TraceLimit || !self.ends.has_much_returned();
         if let Waypoint::Transaction(transaction) = waypoint
-            && is_divided
             && let Some(composition) = self.composition_at(view, Some(waypoint))?
         {
-            self.divide(transaction, &composition, flows);
+            self.divide(Some(transaction), &composition, flows);
             return Ok(());
         }
         for (key, flow) in flows.iter() {
@@ -55,11 +62,11 @@ impl DirectionalTrace<'_> {
     }
 
     /// True if the trace may stop before passing its `number`th transaction, if that transaction's composition is
-    /// known.
-    pub(super) fn may_stop_at(&self, number: u64) -> bool {
-        self.direction == Direction::Source
-            && number > u64::from(self.rules.source_transactions)
-            && !self.ends.has_much_returned()
+    /// known. `is_of_subject` is true for a transaction that funds reached that have not left the subject's cluster.
+    pub(super) fn may_stop_at(&self, number: u64, is_of_subject: bool) -> bool {
+        let most = u64::from(self.rules.source_transactions);
+        let most = if is_of_subject { most.saturating_mul(WITHIN_CLUSTER_TIMES) } else { most };
+        self.direction == Direction::Source && number > most && !self.ends.has_much_returned()
     }
 
     /// The composition (breakdown by origin) of the funds at a waypoint, if the composition is known.
@@ -74,24 +81,87 @@ impl DirectionalTrace<'_> {
         }
     }
 
-    /// Divides funds that wait at a transaction by the transaction's composition (breakdown of its funds by origin).
+    /// Divides funds by a composition (breakdown of funds by origin): that of the transaction `stop`, at which they wait,
+    /// or of a part of a transaction's funds, to which no path leads.
     pub(super) fn divide(
         &mut self,
-        transaction: TransactionNumber,
+        stop: Option<TransactionNumber>,
         composition: &Composition,
         flows: &Flows,
     ) {
+        let marked = MarkedShares::of(composition);
         for (key, flow) in flows.iter() {
-            let mut rest = flow.mass;
-            for (origin, share) in composition.origins() {
-                let part = part(flow, share);
-                rest = rest.less(part.mass);
-                let part = Flow { decayed: Mass::default(), ..part };
-                self.ends.further(origin, (key, &part), transaction);
+            let mut rest = flow.clone();
+            for MarkedShare { origin, labels, share } in &marked.0 {
+                let (mut part, mut key) = (part(flow, *share), *key);
+                rest.mass = rest.mass.less(part.mass);
+                for (distance, part) in rest.carried.iter_mut().zip(&part.carried) {
+                    distance.decayed = distance.decayed.less(part.decayed);
+                }
+                if !labels.is_empty() {
+                    self.carry_on(labels, LabelDistance::BEYOND, &mut key, &mut part);
+                }
+                match origin {
+                    Some(origin) => {
+                        let part = Flow { decayed: Mass::default(), ..part };
+                        self.ends.further(*origin, (&key, &part), stop);
+                    }
+                    None => self.end_unknown(&key, &part),
+                }
             }
-            let unknown = Flow { mass: rest, decayed: flow.decayed.at_most(rest), ..flow.clone() };
-            self.end_waited(FlowEnd::Unresolved(UnresolvedReason::UnknownOrigin), key, &unknown);
+            rest.decayed = rest.decayed.at_most(rest.mass);
+            for distance in &mut rest.carried {
+                distance.decayed = distance.decayed.at_most(rest.mass);
+            }
+            self.end_unknown(key, &rest);
         }
+    }
+
+    fn end_unknown(&mut self, key: &FlowKey, flow: &Flow) {
+        self.end_waited(FlowEnd::Unresolved(UnresolvedReason::UnknownOrigin), key, flow);
+    }
+
+    /// The composition (breakdown by origin) of the funds of a transaction that a side does not follow: of fees that are
+    /// too small, or of inputs that were not read. It is what the transaction's composition leaves after the inputs, or
+    /// fees, that are followed. `None` if there are no such funds or the transaction's composition is not known.
+    pub(super) fn composition_of_rest(
+        &self,
+        view: &dyn ChainView,
+        transaction: &TransactionRead,
+        side: &Side,
+    ) -> Result<Option<Composition>, ViewError> {
+        let rest = side.not_followed();
+        if self.direction == Direction::Destination || rest == 0 {
+            return Ok(None);
+        }
+        let Some(whole) = view.composition(transaction.number)? else { return Ok(None) };
+        let mut mixture = Mixture::default();
+        let is_coinbase = transaction.kind == TransactionKind::Coinbase;
+        let total = if is_coinbase { side.sum() } else { transaction.inputs.total };
+        mixture.add_composition(&whole, u64::try_from(total).unwrap_or(u64::MAX));
+        for TransactionEntry { owner, value, leads_to, .. } in &transaction.entries {
+            let mut made_of = None;
+            if let Some(origin) = self.origin_of(view, *owner, transaction.time)? {
+                mixture.remove_origin(origin, *value);
+            } else if let Some(Waypoint::Transaction(made_by)) = leads_to {
+                made_of = view.composition(*made_by)?;
+            }
+            if let Some(made_of) = &made_of {
+                mixture.remove_composition(made_of, *value);
+            }
+            if let Some(attribution) = self.attributions.of_owner(*owner, view)? {
+                let passed = PassedLabel::of(&attribution.carried);
+                mixture.remove_labelled(*value, &passed, made_of.as_ref());
+            }
+        }
+        mixture.remove_origin(Origin::Mining, side.mined());
+        for FeePayer { transaction, fee } in &side.fee_payers {
+            if let Some(made_of) = view.composition(*transaction)? {
+                mixture.remove_composition(&made_of, *fee);
+            }
+        }
+        // The subject's own unread inputs are in the composition and not in the rest.
+        Ok(Some(mixture.finish(rest, false).riskiest_first()))
     }
 
     /// Follows the largest amounts beyond the transactions at which the trace stopped, one path for each origin, within
@@ -199,6 +269,111 @@ impl DirectionalTrace<'_> {
         let period = end.listed_on.map(|listed_on| ListingPeriod::of_movement(moved_on, listed_on));
         Ok(Some(Origin::Party(end.category, period)))
     }
+}
+
+/// The shares of a composition (breakdown by origin) with the labels that their funds passed.
+struct MarkedShares(Vec<MarkedShare>);
+
+/// A share of one origin whose funds passed the same labels.
+struct MarkedShare {
+    /// `None` for the unknown origin.
+    origin: Option<Origin>,
+    labels: Vec<CarriedLabel>,
+    share: CoinShare,
+}
+
+impl MarkedShares {
+    /// A composition does not tell which origins' funds passed a label. No trace finds funds of more risk than if the
+    /// labels were passed by the least risky funds, and by different funds: the shares are laid out by risk, the unknown
+    /// one first, and so are the labels over them, the riskiest first. The unknown share without a label is left out.
+    fn of(composition: &Composition) -> Self {
+        let severity = |origin: &Option<Origin>| match origin {
+            Some(Origin::Party(category, _)) => category.info().severity,
+            Some(Origin::Mining) | None => 0,
+        };
+        let mut shares = vec![(None, composition.unknown())];
+        shares.extend(composition.origins().map(|(origin, share)| (Some(origin), share)));
+        shares.sort_by_key(|(origin, _)| severity(origin));
+        let labels = labels_of(composition);
+        let mut marked = Vec::new();
+        let mut from = CoinShare::NOTHING;
+        for (origin, share) in shares {
+            let to = from.plus(share);
+            // The ends of the labels within this share.
+            let mut ends: Vec<CoinShare> = labels.iter().flat_map(LaidLabel::ends).collect();
+            ends.retain(|end| from < *end && *end < to);
+            ends.push(to);
+            ends.sort_unstable();
+            ends.dedup();
+            for end in ends {
+                let labels: Vec<CarriedLabel> = labels
+                    .iter()
+                    .filter(|laid| laid.covers(from))
+                    .map(|laid| laid.label.clone())
+                    .collect();
+                let share = end.less(from);
+                if origin.is_some() || !labels.is_empty() {
+                    marked.push(MarkedShare { origin, labels, share });
+                }
+                from = end;
+            }
+        }
+        Self(marked)
+    }
+}
+
+/// A label with the range of shares that it covers, which goes on at nothing after the whole.
+struct LaidLabel {
+    label: CarriedLabel,
+    from: CoinShare,
+    share: CoinShare,
+}
+
+impl LaidLabel {
+    fn to(&self) -> u64 {
+        self.from.units() + self.share.units()
+    }
+
+    fn ends(&self) -> [CoinShare; 2] {
+        let to = self.to();
+        let beyond = to.checked_sub(CoinShare::WHOLE.units()).unwrap_or(to);
+        [self.from, CoinShare::from_units(beyond)]
+    }
+
+    fn covers(&self, place: CoinShare) -> bool {
+        let (at, whole) = (place.units(), CoinShare::WHOLE.units());
+        (self.from.units()..self.to()).contains(&at) || at + whole < self.to()
+    }
+}
+
+/// The labels of a composition (breakdown by origin), one after another, the riskiest first; joint transactions, whose
+/// kind is not known, last.
+fn labels_of(composition: &Composition) -> Vec<LaidLabel> {
+    let mut passed: Vec<_> = composition.passed().collect();
+    passed.sort_by_key(|(label, _)| std::cmp::Reverse(label.risk()));
+    let passed = passed.into_iter().map(|(label, share)| {
+        let severity = label.category.info().severity;
+        (carried(label.tier, label.category, label.confidence, severity), share)
+    });
+    let severity = Category::Coinjoin.info().severity;
+    let joint = carried(Tier::Heuristic, Category::Coinjoin, Confidence::CERTAIN, severity);
+    let joint = Some((joint, composition.mixed())).filter(|(_, share)| !share.is_nothing());
+    let mut from = 0;
+    let laid = passed.chain(joint).map(|(label, share)| {
+        let laid = LaidLabel { label, from: CoinShare::from_units(from), share };
+        from = laid.to() % CoinShare::WHOLE.units();
+        laid
+    });
+    laid.collect()
+}
+
+const fn carried(
+    tier: Tier,
+    category: Category,
+    confidence: Confidence,
+    severity: u8,
+) -> CarriedLabel {
+    CarriedLabel { tier, category, confidence, severity, entity: None, coinjoin: None }
 }
 
 /// Scales an amount so that the amount's smallest shares are integers.

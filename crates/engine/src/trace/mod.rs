@@ -21,6 +21,7 @@
 //! - `further`: origins beyond the transactions at which a trace stops
 //! - `outstanding`: what goes round between the subject and one counterparty
 //! - `ends`: amounts by endpoint, with the largest paths
+//! - `held`: the origins of the coins that the subject still holds
 //! - `steps`: the steps of these paths, as an answer shows them
 //! - `upper_bound`: the largest possible weight of an owner's flows, without a trace
 
@@ -30,6 +31,7 @@ mod ends;
 mod flow;
 mod frontier;
 mod further;
+mod held;
 mod incoming;
 mod label_sets;
 mod outstanding;
@@ -59,6 +61,7 @@ use crate::{
 use assay_address::ChainId;
 use direction::{DirectionProgress, DirectionalTrace};
 use frontier::Rank;
+use held::HeldCoins;
 use outstanding::{Dealings, Turnovers};
 use steps::StepReader;
 
@@ -73,6 +76,8 @@ pub struct Trace<'a> {
     destination: DirectionalTrace<'a>,
     /// Turnovers with direct counterparties, of what the subject received and of what it sent.
     turnovers: (Turnovers, Turnovers),
+    held: HeldCoins<'a>,
+    attributions: &'a dyn Attributions,
     /// Value of the view's [`ChainView::moves`] for which the frontier is sorted.
     moves: u64,
 }
@@ -110,7 +115,8 @@ impl<'a> Trace<'a> {
         let source = begin.source(attributions, &mut dealings)?;
         let destination = begin.destination(attributions, &mut dealings)?;
         let turnovers = dealings.turnovers();
-        Ok(Self { chain, source, destination, turnovers, moves: view.moves() })
+        let held = HeldCoins::of(history);
+        Ok(Self { chain, source, destination, turnovers, held, attributions, moves: view.moves() })
     }
 
     /// Sorts the frontier and the paths again if transactions got other positions in the chain.
@@ -125,7 +131,8 @@ impl<'a> Trace<'a> {
                 Ok::<_, ViewError>(None)
             }
         };
-        for of in [&mut self.source, &mut self.destination] {
+        let held = self.held.trace.as_mut();
+        for of in [&mut self.source, &mut self.destination].into_iter().chain(held) {
             let direction = of.direction;
             let rank = |number| Ok(position(number)?.map(|at| Rank::new(direction, at)));
             of.frontier.rank_anew(rank)?;
@@ -137,7 +144,11 @@ impl<'a> Trace<'a> {
     /// Number of inputs and outputs that were read of the transactions that funds passed.
     #[must_use]
     pub const fn entries(&self) -> u64 {
-        self.source.entries_read + self.destination.entries_read
+        let held = match &self.held.trace {
+            Some(held) => held.entries_read,
+            None => 0,
+        };
+        self.source.entries_read + self.destination.entries_read + held
     }
 
     /// Finishes the trace and returns the flows. Funds that are still waiting are unresolved, because time ran out.
@@ -148,7 +159,8 @@ impl<'a> Trace<'a> {
     pub fn finish(mut self, view: &dyn ChainView) -> Result<FlowFacts, ViewError> {
         let info = self.chain.info();
         let mut complete = true;
-        for direction in [&mut self.source, &mut self.destination] {
+        let held = self.held.trace.as_mut();
+        for direction in [&mut self.source, &mut self.destination].into_iter().chain(held) {
             direction.stop(view)?;
             direction.find_further(view)?;
             complete &= direction.is_complete;
@@ -174,8 +186,11 @@ impl<'a> Trace<'a> {
         let (received, sent) = self.turnovers;
         let (source, destination) =
             (flows(self.source, &received)?, flows(self.destination, &sent)?);
+        let held = self.held.trace.map(|held| flows(held, &Turnovers::default())).transpose()?;
+        let held = held.unwrap_or_default();
         let unit = info.native().code.to_owned();
-        let ledgers = vec![Ledger { unit, decimals: info.native().decimals, source, destination }];
+        let ledgers =
+            vec![Ledger { unit, decimals: info.native().decimals, source, destination, held }];
         Ok(FlowFacts { complete, ledgers, compositions: None })
     }
 }
@@ -185,7 +200,8 @@ impl Query for Trace<'_> {
         self.follow_moves(view)?;
         let mut request = ReadRequest::default();
         let mut progress = QueryProgress::Complete;
-        for direction in [&mut self.source, &mut self.destination] {
+        let held = self.held.trace.as_mut();
+        for direction in [&mut self.source, &mut self.destination].into_iter().chain(held) {
             match direction.advance(view, &mut STEPS_AT_ONCE.clone())? {
                 DirectionProgress::End => {}
                 DirectionProgress::Pause => progress = QueryProgress::Paused,
@@ -195,6 +211,15 @@ impl Query for Trace<'_> {
                 }
             }
         }
-        Ok(if request.is_empty() { progress } else { QueryProgress::Reads(request) })
+        if !request.is_empty() {
+            return Ok(QueryProgress::Reads(request));
+        }
+        if progress == QueryProgress::Complete && self.held.trace.is_none() {
+            self.held.begin(view, &self.source, self.attributions)?;
+            if self.held.trace.is_some() {
+                return Ok(QueryProgress::Paused);
+            }
+        }
+        Ok(progress)
     }
 }

@@ -13,13 +13,10 @@ use super::{
 };
 use crate::{
     evidence::{CarriedLabel, Direction, FlowEnd, LabelDistance, Tier, UnresolvedReason},
-    ledger::OwnerNumber,
+    ledger::{Mass, OwnerNumber},
     reading::{ChainView, FeePayer, TransactionEntry, ViewError, Waypoint},
     taxonomy::Category,
 };
-
-/// Most owners by which the funds at one transaction are separated. If there are more, each step is a hop.
-const MOST_OWNERS: usize = 256;
 
 impl DirectionalTrace<'_> {
     /// Passes funds through a transaction.
@@ -48,15 +45,23 @@ impl DirectionalTrace<'_> {
         for entry in &side.entries {
             scratch.clusters.push(view.cluster_of(entry.owner)?);
         }
-        for (key, flow) in merged(flows, scratch, &self.paths) {
+        let FlowsHere { staying, all } = FlowsHere::of(flows, scratch, &self.paths);
+        for (key, flow) in all {
             scratch.split(&flow, &side.weights);
             let mut weights = side.weights.iter().enumerate();
             let entries = side.entries.iter().zip(&scratch.clusters).zip(&mut weights);
             for ((entry, cluster), (index, weight)) in entries {
                 let amount = side.share(flow.route.amount, *weight);
-                if let Some(part) = scratch.part(&flow, index, amount) {
-                    self.pass_to(view, &passage, (entry, *cluster), (&key, part))?;
+                let Some(mut part) = scratch.part(&flow, index, amount) else { continue };
+                let own = FlowKey { owner: Some(*cluster), ..key };
+                if let Some(of_owner) = staying.get(&own) {
+                    let stays = of_owner.stays(&mut part, *weight, side);
+                    self.pass_to(view, &passage, (entry, *cluster), (&own, stays))?;
+                    if part.mass.is_zero() {
+                        continue;
+                    }
                 }
+                self.pass_to(view, &passage, (entry, *cluster), (&key, part))?;
             }
             for (payer, (index, weight)) in side.fee_payers.iter().zip(&mut weights) {
                 let amount = side.share(flow.route.amount, *weight);
@@ -67,7 +72,7 @@ impl DirectionalTrace<'_> {
             for (end, (index, weight)) in side.rest.iter().flatten().zip(weights) {
                 let amount = side.share(flow.route.amount, *weight);
                 if let Some(part) = scratch.part(&flow, index, amount) {
-                    self.pass_to_end(&passage, *end, (&key, part));
+                    self.pass_to_end(&passage, (*end, side), (&key, part));
                 }
             }
         }
@@ -91,8 +96,13 @@ impl DirectionalTrace<'_> {
     }
 
     /// Ends funds that do not lead to a known entry: new coins, unknown or unread entries, or the fee of the
-    /// transaction.
-    fn pass_to_end(&mut self, passage: &Passage, end: FlowEnd, (key, part): (&FlowKey, Flow)) {
+    /// transaction. If the composition of these funds is known, the composition divides the funds.
+    fn pass_to_end(
+        &mut self,
+        passage: &Passage,
+        (end, side): (FlowEnd, &Side),
+        (key, part): (&FlowKey, Flow),
+    ) {
         if part.mass.is_zero() {
             return;
         }
@@ -101,7 +111,12 @@ impl DirectionalTrace<'_> {
         let mut key = *key;
         let is_direct = !key.has_left;
         self.carry_joint(passage, &mut key, &mut flow);
-        self.ends.add_unattributed(end, (&key, &flow), is_direct);
+        match &side.made_of {
+            Some(composition) if Side::is_not_followed(end) => {
+                self.divide(None, composition, &Flows::one(key, flow));
+            }
+            _ => self.ends.add_unattributed(end, (&key, &flow), is_direct),
+        }
     }
 
     /// Passes funds on to an input or output, where the funds end or wait to be followed.
@@ -157,7 +172,7 @@ impl DirectionalTrace<'_> {
             if let Some(composition) = self.composition_at(view, waypoint)?
                 && let Some(Waypoint::Transaction(transaction)) = waypoint
             {
-                self.divide(transaction, &composition, &Flows::one(key, flow));
+                self.divide(Some(transaction), &composition, &Flows::one(key, flow));
             } else {
                 let end = FlowEnd::Unresolved(UnresolvedReason::DepthLimit);
                 self.ends.add_unattributed(end, (&key, &flow), is_direct);
@@ -199,7 +214,7 @@ impl DirectionalTrace<'_> {
         }
     }
 
-    fn carry_on(
+    pub(super) fn carry_on(
         &mut self,
         met: &[CarriedLabel],
         distance: LabelDistance,
@@ -218,20 +233,50 @@ fn distance_of(flow: &Flow) -> LabelDistance {
     LabelDistance { hops: flow.hops.max(1), decayed: flow.decayed }
 }
 
-/// Merges flows of owners without an entry on the transaction's side: every step from such owners is a hop.
-fn merged(flows: Flows, scratch: &mut Scratch, paths: &Paths) -> Flows {
-    let Scratch { clusters, here, .. } = scratch;
-    here.clone_from(clusters);
-    here.sort_unstable();
-    let is_here = |owner: &OwnerNumber| here.binary_search(owner).is_ok();
-    let mut stay: Vec<OwnerNumber> =
-        flows.iter().filter_map(|(key, _)| key.owner.filter(is_here)).collect();
-    stay.sort_unstable();
-    stay.dedup();
-    let mut merged = Flows::default();
-    for (key, flow) in flows {
-        let owner = key.owner.filter(|owner| stay.len() <= MOST_OWNERS && is_here(owner));
-        merged.add(FlowKey { owner, ..key }, flow, paths);
+/// The flows at one transaction, merged so that they are split together.
+struct FlowsHere {
+    /// All flows that agree in everything but their owner, as one flow.
+    all: Flows,
+    /// The flows whose owner has an entry on the transaction's side: their part of such an entry stays with the owner.
+    staying: Flows,
+}
+
+impl FlowsHere {
+    fn of(flows: Flows, scratch: &mut Scratch, paths: &Paths) -> Self {
+        let Scratch { clusters, here, .. } = scratch;
+        here.clone_from(clusters);
+        here.sort_unstable();
+        let is_here = |owner: OwnerNumber| here.binary_search(&owner).is_ok();
+        let (mut all, mut staying) = (Flows::default(), Flows::default());
+        for (key, flow) in flows {
+            if key.owner.is_some_and(is_here) {
+                staying.add(key, flow.clone(), paths);
+            }
+            all.add(FlowKey { owner: None, ..key }, flow, paths);
+        }
+        Self { all, staying }
     }
-    merged
+}
+
+impl Flow {
+    /// Takes the part of this flow out of `part`, which is the part of all flows at the transaction for an entry of this
+    /// flow's owner with a weight: this part makes no hop. Amounts are rounded up.
+    fn stays(&self, part: &mut Self, weight: u128, side: &Side) -> Self {
+        let share = |of: Mass| of.share_up(weight, side.sum());
+        let mass = share(self.mass).at_most(part.mass);
+        let decayed = share(self.decayed).at_most(mass).at_most(part.decayed);
+        let carried = self.carried.iter().zip(&mut part.carried).map(|(of_flow, of_part)| {
+            let decayed = share(of_flow.decayed).at_most(mass).at_most(of_part.decayed);
+            of_part.decayed = of_part.decayed.less(decayed);
+            LabelDistance { decayed, ..*of_flow }
+        });
+        let carried = carried.collect();
+        part.mass = part.mass.less(mass);
+        part.decayed = part.decayed.less(decayed).at_most(part.mass);
+        for distance in &mut part.carried {
+            distance.decayed = distance.decayed.at_most(part.mass);
+        }
+        let amount = side.share(self.route.amount, weight);
+        Self { mass, decayed, hops: self.hops, carried, route: Route { amount, ..self.route } }
+    }
 }

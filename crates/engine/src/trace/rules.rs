@@ -37,6 +37,9 @@ pub struct TraceRules {
     pub unsolicited_below: u128,
     /// The largest payment that is dust.
     pub largest_dust: u128,
+    /// Smallest amount of severe funds for which the coins that the subject holds are traced by themselves; 0 if they
+    /// never are.
+    pub held_from: u128,
     /// Number of paths that are kept of each flow part. Paths explain a verdict and do not change it.
     pub paths_per_part: usize,
     /// Amounts for the search for behavior patterns, which runs with the trace.
@@ -83,6 +86,8 @@ impl TraceRules {
             unsolicited_below: amounts
                 .map_or(0, |curve| curve.unsolicited_ceiling(chain.native().decimals)),
             largest_dust: amounts.map_or(0, |curve| curve.largest_dust(chain.native().decimals)),
+            held_from: Policy::least_held(chain.native().code)
+                .map_or(0, |least| least.base_units(chain.native().decimals)),
             paths_per_part: PATHS_PER_PART,
             patterns: PatternRules::new(policy, chain),
         }

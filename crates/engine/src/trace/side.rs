@@ -1,6 +1,7 @@
 //! One side of a transaction, over which funds are split.
 
 use crate::{
+    composition::Composition,
     evidence::{Direction, FlowEnd, UnresolvedReason},
     ledger::{OwnerNumber, mass::share},
     reading::{FeePayer, TransactionEntry, TransactionRead},
@@ -15,6 +16,9 @@ pub(super) struct Side {
     pub(super) fee_payers: Vec<FeePayer>,
     /// Endpoints of amounts that are in no input or output that was read.
     pub(super) rest: [Option<FlowEnd>; 2],
+    /// The composition (breakdown by origin) of the funds that are not followed: of fees that are too small, or of
+    /// inputs that were not read. `None` if it is not known.
+    pub(super) made_of: Option<Composition>,
     /// Weights of the inputs or outputs that were read, of the fees, and of the rest, in this order.
     pub(super) weights: Vec<u128>,
     sum: u128,
@@ -30,6 +34,7 @@ impl Side {
     ) {
         self.fee_payers.clear();
         self.entries.clear();
+        self.made_of = None;
         let is_own = |entry: &TransactionEntry| own.is_some_and(|(owner, _)| entry.owner == owner);
         self.entries.extend(transaction.entries.iter().filter(|entry| !is_own(entry)));
         self.weights.clear();
@@ -63,6 +68,7 @@ impl Side {
         self.entries.clear();
         self.fee_payers.clear();
         self.weights.clear();
+        self.made_of = None;
         let fee = |payer: &FeePayer| u128::from(payer.fee);
         let fees: u128 = transaction.fee_payers.iter().map(fee).sum();
         let mined = match transaction.outputs.total.saturating_sub(fees) {
@@ -89,6 +95,32 @@ impl Side {
     /// Number of entries and fees to which funds are passed on.
     pub(super) const fn count(&self) -> u64 {
         (self.entries.len() + self.fee_payers.len()) as u64
+    }
+
+    /// True for the endpoint of funds that are not followed because they are too little or were not read.
+    pub(super) const fn is_not_followed(end: FlowEnd) -> bool {
+        use UnresolvedReason::{BelowThreshold, TraceLimit};
+        matches!(end, FlowEnd::Unresolved(BelowThreshold | TraceLimit))
+    }
+
+    /// The weight of the funds that are not followed because they are too little or were not read.
+    pub(super) fn not_followed(&self) -> u128 {
+        let weights = self.weights.iter().skip(self.entries.len() + self.fee_payers.len());
+        let rest = self.rest.iter().flatten().zip(weights);
+        rest.filter(|(end, _)| Self::is_not_followed(**end)).map(|(_, weight)| *weight).sum()
+    }
+
+    /// The new coins of a coinbase, in base units; 0 for other transactions.
+    pub(super) fn mined(&self) -> u64 {
+        let weights = self.weights.iter().skip(self.entries.len() + self.fee_payers.len());
+        let rest = self.rest.iter().flatten().zip(weights);
+        let mined = rest.filter(|(end, _)| **end == FlowEnd::Mining).map(|(_, weight)| *weight);
+        u64::try_from(mined.sum::<u128>()).unwrap_or(u64::MAX)
+    }
+
+    /// Sum of all weights.
+    pub(super) const fn sum(&self) -> u128 {
+        self.sum
     }
 
     /// The part of an amount for a weight, rounded down.

@@ -4,7 +4,7 @@ use jiff::civil::date;
 
 use super::*;
 use crate::{
-    composition::{Composition, Mixture, Origin},
+    composition::{Composition, Mixture, Origin, PassedLabel},
     evidence::{
         Direction, FlowDistance, FlowEnd, FlowPart, LabelDistance, Solicitation, Tier,
         UnresolvedReason,
@@ -39,6 +39,7 @@ const RULES: TraceRules = TraceRules {
     coinjoin_severity: 40,
     unsolicited_below: 0,
     largest_dust: 0,
+    held_from: 0,
     paths_per_part: 3,
     patterns: PatternRules::NONE,
 };
@@ -481,10 +482,9 @@ fn what_transactions_are_made_of_does_not_stop_a_trace_of_which_much_returned() 
     // Nobody could tell the coins that were sent round from newly mined ones.
     let (held, moved) = ((FlowEnd::Returned, 1), (FlowEnd::Returned, 9));
     assert_eq!(ends(rules), [exchange, held, moved]);
-    // What is left over is not divided either.
-    let limit = FlowEnd::Unresolved(UnresolvedReason::TraceLimit);
+    // At its limits a trace has nothing better.
     let rules = TraceRules { transactions: 8, ..rules };
-    assert_eq!(ends(rules), [exchange, held, (FlowEnd::Returned, 3), (limit, 6)]);
+    assert_eq!(ends(rules), [exchange, (FlowEnd::Mining, 6), held, (FlowEnd::Returned, 3)]);
     // Where nothing returned, the trace stops soon.
     let mut chain = HandMade::default();
     let mut last = chain.mine(&[(EXCHANGE, COIN)]);
@@ -495,6 +495,80 @@ fn what_transactions_are_made_of_does_not_stop_a_trace_of_which_much_returned() 
     let parts = chain.trace_over(Direction::Source, rules, &[], Some(mined()));
     let [part] = &*parts else { panic!("{parts:?}") };
     assert_eq!((part.end, part.distance), (FlowEnd::Mining, FlowDistance::Further(2)));
+}
+
+#[test]
+fn where_a_trace_stops_money_carries_the_severe_labels_of_the_composition() {
+    let mut chain = HandMade::default();
+    let mut last = chain.mine(&[(EXCHANGE, 8 * COIN)]);
+    for to in [10, 11, 12, SUBJECT] {
+        last = chain.pay(&[(last, 0)], &[(to, 8 * COIN)]);
+    }
+    // Half newly mined, half unknown; a quarter passed a reported thief, an eighth a joint transaction.
+    let (tier, confidence) = (Tier::Community, Confidence::from_percent(80));
+    let thief = PassedLabel { category: Category::StolenFunds, tier, confidence };
+    let mut mixture = Mixture::default();
+    mixture.add_labelled(2, &[thief], None);
+    let joint = mixture.finish(2, true);
+    mixture.add_composition(&joint, 1);
+    mixture.add_origin(Origin::Mining, 4);
+    mixture.add_labelled(1, &[thief], None);
+    let made_of = mixture.finish(8, false);
+
+    let rules = TraceRules { source_transactions: 2, ..RULES };
+    let parts = chain.trace_over(Direction::Source, rules, &[], Some(made_of));
+
+    let told = |part: &FlowPart| {
+        let labels = part.carried.iter().map(|it| (it.label.category, it.distance.is_beyond()));
+        (part.end, part.amount / u128::from(COIN), labels.collect::<Vec<_>>())
+    };
+    let unknown = FlowEnd::Unresolved(UnresolvedReason::UnknownOrigin);
+    assert_eq!(
+        parts.iter().map(told).collect::<Vec<_>>(),
+        [
+            (FlowEnd::Mining, 4, vec![]),
+            (unknown, 1, vec![]),
+            (unknown, 2, vec![(Category::StolenFunds, true)]),
+            (unknown, 1, vec![(Category::Coinjoin, true)]),
+        ]
+    );
+}
+
+#[test]
+fn steps_inside_the_subjects_cluster_do_not_stop_a_trace() {
+    let mut chain = HandMade::default();
+    let mut last = chain.mine(&[(EXCHANGE, COIN)]);
+    for _ in 0..6 {
+        last = chain.pay(&[(last, 0)], &[(10, COIN)]);
+    }
+    chain.pay(&[(last, 0)], &[(SUBJECT, COIN)]);
+    let rules = TraceRules { source_transactions: 2, ..RULES };
+    let clusters = [(SUBJECT, SUBJECT), (10, SUBJECT)];
+    let parts = chain.trace_over(Direction::Source, rules, &clusters, Some(mined()));
+    let [part] = &*parts else { panic!("{parts:?}") };
+    assert_eq!(part.end, FlowEnd::Attributed(Category::Exchange));
+    assert!(part.is_direct);
+}
+
+#[test]
+fn many_owners_in_one_transaction_cost_no_more_than_one() {
+    let mut chain = HandMade::default();
+    let exchange = chain.mine(&[(EXCHANGE, 300 * COIN)]);
+    let owners: Vec<u16> = (100..400).collect();
+    let each: Vec<(u16, u64)> = owners.iter().map(|number| (*number, COIN)).collect();
+    let mut last = chain.pay(&[(exchange, 0)], &each);
+    let inputs = |txid: Txid| (0..300).map(|index| (txid, index)).collect::<Vec<_>>();
+    for _ in 0..2 {
+        last = chain.pay(&inputs(last), &each);
+    }
+    chain.pay(&inputs(last), &[(SUBJECT, 300 * COIN)]);
+    // Three transactions of at most 300 entries, for each of which four shares are computed at most.
+    let rules = TraceRules { entries: 700, ..RULES };
+    let parts = chain.trace(Direction::Source, rules, &[]);
+    let [part] = &*parts else { panic!("{parts:?}") };
+    assert_eq!(part.end, FlowEnd::Attributed(Category::Exchange));
+    // Each owner pays itself in the first, and the others two hops further in the second.
+    assert_eq!(part.distance.hops(), Some(2));
 }
 
 /// A composition of newly mined coins alone.

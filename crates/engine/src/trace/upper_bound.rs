@@ -88,6 +88,8 @@ pub fn flows_at_most(
         decimals: info.native().decimals,
         source,
         destination: DirectionFlows { parts: vec![part(FlowEnd::Unspent, whole)], transactions: 0 },
+        // All that was received is held.
+        held: DirectionFlows::default(),
     };
     Ok(Some(FlowFacts { complete: true, ledgers: vec![ledger], compositions: None }))
 }

@@ -3,6 +3,7 @@
 
 use assay_address::ChainId;
 use assay_engine::{
+    composition::PassedLabel,
     policy::Policy,
     taxonomy::Category,
     utxo::{Pool, ScriptOwner},
@@ -37,12 +38,12 @@ impl Parties {
     /// Returns the party with a script; `None` if traces pass through the script.
     #[must_use]
     pub fn get(&self, script: &ScriptOwner) -> Option<OwnerAttribution> {
-        self.0.get(script).copied()
+        self.0.get(script).cloned()
     }
 
     /// Iterates over the parties.
-    pub fn iter(&self) -> impl Iterator<Item = (&ScriptOwner, OwnerAttribution)> {
-        self.0.iter().map(|(script, attributed)| (script, *attributed))
+    pub fn iter(&self) -> impl Iterator<Item = (&ScriptOwner, &OwnerAttribution)> {
+        self.0.iter()
     }
 
     /// Number of parties.
@@ -80,7 +81,11 @@ pub(super) fn attributed(
     let attribution = intel.attribution(chain, script, policy, today);
     let end = attribution.end.as_ref();
     let end = end.map(|end| TraceEnd { category: end.category, listed_on: end.listed_on });
-    let attributed = OwnerAttribution { end, is_labelled: !attribution.carried.is_empty() };
+    let attributed = OwnerAttribution {
+        end,
+        is_labelled: !attribution.carried.is_empty(),
+        passed: PassedLabel::of(&attribution.carried),
+    };
     (!attributed.is_nothing()).then_some(attributed)
 }
 
@@ -98,7 +103,7 @@ pub async fn ends(
     let mut ends = TraceEnds::default();
     for (script, attributed) in Parties::new(chain, intel, today).iter() {
         if let Some(owner) = view.owner_number(script).await? {
-            ends.add(owner, attributed);
+            ends.add(owner, attributed.clone());
         }
     }
     Ok(ends)

@@ -80,7 +80,7 @@ impl PresentEnds {
         found.extend(search(view, chain, IntelOfDay { intel, today }, from..to).await?);
         let mut ends = TraceEnds::default();
         for (owner, attributed) in &found {
-            ends.add(OwnerNumber(*owner), *attributed);
+            ends.add(OwnerNumber(*owner), attributed.clone());
         }
         let agrees = ends.up_to(to) == compositions;
         *kept = Some(SearchedState {
@@ -129,7 +129,8 @@ async fn search(
     } else {
         for (script, party) in Parties::new(chain, intel, today).iter() {
             let owner = view.owner_number(script).await?.map(|owner| owner.0);
-            found.extend(owner.filter(|it| owners.contains(it)).map(|owner| (owner, party)));
+            found
+                .extend(owner.filter(|it| owners.contains(it)).map(|owner| (owner, party.clone())));
         }
     }
     Ok(found)

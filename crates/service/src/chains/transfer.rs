@@ -136,7 +136,7 @@ impl<'a> TransferReadRequest<'a> {
     /// Returns the bounds of a trace of the transfer's own money. No part of the transfer's money is unsolicited,
     /// because the receiver requested the money or the caller checks it.
     pub(super) const fn own_rules(self) -> TraceRules {
-        TraceRules { unsolicited_below: 0, largest_dust: 0, ..self.rules }
+        TraceRules { unsolicited_below: 0, largest_dust: 0, held_from: 0, ..self.rules }
     }
 }
 

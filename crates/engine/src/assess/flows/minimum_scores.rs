@@ -43,7 +43,7 @@ impl DirectionalFlows<'_> {
         }
     }
 
-    fn rule_view(&self) -> RuleView<'_> {
+    pub(super) fn rule_view(&self) -> RuleView<'_> {
         RuleView {
             direction: self.direction,
             unit: self.unit,
@@ -83,8 +83,7 @@ impl DirectionalFlows<'_> {
         if parts.iter().all(|part| part.is_untouched()) {
             message.push_str(UNTOUCHED);
         }
-        let claims = parts.iter().zip(&fired.claims);
-        let names = first_few(claims.filter_map(|(part, index)| part.accused(*index)));
+        let names = first_parties(&parts, &fired.claims);
         if !names.is_empty() {
             message.push_str("; ");
             message.push_str(&names.join(", "));
@@ -127,6 +126,9 @@ impl Part<'_> {
         if let Some(kind) = claim.coinjoin {
             return Some(format!("through a CoinJoin ({})", words(kind.as_str())));
         }
+        if claim.is_joint() {
+            return Some("through joint transactions".to_owned());
+        }
         let name = claim.entity.as_ref().map(|name| format!(" {name}")).unwrap_or_default();
         Some(format!(
             "via an address labelled {}{name} ({}, {} %)",
@@ -156,7 +158,7 @@ impl Part<'_> {
                 // The first claim is that of the endpoint, at which alone a list ends a trace.
                 listed: index == 0 && self.flow.listed,
                 confidence: claim.confidence,
-                joint: claim.coinjoin.is_some(),
+                joint: claim.is_joint(),
                 unasked: claim.is_unasked,
                 paid_back: claim.is_paid_back,
             })
@@ -173,6 +175,12 @@ impl Part<'_> {
             claims: claims.collect(),
         }
     }
+}
+
+/// The parties of the claims by which a rule selected these parts, by the indexes of the claims.
+pub(super) fn first_parties(parts: &[&Part<'_>], claims: &[usize]) -> Vec<String> {
+    let claims = parts.iter().zip(claims);
+    first_few(claims.filter_map(|(part, index)| part.accused(*index)))
 }
 
 /// The parties with the largest amounts, each with the list that names the party.

@@ -8,12 +8,14 @@
 //! - `ordered`: the flow parts in an order of their own
 //! - `parts`: the score of each flow part, and the flow parts that count
 //! - `sum`: the power sum of flow parts
+//! - `held`: the fixed rule about the coins that the address holds
 //! - `rules`: evaluation of the policy's minimum score rules
 //! - `remarks`: warnings and reasons about flows, which do not change the score
 //! - `minimum_scores`: reasons of the rules that fire
 //! - `view`: flows as an answer shows them
 
 mod basis;
+mod held;
 mod minimum_scores;
 mod ordered;
 mod parts;
@@ -38,7 +40,11 @@ use crate::{
 
 /// All flows of a subject: both directions of every ledger, in the order of the ledgers.
 #[derive(Clone, Debug, Default)]
-pub(super) struct OrderedFlows<'f>(Vec<OrderedParts<'f>>);
+pub(super) struct OrderedFlows<'f> {
+    directions: Vec<OrderedParts<'f>>,
+    /// The origins of the coins that the subject holds, for each ledger.
+    held: Vec<OrderedParts<'f>>,
+}
 
 impl<'f> OrderedFlows<'f> {
     pub(super) fn of(chain: &'f ChainState, policy: &Policy) -> Self {
@@ -49,7 +55,9 @@ impl<'f> OrderedFlows<'f> {
             [Direction::Source, Direction::Destination]
                 .map(|direction| OrderedParts::of(index, ledger, direction, policy))
         });
-        Self(directions.collect())
+        let held = facts.flows.ledgers.iter().enumerate();
+        let held = held.map(|(index, ledger)| OrderedParts::of_held(index, ledger, policy));
+        Self { directions: directions.collect(), held: held.collect() }
     }
 }
 
@@ -57,11 +65,15 @@ impl<'f> OrderedFlows<'f> {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Flows<'f> {
     directions: Vec<DirectionalFlows<'f>>,
+    /// The origins of the coins that the subject holds, for each ledger.
+    held: Vec<DirectionalFlows<'f>>,
 }
 
 impl<'f> Flows<'f> {
-    pub(super) fn new(OrderedFlows(flows): &'f OrderedFlows<'f>, policy: &'f Policy) -> Self {
-        let directions = flows.iter().map(|ordered| DirectionalFlows::assess(ordered, policy));
-        Self { directions: directions.collect() }
+    pub(super) fn new(ordered: &'f OrderedFlows<'f>, policy: &'f Policy) -> Self {
+        let assess = |parts: &'f [OrderedParts<'f>]| {
+            parts.iter().map(|ordered| DirectionalFlows::assess(ordered, policy)).collect()
+        };
+        Self { directions: assess(&ordered.directions), held: assess(&ordered.held) }
     }
 }

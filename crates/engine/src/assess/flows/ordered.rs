@@ -8,8 +8,8 @@ use std::{
 use super::parts::{is_of_sender, is_risky};
 use crate::{
     evidence::{
-        CarriedLabel, Direction, FlowDistance, FlowEnd, FlowPart, Ledger, ListingPeriod,
-        Solicitation, Tier,
+        CarriedLabel, Direction, DirectionFlows, FlowDistance, FlowEnd, FlowPart, Ledger,
+        ListingPeriod, Solicitation, Tier,
     },
     policy::{Policy, Role},
     score::Confidence,
@@ -23,6 +23,8 @@ pub(super) struct OrderedParts<'f> {
     pub(super) ledger: &'f Ledger,
     pub(super) direction: Direction,
     pub(super) parts: Vec<Cow<'f, FlowPart>>,
+    /// Number of transactions that the trace passed, besides the subject's own.
+    pub(super) transactions: u32,
 }
 
 impl<'f> OrderedParts<'f> {
@@ -32,8 +34,22 @@ impl<'f> OrderedParts<'f> {
         direction: Direction,
         policy: &Policy,
     ) -> Self {
-        let parts = in_order(&ledger.direction(direction).parts, policy);
-        Self { index, ledger, direction, parts }
+        Self::with(index, ledger, (direction, ledger.direction(direction)), policy)
+    }
+
+    /// The origins of the coins that the subject holds.
+    pub(super) fn of_held(index: usize, ledger: &'f Ledger, policy: &Policy) -> Self {
+        Self::with(index, ledger, (Direction::Source, &ledger.held), policy)
+    }
+
+    fn with(
+        index: usize,
+        ledger: &'f Ledger,
+        (direction, flows): (Direction, &'f DirectionFlows),
+        policy: &Policy,
+    ) -> Self {
+        let parts = in_order(&flows.parts, policy);
+        Self { index, ledger, direction, parts, transactions: flows.transactions }
     }
 }
 

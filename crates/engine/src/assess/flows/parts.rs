@@ -41,6 +41,8 @@ pub(super) struct DirectionalFlows<'f> {
     pub(super) parts: Vec<Part<'f>>,
     /// Number of transactions that the trace passed, besides the subject's own.
     pub(super) transactions: u32,
+    /// Total of all funds that the subject received, without returned ones, in base units.
+    pub(super) received: u128,
 }
 
 /// A flow part with the part's risk.
@@ -78,12 +80,24 @@ pub(super) struct PartClaim<'f> {
     pub(super) is_paid_back: bool,
 }
 
+impl PartClaim<'_> {
+    /// True for a claim about a party or label beyond the trace.
+    pub(super) const fn is_beyond(&self) -> bool {
+        matches!(self.distance, FlowDistance::Further(_))
+    }
+
+    /// True if funds passed a joint transaction. A label of the category beyond the trace stands for any of them.
+    pub(super) fn is_joint(&self) -> bool {
+        self.coinjoin.is_some() || self.category == Some(Category::Coinjoin) && self.is_beyond()
+    }
+}
+
 impl<'f> Part<'f> {
     fn assess(
         flow: &'f FlowPart,
         share: u64,
         counted: bool,
-        direction: Direction,
+        (direction, transactions): (Direction, u32),
         policy: &Policy,
     ) -> Self {
         // What a victim lost or got back, what moved before anybody listed the party, and what the subject did not ask
@@ -123,7 +137,11 @@ impl<'f> Part<'f> {
                 tier: label.tier,
                 confidence: label.confidence,
                 coinjoin: label.coinjoin,
-                distance: FlowDistance::Hops(distance.hops.max(1)),
+                distance: if distance.is_beyond() {
+                    FlowDistance::Further(transactions)
+                } else {
+                    FlowDistance::Hops(distance.hops.max(1))
+                },
                 severity,
                 power: power(severity, label.confidence),
                 decayed: distance.decayed,
@@ -178,9 +196,12 @@ impl<'f> Part<'f> {
             .map(|(_, claim)| claim)
     }
 
-    /// The claim by which an answer shows the part.
+    /// The claim by which an answer shows the part. A label beyond the trace is fully decayed: it counts as undecayed
+    /// here.
     pub(super) fn shown_claim(&self) -> Option<&PartClaim<'f>> {
-        self.strongest(Basis::Lifetime, Decay::All, |_| true)
+        let is_beyond = self.claims.iter().skip(1).any(PartClaim::is_beyond);
+        let decay = if is_beyond { Decay::Below(RISKY_FROM) } else { Decay::All };
+        self.strongest(Basis::Lifetime, decay, |_| true)
     }
 
     /// True if a claim is about a direct counterparty: no funds of the part are decayed.
@@ -214,8 +235,9 @@ impl<'f> Part<'f> {
 
 impl<'f> DirectionalFlows<'f> {
     pub(super) fn assess(ordered: &'f OrderedParts<'f>, policy: &'f Policy) -> Self {
-        let OrderedParts { index, ledger, direction, parts: flows } = ordered;
+        let OrderedParts { index, ledger, direction, parts: flows, transactions } = ordered;
         let direction = *direction;
+        let transactions = *transactions;
         let curve = policy.amounts(&ledger.unit);
         let is_of_whole: Vec<bool> = flows.iter().map(|flow| is_of_whole(flow, policy)).collect();
         let of_whole = |amount: &dyn Fn(&FlowPart) -> u128| -> Vec<u128> {
@@ -239,7 +261,7 @@ impl<'f> DirectionalFlows<'f> {
                     }
                     Solicitation::Dust => false,
                 };
-            Part::assess(flow, share, counted, direction, policy)
+            Part::assess(flow, share, counted, (direction, transactions), policy)
         });
         let mut parts: Vec<Part<'_>> = parts.collect();
         let largest_dust = curve.map_or(0, |curve| curve.largest_dust(ledger.decimals));
@@ -254,7 +276,8 @@ impl<'f> DirectionalFlows<'f> {
             unit: &ledger.unit,
             decimals: ledger.decimals,
             parts,
-            transactions: ledger.direction(direction).transactions,
+            transactions,
+            received: ledger.source.received(),
             curve,
         }
     }

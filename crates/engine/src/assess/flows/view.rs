@@ -180,7 +180,7 @@ fn detail(
 ) -> String {
     let hops = match distance {
         FlowDistance::Hops(hops) => hops,
-        FlowDistance::Further(transactions) => return further(flow, transactions),
+        FlowDistance::Further(transactions) => return further(flow, claim, transactions),
     };
     let (moved, to_or_from, other_side) = match direction {
         Direction::Source => ("received", "from", "origin"),
@@ -282,7 +282,22 @@ fn before_listing(flow: &FlowPart, moved: &str, amount: &str) -> String {
 }
 
 /// Describes a flow part whose endpoint lies beyond the trace's last transactions.
-fn further(flow: &FlowPart, transactions: u32) -> String {
+fn further(flow: &FlowPart, claim: Option<&PartClaim<'_>>, transactions: u32) -> String {
+    let further = match transactions {
+        1 => "further than 1 transaction".to_owned(),
+        transactions => format!("further than {transactions} transactions"),
+    };
+    if let Some(claim) = claim.filter(|claim| claim.category != flow.end.category()) {
+        let via = match claim.category {
+            Some(category) if !claim.is_joint() => format!(
+                "via addresses labelled {} ({})",
+                words(category.as_str()),
+                words(claim.tier.as_str())
+            ),
+            _ => "through joint transactions".to_owned(),
+        };
+        return format!("received {via}, {further} away; origin: {}", party(flow));
+    }
     let from = match flow.end.category() {
         Some(Category::Miner) | None => party(flow),
         Some(Category::Sanctions) => "sanctioned parties".to_owned(),
@@ -291,10 +306,6 @@ fn further(flow: &FlowPart, transactions: u32) -> String {
     let before = match flow.listing_period {
         Some(ListingPeriod::Before) => " before they were listed",
         _ => "",
-    };
-    let further = match transactions {
-        1 => "further than 1 transaction".to_owned(),
-        transactions => format!("further than {transactions} transactions"),
     };
     let path = match &flow.party_of_path {
         Some(party) => format!("; one of the paths begins at {party}"),
@@ -373,6 +384,7 @@ impl<'a> ExposureLineKey<'a> {
             distance: match flow.distance {
                 FlowDistance::Hops(0) => LineDistance::None,
                 FlowDistance::Further(_) => LineDistance::Further,
+                _ if claim.is_some_and(PartClaim::is_beyond) => LineDistance::Further,
                 _ if flow.is_direct => LineDistance::Direct,
                 FlowDistance::Hops(_) => LineDistance::Indirect,
             },
@@ -406,7 +418,9 @@ impl ExposureLine {
         self.recent = self.recent.saturating_add(flow.recent);
         self.outstanding = self.outstanding.saturating_add(part.outstanding(flow.amount));
         self.share += part.share;
-        self.distance = self.distance.into_iter().chain([flow.distance]).min();
+        let beyond = part.shown_claim().filter(|claim| claim.is_beyond());
+        let distance = beyond.map_or(flow.distance, |claim| claim.distance);
+        self.distance = self.distance.into_iter().chain([distance]).min();
         self.scored |= part.counted;
         self.listed_by = self.listed_by.take().into_iter().chain(flow.listed_by.clone()).min();
         self.add_funds(part.rule_funds());

@@ -64,6 +64,7 @@ fn facts(
             ..DirectionFlows::default()
         },
         destination: DirectionFlows { parts: all, ..DirectionFlows::default() },
+        held: DirectionFlows::default(),
     };
     let tip = Tip {
         height: 99,

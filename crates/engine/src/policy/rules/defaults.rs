@@ -108,7 +108,7 @@ fn default_rules() -> Vec<RuleSpec> {
 
 /// 50,000 US dollars, one bitcoin, and round numbers of about 50,000 US dollars of every other coin, as in the default
 /// amount curves.
-fn large_amounts() -> BTreeMap<String, Quantity> {
+pub(in crate::policy) fn large_amounts() -> BTreeMap<String, Quantity> {
     [
         ("USD", 50_000),
         ("BTC", 1),

@@ -149,6 +149,7 @@ pub fn flows_in(
             decimals,
             source: settled(source),
             destination: settled(destination),
+            held: DirectionFlows::default(),
         }],
         vec![],
     )

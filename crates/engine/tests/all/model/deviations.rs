@@ -125,9 +125,13 @@ fn a_weaker_claim_about_a_cluster_does_not_weaken_a_stronger_one() {
     // An investigation of an address that is surely connected contradicts.
     let answer = with(member(investigated(), vec![], true));
     assert_eq!((verdict(&answer), answer.warnings[0].code), ("review", "cluster_conflict"));
-    // Different services pass nothing on, however weak the labels are.
-    let service = |name| named(Category::Exchange, Tier::Community, name);
-    let answer = with(member(vec![service("North"), service("South")], vec![], true));
+    // Reports contradict nothing, also if they name different services.
+    let service = |tier, name| named(Category::Exchange, tier, name);
+    let services = |tier| vec![service(tier, "North"), service(tier, "South")];
+    let answer = with(member(services(Tier::Community), vec![], true));
+    assert_eq!((verdict(&answer), answer.warnings.len()), ("review", 0));
+    // Different services of investigations pass nothing on.
+    let answer = with(member(services(Tier::Investigation), vec![], true));
     assert_eq!((verdict(&answer), answer.warnings[0].code), ("review", "cluster_conflict"));
     let mut categories = answer.scoring_components.iter().map(|component| component.category);
     assert!(categories.all(|category| category != Some(Category::Exchange)));

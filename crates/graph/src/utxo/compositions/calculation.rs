@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use assay_engine::{
     composition::{Composition, Mixture, Origin},
-    ledger::{CoinShare, OwnerNumber},
+    ledger::OwnerNumber,
     reading::FeePayer,
     utxo::TransactionKind,
 };
@@ -82,18 +82,19 @@ impl<'g> CompositionCalculation<'g> {
         }
         self.sources.clear();
         for input in self.inputs.drain(..) {
-            let OwnerAttribution { end, is_labelled } = self.ends.attribution_of(input.owner);
-            let mut labelled = CoinShare::NOTHING;
+            let OwnerAttribution { end, is_labelled, passed } =
+                self.ends.attribution_of(input.owner);
+            let mut marked = None;
             if let Some(end) = end {
                 self.mixture.add_origin(end.origin(moved_on), input.value);
             } else if let Some(made_by) = input.made_by {
                 let made = of(made_by)?;
                 self.mixture.add_composition(&made.composition, input.value);
-                labelled = made.composition.labelled();
+                marked = Some(Arc::clone(&made.composition));
                 self.sources.push(made);
             }
-            if is_labelled {
-                self.mixture.add_labelled(input.value, labelled);
+            if *is_labelled {
+                self.mixture.add_labelled(input.value, passed, marked.as_deref());
             }
         }
         let composition = self.mixture.finish(head.input_total.into(), is_joint);

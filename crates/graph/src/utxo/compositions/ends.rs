@@ -1,9 +1,12 @@
 //! The parties at which traces end, and the parties whose labels traces carry on.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{LazyLock, Mutex, PoisonError};
 
 use assay_engine::{
-    composition::Origin, evidence::ListingPeriod, ledger::OwnerNumber, taxonomy::Category,
+    composition::{Origin, PassedLabel},
+    evidence::ListingPeriod,
+    ledger::OwnerNumber,
+    taxonomy::Category,
 };
 use jiff::civil::Date;
 use rustc_hash::FxHashMap;
@@ -31,13 +34,18 @@ impl TraceEnd {
 }
 
 /// The attribution of an owner by lists and labels.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OwnerAttribution {
     /// The party at which traces end; `None` if traces pass the owner.
     pub end: Option<TraceEnd>,
     /// True if the owner also has a risky label that traces carry on.
     pub is_labelled: bool,
+    /// The severe ones among these labels.
+    pub passed: Vec<PassedLabel>,
 }
+
+/// The attribution of all other owners.
+static NOTHING: LazyLock<OwnerAttribution> = LazyLock::new(OwnerAttribution::default);
 
 impl OwnerAttribution {
     /// True if lists and labels do not attribute the owner.
@@ -49,7 +57,7 @@ impl OwnerAttribution {
 
 impl From<TraceEnd> for OwnerAttribution {
     fn from(end: TraceEnd) -> Self {
-        Self { end: Some(end), is_labelled: false }
+        Self { end: Some(end), ..Self::default() }
     }
 }
 
@@ -107,8 +115,8 @@ impl TraceEnds {
 
     /// The attribution of an owner.
     #[must_use]
-    pub fn attribution_of(&self, owner: OwnerNumber) -> OwnerAttribution {
-        self.by_owner.get(&owner).copied().unwrap_or_default()
+    pub fn attribution_of(&self, owner: OwnerNumber) -> &OwnerAttribution {
+        self.by_owner.get(&owner).unwrap_or(&NOTHING)
     }
 
     /// The party of an owner at which traces end; `None` if traces pass the owner.
@@ -124,8 +132,8 @@ impl TraceEnds {
     }
 
     /// Iterates over the attributed owners.
-    pub(super) fn iter(&self) -> impl Iterator<Item = (OwnerNumber, OwnerAttribution)> + '_ {
-        self.by_owner.iter().map(|(owner, attributed)| (*owner, *attributed))
+    pub(super) fn iter(&self) -> impl Iterator<Item = (OwnerNumber, &OwnerAttribution)> {
+        self.by_owner.iter().map(|(owner, attributed)| (*owner, attributed))
     }
 
     /// Number of attributed owners.
@@ -152,7 +160,7 @@ impl TraceEnds {
 
     /// Digest of the attributions of owners with numbers below `owners`.
     fn revision(&self, owners: u64) -> [u8; 32] {
-        let mut ends: Vec<(u64, OwnerAttribution)> =
+        let mut ends: Vec<(u64, &OwnerAttribution)> =
             self.iter().map(|(owner, it)| (owner.0, it)).filter(|it| it.0 < owners).collect();
         ends.sort_unstable_by_key(|(owner, _)| *owner);
         let mut digest = Sha256::new();
@@ -161,13 +169,20 @@ impl TraceEnds {
             digest.update(category.as_str());
             digest.update([0]);
         }
-        for (owner, OwnerAttribution { end, is_labelled }) in ends {
+        for (owner, OwnerAttribution { end, is_labelled, passed }) in ends {
             digest.update(owner.to_be_bytes());
             digest.update(end.map(|end| end.category.as_str()).unwrap_or_default());
             digest.update([0]);
             let day = end.and_then(|end| end.listed_on).map(|day| day.to_string());
             digest.update(day.unwrap_or_default());
-            digest.update([0, u8::from(is_labelled)]);
+            digest.update([0, u8::from(*is_labelled)]);
+            digest.update((passed.len() as u64).to_be_bytes());
+            for PassedLabel { category, tier, confidence } in passed {
+                digest.update(category.as_str());
+                digest.update([0]);
+                digest.update(tier.as_str());
+                digest.update([0, confidence.percent()]);
+            }
         }
         digest.finalize().into()
     }

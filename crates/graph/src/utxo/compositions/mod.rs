@@ -55,7 +55,7 @@ const MAP_SIZE: usize = 1 << 38;
 /// The format of compositions (origin breakdowns).
 const FORMAT: EnvironmentFormat = EnvironmentFormat {
     name: "assay-compositions",
-    version: 4,
+    version: 5,
     tables: &["meta", "first", "second", "ends", "changed"],
     map_size: MAP_SIZE,
 };

@@ -7,14 +7,18 @@ use assay_columns::{
     NamedTable,
     bytes::{ByteReader, number},
 };
-use assay_engine::{ledger::OwnerNumber, taxonomy::Category};
+use assay_engine::{
+    composition::PassedLabel, evidence::Tier, ledger::OwnerNumber, score::Confidence,
+    taxonomy::Category,
+};
 use assay_mapped::WriteTransaction;
 use heed::RoTxn;
 
 use super::{OwnerAttribution, TraceEnd, TraceEnds};
 use crate::GraphError;
 
-/// Separator between the category (empty if traces pass the owner), the day of listing, and the mark of a label.
+/// Separator between the category (empty if traces pass the owner), the day of listing, the mark of a label, and the
+/// category, tier and confidence of each severe label.
 const SEPARATOR: char = '\0';
 const LABELLED: &str = "labelled";
 
@@ -67,11 +71,18 @@ fn entries(txn: &RoTxn<'_>, table: NamedTable) -> Result<Vec<(u64, Vec<u8>)>, Gr
     Ok(entries)
 }
 
-fn to_bytes(OwnerAttribution { end, is_labelled }: OwnerAttribution) -> Vec<u8> {
+fn to_bytes(OwnerAttribution { end, is_labelled, passed }: &OwnerAttribution) -> Vec<u8> {
     let category = end.map(|end| end.category.as_str()).unwrap_or_default();
     let day = end.and_then(|end| end.listed_on).map(|day| day.to_string()).unwrap_or_default();
-    let label = if is_labelled { LABELLED } else { "" };
-    format!("{category}{SEPARATOR}{day}{SEPARATOR}{label}").into_bytes()
+    let label = if *is_labelled { LABELLED } else { "" };
+    let mut text = format!("{category}{SEPARATOR}{day}{SEPARATOR}{label}");
+    for PassedLabel { category, tier, confidence } in passed {
+        for word in [category.as_str(), tier.as_str(), &confidence.percent().to_string()] {
+            text.push(SEPARATOR);
+            text.push_str(word);
+        }
+    }
+    text.into_bytes()
 }
 
 fn parse(bytes: &[u8]) -> Option<OwnerAttribution> {
@@ -84,5 +95,14 @@ fn parse(bytes: &[u8]) -> Option<OwnerAttribution> {
             Some(TraceEnd { category: category.parse::<Category>().ok()?, listed_on })
         }
     };
-    Some(OwnerAttribution { end, is_labelled: label == LABELLED })
+    let mut passed = Vec::new();
+    while let Some(category) = parts.next() {
+        let tier = parts.next()?;
+        passed.push(PassedLabel {
+            category: category.parse().ok()?,
+            tier: Tier::ALL.into_iter().find(|it| it.as_str() == tier)?,
+            confidence: Confidence::from_percent(parts.next()?.parse().ok()?),
+        });
+    }
+    Some(OwnerAttribution { end, is_labelled: label == LABELLED, passed })
 }

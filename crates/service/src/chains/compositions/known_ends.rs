@@ -58,7 +58,7 @@ impl KnownEnds {
         if has_changed {
             let mut ends = TraceEnds::default();
             for (owner, end) in &self.found {
-                ends.add(OwnerNumber(*owner), *end);
+                ends.add(OwnerNumber(*owner), end.clone());
             }
             self.ends = Arc::new(ends);
         }
@@ -95,7 +95,7 @@ fn search(
     } else {
         for (script, end) in parties.iter() {
             if let Some(owner) = reader.find_owner(script)?.filter(|owner| *owner >= from) {
-                found.insert(owner, end);
+                found.insert(owner, end.clone());
             }
         }
     }

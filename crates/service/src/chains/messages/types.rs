@@ -140,7 +140,7 @@ fields! {
         first_seen, last_seen, transfers_in, transfers_out, amounts
     }
     AssetActivity as AssetActivityMessage { asset, received, sent, balance }
-    Ledger as LedgerMessage { unit, decimals, source, destination }
+    Ledger as LedgerMessage { unit, decimals, source, destination, held }
     DirectionFlows as DirectionFlowsMessage { parts, transactions }
     FlowPart as FlowPartMessage {
         end, entity, distance, is_direct, tier, confidence, amount, recent, outstanding, mass, decayed,
@@ -182,7 +182,7 @@ fields! {
     TraceRules as TraceRulesMessage {
         hops, stop_below_share_millionths, stop_trace_below, transactions,
         source_transactions, entries, transfers_per_address, entries_of_history, decay,
-        coinjoin_severity, unsolicited_below, largest_dust, paths_per_part, patterns
+        coinjoin_severity, unsolicited_below, largest_dust, held_from, paths_per_part, patterns
     }
     PatternRules as PatternRulesMessage { dust, little, thresholds }
 }
