@@ -19,9 +19,9 @@ use super::{
 };
 
 /// Largest numbers of entries that are drawn of each kind.
-const MAX_REASONS: usize = 3;
+const MAX_REASONS: usize = 2;
 const MAX_LISTINGS: usize = 2;
-const MAX_COMPONENTS: usize = 4;
+const MAX_COMPONENTS: usize = 3;
 const MAX_LABELS: usize = 3;
 const MAX_PATTERNS: usize = 2;
 const MAX_WARNINGS: usize = 3;

@@ -124,10 +124,11 @@ fn labels_of_different_owners_in_a_cluster_conflict() {
     let rows = [("ann-1", "exchange", "North"), ("ann-3", "exchange", "South")];
     label(directory.path(), "police", &rows);
     let answer = check(directory.path(), "ann-2");
-    assert_eq!(answer["warnings"][0]["code"], "cluster_conflict");
-    assert_eq!(answer["entity"], Value::Null, "different services pass nothing on");
+    assert_eq!(answer["warnings"], json!([]), "a doubtful connection contradicts nothing");
     label(directory.path(), "forum", &[("ann-1", "scam", "Fake shop")]);
     let answer = check(directory.path(), "ann-2");
+    assert_eq!(answer["warnings"][0]["code"], "cluster_conflict");
+    assert_eq!(answer["entity"]["category"], "scam", "different owners pass no service on");
     let inherited = component(&answer, "association");
     assert_eq!(
         (&inherited["category"], &inherited["tier"], &answer["verdict"]),
@@ -280,7 +281,10 @@ fn a_cluster_of_any_size_is_searched() {
         "the listed ones, then the riskiest"
     );
     assert!(has_reason(answer, "cluster_listed") && has_reason(answer, "cluster_labeled"));
-    assert_eq!(component(answer, "association")["category"], "stolen_funds");
+    let components = answer["scoring_components"].as_array().unwrap().iter();
+    let inherited = components.filter(|it| it["kind"] == "association");
+    let categories: Vec<&Value> = inherited.map(|it| &it["category"]).collect();
+    assert_eq!(categories, ["stolen_funds", "exchange"], "over doubtful connections");
 }
 
 #[test]

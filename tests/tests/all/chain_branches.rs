@@ -140,7 +140,7 @@ fn a_longer_branch_of_one_server_does_not_outvote_two() {
     assert_eq!((shop(&caller)["verdict"].as_str(), branches(&alone)), (Some("allow"), 1));
     let (agreed, caller) = world.api(&addresses(&[&right[0], &right[1]]));
     let answer = shop(&caller);
-    assert_eq!((answer["verdict"].as_str(), branches(&agreed)), (Some("block"), 1));
+    assert_eq!((answer["verdict"].as_str(), branches(&agreed)), (Some("review"), 1));
     assert!(!has(&answer, "warnings", "chain_branches_differ"), "{answer}");
 
     // when all three are asked, then the two answer, and callers, metrics and the log say so,
@@ -153,7 +153,7 @@ fn a_longer_branch_of_one_server_does_not_outvote_two() {
         let block = &answer["sources"].as_array().unwrap().last().unwrap()["latest_block"];
         assert_eq!(block["height"], 105, "{answer}");
     }
-    assert_eq!(shop(&caller)["verdict"], "block");
+    assert_eq!(shop(&caller)["verdict"], "review");
     assert_eq!(branches(&server), 2);
     let told = format!("differ above block {FORK}");
     wait_until("its log says so", || server.log().contains(&told));
@@ -179,7 +179,7 @@ fn one_against_one_nothing_is_allowed_and_no_earlier_answer_is_repeated() {
     drop(forged);
     // Given an answer of one server that was cached while the other one was away,
     let (server, caller) = world.api(&[right.api.to_string(), address.clone()]);
-    assert_eq!(shop(&caller)["verdict"], "block");
+    assert_eq!(shop(&caller)["verdict"], "review");
     assert_eq!(shop(&caller)["cached"], true);
     // when the other one comes with another branch, then nothing is allowed, and the answer is not repeated.
     let listen = format!("--listen={address}");
