@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use assay_tests::{
     Caller, Server, SmallDisk, StartOptions, assay, platform::Platform, redis::Redis, tenant,
-    wait_at_most,
+    wait_at_most, wait_until,
 };
 
 use crate::support::{ADDRESSES, PATIENCE, plan_with_high_limits};
@@ -46,6 +46,7 @@ fn fill_and_clear(disk: &SmallDisk, server: &Server, caller: &Caller) -> u64 {
     disk.fill();
     // A charge needs so little room that it may still find some.
     let told = "failed to write answers; they stay in memory";
+    let again = "answers are written again";
     let mut last = String::new();
     wait_at_most(PATIENCE, "there is no room", || {
         let (same, id) = check(caller);
@@ -65,15 +66,17 @@ fn fill_and_clear(disk: &SmallDisk, server: &Server, caller: &Caller) -> u64 {
         assert_eq!(caller.get(&format!("/api/v1/checks/{id}")).status, 200);
     }
     wait_at_most(PATIENCE, "all is counted", || charged(caller) == checks);
-    // and the log reports it once.
-    assert_eq!(server.log().matches(told).count(), 1, "{}", server.log());
+    // and the log reports it once for each time that room was found in between.
+    let log = server.log();
+    let (failed, written) = (log.matches(told).count(), log.matches(again).count());
+    assert!(failed <= written + 1, "{failed} failures after {written} recoveries: {log}");
 
     // Given room again, all of it is written.
     disk.clear();
     wait_at_most(PATIENCE, "all is written", || {
         unwritten(server, "answers") + unwritten(server, "usage") == 0
     });
-    assert!(server.log().contains("answers are written again"), "{}", server.log());
+    wait_until("the recovery is logged", || server.log().contains(again));
     assert_eq!(server.metric::<u64>("assay_records_dropped_total"), 0);
     assert_eq!(check(caller).0, digest);
     checks += 1;
