@@ -2,7 +2,8 @@
 
 use std::{
     io,
-    net::{IpAddr, SocketAddr},
+    net::{IpAddr, SocketAddr, ToSocketAddrs},
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -13,11 +14,16 @@ use ureq::{
     http::{Response, StatusCode, Uri, header},
     unversioned::{
         resolver::{DefaultResolver, ResolvedSocketAddrs, Resolver},
-        transport::{DefaultConnector, NextTimeout},
+        transport::NextTimeout,
     },
 };
 
-use super::{InputLimits, SpoolError, SpooledFile, location::Location};
+use super::{
+    InputLimits, SpoolError, SpooledFile,
+    connection::{ConnectionFacts, ObservedConnector},
+    location::Location,
+    response::{self, BodyReader, ResponseFault},
+};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(20);
 const MOST_REDIRECTS: u32 = 5;
@@ -78,13 +84,13 @@ pub enum FetchError {
         /// The address.
         address: IpAddr,
     },
-    /// The server responded with an error status.
-    #[error("failed to fetch {url}: the server answered {status}")]
-    Status {
+    /// The response is neither the whole file nor a confirmation that was asked for.
+    #[error("failed to fetch {url}: {fault}")]
+    Response {
         /// The URL.
         url: String,
-        /// The status.
-        status: StatusCode,
+        /// The reason.
+        fault: ResponseFault,
     },
     /// The server redirects to a URL that is not followed.
     #[error("failed to fetch {url}: the server redirects to {target}, {reason}")]
@@ -103,12 +109,12 @@ pub enum FetchError {
 
 /// Fetches `url`, unless its content has not changed since `known`. Redirects are followed, from https to https only;
 /// each server must have a public address or be in one of the allowed networks, by the address that its name resolves
-/// to.
+/// to. Only status 200 with a whole file, or 304 to the conditions that were sent, counts.
 ///
 /// # Errors
 ///
-/// Returns an error if the server cannot be reached, refuses, exceeds `timeout` in all, or sends
-/// too much.
+/// Returns an error if the server cannot be reached, refuses, exceeds `timeout` in all, sends too much, or sends
+/// anything but the whole file.
 pub fn fetch(
     url: &str,
     known: &Conditions,
@@ -121,76 +127,155 @@ pub fn fetch(
     let credentials = access.credentials.as_ref();
     let mut authorization =
         credentials.map(|file| file.authorization(location.as_str())).transpose()?;
+    let mut known = known.clone();
+    let mut is_redirected = false;
     let deadline = Instant::now() + timeout;
     for _ in 0..=MOST_REDIRECTS {
         let left = deadline.saturating_duration_since(Instant::now());
-        let response = request(&location, known, left, &access.networks, authorization.as_deref())?;
-        let status = response.status();
-        let url = || location.shown();
-        match status {
-            StatusCode::NOT_MODIFIED => return Ok(FetchOutcome::NotModified),
-            _ if status.is_success() => {
-                let conditions = conditions(&response);
-                let body = response.into_body().into_reader();
-                return Ok(FetchOutcome::New(
-                    SpooledFile::from_reader(body, &url(), limits)?,
-                    conditions,
-                ));
+        let facts = Arc::new(ConnectionFacts::default());
+        let request = Request {
+            location: &location,
+            known: &known,
+            timeout: left,
+            networks: &access.networks,
+            authorization: authorization.as_deref(),
+        };
+        let response = request.send(Arc::clone(&facts))?;
+        let refused = |fault| FetchError::Response { url: location.shown(), fault };
+        match response.status() {
+            StatusCode::OK => {
+                ResponseFault::of_head(response.headers()).map_err(refused)?;
+                let mut conditions = conditions(&response);
+                if is_redirected {
+                    // The next redirect may lead to another file, whose age says nothing about this one.
+                    conditions.last_modified = None;
+                }
+                let file = whole_file(response, &location, limits, &facts)?;
+                return Ok(FetchOutcome::New(file, conditions));
             }
-            _ if status.is_redirection() => {
+            StatusCode::NOT_MODIFIED => {
+                ResponseFault::of_confirmation(response.headers(), &known).map_err(refused)?;
+                return Ok(FetchOutcome::NotModified);
+            }
+            StatusCode::MOVED_PERMANENTLY
+            | StatusCode::FOUND
+            | StatusCode::SEE_OTHER
+            | StatusCode::TEMPORARY_REDIRECT
+            | StatusCode::PERMANENT_REDIRECT => {
                 let target = location.redirected(&response)?;
                 if !target.is_same_origin(&location) {
                     // Credentials are for the server that they were given for.
                     authorization = None;
                 }
                 location = target;
+                is_redirected = true;
+                known.last_modified = None;
             }
-            _ => return Err(FetchError::Status { url: url(), status }),
+            status => return Err(refused(ResponseFault::Status(status))),
         }
     }
     let (url, target) = (Location::redacted(url), location.shown());
     Err(FetchError::Redirect { url, target, reason: "after too many other redirects" })
 }
 
-/// Sends one request, and follows no redirect.
-fn request(
+/// Checks that a URL may be fetched, as far as that is known before a request: its scheme, and the addresses of its
+/// server. A name that does not resolve is no reason to refuse it.
+///
+/// # Errors
+///
+/// Returns an error if the URL is none that can be fetched, or leads to a network that may not be reached.
+pub fn check_access(url: &str, networks: &Networks) -> Result<(), FetchError> {
+    let location =
+        Location::parse(url).ok_or_else(|| FetchError::Scheme(Location::redacted(url)))?;
+    let is_refused = |address: &IpAddr| !networks.permits(*address);
+    let literal = location.address();
+    let addresses: Vec<IpAddr> = match (literal, location.host_and_port()) {
+        (Some(address), _) => vec![address],
+        (None, Some(server)) if !EgressSettings::from_environment().is_proxied(url) => {
+            let found = server.to_socket_addrs();
+            found.map(|found| found.map(|found| found.ip()).collect()).unwrap_or_default()
+        }
+        _ => Vec::new(),
+    };
+    match addresses.into_iter().find(is_refused) {
+        Some(address) => Err(FetchError::PrivateAddressError { url: location.shown(), address }),
+        None => Ok(()),
+    }
+}
+
+/// Spools the file of a response with status 200, if it is whole.
+fn whole_file(
+    response: Response<ureq::Body>,
     location: &Location,
-    known: &Conditions,
+    limits: InputLimits,
+    facts: &ConnectionFacts,
+) -> Result<SpooledFile, FetchError> {
+    let (stated, is_chunked) = (response.body().content_length(), response::is_chunked(&response));
+    facts.begin_body();
+    let body = BodyReader::new(response.into_body().into_reader(), stated);
+    let file = SpooledFile::from_reader(body, &location.shown(), limits)?;
+    let fault = if facts.has_doubtful_end() && !is_chunked {
+        Some(ResponseFault::DoubtfulEnd)
+    } else if facts.has_surplus() {
+        Some(ResponseFault::Surplus(
+            stated.map_or("length or chunks".to_owned(), |stated| stated.to_string()),
+        ))
+    } else {
+        ResponseFault::of_file(&file)?
+    };
+    match fault {
+        None => Ok(file),
+        Some(fault) => Err(FetchError::Response { url: location.shown(), fault }),
+    }
+}
+
+/// One request, which follows no redirect.
+struct Request<'a> {
+    location: &'a Location,
+    known: &'a Conditions,
     timeout: Duration,
-    networks: &Networks,
-    authorization: Option<&str>,
-) -> Result<Response<ureq::Body>, FetchError> {
-    let url = location.as_str();
-    let egress = EgressSettings::from_environment();
-    // A proxy resolves names itself, and decides by its own rules; an address is known here too.
-    let literal = location.address().filter(|address| !networks.permits(*address));
-    if let Some(address) = literal {
-        return Err(FetchError::PrivateAddressError { url: location.shown(), address });
+    networks: &'a Networks,
+    authorization: Option<&'a str>,
+}
+
+impl Request<'_> {
+    /// Sends the request; `facts` tells about its connection.
+    fn send(&self, facts: Arc<ConnectionFacts>) -> Result<Response<ureq::Body>, FetchError> {
+        let Self { location, known, timeout, networks, authorization } = *self;
+        let url = location.as_str();
+        let egress = EgressSettings::from_environment();
+        // A proxy resolves names itself, and decides by its own rules; an address is known here too.
+        let literal = location.address().filter(|address| !networks.permits(*address));
+        if let Some(address) = literal {
+            return Err(FetchError::PrivateAddressError { url: location.shown(), address });
+        }
+        let config = egress
+            .configure(Agent::config_builder(), url)
+            .timeout_global(Some(timeout))
+            .timeout_connect(Some(CONNECT_TIMEOUT))
+            .max_redirects(0)
+            .http_status_as_error(false)
+            .middleware(TraceParent)
+            .user_agent(concat!("assay/", env!("CARGO_PKG_VERSION")))
+            .build();
+        // The name of a proxy is resolved by the same resolver; its operator chose it.
+        let networks = (!egress.is_proxied(url)).then(|| networks.clone());
+        let resolver = GuardedResolver { networks, ..GuardedResolver::default() };
+        let connector = ObservedConnector::new(location.uri().clone(), facts);
+        let agent = Agent::with_parts(config, connector, resolver);
+        // The server closes the connection after the response: what else it sends was not stated.
+        let mut request = agent.get(url).header(header::CONNECTION, "close");
+        if let Some(etag) = &known.etag {
+            request = request.header(header::IF_NONE_MATCH, etag);
+        }
+        if let Some(last_modified) = &known.last_modified {
+            request = request.header(header::IF_MODIFIED_SINCE, last_modified);
+        }
+        if let Some(authorization) = authorization {
+            request = request.header(header::AUTHORIZATION, authorization);
+        }
+        request.call().map_err(|source| failed(location, source))
     }
-    let config = egress
-        .configure(Agent::config_builder(), url)
-        .timeout_global(Some(timeout))
-        .timeout_connect(Some(CONNECT_TIMEOUT))
-        .max_redirects(0)
-        .http_status_as_error(false)
-        .middleware(TraceParent)
-        .user_agent(concat!("assay/", env!("CARGO_PKG_VERSION")))
-        .build();
-    // The name of a proxy is resolved by the same resolver; its operator chose it.
-    let networks = (!egress.is_proxied(url)).then(|| networks.clone());
-    let resolver = GuardedResolver { networks, ..GuardedResolver::default() };
-    let agent = Agent::with_parts(config, DefaultConnector::default(), resolver);
-    let mut request = agent.get(url);
-    if let Some(etag) = &known.etag {
-        request = request.header(header::IF_NONE_MATCH, etag);
-    }
-    if let Some(last_modified) = &known.last_modified {
-        request = request.header(header::IF_MODIFIED_SINCE, last_modified);
-    }
-    if let Some(authorization) = authorization {
-        request = request.header(header::AUTHORIZATION, authorization);
-    }
-    request.call().map_err(|source| failed(location, source))
 }
 
 fn failed(location: &Location, source: ureq::Error) -> FetchError {
@@ -264,9 +349,6 @@ impl Resolver for GuardedResolver {
 }
 
 fn conditions<B>(response: &Response<B>) -> Conditions {
-    let text = |name| {
-        let value = response.headers().get(name)?;
-        value.to_str().ok().map(str::to_owned)
-    };
+    let text = |name| response::text(response.headers(), name);
     Conditions { etag: text(header::ETAG), last_modified: text(header::LAST_MODIFIED) }
 }

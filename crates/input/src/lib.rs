@@ -9,6 +9,8 @@
 //! - [`text`]: bounded lines of UTF-8
 //! - [`rows`]: rows of CSV, with their lines
 
+#[cfg(feature = "fetch")]
+mod connection;
 mod digest;
 mod error;
 #[cfg(feature = "fetch")]
@@ -17,6 +19,8 @@ mod files;
 mod limit;
 #[cfg(feature = "fetch")]
 mod location;
+#[cfg(feature = "fetch")]
+mod response;
 pub mod rows;
 mod spool;
 pub mod text;
@@ -31,6 +35,7 @@ pub use {
 };
 #[cfg(feature = "fetch")]
 pub use {
-    fetch::{Conditions, FetchError, FetchOutcome, UrlAccess, fetch},
+    fetch::{Conditions, FetchError, FetchOutcome, UrlAccess, check_access, fetch},
     location::redacted,
+    response::ResponseFault,
 };

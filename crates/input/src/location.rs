@@ -26,6 +26,10 @@ impl Location {
         &self.text
     }
 
+    pub(crate) const fn uri(&self) -> &Uri {
+        &self.uri
+    }
+
     pub(crate) fn is_https(&self) -> bool {
         self.uri.scheme_str() == Some("https")
     }
@@ -44,6 +48,12 @@ impl Location {
     pub(crate) fn address(&self) -> Option<IpAddr> {
         let host = self.uri.host()?;
         host.trim_start_matches('[').trim_end_matches(']').parse().ok()
+    }
+
+    /// Returns host and port, to resolve.
+    pub(crate) fn host_and_port(&self) -> Option<(&str, u16)> {
+        let default = if self.is_https() { 443 } else { 80 };
+        Some((self.uri.host()?, self.uri.port_u16().unwrap_or(default)))
     }
 
     /// Returns the URL that `reference`, the value of a `Location` field, names relative to this URL (RFC 3986, section

@@ -98,6 +98,20 @@ impl SpooledFile {
         self.bytes
     }
 
+    /// First bytes of the file; the position is at the start afterwards.
+    #[cfg(feature = "fetch")]
+    pub(super) fn beginning(&self, bytes: u64) -> Result<Vec<u8>, SpoolError> {
+        let read = || -> io::Result<Vec<u8>> {
+            let mut file = self.file();
+            let mut start = Vec::new();
+            file.rewind()?;
+            file.take(bytes).read_to_end(&mut start)?;
+            file.rewind()?;
+            Ok(start)
+        };
+        read().map_err(|source| self.failed(source))
+    }
+
     pub(super) const fn file(&self) -> &File {
         &self.file
     }
