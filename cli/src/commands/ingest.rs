@@ -8,7 +8,7 @@ use assay_engine::names::SourceId;
 use assay_input::UrlAccess;
 use assay_intel::{
     formats::{self, Format, IntelKind},
-    import::{ImportOutcome, ImportRequest, import},
+    import::{ImportError, ImportOutcome, ImportRequest, import},
     plan::ImportOptions,
 };
 use assay_telemetry::stage;
@@ -94,8 +94,9 @@ Examples:
 
 /// Import labels from a file, a folder or a URL
 ///
-/// The labels replace those that the source had before, in one transaction. A damaged file changes nothing; a row
-/// that is wrong is left out and reported. The same files again change nothing and count as verified.
+/// The labels replace those that the source had before, in one transaction. A damaged file, or one that loses more
+/// than half of ten or more labels, changes nothing; a row that is wrong is left out and reported. The same files again
+/// change nothing and count as verified.
 #[derive(Debug, Args)]
 #[command(after_help = LABEL_EXAMPLES)]
 pub(super) struct LabelsArgs {
@@ -114,6 +115,9 @@ pub(super) struct LabelsArgs {
     /// Date of issue of a label set that does not state it [default: today]
     #[arg(long, value_name = "DATE")]
     published_on: Option<Date>,
+    /// Accept the files with this digest although more than half of the labels are gone
+    #[arg(long, value_name = "SHA256", value_parser = digest)]
+    accept_digest: Option<String>,
     /// Limit of the time for fetching, in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 300)]
     timeout: u64,
@@ -155,6 +159,7 @@ fn parser(kind: IntelKind) -> impl TypedValueParser<Value = &'static Format> {
 }
 
 fn digest(text: &str) -> Result<String, String> {
+    let text = text.strip_prefix("sha256:").unwrap_or(text);
     if text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         Ok(text.to_ascii_lowercase())
     } else {
@@ -198,6 +203,7 @@ pub(super) async fn run(
                 blockchain: args.blockchain,
                 access: access(args.source_networks, args.credentials.file(), context),
                 published_on: args.published_on,
+                options: ImportOptions { history: false, accept_digest: args.accept_digest },
                 ..ImportRequest::new(args.location, args.format, source, timeout)
             };
             ingest(&request, args.json, context).await
@@ -247,6 +253,9 @@ struct ListImport {
     outcome: Option<ImportOutcome>,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<String>,
+    /// The failure is a refusal of what the file states.
+    #[serde(skip)]
+    is_refused: bool,
 }
 
 /// Imports every enabled list. Each import is a transaction of its own.
@@ -281,16 +290,25 @@ async fn ingest_all(
                     request.options.accept_digest = accept_digest;
                     request.access = access;
                     let imported = import(&*store, &request, now, || {}).await;
-                    imported.map_err(|error| error.to_string())
+                    imported.map_err(|error| {
+                        (error.to_string(), matches!(error, ImportError::Refused { .. }))
+                    })
                 }
-                Err(error) => Err(error.to_string()),
+                Err(error) => Err((error.to_string(), false)),
             };
             let seconds = begun.elapsed().as_secs_f64();
-            let (outcome, error) = match outcome {
-                Ok(outcome) => (Some(outcome), None),
-                Err(error) => (None, Some(error)),
-            };
-            ListImport { source, seconds, outcome, error }
+            match outcome {
+                Ok(outcome) => ListImport {
+                    source,
+                    seconds,
+                    outcome: Some(outcome),
+                    error: None,
+                    is_refused: false,
+                },
+                Err((error, is_refused)) => {
+                    ListImport { source, seconds, outcome: None, error: Some(error), is_refused }
+                }
+            }
         };
         imports.spawn(importing.instrument(stage));
     }
@@ -320,10 +338,7 @@ async fn ingest_all(
     if failed.is_empty() {
         return Ok(CommandOutcome::Success);
     }
-    Err(Failure::Failed(format!(
-        "{} of {} lists failed: {}",
-        failed.len(),
-        all.len(),
-        failed.join(", ")
-    )))
+    let message = format!("{} of {} lists failed: {}", failed.len(), all.len(), failed.join(", "));
+    let only_refusals = all.iter().filter(|one| one.error.is_some()).all(|one| one.is_refused);
+    Err(if only_refusals { Failure::Refused(message) } else { Failure::Failed(message) })
 }

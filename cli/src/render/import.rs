@@ -109,6 +109,11 @@ fn labels(page: &mut Page, source: &SourceId, imported: &ImportedLabels) {
             rejected.len()
         ),
     );
+    if imported.is_mostly_replaced() {
+        let text = "note: more than half of the labels before were replaced: `assay export labels --history` \
+                    has both";
+        indented(page, text);
+    }
     rejections(page, rejected);
     let (uses, left_out) = (total(unknown_terms), total(unsupported));
     counts(page, unknown_terms, |terms| {

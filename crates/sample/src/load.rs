@@ -128,9 +128,10 @@ pub async fn load(
             fetched: None,
             labels,
             report: serde_json::Value::Null,
+            planned_after: None,
             at: now,
         };
-        store.record_labels(import).await?;
+        store.record_labels(&import).await?;
     }
     ingest_chain(&databases.graphs, clock).await?;
     let documents = manifests::parse("sample.yaml", MANIFESTS)?;

@@ -369,6 +369,7 @@ fn a_truncated_or_shrunken_list_changes_nothing() {
     assert!(refused.stderr.contains("implausible"), "{}", refused.stderr);
     assert_eq!(exported(directory.path()), before, "nothing changed");
 
+    // The message ends with the command that accepts the file.
     let digest = refused.stderr.trim().rsplit(' ').next().unwrap().to_owned();
     let wrong = import(directory.path(), &file, &["--accept-digest", &"0".repeat(64)]);
     assert_eq!(wrong.code, 4, "another file's digest accepts nothing");

@@ -6,7 +6,7 @@ use assay_store::StoreError;
 
 use crate::{
     formats::{FormatReadError, ReadOption, UnknownFormat},
-    plan::PublicationRefusal,
+    plan::{PublicationRefusal, rejections},
 };
 
 /// Reason why an import failed. A failed import changes nothing.
@@ -19,19 +19,28 @@ pub enum ImportError {
     #[error(transparent)]
     Read(#[from] FormatReadError),
     /// The publication is older than the newest publication of the source, or implausible.
-    #[error("{origin}: {source}")]
+    #[error("{origin}: {source}{}", advice(.command.as_deref()))]
     Refused {
         /// Path or URL of the input.
         origin: String,
         /// Reason.
         #[source]
-        source: PublicationRefusal,
+        source: Box<PublicationRefusal>,
+        /// Command that accepts the file; `None` if none does.
+        command: Option<String>,
     },
     /// The label set is empty. The source keeps its labels.
-    #[error("{origin} holds no label that can be imported: nothing was changed")]
+    #[error(
+        "{origin} holds no label that can be imported{}: nothing was changed",
+        rejections(*.rejected, .first.as_ref())
+    )]
     NoLabels {
         /// Path or URL of the input.
         origin: String,
+        /// Number of rows that were rejected.
+        rejected: usize,
+        /// Reason why the first of them was rejected.
+        first: Option<String>,
     },
     /// The store failed.
     #[error(transparent)]
@@ -53,4 +62,19 @@ pub enum ImportError {
     /// The thread that reads the input ended without a result.
     #[error("reading the input stopped unexpectedly")]
     Stopped,
+}
+
+impl ImportError {
+    /// A refusal of the content of an input, without the command that accepts it.
+    pub(super) fn refused(origin: &str, source: PublicationRefusal) -> Self {
+        Self::Refused { origin: origin.to_owned(), source: Box::new(source), command: None }
+    }
+}
+
+fn advice(command: Option<&str>) -> String {
+    command.map_or_else(String::new, |command| {
+        format!(
+            "; if it is right, set acceptDigest in the manifest of the source, or run: {command}"
+        )
+    })
 }

@@ -69,7 +69,7 @@ pub async fn record(
     loop {
         let known = store.source_history(&provenance.source).await?;
         let planned = plan(&known.history, publication, digests, options, today)
-            .map_err(|source| ImportError::Refused { origin: provenance.origin.clone(), source })?;
+            .map_err(|source| ImportError::refused(&provenance.origin, source))?;
         let (reference, entries, newest, ended, begun, report) = match planned {
             ImportPlan::Known { newest } => {
                 if newest {

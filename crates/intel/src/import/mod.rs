@@ -87,15 +87,23 @@ pub async fn import(
         digest: content_digest,
         fetched,
     };
-    match content {
+    let recorded = match content {
         Content::Listings(publication) => {
             listings::record(store, &publication, &provenance, &request.options, now).await
         }
         Content::Labels(mut set) => {
             // What the import states about the set counts, not the day of the import.
             set.published_on = request.published_on.or(set.published_on);
-            provenance.digest = request.digest_of_labels(&provenance.digest);
-            labels::record(store, set, files, provenance, now).await
+            let content = std::mem::take(&mut provenance.digest);
+            provenance.digest = request.digest_of_labels(&content);
+            labels::record(store, set, files, provenance, &content, &request.options, now).await
         }
-    }
+    };
+    recorded.map_err(|error| match error {
+        ImportError::Refused { origin, source, .. } => {
+            let command = source.digest().map(|digest| request.accepting(digest));
+            ImportError::Refused { origin, source, command }
+        }
+        other => other,
+    })
 }

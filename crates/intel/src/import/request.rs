@@ -1,6 +1,6 @@
 //! Requests to import a list or a label set.
 
-use std::time::Duration;
+use std::{fmt::Write, time::Duration};
 
 use assay_address::ChainId;
 use assay_engine::names::SourceId;
@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 
 use super::ImportError;
 use crate::{
-    formats::{Format, ReadOption},
+    formats::{Format, IntelKind, ReadOption},
     labels::terms::TermTable,
     plan::ImportOptions,
 };
@@ -28,7 +28,7 @@ pub struct ImportRequest {
     pub published_on: Option<Date>,
     /// Blockchain of addresses whose files do not state it.
     pub blockchain: Option<ChainId>,
-    /// Decisions about a publication of listings. Labels have none.
+    /// Decisions about a publication. A label set can be accepted by its digest, and has no history.
     pub options: ImportOptions,
     /// Limit of the time for fetching.
     pub timeout: Duration,
@@ -60,6 +60,28 @@ impl ImportRequest {
             Some((_, option)) => Err(ImportError::Option { format: self.format.id, option }),
             None => Ok(()),
         }
+    }
+
+    /// Command that imports the file with this digest although it is implausible. The URL is shown without secrets.
+    pub(super) fn accepting(&self, digest: &str) -> String {
+        let kind = match self.format.kind() {
+            IntelKind::Listings => "sanctions",
+            IntelKind::Labels => "labels",
+        };
+        let location = quoted(&redacted(&self.location));
+        let (format, source) = (self.format.id, &self.source);
+        let mut command =
+            format!("assay ingest {kind} {location} --format {format} --source {source}");
+        if let Some(date) = self.published_on {
+            let _ = write!(command, " --published-on {date}");
+        }
+        if let Some(chain) = self.blockchain {
+            let _ = write!(command, " --blockchain {chain}");
+        }
+        if self.options.history {
+            command.push_str(" --history");
+        }
+        format!("{command} --accept-digest {digest}")
     }
 
     pub(super) fn is_url(&self) -> bool {
@@ -96,5 +118,15 @@ impl ImportRequest {
         let mut hash = self.reading_digest();
         hash.update(content_digest);
         hex::encode(hash.finalize())
+    }
+}
+
+/// A word of a command line for a shell.
+fn quoted(word: &str) -> String {
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./:@%+=,~".contains(letter);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', "'\\''"))
     }
 }

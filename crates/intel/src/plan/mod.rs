@@ -2,9 +2,16 @@
 //!
 //! Pure: from the known state of a source and a publication read from it, [`plan`] computes the
 //! recorded listings that end and the new ones that begin, or the reason to refuse the publication.
+//!
+//! - `plausibility`, `label_loss`: publications and label sets that lose too much to be right
+
+#[cfg(feature = "edge")]
+pub(crate) mod label_loss;
+mod plausibility;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use assay_address::ChainId;
 use assay_engine::{
     evidence::{
         ListedAddresses, ListingEntry,
@@ -19,11 +26,6 @@ use jiff::{ToSpan, civil::Date};
 use serde::Serialize;
 
 use crate::listings::{Publication, Rejected};
-
-/// Largest plausible number of addresses added or dropped, in percent of the previous addresses.
-const PLAUSIBLE_PERCENT: usize = 20;
-/// Number of addresses added or dropped that is always plausible.
-const PLAUSIBLE_NUMBER: usize = 25;
 
 /// Decisions of the operator about an import.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -149,30 +151,90 @@ pub enum PublicationRefusal {
     },
     /// Implausibly many addresses changed.
     #[error(
-        "it adds {added} and drops {removed} of the {previous} addresses that the publication of \
-         {compared} holds: implausible; if it is right, import it with --accept-digest {digest}"
+        "it holds {}{}, adds {added} and drops {removed} of the {previous} that the \
+         publication of {compared} holds: implausible; its digest is {digest}",
+        addresses(*.after),
+        of_list(.list.as_ref())
     )]
     Implausible {
+        /// The list of the publication that lost more than half; `None` for the publication as a whole.
+        list: Option<ListId>,
         /// Number of addresses that the publication adds.
         added: usize,
         /// Number of addresses that the publication drops.
         removed: usize,
         /// Number of addresses in the previous publication, with which the new one is compared.
         previous: usize,
+        /// Number of addresses in the publication.
+        after: usize,
         /// Date of the previous publication.
         compared: Date,
         /// Digest by which an operator can accept the publication.
         digest: String,
     },
     /// The publication holds no address.
-    #[error(
-        "there is no address in it: is it the right file? If so, import it with --accept-digest \
-         {digest}"
-    )]
+    #[error("there is no address in it{}: is it the right file? Its digest is {digest}", rejections(*.rejected, .first.as_ref()))]
     Empty {
+        /// Number of rows that were rejected.
+        rejected: usize,
+        /// Reason why the first of them was rejected.
+        first: Option<String>,
         /// Digest by which an operator can accept the publication.
         digest: String,
     },
+    /// The label set holds less than half of the labels before.
+    #[error(
+        "it holds {after} of the {before} labels{} that there were on {compared}: losing more than half is \
+         implausible; its digest is {digest}",
+        of_chain(*.chain)
+    )]
+    FewerLabels {
+        /// The chain whose labels are gone; `None` for the set as a whole.
+        chain: Option<ChainId>,
+        /// Number of labels before.
+        before: usize,
+        /// Number of labels in the set.
+        after: usize,
+        /// Day of the import with which the set is compared.
+        compared: Date,
+        /// Digest by which an operator can accept the set.
+        digest: String,
+    },
+}
+
+impl PublicationRefusal {
+    /// Digest by which an operator can accept the file; `None` if nothing accepts it.
+    #[must_use]
+    pub fn digest(&self) -> Option<&str> {
+        match self {
+            Self::Implausible { digest, .. }
+            | Self::Empty { digest, .. }
+            | Self::FewerLabels { digest, .. } => Some(digest),
+            Self::Older { .. } | Self::Future { .. } => None,
+        }
+    }
+}
+
+fn addresses(count: usize) -> String {
+    format!("{count} {}", if count == 1 { "address" } else { "addresses" })
+}
+
+fn of_list(list: Option<&ListId>) -> String {
+    list.map(|list| format!(" of {list}")).unwrap_or_default()
+}
+
+fn of_chain(chain: Option<ChainId>) -> String {
+    chain.map(|chain| format!(" of {chain}")).unwrap_or_default()
+}
+
+/// Rejected rows, for a message about a file of which nothing is left.
+pub(crate) fn rejections(rejected: usize, first: Option<&String>) -> String {
+    let first = first.map(|reason| format!(", the first because {reason}"));
+    match rejected {
+        0 => String::new(),
+        1 => format!(" (1 row was rejected{})", first.unwrap_or_default()),
+        _ => format!(" ({rejected} rows were rejected{})", first.unwrap_or_default()),
+    }
 }
 
 /// Identifies an entry within its source, even if its other fields change. Entries with different validities are
@@ -227,7 +289,7 @@ pub fn plan<Id: Copy>(
     let ordinal = known.publications.iter().map(|other| other.reference.ordinal + 1).max();
     let reference = PublicationRef { published_on, ordinal: ordinal.unwrap_or(0) };
     if !digests.accepted_by(options) {
-        check_plausible(known, publication, reference, digests)?;
+        plausibility::check_publication(known, publication, reference, digests)?;
     }
     let (ended, begun, changes) = changes(known, publication, reference);
     let report = ImportReport {
@@ -238,46 +300,12 @@ pub fn plan<Id: Copy>(
 }
 
 impl Digests<'_> {
-    fn accepted_by(&self, options: &ImportOptions) -> bool {
+    /// True if the operator accepted the file by one of its digests.
+    pub(crate) fn accepted_by(&self, options: &ImportOptions) -> bool {
         options.accept_digest.as_deref().is_some_and(|accepted| {
             [self.file, self.content].iter().any(|digest| digest.eq_ignore_ascii_case(accepted))
         })
     }
-}
-
-/// Compares a publication with its neighbor in time: the publication before it, or the publication after it if it is
-/// the first. Addresses count, not entities: an address that moves to another entity stays listed.
-fn check_plausible<Id>(
-    known: &SourceHistory<Id>,
-    publication: &Publication,
-    reference: PublicationRef,
-    digests: Digests<'_>,
-) -> Result<(), PublicationRefusal> {
-    let digest = digests.file.to_owned();
-    let names_parties = publication.addresses_are_rare && publication.parties > 0;
-    if publication.entries.is_empty() && !names_parties {
-        return Err(PublicationRefusal::Empty { digest });
-    }
-    let references = || known.publications.iter().map(|other| other.reference);
-    let before = references().filter(|other| *other < reference).max();
-    let Some(neighbour) = before.or_else(|| references().min()) else { return Ok(()) };
-    let standing = known.listings.iter().filter(|listing| listing.presence.holds(neighbour));
-    let previous: BTreeSet<_> = standing.map(|listing| address(&listing.entry)).collect();
-    let found: BTreeSet<_> = publication.entries.iter().map(address).collect();
-    let (added, removed) =
-        (found.difference(&previous).count(), previous.difference(&found).count());
-    let large = |change: usize| {
-        change * 100 > previous.len() * PLAUSIBLE_PERCENT && change > PLAUSIBLE_NUMBER
-    };
-    if large(added) || large(removed) {
-        let (previous, compared) = (previous.len(), neighbour.published_on);
-        return Err(PublicationRefusal::Implausible { added, removed, previous, compared, digest });
-    }
-    Ok(())
-}
-
-fn address(entry: &ListingEntry) -> (&str, &str) {
-    (&entry.asset_code, &entry.address_as_published)
 }
 
 /// Rows that end, entries that begin, and the report.

@@ -181,14 +181,18 @@ fn an_implausible_change_needs_its_digest() {
     assert!(!outcome(129, 103), "26 fewer are more than 20 %");
     assert!(!outcome(100, 126));
     assert!(outcome(100, 125), "25 more are not more than 25");
-    assert!(outcome(20, 1));
     assert!(!outcome(1, 0), "a list does not vanish");
+    for (before, after, accepted) in
+        [(9, 1, true), (1, 9, true), (10, 5, true), (10, 4, false), (20, 1, false), (50, 24, false)]
+    {
+        assert_eq!(outcome(before, after), accepted, "{before} {after}");
+    }
 
     let mut memory = Memory::default();
     memory.import_plain(1, &["a"]).unwrap();
     let options = ImportOptions { accept_digest: Some("EE".into()), ..ImportOptions::default() };
     let refusal = memory.import(&publication(2, &[]), "ff", &options).unwrap_err();
-    assert_eq!(refusal, PublicationRefusal::Empty { digest: "ff".into() });
+    assert!(matches!(refusal, PublicationRefusal::Empty { digest, .. } if digest == "ff"));
     assert!(memory.import(&publication(2, &[]), "ee", &options).is_ok());
 }
 
@@ -203,9 +207,11 @@ fn as_many_other_addresses_are_implausible_too() {
     let mut memory = Memory::default();
     memory.import(&texts(&before), "a", &ImportOptions::default()).unwrap();
     let expected = PublicationRefusal::Implausible {
+        list: None,
         added: 30,
         removed: 30,
         previous: 30,
+        after: 30,
         compared: date(2025, 3, 10),
         digest: "b".into(),
     };
@@ -224,10 +230,81 @@ fn as_many_other_addresses_are_implausible_too() {
 #[test]
 fn an_empty_first_publication_needs_its_digest() {
     let mut memory = Memory::default();
+    let rejected = Rejected { position: "line 2".into(), reason: "the address is empty".into() };
+    let list = Publication { rejected: vec![rejected], ..publication(1, &[]) };
+    let refusal = memory.import(&list, "x", &ImportOptions::default()).unwrap_err();
     assert_eq!(
-        memory.import_plain(1, &[]),
-        Err(PublicationRefusal::Empty { digest: "1[]".into() })
+        refusal.to_string(),
+        "there is no address in it (1 row was rejected, the first because the address is empty): is it \
+         the right file? Its digest is x"
     );
+}
+
+/// Imports addresses `a0` and on, without those of a range.
+fn without(
+    memory: &mut Memory,
+    day: i8,
+    count: usize,
+    accept: bool,
+) -> Result<Option<ImportReport>, PublicationRefusal> {
+    let names: Vec<String> = (0..count).map(|number| format!("a{number}")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let digest = format!("{day} {count}");
+    let accept_digest = accept.then(|| digest.clone());
+    let options = ImportOptions { accept_digest, ..ImportOptions::default() };
+    memory.import(&publication(day, &names), &digest, &options)
+}
+
+#[test]
+fn small_losses_add_up_until_one_is_accepted() {
+    let mut memory = Memory::default();
+    without(&mut memory, 1, 100, false).unwrap();
+    // Steps of 19 %, several a day.
+    for count in [81, 66, 54] {
+        without(&mut memory, 1, count, false).unwrap();
+    }
+    let refusal = without(&mut memory, 2, 44, false).unwrap_err();
+    assert_eq!(
+        refusal.to_string(),
+        "it holds 44 addresses, adds 0 and drops 56 of the 100 that the publication of 2025-03-01 holds: \
+         implausible; its digest is 2 44"
+    );
+    without(&mut memory, 2, 44, true).unwrap();
+    without(&mut memory, 2, 36, false).unwrap();
+    assert!(without(&mut memory, 3, 21, false).is_err(), "36 are few, but 44 were accepted");
+    without(&mut memory, 20, 21, false).unwrap();
+}
+
+#[test]
+fn one_list_of_several_is_missed_in_its_file() {
+    let of = |list: &str, name: &str, count: usize| -> Vec<ListingEntry> {
+        let named = |number| ListingEntry {
+            list: list.parse().unwrap(),
+            ..entry(&format!("{name}{number}"))
+        };
+        (0..count).map(named).collect()
+    };
+    let file = |first: usize, second: usize| Publication {
+        entries: [of("ofac-sdn", "a", first), of("ofac-consolidated", "b", second)].concat(),
+        ..publication(4, &[])
+    };
+    let mut memory = Memory::default();
+    memory.import(&file(100, 12), "1", &ImportOptions::default()).unwrap();
+    let refusal = memory.import(&file(100, 0), "2", &ImportOptions::default()).unwrap_err();
+    assert_eq!(
+        refusal.to_string(),
+        "it holds 0 addresses of ofac-consolidated, adds 0 and drops 12 of the 12 that the publication of \
+         2025-03-04 holds: implausible; its digest is 2"
+    );
+    memory.import(&file(100, 7), "3", &ImportOptions::default()).unwrap();
+}
+
+#[test]
+fn a_publication_that_is_filed_before_all_others_lost_nothing() {
+    let mut memory = Memory::default();
+    without(&mut memory, 20, 24, false).unwrap();
+    let history = ImportOptions { history: true, ..ImportOptions::default() };
+    memory.import(&publication(4, &["a1", "a2"]), "old", &history).unwrap();
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::{sync::Arc, time::Duration};
 use assay_egress::{AllowedSourcePaths, ForbiddenFileError, Networks};
 use assay_intel::{
     formats,
-    import::{ImportError, ImportOutcome, ImportRequest, import},
+    import::{ImportError, ImportOutcome, ImportRequest, ImportedContent, import},
 };
 use assay_store::jobs::{Job, JobId, JobOutcome, NewJob, RetryPolicy};
 use assay_telemetry::stage;
@@ -19,7 +19,8 @@ use tracing::Instrument;
 use super::{JobError, JobKind};
 use crate::Service;
 
-const KIND: &str = "fetch_source";
+/// The kind of the jobs that fetch sources.
+pub const KIND: &str = "fetch_source";
 /// Longest time for fetching one source.
 const FETCH_TIME: Duration = Duration::from_mins(5);
 
@@ -138,6 +139,12 @@ async fn import_feed(
         spec.credentials_file.as_deref().map(|path| access.files.credentials(path));
     request.options.accept_digest.clone_from(&spec.accept_digest);
     let outcome = import(&*service.databases.store, &request, now, || {}).await?;
+    if let ImportOutcome::Imported(ImportedContent::Labels(labels)) = &outcome
+        && labels.is_mostly_replaced()
+    {
+        let (source, removed) = (feed.name.as_str(), labels.change.removed);
+        tracing::warn!(source, removed, "more than half of the labels before were replaced");
+    }
     let is_imported = matches!(outcome, ImportOutcome::Imported(_));
     Ok(if is_imported { "imported" } else { "unchanged" })
 }

@@ -1,5 +1,7 @@
 //! Records of an imported label set, and suppressions of labels.
 
+use std::collections::BTreeMap;
+
 use assay_address::{CanonicalAddress, ChainId};
 use assay_engine::{
     evidence::AddressLabel,
@@ -33,8 +35,30 @@ pub struct LabelImport {
     pub labels: Vec<AddressLabel>,
     /// Further results of the import, as JSON.
     pub report: serde_json::Value,
+    /// Number of the source's imports with which the labels were compared; `None` if they were not compared.
+    pub planned_after: Option<usize>,
     /// The time of the label import.
     pub at: Timestamp,
+}
+
+/// Numbers of a source's labels, with which an import is compared.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LabelCounts {
+    /// The recorded imports, oldest first.
+    pub imports: Vec<LabelImportCount>,
+    /// Numbers of recorded labels that have not ended, by chain.
+    pub by_chain: BTreeMap<ChainId, u64>,
+}
+
+/// One import of a source's labels.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LabelImportCount {
+    /// The time of the import.
+    pub at: Timestamp,
+    /// The number of labels.
+    pub labels: u64,
+    /// SHA-256 of the content.
+    pub digest: String,
 }
 
 /// The numbers of labels that an import changed.

@@ -17,7 +17,8 @@ use jiff::Timestamp;
 
 pub(crate) use labels::{Fingerprint, fingerprint};
 pub use labels::{
-    LabelChange, LabelFilter, LabelImport, LabelRequest, LabelSink, RecordedLabel, Suppression,
+    LabelChange, LabelCounts, LabelFilter, LabelImport, LabelImportCount, LabelRequest, LabelSink,
+    RecordedLabel, Suppression,
 };
 pub use publications::{
     FetchConditions, PublicationImport, PublicationRecord, RecordedHistory, RowId,
@@ -44,7 +45,14 @@ pub trait IntelStore: std::fmt::Debug + Send + Sync {
 
     /// Replaces the labels of a source. `None` if the digest is that of the newest import: then only the
     /// fetch is recorded.
-    async fn record_labels(&self, import: LabelImport) -> Result<Option<LabelChange>, StoreError>;
+    ///
+    /// # Errors
+    ///
+    /// Returns [`StoreError::Conflict`] if another import was recorded since the labels were compared.
+    async fn record_labels(&self, import: &LabelImport) -> Result<Option<LabelChange>, StoreError>;
+
+    /// Numbers of a source's labels, to compare an import with.
+    async fn label_counts(&self, source: &SourceId) -> Result<LabelCounts, StoreError>;
 
     /// Hands recorded labels to `each`, suppressed ones included, in the order of chain and address.
     async fn labels(

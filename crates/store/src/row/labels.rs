@@ -12,8 +12,8 @@ use super::{Row, intel::StoredPublication};
 use crate::{
     StoreError,
     intel::{
-        Fingerprint, LabelChange, LabelImport, PublicationRecord, RecordedLabel, RowId,
-        Suppression, fingerprint,
+        Fingerprint, LabelChange, LabelCounts, LabelImport, LabelImportCount, PublicationRecord,
+        RecordedLabel, RowId, Suppression, fingerprint,
     },
     value,
 };
@@ -86,6 +86,25 @@ pub(crate) fn suppression(row: &Row) -> Result<Suppression, StoreError> {
             "label_suppressions.lifted_at",
             row.optional_integer("lifted_at")?,
         )?,
+    })
+}
+
+/// The numbers of a source's labels, from the rows of its imports and the counts of its chains.
+pub(crate) fn counts(imports: &[Row], by_chain: &[Row]) -> Result<LabelCounts, StoreError> {
+    let import = |row: &Row| -> Result<LabelImportCount, StoreError> {
+        Ok(LabelImportCount {
+            at: value::time("publications.imported_at", row.integer("imported_at")?)?,
+            labels: value::unsigned("publications.entries", row.integer("entries")?)?,
+            digest: row.text("digest")?.to_owned(),
+        })
+    };
+    let chain = |row: &Row| -> Result<(ChainId, u64), StoreError> {
+        let chain = value::parsed("labels.chain", row.text("chain")?)?;
+        Ok((chain, value::unsigned("labels", row.integer("labels")?)?))
+    };
+    Ok(LabelCounts {
+        imports: imports.iter().map(import).collect::<Result<_, _>>()?,
+        by_chain: by_chain.iter().map(chain).collect::<Result<_, _>>()?,
     })
 }
 

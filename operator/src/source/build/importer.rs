@@ -55,8 +55,8 @@ fn arguments(import: &ImportTask, source: &ValidatedSource) -> Vec<String> {
         format!("--format={}", spec.format),
         format!("--source={}", import.source),
     ];
-    // The digest of a list's file that is accepted although it is implausible.
-    let accepted = spec.accept_digest.iter().filter(|_| !is_labels);
+    // The digest of a file that is accepted although it is implausible.
+    let accepted = spec.accept_digest.iter();
     arguments.extend(accepted.map(|digest| format!("--accept-digest={digest}")));
     if let Some(credentials) = credentials {
         arguments.push(format!("--credentials-file={}", credentials.file.path()));

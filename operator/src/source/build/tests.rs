@@ -210,7 +210,7 @@ fn a_list_is_imported_on_its_schedule_one_import_at_a_time() {
     assert_eq!(job["suspend"], true);
     let pod = &job["jobTemplate"]["spec"]["template"]["spec"];
     assert_eq!(arguments(pod)[..4], ["ingest", "labels", "--format=tagpack", "--source=own"]);
-    assert!(!arguments(pod).iter().any(|argument| argument.starts_with("--accept-digest")));
+    assert_eq!(arguments(pod)[4], format!("--accept-digest={digest}"));
 }
 
 #[test]

@@ -16,7 +16,8 @@ use super::listings::{
 use crate::{
     StoreError,
     intel::{
-        Fingerprint, LabelChange, LabelFilter, LabelImport, LabelSink, RecordedLabel, Suppression,
+        Fingerprint, LabelChange, LabelCounts, LabelFilter, LabelImport, LabelSink, RecordedLabel,
+        Suppression,
     },
     row::{
         self,
@@ -76,6 +77,9 @@ pub(super) async fn record(
 ) -> Result<Option<LabelChange>, StoreError> {
     upsert_source(session, &import.source, SourceKind::Labels, import.sample, import.at).await?;
     let known = publications(session, Some(&import.source)).await?;
+    if import.planned_after.is_some_and(|planned| planned != known.len()) {
+        return Err(StoreError::Conflict);
+    }
     let Some(record) = row::labels::publication(import, &known) else {
         confirm_fetch(session, &import.source, import.at, import.fetched.as_ref()).await?;
         return Ok(None);
@@ -85,6 +89,20 @@ pub(super) async fn record(
     note_fetched(session, &import.source, import.at, import.fetched.as_ref()).await?;
     count_label_change(session, &import.source, &import.digest).await?;
     Ok(Some(change))
+}
+
+/// The imports of a source, and the numbers of its recorded labels.
+pub(super) async fn counts(
+    session: &mut Session,
+    source: &SourceId,
+) -> Result<LabelCounts, StoreError> {
+    let imports =
+        "SELECT digest, entries, imported_at FROM publications WHERE source = $1 ORDER BY id";
+    let imports = session.rows(imports, &[source.as_str().into()]).await?;
+    let by_chain = "SELECT chain, COUNT(*) AS labels FROM labels
+                    WHERE source = $1 AND recorded_to IS NULL GROUP BY chain";
+    let by_chain = session.rows(by_chain, &[source.as_str().into()]).await?;
+    row::labels::counts(&imports, &by_chain)
 }
 
 /// Ends the recorded labels that the import lacks, and records new labels.

@@ -12,8 +12,8 @@ use super::{Backend, RowScope, SessionMode};
 use crate::{
     StoreError,
     intel::{
-        FetchConditions, Intel, IntelStore, LabelChange, LabelFilter, LabelImport, LabelRequest,
-        PublicationImport, RecordedHistory, RecordedLabel, Suppression,
+        FetchConditions, Intel, IntelStore, LabelChange, LabelCounts, LabelFilter, LabelImport,
+        LabelRequest, PublicationImport, RecordedHistory, RecordedLabel, Suppression,
     },
 };
 
@@ -51,11 +51,19 @@ impl<B: Backend> IntelStore for B {
         self.with_liveness_probe(working).await
     }
 
-    async fn record_labels(&self, import: LabelImport) -> Result<Option<LabelChange>, StoreError> {
+    async fn record_labels(&self, import: &LabelImport) -> Result<Option<LabelChange>, StoreError> {
         let working = async {
             let mut session = self.session(SessionMode::Change(RowScope::Common)).await?;
-            let change = labels::record(&mut session, &import).await?;
+            let change = labels::record(&mut session, import).await?;
             session.commit(change).await
+        };
+        self.with_liveness_probe(working).await
+    }
+
+    async fn label_counts(&self, source: &SourceId) -> Result<LabelCounts, StoreError> {
+        let working = async {
+            let mut session = self.session(SessionMode::Read(RowScope::Common)).await?;
+            labels::counts(&mut session, source).await
         };
         self.with_liveness_probe(working).await
     }

@@ -237,11 +237,11 @@ async fn fetch_conditions_belong_to_their_url(store: Arc<dyn Store>) {
     let fetched = Some((url.to_owned(), conditions.clone()));
     let from_url =
         |digest, minute| LabelImport { fetched: fetched.clone(), ..labels(digest, vec![], minute) };
-    store.record_labels(from_url("first", 0)).await.unwrap();
+    store.record_labels(&from_url("first", 0)).await.unwrap();
     assert_eq!(said(&*store).await, conditions);
-    store.record_labels(labels("second", vec![], 1)).await.unwrap();
+    store.record_labels(&labels("second", vec![], 1)).await.unwrap();
     assert_eq!(said(&*store).await, FetchConditions::default(), "a file came in between");
-    store.record_labels(from_url("second", 2)).await.unwrap();
+    store.record_labels(&from_url("second", 2)).await.unwrap();
     assert_eq!(said(&*store).await, conditions, "known already, and said anew");
 }
 
@@ -277,6 +277,7 @@ fn labels(digest: &str, labels: Vec<AddressLabel>, minute: i64) -> LabelImport {
         fetched: None,
         labels,
         report: serde_json::Value::Null,
+        planned_after: None,
         at: at(minute),
     }
 }
@@ -509,7 +510,7 @@ async fn rows_come_in_the_order_of_their_bytes(store: Arc<dyn Store>) {
             label(&address, Category::Exchange)
         })
         .collect();
-    store.record_labels(labels("order", all, 0)).await.unwrap();
+    store.record_labels(&labels("order", all, 0)).await.unwrap();
     let mut found = Vec::new();
     let sink = &mut |row: RecordedLabel| found.push(row.label.address);
     store.labels(&LabelFilter::default(), sink).await.unwrap();

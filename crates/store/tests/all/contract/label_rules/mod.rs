@@ -6,21 +6,21 @@ pub(crate) async fn labels_are_replaced_by_source(store: Arc<dyn Store>) {
     let address = "0x931546D9e66836AbF687d2bc64B30407bAc8C568";
     let address = CanonicalAddress::parse(ChainId::ETH, address).unwrap();
     let (mixer, scam) = (label(&address, Category::Mixer), label(&address, Category::Scam));
-    let first = store.record_labels(labels("one", vec![mixer.clone()], 0)).await.unwrap();
+    let first = store.record_labels(&labels("one", vec![mixer.clone()], 0)).await.unwrap();
     assert_eq!(first, Some(LabelChange { added: 1, removed: 0, unchanged: 0 }));
     assert_eq!(labels_of(&*store).await, std::slice::from_ref(&mixer));
     assert!(read(&*store).await.sources[0].sample);
-    let same = store.record_labels(labels("one", vec![], 5)).await.unwrap();
+    let same = store.record_labels(&labels("one", vec![], 5)).await.unwrap();
     assert_eq!(same, None, "known by its digest");
     assert_eq!(read(&*store).await.sources[0].fetched_at, at(5));
     let both = labels("two", vec![mixer.clone(), scam.clone()], 9);
-    let second = store.record_labels(both).await.unwrap();
+    let second = store.record_labels(&both).await.unwrap();
     assert_eq!(second, Some(LabelChange { added: 1, removed: 0, unchanged: 1 }));
-    let third = store.record_labels(labels("three", vec![scam.clone()], 12)).await.unwrap();
+    let third = store.record_labels(&labels("three", vec![scam.clone()], 12)).await.unwrap();
     assert_eq!(third, Some(LabelChange { added: 0, removed: 1, unchanged: 1 }));
     assert_eq!(labels_of(&*store).await, std::slice::from_ref(&scam));
     // A return to the previous labels is an import like any other.
-    let back = store.record_labels(labels("one", vec![mixer.clone()], 15)).await.unwrap();
+    let back = store.record_labels(&labels("one", vec![mixer.clone()], 15)).await.unwrap();
     assert_eq!(back, Some(LabelChange { added: 1, removed: 1, unchanged: 0 }));
 
     let mut recorded = Vec::new();
@@ -58,7 +58,7 @@ pub(crate) async fn many_labels_read_back_as_they_were_recorded(store: Arc<dyn S
             label
         })
         .collect();
-    store.record_labels(labels("many", all.clone(), 0)).await.unwrap();
+    store.record_labels(&labels("many", all.clone(), 0)).await.unwrap();
     let mut found = labels_of(&*store).await;
     let order = |label: &AddressLabel| label.address.clone();
     found.sort_by_key(order);
@@ -87,7 +87,7 @@ pub(crate) async fn many_labels_read_back_as_they_were_recorded(store: Arc<dyn S
 pub(crate) async fn labels_are_read_anew_only_where_they_changed(store: Arc<dyn Store>) {
     let address = "0x931546D9e66836AbF687d2bc64B30407bAc8C568";
     let address = CanonicalAddress::parse(ChainId::ETH, address).unwrap();
-    store.record_labels(labels("one", vec![label(&address, Category::Mixer)], 0)).await.unwrap();
+    store.record_labels(&labels("one", vec![label(&address, Category::Mixer)], 0)).await.unwrap();
     let before = IntelSnapshot::load(&*store, None).await.unwrap();
     import_first(&*store).await;
     let known = Some(before.labels().generation());
@@ -104,7 +104,7 @@ pub(crate) async fn a_withdrawn_label_stays_withdrawn(store: Arc<dyn Store>) {
     let address = "0x931546D9e66836AbF687d2bc64B30407bAc8C568";
     let address = CanonicalAddress::parse(ChainId::ETH, address).unwrap();
     let (mixer, scam) = (label(&address, Category::Mixer), label(&address, Category::Scam));
-    store.record_labels(labels("one", vec![mixer.clone(), scam.clone()], 0)).await.unwrap();
+    store.record_labels(&labels("one", vec![mixer.clone(), scam.clone()], 0)).await.unwrap();
     let before = read(&*store).await;
     let source: SourceId = "labels".parse().unwrap();
     let suppression = Suppression {
@@ -122,7 +122,7 @@ pub(crate) async fn a_withdrawn_label_stays_withdrawn(store: Arc<dyn Store>) {
     assert_ne!(before.data_revision, after.data_revision);
     assert_ne!(before.label_generation, after.label_generation);
     // A later import of the same label does not bring it back.
-    store.record_labels(labels("two", vec![scam.clone()], 2)).await.unwrap();
+    store.record_labels(&labels("two", vec![scam.clone()], 2)).await.unwrap();
     assert_eq!(labels_of(&*store).await, []);
     assert_eq!(store.suppressions().await.unwrap(), std::slice::from_ref(&suppression));
 

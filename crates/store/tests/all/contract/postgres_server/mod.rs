@@ -226,7 +226,7 @@ async fn labels_imported_by_two_programs_end_as_those_of_the_last() {
             let store = Arc::clone(&stores[number % 2]);
             let some = numbered[number * 5..number * 5 + 10].to_vec();
             let import = labels(&format!("digest-{number}"), some, 0);
-            tokio::spawn(async move { store.record_labels(import).await })
+            tokio::spawn(async move { store.record_labels(&import).await })
         })
         .collect();
     let mut sum = 0_i64;
@@ -310,7 +310,7 @@ async fn one_read_sees_one_state() {
     let writing = tokio::spawn(async move {
         for number in 1..=40_u8 {
             let some = (0..number).map(label_of).collect();
-            writer.record_labels(labels(&format!("{number}"), some, 0)).await.unwrap();
+            writer.record_labels(&labels(&format!("{number}"), some, 0)).await.unwrap();
         }
     });
     let mut states = 0;
