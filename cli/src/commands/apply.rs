@@ -6,7 +6,7 @@ use assay_service::manifests;
 use assay_tenancy::manifest::Document;
 use clap::Args;
 
-use super::{CommandOutcome, Context, Failure, output};
+use super::{CommandOutcome, Context, Failure, locations::warn_of_locations, output};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -35,8 +35,10 @@ pub(super) async fn run(args: &ApplyArgs, context: &Context) -> Result<CommandOu
         manifests::apply(&*store, documents, &context.allowed_source_paths(), context.clock.now())
             .await?;
     let mut output = output();
-    for (manifest, outcome) in applied {
+    for (manifest, outcome) in &applied {
         writeln!(output, "{} {} {}", manifest.kind.as_str(), manifest.name, outcome.as_str())?;
     }
+    drop(output);
+    warn_of_locations(applied.iter().map(|(record, _)| record), context).await?;
     Ok(CommandOutcome::Success)
 }

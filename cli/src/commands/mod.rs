@@ -16,6 +16,7 @@ mod ingest_chain;
 mod jobs;
 mod keys;
 mod labels;
+mod locations;
 mod logging;
 mod migrate;
 mod openapi;
@@ -71,7 +72,7 @@ Exit codes:
   1   failure of the database, the network or a file
   2   invalid usage or settings
   3   invalid input: a list, a manifest, an address or a transfer
-  4   refused to protect stored data: a list is older or implausible
+  4   refused to protect stored data: a list is older, or a list or label set is implausible
 With --exit-code, `check` and `check-transfer` exit with 10 for review, 11 for block and 12 for
 indeterminate, and `address` with 3 if an address is invalid.
 

@@ -1,20 +1,25 @@
 //! `assay sources`: the sources of lists, labels and chains, and those that come with Assay.
 
-use std::io::Write;
+use std::{collections::BTreeMap, io::Write};
 
 use assay_engine::{assess_sources, assess_tip, assessment::AssessedSource};
 use assay_service::{
+    background::feeds,
     chains::registry::ChainReaders,
     manifests,
     ready_sources::{EnableError, READY_SOURCES, ReadySource, by_name},
 };
+use assay_store::Store;
 use clap::{Args, Subcommand};
+use jiff::Timestamp;
+use serde::Serialize;
 
 use super::{
     CommandOutcome, Context, Failure,
     check::{directory, policy},
+    locations::warn_of_locations,
     output, print_json,
-    terminal::output_width,
+    terminal::{output_row, output_width},
 };
 use crate::render::{ago, table};
 
@@ -118,9 +123,10 @@ async fn enable(
     let applied =
         manifests::apply(&*store, documents, &context.allowed_source_paths(), context.clock.now())
             .await?;
-    for (manifest, outcome) in applied {
+    for (manifest, outcome) in &applied {
         writeln!(output(), "{} {} {}", manifest.kind.as_str(), manifest.name, outcome.as_str())?;
     }
+    warn_of_locations(applied.iter().map(|(record, _)| record), context).await?;
     writeln!(
         output(),
         "`assay serve` fetches them on their schedules; `assay ingest sanctions --all` fetches the lists now"
@@ -147,10 +153,15 @@ pub(super) async fn run(args: &SourcesArgs, context: &Context) -> Result<Command
     let tips =
         tips.iter().filter_map(|(chain, tip)| assess_tip(*chain, intel.environment, tip, now));
     sources.extend(tips);
+    let failures = failures(&**store).await;
     if args.json {
-        return print_json(&sources);
+        let rows: Vec<SourceRow<'_>> = sources
+            .iter()
+            .map(|source| SourceRow { source, failure: failure(source, &failures) })
+            .collect();
+        return print_json(&rows);
     }
-    if sources.is_empty() {
+    if sources.is_empty() && failures.is_empty() {
         writeln!(
             output(),
             "no sources: enable some with `assay sources enable`, or import a list with `assay ingest sanctions`"
@@ -176,8 +187,56 @@ pub(super) async fn run(args: &SourcesArgs, context: &Context) -> Result<Command
         ]
     });
     let rows: Vec<_> = std::iter::once(header).chain(rows).collect();
-    write!(output(), "{}", table(&rows, output_width()))?;
+    if rows.len() > 1 {
+        write!(output(), "{}", table(&rows, output_width()))?;
+    }
+    for (name, failure) in &failures {
+        let source = sources.iter().find(|source| source.id.as_str() == name);
+        // A source that was imported since is in order.
+        if source.is_none_or(|source| self::failure(source, &failures).is_some()) {
+            let FetchFailure { failed_at, last_error } = failure;
+            let never = if source.is_none() { "never imported; " } else { "" };
+            let text =
+                format!("{name}: {never}fetching failed {}: {last_error}", ago(*failed_at, now));
+            write!(output(), "{}", output_row(&text))?;
+        }
+    }
     Ok(CommandOutcome::Success)
+}
+
+/// A source, and why a server failed to fetch it since it was last verified.
+#[derive(Serialize)]
+struct SourceRow<'a> {
+    #[serde(flatten)]
+    source: &'a AssessedSource,
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    failure: Option<&'a FetchFailure>,
+}
+
+/// A server's last attempt to fetch a source, which failed.
+#[derive(Serialize)]
+struct FetchFailure {
+    failed_at: Timestamp,
+    last_error: String,
+}
+
+/// The failures of the last attempts to fetch sources, by source.
+async fn failures(store: &dyn Store) -> BTreeMap<String, FetchFailure> {
+    // A role that may read sources may have no right to jobs.
+    let jobs = store.jobs(Some(feeds::KIND)).await.unwrap_or_default();
+    let failed = jobs.into_iter().filter_map(|job| {
+        let failure = FetchFailure { failed_at: job.finished_at?, last_error: job.last_error? };
+        Some((job.id.key, failure))
+    });
+    failed.collect()
+}
+
+/// The failure of a source that was not verified since.
+fn failure<'a>(
+    source: &AssessedSource,
+    failures: &'a BTreeMap<String, FetchFailure>,
+) -> Option<&'a FetchFailure> {
+    failures.get(source.id.as_str()).filter(|failure| failure.failed_at > source.fetched_at)
 }
 
 fn state(source: &AssessedSource) -> String {
