@@ -125,6 +125,14 @@ pub enum AddressError {
         /// Kind of text that was recognized.
         what: &'static str,
     },
+    /// An address with something before or after it, such as a payment link or a destination tag.
+    #[error("{surroundings}: submit only the address, {addresses}")]
+    Surrounded {
+        /// The text around the address, described.
+        surroundings: String,
+        /// The addresses in the text, which were read.
+        addresses: FoundAddresses,
+    },
     /// The text has no address format of this chain.
     #[error("not a form of address that this chain uses: expected {expected}")]
     UnknownForm {
@@ -153,7 +161,7 @@ impl AddressError {
             Self::InvalidPayload { .. } => "invalid_payload",
             Self::TestNetwork { .. } => "test_network",
             Self::OtherChain { .. } => "other_chain",
-            Self::NotAnAddress { .. } => "not_an_address",
+            Self::NotAnAddress { .. } | Self::Surrounded { .. } => "not_an_address",
             Self::UnknownForm { .. } => "unknown_form",
         }
     }
@@ -169,6 +177,36 @@ fn other_chains(chains: &[ChainId]) -> String {
             format!("{article} {asset} address (`{id}`)")
         }
         _ => format!("an address of {}", ids.join(", ")),
+    }
+}
+
+/// Addresses that a text contains. `Debug` does not show them, so that no address reaches a log by accident.
+#[derive(Clone, PartialEq, Eq)]
+pub struct FoundAddresses {
+    /// The addresses as they were written; never empty.
+    pub addresses: Vec<String>,
+    /// The chain that was asked for, if the addresses are not its own.
+    pub other_than: Option<ChainId>,
+}
+
+impl std::fmt::Display for FoundAddresses {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let quoted: Vec<String> =
+            self.addresses.iter().map(|address| format!("`{address}`")).collect();
+        match &*quoted {
+            [one] => f.write_str(one)?,
+            several => write!(f, "that one of {} which is meant", several.join(", "))?,
+        }
+        match self.other_than {
+            Some(chain) => write!(f, ", which is of another blockchain than {chain}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl std::fmt::Debug for FoundAddresses {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "FoundAddresses({})", self.addresses.len())
     }
 }
 

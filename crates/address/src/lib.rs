@@ -47,7 +47,7 @@ pub use chain::{
     Asset, AssetScope, Chain, ChainCoverage, ChainId, LedgerKind, ScriptForms, UnsupportedChain,
     UtxoLedger,
 };
-pub use error::{AddressError, CodePoint};
+pub use error::{AddressError, CodePoint, FoundAddresses};
 pub use hash::hash160;
 pub use unowned::UnownedKind;
 
@@ -337,6 +337,9 @@ impl CanonicalAddress {
                     .collect();
                 if !chains.is_empty() {
                     return Err(AddressError::OtherChain { chains });
+                }
+                if let Some(surrounded) = recognize::describe_surroundings(chain, submitted) {
+                    return Err(surrounded);
                 }
                 Err(match recognize::describe_other_text(submitted) {
                     Some(what) => AddressError::NotAnAddress { what },

@@ -102,7 +102,23 @@ eth | 0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaeg | character_not_in_alphabet | c
 eth | 5aaeb6053f3e94c9b9a09f33669435e7ef1beaed | unknown_form | not a form of address that this chain uses: expected `0x` and 40 hexadecimal digits
 eth | 0x88df016429689c079f3b2f6ad39fa052532c56795b733da78a91ebe6a713944b | not_an_address | this is 32 bytes in hexadecimal: a transaction id or a private key
 eth | vitalik.eth | not_an_address | this is a name, not an address: resolve it and submit the address
-btc | bitcoin:1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa | not_an_address | this is a payment link or prefixed text: submit only the address in it
+btc | bitcoin:1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa | not_an_address | this is a payment link or prefixed text (`bitcoin:`): submit only the address, `1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa`
+btc | bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4?amount=0.1 | not_an_address | `?amount=0.1` follows the address: submit only the address, `bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4`
+btc | bitcoin:1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa?amount=0.1&label=x | not_an_address | this is a payment link or prefixed text (`bitcoin:`): submit only the address, `1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa`
+btc | https://mempool.space/address/1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa | not_an_address | this is a link: submit only the address, `1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa`
+btc | 1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa. | not_an_address | `.` follows the address: submit only the address, `1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa`
+btc | bitcoin:hello | not_an_address | this is a link, a payment link or prefixed text: submit only an address
+eth | 0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed, | not_an_address | `,` follows the address: submit only the address, `0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed`
+eth | ethereum:0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed@1/transfer | not_an_address | this is a payment link or prefixed text (`ethereum:`): submit only the address, `0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed`
+eth | ethereum:0xdac17f958d2ee523a2206206994597c13d831ec7@1/transfer?address=0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed&uint256=1 | not_an_address | this is a payment link or prefixed text (`ethereum:`): submit only the address, that one of `0xdac17f958d2ee523a2206206994597c13d831ec7`, `0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed` which is meant
+eth | eip155:1:0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed | not_an_address | this is a payment link or prefixed text (`eip155:`): submit only the address, `0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed`
+eth | etherscan.io/address/0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed#code | not_an_address | there is more than an address: submit only the address, `0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed`
+eth | bitcoin:1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa | not_an_address | this is a payment link or prefixed text (`bitcoin:`): submit only the address, `1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa`, which is of another blockchain than eth
+trx | tron:TNDzfERDpxLDS2w1q6yaFC7pzqaSQ3Bg3r | not_an_address | this is a payment link or prefixed text (`tron:`): submit only the address, `TNDzfERDpxLDS2w1q6yaFC7pzqaSQ3Bg3r`
+trx | https://tronscan.org/#/address/TNDzfERDpxLDS2w1q6yaFC7pzqaSQ3Bg3r/transfers | not_an_address | this is a link: submit only the address, `TNDzfERDpxLDS2w1q6yaFC7pzqaSQ3Bg3r`
+xrp | rHb9CJAWyB4rj91VRWn96DkukG4bwdtyTh?dt=33722 | not_an_address | `?dt=33722` follows the address: submit only the address, `rHb9CJAWyB4rj91VRWn96DkukG4bwdtyTh`
+xrp | rHb9CJAWyB4rj91VRWn96DkukG4bwdtyTh:33722 | not_an_address | `:33722` follows the address: submit only the address, `rHb9CJAWyB4rj91VRWn96DkukG4bwdtyTh`
+xlm | GAAZI4TCR3TY5OJHCTJC2A4QSY6CJWJH5IAJTGKIN2ER7LBNVKOCCWN7?memo=12 | not_an_address | `?memo=12` follows the address: submit only the address, `GAAZI4TCR3TY5OJHCTJC2A4QSY6CJWJH5IAJTGKIN2ER7LBNVKOCCWN7`
 btc | 5HueCGU8rMjxEXxiPuD5BDku4MkFqeZyd4dZ1jvhTVqvbTLvyTJ | not_an_address | this is a private key: it was not kept, but treat it as exposed and move its funds
 trx | TNDzfERDpxLDS2w1q6yaFC7pzqaSQ3Bg31 | wrong_checksum | wrong base58check checksum: at least one character was mistyped
 ";
