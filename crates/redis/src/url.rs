@@ -166,17 +166,20 @@ impl fmt::Display for RedisUrl {
     /// Writes the URL without user and password.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let scheme = if self.tls { "rediss" } else { "redis" };
-        let hosts = |hosts: &[Host]| {
-            hosts.iter().map(|(name, port)| format!("{name}:{port}")).collect::<Vec<_>>().join(",")
-        };
+        let hosts = |hosts: &[Host]| hosts.iter().map(server).collect::<Vec<_>>().join(",");
         match &self.topology {
-            Topology::Single((name, port)) => write!(formatter, "{scheme}://{name}:{port}"),
+            Topology::Single(one) => write!(formatter, "{scheme}://{}", server(one)),
             Topology::Sentinel { sentinels, master } => {
                 write!(formatter, "{scheme}+sentinel://{}/{master}", hosts(sentinels))
             }
             Topology::Cluster(nodes) => write!(formatter, "{scheme}+cluster://{}", hosts(nodes)),
         }
     }
+}
+
+/// A server as a URL writes it, an IPv6 address in brackets.
+fn server((name, port): &Host) -> String {
+    if name.contains(':') { format!("[{name}]:{port}") } else { format!("{name}:{port}") }
 }
 
 impl fmt::Debug for RedisUrl {
@@ -201,6 +204,7 @@ mod tests {
         let one = read("rediss://[::1]:7000/3");
         assert_eq!((one.topology, one.tls), (Topology::Single(("::1".into(), 7000)), true));
         assert_eq!(one.database, 3);
+        assert_eq!(read("rediss://[::1]:7000/3").to_string(), "rediss://[::1]:7000");
         let watched = read("redis+sentinel://a,b:5000/main/2");
         let sentinels = vec![("a".to_owned(), 26379), ("b".to_owned(), 5000)];
         assert_eq!(watched.topology, Topology::Sentinel { sentinels, master: "main".into() });

@@ -50,6 +50,10 @@ pub(super) fn read(url: &str, password: Option<&str>) -> Result<Vec<Server>, Dat
         .map(|url| {
             let mut options = PgConnectOptions::from_str(&url)
                 .map_err(|error| DatabaseError::InvalidUrl(reason(&error)))?;
+            // The driver looks up an address in brackets as a name.
+            if let Some(address) = unbracketed(options.get_host()) {
+                options = options.host(&address);
+            }
             if options.get_application_name().is_none() {
                 options = options.application_name(APPLICATION_NAME);
             }
@@ -126,6 +130,12 @@ fn single_hosts(url: &str) -> impl Iterator<Item = String> {
     hosts.split(',').map(move |host| format!("{scheme}://{user}{host}{path}"))
 }
 
+/// The IPv6 address in brackets; `None` for any other host.
+fn unbracketed(host: &str) -> Option<String> {
+    let address = host.strip_prefix('[')?.strip_suffix(']')?;
+    Some(address.to_owned())
+}
+
 fn reason(error: &sqlx::Error) -> String {
     match error {
         sqlx::Error::Configuration(reason) => reason.to_string(),
@@ -137,6 +147,9 @@ fn name(options: &PgConnectOptions) -> String {
     let database = options.get_database().unwrap_or(options.get_username());
     match options.get_socket() {
         Some(socket) => format!("{}/{database}", socket.display()),
+        None if options.get_host().contains(':') => {
+            format!("[{}]:{}/{database}", options.get_host(), options.get_port())
+        }
         None => format!("{}:{}/{database}", options.get_host(), options.get_port()),
     }
 }
@@ -173,6 +186,19 @@ mod tests {
     fn several_hosts_are_several_servers_in_order() {
         let url = "postgres://user:s%2Ccret@one,two:5433,[::1]:5434/assay?sslmode=require";
         assert_eq!(names(url), ["one:5432/assay", "two:5433/assay", "[::1]:5434/assay"]);
+    }
+
+    #[test]
+    fn an_ipv6_address_is_no_name() {
+        for url in [
+            "postgres://u@[::1]/assay",
+            "postgres://u@[::1]:5432/assay",
+            "postgres:///assay?user=u&host=[::1]",
+            "postgres:///assay?user=u&host=::1",
+        ] {
+            assert_eq!(names(url), ["[::1]:5432/assay"], "{url}");
+            assert_eq!(read(url, None).unwrap()[0].options.get_host(), "::1", "{url}");
+        }
     }
 
     #[test]
