@@ -113,7 +113,7 @@ fn assess_all(subjects: &[Subject], flows: Vec<FlowFacts>) -> usize {
             data_revision: "1".into(),
             sources: vec![],
             listings: vec![],
-            labels: vec![],
+            labels: vec![].into(),
             same_key: vec![],
             look_alikes: vec![],
             cluster: None,

@@ -57,6 +57,7 @@ pub(crate) fn full(
         for listing in &assessment.sanctions {
             draw_listing(&mut page, listing);
         }
+        further(&mut page, assessment.further_items().sanctions, "more listing", "more listings");
     }
     if !assessment.scoring_components.is_empty() {
         page.section("Score");
@@ -67,6 +68,7 @@ pub(crate) fn full(
         for label in &assessment.labels {
             page.hanging("  ", "    ", label_line(label));
         }
+        further(&mut page, assessment.further_items().labels, "more label", "more labels");
     }
     flows::draw(&mut page, chain, assessment);
     if has_activity(assessment) {
@@ -96,6 +98,13 @@ pub(crate) fn full(
     page.gap();
     tail(&mut page, assessment);
     page.finish()
+}
+
+/// Draws the number of entries that the assessment counts and does not show.
+pub(super) fn further(page: &mut Page, number: u64, one: &str, several: &str) {
+    if number > 0 {
+        page.hanging("  ", "    ", format!("{}, not shown", counted(number, one, several)));
+    }
 }
 
 /// Draws the address, its entity and the verdict.

@@ -10,8 +10,8 @@ use jiff::{Timestamp, civil::Date};
 
 use super::{
     check::{
-        Drawing, blocks, draw_transfer, has_activity, head, label_line, status, tail, verified,
-        waterfall,
+        Drawing, blocks, draw_transfer, further, has_activity, head, label_line, status, tail,
+        verified, waterfall,
     },
     flows,
     page::Page,
@@ -106,6 +106,7 @@ fn listings(page: &mut Page, assessment: &Assessment) {
             format!("{list}{advisory}, {status}{since}: {party} ({}{programs})", listing.entity_id);
         page.hanging("  ", "    ", text);
     });
+    further(page, assessment.further_items().sanctions, "more listing", "more listings");
 }
 
 /// Draws the labels in force, and the number of all other labels.
@@ -119,6 +120,7 @@ fn labels(page: &mut Page, assessment: &Assessment) {
     first(page, MAX_LABELS, &counted, |page, label| {
         page.hanging("  ", "    ", label_line(label));
     });
+    further(page, assessment.further_items().labels, "more label", "more labels");
     let others = labels().len() - counted.len();
     if others > 0 {
         page.hanging("  ", "    ", format!("{others} that do not count (--all)"));

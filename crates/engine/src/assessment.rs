@@ -5,7 +5,7 @@
 mod exposure;
 mod transfer;
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use assay_address::ChainId;
 use jiff::{Timestamp, civil::Date};
@@ -56,7 +56,12 @@ pub struct Assessment {
     pub conflicts: Vec<Conflict>,
     /// Listings of the address itself on sanctions lists, ended ones included.
     pub sanctions: Vec<AssessedListing>,
-    /// Components of the score. The contributions of all components sum exactly to `risk_score`.
+    /// Numbers of labels, conflicts and listings that are not shown one by one, because the address has more than 100
+    /// of their kind, or fewer with long texts; the strongest are shown, and all count. Left out if all are shown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub further: Option<FurtherItems>,
+    /// Components of the score. The contributions of all components sum exactly to `risk_score`. At most 100 labels and
+    /// 100 flows are components of their own, the strongest; one component each has the contribution of the others.
     pub scoring_components: Vec<ScoringComponent>,
     /// Origins and destinations of funds. Shares of one direction and asset sum exactly to 1.
     pub exposure: Vec<Exposure>,
@@ -86,9 +91,38 @@ pub struct Assessment {
     /// a listing expires, or a UTC day ends on which the assessment depends. This time is not part of the answer.
     #[serde(skip)]
     pub valid_until: Option<Timestamp>,
+    /// Categories of all labels in force and of all components, those that are not shown included. The categories are
+    /// not part of the answer.
+    #[serde(skip)]
+    pub categories: BTreeSet<Category>,
+}
+
+/// Numbers of items that an assessment does not show one by one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct FurtherItems {
+    /// Labels of the address beyond `labels`.
+    pub labels: u64,
+    /// Conflicts beyond `conflicts`.
+    pub conflicts: u64,
+    /// Listings of the address beyond `sanctions`.
+    pub sanctions: u64,
+}
+
+impl FurtherItems {
+    /// The numbers; `None` if everything is shown.
+    #[must_use]
+    pub fn unless_none(self) -> Option<Self> {
+        (self != Self::default()).then_some(self)
+    }
 }
 
 impl Assessment {
+    /// Numbers of items that the assessment does not show one by one.
+    #[must_use]
+    pub fn further_items(&self) -> FurtherItems {
+        self.further.unwrap_or_default()
+    }
+
     /// SHA-256 of the assessment's canonical JSON (RFC 8785) without each source's `fetched_at`, as `sha256:` and
     /// hexadecimal digits. A caller can compute the digest from an answer.
     #[must_use]

@@ -1,7 +1,7 @@
 //! The facts about an address that an assessment uses, gathered before the assessment starts.
 
 use crate::{
-    evidence::{ChainState, Direction, Label, Listing, PartyListing, SourceState},
+    evidence::{ChainState, Direction, Labels, Listing, PartyListing, SourceState},
     score::Confidence,
     utxo::cluster::{LinkKind, UNCONFIRMED_CONFIDENCE},
 };
@@ -23,7 +23,7 @@ pub struct Facts {
     /// Listings of the subject itself, ended ones included.
     pub listings: Vec<Listing>,
     /// Labels of the subject itself, ended ones included.
-    pub labels: Vec<Label>,
+    pub labels: Labels,
     /// Other addresses controlled by the same key that are listed or labelled.
     pub same_key: Vec<SameKey>,
     /// Other listed or labelled addresses that share the first and last characters, which wallets show.
@@ -40,6 +40,22 @@ pub struct Facts {
     pub intel_stale: bool,
     /// A difference between the chain servers' blocks; `None` while all servers have one branch.
     pub differing_branches: Option<DifferingBranches>,
+}
+
+impl Facts {
+    /// Number of labels and listings from which on facts are large.
+    pub const LARGE: usize = 1_000;
+
+    /// True if an assessment of the facts takes long, because many labels or listings are about the address or its
+    /// associates.
+    #[must_use]
+    pub fn is_large(&self) -> bool {
+        let members = self.cluster.iter().flat_map(|cluster| &cluster.members);
+        let claims = (self.labels.len() + self.listings.len())
+            + self.same_key.iter().map(|it| it.labels.len() + it.listings.len()).sum::<usize>()
+            + members.map(|it| it.labels.len() + it.listings.len()).sum::<usize>();
+        claims >= Self::LARGE
+    }
 }
 
 /// Chain servers whose blocks are of several branches, which differ by more than an ordinary reorganization.
@@ -96,7 +112,7 @@ pub struct SameKey {
     /// Its listings.
     pub listings: Vec<Listing>,
     /// Its labels.
-    pub labels: Vec<Label>,
+    pub labels: Labels,
 }
 
 /// Controller of an account.
@@ -205,7 +221,7 @@ pub struct ClusterMember {
     /// Its address.
     pub address: CanonicalAddress,
     /// Its labels.
-    pub labels: Vec<Label>,
+    pub labels: Labels,
     /// Its listings.
     pub listings: Vec<Listing>,
     /// The co-spends that connect the member with the subject, starting at the subject; `None` if the search for them
@@ -245,7 +261,7 @@ pub struct PossibleOwner {
     /// Confidence that one party controls both addresses.
     pub confidence: Confidence,
     /// Its labels.
-    pub labels: Vec<Label>,
+    pub labels: Labels,
     /// Its listings.
     pub listings: Vec<Listing>,
     /// Identifiers of the payments, the earliest first.
@@ -264,7 +280,7 @@ pub struct Counterparty {
     /// True if the counterparty made the first payment to the subject.
     pub is_funder: bool,
     /// Its labels.
-    pub labels: Vec<Label>,
+    pub labels: Labels,
     /// Its listings.
     pub listings: Vec<Listing>,
     /// Amount that the subject received from the counterparty, in base units of the chain's coin.

@@ -1,12 +1,10 @@
 //! Screening of many addresses, one row each, for the API and the command line: by lists and labels alone, or with
 //! flows.
 
-use std::collections::BTreeSet;
-
 use assay_address::{CanonicalAddress, ChainId};
 use assay_engine::{
     assess,
-    assessment::{Assessment, AssessmentScope, LabelStatus},
+    assessment::{Assessment, AssessmentScope},
     evidence::{ChainState, ListingStatus, Unavailable},
     facts::Facts,
     policy::Policy,
@@ -18,7 +16,10 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::chains::{self, registry::ChainReaders};
+use crate::{
+    chains::{self, registry::ChainReaders},
+    large::unless_small,
+};
 
 /// Result of screening one address.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -101,7 +102,7 @@ impl Screening<'_> {
     /// also assesses the flows, and may have findings in them.
     #[must_use]
     pub fn by_lists_and_labels(&self, subject: &CanonicalAddress) -> ScreeningResult {
-        let mut facts = self.intel.facts(subject);
+        let mut facts = chains::listed_facts(self.intel, subject);
         if self.chains.is_followed(subject.chain()) {
             facts.chain = ChainState::Unavailable(Unavailable::NotAskedFor);
         }
@@ -112,7 +113,7 @@ impl Screening<'_> {
     /// or would be allowed if no source were missing, is not traced; any other row equals the result of a check.
     pub async fn with_flows(&self, subject: &CanonicalAddress) -> ScreeningResult {
         let Self { chains, intel, policy, now, .. } = *self;
-        let mut facts = intel.facts(subject);
+        let mut facts = chains::listed_facts(intel, subject);
         facts.differing_branches = chains.differing_branches(subject.chain());
         if let Some(traced) =
             chains::subject_data_at_most(chains, intel, policy, subject, now).await
@@ -135,7 +136,9 @@ impl Screening<'_> {
 
     fn assess(&self, subject: &CanonicalAddress, facts: Facts, by: DecidedBy) -> ScreeningResult {
         let facts = Facts { intel_stale: self.intel_stale, ..facts };
-        ScreeningResult::new(assess(subject, &facts, self.policy, self.now), by)
+        unless_small(facts.is_large(), || {
+            ScreeningResult::new(assess(subject, &facts, self.policy, self.now), by)
+        })
     }
 }
 
@@ -148,7 +151,7 @@ impl ScreeningResult {
             risk_score: assessment.risk_score,
             risk_level: assessment.risk_level,
             verdict: assessment.verdict,
-            categories: categories(&assessment),
+            categories: assessment.categories.iter().copied().collect(),
             sanctioned: assessment.sanctions.iter().any(|listing| is_active(listing.status)),
             scope: assessment.scope,
             decided_by,
@@ -160,15 +163,4 @@ impl ScreeningResult {
                 .unwrap_or_default(),
         }
     }
-}
-
-/// Returns the categories of the labels in force that contribute to the score.
-fn categories(assessment: &Assessment) -> Vec<Category> {
-    let labelled = assessment
-        .labels
-        .iter()
-        .filter(|label| label.status == LabelStatus::InForce)
-        .map(|label| label.category);
-    let scored = assessment.scoring_components.iter().filter_map(|component| component.category);
-    labelled.chain(scored).collect::<BTreeSet<_>>().into_iter().collect()
 }

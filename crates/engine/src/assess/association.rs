@@ -6,11 +6,14 @@ use assay_address::CanonicalAddress;
 use jiff::{civil::Date, tz::TimeZone};
 
 use super::{
-    Claim, MinimumScore, Rank, Term, Warnings,
-    cluster::{self, InheritedLabels},
-    ended::rests_on_ended_listings,
+    MinimumScore, Rank, Term, TermEvidence, Warnings,
+    bounds::MOST_SHOWN,
+    claims::{Claim, Upstreams},
+    cluster::{self, DifferentOwners, InheritedLabels},
+    ended::EndedListings,
     flows::whole_units,
-    labels, listings,
+    labels::{self, Holder, LabelEvidence},
+    listings,
     references::{address_reference, transaction_reference},
 };
 use crate::{
@@ -37,20 +40,31 @@ const REVIEW: Score = Score::from_points(50);
 pub(super) const MOST_MEMBERS: usize = 20;
 
 #[derive(Default)]
-pub(super) struct Findings {
-    pub(super) terms: Vec<Term>,
+pub(super) struct Findings<'f> {
+    pub(super) terms: Vec<Term<'f>>,
     pub(super) minimum_scores: Vec<MinimumScore>,
     pub(super) reasons: Vec<VerdictReason>,
     pub(super) wallets: Vec<AssociatedWallet>,
     pub(super) warnings: Warnings,
 }
 
-pub(super) fn assess(facts: &Facts, policy: &Policy, today: Date, is_service: bool) -> Findings {
+pub(super) fn assess<'f>(
+    facts: &'f Facts,
+    upstreams: &mut Upstreams<'_>,
+    policy: &Policy,
+    today: Date,
+    is_service: bool,
+) -> Findings<'f> {
     let mut assessed = Findings::default();
     let mut others: Vec<_> = facts.same_key.iter().collect();
     others.sort_by(|a, b| a.address.cmp(&b.address));
-    same_key_listings(&others, policy, today, &mut assessed);
-    same_key_labels(&others, (&facts.listings, policy), today, &mut assessed);
+    same_key_listings(&others, upstreams, policy, today, &mut assessed);
+    let labelled = same_key_labels(&others, &facts.listings, policy, today);
+    assessed.reasons.extend(labels::reasons(labelled.iter().copied()));
+    assessed.terms.extend(labelled.into_iter().map(|evidence| {
+        let upstream = upstreams.number(&evidence.label.upstream);
+        evidence.term(upstream, policy)
+    }));
     for other in &others {
         assessed.wallets.push(wallet(
             &other.address,
@@ -76,7 +90,13 @@ pub(super) fn assess(facts: &Facts, policy: &Policy, today: Date, is_service: bo
 
 /// Adds the listings of other addresses that the subject's key controls. A list that names the key on several chains
 /// counts once.
-fn same_key_listings(others: &[&SameKey], policy: &Policy, today: Date, assessed: &mut Findings) {
+fn same_key_listings(
+    others: &[&SameKey],
+    upstreams: &mut Upstreams<'_>,
+    policy: &Policy,
+    today: Date,
+    assessed: &mut Findings<'_>,
+) {
     let mut named: BTreeSet<(&ListId, Tier, Fraction)> = BTreeSet::new();
     let listed = others
         .iter()
@@ -118,8 +138,10 @@ fn same_key_listings(others: &[&SameKey], policy: &Policy, today: Date, assessed
         assessed.terms.push(Term {
             rank: if tier == Tier::OnChainProof { Rank::ListedKey } else { tier.into() },
             standalone_risk,
-            claim: Some(Claim::Of(format!("list {}", listing.entry.list).into())),
-            component: ScoringComponent {
+            claim: Some(Claim::of_upstream(
+                upstreams.number(&format!("list {}", listing.entry.list).into()),
+            )),
+            evidence: TermEvidence::from(ScoringComponent {
                 kind: ComponentKind::Association,
                 standalone_score: Score::from_fraction(standalone_risk),
                 detail,
@@ -129,64 +151,37 @@ fn same_key_listings(others: &[&SameKey], policy: &Policy, today: Date, assessed
                 source: Some(listing.source.clone()),
                 evidence: vec![address_reference(&other.address), listings::reference(listing)],
                 ..ScoringComponent::default()
-            },
+            }),
         });
     }
 }
 
-/// Adds the labels of other addresses that the subject's key controls. Risky claims of these labels count like claims
-/// about the subject, each claim once.
-fn same_key_labels(
-    others: &[&SameKey],
-    (own, policy): (&[Listing], &Policy),
+/// The labels of other addresses that the subject's key controls, the strongest first. Risky claims of these labels
+/// count like claims about the subject, each claim once.
+fn same_key_labels<'f>(
+    others: &[&'f SameKey],
+    own: &[Listing],
+    policy: &Policy,
     today: Date,
-    assessed: &mut Findings,
-) {
-    let labelled = others.iter().flat_map(|other| {
-        let in_force = other.labels.iter().filter(|label| label.in_force(today));
-        in_force.map(move |label| (*other, label))
-    });
-    for (other, label) in labelled {
-        let severity = policy.severity(label.category);
-        let listings = other.listings.iter().chain(own);
-        if severity < RISKY_FROM
-            || label.cites_list.is_some()
-            || rests_on_ended_listings(label, listings, today)
-        {
-            continue;
+) -> Vec<LabelEvidence<'f>> {
+    let mut labelled = Vec::new();
+    for other in others {
+        let ended = EndedListings::of(other.listings.iter().chain(own), today);
+        for label in other.labels.iter().filter(|label| label.in_force(today)) {
+            let severity = policy.severity(label.category);
+            if severity < RISKY_FROM || label.cites_list.is_some() || ended.are_basis_of(label) {
+                continue;
+            }
+            labelled.push(LabelEvidence {
+                label,
+                tier: label.tier.weaker(other.strongest_label()),
+                confidence: label.confidence,
+                severity,
+                holder: Holder::SameKey(other),
+            });
         }
-        let tier = label.tier.weaker(match other.control {
-            AccountControl::Contract => Tier::Heuristic,
-            AccountControl::Key | AccountControl::Unknown => Tier::OnChainProof,
-        });
-        let standalone_risk = policy.risk(severity, label.confidence);
-        let name = label.entity.as_deref().unwrap_or("name not known");
-        let detail = format!(
-            "controlled by the same key as {} address {}, labelled {}: {name}",
-            other.address.chain(),
-            other.address,
-            label.category
-        );
-        assessed.reasons.push(VerdictReason { code: "same_key_labeled", message: detail.clone() });
-        assessed.terms.push(Term {
-            rank: tier.into(),
-            standalone_risk,
-            claim: Some(Claim::Of(label.upstream.clone())),
-            component: ScoringComponent {
-                kind: ComponentKind::Association,
-                standalone_score: Score::from_fraction(standalone_risk),
-                detail,
-                category: Some(label.category),
-                entity: label.entity.as_deref().map(str::to_owned),
-                tier: Some(tier),
-                severity: Some(severity),
-                confidence: Some(label.confidence),
-                source: Some(label.source.clone()),
-                evidence: vec![address_reference(&other.address), labels::reference(label)],
-                ..ScoringComponent::default()
-            },
-        });
     }
+    labelled
 }
 
 fn assess_cluster(
@@ -194,19 +189,19 @@ fn assess_cluster(
     facts: &Facts,
     policy: &Policy,
     today: Date,
-    assessed: &mut Findings,
+    assessed: &mut Findings<'_>,
 ) {
-    let own = (&*facts.labels, &*facts.listings);
+    let own = (&facts.labels, &*facts.listings);
     let InheritedLabels { conflict, .. } =
         cluster::inherit(cluster, own, &facts.sources, policy, today);
-    if !conflict.is_empty() {
+    if let Some(owners) = conflict {
         assessed.warnings.push(Warning {
             code: "cluster_conflict",
             message: format!(
                 "addresses of the co-spend cluster {} are labelled as different owners: {}; at most \
                  one label is passed on, and not of a service",
                 cluster.id,
-                first_five(&conflict)
+                in_words(&owners)
             ),
         });
     }
@@ -234,7 +229,7 @@ fn assess_cluster(
             "; the transaction that connects them may have two parties, such as a PayJoin"
         };
         let mut evidence: Vec<EvidenceReference> =
-            listed.iter().map(|(_, listing)| listings::reference(listing)).collect();
+            listed.iter().take(MOST_SHOWN).map(|(_, it)| listings::reference(it)).collect();
         evidence.push(address_reference(&member.address));
         let transactions = cluster::transactions(member);
         evidence.extend(transactions.iter().map(|txid| transaction_reference(txid)));
@@ -325,10 +320,10 @@ fn listed_counterparty(cluster: &Cluster, policy: &Policy, today: Date) -> Optio
     Some(MinimumScore { tier: Some(Tier::Heuristic), ..rule })
 }
 
-/// The first five of the given names, and the number of the remaining names.
-fn first_five(names: &[String]) -> String {
-    let shown = names.iter().take(5).cloned().collect::<Vec<_>>().join(", ");
-    match names.len().saturating_sub(5) {
+/// The first owners, and the number of the others.
+fn in_words(owners: &DifferentOwners) -> String {
+    let shown = owners.first.join(", ");
+    match owners.further {
         0 => shown,
         more => format!("{shown} and {more} more"),
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use assay_address::ChainId;
 
 use super::{
-    Rank, Term,
+    Rank, Term, TermEvidence,
     flows::{SHARE_WHOLE, decimal, words},
     sentence::sentence,
 };
@@ -25,7 +25,7 @@ use crate::{
 pub(super) struct Findings {
     pub(super) views: Vec<AssessedPattern>,
     /// Patterns that count for the score, each once.
-    pub(super) terms: Vec<Term>,
+    pub(super) terms: Vec<Term<'static>>,
 }
 
 /// Assesses the patterns of an address. Patterns of a service are shown and do not count for the score.
@@ -123,14 +123,14 @@ pub(super) fn with_contributions(
     views
 }
 
-fn term(fact: &PatternFact, description: &str, policy: &Policy) -> Term {
+fn term(fact: &PatternFact, description: &str, policy: &Policy) -> Term<'static> {
     let severity = policy.pattern_severity(fact.pattern);
     let standalone_risk = policy.risk(severity, fact.confidence);
     Term {
         rank: Rank::Behavior,
         standalone_risk,
         claim: None,
-        component: ScoringComponent {
+        evidence: TermEvidence::from(ScoringComponent {
             kind: ComponentKind::Behavior,
             pattern: Some(fact.pattern),
             standalone_score: Score::from_fraction(standalone_risk),
@@ -147,6 +147,6 @@ fn term(fact: &PatternFact, description: &str, policy: &Policy) -> Term {
                 })
                 .collect(),
             ..ScoringComponent::default()
-        },
+        }),
     }
 }

@@ -1,35 +1,46 @@
 //! Labels that an address inherits from the other members of its co-spend cluster, and conflicts between these labels.
 
-use std::{cmp::Reverse, collections::BTreeSet};
-
-use assay_address::CanonicalAddress;
-use jiff::civil::Date;
-
-use super::ended::rests_on_ended_listings;
-use crate::{
-    evidence::{Label, Listing, SourceState, Tier},
-    facts::{Cluster, ClusterMember, CoSpend},
-    policy::Policy,
+use std::{
+    cmp::Reverse,
+    collections::{BTreeMap, BTreeSet},
 };
+
+use jiff::civil::Date;
+use rustc_hash::FxHashSet;
+
+use super::ended::EndedListings;
+use crate::{
+    evidence::{Label, Labels, Listing, SourceState, Tier},
+    facts::{Cluster, ClusterMember, CoSpend},
+    names::{ListId, SourceId},
+    policy::Policy,
+    score::Confidence,
+    taxonomy::Category,
+};
+
+/// Largest number of owners that a sentence names.
+const MOST_OWNERS: usize = 5;
 
 /// Largest number of transactions that a score component or an associated address names.
 pub(super) const MOST_TRANSACTIONS: usize = 20;
 
 /// The labels that a member inherits from its cluster.
 #[derive(Debug, Default)]
-pub(super) struct InheritedLabels {
-    pub(super) labels: Vec<InheritedLabel>,
+pub(super) struct InheritedLabels<'f> {
+    pub(super) labels: Vec<InheritedLabel<'f>>,
     /// The owners that labels of the members name, if the owners differ: then only the riskiest label is passed on.
-    pub(super) conflict: Vec<String>,
+    pub(super) conflict: Option<DifferentOwners>,
 }
 
 /// An inherited label with the member that has the label.
-#[derive(Clone, Debug)]
-pub(super) struct InheritedLabel {
-    pub(super) label: Label,
-    pub(super) from: CanonicalAddress,
-    /// Co-spends that connect the subject with the member.
-    pub(super) transactions: Vec<String>,
+#[derive(Clone, Copy, Debug)]
+pub(super) struct InheritedLabel<'f> {
+    pub(super) label: &'f Label,
+    /// Tier as which the label is inherited.
+    pub(super) tier: Tier,
+    /// Confidence with which the label is inherited.
+    pub(super) confidence: Confidence,
+    pub(super) from: &'f ClusterMember,
 }
 
 /// Labels that the subject inherits from the other members, of tier `heuristic` at most. Anyone can join a stranger's
@@ -37,78 +48,67 @@ pub(super) struct InheritedLabel {
 ///
 /// If labels of tier investigation or stronger name different owners, a label or the cluster is wrong, and only the
 /// riskiest label that is not of a service is inherited. Else all labels are inherited.
-pub(super) fn inherit(
-    cluster: &Cluster,
-    (own, own_listings): (&[Label], &[Listing]),
+pub(super) fn inherit<'f>(
+    cluster: &'f Cluster,
+    (own, own_listings): (&'f Labels, &[Listing]),
     sources: &[SourceState],
     policy: &Policy,
     today: Date,
-) -> InheritedLabels {
-    let counts = |label: &Label, listings: &[Listing]| {
-        let follows_list = label
-            .cites_list
-            .as_ref()
-            .is_some_and(|list| sources.iter().any(|source| source.lists.contains(list)));
-        label.in_force(today)
-            && !follows_list
-            && !rests_on_ended_listings(label, listings.iter(), today)
+) -> InheritedLabels<'f> {
+    let loaded: BTreeSet<&ListId> = sources.iter().flat_map(|source| &source.lists).collect();
+    let counts = |label: &Label, ended: &EndedListings<'_>| {
+        let follows_list = label.cites_list.as_ref().is_some_and(|list| loaded.contains(list));
+        label.in_force(today) && !follows_list && !ended.are_basis_of(label)
     };
-    let members = || {
-        cluster
-            .members
-            .iter()
-            .filter(|member| member.address.unowned_kind().is_none())
-            .flat_map(|member| member.labels.iter().map(move |label| (member, label)))
-            .filter(|(member, label)| counts(label, &member.listings))
-    };
-    let mut inherited: Vec<InheritedLabel> =
-        members().map(|(member, label)| pass_on(cluster, member, label)).collect();
+    let members = cluster.members.iter().filter(|it| it.address.unowned_kind().is_none());
+    let mut inherited: Vec<InheritedLabel<'f>> = Vec::new();
+    for member in members {
+        let ended = EndedListings::of(&member.listings, today);
+        let (cap, confidence) = (cap(member), cluster.confidence_of(member));
+        let counted = member.labels.iter().filter(|label| counts(label, &ended));
+        inherited.extend(counted.map(|label| InheritedLabel {
+            label,
+            tier: label.tier.weaker(cap),
+            confidence: label.confidence.min(confidence),
+            from: member,
+        }));
+    }
     // Of equal labels, that of the member with the surest connection and the smallest address.
-    let strongest = |it: &InheritedLabel| (it.label.tier, Reverse(it.label.confidence.percent()));
-    inherited.sort_by(|a, b| (strongest(a), &a.from).cmp(&(strongest(b), &b.from)));
+    let strongest = |it: &InheritedLabel<'_>| (it.tier, Reverse(it.confidence.percent()));
+    inherited.sort_by(|a, b| (strongest(a), &a.from.address).cmp(&(strongest(b), &b.from.address)));
 
-    let own: Vec<Label> = own
-        .iter()
-        .filter(|label| counts(label, own_listings))
-        .map(|label| Label { tier: label.tier.weaker(Tier::Investigation), ..label.clone() })
-        .collect();
-    let all = || own.iter().chain(inherited.iter().map(|it| &it.label));
+    let ended = EndedListings::of(own_listings, today);
+    let own = own.iter().filter(|label| counts(label, &ended));
+    let own = own.map(|label| (label, label.tier.weaker(Tier::Investigation)));
     // A report, or a doubtful connection, must not weaken what others say.
-    let investigated = || all().filter(|label| label.tier.at_least(Tier::Investigation));
-    let conflict = owners(investigated());
-    if !conflict.is_empty() {
+    let investigated = own
+        .chain(inherited.iter().map(|it| (it.label, it.tier)))
+        .filter(|(_, tier)| tier.at_least(Tier::Investigation));
+    let conflict = DifferentOwners::named_by(investigated.map(|(label, _)| label));
+    if conflict.is_some() {
         inherited.retain(|it| !it.label.category.info().service);
-        let risk = |it: &InheritedLabel| {
-            policy.risk(policy.severity(it.label.category), it.label.confidence)
+        let risk = |it: &InheritedLabel<'_>| {
+            policy.risk(policy.severity(it.label.category), it.confidence)
         };
         let most = inherited.iter().map(risk).max();
         inherited.retain(|it| Some(risk(it)) == most);
         inherited.truncate(1);
     }
     for it in &mut inherited {
-        it.label.tier = it.label.tier.weaker(Tier::Heuristic);
+        it.tier = it.tier.weaker(Tier::Heuristic);
     }
-    let mut seen: BTreeSet<(_, _, _, _)> = BTreeSet::new();
+    let mut seen: FxHashSet<(Category, Option<&str>, &SourceId, &str)> = FxHashSet::default();
     inherited.retain(|it| {
-        let Label { category, entity, source, upstream, .. } = &it.label;
-        seen.insert((*category, entity.clone(), source.clone(), upstream.clone()))
+        let Label { category, entity, source, upstream, .. } = it.label;
+        seen.insert((*category, entity.as_deref(), source, upstream))
     });
     InheritedLabels { labels: inherited, conflict }
 }
 
-/// A member's label for the comparison with labels of other members: the label's confidence is at most the
-/// connection's, the label's tier at most investigation, or heuristic if the connection may be due to a `PayJoin`.
-fn pass_on(cluster: &Cluster, member: &ClusterMember, label: &Label) -> InheritedLabel {
-    let cap = if member.is_certain() { Tier::Investigation } else { Tier::Heuristic };
-    InheritedLabel {
-        label: Label {
-            confidence: label.confidence.min(cluster.confidence_of(member)),
-            tier: label.tier.weaker(cap),
-            ..label.clone()
-        },
-        from: member.address.clone(),
-        transactions: transactions(member),
-    }
+/// Strongest tier of a member's label in the comparison with labels of other members: investigation, or heuristic if
+/// the connection may be due to a `PayJoin`.
+fn cap(member: &ClusterMember) -> Tier {
+    if member.is_certain() { Tier::Investigation } else { Tier::Heuristic }
 }
 
 /// The transactions that connect a member with the subject.
@@ -129,24 +129,38 @@ pub(super) fn named_transactions(co_spends: &[CoSpend]) -> Vec<String> {
     transactions
 }
 
-/// The owners that labels name, each with its category; empty if there is only one owner. A label without a name agrees
-/// with every label of its category.
-fn owners<'a>(labels: impl Iterator<Item = &'a Label>) -> Vec<String> {
-    let labels: Vec<&Label> = labels.collect();
-    let named: BTreeSet<&str> = labels.iter().filter_map(|label| label.entity.as_deref()).collect();
-    let categories: BTreeSet<_> =
-        labels.iter().filter(|label| label.entity.is_some()).map(|label| label.category).collect();
-    let unnamed: BTreeSet<_> = labels
-        .iter()
-        .filter(|label| label.entity.is_none() && !categories.contains(&label.category))
-        .map(|label| label.category)
-        .collect();
-    if named.len() + unnamed.len() < 2 {
-        return Vec::new();
+/// Different owners that labels name.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct DifferentOwners {
+    /// The first owners, each with its category.
+    pub(super) first: Vec<String>,
+    /// Number of the other owners.
+    pub(super) further: usize,
+}
+
+impl DifferentOwners {
+    /// The owners that labels name; `None` if there is only one owner. A label without a name agrees with every label of
+    /// its category.
+    fn named_by<'a>(labels: impl Iterator<Item = &'a Label>) -> Option<Self> {
+        let mut named: BTreeMap<&str, Category> = BTreeMap::new();
+        let (mut categories, mut without): (BTreeSet<Category>, BTreeSet<Category>) =
+            Default::default();
+        for label in labels {
+            if let Some(name) = label.entity.as_deref() {
+                named.entry(name).or_insert(label.category);
+                categories.insert(label.category);
+            } else {
+                without.insert(label.category);
+            }
+        }
+        let unnamed: Vec<&Category> = without.difference(&categories).collect();
+        let owners = named.len() + unnamed.len();
+        if owners < 2 {
+            return None;
+        }
+        let with_names = named.iter().map(|(name, category)| format!("{name} ({category})"));
+        let all = with_names.chain(unnamed.iter().map(ToString::to_string));
+        let first: Vec<String> = all.take(MOST_OWNERS).collect();
+        Some(Self { further: owners - first.len(), first })
     }
-    let of = |name: &str| {
-        let label = labels.iter().find(|label| label.entity.as_deref() == Some(name));
-        label.map_or_else(|| name.to_owned(), |label| format!("{name} ({})", label.category))
-    };
-    named.into_iter().map(of).chain(unnamed.into_iter().map(|it| it.to_string())).collect()
 }

@@ -10,12 +10,14 @@
 //! Behavior patterns raise the score of the other evidence, but not beyond the range of the verdict: no pattern changes
 //! a verdict (`docs/model/score.md` S6.5, S7.3).
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{cmp::Reverse, collections::BTreeSet};
 
 use super::{
-    Claim, Rank, Term,
-    contributions::{WeightedComponent, contributions, split, weight},
+    Rank, Term, TermEvidence,
+    bounds::Room,
+    contributions::{FurtherLabels, WeightedComponent, contributions, split, weight},
     flows::{Decay, Flows, LargestSum, PartSelection},
+    ranked::RankedScores,
 };
 use crate::{
     assessment::ScoringComponent,
@@ -31,6 +33,9 @@ const BLOCK_NEEDS: Score = Score::from_points(50);
 /// Highest score of severe flows without decay by distance: this score leads to a review, never to a block.
 const CAP_OF_DISTANCE: Score = Score::from_tenths(599);
 
+/// Bytes of the texts of the labels that an answer shows as components.
+const LABEL_TEXTS: usize = 32 * 1024;
+
 /// The score of the evidence, before minimum score rules, and its components with their contributions.
 pub(super) struct CombinedScore {
     pub(super) score: Score,
@@ -38,16 +43,14 @@ pub(super) struct CombinedScore {
 }
 
 pub(super) fn combine(
-    mut terms: Vec<Term>,
-    patterns: Vec<Term>,
+    mut terms: Vec<Term<'_>>,
+    patterns: Vec<Term<'_>>,
     flows: &Flows<'_>,
     policy: &Policy,
     capped_tiers: &BTreeSet<Tier>,
 ) -> CombinedScore {
     // Rounding depends on the order, so there is one order: strongest first, the rest as assessed.
-    terms.sort_by(|a, b| {
-        a.rank.cmp(&b.rank).then_with(|| b.standalone_risk.cmp(&a.standalone_risk))
-    });
+    terms.sort_by_cached_key(|term| (term.rank, Reverse(term.standalone_risk)));
     let below_block = policy.spec().thresholds.block.just_below();
     let cap = |rank: Rank| {
         let contradicted = rank.tier().is_some_and(|tier| capped_tiers.contains(&tier));
@@ -55,38 +58,39 @@ pub(super) fn combine(
         if contradicted { cap.min(below_block) } else { cap }
     };
 
-    let score_by = |terms: &[Term], decay| {
-        let everything = strength(terms, flows, Some(Rank::Behavior), decay);
+    let score_by = |scores: &RankedScores, decay| {
+        let everything = strength(scores, flows, Some(Rank::Behavior), decay);
         let mut value = everything.value;
         let mut stronger: Option<Rank> = None;
         for rank in Rank::ALL {
-            let without = strength(terms, flows, stronger, decay);
+            let without = strength(scores, flows, stronger, decay);
             value = value.min(cap(rank).fraction().noisy_or(without.value));
             stronger = Some(rank);
         }
         (Score::from_fraction(value), everything)
     };
-    let score = |terms: &[Term]| {
-        let (mut strict, everything) = score_by(terms, Decay::All);
-        if !can_block(terms, flows) {
+    let can_block = can_block(&terms, flows);
+    let score = |scores: &RankedScores| {
+        let (mut strict, everything) = score_by(scores, Decay::All);
+        if !can_block {
             strict = strict.min(below_block);
         }
         let (distant, everything_at_any_distance) =
-            score_by(terms, Decay::Below(policy.spec().undecayed_from));
+            score_by(scores, Decay::Below(policy.spec().undecayed_from));
         let distant = distant.min(CAP_OF_DISTANCE).min(below_block);
         if distant > strict { (distant, everything_at_any_distance) } else { (strict, everything) }
     };
 
-    let (without, everything) = score(&terms);
-    let all: Vec<Term> = terms.iter().chain(&patterns).cloned().collect();
-    let (with, _) = score(&all);
+    let scores = RankedScores::of(&terms);
+    let (without, everything) = score(&scores);
+    let (with, _) = score(&scores.with_patterns(&patterns));
     let total = with.min(highest_of_verdict(without, policy)).max(without);
 
-    let items = weighted_components(terms, flows, &everything);
+    let (items, further) = weighted_components(terms, flows, &everything);
     let budget = |rank| weight(logarithm(cap(rank).fraction()));
-    let mut components = contributions(without, items, budget);
+    let mut components = contributions(without, items, &further, budget);
     components.extend(added(total.minus(without), patterns));
-    components.sort_by_key(|component| std::cmp::Reverse(component.contribution));
+    components.sort_by_key(|component| Reverse(component.contribution));
     CombinedScore { score: total, components }
 }
 
@@ -103,13 +107,13 @@ fn highest_of_verdict(score: Score, policy: &Policy) -> Score {
 }
 
 /// The components of patterns, whose contributions sum to `points`.
-fn added(points: Score, patterns: Vec<Term>) -> impl Iterator<Item = ScoringComponent> {
+fn added(points: Score, patterns: Vec<Term<'_>>) -> impl Iterator<Item = ScoringComponent> {
     let weights: Vec<u128> =
         patterns.iter().map(|term| u128::from(logarithm(term.standalone_risk))).collect();
     let tenths = apportion(points.tenths().into(), &weights);
     patterns.into_iter().zip(tenths).map(|(term, tenths)| ScoringComponent {
         contribution: Score::from_tenths(u16::try_from(tenths).unwrap_or(u16::MAX)),
-        ..term.component
+        ..term.into_component()
     })
 }
 
@@ -125,7 +129,7 @@ struct SelectionScore {
 
 /// Computes `F` for the evidence of rank `weakest` and stronger; for no evidence if `weakest` is `None`.
 fn strength(
-    terms: &[Term],
+    scores: &RankedScores,
     flows: &Flows<'_>,
     weakest: Option<Rank>,
     decay: Decay,
@@ -133,10 +137,7 @@ fn strength(
     let any = PartSelection { weakest: weakest.map(Rank::weakest_flows), risky_only: false, decay };
     let risky = PartSelection { risky_only: true, ..any };
     let (all_flows, risky_flows) = (flows.strongest(any), flows.strongest(risky));
-    let counted =
-        terms.iter().take_while(|term| weakest.is_some_and(|weakest| term.rank <= weakest));
-    let with_terms =
-        best_of_claims(counted).into_iter().fold(risky_flows.standalone_risk(), Fraction::noisy_or);
+    let with_terms = scores.added_to(risky_flows.standalone_risk(), weakest);
     if all_flows.standalone_risk() > with_terms {
         SelectionScore {
             value: all_flows.standalone_risk(),
@@ -154,34 +155,12 @@ fn strength(
     }
 }
 
-/// Standalone scores of independent pieces of evidence. Of pieces of evidence that repeat one claim, only the highest
-/// score counts.
-///
-/// Any other choice could lower a score: if the strongest tier counted, a better proof with less confidence would lower
-/// the score; if the highest confidence counted, a more confident rumor would lower the score.
-fn best_of_claims<'a>(terms: impl Iterator<Item = &'a Term>) -> Vec<Fraction> {
-    let mut claims: BTreeMap<&Claim, usize> = BTreeMap::new();
-    let mut standalone_risks: Vec<Fraction> = Vec::new();
-    for term in terms {
-        let known = term.claim.as_ref().and_then(|claim| claims.get(claim));
-        if let Some(best) = known.and_then(|index| standalone_risks.get_mut(*index)) {
-            *best = term.standalone_risk.max(*best);
-            continue;
-        }
-        if let Some(claim) = &term.claim {
-            claims.insert(claim, standalone_risks.len());
-        }
-        standalone_risks.push(term.standalone_risk);
-    }
-    standalone_risks
-}
-
 /// True if evidence of investigation tier or stronger alone scores at least 50: one term (evidence other than flows),
 /// or the risky flows of these tiers together.
 ///
 /// Flows count together, because a sum that is split over many addresses or categories scores as much as the undivided
 /// sum.
-fn can_block(terms: &[Term], flows: &Flows<'_>) -> bool {
+fn can_block(terms: &[Term<'_>], flows: &Flows<'_>) -> bool {
     let needed = BLOCK_NEEDS.fraction();
     let selection =
         PartSelection { weakest: Some(Tier::Investigation), risky_only: true, decay: Decay::All };
@@ -194,31 +173,41 @@ fn logarithm(standalone_risk: Fraction) -> u64 {
     standalone_risk.complement().negative_log2()
 }
 
-/// Every piece of evidence with its weight. The weight of a term (evidence other than flows) is the logarithm of the
-/// term's score, less the weight of stronger proof of the same claim. The weight of all flows is computed alike and
-/// split among the flow parts by `e x r^2.5` (effective share `e`, risk `r`).
+/// Every piece of evidence with its weight, and the labels that are not shown. The weight of a term (evidence other than
+/// flows) is the logarithm of the term's score, less the weight of stronger proof of the same claim. The weight of all
+/// flows is computed alike and split among the flow parts by `e x r^2.5` (effective share `e`, risk `r`).
 fn weighted_components(
-    terms: Vec<Term>,
+    terms: Vec<Term<'_>>,
     flows: &Flows<'_>,
     everything: &SelectionScore,
-) -> Vec<WeightedComponent> {
-    let mut claimed: BTreeMap<Claim, u64> = BTreeMap::new();
-    let mut added = |term: &Term| {
-        let own = logarithm(term.standalone_risk);
-        let Some(claim) = &term.claim else { return own };
-        let known = claimed.entry(claim.clone()).or_default();
+) -> (Vec<WeightedComponent>, FurtherLabels) {
+    let claims = terms.iter().filter_map(|term| term.claim).map(|claim| claim.index() + 1);
+    let mut claimed: Vec<u64> = vec![0; claims.max().unwrap_or(0)];
+    // Equal scores follow each other.
+    let mut last = (Fraction::ZERO, logarithm(Fraction::ZERO));
+    let mut added = |term: &Term<'_>| {
+        if last.0 != term.standalone_risk {
+            last = (term.standalone_risk, logarithm(term.standalone_risk));
+        }
+        let (_, own) = last;
+        let known = term.claim.and_then(|claim| claimed.get_mut(claim.index()));
+        let Some(known) = known else { return own };
         let added = own.saturating_sub(*known);
         *known = own.max(*known);
         added
     };
-    let mut items: Vec<WeightedComponent> = terms
-        .into_iter()
-        .map(|term| WeightedComponent {
-            rank: term.rank,
-            weight: if everything.flows_alone { 0 } else { weight(added(&term)) },
-            component: term.component,
-        })
-        .collect();
+    let mut room = Room::for_texts(LABEL_TEXTS);
+    let (mut items, mut further) = (Vec::new(), FurtherLabels::default());
+    for term in terms {
+        let (rank, added) = (term.rank, added(&term));
+        let weight = if everything.flows_alone { 0 } else { weight(added) };
+        match &term.evidence {
+            TermEvidence::Label(label) if !room.take(label.text_bytes()) => {
+                further.add(rank, weight, term.standalone_risk);
+            }
+            _ => items.push(WeightedComponent { rank, weight, component: term.into_component() }),
+        }
+    }
     let parts = flows.weighted(everything.largest, everything.selection);
     let proportions: Vec<u128> = parts.iter().map(|part| part.weight).collect();
     let weights = split(logarithm(everything.largest.standalone_risk()), &proportions);
@@ -227,5 +216,5 @@ fn weighted_components(
         weight,
         component: part.component,
     }));
-    items
+    (items, further)
 }

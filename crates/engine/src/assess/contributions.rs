@@ -9,7 +9,11 @@ use std::collections::BTreeMap;
 use ruint::aliases::U256;
 
 use super::Rank;
-use crate::{assessment::ScoringComponent, fixed::apportion, score::Score};
+use crate::{
+    assessment::{ComponentKind, ScoringComponent},
+    fixed::{Fraction, apportion},
+    score::Score,
+};
 
 /// Weights are logarithms times 2^24, so that a logarithm can be split into small fractions.
 const SCALE_BITS: u32 = 24;
@@ -32,35 +36,64 @@ pub(super) struct WeightedComponent {
     pub(super) component: ScoringComponent,
 }
 
-/// The components of `items`, largest contribution first; contributions sum exactly to `score`. `budget` is the total
-/// weight that the cap of a rank permits for that rank and all weaker ranks.
+/// Labels that count and are not shown one by one: they are one component together.
+#[derive(Default)]
+pub(super) struct FurtherLabels {
+    count: u64,
+    /// Their weights, those of a rank together.
+    weights: BTreeMap<Rank, u128>,
+    /// The highest standalone score of one of them.
+    strongest: Fraction,
+}
+
+impl FurtherLabels {
+    pub(super) fn add(&mut self, rank: Rank, weight: u128, standalone_risk: Fraction) {
+        self.count += 1;
+        *self.weights.entry(rank).or_default() += weight;
+        self.strongest = self.strongest.max(standalone_risk);
+    }
+
+    /// The component of all these labels; `None` if there are none.
+    fn component(&self) -> Option<ScoringComponent> {
+        (self.count > 0).then(|| ScoringComponent {
+            kind: ComponentKind::Ownership,
+            standalone_score: Score::from_fraction(self.strongest),
+            detail: format!("further labels: {}", self.count),
+            ..ScoringComponent::default()
+        })
+    }
+}
+
+/// The components of `items` and of `further` labels, largest contribution first; contributions sum exactly to `score`.
+/// `budget` is the total weight that the cap of a rank permits for that rank and all weaker ranks.
 pub(super) fn contributions(
     score: Score,
     items: Vec<WeightedComponent>,
+    further: &FurtherLabels,
     budget: impl Fn(Rank) -> u128,
 ) -> Vec<ScoringComponent> {
-    let mut asked: BTreeMap<Rank, u128> = BTreeMap::new();
+    let mut asked: BTreeMap<Rank, u128> = further.weights.clone();
     for item in &items {
         *asked.entry(item.rank).or_default() += item.weight;
     }
     let granted = granted_weights(&asked, budget);
-    let weights: Vec<u128> = items
-        .iter()
-        .map(|item| match (asked.get(&item.rank), granted.get(&item.rank)) {
-            (Some(asked), Some(granted)) if *asked > 0 => {
-                let share = U256::from(item.weight) * U256::from(*granted) / U256::from(*asked);
-                u128::try_from(share).unwrap_or(item.weight)
-            }
-            _ => 0,
-        })
-        .collect();
+    let granted_of = |rank: Rank, weight: u128| match (asked.get(&rank), granted.get(&rank)) {
+        (Some(asked), Some(granted)) if *asked > 0 => {
+            let share = U256::from(weight) * U256::from(*granted) / U256::from(*asked);
+            u128::try_from(share).unwrap_or(weight)
+        }
+        _ => 0,
+    };
+    let mut weights: Vec<u128> =
+        items.iter().map(|item| granted_of(item.rank, item.weight)).collect();
+    weights.push(further.weights.iter().map(|(rank, weight)| granted_of(*rank, *weight)).sum());
     let tenths = apportion(score.tenths().into(), &weights);
-    let mut components: Vec<ScoringComponent> = items
-        .into_iter()
+    let components = items.into_iter().map(|item| item.component).chain(further.component());
+    let mut components: Vec<ScoringComponent> = components
         .zip(tenths)
-        .map(|(item, tenths)| ScoringComponent {
+        .map(|(component, tenths)| ScoringComponent {
             contribution: Score::from_tenths(u16::try_from(tenths).unwrap_or(u16::MAX)),
-            ..item.component
+            ..component
         })
         .collect();
     components.sort_by_key(|component| std::cmp::Reverse(component.contribution));
@@ -100,7 +133,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::{fixed::Fraction, policy::Policy};
+    use crate::policy::Policy;
 
     fn caps(rank: Rank) -> u128 {
         weight(rank.cap(&Policy::default()).fraction().complement().negative_log2())
@@ -131,7 +164,7 @@ mod tests {
             let items = weights.into_iter().map(|(rank, weight)| WeightedComponent {
                 rank: Rank::ALL[rank], weight, component: ScoringComponent::default(),
             }).collect();
-            let components = contributions(Score::from_tenths(score), items, caps);
+            let components = contributions(Score::from_tenths(score), items, &FurtherLabels::default(), caps);
             let sum: u16 = components.iter().map(|component| component.contribution.tenths()).sum();
             prop_assert_eq!(sum, score);
         }

@@ -5,7 +5,10 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use assay_address::{AssetScope, CanonicalAddress};
 use jiff::civil::Date;
 
-use super::{MinimumScore, Rank, Term, Warnings};
+use super::{
+    MinimumScore, Rank, Term, TermEvidence, Warnings,
+    bounds::{MOST_SHOWN, Room, Shown},
+};
 use crate::{
     assessment::{
         AssessedListing, ComponentKind, Entity, EvidenceKind, EvidenceReference, ScoringComponent,
@@ -20,9 +23,15 @@ use crate::{
     taxonomy::Category,
 };
 
+/// Bytes of the texts of the listings that an answer shows.
+const LISTING_TEXTS: usize = 64 * 1024;
+
+/// Bytes of the texts of the reasons that ended listings give.
+const REASON_TEXTS: usize = 16 * 1024;
+
 pub(super) struct Findings {
-    pub(super) views: Vec<AssessedListing>,
-    pub(super) terms: Vec<Term>,
+    pub(super) views: Shown<AssessedListing>,
+    pub(super) terms: Vec<Term<'static>>,
     pub(super) minimum_scores: Vec<MinimumScore>,
     pub(super) reasons: Vec<VerdictReason>,
     pub(super) entity: Option<Entity>,
@@ -52,12 +61,16 @@ pub(super) fn assess(
         .filter(|(status, _)| *status != ListingStatus::NotYetListed)
         .collect();
     assessed.sort_by(|(a_status, a), (b_status, b)| {
-        let key = |status: &ListingStatus, listing: &Listing| {
+        fn key<'l>(
+            policy: &Policy,
+            status: ListingStatus,
+            listing: &'l Listing,
+        ) -> (ListingStatus, bool, &'l ListId, &'l str) {
             let informs = policy.effect(&listing.entry.list) == ListEffect::Advisory;
-            (*status, informs, listing.entry.list.clone(), listing.entry.entity.id.clone())
-        };
-        key(a_status, a)
-            .cmp(&key(b_status, b))
+            (status, informs, &listing.entry.list, &listing.entry.entity.id)
+        }
+        key(policy, *a_status, a)
+            .cmp(&key(policy, *b_status, b))
             .then_with(|| a.entry.asset_code.cmp(&b.entry.asset_code))
             .then_with(|| a.source.cmp(&b.source))
             .then_with(|| a.entry.address_as_published.cmp(&b.entry.address_as_published))
@@ -66,7 +79,7 @@ pub(super) fn assess(
     // One component, minimum score and reason per list, for any number of its entries that name the address.
     let mut binding: BTreeMap<_, Vec<&Listing>> = BTreeMap::new();
     let mut reviewed: BTreeMap<_, Vec<&Listing>> = BTreeMap::new();
-    let mut reasons = Vec::new();
+    let mut ended: Vec<(ListingStatus, &Listing)> = Vec::new();
     let in_force: HashSet<_> = assessed
         .iter()
         .filter(|(status, _)| *status == ListingStatus::Active)
@@ -87,7 +100,7 @@ pub(super) fn assess(
                 reviewed.entry((&listing.entry.list, *status)).or_default().push(listing);
             }
             (ListingStatus::Delisted | ListingStatus::Expired, _) => {
-                reasons.push(ended_reason(*status, listing));
+                ended.push((*status, listing));
             }
             (ListingStatus::NotYetListed, _) => {}
         }
@@ -109,19 +122,24 @@ pub(super) fn assess(
             ),
         })
         .collect();
-    first.append(&mut reasons);
+    first.append(&mut ended_reasons(&ended));
+    let shown = Room::for_texts(LISTING_TEXTS).first(assessed.iter(), |(_, it)| text_bytes(it));
 
     Findings {
         warnings: misfiled(subject, &assessed),
-        views: assessed
-            .iter()
-            .map(|(status, listing)| {
-                let renewed = is_renewed(*status, listing);
-                let ended =
-                    if renewed { Some(EndedReason::Renewed) } else { status.ended_reason() };
-                view(*status, ended, listing, policy)
-            })
-            .collect(),
+        views: Shown {
+            items: shown
+                .items
+                .into_iter()
+                .map(|(status, listing)| {
+                    let renewed = is_renewed(*status, listing);
+                    let ended =
+                        if renewed { Some(EndedReason::Renewed) } else { status.ended_reason() };
+                    view(*status, ended, listing, policy)
+                })
+                .collect(),
+            further: shown.further,
+        },
         terms,
         minimum_scores,
         reasons: first,
@@ -156,13 +174,13 @@ fn misfiled(subject: &CanonicalAddress, assessed: &[(ListingStatus, &Listing)]) 
     codes.into_iter().map(warning).collect()
 }
 
-fn term(listings: &[&Listing]) -> Option<Term> {
+fn term(listings: &[&Listing]) -> Option<Term<'static>> {
     let first = listings.first()?;
     Some(Term {
         rank: Rank::OfficialList,
         standalone_risk: Fraction::ONE,
         claim: None,
-        component: ScoringComponent {
+        evidence: TermEvidence::from(ScoringComponent {
             kind: ComponentKind::Sanctions,
             standalone_score: Score::MAXIMUM,
             detail: format!("listed on {}: {}", first.entry.list_name, entity_and_programs(first)),
@@ -172,9 +190,9 @@ fn term(listings: &[&Listing]) -> Option<Term> {
             severity: Some(100),
             confidence: Some(Confidence::CERTAIN),
             source: Some(first.source.clone()),
-            evidence: listings.iter().map(|listing| reference(listing)).collect(),
+            evidence: references(listings),
             ..ScoringComponent::default()
-        },
+        }),
     })
 }
 
@@ -190,8 +208,24 @@ fn minimum_score(
     } else {
         (LISTING_RECENTLY_EXPIRED, format!("listing on {list} expired: {who}"))
     };
-    let evidence = listings.iter().map(|listing| reference(listing)).collect();
-    Some(MinimumScore::fixed(rule, message, evidence, policy))
+    Some(MinimumScore::fixed(rule, message, references(listings), policy))
+}
+
+/// The reasons of ended listings, the first ones one by one.
+fn ended_reasons(ended: &[(ListingStatus, &Listing)]) -> Vec<VerdictReason> {
+    let bytes = |(_, listing): &&(ListingStatus, &Listing)| {
+        let entity = &listing.entry.entity;
+        let programs = entity.programs.iter().map(String::len);
+        listing.entry.list_name.len() + entity.name.len() + programs.sum::<usize>()
+    };
+    let Shown { items, further } = Room::for_texts(REASON_TEXTS).first(ended, bytes);
+    let mut reasons: Vec<VerdictReason> =
+        items.into_iter().map(|(status, listing)| ended_reason(*status, listing)).collect();
+    if further > 0 {
+        let message = format!("further ended listings: {further}");
+        reasons.push(VerdictReason { code: "further_listings", message });
+    }
+    reasons
 }
 
 fn ended_reason(status: ListingStatus, listing: &Listing) -> VerdictReason {
@@ -228,6 +262,11 @@ fn entity_and_programs(listing: &Listing) -> String {
     }
 }
 
+/// References to the first entries that list an address.
+fn references(listings: &[&Listing]) -> Vec<EvidenceReference> {
+    listings.iter().take(MOST_SHOWN).map(|listing| reference(listing)).collect()
+}
+
 /// A reference to the entry that lists an address.
 pub(super) fn reference(listing: &Listing) -> EvidenceReference {
     EvidenceReference {
@@ -250,6 +289,21 @@ fn entity(listing: &Listing) -> Entity {
         is_vasp: None,
         country: None,
     }
+}
+
+fn text_bytes(listing: &Listing) -> usize {
+    let (entry, entity) = (&listing.entry, &listing.entry.entity);
+    let optional = [
+        &entity.remarks,
+        &entry.address_remarks,
+        &entity.order_number,
+        &entity.legal_basis,
+        &entity.official_link,
+    ];
+    let texts = optional.into_iter().flatten().map(String::len);
+    let aliases = entity.aliases.iter().map(|alias| alias.name.len());
+    let programs = entity.programs.iter().map(String::len);
+    entry.list_name.len() + entity.name.len() + texts.chain(aliases).chain(programs).sum::<usize>()
 }
 
 fn view(

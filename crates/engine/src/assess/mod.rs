@@ -3,6 +3,8 @@
 mod association;
 mod attribution;
 mod behavior;
+mod bounds;
+mod claims;
 mod cluster;
 mod combine;
 mod contributions;
@@ -12,23 +14,29 @@ mod flows;
 mod labels;
 mod listings;
 mod rank;
+mod ranked;
 mod references;
 mod sentence;
 mod transfer;
 mod verdict;
 
+use std::collections::BTreeSet;
+
 use assay_address::{CanonicalAddress, UnownedKind};
 pub use attribution::attribute;
+use claims::{Claim, Upstreams};
 pub use coverage::{assess_sources, assess_tip};
 pub use flows::{rules, united_parts};
 use jiff::{Timestamp, civil::Date, tz::TimeZone};
+use labels::LabelEvidence;
 use rank::Rank;
 pub use transfer::assess_transfer;
 
 use crate::{
     assessment::{
         Activity, ActivityCounts, ActivityStatus, Amount, Assessment, Conflict, ConflictResolution,
-        Coverage, CoverageStatus, EvidenceReference, ScoringComponent, VerdictReason, Warning,
+        Coverage, CoverageStatus, EvidenceReference, FurtherItems, ScoringComponent, VerdictReason,
+        Warning,
     },
     evidence::{ActivityFacts, AssetActivity, ChainState, Direction, Tier},
     facts::Facts,
@@ -57,9 +65,10 @@ pub fn assess(
 
     let unowned = subject.unowned_kind();
     let mut listings = listings::assess(subject, facts, policy, today);
-    let labels = labels::assess(facts, policy, today, unowned);
+    let mut upstreams = Upstreams::of(&facts.labels);
+    let labels = labels::assess(facts, &mut upstreams, policy, today, unowned);
     let association = if unowned.is_none() {
-        association::assess(facts, policy, today, labels.service.is_some())
+        association::assess(facts, &mut upstreams, policy, today, labels.service.is_some())
     } else {
         listings.decide_nothing();
         association::Findings::default()
@@ -75,16 +84,13 @@ pub fn assess(
     let mut warnings = listings.warnings;
     warnings.extend(association.warnings);
     warnings.extend(flows.warnings(labels.service.is_some()));
-    match unowned {
-        Some(kind) => warnings.push(nobody_controls(kind)),
-        None => warnings.extend(look_alike(facts)),
-    }
-    warnings.extend(differing_branches(facts));
+    warnings.extend(about_the_address(facts, unowned));
     let mut minimum_scores = listings.minimum_scores;
     minimum_scores.extend(association.minimum_scores);
-    let mut terms = listings.terms;
+    let mut terms: Vec<Term<'_>> = listings.terms;
     terms.extend(labels.terms);
     terms.extend(association.terms);
+    let mut categories: BTreeSet<Category> = terms.iter().filter_map(Term::category).collect();
     let mut shown = Vec::new();
     if is_service {
         shown.extend(flows.components());
@@ -95,8 +101,13 @@ pub fn assess(
     let none = flows::Flows::default();
     let counted_flows = if is_service { &none } else { &flows };
 
-    let combined =
-        combine::combine(terms, behavior.terms, counted_flows, policy, &labels.capped_tiers);
+    let combined = combine::combine(
+        terms,
+        behavior.terms,
+        counted_flows,
+        policy,
+        &labels.conflicts.capped_tiers,
+    );
     let mut missing = searched.missing;
     // Flows of a service belong to its customers.
     let mut remarks = Vec::new();
@@ -107,13 +118,14 @@ pub fn assess(
         missing.extend(flows.unread_beyond(policy));
     }
     let outcome = verdict::decide(combined, shown, minimum_scores, &missing, policy);
+    categories.extend(&outcome.categories);
 
     let mut reasons = listings.reasons;
     reasons.extend(association.reasons);
     reasons.extend(labels.reasons);
     reasons.extend(outcome.reasons);
     if reasons.is_empty() {
-        let minor = minor_findings(&outcome.components, &labels.conflicts);
+        let minor = minor_findings(&outcome.components, &labels.conflicts.shown);
         let code = if minor.is_empty() { "no_findings" } else { "minor_findings" };
         let message = no_findings(&minor, &searched.coverage, &remarks);
         reasons.push(VerdictReason { code, message });
@@ -131,9 +143,15 @@ pub fn assess(
         complete: missing.is_empty(),
         reasons,
         entity: listings.entity.or(labels.entity),
-        labels: labels.views,
-        conflicts: labels.conflicts,
-        sanctions: listings.views,
+        further: FurtherItems {
+            labels: labels.views.further,
+            conflicts: labels.conflicts.further,
+            sanctions: listings.views.further,
+        }
+        .unless_none(),
+        labels: labels.views.items,
+        conflicts: labels.conflicts.shown,
+        sanctions: listings.views.items,
         scoring_components: outcome.components,
         exposure: flows.exposure(is_service),
         associated_wallets: association.wallets,
@@ -148,6 +166,7 @@ pub fn assess(
         model_version: MODEL_VERSION.to_owned(),
         policy_revision: policy.revision().to_string(),
         valid_until: valid_until(facts, today, searched.holds_until),
+        categories,
     }
 }
 
@@ -221,24 +240,46 @@ fn no_findings(minor: &[String], coverage: &Coverage, remarks: &[VerdictReason])
 }
 
 /// A piece of evidence other than flows of money.
-#[derive(Clone, Debug)]
-struct Term {
+#[derive(Debug)]
+struct Term<'f> {
     rank: Rank,
     /// Standalone score.
     standalone_risk: Fraction,
     /// The claim, if several pieces of evidence may state the same claim: such pieces count once, with the highest of
     /// the scores that count.
     claim: Option<Claim>,
-    component: ScoringComponent,
+    evidence: TermEvidence<'f>,
 }
 
-/// A claim about the address. Of terms with one claim only the strongest adds.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Claim {
-    /// The risky claims of a source, whatever their categories: one source has one voice.
-    Of(std::sync::Arc<str>),
-    /// The benign claims of one category, of any source.
-    Benign(Category),
+/// The evidence of a term.
+#[derive(Debug)]
+enum TermEvidence<'f> {
+    /// A label: its component is written only if it is shown.
+    Label(LabelEvidence<'f>),
+    /// Other evidence, with its component.
+    Component(Box<ScoringComponent>),
+}
+
+impl From<ScoringComponent> for TermEvidence<'_> {
+    fn from(component: ScoringComponent) -> Self {
+        Self::Component(Box::new(component))
+    }
+}
+
+impl Term<'_> {
+    fn into_component(self) -> ScoringComponent {
+        match self.evidence {
+            TermEvidence::Label(label) => label.component(self.standalone_risk),
+            TermEvidence::Component(component) => *component,
+        }
+    }
+
+    fn category(&self) -> Option<Category> {
+        match &self.evidence {
+            TermEvidence::Label(label) => Some(label.label.category),
+            TermEvidence::Component(component) => component.category,
+        }
+    }
 }
 
 /// A minimum score rule that fired.
@@ -302,6 +343,15 @@ fn look_alike(facts: &Facts) -> Option<Warning> {
             first.first, first.last, first.address, first.what
         ),
     })
+}
+
+/// Warnings about the address itself, which has a kind if nobody controls it, and about its chain.
+fn about_the_address(facts: &Facts, unowned: Option<UnownedKind>) -> Warnings {
+    let about = match unowned {
+        Some(kind) => Some(nobody_controls(kind)),
+        None => look_alike(facts),
+    };
+    about.into_iter().chain(differing_branches(facts)).collect()
 }
 
 /// Warning that nobody controls the address.

@@ -1,13 +1,13 @@
 //! Computes the verdict and risk level from the score of the evidence, minimum score rules and missing data.
 
-use std::cmp::Reverse;
+use std::{cmp::Reverse, collections::BTreeSet};
 
-use super::{MinimumScore, combine::CombinedScore};
+use super::{MinimumScore, bounds::bound_flows, combine::CombinedScore};
 use crate::{
     assessment::{ComponentKind, EvidenceKind, EvidenceReference, ScoringComponent, VerdictReason},
     policy::Policy,
     score::{RiskLevel, Score, Verdict},
-    taxonomy::RISKY_FROM,
+    taxonomy::{Category, RISKY_FROM},
 };
 
 pub(super) struct Outcome {
@@ -16,6 +16,8 @@ pub(super) struct Outcome {
     pub(super) verdict: Verdict,
     pub(super) components: Vec<ScoringComponent>,
     pub(super) reasons: Vec<VerdictReason>,
+    /// Categories of all components, those that are not shown included.
+    pub(super) categories: BTreeSet<Category>,
 }
 
 /// Mandatory data that is missing or stale.
@@ -78,7 +80,9 @@ pub(super) fn decide(
         score = score.max(review);
     }
     reasons.extend(missing.iter().map(|missing| missing.reason.clone()));
-    Outcome { score, level, verdict, components, reasons }
+    let categories = components.iter().filter_map(|component| component.category).collect();
+    bound_flows(&mut components);
+    Outcome { score, level, verdict, components, reasons, categories }
 }
 
 /// The component that raises the score of an incomplete answer, because many callers use the score only.

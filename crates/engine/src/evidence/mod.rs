@@ -4,6 +4,7 @@
 mod flow;
 pub mod history;
 mod label;
+mod labels;
 mod list_publisher;
 mod listing;
 mod pattern;
@@ -17,6 +18,7 @@ pub use flow::{
     Unavailable, UnresolvedReason, UsedCompositions,
 };
 pub use label::{AddressLabel, Label};
+pub use labels::Labels;
 pub use list_publisher::list_published_on;
 pub use listing::{
     Alias, EndedReason, ListedAddresses, ListedEntity, Listing, ListingEntry, ListingStatus,

@@ -10,9 +10,12 @@ use std::{
 };
 
 use assay_address::{CanonicalAddress, ChainId, KeyIdentity};
-use assay_engine::evidence::{AddressLabel, Label};
+use assay_engine::evidence::{AddressLabel, Label, Labels};
 
 use super::look_alike::ends_hash;
+
+/// Number of labels from which on the labels of an address are held ready.
+const CROWD: usize = 64;
 
 /// An immutable index of labels by address and by key.
 #[derive(Debug, Default)]
@@ -25,6 +28,8 @@ pub struct LabelIndex {
     claims: Vec<u32>,
     /// Every distinct label.
     labels: Vec<Label>,
+    /// The labels of addresses with many of them, ready for use, by address and chain.
+    crowded: HashMap<CanonicalAddress, Labels>,
     /// Hash of an address and index in `addresses`; sorted.
     by_address: Vec<(u64, u32)>,
     /// Hash of a key identity and index in `addresses`; sorted.
@@ -73,15 +78,23 @@ impl LabelIndex {
         matching(&self.by_address, wanted).any(|place| self.is_at(place, address))
     }
 
-    /// Labels of an address.
+    /// Labels of an address. An address with many labels costs no more than one with few.
     #[must_use]
-    pub fn labels_of(&self, address: &CanonicalAddress) -> Vec<Label> {
+    pub fn labels_of(&self, address: &CanonicalAddress) -> Labels {
+        match self.crowded.get(address) {
+            Some(labels) => labels.clone(),
+            None => self.collect(address),
+        }
+    }
+
+    fn collect(&self, address: &CanonicalAddress) -> Labels {
+        self.places_of(address).flat_map(|place| self.labels_at(place)).cloned().collect()
+    }
+
+    /// The indices in `addresses` of an address.
+    fn places_of(&self, address: &CanonicalAddress) -> impl Iterator<Item = u32> {
         let wanted = hash(&(address.chain(), address.as_str()));
-        matching(&self.by_address, wanted)
-            .filter(|place| self.is_at(*place, address))
-            .flat_map(|place| self.labels_at(place))
-            .cloned()
-            .collect()
+        matching(&self.by_address, wanted).filter(move |place| self.is_at(*place, address))
     }
 
     /// The labelled addresses of a chain.
@@ -153,6 +166,26 @@ fn hash(value: &impl Hash) -> u64 {
     hasher.finish()
 }
 
+/// The labels of addresses with at least [`CROWD`] labels.
+fn crowded(index: &LabelIndex) -> HashMap<CanonicalAddress, Labels> {
+    let mut numbers: HashMap<CanonicalAddress, usize> = HashMap::new();
+    for (labelled, place) in index.addresses.iter().zip(0..) {
+        // An address whose labels were not added one after the other has several places.
+        let count = index.labels_at(place).count();
+        if count >= CROWD / 2
+            && let Ok(address) = CanonicalAddress::parse(labelled.chain, index.text(place))
+        {
+            *numbers.entry(address).or_default() += count;
+        }
+    }
+    let many = numbers.into_iter().filter(|(_, number)| *number >= CROWD);
+    many.map(|(address, _)| {
+        let labels = index.collect(&address);
+        (address, labels)
+    })
+    .collect()
+}
+
 /// Builds an index from labels.
 #[derive(Debug, Default)]
 pub struct LabelIndexBuilder {
@@ -202,6 +235,7 @@ impl LabelIndexBuilder {
         index.by_address.shrink_to_fit();
         index.by_key.shrink_to_fit();
         index.by_ends.shrink_to_fit();
+        index.crowded = crowded(&index);
         index
     }
 }

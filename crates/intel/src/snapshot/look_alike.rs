@@ -79,7 +79,8 @@ impl IntelSnapshot {
             (CanonicalAddress::clone(address), what)
         });
         let labelled = self.labels.with_ends(hash).map(|address| {
-            let label = self.labels.labels_of(&address).into_iter().next();
+            let labels = self.labels.labels_of(&address);
+            let label = labels.first();
             let what = label.map_or_else(String::new, |label| {
                 let name = label.entity.as_deref().map(|name| format!(" ({name})"));
                 format!("labelled {}{}", label.category, name.unwrap_or_default())

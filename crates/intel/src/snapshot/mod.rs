@@ -196,6 +196,12 @@ impl IntelSnapshot {
         self.listings_at(self.listed.get(address).map(Vec::as_slice).unwrap_or_default())
     }
 
+    /// Number of listings of an address itself, ended ones included.
+    #[must_use]
+    pub fn number_of_listings(&self, address: &CanonicalAddress) -> usize {
+        self.listed.get(address).map_or(0, Vec::len)
+    }
+
     /// Facts about `subject` from lists and labels.
     #[must_use]
     pub fn facts(&self, subject: &CanonicalAddress) -> Facts {

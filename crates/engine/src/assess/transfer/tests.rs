@@ -94,7 +94,7 @@ fn facts(
         data_revision: "1-0".into(),
         sources: vec![list],
         listings: vec![],
-        labels: vec![],
+        labels: vec![].into(),
         same_key: vec![],
         look_alikes: vec![],
         cluster: None,

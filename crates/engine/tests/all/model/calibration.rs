@@ -40,7 +40,7 @@ fn a_listed_address_scores_one_hundred_with_any_other_evidence() {
     let benign = label(Category::Exchange, Tier::OnChainProof, 100, "explorer");
     let facts = Facts {
         listings: vec![listing("ofac-sdn")],
-        labels: vec![benign],
+        labels: vec![benign].into(),
         chain: flows(vec![part(Category::Exchange, 1_000_000)], vec![]),
         ..nothing_known()
     };
@@ -92,7 +92,7 @@ fn the_key_of_a_listed_account_is_blocked_on_every_chain() {
     ] {
         let benign = label(Category::Exchange, Tier::OnChainProof, 100, "explorer");
         let other = same_key(control, vec![listing("ofac-sdn")], vec![]);
-        let facts = Facts { same_key: vec![other], labels: vec![benign], ..nothing_known() };
+        let facts = Facts { same_key: vec![other], labels: vec![benign].into(), ..nothing_known() };
         let answer = assess_facts(&facts);
         assert!((tenths(&answer), verdict(&answer)) >= expected, "{control:?}");
         assert_eq!(verdict(&answer), expected.1);
@@ -106,7 +106,7 @@ fn the_key_of_a_listed_account_is_blocked_on_every_chain() {
 
 #[test]
 fn a_claim_repeated_from_one_upstream_counts_once() {
-    let facts = |labels| Facts { labels, ..nothing_known() };
+    let facts = |labels: Vec<Label>| Facts { labels: labels.into(), ..nothing_known() };
     let weak = label(Category::Scam, Tier::Community, 40, "reports");
     let strong = label(Category::Scam, Tier::Community, 60, "reports");
     let other = label(Category::Scam, Tier::Community, 60, "victims");
@@ -126,7 +126,7 @@ fn a_label_that_cites_a_list_follows_the_list() {
     let facts = |list: &str| {
         let mut label = cites.clone();
         label.cites_list = Some(list.parse().unwrap());
-        Facts { labels: vec![label], ..nothing_known() }
+        Facts { labels: vec![label].into(), ..nothing_known() }
     };
     let dropped = assess_facts(&facts("ofac-sdn"));
     assert_eq!((tenths(&dropped), dropped.labels[0].status), (0, LabelStatus::ContradictedByList));
@@ -155,7 +155,8 @@ fn delisted_contract() -> Facts {
             labelled(Category::Mixer, Tier::Investigation, 90, "etherscan.io", donate),
             labelled(Category::Uncategorized, Tier::Community, 65, "etherscan.io", donate),
             cites,
-        ],
+        ]
+        .into(),
         ..nothing_known()
     }
 }
@@ -181,13 +182,14 @@ fn a_label_whose_listing_has_ended_ends_too() {
     let mut rumor = label(Category::Sanctions, Tier::Community, 60, "someone");
     let mut plain = label(Category::Uncategorized, Tier::Community, 60, "someone");
     (rumor.entity, plain.entity) = (Some("listed".into()), Some("Listed".into()));
-    let about = |labels: Vec<Label>| Facts { labels, ..delisted_contract() };
+    let about = |labels: Vec<Label>| Facts { labels: labels.into(), ..delisted_contract() };
     let rumored = assess_facts(&about(vec![rumor.clone(), plain]));
     assert_eq!((tenths(&rumored), verdict(&rumored)), (0, "allow"), "{rumored:#?}");
     assert!(rumored.labels.iter().all(|label| label.status == LabelStatus::ListingEnded));
 
     // What somebody states only since the end counts, as do labels while any listing is in force.
-    let later = Label { valid_from: Some(date(2025, 3, 21)), ..facts.labels[0].clone() };
+    let treasury = facts.labels.iter().find(|label| &*label.upstream == "home.treasury.gov");
+    let later = Label { valid_from: Some(date(2025, 3, 21)), ..treasury.unwrap().clone() };
     assert_eq!(of_treasury(&assess_facts(&about(vec![later]))), LabelStatus::InForce);
     let mut renewed = delisted_contract();
     renewed.listings.push(listing("uk"));
@@ -208,15 +210,21 @@ fn a_balance_frozen_on_a_contract_blocks_nobody() {
     for benign in [Category::TokenContract, Category::Dex] {
         let token = label(benign, Tier::Investigation, 90, "etherscan.io");
         let labels = vec![frozen.clone(), tagged.clone(), token.clone()];
-        let answer = assess_facts(&Facts { labels, ..nothing_known() });
+        let answer = assess_facts(&Facts { labels: labels.into(), ..nothing_known() });
         assert_eq!((tenths(&answer), verdict(&answer)), (749, "review"), "{answer:#?}");
         // A report makes no contract, and a theft is no mistake of users.
         let reported = Label { tier: Tier::Community, ..token.clone() };
         let labels = vec![frozen.clone(), tagged.clone(), reported];
-        assert_eq!(verdict(&assess_facts(&Facts { labels, ..nothing_known() })), "block");
+        assert_eq!(
+            verdict(&assess_facts(&Facts { labels: labels.into(), ..nothing_known() })),
+            "block"
+        );
         let stolen = label(Category::StolenFunds, Tier::OnChainProof, 100, "court");
         let labels = vec![stolen, frozen.clone(), token];
-        assert_eq!(verdict(&assess_facts(&Facts { labels, ..nothing_known() })), "block");
+        assert_eq!(
+            verdict(&assess_facts(&Facts { labels: labels.into(), ..nothing_known() })),
+            "block"
+        );
     }
 }
 
@@ -226,7 +234,8 @@ fn between_contradicting_labels_the_stronger_evidence_wins() {
         labels: vec![
             label(Category::Scam, risky, 100, "a"),
             label(Category::Exchange, benign, 100, "b"),
-        ],
+        ]
+        .into(),
         ..nothing_known()
     };
     let risky_wins = assess_facts(&facts(Tier::Investigation, Tier::Community));
@@ -396,22 +405,30 @@ fn distance_alone_never_makes_severe_money_harmless() {
 fn a_service_is_judged_by_its_category() {
     let dirty = || flows(vec![listed_part(1000)], vec![]);
     let exchange = label(Category::Exchange, Tier::Investigation, 90, "explorer");
-    let answer = assess_facts(&Facts { labels: vec![exchange], chain: dirty(), ..nothing_known() });
+    let answer =
+        assess_facts(&Facts { labels: vec![exchange].into(), chain: dirty(), ..nothing_known() });
     assert_eq!((tenths(&answer), verdict(&answer)), (45, "allow"));
     assert_eq!(answer.exposure.len(), 1, "its flows are shown");
     let rumour = label(Category::Exchange, Tier::Community, 90, "forum");
-    let answer =
-        assess_facts(&Facts { labels: vec![rumour.clone()], chain: dirty(), ..nothing_known() });
+    let answer = assess_facts(&Facts {
+        labels: vec![rumour.clone()].into(),
+        chain: dirty(),
+        ..nothing_known()
+    });
     assert_eq!(verdict(&answer), "block", "one community source does not make a service");
     let second = label(Category::Exchange, Tier::Community, 90, "another forum");
-    let answer =
-        assess_facts(&Facts { labels: vec![rumour, second], chain: dirty(), ..nothing_known() });
+    let answer = assess_facts(&Facts {
+        labels: vec![rumour, second].into(),
+        chain: dirty(),
+        ..nothing_known()
+    });
     assert_eq!(verdict(&answer), "block", "nor do two: a report costs nothing");
     let contradicted = vec![
         label(Category::Exchange, Tier::Investigation, 90, "explorer"),
         label(Category::Scam, Tier::Investigation, 50, "police"),
     ];
-    let answer = assess_facts(&Facts { labels: contradicted, chain: dirty(), ..nothing_known() });
+    let answer =
+        assess_facts(&Facts { labels: contradicted.into(), chain: dirty(), ..nothing_known() });
     assert!(tenths(&answer) >= 500, "a contradicted attribution excuses nothing");
 }
 
@@ -420,8 +437,11 @@ fn a_cluster_with_a_listed_member_leads_to_review_and_passes_labels_on() {
     let cluster = |labels, listings| cluster_with(80, labels, listings);
     let benign = label(Category::Exchange, Tier::OnChainProof, 100, "explorer");
     let listed = cluster(vec![], vec![listing("ofac-sdn")]);
-    let answer =
-        assess_facts(&Facts { cluster: Some(listed), labels: vec![benign], ..nothing_known() });
+    let answer = assess_facts(&Facts {
+        cluster: Some(listed),
+        labels: vec![benign].into(),
+        ..nothing_known()
+    });
     assert_eq!((tenths(&answer), verdict(&answer)), (500, "review"));
 
     let ransom = label(Category::Ransomware, Tier::OnChainProof, 100, "police");
@@ -472,9 +492,9 @@ fn a_cluster_with_several_labels_passes_on_the_riskiest_of_no_service() {
         entity: Some(name.into()),
         ..label(category, Tier::Investigation, 100, name)
     };
-    let by = |labels, own| {
+    let by = |labels, own: Vec<Label>| {
         let cluster = Some(cluster_with(90, labels, vec![]));
-        assess_facts(&Facts { cluster, labels: own, ..nothing_known() })
+        assess_facts(&Facts { cluster, labels: own.into(), ..nothing_known() })
     };
     let stolen = || named(Category::StolenFunds, "Thief");
     // Stolen funds are the riskiest; the mixer is a service.
@@ -504,13 +524,13 @@ fn an_inherited_label_makes_no_service_and_contradicts_nothing() {
     let stolen = || label(Category::StolenFunds, Tier::Investigation, 95, "police");
     let shop = || label(Category::Merchant, Tier::OnChainProof, 100, "tags");
     let dirty = || flows(vec![part(Category::Sanctions, 100)], vec![]);
-    let with = |own, inherited, chain| {
+    let with = |own: Vec<Label>, inherited, chain| {
         let cluster = Some(cluster_with(90, inherited, vec![]));
-        assess_facts(&Facts { labels: own, cluster, chain, ..nothing_known() })
+        assess_facts(&Facts { labels: own.into(), cluster, chain, ..nothing_known() })
     };
     // A thief who is connected with a shop remains one: by his flows, and by his own label.
     assert_eq!(verdict(&with(vec![], vec![shop()], dirty())), "block");
-    let alone = assess_facts(&Facts { labels: vec![stolen()], ..nothing_known() });
+    let alone = assess_facts(&Facts { labels: vec![stolen()].into(), ..nothing_known() });
     let answer = with(vec![stolen()], vec![shop()], nothing_known().chain);
     assert!(tenths(&answer) >= tenths(&alone));
     assert_eq!((verdict(&answer), answer.conflicts.len()), ("block", 0));
@@ -613,7 +633,7 @@ fn associated_wallets_show_members_and_counterparties_with_their_evidence() {
     let counterparty = Counterparty {
         address: subject(),
         is_funder: true,
-        labels: vec![label(Category::Exchange, Tier::Investigation, 100, "explorer")],
+        labels: vec![label(Category::Exchange, Tier::Investigation, 100, "explorer")].into(),
         listings: vec![],
         received: 7,
         sent: 5,
@@ -664,7 +684,7 @@ fn behaviour_alone_never_reaches_review_and_a_victim_is_not_scored() {
 fn a_block_needs_strong_evidence() {
     // Scam by community evidence and a little of everything else: high, but nothing strong enough.
     let facts = Facts {
-        labels: vec![label(Category::Scam, Tier::Community, 100, "reports")],
+        labels: vec![label(Category::Scam, Tier::Community, 100, "reports")].into(),
         chain: flows(vec![part(Category::Scam, 100), part(Category::Exchange, 900)], vec![]),
         ..nothing_known()
     };

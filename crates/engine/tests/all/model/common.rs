@@ -6,8 +6,8 @@ use assay_engine::{
     assessment::{Assessment, ComponentKind},
     evidence::{
         BehaviorFacts, ChainFacts, ChainState, DirectionFlows, FlowDistance, FlowEnd, FlowFacts,
-        FlowPart, IngestMode, Label, Ledger, ListedEntity, Listing, ListingEntry, PatternFact,
-        SearchExtent, SourceKind, SourceState, Tier, Tip, UnresolvedReason,
+        FlowPart, IngestMode, Label, Labels, Ledger, ListedEntity, Listing, ListingEntry,
+        PatternFact, SearchExtent, SourceKind, SourceState, Tier, Tip, UnresolvedReason,
     },
     facts::{
         AccountControl, Cluster, ClusterMember, CoSpend, Counterparties, Environment, Facts,
@@ -44,7 +44,7 @@ pub fn nothing_known() -> Facts {
             sample: false,
         }],
         listings: vec![],
-        labels: vec![],
+        labels: Labels::default(),
         same_key: vec![],
         look_alikes: vec![],
         cluster: None,
@@ -103,7 +103,7 @@ pub fn label(category: Category, tier: Tier, percent: u8, upstream: &str) -> Lab
 pub fn same_key(control: AccountControl, listings: Vec<Listing>, labels: Vec<Label>) -> SameKey {
     let address =
         CanonicalAddress::parse(ChainId::ETH, "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed");
-    SameKey { address: address.unwrap(), control, listings, labels }
+    SameKey { address: address.unwrap(), control, listings, labels: labels.into() }
 }
 
 /// A direct, certain, solicited part of investigation tier that moved more than 90 days ago.
@@ -263,7 +263,7 @@ pub fn member(labels: Vec<Label>, listings: Vec<Listing>, is_conclusive: bool) -
     let address = CanonicalAddress::parse(ChainId::BTC, "12QtD5BFwRsdNsAZY76UVE1xyCGNTojH9h");
     ClusterMember {
         address: address.unwrap(),
-        labels,
+        labels: labels.into(),
         listings,
         co_spends: Some(vec![CoSpend {
             transaction: "ab".repeat(32),

@@ -68,8 +68,8 @@ fn categories_more_severe_than_stolen_funds_are_severe_too() {
 #[test]
 fn repeating_a_claim_never_lowers_it() {
     let claim = |tier, percent| label(Category::Scam, tier, percent, "one upstream");
-    let of = |labels| {
-        let answer = assess_facts(&Facts { labels, ..nothing_known() });
+    let of = |labels: Vec<Label>| {
+        let answer = assess_facts(&Facts { labels: labels.into(), ..nothing_known() });
         (tenths(&answer), verdict(&answer))
     };
     let report = claim(Tier::Community, 80);
@@ -89,7 +89,8 @@ fn contradicting_facts_do_not_weaken_a_listed_key() {
         label(Category::Scam, Tier::OnChainProof, 100, "a"),
         label(Category::Exchange, Tier::OnChainProof, 100, "b"),
     ];
-    let answer = assess_facts(&Facts { same_key: vec![listed], labels, ..nothing_known() });
+    let answer =
+        assess_facts(&Facts { same_key: vec![listed], labels: labels.into(), ..nothing_known() });
     assert!(tenths(&answer) >= 900);
     assert_eq!(verdict(&answer), "block");
 }

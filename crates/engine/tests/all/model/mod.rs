@@ -2,6 +2,7 @@
 mod calibration;
 mod common;
 mod deviations;
+mod many_labels;
 mod properties;
 mod rules;
 mod sentences;

@@ -96,7 +96,7 @@ fn any_facts() -> impl Strategy<Value = Facts> {
             }
             let key = same_key(AccountControl::Key, vec![listing("ofac-sdn")], vec![]);
             Facts {
-                labels,
+                labels: labels.into(),
                 listings: lists.into_iter().map(listing).collect(),
                 same_key: if listed_key { vec![key] } else { vec![] },
                 cluster: cluster.map(|labels| cluster_with(90, labels, vec![])),
@@ -117,7 +117,7 @@ fn money_by(
     labels: Vec<Label>,
 ) -> Assessment {
     let chain = flows_in("USD", 2, source, destination);
-    assess_by(&Facts { chain, labels, ..nothing_known() }, policy)
+    assess_by(&Facts { chain, labels: labels.into(), ..nothing_known() }, policy)
 }
 
 fn policy_of(spec: serde_json::Value) -> Policy {
@@ -194,7 +194,9 @@ proptest! {
         let first = assess_facts(&facts);
         prop_assert_eq!(first.digest(), assess_facts(&facts).digest());
         let mut shuffled = facts;
-        rotate(&mut shuffled.labels, seed);
+        let mut labels = shuffled.labels.to_vec();
+        rotate(&mut labels, seed);
+        shuffled.labels = labels.into();
         rotate(&mut shuffled.listings, seed);
         if let assay_engine::evidence::ChainState::Followed(chain) = &mut shuffled.chain {
             rotate(&mut chain.behavior.as_mut().unwrap().patterns, seed);
@@ -335,7 +337,7 @@ proptest! {
         prop_assert!(after.risk_score >= before.risk_score);
         let list = if listed { "ofac-sdn" } else { "il-nbctf" };
         let chain = flows_in("USD", 2, source, destination);
-        let after = assess_facts(&Facts { chain, labels, listings: vec![listing(list)], ..nothing_known() });
+        let after = assess_facts(&Facts { chain, labels: labels.into(), listings: vec![listing(list)], ..nothing_known() });
         prop_assert!(after.risk_score >= before.risk_score);
     }
 
@@ -394,7 +396,7 @@ proptest! {
     fn no_benign_label_removes_a_minimum_score(
         benign in prop::collection::vec(any_label(), 1..4), mut facts in any_facts(),
     ) {
-        facts.labels = vec![];
+        facts.labels = vec![].into();
         facts.cluster = Some(cluster_with(100, vec![], vec![listing("uk")]));
         let minimum = if !facts.listings.is_empty() && facts.listings.iter().any(|l| l.entry.list.as_str() == "ofac-sdn") {
             1000
@@ -403,7 +405,7 @@ proptest! {
         } else {
             900
         };
-        facts.labels = benign;
+        facts.labels = benign.into();
         prop_assert!(tenths(&assess_facts(&facts)) >= minimum);
     }
 

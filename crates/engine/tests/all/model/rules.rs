@@ -298,7 +298,7 @@ fn a_default_rule_is_switched_off_by_its_id() {
 fn no_rule_on_funds_applies_to_a_service() {
     let exchange = label(Category::Exchange, Tier::Investigation, 90, "explorer");
     let chain = flows(vec![listed_part(1000)], vec![]);
-    let answer = assess_facts(&Facts { labels: vec![exchange], chain, ..nothing_known() });
+    let answer = assess_facts(&Facts { labels: vec![exchange].into(), chain, ..nothing_known() });
     assert!(rules(&answer).is_empty());
     assert!(!answer.exposure[0].scored, "its flows are shown and not scored");
 }

@@ -191,10 +191,10 @@ fn no_adverse_findings_never_stands_above_a_finding() {
         label(Category::Exchange, Tier::Investigation, 95, "explorer"),
         label(Category::Scam, Tier::Community, 80, "forum"),
     ];
-    let overruled = assess_facts(&Facts { labels, ..nothing_known() });
+    let overruled = assess_facts(&Facts { labels: labels.into(), ..nothing_known() });
     assert_eq!((verdict(&overruled), code(&overruled)), ("allow", "minor_findings"));
     let service = Facts {
-        labels: vec![label(Category::Exchange, Tier::Investigation, 95, "explorer")],
+        labels: vec![label(Category::Exchange, Tier::Investigation, 95, "explorer")].into(),
         chain: flows(vec![listed_part(1_000)], vec![]),
         ..nothing_known()
     };

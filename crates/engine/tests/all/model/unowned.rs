@@ -36,7 +36,7 @@ fn labels_and_listings_of_nobody_are_shown_and_decide_nothing() {
     ];
     let others = vec![same_key(AccountControl::Key, vec![listing("ofac-sdn")], labels.clone())];
     let facts = Facts {
-        labels,
+        labels: labels.into(),
         listings: vec![listing("ofac-sdn")],
         same_key: others,
         chain: flows(vec![listed_part(1_000)], vec![]),

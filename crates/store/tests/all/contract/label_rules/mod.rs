@@ -69,7 +69,10 @@ pub(crate) async fn many_labels_read_back_as_they_were_recorded(store: Arc<dyn S
     let snapshot = IntelSnapshot::load(&*store, None).await.unwrap();
     assert_eq!((snapshot.labels().len(), snapshot.labels().addresses()), (1203, 1203));
     for label in &all {
-        assert_eq!(snapshot.labels().labels_of(&label.address), std::slice::from_ref(&label.label));
+        assert_eq!(
+            *snapshot.labels().labels_of(&label.address),
+            *std::slice::from_ref(&label.label)
+        );
     }
     // The account of a TRON label is found under the same key on Ethereum.
     let elsewhere = CanonicalAddress::from_payload(
