@@ -18,7 +18,10 @@ use super::{
     AgeLimits, CacheStatus, Caller, SerializedAssessment, Service,
     cache::{CacheKey, CheckSubject, DataState},
 };
-use crate::chains::{self, ChainReaders, transfer::TransferError};
+use crate::{
+    chains::{self, ChainReaders, transfer::TransferError},
+    large::unless_small,
+};
 
 /// An answer, with its use of the cache.
 #[derive(Clone, Debug)]
@@ -141,8 +144,11 @@ impl Service {
                 facts.intel_stale = key.intel_stale;
                 facts.differing_branches = differing(key, facts.differing_branches);
                 self.complete_later(subject, policy, &facts.chain, now);
-                let assessment = stage!("assess").in_scope(|| assess(subject, &facts, policy, now));
-                let assessed = SerializedAssessment::new(&assessment, now, generation)?;
+                let assessed = unless_small(facts.is_large(), || {
+                    let assessment =
+                        stage!("assess").in_scope(|| assess(subject, &facts, policy, now));
+                    SerializedAssessment::new(&assessment, now, generation)
+                })?;
                 Ok(assessed.with_cluster(facts.cluster.as_ref()).with_compositions(&facts.chain))
             }
             CheckSubject::Transfer(query) => {
@@ -156,8 +162,11 @@ impl Service {
                     let receiver = &facts.transfer.receiver;
                     self.complete_later(receiver, policy, &facts.receiver.chain, now);
                 }
-                let assessment = stage!("assess").in_scope(|| assess_transfer(&facts, policy, now));
-                let assessed = SerializedAssessment::new(&assessment, now, generation)?;
+                let assessed = unless_small(facts.receiver.is_large(), || {
+                    let assessment =
+                        stage!("assess").in_scope(|| assess_transfer(&facts, policy, now));
+                    SerializedAssessment::new(&assessment, now, generation)
+                })?;
                 Ok(assessed.with_compositions(&facts.receiver.chain))
             }
         }

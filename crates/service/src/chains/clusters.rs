@@ -5,7 +5,8 @@
 
 use std::{
     cmp::Reverse,
-    collections::{BTreeMap, BTreeSet, HashMap, HashSet},
+    collections::{BTreeSet, HashMap, HashSet},
+    hash::{BuildHasher, RandomState},
     sync::Arc,
 };
 
@@ -115,19 +116,24 @@ fn different_claims(
     addresses: impl Iterator<Item = CanonicalAddress>,
     intel: &IntelSnapshot,
 ) -> Vec<ClusterMember> {
-    let mut alike: BTreeMap<BTreeSet<String>, usize> = BTreeMap::new();
+    // An address can have many labels: hashes of them are compared.
+    let hasher = RandomState::new();
+    let mut alike: HashMap<Vec<u64>, usize> = HashMap::new();
     let mut members = Vec::new();
     for address in addresses {
         let member = member(address, intel);
         let listed = member
             .listings
             .iter()
-            .map(|listing| format!("{} {}", listing.entry.list, listing.entry.entity.id));
+            .map(|listing| hasher.hash_one((&listing.entry.list, &listing.entry.entity.id)));
         let labelled = member.labels.iter().map(|label| {
             let name = label.entity.as_deref().unwrap_or_default();
-            format!("{} {} {} {name}", label.tier.as_str(), label.category, label.upstream)
+            hasher.hash_one((label.tier, label.category, &label.upstream, name))
         });
-        let seen = alike.entry(listed.chain(labelled).collect()).or_default();
+        let mut claims: Vec<u64> = listed.chain(labelled).collect();
+        claims.sort_unstable();
+        claims.dedup();
+        let seen = alike.entry(claims).or_default();
         *seen += 1;
         if *seen <= ALIKE && members.len() < CONNECTED {
             members.push(member);

@@ -51,6 +51,8 @@ pub(crate) use registry::ChainReaders;
 use subject::{SubjectData, TraceRequest};
 use trace::TraceView;
 
+use crate::large::unless_small;
+
 /// Returns the facts about a subject from lists, labels and its chain.
 pub async fn facts(
     chains: &ChainReaders,
@@ -61,7 +63,13 @@ pub async fn facts(
 ) -> Facts {
     let traced = subject_data(chains, intel, policy, subject, now).await;
     let differing_branches = chains.differing_branches(subject.chain());
-    Facts { differing_branches, ..traced.added_to(intel.facts(subject)) }
+    Facts { differing_branches, ..traced.added_to(listed_facts(intel, subject)) }
+}
+
+/// Returns the facts about a subject from lists and labels. Copying many listings does not delay other callers.
+pub(crate) fn listed_facts(intel: &IntelSnapshot, subject: &CanonicalAddress) -> Facts {
+    let is_large = intel.number_of_listings(subject) >= Facts::LARGE;
+    unless_small(is_large, || intel.facts(subject))
 }
 
 /// Returns a chain's data about a subject.
