@@ -18,9 +18,10 @@ use crate::{ChangeSubscription, DatabaseError};
 pub const BEGIN_READ: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
 /// Begins a transaction that writes. Each statement sees the transactions that were committed before it, so that rows
 /// read under a lock are current. A writer waits for another writer as long as in `SQLite`. The timeout holds for one
-/// transaction: poolers between this program and the server do not keep settings of a connection.
-pub const BEGIN_WRITE: &str =
-    "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; SET LOCAL lock_timeout = '15s'";
+/// transaction: poolers between this program and the server do not keep settings of a connection. `assay.transaction`
+/// tells a connection in an open transaction from others.
+pub const BEGIN_WRITE: &str = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; \
+    SET LOCAL lock_timeout = '15s'; SET LOCAL assay.transaction = 'open'";
 
 /// Number of connections for short statements, and for a statement that loads or imports.
 const CONTROL_CONNECTIONS: u32 = 5;

@@ -54,8 +54,11 @@ const RELOAD_EVERY: Duration = Duration::from_secs(1);
 /// Settings of every connection: no just-in-time compilation, since no statement runs long enough, and the isolation
 /// level that single statements rely on, regardless of the server's default.
 const SETTINGS: &str = "SET jit = off; SET default_transaction_isolation = 'read committed'";
-/// Query that returns true if the server takes writes; a standby returns false.
-const TAKES_WRITES: &str = "SELECT current_setting('transaction_read_only') = 'off'";
+/// Query that returns true if the server takes writes and no transaction is open on the connection. A standby returns
+/// false, and so does a transaction of [`BEGIN_READ`](super::BEGIN_READ) or [`BEGIN_WRITE`](super::BEGIN_WRITE) that
+/// began after nobody waited for it any more.
+const TAKES_WRITES: &str = "SELECT current_setting('transaction_read_only') = 'off' \
+    AND coalesce(current_setting('assay.transaction', true), '') = ''";
 
 /// Connections to a database.
 #[derive(Clone)]
@@ -112,7 +115,8 @@ impl Connections {
                     if takes_writes(connection).await? { Ok(()) } else { Err(read_only()) }
                 })
             })
-            // A canceled statement may wait for an answer that never comes: it must not stay in the pool.
+            // A canceled statement may wait for an answer that never comes, and a transaction whose beginning was
+            // canceled is open although nobody knows: such connections must not stay in the pool.
             .after_release(|connection, _| {
                 Box::pin(async { Ok(takes_writes(connection).await.unwrap_or(false)) })
             })

@@ -1,6 +1,6 @@
 //! Tests of the shared backend alone: its server, and other programs that use it at the same time.
 
-use std::{sync::Arc, time::Duration};
+use std::{pin::pin, sync::Arc, time::Duration};
 
 use assay_address::{CanonicalAddress, ChainId, Payload};
 use assay_database::DatabaseError;
@@ -12,6 +12,7 @@ use assay_store::{
 };
 use assay_tenancy::Name;
 use assay_test_servers::PostgresServer;
+use futures_util::future::poll_immediate;
 use jiff::civil::date;
 use sqlx::{Connection, Executor, PgConnection, Row};
 
@@ -280,6 +281,49 @@ async fn counts_of_programs_add_up_in_any_order() {
     assert_eq!(counts, [80, 40, 40, 40, 40, 40, 40, 40, 40]);
     let keys = stores[1].control().await.unwrap().keys;
     assert!(keys.iter().all(|key| key.last_used_at == Some(at(39))));
+}
+
+/// Number of connections to the database of `connection` that wait inside a transaction.
+async fn idle_in_transaction(connection: &mut PgConnection) -> i64 {
+    let query = "SELECT count(*) FROM pg_stat_activity
+        WHERE datname = current_database() AND pid <> pg_backend_pid()
+          AND state LIKE 'idle in transaction%'";
+    connection.fetch_one(query).await.unwrap().get(0)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_write_that_is_dropped_at_any_step_leaves_no_transaction_open() {
+    let url = PostgresServer::shared_by_process().database();
+    let store = open_or_create(&url).await.unwrap();
+    store.add_key(&key(1), None).await.unwrap();
+    let mut other = PgConnection::connect(&url).await.unwrap();
+    let batch = batch(&[UsageCount { charged: charged("a", 1, "allow"), count: 1 }]);
+    for steps in 1..25 {
+        // Given a write whose caller stops waiting at any moment
+        {
+            let mut writing = pin!(store.add_usage(&batch));
+            for _ in 0..steps {
+                if poll_immediate(&mut writing).await.is_some() {
+                    break;
+                }
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+        }
+        // Then its transaction ends,
+        let mut open = idle_in_transaction(&mut other).await;
+        for _ in 0..100 {
+            if open == 0 {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+            open = idle_in_transaction(&mut other).await;
+        }
+        assert_eq!(open, 0, "after {steps} steps");
+        // and what is written next is there for everybody.
+        store.record_key_use(&[(key(1).id, at(steps))]).await.unwrap();
+        let written = other.fetch_one("SELECT max(last_used_at) FROM api_keys").await.unwrap();
+        assert_eq!(written.get::<Option<i64>, _>(0), Some(at(steps).as_millisecond()));
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
