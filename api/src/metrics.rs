@@ -235,7 +235,7 @@ impl Metrics {
     pub fn print(&self, service: &Service) -> String {
         let (intel, now) = (service.intel(), service.clock.now());
         self.ready.set(i64::from(!service.is_draining() && !service.is_key_data_stale()));
-        self.reachable(Dependency::Database, service.store_reachable());
+        self.reachable(Dependency::Database, service.store_reachable() && service.store_writable());
         if !service.databases.chain_servers.is_empty() {
             self.reachable(Dependency::ChainServers, service.chains_reachable());
         }

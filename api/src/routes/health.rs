@@ -40,6 +40,8 @@ pub async fn readyz(State(app): State<Arc<App>>) -> Result<Json<Health>, Problem
     let mut degraded = Vec::new();
     if !app.service.store_reachable() {
         degraded.push("database_unreachable");
+    } else if !app.service.store_writable() {
+        degraded.push("database_unwritable");
     }
     if !app.service.chains_reachable() {
         degraded.push("chains_unreachable");

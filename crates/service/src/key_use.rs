@@ -2,9 +2,13 @@
 
 use std::{
     collections::HashMap,
-    sync::{Mutex, PoisonError},
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
+use assay_store::{ControlStore, StoreError};
 use assay_tenancy::key::KeyId;
 use jiff::Timestamp;
 
@@ -12,6 +16,7 @@ use jiff::Timestamp;
 #[derive(Debug, Default)]
 pub struct KeyUse {
     used: Mutex<HashMap<KeyId, Timestamp>>,
+    is_failing: AtomicBool,
 }
 
 impl KeyUse {
@@ -32,8 +37,32 @@ impl KeyUse {
         used.get(key).copied()
     }
 
-    /// Takes all uses for writing. The caller records the uses that cannot be written again.
-    pub fn take(&self) -> Vec<(KeyId, Timestamp)> {
+    /// Writes pending uses. Uses that cannot be written stay pending.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the store fails.
+    pub(crate) async fn write(&self, store: &dyn ControlStore) -> Result<(), StoreError> {
+        let used = self.take();
+        if used.is_empty() {
+            return Ok(());
+        }
+        let written = store.record_key_use(&used).await;
+        if written.is_err() {
+            for (key, at) in &used {
+                self.note(key, *at);
+            }
+        }
+        self.is_failing.store(written.is_err(), Ordering::Relaxed);
+        written
+    }
+
+    /// True if the last attempt to write uses failed.
+    pub fn is_failing(&self) -> bool {
+        self.is_failing.load(Ordering::Relaxed)
+    }
+
+    fn take(&self) -> Vec<(KeyId, Timestamp)> {
         let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
         used.drain().collect()
     }

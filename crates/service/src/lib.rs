@@ -16,6 +16,7 @@ mod freshness;
 mod invalidated_addresses;
 mod key_use;
 pub mod keys;
+mod large;
 mod limits;
 pub mod manifests;
 pub mod ready_sources;
@@ -263,6 +264,11 @@ impl Service {
     /// Says whether the last request to the store's database succeeded.
     pub fn store_reachable(&self) -> bool {
         self.store_reachable.load(Ordering::Relaxed)
+    }
+
+    /// Says whether charges, answers and uses of keys could be written the last time.
+    pub fn store_writable(&self) -> bool {
+        !self.recorder.is_failing() && !self.key_use.is_failing()
     }
 
     /// Says whether all chains could be read the last time: from their servers, and from graphs.

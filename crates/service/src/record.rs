@@ -5,7 +5,10 @@
 
 use std::{
     collections::{HashMap, VecDeque},
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{
+        Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use assay_engine::score::Verdict;
@@ -33,6 +36,10 @@ pub struct Recorder {
     waiting: Mutex<UnwrittenRecords>,
     /// Lock that is held while charges are being written.
     writing: RwLock<()>,
+    /// True if the last attempt to write charges failed.
+    charges_fail: AtomicBool,
+    /// True if the last attempt to write answers failed.
+    answers_fail: AtomicBool,
 }
 
 #[derive(Debug, Default)]
@@ -64,7 +71,13 @@ impl Recorder {
     /// Returns a recorder with a random identifier, `writer`.
     #[must_use]
     pub fn new(writer: u128) -> Self {
-        Self { writer, waiting: Mutex::default(), writing: RwLock::default() }
+        Self {
+            writer,
+            waiting: Mutex::default(),
+            writing: RwLock::default(),
+            charges_fail: AtomicBool::default(),
+            answers_fail: AtomicBool::default(),
+        }
     }
 
     /// Records the charge of one answer, by its verdict, on the day of `now` by the store's clock.
@@ -125,12 +138,27 @@ impl Recorder {
         Backlog { usage, answers, lost: waiting.lost }
     }
 
+    /// True if the last attempt to write charges or answers failed.
+    pub fn is_failing(&self) -> bool {
+        [&self.charges_fail, &self.answers_fail].iter().any(|fails| fails.load(Ordering::Relaxed))
+    }
+
     /// Writes pending charges. Charges that cannot be written stay pending.
     ///
     /// # Errors
     ///
     /// Returns an error if the store fails.
     pub async fn write_charges(
+        &self,
+        store: &dyn UsageStore,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let written = self.try_write_charges(store, now).await;
+        self.charges_fail.store(written.is_err(), Ordering::Relaxed);
+        written
+    }
+
+    async fn try_write_charges(
         &self,
         store: &dyn UsageStore,
         now: Timestamp,
@@ -152,6 +180,12 @@ impl Recorder {
     ///
     /// Returns an error if the store fails.
     pub async fn write_answers(&self, store: &dyn UsageStore) -> Result<u64, StoreError> {
+        let written = self.try_write_answers(store).await;
+        self.answers_fail.store(written.is_err(), Ordering::Relaxed);
+        written
+    }
+
+    async fn try_write_answers(&self, store: &dyn UsageStore) -> Result<u64, StoreError> {
         let mut left = self.lock().checks.len();
         while left > 0 {
             let most = BATCH.min(left);

@@ -12,13 +12,13 @@ use std::{
     time::Duration,
 };
 
-use assay_store::{StoreError, UsageStore};
+use assay_store::{ControlStore, StoreError, UsageStore};
 use tokio::{
     sync::{oneshot, watch},
-    time::{MissedTickBehavior, interval},
+    time::sleep,
 };
 
-use super::{Recorder, Service};
+use super::{KeyUse, Recorder, Service};
 
 /// Interval of writing charges and answers: a killed program loses less than a second of them.
 const RECORD_INTERVAL: Duration = Duration::from_millis(500);
@@ -39,7 +39,7 @@ pub async fn write_regularly(service: Arc<Service>, stop: oneshot::Receiver<()>)
         stop,
         write_charges(&service.recorder, store, made_at, stopped.clone()),
         write_answers(&service.recorder, store, stopped.clone()),
-        repeatedly(KEY_USE_INTERVAL, stopped.clone(), || write_key_use(&service)),
+        write_key_use(&service.key_use, store, stopped.clone()),
     );
 }
 
@@ -51,8 +51,11 @@ async fn write_charges(
     stopped: watch::Receiver<bool>,
 ) {
     let failing = FailureLog::new("charges");
-    let write = || async { failing.report(&recorder.write_charges(store, now()).await) };
-    repeatedly(RECORD_INTERVAL, stopped, write).await;
+    let write = || async {
+        failing.report(&recorder.write_charges(store, now()).await);
+        RECORD_INTERVAL
+    };
+    repeatedly(stopped, write).await;
 }
 
 /// Writes answers twice a second until the signal, and then the rest.
@@ -68,24 +71,33 @@ async fn write_answers(
         if let Ok(lost @ 1..) = written {
             tracing::warn!(lost, "answers were dropped: too many were pending");
         }
+        RECORD_INTERVAL
     };
-    repeatedly(RECORD_INTERVAL, stopped, write).await;
+    repeatedly(stopped, write).await;
 }
 
-/// Calls `write` at every interval until the signal, and once more after that.
-async fn repeatedly<F: Future<Output = ()>>(
-    every: Duration,
+/// Writes uses of keys twice a minute until the signal, and then the rest; after a failure, as soon as charges.
+async fn write_key_use(key_use: &KeyUse, store: &dyn ControlStore, stopped: watch::Receiver<bool>) {
+    let failing = FailureLog::new("uses of keys");
+    let write = || async {
+        let written = key_use.write(store).await;
+        failing.report(&written);
+        if written.is_ok() { KEY_USE_INTERVAL } else { RECORD_INTERVAL }
+    };
+    repeatedly(stopped, write).await;
+}
+
+/// Calls `write` until the signal, each time after the pause that the last call returned, and once more after that.
+async fn repeatedly<F: Future<Output = Duration>>(
     mut stopped: watch::Receiver<bool>,
     write: impl Fn() -> F,
 ) {
-    let mut ticks = interval(every);
-    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
+        let pause = write().await;
         tokio::select! {
-            _ = ticks.tick() => {}
+            () = sleep(pause) => {}
             _ = stopped.wait_for(|stopped| *stopped) => break,
         }
-        write().await;
     }
     write().await;
 }
@@ -114,20 +126,6 @@ impl FailureLog {
     }
 }
 
-/// Writes pending uses of keys.
-async fn write_key_use(service: &Service) {
-    let used = service.key_use.take();
-    if used.is_empty() {
-        return;
-    }
-    if let Err(error) = service.databases.store.record_key_use(&used).await {
-        for (key, at) in &used {
-            service.key_use.note(key, *at);
-        }
-        tracing::warn!(%error, "failed to write uses of keys; they stay in memory");
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::sync::{Mutex, atomic::AtomicUsize};
@@ -141,7 +139,6 @@ mod tests {
     };
     use async_trait::async_trait;
     use jiff::{Timestamp, civil::Date, civil::date};
-    use tokio::time::sleep;
 
     use super::*;
 

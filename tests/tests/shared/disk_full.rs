@@ -7,7 +7,7 @@ use assay_tests::{
     wait_at_most, wait_until,
 };
 
-use crate::support::{ADDRESSES, PATIENCE, plan_with_high_limits};
+use crate::support::{ADDRESSES, PATIENCE, health, plan_with_high_limits};
 
 /// Number of answers that wait to be written.
 fn unwritten(server: &Server, record: &str) -> u64 {
@@ -117,6 +117,52 @@ fn a_full_disk_of_an_embedded_database_delays_records_and_fails_commands() {
     assert_eq!(server.wait(), Some(0), "{}", server.log());
     let server = Server::start(Arc::clone(&directory), &[]);
     assert_eq!(charged(&server.caller(key.trim())), checks, "nothing is lost");
+}
+
+/// The degradations that a server reports.
+fn degraded(server: &Server) -> serde_json::Value {
+    health(server).1["degraded"].take()
+}
+
+#[test]
+#[ignore = "needs root"]
+fn a_full_disk_of_three_mebibytes_is_reported_and_everything_is_written_once_there_is_room() {
+    let disk = SmallDisk::mount(3);
+    let directory = Arc::new(tempfile::tempdir_in(disk.path()).unwrap());
+    let run = |arguments: &[&str]| assay(directory.path(), arguments);
+    std::fs::write(directory.path().join("roomy.yaml"), plan_with_high_limits()).unwrap();
+    let _ = run(&["apply", "-f", "roomy.yaml"]).ok();
+    let key = run(&["keys", "create", "--tenant", "acme"]).ok().stdout;
+    let server = Server::start(Arc::clone(&directory), &[]);
+    let caller = server.caller(key.trim());
+    let reachable = "assay_dependency_reachable{dependency=\"database\"}";
+    let mut checks = 0;
+    for _ in 0..3 {
+        // Given no room,
+        disk.fill();
+        // when records cannot be written,
+        wait_at_most(PATIENCE, "a record that waits", || {
+            let _ = check(&caller);
+            checks += 1;
+            server.metric::<u64>(reachable) == 0
+        });
+        // then the server says so,
+        assert_eq!(degraded(&server), serde_json::json!(["database_unwritable"]));
+        for _ in 0..5 {
+            let _ = check(&caller);
+            checks += 1;
+        }
+        assert!(unwritten(&server, "answers") + unwritten(&server, "usage") > 0);
+        // until, with room again, everything is written by itself.
+        disk.clear();
+        wait_at_most(PATIENCE, "all is written", || {
+            unwritten(&server, "answers") + unwritten(&server, "usage") == 0
+                && server.metric::<u64>(reachable) == 1
+        });
+        assert_eq!(degraded(&server), serde_json::json!([]));
+        assert_eq!(charged(&caller), checks);
+    }
+    assert!(!server.log().contains("transaction depth"), "{}", server.log());
 }
 
 #[test]
