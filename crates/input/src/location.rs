@@ -18,7 +18,8 @@ impl Location {
         let text = text.split('#').next().unwrap_or_default();
         let uri: Uri = text.parse().ok()?;
         let is_http = matches!(uri.scheme_str(), Some("http" | "https"));
-        (is_http && uri.host().is_some()).then(|| Self { text: text.to_owned(), uri })
+        let has_server = uri.host().is_some_and(|host| !host.is_empty()) && has_valid_port(&uri);
+        (is_http && has_server).then(|| Self { text: text.to_owned(), uri })
     }
 
     /// Returns the URL, which may hold secrets.
@@ -99,6 +100,15 @@ impl Location {
     }
 }
 
+/// True if the URL has no port, or one that exists: the parser takes any other for none.
+fn has_valid_port(uri: &Uri) -> bool {
+    let authority = uri.authority().map_or("", |authority| authority.as_str());
+    let server = authority.rsplit_once('@').map_or(authority, |(_, server)| server);
+    let after_address = server.rsplit_once(']').map_or(server, |(_, rest)| rest);
+    let port = after_address.rsplit_once(':').map_or("", |(_, port)| port);
+    port.is_empty() || uri.port_u16().is_some()
+}
+
 /// Returns a location of an input without user name, password and query, which may be secret: for logs and messages.
 #[must_use]
 pub fn redacted(location: &str) -> String {
@@ -134,7 +144,14 @@ mod tests {
         ] {
             assert_eq!(from.join(reference).unwrap().as_str(), target, "{reference}");
         }
-        for wrong in ["ftp://other.example/", "file:///etc/passwd", "http://", "https:///x"] {
+        for wrong in [
+            "ftp://other.example/",
+            "file:///etc/passwd",
+            "http://",
+            "https:///x",
+            "http://a:99999/",
+            "http://[::1]:99999/",
+        ] {
             assert_eq!(from.join(wrong), None, "{wrong}");
         }
     }

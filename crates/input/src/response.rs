@@ -1,7 +1,7 @@
 //! Judgment of responses: only a whole file counts, and only a confirmation of what was asked.
 //!
 //! A list that lost its end is a list whose last parties are cleared, and a confirmation that nobody asked for makes a
-//! stale list fresh. What is neither is refused with its cause.
+//! stale list fresh. Any other response is refused with its cause.
 
 use std::io::{self, Read};
 
