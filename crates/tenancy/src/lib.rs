@@ -20,6 +20,7 @@ mod quantity;
 mod resolve;
 pub mod schema;
 mod text_form;
+mod web_url;
 
 pub use compact::CompactJson;
 pub use directory::Directory;
@@ -30,3 +31,4 @@ pub use resolve::{
     Cause, FieldProblem, ManifestMap, ManifestProblem, Resolution, resolve, resolve_manifests,
     resolve_onto,
 };
+pub use web_url::{WEB_URL_FORM, is_web_url};

@@ -181,3 +181,53 @@ fn a_server_reads_only_files_below_its_folder_of_sources() {
     assert!(!server.log().contains("a secret"), "{}", server.log());
     assert!(!jobs().contains("a secret"));
 }
+
+#[test]
+fn a_location_that_a_server_would_not_read_is_told_when_it_is_enabled_or_applied() {
+    let directory = tempfile::tempdir().unwrap();
+    let place = |name: &str| directory.path().join(name);
+    fs::create_dir_all(place("sources/folder")).unwrap();
+    fs::write(place("sources/own.xml"), SMALL).unwrap();
+    fs::write(place("outside.xml"), SMALL).unwrap();
+    let outside = place("outside.xml").display().to_string();
+    let enable = |location: &str, environment: &[(&str, &str)]| {
+        let run = assay(
+            directory.path(),
+            &["sources", "enable", "uk", "--location", location],
+            environment,
+        );
+        run.ok().stderr
+    };
+    let denied = "is not a public address; allow its network with --source-networks";
+    for (location, said) in [
+        ("nowhere.xml", "is no file below"),
+        ("../outside.xml", "is no file below"),
+        (&*outside, "is no file below"),
+        ("folder", "is a folder, and the format uk-xml reads one file"),
+        ("http://127.0.0.1:9/list.xml", denied),
+        ("http://localhost:9/list.xml", denied),
+        ("http://[::ffff:10.1.2.3]/list.xml", denied),
+    ] {
+        let told = enable(location, &[]);
+        assert!(told.contains(said) && told.contains("`assay serve`"), "{location}: {told}");
+    }
+    assert_eq!(enable("own.xml", &[]), "");
+    assert_eq!(enable("http://127.0.0.1:9/list.xml", &HERE), "");
+    // So it is with manifests, and what no server reads is refused.
+    let source = |location: &str| {
+        let manifest = format!(
+            "apiVersion: assay.dev/v1alpha1\nkind: IntelSource\nmetadata: {{name: own}}\nspec: \
+             {{location: '{location}', format: labels-csv, schedule: '0 0 1 1 *'}}\n"
+        );
+        fs::write(place("own.yaml"), manifest).unwrap();
+        assay(directory.path(), &["apply", "-f", "own.yaml"], &[])
+    };
+    let told = source("none.csv").ok().stderr;
+    assert!(told.contains("warning: own: the location `none.csv` is no file below"), "{told}");
+    assert_eq!(source("folder").ok().stderr, "", "labels may be a folder of files");
+    for location in ["https://", "https://lists.example:99999/a", "http://[::1/a", "https://a b/"] {
+        let refused = source(location);
+        assert_eq!(refused.code, 3, "{location}: {}", refused.stderr);
+        assert!(refused.stderr.contains("write it with a host"), "{}", refused.stderr);
+    }
+}

@@ -219,6 +219,10 @@ const INTEL_SOURCE: &str = r#"
 {"location": "ftp://example.org/list"}
 only http and https URLs, and files, can be fetched
 
+{"location": "https://[2001:db8::1]:8443/list"}
+{"location": "https:///list"}
+write it with a host
+
 {"location": "https://example.org/list?mail=a@b"}
 {"location": "https://user:hush@example.org/list"}
 must not hold a password
@@ -252,6 +256,10 @@ write a chain's identifier, such as btc
 {}
 {"endpoint": "node:8332"}
 write an http or https URL
+
+{"endpoint": "http://[::1]:8332"}
+{"endpoint": "http://"}
+write it with a host
 
 {"endpoint": "http://node/a@b"}
 {"endpoint": "http://user:word@node"}

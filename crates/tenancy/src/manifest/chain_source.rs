@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Period,
+    Period, WEB_URL_FORM,
     manifest::{PodsSpec, SecretKey, VolumeSpec},
     period::between,
     schema::field_rule,
@@ -36,6 +36,11 @@ pub(crate) const LONGEST_FETCH_TIMEOUT: Period = Period::from_seconds(60);
          begin anew",
     ),
     field_rule(".endpoint", "self.endpoint.matches('^https?://')", "write an http or https URL"),
+    field_rule(
+        ".endpoint",
+        "!self.endpoint.matches('^https?://') || self.endpoint.matches('^https?://[^/?#\\\\s]+\\\\S*$')",
+        WEB_URL_FORM,
+    ),
     field_rule(
         ".endpoint",
         "!self.endpoint.matches('^[a-z]+://[^/]*@')",

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{SecretKey, intel_format::IntelFormat};
-use crate::{Name, Period, period::between, schema::field_rule};
+use crate::{Name, Period, WEB_URL_FORM, period::between, schema::field_rule};
 
 /// Longest time for which a mandatory source may go unverified.
 pub(crate) const LONGEST_AGE: Period = Period::from_seconds(90 * 86_400);
@@ -21,6 +21,11 @@ pub(crate) const LONGEST_AGE: Period = Period::from_seconds(90 * 86_400);
         ".location",
         "!self.location.contains('://') || self.location.matches('^https?://')",
         "only http and https URLs, and files, can be fetched",
+    ),
+    field_rule(
+        ".location",
+        "!self.location.matches('^https?://') || self.location.matches('^https?://[^/?#\\\\s]+\\\\S*$')",
+        WEB_URL_FORM,
     ),
     field_rule(
         ".location",
@@ -118,7 +123,12 @@ impl FetchSchedule {
         // Not by the zone's name, which only a system with a database of zones knows: images have none.
         let mut options = cronexpr::ParseOptions::default();
         options.fallback_timezone_option = cronexpr::FallbackTimezoneOption::UTC;
-        cronexpr::parse_crontab_with(text, options).map(Self).map_err(wrong)
+        let schedule = cronexpr::parse_crontab_with(text, options).map(Self).map_err(wrong)?;
+        // As `0 0 31 2 *`: the source would never be fetched again.
+        if schedule.next_after(Timestamp::UNIX_EPOCH).is_none() {
+            return Err(format!("`{text}` names no day that exists"));
+        }
+        Ok(schedule)
     }
 
     /// The next scheduled time after `time`; `None` if there is none.
@@ -138,7 +148,15 @@ mod tests {
         let next = |at: &str| schedule.next_after(at.parse().unwrap()).unwrap().to_string();
         assert_eq!(next("2026-11-21T13:00:00Z"), "2026-11-21T18:17:00Z");
         assert_eq!(next("2026-11-21T18:17:00Z"), "2026-11-22T00:17:00Z");
-        for wrong in ["", "hourly", "99 * * * *", "* * * * * *", "17 */6 * * * Europe/Berlin"] {
+        for wrong in [
+            "",
+            "hourly",
+            "0 0 31 2 *",
+            "0 0 30 2 *",
+            "99 * * * *",
+            "* * * * * *",
+            "17 */6 * * * Europe/Berlin",
+        ] {
             assert!(FetchSchedule::parse(wrong).is_err(), "{wrong}");
         }
     }
