@@ -5,6 +5,7 @@ use std::{net::SocketAddr, path::PathBuf, time::Duration};
 use assay_chain_protocol::{ChainServerCredentials, ChainServers};
 use assay_egress::{InvalidNetwork, Networks};
 use assay_redis::{RedisUrl, RedisUrlError};
+use assay_tenancy::{WEB_URL_FORM, is_web_url};
 use tracing_subscriber::EnvFilter;
 
 use super::{DatabaseUrl, Feeds, LogFormat, Switch};
@@ -68,6 +69,13 @@ pub(super) fn socket_address(text: &str) -> Result<SocketAddr, String> {
 }
 
 pub(super) fn log_level(text: &str) -> Result<String, String> {
+    const LEVELS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"];
+    // The filter takes any other word for the name of a module, and logs nothing else.
+    let is_level = |word: &str| LEVELS.iter().any(|level| word.eq_ignore_ascii_case(level));
+    let mut words = text.split(',').filter(|word| !word.contains(['=', '[', ':']));
+    if let Some(word) = words.find(|word| !is_level(word.trim())) {
+        return Err(format!("`{word}` is not a log level: use {}", LEVELS.join(", ")));
+    }
     match text.parse::<EnvFilter>() {
         Ok(_) => Ok(text.to_owned()),
         Err(error) => Err(format!("`{text}` is not a log level, such as info: {error}")),
@@ -122,8 +130,9 @@ fn origin(text: &str) -> Result<String, String> {
 pub(super) fn collector(text: &str) -> Result<Option<String>, String> {
     match text {
         "" => Ok(None),
+        url if is_web_url(url) => Ok(Some(url.to_owned())),
         url if url.starts_with("http://") || url.starts_with("https://") => {
-            Ok(Some(url.to_owned()))
+            Err(format!("is no URL: {WEB_URL_FORM}"))
         }
         _ => Err("must begin with http:// or https://, such as http://127.0.0.1:4318".into()),
     }
@@ -198,6 +207,28 @@ fn split(text: &str) -> Option<(u64, &str)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_log_level_is_no_module() {
+        for right in
+            ["info", "DEBUG", "off", "info,assay_store=debug", "warn, assay_api::request=trace"]
+        {
+            assert!(log_level(right).is_ok(), "{right}");
+        }
+        for wrong in ["wran", "verbose", "info,assay_store", "", "3x"] {
+            assert!(log_level(wrong).unwrap_err().contains("is not a log level"), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_collector_is_a_url_of_a_server() {
+        for right in ["http://[::1]:4318", "https://collector.example/base"] {
+            assert_eq!(collector(right).unwrap().as_deref(), Some(right));
+        }
+        for wrong in ["http://", "https://collector:99999", "collector:4318", "http://[::1"] {
+            assert!(collector(wrong).is_err(), "{wrong}");
+        }
+    }
 
     #[test]
     fn an_origin_is_scheme_host_and_port() {
