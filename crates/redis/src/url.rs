@@ -54,7 +54,7 @@ pub enum RedisUrlError {
     )]
     Scheme,
     /// A host is missing, or its port is not a number.
-    #[error("host or port is invalid: write them as in redis.example:6379")]
+    #[error("host or port is invalid: write them as in redis.example:6379 or [2001:db8::1]:6379")]
     Host,
     /// The database is not a number.
     #[error("the path after the server must be the number of a database, as in redis://host/0")]

@@ -1,6 +1,11 @@
 //! The program with a shared PostgreSQL database.
 
-use std::sync::Arc;
+use std::{
+    io,
+    net::{Shutdown, TcpListener, TcpStream},
+    sync::Arc,
+    thread,
+};
 
 use assay_tests::{Postgres, Server, assay, tenant};
 use serde_json::json;
@@ -301,4 +306,46 @@ fn a_database_that_cannot_be_reached_is_named_without_its_password() {
     assert_eq!(run.code, 2);
     assert!(run.stderr.contains("must begin with postgres://"), "{}", run.stderr);
     assert!(!run.stderr.contains("hush"), "{}", run.stderr);
+}
+
+/// A port of `[::1]` that leads to one of 127.0.0.1.
+fn ipv6_port(to: u16) -> u16 {
+    let listener = TcpListener::bind("[::1]:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let pass = |mut from: TcpStream, mut to: TcpStream| {
+        thread::spawn(move || {
+            // Either side may hang up.
+            let _ = io::copy(&mut from, &mut to);
+            let _ = to.shutdown(Shutdown::Write);
+        });
+    };
+    thread::spawn(move || {
+        for caller in listener.incoming().map_while(Result::ok) {
+            let Ok(server) = TcpStream::connect(("127.0.0.1", to)) else { break };
+            pass(caller.try_clone().unwrap(), server.try_clone().unwrap());
+            pass(server, caller);
+        }
+    });
+    port
+}
+
+#[test]
+fn a_database_at_an_ipv6_address_is_reached() {
+    let database = Postgres::shared(None);
+    let directory = tempfile::tempdir().unwrap();
+    let port = ipv6_port(database.port());
+    let there = format!("[::1]:{port}");
+    let url = database.url().replace(&format!("127.0.0.1:{}", database.port()), &there);
+    assert!(url.contains(&there), "{url}");
+    // As the only server, and after one that does not answer.
+    let second = url.replace(&there, &format!("[::1]:1,{there}"));
+    for url in [&url, &second] {
+        let made = assay(directory.path(), ["migrate", "--database-url", url]).ok();
+        assert!(made.stdout.starts_with("the database is up to date"), "{}", made.stdout);
+    }
+    let bare = url.replace(&there, &format!("::1:{port}"));
+    let refused = assay(directory.path(), ["migrate", "--database-url", &bare]);
+    assert_eq!(refused.code, 2, "{}", refused.stderr);
+    assert!(refused.stderr.contains("write an IPv6 address in brackets"), "{}", refused.stderr);
+    assert!(!refused.stderr.contains("secret"), "{}", refused.stderr);
 }

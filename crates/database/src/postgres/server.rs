@@ -89,6 +89,14 @@ fn expect_plain(url: &str) -> Result<(), DatabaseError> {
                 .into(),
         ));
     }
+    let authority = rest.split(['/', '?']).next().unwrap_or_default();
+    let hosts = authority.rsplit_once('@').map_or(authority, |(_, hosts)| hosts);
+    let is_bare = |host: &str| !host.starts_with('[') && host.matches(':').count() > 1;
+    if hosts.split(',').any(is_bare) {
+        return Err(DatabaseError::InvalidUrl(
+            "write an IPv6 address in brackets, as in [2001:db8::1]:5432".into(),
+        ));
+    }
     Ok(())
 }
 
@@ -199,6 +207,11 @@ mod tests {
             assert_eq!(names(url), ["[::1]:5432/assay"], "{url}");
             assert_eq!(read(url, None).unwrap()[0].options.get_host(), "::1", "{url}");
         }
+        let bare = read("postgres://u@one,::1:5432/assay", None).unwrap_err().to_string();
+        assert!(
+            bare.ends_with("write an IPv6 address in brackets, as in [2001:db8::1]:5432"),
+            "{bare}"
+        );
     }
 
     #[test]
