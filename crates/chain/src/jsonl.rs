@@ -19,7 +19,7 @@ use assay_engine::{ledger::BlockRef, utxo::Block};
 pub use write::write_block;
 
 use assay_input::{
-    InputLimits, SpooledFile,
+    InputLimits, TextFile,
     text::{TextError, TextFault, TextLines},
 };
 
@@ -28,9 +28,8 @@ use super::{BlockSource, SourceError, TipRef, hash::hash_text};
 /// Largest number of bytes of a line: a transaction that fills the largest block takes a tenth of this limit.
 const LONGEST_LINE: usize = 64 * 1024 * 1024;
 
-/// First bytes of packed files: gzip, bzip2, xz, zip.
-const PACKED: [&[u8]; 4] =
-    [&[0x1F, 0x8B], b"BZh", &[0xFD, b'7', b'z', b'X', b'Z', 0], b"PK\x03\x04"];
+/// Number of bytes by which a file is known that needs no conversion.
+const START_BYTES: u64 = 64 * 1024;
 
 /// Block source of a file of JSON lines.
 #[derive(Debug)]
@@ -52,7 +51,7 @@ struct LinePosition {
 }
 
 impl JsonLinesSource<File> {
-    /// Opens a file, packed or not.
+    /// Opens a file, packed or not, in UTF-8 or UTF-16.
     ///
     /// # Errors
     ///
@@ -61,24 +60,27 @@ impl JsonLinesSource<File> {
         let failed = |source| SourceError::Read { path: path.to_owned(), source };
         let mut file = File::open(path).map_err(failed)?;
         let mut start = Vec::new();
-        Read::take(&mut file, 6).read_to_end(&mut start).map_err(failed)?;
-        if PACKED.iter().any(|mark| start.starts_with(mark)) {
-            file = unpacked(path).map_err(failed)?;
+        Read::take(&mut file, START_BYTES).read_to_end(&mut start).map_err(failed)?;
+        if !is_plain(&start) {
+            file = converted(path).map_err(failed)?;
         }
         Self::index(chain, &path.display().to_string(), file)
     }
 }
 
-/// Unpacks a packed file to a private file.
-fn unpacked(path: &Path) -> io::Result<File> {
-    const LIMITS: InputLimits = InputLimits {
-        file_bytes: u64::MAX,
-        unpacked_bytes: 1 << 40,
-        unpacking_ratio: InputLimits::RATIO_FROM_BYTES,
-    };
-    let spooled = SpooledFile::from_file(path, LIMITS).map_err(|error| error.source)?;
+/// True if a file begins with JSON lines that end in line feeds.
+fn is_plain(start: &[u8]) -> bool {
+    start.iter().all(|byte| *byte != b'\r' && *byte != 0)
+        && start.trim_ascii_start().first().is_none_or(|first| *first == b'{')
+}
+
+/// Unpacks a file and decodes its text to a private file.
+fn converted(path: &Path) -> io::Result<File> {
+    let limits = InputLimits { unpacking_ratio: InputLimits::RATIO_FROM_BYTES, ..TextFile::LIMITS };
+    let mut text = TextFile::open(path, &["jsonl", "ndjson", "json"], None, limits)
+        .map_err(io::Error::other)?;
     let mut file = tempfile::tempfile()?;
-    spooled.unpack(LIMITS, |content| io::copy(content, &mut file)).map_err(io::Error::other)??;
+    io::copy(&mut text.text, &mut file)?;
     Ok(file)
 }
 
@@ -229,9 +231,7 @@ fn follows(last: &BlockRef, next: &BlockRef) -> Result<(), String> {
 fn text_error(file: &str, before: u64, error: TextError) -> SourceError {
     let reason = match error.fault {
         TextFault::Read(error) => format!("failed to read: {error}"),
-        TextFault::Utf16 => "it is UTF-16: write the file as UTF-8".to_owned(),
-        TextFault::NotUtf8 => "it is not UTF-8".to_owned(),
-        TextFault::Nul => "it holds a NUL".to_owned(),
+        TextFault::Encoding(problem) => problem.to_string(),
         TextFault::TooLong => format!("it is longer than {LONGEST_LINE} bytes"),
         TextFault::TooLarge(most) => format!("the file is longer than {most} bytes"),
     };

@@ -1,6 +1,6 @@
 //! Errors of input files.
 
-use super::SpoolError;
+use super::{SpoolError, binary::BinaryFile};
 
 /// Reason why the files of an input cannot be read.
 #[derive(Debug, thiserror::Error)]
@@ -16,6 +16,14 @@ pub enum InputError {
         /// Reason.
         #[source]
         source: zip::result::ZipError,
+    },
+    /// The file is a document, which is a zip archive, too.
+    #[error("{origin} is {}: {}", .document.name, .document.mend)]
+    Document {
+        /// Path or URL of the file.
+        origin: String,
+        /// Kind of the document.
+        document: &'static BinaryFile,
     },
     /// A folder or an archive holds no file of the format, or several files instead of one.
     #[error("{origin} holds {found}: expected {expected}")]

@@ -9,7 +9,9 @@ use std::{
 
 use sha2::{Digest, Sha256};
 
-use super::{DigestReader, InputError, InputLimits, SpoolError, SpooledFile, unpack::Archive};
+use super::{
+    DigestReader, InputError, InputLimits, SpoolError, SpooledFile, binary, unpack::Archive,
+};
 
 /// Rule that selects the files of an input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,21 +29,95 @@ impl FileSelection {
         self.extensions.iter().any(|known| extension.eq_ignore_ascii_case(known))
     }
 
-    /// Checks the number of files that were found.
-    fn check(&self, origin: &str, count: usize) -> Result<(), InputError> {
-        let expected = if self.several { "at least one" } else { "exactly one" };
-        if count == 1 || (self.several && count > 1) {
-            return Ok(());
+    /// Checks that a folder has a file.
+    fn check(&self, origin: &str, found: &[PathBuf]) -> Result<(), InputError> {
+        if found.is_empty() {
+            return Err(self.refused(origin, format!("no {} file", self.extensions())));
         }
+        Ok(())
+    }
+
+    /// Selects the files of an archive with these names, which are sorted. Files that programs add unasked do not
+    /// count. An input of one file takes the only file whatever its extension is; beside one file with the right
+    /// extension, other files must be texts about it.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error that names the files if there is none, or if it is not clear which one is meant.
+    pub(crate) fn select(
+        &self,
+        origin: &str,
+        names: Vec<String>,
+    ) -> Result<VecDeque<String>, InputError> {
+        // A workbook of the list of a publisher is read by its parts.
+        let takes_parts = self.several && self.extensions.contains(&"xml");
+        if let Some(document) = binary::document(&names).filter(|_| !takes_parts) {
+            return Err(InputError::Document { origin: origin.to_owned(), document });
+        }
+        let files: Vec<String> = names.into_iter().filter(|name| !is_added(name)).collect();
+        let selected: VecDeque<String> =
+            files.iter().filter(|name| self.matches(name)).cloned().collect();
+        if self.several && !selected.is_empty() {
+            return Ok(selected);
+        }
+        match (files.as_slice(), selected.len()) {
+            ([only], _) if !self.several => return Ok([only.clone()].into()),
+            (files, 1) if files.iter().all(|name| self.matches(name) || is_about(name)) => {
+                return Ok(selected);
+            }
+            _ => {}
+        }
+        let found = match (files.len(), selected.len()) {
+            (0, _) => "no file".to_owned(),
+            (_, 0) => format!("no {} file, but {}", self.extensions(), shown(&files)),
+            (count, _) => format!("{count} files: {}", shown(&files)),
+        };
+        Err(self.refused(origin, found))
+    }
+
+    /// The extensions as a text, such as "`.yaml` or `.yml`".
+    fn extensions(&self) -> String {
         let extensions: Vec<_> =
             self.extensions.iter().map(|extension| format!("`.{extension}`")).collect();
-        let (count, files) = match count {
-            0 => ("no".to_owned(), "file"),
-            count => (count.to_string(), "files"),
-        };
-        let found = format!("{count} {} {files}", extensions.join(" or "));
-        Err(InputError::Selection { origin: origin.to_owned(), found, expected })
+        extensions.join(" or ")
     }
+
+    fn refused(&self, origin: &str, found: String) -> InputError {
+        let expected =
+            if self.several { "at least one" } else { "exactly one; unpack the file to read" };
+        InputError::Selection { origin: origin.to_owned(), found, expected }
+    }
+}
+
+/// Largest number of names in a message.
+const NAMES_SHOWN: usize = 5;
+
+fn shown(names: &[String]) -> String {
+    let shown: Vec<String> =
+        names.iter().take(NAMES_SHOWN).map(|name| name.escape_debug().to_string()).collect();
+    let rest = names.len().saturating_sub(NAMES_SHOWN);
+    let more = if rest > 0 { format!(" and {rest} more") } else { String::new() };
+    format!("{}{more}", shown.join(", "))
+}
+
+/// True for folders, and for files that a system adds to archives for itself.
+fn is_added(path: &str) -> bool {
+    let name = file_name(path);
+    let folders = path.split(['/', '\\']);
+    name.is_empty()
+        || name.starts_with("._")
+        || [".DS_Store", "Thumbs.db", "desktop.ini", "Icon\r"].contains(&&*name)
+        || folders.into_iter().any(|folder| folder == "__MACOSX")
+}
+
+/// True for files that describe another file: schemas, checksums, signatures, licenses.
+fn is_about(path: &str) -> bool {
+    let name = file_name(path).to_ascii_lowercase();
+    let stems = ["readme", "read me", "license", "licence", "notice", "terms", "changelog"];
+    let extensions = ["xsd", "dtd", "xsl", "md", "pdf", "sha256", "md5", "sig", "asc"];
+    let extension = Path::new(&name).extension().unwrap_or_default();
+    stems.iter().any(|stem| name.starts_with(stem))
+        || extensions.iter().any(|about| extension == *about)
 }
 
 /// A file to be read.
@@ -92,7 +168,7 @@ impl Files {
         let failed = |source: io::Error| SpoolError { origin: origin.clone(), source };
         let mut paths = Vec::new();
         collect_files(path, selection, 0, &mut paths).map_err(failed)?;
-        selection.check(&origin, paths.len())?;
+        selection.check(&origin, &paths)?;
         paths.sort();
         Ok(Self::new(paths.into_iter().map(PendingFile::Path), selection, limits))
     }
@@ -163,10 +239,8 @@ impl Files {
 
     fn open(&mut self, spooled: &SpooledFile) -> Result<(), InputError> {
         let archive = Archive::open(spooled, self.limits)?;
-        let mut names = archive.names()?;
-        names.retain(|name| self.selection.matches(name));
-        self.selection.check(archive.origin(), names.len())?;
-        self.archive = Some((archive, names.into()));
+        let names = self.selection.select(archive.origin(), archive.names()?)?;
+        self.archive = Some((archive, names));
         Ok(())
     }
 
@@ -247,7 +321,7 @@ fn combined_digest(files: &[FileDigest]) -> String {
 }
 
 /// The name of a file without its folder.
-fn file_name(path: &str) -> String {
+pub(crate) fn file_name(path: &str) -> String {
     path.rsplit(['/', '\\']).next().unwrap_or_default().to_owned()
 }
 
@@ -320,12 +394,51 @@ mod tests {
         assert_eq!(all(&mut files).unwrap(), ["a.yml=1", "b.yaml=2"]);
 
         let two = archive(&[("a.csv", b"1"), ("b.CSV", b"2")]);
-        for (bytes, found) in [(bytes, "no `.csv` file"), (two, "2 `.csv` files")] {
+        let none = "no `.csv` file, but readme.txt, x/a.yml, x/b.yaml";
+        let beside = archive(&[("a.csv", b"1"), ("b.txt", b"2")]);
+        for (bytes, found) in [
+            (bytes, none),
+            (two, "2 files: a.csv, b.CSV"),
+            (beside, "2 files: a.csv, b.txt"),
+            (archive(&[("__MACOSX/._a.csv", b"1")]), "no file"),
+        ] {
             let error = all(&mut spooled(&bytes, ONE_CSV, limits)).unwrap_err().to_string();
-            assert_eq!(error, format!("the input holds {found}: expected exactly one"));
+            let expected = "expected exactly one; unpack the file to read";
+            assert_eq!(error, format!("the input holds {found}: {expected}"));
         }
         let damaged = all(&mut spooled(b"PK\x03\x04", ONE_CSV, limits)).unwrap_err().to_string();
         assert!(damaged.starts_with("the input is not a readable zip archive: "), "{damaged}");
+    }
+
+    #[test]
+    fn files_that_programs_add_to_archives_do_not_count() {
+        let added: [(&str, &[u8]); 5] = [
+            ("__MACOSX/x/._list.csv", b"binary"),
+            ("x/.DS_Store", b"binary"),
+            ("x/._list.csv", b"binary"),
+            ("Thumbs.db", b"binary"),
+            ("README.txt", b"text"),
+        ];
+        let bytes = archive(&[&added[..], &[("x/list.csv", b"1")]].concat());
+        let mut files = spooled(&bytes, ONE_CSV, InputLimits::default());
+        assert_eq!(all(&mut files).unwrap(), ["list.csv=1"]);
+        let only = archive(&[&added[..4], &[("list.txt", b"1")]].concat());
+        let mut files = spooled(&only, ONE_CSV, InputLimits::default());
+        assert_eq!(all(&mut files).unwrap(), ["list.txt=1"]);
+    }
+
+    #[test]
+    fn a_document_is_no_archive_of_files() {
+        for (names, kind) in [
+            (["[Content_Types].xml", "xl/workbook.xml"], "an Excel workbook"),
+            (["mimetype", "META-INF/manifest.xml"], "an OpenDocument file such as .ods"),
+            (["[Content_Types].xml", "word/document.xml"], "a Word document"),
+        ] {
+            let bytes = archive(&names.map(|name| (name, &b"x"[..])));
+            let mut files = spooled(&bytes, ONE_CSV, InputLimits::default());
+            let error = all(&mut files).unwrap_err().to_string();
+            assert_eq!(error, format!("the input is {kind}: save its table as CSV (UTF-8)"));
+        }
     }
 
     #[test]

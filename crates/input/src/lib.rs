@@ -6,12 +6,17 @@
 //! - [`fetch`]: conditional download over HTTP
 //! - [`SpooledFile`]: one file in private storage, with its digest
 //! - [`Files`]: the files of an input, which may be a file, a folder or an archive
+//! - [`TextFile`]: a text file or standard input, unpacked and decoded
+//! - [`TextReader`]: a text of any [`Encoding`] and with any line ends as UTF-8 with line feeds
 //! - [`text`]: bounded lines of UTF-8
-//! - [`rows`]: rows of CSV, with their lines
+//! - [`rows`]: rows of CSV with any delimiter, with their lines
 
+mod binary;
 #[cfg(feature = "fetch")]
 mod connection;
+mod delimiter;
 mod digest;
+mod encoding;
 mod error;
 #[cfg(feature = "fetch")]
 mod fetch;
@@ -24,14 +29,20 @@ mod response;
 pub mod rows;
 mod spool;
 pub mod text;
+mod text_file;
+mod text_reader;
 mod unpack;
 
 pub use {
+    binary::BinaryFile,
     digest::DigestReader,
+    encoding::{Encoding, EncodingError, UnknownEncoding},
     error::InputError,
     files::{FileDigest, FileSelection, Files},
     limit::InputLimits,
     spool::{SpoolError, SpooledFile},
+    text_file::TextFile,
+    text_reader::{TextReader, encoding_error, line_after},
 };
 #[cfg(feature = "fetch")]
 pub use {

@@ -1,23 +1,21 @@
 //! Text line by line, in constant memory: UTF-8 without NUL, with a limit on the length of a line;
 //! and the detection of texts that a spreadsheet would run as formulas.
+//!
+//! A [`TextReader`](crate::TextReader) before the lines makes UTF-8 and line feeds of other encodings and line ends.
 
 use std::io::{self, BufRead, Read};
+
+use crate::{EncodingError, encoding_error};
 
 /// The longest line in bytes; a row of a list or of labels has a few hundred.
 pub const LONGEST_LINE: usize = 1024 * 1024;
 
-/// Byte order mark of UTF-8.
+/// Byte order mark of UTF-8. Files that were joined have one at the start of a line, too.
 pub const UTF8_MARK: &[u8] = &[0xEF, 0xBB, 0xBF];
-const UTF16_MARKS: [&[u8]; 2] = [&[0xFF, 0xFE], &[0xFE, 0xFF]];
-
-/// True if bytes begin with a byte order mark of UTF-16.
-#[must_use]
-pub fn begins_as_utf16(bytes: &[u8]) -> bool {
-    UTF16_MARKS.iter().any(|mark| bytes.starts_with(mark))
-}
 
 /// An invalid line.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("line {line}: {fault}")]
 pub struct TextError {
     /// The line, counted from one.
     pub line: u64,
@@ -26,19 +24,19 @@ pub struct TextError {
 }
 
 /// Problem of a line.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum TextFault {
     /// The line cannot be read.
+    #[error("failed to read: {0}")]
     Read(io::Error),
-    /// The text is UTF-16.
-    Utf16,
-    /// The line is not UTF-8.
-    NotUtf8,
-    /// The line holds a NUL character.
-    Nul,
+    /// The bytes of the line are no text.
+    #[error(transparent)]
+    Encoding(EncodingError),
     /// The line is longer than the limit.
+    #[error("longer than a row may be")]
     TooLong,
     /// The text up to the line is longer than the limit of the whole text, which the variant holds.
+    #[error("the file has more than {0} bytes")]
     TooLarge(u64),
 }
 
@@ -53,6 +51,8 @@ pub struct TextLines<R> {
     buffer: Vec<u8>,
     /// Number of bytes that were read.
     read: u64,
+    /// True if the rest of a line that is too long is not read yet.
+    in_long_line: bool,
 }
 
 impl<R: BufRead> TextLines<R> {
@@ -63,7 +63,15 @@ impl<R: BufRead> TextLines<R> {
 
     /// A reader of lines of at most `longest` bytes.
     pub const fn with_max_line(input: R, longest: usize) -> Self {
-        Self { input, longest, most: u64::MAX, line: 0, buffer: Vec::new(), read: 0 }
+        Self {
+            input,
+            longest,
+            most: u64::MAX,
+            line: 0,
+            buffer: Vec::new(),
+            read: 0,
+            in_long_line: false,
+        }
     }
 
     /// Limits the whole text to `most` bytes. The size is checked between lines, so that one line beyond the limit
@@ -79,43 +87,70 @@ impl<R: BufRead> TextLines<R> {
         self.read
     }
 
-    /// The next line with its number and line ending; `None` at the end of the file.
+    /// The next line with its number and line ending; `None` at the end of the file. After a line that is too long,
+    /// the next line can be read.
     ///
     /// # Errors
     ///
     /// Returns an error if the line cannot be read, is too long, or is not UTF-8 without NUL.
     pub fn next_line(&mut self) -> Result<Option<(u64, &str)>, TextError> {
+        self.skip_long_line()?;
         let line = self.line + 1;
         let failed = |fault| TextError { line, fault };
         if self.read > self.most {
             return Err(failed(TextFault::TooLarge(self.most)));
         }
         let most = u64::try_from(self.longest + UTF8_MARK.len() + "\r\n".len()).unwrap_or(u64::MAX);
+        let before = self.read;
         self.buffer.clear();
         let count = Read::take(&mut self.input, most)
             .read_until(b'\n', &mut self.buffer)
-            .map_err(|error| failed(TextFault::Read(error)))?;
+            .map_err(|error| failed(error.into()))?;
         self.read = self.read.saturating_add(u64::try_from(count).unwrap_or(u64::MAX));
-        if line == 1 {
-            if begins_as_utf16(&self.buffer) {
-                return Err(failed(TextFault::Utf16));
-            }
-            if self.buffer.starts_with(UTF8_MARK) {
-                self.buffer.drain(..UTF8_MARK.len());
-            }
+        let mut mark = 0;
+        if self.buffer.starts_with(UTF8_MARK) {
+            mark = UTF8_MARK.len();
+            self.buffer.drain(..mark);
         }
-        if self.buffer.is_empty() {
+        if count == 0 || (self.buffer.is_empty() && mark > 0) {
             return Ok(None);
         }
         self.line = line;
         if content(&self.buffer) > self.longest {
+            self.in_long_line = self.buffer.last() != Some(&b'\n');
             return Err(failed(TextFault::TooLong));
         }
         if memchr::memchr(0, &self.buffer).is_some() {
-            return Err(failed(TextFault::Nul));
+            return Err(failed(TextFault::Encoding(EncodingError::Nul)));
         }
-        let text = std::str::from_utf8(&self.buffer).map_err(|_| failed(TextFault::NotUtf8))?;
+        let text = std::str::from_utf8(&self.buffer).map_err(|error| {
+            let at = u64::try_from(mark + error.valid_up_to()).unwrap_or_default();
+            failed(TextFault::Encoding(EncodingError::NotUtf8 { offset: before + at }))
+        })?;
         Ok(Some((line, text)))
+    }
+
+    fn skip_long_line(&mut self) -> Result<(), TextError> {
+        while self.in_long_line {
+            let line = self.line;
+            let available = self.input.fill_buf();
+            let available = available.map_err(|error| TextError { line, fault: error.into() })?;
+            let end = memchr::memchr(b'\n', available);
+            let count = end.map_or(available.len(), |end| end + 1);
+            self.in_long_line = end.is_none() && count > 0;
+            self.input.consume(count);
+            self.read = self.read.saturating_add(u64::try_from(count).unwrap_or(u64::MAX));
+        }
+        Ok(())
+    }
+}
+
+impl From<io::Error> for TextFault {
+    fn from(error: io::Error) -> Self {
+        match encoding_error(&error) {
+            Some(found) => Self::Encoding(found.clone()),
+            None => Self::Read(error),
+        }
     }
 }
 
@@ -180,13 +215,27 @@ mod tests {
     }
 
     #[test]
-    fn invalid_utf8_is_reported() {
-        assert!(matches!(
-            all(b"a\nb\xFF\n"),
-            Err(TextError { line: 2, fault: TextFault::NotUtf8 })
-        ));
-        assert!(matches!(all(b"a\nb\0\n"), Err(TextError { line: 2, fault: TextFault::Nul })));
-        assert!(matches!(all(b"\xFF\xFEl\0"), Err(TextError { line: 1, fault: TextFault::Utf16 })));
-        assert!(matches!(all(b"\xFE\xFF\0l"), Err(TextError { line: 1, fault: TextFault::Utf16 })));
+    fn a_line_that_is_too_long_hides_no_other() {
+        let mut lines = TextLines::with_max_line(&b"abcdefghijkl\nxy\n"[..], 4);
+        let error = lines.next_line().unwrap_err();
+        assert!(matches!(error, TextError { line: 1, fault: TextFault::TooLong }));
+        assert_eq!(lines.next_line().unwrap(), Some((2, "xy\n")));
+        assert_eq!(lines.next_line().unwrap(), None);
+    }
+
+    #[test]
+    fn joined_files_have_no_marks_within() {
+        let read = all(b"\xEF\xBB\xBFa\n\xEF\xBB\xBFb\n").unwrap();
+        assert_eq!(read, [(1, "a\n".into()), (2, "b\n".into())]);
+    }
+
+    #[test]
+    fn bytes_that_are_no_text_are_reported() {
+        let fault = |bytes: &[u8]| match all(bytes).unwrap_err() {
+            TextError { line, fault: TextFault::Encoding(error) } => (line, error),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(fault(b"a\nb\xFF\n"), (2, EncodingError::NotUtf8 { offset: 3 }));
+        assert_eq!(fault(b"a\nb\0\n"), (2, EncodingError::Nul));
     }
 }

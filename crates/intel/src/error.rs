@@ -3,16 +3,12 @@
 use std::io;
 
 use assay_input::{
-    InputError,
+    EncodingError, InputError, encoding_error,
     rows::RowError,
     text::{LONGEST_LINE, TextError, TextFault},
 };
 
 use crate::xml::XmlError;
-
-pub(crate) const NUL: &str = "a NUL byte, as in a binary file or in UTF-16";
-pub(crate) const NOT_UTF8: &str = "bytes that are not UTF-8";
-pub(crate) const UTF16: &str = "a byte order mark of UTF-16";
 
 /// Reason to refuse the input of an import as a whole.
 #[derive(Debug, thiserror::Error)]
@@ -49,13 +45,13 @@ pub enum FileError {
         #[source]
         source: io::Error,
     },
-    /// The file is not UTF-8 without NUL.
-    #[error("line {line}: {found}: write the file as UTF-8")]
+    /// The file is no text of its encoding.
+    #[error("line {line}: {problem}")]
     Encoding {
         /// Line.
         line: u64,
-        /// Bytes that were found there.
-        found: &'static str,
+        /// Bytes that were found there, and the mend.
+        problem: EncodingError,
     },
     /// A line, or a row of several lines, is too long.
     #[error("line {line} is longer than {max} bytes: no row needs as much")]
@@ -123,13 +119,22 @@ pub enum FileError {
     },
 }
 
+impl FileError {
+    /// The error of a line that cannot be read.
+    #[must_use]
+    pub fn reading(line: u64, source: io::Error) -> Self {
+        match encoding_error(&source) {
+            Some(problem) => Self::Encoding { line, problem: problem.clone() },
+            None => Self::Read { line, source },
+        }
+    }
+}
+
 impl From<TextError> for FileError {
     fn from(TextError { line, fault }: TextError) -> Self {
         match fault {
             TextFault::Read(source) => Self::Read { line, source },
-            TextFault::Utf16 => Self::Encoding { line, found: UTF16 },
-            TextFault::NotUtf8 => Self::Encoding { line, found: NOT_UTF8 },
-            TextFault::Nul => Self::Encoding { line, found: NUL },
+            TextFault::Encoding(problem) => Self::Encoding { line, problem },
             TextFault::TooLong => Self::LongLine { line, max: LONGEST_LINE },
             TextFault::TooLarge(max) => Self::TooLarge { max },
         }

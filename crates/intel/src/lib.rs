@@ -11,6 +11,7 @@
 
 mod error;
 pub mod formats;
+mod header;
 #[cfg(feature = "edge")]
 pub mod import;
 pub mod labels;

@@ -82,7 +82,8 @@ impl List<'_> {
     fn lines(&mut self, text: &str) -> Result<(), FileError> {
         for (line, number) in text.lines().zip(1_u64..) {
             let line = line.split('#').next().unwrap_or_default().trim();
-            let (address, rest) = line.split_once([' ', ',', '\t', ';']).unwrap_or((line, ""));
+            let (address, rest) = line.split_once([' ', ',', '\t', ';', '|']).unwrap_or((line, ""));
+            let (address, rest) = (address.trim_matches('"'), rest.trim_matches('"'));
             if !address.is_empty() {
                 self.add(address, non_blank(rest), &format!("line {number}"))?;
             }

@@ -3,10 +3,10 @@
 //! A header names the columns in any order: an address, an exchange, and a chain or currency. Other columns are
 //! ignored.
 
-use std::io::Read;
+use std::io::BufRead;
 
 use assay_engine::{evidence::Tier, names::SourceId, taxonomy::Category};
-use assay_input::FileSelection;
+use assay_input::{FileSelection, rows::column_key};
 
 use super::{FileError, Format, FormatReader, ReadOption};
 use crate::{
@@ -14,7 +14,7 @@ use crate::{
         LabelSet, chains,
         collect::{LabelCollector, LabelFields, non_blank},
     },
-    listings::table::{column_key, rows},
+    listings::table::rows,
 };
 
 /// Addresses of exchanges.
@@ -45,22 +45,31 @@ const CHAIN: [&str; 7] = ["blockchain", "chain", "network", "currency", "coin", 
 ///
 /// Returns an error if the file is no CSV, or a column is missing.
 pub fn read(
-    input: impl Read,
+    input: impl BufRead,
     file: &str,
     source: &SourceId,
     chain: Option<&str>,
 ) -> Result<LabelSet, FileError> {
-    let mut rows = rows(input)?.into_iter();
-    let (_, header) = rows.next().unwrap_or_default();
+    let known = [&ADDRESS[..], &EXCHANGE[..], &CHAIN[..]].concat();
+    let is_column = |name: &str| known.contains(&&*column_key(name));
+    let mut rows = rows(input, &is_column)?.into_iter();
+    let (line, header) = rows.next().unwrap_or((1, Vec::new()));
+    let refused = |problem| FileError::Columns { line, problem, known: known.join(", ") };
     let keys: Vec<String> = header.iter().map(|name| column_key(name)).collect();
+    let addresses: Vec<&str> = (header.iter().zip(&keys))
+        .filter(|(_, key)| ADDRESS.contains(&key.as_str()) && key.contains("address"))
+        .map(|(name, _)| name.as_str())
+        .collect();
+    if let [one, other, ..] = addresses.as_slice() {
+        return Err(refused(format!("columns `{one}` and `{other}` mean the same: remove one")));
+    }
     let column =
         |names: &[&str]| names.iter().find_map(|name| keys.iter().position(|key| key == name));
     let (Some(address), Some(exchange)) = (column(&ADDRESS), column(&EXCHANGE)) else {
-        return Err(FileError::Columns {
-            line: 1,
-            problem: "no column with addresses, or none with exchanges".to_owned(),
-            known: [&ADDRESS[..], &EXCHANGE[..], &CHAIN[..]].concat().join(", "),
-        });
+        let found = header.join(", ");
+        return Err(refused(format!(
+            "no column with addresses, or none with exchanges: the header has {found}"
+        )));
     };
     let chain_column = column(&CHAIN);
     let mut collector = LabelCollector::new(file, source);

@@ -1,17 +1,15 @@
 //! The input of a reader: its files, one after another.
 
-use std::io::{BufRead, BufReader};
+use std::io::BufRead;
 
-use assay_input::Files;
+use assay_input::{Encoding, Files, TextReader};
 
 use super::{FileError, FormatReadError};
 
-/// Size of the buffer in front of a reader, in bytes.
-const BUFFER_BYTES: usize = 64 * 1024;
-
-/// Input of a reader: one or several files, unpacked and digested while they are read.
+/// Input of a reader: one or several files, unpacked, digested and decoded while they are read.
 pub struct FormatInput<'a> {
     files: Files,
+    encoding: Option<Encoding>,
     progress: &'a dyn Fn(),
 }
 
@@ -19,7 +17,7 @@ pub struct FormatInput<'a> {
 pub struct FormatFile<'a> {
     /// Name without its folder.
     pub name: &'a str,
-    /// Content, unpacked.
+    /// Content, unpacked, as UTF-8 with line feeds.
     pub content: &'a mut dyn BufRead,
 }
 
@@ -27,7 +25,14 @@ impl<'a> FormatInput<'a> {
     /// Input that consists of `files`; `progress` is called after each file.
     #[must_use]
     pub fn new(files: Files, progress: &'a dyn Fn()) -> Self {
-        Self { files, progress }
+        Self { files, encoding: None, progress }
+    }
+
+    /// Declares the encoding of files without a byte order mark.
+    #[must_use]
+    pub const fn with_encoding(mut self, encoding: Option<Encoding>) -> Self {
+        self.encoding = encoding;
+        self
     }
 
     /// Reads the first file, which is the only one of a format that selects one file.
@@ -58,8 +63,9 @@ impl<'a> FormatInput<'a> {
         &mut self,
         read: impl FnOnce(FormatFile<'_>) -> Result<T, FileError>,
     ) -> Option<Result<T, FormatReadError>> {
+        let encoding = self.encoding;
         let outcome = self.files.read_next(|name, content| {
-            let mut content = BufReader::with_capacity(BUFFER_BYTES, content);
+            let mut content = TextReader::new(content, encoding);
             read(FormatFile { name, content: &mut content })
                 .map_err(|source| FormatReadError::File { file: name.to_owned(), source })
         });

@@ -56,7 +56,8 @@ fn read(
         if file.name.eq_ignore_ascii_case("sharedStrings.xml") {
             texts = shared_texts(file.content)?;
         } else if !has_extension(file.name, "xml") {
-            for (_, row) in rows(file.content)? {
+            let is_column = |name: &str| compact(name).contains("告示日付");
+            for (_, row) in rows(file.content, &is_column)? {
                 sheet.row(&row, &mut parties)?;
             }
         } else if file.name.to_ascii_lowercase().starts_with("sheet") {

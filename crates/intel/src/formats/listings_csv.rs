@@ -14,23 +14,27 @@
 //! | `expires_on` | first day on which the listing is no longer valid |
 //! | `order_number`, `legal_basis`, `official_link` | references as the publisher states them |
 //!
-//! The first five columns are required; columns may be in any order. Cells are separated by commas. A cell with a
-//! comma, a quote or a line break is quoted, with quotes inside doubled. The file does not state its date of issue.
+//! The first five columns are required; columns may be in any order. Cells are separated by commas, semicolons, tabs or
+//! vertical bars. A cell with the separator, a quote or a line break is quoted, with quotes inside doubled. The file does
+//! not state its date of issue.
 
 use std::io::BufRead;
 
 use assay_input::{
     FileSelection,
-    rows::{CsvRow, CsvRows, Quotes},
+    rows::{CsvRow, CsvRows, Quotes, Width},
     text::TextLines,
 };
 use jiff::civil::Date;
 
 use super::{FileError, Format, FormatReader, ReadOption};
-use crate::listings::{
-    Publication,
-    column::{ListingColumn, column_error},
-    rows::{ListingRow, ListingRows},
+use crate::{
+    header,
+    listings::{
+        Publication,
+        column::{ListingColumn, column_error},
+        rows::{ListingRow, ListingRows},
+    },
 };
 
 /// Listings as CSV.
@@ -53,11 +57,16 @@ pub static FORMAT: Format = Format {
 ///
 /// Returns an error if the file is damaged or of another format. A refused file has no effect.
 pub fn read(input: impl BufRead, published_on: Date) -> Result<Publication, FileError> {
-    let mut records = CsvRows::new(TextLines::new(input), Quotes::Strict);
-    let Some(header) = records.next_row()? else {
+    let known = ListingColumn::named_columns();
+    let is_column = |name: &str| header::find(name, &known).is_some();
+    let lines = TextLines::new(input);
+    let mut records = CsvRows::new(lines, Quotes::Strict, Width::OfHeader, &is_column);
+    let Some(CsvRow { line, cells, .. }) = records.next_row()? else {
         return Err(column_error(1, "the file is empty".to_owned()));
     };
-    let columns = read_header(header)?;
+    let required = ListingColumn::REQUIRED.map(|column| (column.name(), column));
+    let columns =
+        header::columns(cells, &known, &required).map_err(|problem| column_error(line, problem))?;
     let mut rows = ListingRows::new(published_on);
     while let Some(record) = records.next_row()? {
         rows.add(record.line, &read_row(record, &columns)?, record.bytes)?;
@@ -65,33 +74,23 @@ pub fn read(input: impl BufRead, published_on: Date) -> Result<Publication, File
     Ok(rows.publish())
 }
 
-fn read_header(CsvRow { line, cells, .. }: CsvRow<'_>) -> Result<Vec<ListingColumn>, FileError> {
-    let mut columns = Vec::new();
-    for name in cells.iter().map(str::trim) {
-        let column = ListingColumn::named(name, line)?;
-        if columns.contains(&column) {
-            return Err(column_error(line, format!("column `{name}` is repeated")));
-        }
-        columns.push(column);
-    }
-    match ListingColumn::REQUIRED.into_iter().find(|required| !columns.contains(required)) {
-        Some(missing) => Err(column_error(line, format!("column `{}` is missing", missing.name()))),
-        None => Ok(columns),
-    }
-}
-
 fn read_row(
     CsvRow { line, cells, .. }: CsvRow<'_>,
-    columns: &[ListingColumn],
+    columns: &[Option<ListingColumn>],
 ) -> Result<ListingRow, FileError> {
     let mut row = ListingRow::default();
     for (column, cell) in columns.iter().zip(cells) {
+        let Some(column) = *column else {
+            header::problem_of_unnamed(cell)
+                .map_or(Ok(()), |problem| Err(column_error(line, problem)))?;
+            continue;
+        };
         let texts = if column.is_several() {
             cell.split(';').map(str::to_owned).collect()
         } else {
             vec![cell.to_owned()]
         };
-        row.set(line, *column, texts)?;
+        row.set(line, column, texts)?;
     }
     Ok(row)
 }

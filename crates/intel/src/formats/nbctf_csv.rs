@@ -13,7 +13,7 @@ use assay_engine::{
     evidence::{Alias, ListedEntity},
     names::ListId,
 };
-use assay_input::FileSelection;
+use assay_input::{FileSelection, rows::column_key};
 use jiff::{ToSpan, civil::Date};
 
 use super::{
@@ -23,7 +23,7 @@ use crate::listings::{
     Publication,
     dates::day,
     named::{NamedParties, joined},
-    table::{column_key, rows},
+    table::rows,
 };
 
 /// Source and list of the format.
@@ -143,7 +143,8 @@ fn read(
     let mut wallets = Vec::new();
     let _: Vec<()> = input.read_each(|file| {
         let name = file.name.to_owned();
-        read_table(&name, rows(file.content)?, &mut orders, &mut wallets)
+        let rows = rows(file.content, &|name| column(name).is_some())?;
+        read_table(&name, rows, &mut orders, &mut wallets)
     })?;
     publish(&orders, &wallets, context.published_on)
         .map_err(|source| FormatReadError::File { file: "tables of NBCTF".to_owned(), source })

@@ -54,7 +54,7 @@ pub(super) fn read(
         let files = Files::from_path(Path::new(&request.location), selection, limits);
         (files.map_err(FormatReadError::from)?, None)
     };
-    let mut input = FormatInput::new(files, progress);
+    let mut input = FormatInput::new(files, progress).with_encoding(request.encoding);
     let context = ReadContext {
         source: &request.source,
         published_on: request.published_on.unwrap_or(today),

@@ -4,7 +4,7 @@ use std::{fmt::Write, time::Duration};
 
 use assay_address::ChainId;
 use assay_engine::names::SourceId;
-use assay_input::{UrlAccess, redacted};
+use assay_input::{Encoding, UrlAccess, redacted};
 use jiff::civil::Date;
 use sha2::{Digest, Sha256};
 
@@ -28,6 +28,8 @@ pub struct ImportRequest {
     pub published_on: Option<Date>,
     /// Blockchain of addresses whose files do not state it.
     pub blockchain: Option<ChainId>,
+    /// Encoding of files that state none; `None`: UTF-8.
+    pub encoding: Option<Encoding>,
     /// Decisions about a publication. A label set can be accepted by its digest, and has no history.
     pub options: ImportOptions,
     /// Limit of the time for fetching.
@@ -45,9 +47,17 @@ impl ImportRequest {
         source: SourceId,
         timeout: Duration,
     ) -> Self {
-        let (published_on, blockchain, options) = (None, None, ImportOptions::default());
-        let access = UrlAccess::default();
-        Self { location, format, source, published_on, blockchain, options, timeout, access }
+        Self {
+            location,
+            format,
+            source,
+            published_on: None,
+            blockchain: None,
+            encoding: None,
+            options: ImportOptions::default(),
+            timeout,
+            access: UrlAccess::default(),
+        }
     }
 
     /// Refuses options that the format does not take and that would have no effect.
@@ -96,6 +106,9 @@ impl ImportRequest {
         let date = self.published_on.map(|date| date.to_string()).unwrap_or_default();
         let (version, format) = (env!("CARGO_PKG_VERSION"), self.format.id);
         hash.update(format!("{version}\0{format}\0{chain}\0{date}\n"));
+        if let Some(encoding) = self.encoding {
+            hash.update(format!("{encoding}\n"));
+        }
         for term in self.format.terms.into_iter().flat_map(TermTable::rows) {
             hash.update(format!("{}\0{}\n", term.word, term.category));
         }

@@ -2,21 +2,15 @@
 
 use std::io::Read;
 
+use assay_input::{EncodingError, line_after, text::UTF8_MARK};
 use memchr::memchr;
 
-use assay_input::text::{UTF8_MARK, begins_as_utf16};
-
-use crate::error::{FileError, NOT_UTF8, NUL, UTF16};
+use crate::error::FileError;
 
 /// Largest file that is held in memory while it is read, in bytes. The largest TagPack has 4 MB.
 pub(crate) const MAX_HELD_BYTES: u64 = 64 * 1024 * 1024;
 /// Largest file that is read line by line, in bytes.
 pub(crate) const MAX_STREAMED_BYTES: u64 = 512 * 1024 * 1024;
-
-/// The line in which `bytes` end.
-fn line_after(bytes: &[u8]) -> u64 {
-    1 + u64::try_from(memchr::memchr_iter(b'\n', bytes).count()).unwrap_or(u64::MAX - 1)
-}
 
 /// Reads a file of at most `max` bytes into memory; `max_line` is the limit of its lines, if any.
 pub(crate) fn read_whole(
@@ -26,16 +20,14 @@ pub(crate) fn read_whole(
 ) -> Result<String, FileError> {
     let mut bytes = Vec::new();
     let outcome = input.take(max.saturating_add(1)).read_to_end(&mut bytes);
-    outcome.map_err(|source| FileError::Read { line: line_after(&bytes), source })?;
+    outcome.map_err(|source| FileError::reading(line_after(&bytes), source))?;
     if u64::try_from(bytes.len()).is_ok_and(|length| length > max) {
         return Err(FileError::TooLarge { max });
     }
-    let encoding = |line, found| FileError::Encoding { line, found };
-    if begins_as_utf16(&bytes) {
-        return Err(encoding(1, UTF16));
-    }
+    let encoding = |line, problem| FileError::Encoding { line, problem };
     if let Some(index) = memchr(0, &bytes) {
-        return Err(encoding(line_after(bytes.get(..index).unwrap_or_default()), NUL));
+        let line = line_after(bytes.get(..index).unwrap_or_default());
+        return Err(encoding(line, EncodingError::Nul));
     }
     if bytes.starts_with(UTF8_MARK) {
         bytes.drain(..UTF8_MARK.len());
@@ -49,7 +41,8 @@ pub(crate) fn read_whole(
     }
     String::from_utf8(bytes).map_err(|error| {
         let valid = error.as_bytes().get(..error.utf8_error().valid_up_to()).unwrap_or_default();
-        encoding(line_after(valid), NOT_UTF8)
+        let offset = u64::try_from(valid.len()).unwrap_or_default();
+        encoding(line_after(valid), EncodingError::NotUtf8 { offset })
     })
 }
 
@@ -86,13 +79,10 @@ mod tests {
     }
 
     #[test]
-    fn other_encodings_are_refused_with_the_line() {
+    fn bytes_that_are_no_text_are_refused_with_the_line() {
         for read in
             [|bytes: &[u8]| all(bytes, 99).map(|_| ()), |bytes: &[u8]| held(bytes).map(|_| ())]
         {
-            let utf16 = "line 1: a byte order mark of UTF-16: write the file as UTF-8";
-            assert_eq!(read(b"\xFF\xFEa\0").unwrap_err(), utf16);
-            assert_eq!(read(b"\xFE\xFF\0a").unwrap_err(), utf16);
             assert!(read(b"a\nb\0c").unwrap_err().starts_with("line 2: a NUL byte"));
             assert!(read(b"a\n\nb\xFF").unwrap_err().starts_with("line 3: bytes that are not"));
         }

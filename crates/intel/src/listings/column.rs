@@ -44,6 +44,11 @@ impl ListingColumn {
     pub(crate) const REQUIRED: [Self; 5] =
         [Self::List, Self::EntityId, Self::Entity, Self::AssetCode, Self::Address];
 
+    /// Names and columns.
+    pub(crate) fn named_columns() -> [(&'static str, Self); 15] {
+        Self::ALL.map(|column| (column.name(), column))
+    }
+
     /// The column with a name.
     pub(crate) fn named(name: &str, line: u64) -> Result<Self, FileError> {
         Self::ALL

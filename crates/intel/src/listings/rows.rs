@@ -9,14 +9,14 @@ use assay_engine::{
     evidence::{Alias, ListedEntity, ListingEntry},
     names::ListId,
 };
-use assay_input::text::formula_start;
+use assay_input::{EncodingError, text::formula_start};
 use jiff::civil::Date;
 
 use super::{
     MAX_ENTRIES, MAX_KEPT_BYTES, Publication, Rejected,
     column::{ListingColumn, column_error, excerpt},
 };
-use crate::error::{FileError, NUL};
+use crate::error::FileError;
 
 /// Memory in bytes that a row takes in addition to its text.
 const ROW_BYTES: usize = 256;
@@ -39,7 +39,7 @@ impl ListingRow {
     ) -> Result<(), FileError> {
         for text in &texts {
             if memchr::memchr(0, text.as_bytes()).is_some() {
-                return Err(FileError::Encoding { line, found: NUL });
+                return Err(FileError::Encoding { line, problem: EncodingError::Nul });
             }
             if let Some(start) = formula_start(text).filter(|_| column.is_free_text()) {
                 return Err(FileError::Formula { line, column: column.name(), start });

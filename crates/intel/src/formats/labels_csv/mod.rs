@@ -1,21 +1,23 @@
-//! Format `labels-csv`: labels as CSV, a header with the names of [`FIELDS`], then one label per line.
+//! Format `labels-csv`: labels as CSV, a header with the names of [`FIELDS`], then one label per row.
 
 use std::{borrow::Cow, io::BufRead};
 
 use assay_engine::names::SourceId;
 use assay_input::{
     FileSelection,
-    rows::{CsvRow, CsvRows, Quotes},
+    rows::{CsvRow, CsvRows, Quotes, Width},
     text::{TextLines, formula_start},
 };
-use csv::StringRecord;
 
 use super::{FileError, Format, FormatReader};
-use crate::labels::{
-    FIELDS, LabelSet,
-    collect::LabelCollector,
-    row::{LabelRow, REQUIRED, column_error, field_index},
-    text::MAX_STREAMED_BYTES,
+use crate::{
+    header,
+    labels::{
+        FIELDS, LabelSet,
+        collect::LabelCollector,
+        row::{LabelRow, REQUIRED, column_error},
+        text::MAX_STREAMED_BYTES,
+    },
 };
 
 /// Labels as CSV.
@@ -35,53 +37,37 @@ pub static FORMAT: Format = Format {
 /// Columns with free text, which people open in spreadsheets.
 const FREE_TEXT: [&str; 5] = ["entity", "author", "reason", "upstream", "reference"];
 
-/// Reads a file as labels of `source`. A label is one line: a cell must not hold a line break.
+/// Reads a file as labels of `source`.
 ///
 /// # Errors
 ///
 /// Returns an error if the file is not UTF-8, too large or no CSV; a column is missing, unknown or
 /// repeated; or a cell is a formula in a spreadsheet.
 pub fn read(input: impl BufRead, file: &str, source: &SourceId) -> Result<LabelSet, FileError> {
+    let known: Vec<(&str, usize)> = FIELDS.into_iter().zip(0..).collect();
+    let is_column = |name: &str| header::find(name, &known).is_some();
     let mut collector = LabelCollector::new(file, source);
     let lines = TextLines::new(input).with_max_bytes(MAX_STREAMED_BYTES);
-    let mut rows = CsvRows::new(lines, Quotes::OneLine);
-    let Some(first) = rows.next_row()? else {
+    let mut rows = CsvRows::new(lines, Quotes::Lenient, Width::OfHeader, &is_column);
+    let Some(CsvRow { line, cells, .. }) = rows.next_row()? else {
         return Err(column_error(1, "the file is empty, without a header".to_owned()));
     };
-    let columns = header(first.cells, first.line)?;
+    let required = known.get(..REQUIRED).unwrap_or_default();
+    let columns =
+        header::columns(cells, &known, required).map_err(|problem| column_error(line, problem))?;
     while let Some(CsvRow { line, cells, .. }) = rows.next_row()? {
         let mut row = LabelRow::default();
         for (index, cell) in columns.iter().zip(cells) {
-            check_formula(*index, cell, line)?;
-            row.set(*index, Cow::Borrowed(cell));
+            if let Some(index) = *index {
+                check_formula(index, cell, line)?;
+                row.set(index, Cow::Borrowed(cell));
+            } else if let Some(problem) = header::problem_of_unnamed(cell) {
+                return Err(column_error(line, problem));
+            }
         }
         row.collect(line, &mut collector)?;
     }
     Ok(collector.finish())
-}
-
-/// Reads the header: the index of the field in each column.
-fn header(record: &StringRecord, line: u64) -> Result<Vec<usize>, FileError> {
-    let refuse = |problem| Err(column_error(line, problem));
-    let mut columns = Vec::with_capacity(record.len());
-    for cell in record {
-        let name = cell.trim();
-        match field_index(name) {
-            None => {
-                let short: String = name.chars().take(64).collect();
-                return refuse(format!("no such column: `{short}`"));
-            }
-            Some(index) if columns.contains(&index) => {
-                return refuse(format!("column `{name}` is repeated"));
-            }
-            Some(index) => columns.push(index),
-        }
-    }
-    let missing = |index: &usize| !columns.contains(index);
-    match (0..REQUIRED).find(missing).and_then(|index| FIELDS.get(index)) {
-        Some(name) => refuse(format!("column `{name}` is missing")),
-        None => Ok(columns),
-    }
 }
 
 /// Refuses a cell of free text that is a formula in a spreadsheet.
