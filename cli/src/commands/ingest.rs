@@ -5,7 +5,7 @@ use std::{io::Write, path::PathBuf, sync::Arc, time::Duration};
 use assay_address::ChainId;
 use assay_egress::{CredentialsFile, Networks, ServerName};
 use assay_engine::names::SourceId;
-use assay_input::UrlAccess;
+use assay_input::{Encoding, UrlAccess};
 use assay_intel::{
     formats::{self, Format, IntelKind},
     import::{ImportError, ImportOutcome, ImportRequest, import},
@@ -45,7 +45,7 @@ Examples:
 
 /// Import a sanctions list from a file or a URL
 ///
-/// Packed files (gzip, bzip2, xz, zip) are unpacked. The import is one transaction: a truncated, damaged
+/// Packed files (gzip, bzip2, xz, zstd, zip) are unpacked. The import is one transaction: a truncated, damaged
 /// or implausible file changes nothing. The same file again changes nothing and counts as verified.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
@@ -58,7 +58,7 @@ pub(super) struct SanctionsArgs {
     format: Option<&'static Format>,
     /// Import every enabled list in parallel; a failed import does not affect the other imports
     #[arg(long, conflicts_with_all = [
-        "location", "format", "source", "published_on", "history", "accept_digest",
+        "location", "format", "source", "published_on", "encoding", "history", "accept_digest",
     ])]
     all: bool,
     /// Name of the source [default: ofac-sdn for OFAC's formats]
@@ -67,6 +67,9 @@ pub(super) struct SanctionsArgs {
     /// Date of issue of a list in Assay's own formats, which do not state it [default: today]
     #[arg(long, value_name = "DATE")]
     published_on: Option<Date>,
+    /// Encoding of a file that states none by a byte order mark, such as windows-1255 [default: utf-8]
+    #[arg(long, value_name = "NAME")]
+    encoding: Option<Encoding>,
     /// Record an older publication as history instead of refusing it
     #[arg(long)]
     history: bool,
@@ -112,6 +115,9 @@ pub(super) struct LabelsArgs {
     /// Blockchain of labels whose files do not state it
     #[arg(long, value_name = "CHAIN")]
     blockchain: Option<ChainId>,
+    /// Encoding of files that state none by a byte order mark, such as windows-1252 [default: utf-8]
+    #[arg(long, value_name = "NAME")]
+    encoding: Option<Encoding>,
     /// Date of issue of a label set that does not state it [default: today]
     #[arg(long, value_name = "DATE")]
     published_on: Option<Date>,
@@ -190,6 +196,7 @@ pub(super) async fn run(
                 ImportOptions { history: args.history, accept_digest: args.accept_digest };
             let request = ImportRequest {
                 published_on: args.published_on,
+                encoding: args.encoding,
                 options,
                 access: access(args.source_networks, args.credentials.file(), context),
                 ..ImportRequest::new(location, format, source, timeout)
@@ -201,6 +208,7 @@ pub(super) async fn run(
             let timeout = Duration::from_secs(args.timeout);
             let request = ImportRequest {
                 blockchain: args.blockchain,
+                encoding: args.encoding,
                 access: access(args.source_networks, args.credentials.file(), context),
                 published_on: args.published_on,
                 options: ImportOptions { history: false, accept_digest: args.accept_digest },

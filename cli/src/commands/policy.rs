@@ -6,6 +6,7 @@ use std::{
     path::PathBuf,
 };
 
+use assay_input::Encoding;
 use assay_intel::IntelSnapshot;
 use assay_service::{Screening, chains::registry::ChainReaders};
 use clap::{Args, Subcommand};
@@ -51,9 +52,12 @@ pub(super) struct DiffArgs {
     after: String,
     /// File with the fields `blockchain` and `address`; - is standard input
     file: PathBuf,
-    /// Format of the file [default: by its extension, else csv]
+    /// Format of the file [default: by its extension, else by its first character]
     #[arg(long, value_enum)]
     format: Option<RowFormat>,
+    /// Encoding of a file without byte order mark, such as windows-1252 [default: utf-8]
+    #[arg(long, value_name = "NAME")]
+    encoding: Option<Encoding>,
     /// Print one JSON object a line
     #[arg(long)]
     json: bool,
@@ -78,9 +82,10 @@ async fn diff(args: DiffArgs, context: &Context) -> Result<CommandOutcome, Failu
     // No chain is followed: lists and labels alone decide, and not that flows are missing.
     let (chains, intel) = (&ChainReaders::default(), &intel);
     let screening = |policy| Screening { chains, intel, policy, now, intel_stale: false };
-    let format =
-        args.format.or_else(|| RowFormat::from_extension(&args.file)).unwrap_or(RowFormat::Csv);
-    let mut reader = RowReader::open(&args.file, format)?;
+    let mut reader = RowReader::open(&args.file, args.format, args.encoding)?;
+    if !reader.has_rows()? {
+        writeln!(io::stderr(), "no rows: {} has a header alone", reader.name())?;
+    }
     let progress = Progress::new("rows", true);
     let mut output = output();
     let (mut same, mut wrong, mut changes) = (0_u64, 0_u64, BTreeMap::<_, u64>::new());

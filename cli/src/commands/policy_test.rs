@@ -3,7 +3,6 @@
 use std::{
     cell::Cell,
     collections::BTreeMap,
-    fs::File,
     io::{self, BufReader, Read, Write},
     path::PathBuf,
     rc::Rc,
@@ -17,11 +16,14 @@ use assay_engine::{
     rules::{RuleFunds, RuleView, evaluate},
     score::{Score, Verdict},
 };
+use assay_input::{Encoding, TextFile};
 use clap::Args;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{CommandOutcome, Context, Failure, check::policy, output, terminal::output_row};
+use super::{
+    CommandOutcome, Context, Failure, check::policy, output, rows::open_text, terminal::output_row,
+};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -43,6 +45,9 @@ pub(super) struct TestArgs {
     /// Name of the risk policy [default: default; with --sample: sample]
     #[arg(long, value_name = "NAME")]
     policy: Option<String>,
+    /// Encoding of a file without byte order mark, such as utf-16le [default: utf-8]
+    #[arg(long, value_name = "NAME")]
+    encoding: Option<Encoding>,
     /// Show only the checks whose verdict or rules change
     #[arg(long)]
     changed: bool,
@@ -53,17 +58,13 @@ pub(super) struct TestArgs {
 
 pub(super) async fn run(args: &TestArgs, context: &Context) -> Result<CommandOutcome, Failure> {
     let policy = policy(&*context.open().await?, args.policy.as_deref()).await?;
-    let name = args.file.display().to_string();
-    let input: Box<dyn Read> = if name == "-" {
-        Box::new(io::stdin())
-    } else {
-        let file = File::open(&args.file);
-        Box::new(file.map_err(|error| Failure::Input(format!("failed to read {name}: {error}")))?)
-    };
+    let TextFile { origin: name, text, .. } = open_text(&args.file, args.encoding)?;
     let mut output = output();
     let (mut same, mut unreadable, mut rules) = (0_u64, 0_u64, 0_u64);
     let mut changes: BTreeMap<(&str, &str), u64> = BTreeMap::new();
-    for found in records(input) {
+    let mut is_empty = true;
+    for found in records(text) {
+        is_empty = false;
         let (position, value) =
             found.map_err(|error| Failure::Input(format!("{name}, {error}")))?;
         let tested = Record::read(value).and_then(|record| record.test(&policy));
@@ -93,6 +94,9 @@ pub(super) async fn run(args: &TestArgs, context: &Context) -> Result<CommandOut
         }
     }
     output.flush()?;
+    if is_empty {
+        return Err(Failure::Input(format!("{name} is empty: expected recorded answers as JSON")));
+    }
     let mut summary = io::stderr().lock();
     for ((before, after), count) in &changes {
         writeln!(summary, "{count} from {before} to {after}")?;

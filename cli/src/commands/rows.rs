@@ -2,18 +2,19 @@
 //! the row, so that it does not stop the run.
 
 use std::{
-    fs::File,
-    io::{self, BufRead, BufReader, BufWriter, Read, Write},
+    io::{self, BufRead, BufWriter, Read, Write},
     path::Path,
 };
 
+use assay_input::{
+    Encoding, TextFile, TextReader, encoding_error,
+    rows::{CsvRow, CsvRows, Quotes, RowError, Width, column_key},
+    text::{TextError, TextFault, TextLines},
+};
 use clap::ValueEnum;
 use serde_json::{Map, Value};
 
 use super::Failure;
-
-/// Longest line of a file in bytes; a longer line is an error of its row.
-const LONGEST_LINE: usize = 1024 * 1024;
 
 /// A format of row files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -25,7 +26,7 @@ pub(super) enum RowFormat {
 }
 
 impl RowFormat {
-    /// The format that a file's extension names.
+    /// The format that the extension of an output names.
     pub(super) fn from_extension(path: &Path) -> Option<Self> {
         let extension = path.extension()?.to_string_lossy().to_ascii_lowercase();
         match extension.as_str() {
@@ -34,6 +35,24 @@ impl RowFormat {
             _ => None,
         }
     }
+
+    /// The format of an input by its extension, else by its first character.
+    fn of_input(name: &str, text: &mut impl BufRead) -> io::Result<Self> {
+        if let Some(format) = Self::from_extension(Path::new(name)) {
+            return Ok(format);
+        }
+        let start = text.fill_buf()?.trim_ascii_start();
+        Ok(if start.starts_with(b"{") || start.starts_with(b"[") { Self::Jsonl } else { Self::Csv })
+    }
+}
+
+/// Extensions of tables in an archive.
+const EXTENSIONS: [&str; 7] = ["csv", "tsv", "tab", "txt", "jsonl", "ndjson", "json"];
+
+/// Opens a text file or standard input, packed or not.
+pub(super) fn open_text(path: &Path, encoding: Option<Encoding>) -> Result<TextFile, Failure> {
+    TextFile::open(path, &EXTENSIONS, encoding, TextFile::LIMITS)
+        .map_err(|error| Failure::Input(error.to_string()))
 }
 
 /// One row as it was read.
@@ -62,11 +81,10 @@ impl InputRow {
     }
 }
 
+type Text = TextReader<Box<dyn Read + Send>>;
+
 /// Reads a file row by row.
 pub(super) struct RowReader {
-    input: BufReader<Box<dyn Read>>,
-    /// Number of lines that were read.
-    line: u64,
     rows: Rows,
     columns: Vec<String>,
     /// A row that was read ahead of its use.
@@ -75,49 +93,61 @@ pub(super) struct RowReader {
 }
 
 enum Rows {
-    Csv { blockchain: usize, address: usize },
-    Jsonl,
+    Csv { rows: Box<CsvRows<Text>>, blockchain: usize, address: usize },
+    Jsonl(TextLines<Text>),
 }
 
 impl RowReader {
-    /// Opens a file; `-` is standard input.
-    pub(super) fn open(path: &Path, format: RowFormat) -> Result<Self, Failure> {
-        let name = path.display().to_string();
-        let input: Box<dyn Read> = if name == "-" {
-            Box::new(io::stdin())
-        } else {
-            Box::new(
-                File::open(path)
-                    .map_err(|error| Failure::Input(format!("failed to read {name}: {error}")))?,
+    /// Opens a file; `-` is standard input. Without a format, the file's extension or its first character tells it.
+    pub(super) fn open(
+        path: &Path,
+        format: Option<RowFormat>,
+        encoding: Option<Encoding>,
+    ) -> Result<Self, Failure> {
+        let TextFile { origin: name, name: unpacked, mut text } = open_text(path, encoding)?;
+        let refused = |reason: &dyn std::fmt::Display| Failure::Input(format!("{name}: {reason}"));
+        let by_name = || RowFormat::of_input(&unpacked, &mut text);
+        let format = format.map_or_else(by_name, Ok).map_err(|error| {
+            let line = 1;
+            encoding_error(&error).map_or_else(
+                || {
+                    refused(&TextError {
+                        line,
+                        fault: TextFault::Read(io::Error::other(error.to_string())),
+                    })
+                },
+                |problem| refused(problem),
             )
-        };
-        let input = BufReader::new(input);
-        let mut reader =
-            Self { input, line: 0, rows: Rows::Jsonl, columns: Vec::new(), ahead: None, name };
-        if format == RowFormat::Csv {
-            reader.read_header()?;
+        })?;
+        let lines = TextLines::new(text);
+        if format == RowFormat::Jsonl {
+            return Ok(Self { rows: Rows::Jsonl(lines), columns: Vec::new(), ahead: None, name });
         }
-        Ok(reader)
-    }
-
-    fn read_header(&mut self) -> Result<(), Failure> {
-        let name = self.name.clone();
-        let Some(line) = self.next_line()? else {
+        let is_column = |name: &str| REQUIRED.contains(&&*column_key(name));
+        let mut rows = CsvRows::new(lines, Quotes::Lenient, Width::Any, &is_column);
+        let header = rows.next_row().map_err(|error| refused(&error))?;
+        let Some(CsvRow { cells, .. }) = header else {
             return Err(Failure::Input(format!("{name} is empty: the first line is the header")));
         };
-        let header = cells_of(&line).map_err(|error| Failure::Input(format!("{name}: {error}")))?;
-        let columns: Vec<String> = header.iter().map(|cell| cell.trim().to_owned()).collect();
-        let find = |wanted: &str| {
-            columns.iter().position(|column| column.eq_ignore_ascii_case(wanted)).ok_or_else(|| {
-                Failure::Input(format!(
-                    "{name}: no column `{wanted}` in the header: it has {}",
-                    columns.join(", ")
-                ))
-            })
-        };
-        self.rows = Rows::Csv { blockchain: find("blockchain")?, address: find("address")? };
-        self.columns = columns;
-        Ok(())
+        let columns: Vec<String> = cells.iter().map(|cell| cell.trim().to_owned()).collect();
+        let [blockchain, address] = REQUIRED.map(|wanted| column(&columns, wanted));
+        let failed = |problem: String| refused(&problem);
+        let (blockchain, address) = (blockchain.map_err(failed)?, address.map_err(failed)?);
+        let rows = Rows::Csv { rows: Box::new(rows), blockchain, address };
+        Ok(Self { rows, columns, ahead: None, name })
+    }
+
+    /// Format of the file.
+    pub(super) const fn format(&self) -> RowFormat {
+        match self.rows {
+            Rows::Csv { .. } => RowFormat::Csv,
+            Rows::Jsonl(_) => RowFormat::Jsonl,
+        }
+    }
+
+    /// Path of the file, or "standard input".
+    pub(super) fn name(&self) -> &str {
+        &self.name
     }
 
     /// The columns of a CSV file, else the fields of the next row, which stays unread.
@@ -125,15 +155,32 @@ impl RowReader {
         if matches!(self.rows, Rows::Csv { .. }) {
             return Ok(self.columns.clone());
         }
-        if self.ahead.is_none() {
-            self.ahead = self.next()?;
-        }
+        self.has_rows()?;
         Ok(match &self.ahead {
             Some(InputRow { content: Content::Object(object), .. }) => {
                 object.keys().cloned().collect()
             }
-            _ => ["blockchain", "address"].map(str::to_owned).to_vec(),
+            _ => REQUIRED.map(str::to_owned).to_vec(),
         })
+    }
+
+    /// Checks that the file has a row; returns false if a header is all that it has.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the file is empty or cannot be read.
+    pub(super) fn has_rows(&mut self) -> Result<bool, Failure> {
+        if self.ahead.is_none() {
+            self.ahead = self.next()?;
+        }
+        match (&self.ahead, &self.rows) {
+            (Some(_), _) => Ok(true),
+            (None, Rows::Csv { .. }) => Ok(false),
+            (None, Rows::Jsonl(_)) => Err(Failure::Input(format!(
+                "{} is empty: expected a JSON object a line",
+                self.name
+            ))),
+        }
     }
 
     /// Skips rows.
@@ -163,119 +210,107 @@ impl RowReader {
         if let Some(row) = self.ahead.take() {
             return Ok(Some(row));
         }
-        let Some(line) = self.next_line()? else { return Ok(None) };
-        Ok(Some(match self.rows {
-            Rows::Csv { blockchain, address } => {
-                csv_row(&line, self.line, self.columns.len(), blockchain, address)
-            }
-            Rows::Jsonl => json_row(&line, self.line),
-        }))
+        let width = self.columns.len();
+        let row = match &mut self.rows {
+            Rows::Csv { rows, blockchain, address } => csv_row(rows, width, *blockchain, *address),
+            Rows::Jsonl(lines) => json_row(lines),
+        };
+        row.map_err(|error| Failure::Input(format!("{}: {error}", self.name)))
     }
+}
 
-    /// The next line that is not empty.
-    fn next_line(&mut self) -> Result<Option<Line>, Failure> {
-        loop {
-            let mut text = Vec::new();
-            let read = read_line(&mut self.input, &mut text).map_err(|error| {
-                Failure::Input(format!("failed to read {}: {error}", self.name))
-            })?;
-            if read == 0 {
-                return Ok(None);
-            }
-            self.line += 1;
-            if self.line == 1 && text.starts_with(b"\xEF\xBB\xBF") {
-                text.drain(..3);
-            }
-            if !text.trim_ascii().is_empty() {
-                return Ok(Some(Line { text, too_long: read > LONGEST_LINE }));
-            }
+/// Columns that every file has.
+const REQUIRED: [&str; 2] = ["blockchain", "address"];
+
+/// The index of a required column.
+fn column(columns: &[String], wanted: &str) -> Result<usize, String> {
+    let shown = |name: &String| name.escape_debug().to_string();
+    let mut found = columns.iter().enumerate().filter(|(_, name)| column_key(name) == wanted);
+    match (found.next(), found.next()) {
+        (Some((index, _)), None) => Ok(index),
+        (Some((_, one)), Some((_, other))) => Err(format!(
+            "the columns `{}` and `{}` mean the same: remove one",
+            shown(one),
+            shown(other)
+        )),
+        (None, _) => {
+            let found: Vec<String> = columns.iter().map(shown).collect();
+            Err(format!(
+                "no column `{wanted}` in the header: it has {}; expected `blockchain` and `address`, separated by \
+                 commas, semicolons, tabs or vertical bars",
+                found.join(", ")
+            ))
         }
     }
 }
 
-/// A line of a file.
-struct Line {
-    text: Vec<u8>,
-    too_long: bool,
-}
-
-/// The cells of one line. A row is one line: otherwise, a quote that is never closed would hide the following rows in
-/// one cell.
-fn cells_of(line: &Line) -> Result<Vec<String>, String> {
-    if line.too_long {
-        return Err(format!("longer than {LONGEST_LINE} bytes"));
-    }
-    let open = line.text.iter().fold(false, |open, byte| open ^ (*byte == b'"'));
-    if open {
-        return Err("a quote is opened and not closed on the line".to_owned());
-    }
-    let mut csv = csv::ReaderBuilder::new()
-        .has_headers(false)
-        .buffer_capacity(line.text.len().max(16))
-        .from_reader(line.text.as_slice());
-    let mut record = csv::ByteRecord::new();
-    csv.read_byte_record(&mut record).map_err(|error| error.to_string())?;
-    Ok(record.iter().map(|cell| String::from_utf8_lossy(cell).into_owned()).collect())
-}
-
-/// Reads one line, keeps at most [`LONGEST_LINE`] bytes of it and returns its length.
-fn read_line(input: &mut impl BufRead, kept: &mut Vec<u8>) -> io::Result<usize> {
-    let mut length = 0;
-    loop {
-        let available = input.fill_buf()?;
-        if available.is_empty() {
-            return Ok(length);
-        }
-        let end = available.iter().position(|byte| *byte == b'\n');
-        let taken = end.map_or(available.len(), |end| end + 1);
-        let room = LONGEST_LINE.saturating_sub(kept.len());
-        kept.extend(available.iter().take(taken.min(room)));
-        input.consume(taken);
-        length += taken;
-        if end.is_some() {
-            return Ok(length);
-        }
+impl InputRow {
+    fn invalid(content: Content, problem: String) -> Self {
+        Self { content, blockchain_and_address: Err(problem) }
     }
 }
 
+/// The next row of CSV.
 fn csv_row(
-    line: &Line,
-    number: u64,
-    columns: usize,
+    rows: &mut CsvRows<Text>,
+    width: usize,
     blockchain: usize,
     address: usize,
-) -> InputRow {
-    let read = cells_of(line);
-    let blockchain_and_address = match &read {
-        Err(error) => Err(format!("line {number}: {error}")),
-        Ok(cells) if cells.len() != columns => {
-            Err(format!("line {number}: {} cells where the header has {columns}", cells.len()))
-        }
-        Ok(cells) => {
-            let cell = |at: usize| cells.get(at).cloned().unwrap_or_default();
-            Ok((cell(blockchain), cell(address)))
-        }
-    };
+) -> Result<Option<InputRow>, RowError> {
     // The output stays a table for every input.
-    let mut cells = read.unwrap_or_default();
-    cells.resize(columns, String::new());
-    InputRow { content: Content::Cells(cells), blockchain_and_address }
+    let nothing = || Content::Cells(vec![String::new(); width]);
+    let (line, mut cells) = match rows.next_row() {
+        Ok(None) => return Ok(None),
+        Ok(Some(CsvRow { line, cells, .. })) => {
+            (line, cells.iter().map(str::to_owned).collect::<Vec<_>>())
+        }
+        Err(RowError::Text(error)) if !matches!(error.fault, TextFault::TooLong) => {
+            return Err(error.into());
+        }
+        Err(error) => return Ok(Some(InputRow::invalid(nothing(), error.to_string()))),
+    };
+    let cell =
+        |at: usize| cells.get(at).map(|cell| cell.trim_end_matches('\n')).unwrap_or_default();
+    let (blockchain, address) = (cell(blockchain).to_owned(), cell(address).to_owned());
+    let found = cells.len();
+    cells.resize(width, String::new());
+    let problem = if found != width {
+        format!("line {line}: {found} cells where the header has {width}")
+    } else if blockchain.contains('\n') || address.contains('\n') {
+        format!(
+            "line {line}: a line break in the blockchain or the address: is a closing quote missing?"
+        )
+    } else {
+        let blockchain_and_address = Ok((blockchain, address));
+        return Ok(Some(InputRow { content: Content::Cells(cells), blockchain_and_address }));
+    };
+    if rows.split_row() {
+        cells = vec![String::new(); width];
+    }
+    Ok(Some(InputRow::invalid(Content::Cells(cells), problem)))
 }
 
-fn json_row(Line { text, too_long }: &Line, line: u64) -> InputRow {
-    let broken = |error: String| InputRow {
-        content: Content::Nothing,
-        blockchain_and_address: Err(format!("line {line}: {error}")),
+/// The next row of JSON lines.
+fn json_row(lines: &mut TextLines<Text>) -> Result<Option<InputRow>, RowError> {
+    let (line, text) = loop {
+        match lines.next_line() {
+            Ok(None) => return Ok(None),
+            Ok(Some((_, blank))) if blank.trim().is_empty() => {}
+            Ok(Some((line, text))) => break (line, text.trim_end_matches('\n')),
+            Err(error) if matches!(error.fault, TextFault::TooLong) => {
+                return Ok(Some(InputRow::invalid(Content::Nothing, error.to_string())));
+            }
+            Err(error) => return Err(error.into()),
+        }
     };
-    if *too_long {
-        return broken(format!("longer than {LONGEST_LINE} bytes"));
-    }
-    let object = match serde_json::from_slice::<Value>(text) {
+    let broken =
+        |error: String| InputRow::invalid(Content::Nothing, format!("line {line}: {error}"));
+    let object = match serde_json::from_str::<Value>(text) {
         Ok(Value::Object(object)) => object,
-        Ok(_) => return broken("expected a JSON object".to_owned()),
+        Ok(_) => return Ok(Some(broken("expected a JSON object".to_owned()))),
         Err(error) => {
             let error = error.to_string();
-            return broken(error.replace(" at line 1 column ", " at character "));
+            return Ok(Some(broken(error.replace(" at line 1 column ", " at character "))));
         }
     };
     let field = |name: &str| match object.get(name) {
@@ -285,7 +320,7 @@ fn json_row(Line { text, too_long }: &Line, line: u64) -> InputRow {
     };
     let blockchain_and_address =
         field("blockchain").and_then(|chain| Ok((chain, field("address")?)));
-    InputRow { content: Content::Object(object), blockchain_and_address }
+    Ok(Some(InputRow { content: Content::Object(object), blockchain_and_address }))
 }
 
 /// A row with the fields that it gained.

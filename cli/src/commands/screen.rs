@@ -2,12 +2,13 @@
 
 use std::{
     fs::{self, File, OpenOptions},
-    io::{self, BufRead, BufReader, Seek, SeekFrom, Write},
+    io::{self, BufRead, BufReader, IsTerminal, Seek, SeekFrom, Write},
     path::{Path, PathBuf},
     thread,
 };
 
 use assay_engine::taxonomy::Category;
+use assay_input::Encoding;
 use assay_intel::IntelSnapshot;
 use assay_service::{Screening, ScreeningResult, chains::registry::ChainReaders, screen_subject};
 use clap::{Args, ValueEnum};
@@ -36,7 +37,8 @@ Examples:
 
 /// Screen a file of addresses
 ///
-/// The file has the fields `blockchain` and `address`; other fields are kept. Each row gains `risk_score, risk_level,
+/// The file has the fields `blockchain` and `address`; other fields are kept. It may be packed (gzip, bzip2, xz, zstd,
+/// zip) and have any line ends; cells are separated by commas, semicolons, tabs or vertical bars. Each row gains `risk_score, risk_level,
 /// verdict, categories, sanctioned, error, reason, scope, decided_by`. An invalid row has a text in `error` and does
 /// not stop the run. A CSV output of JSON lines has the columns of the first row; further fields of other rows are
 /// omitted. Rows cover lists and labels; with `--scope full`, flows of funds too, as `assay check` does: `decided_by`
@@ -50,9 +52,12 @@ pub(super) struct ScreenArgs {
     /// File to write [default: standard output]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Format of the input [default: by the file's extension, else csv]
+    /// Format of the input [default: by the file's extension, else by its first character]
     #[arg(long, value_enum, value_name = "FORMAT")]
     input_format: Option<RowFormat>,
+    /// Encoding of an input without byte order mark, such as windows-1252 [default: utf-8]
+    #[arg(long, value_name = "NAME")]
+    encoding: Option<Encoding>,
     /// Format of the output [default: by the output's extension, else the format of the input]
     #[arg(long, value_enum, value_name = "FORMAT")]
     output_format: Option<RowFormat>,
@@ -96,13 +101,13 @@ pub(super) async fn run(args: &ScreenArgs, context: &Context) -> Result<CommandO
     let now = context.clock.now();
     let (chains, intel, policy) = (&chains, &intel, &*policy);
     let screening = Screening { chains, intel, policy, now, intel_stale: false };
-    let format = args
-        .input_format
-        .or_else(|| RowFormat::from_extension(&args.file))
-        .unwrap_or(RowFormat::Csv);
+    let mut reader = RowReader::open(&args.file, args.input_format, args.encoding)?;
+    let format = reader.format();
     let by_extension = || args.output.as_deref().and_then(RowFormat::from_extension);
     let output_format = args.output_format.or_else(by_extension).unwrap_or(format);
-    let mut reader = RowReader::open(&args.file, format)?;
+    if !reader.has_rows()? {
+        writeln!(io::stderr(), "no rows: {} has a header alone", reader.name())?;
+    }
     if let Some(output) = &args.output
         && fs::canonicalize(output)
             .is_ok_and(|output| fs::canonicalize(&args.file).is_ok_and(|input| input == output))
@@ -232,9 +237,32 @@ impl Target {
     }
 }
 
+/// Terminal that is sent the control characters of cells as question marks, so that no cell controls it.
+struct Printable<W>(W);
+
+impl<W: Write> Write for Printable<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let is_control =
+            |byte: u8| byte.is_ascii_control() && !matches!(byte, b'\n' | b'\t' | b'\r');
+        let shown: Vec<u8> =
+            bytes.iter().map(|byte| if is_control(*byte) { b'?' } else { *byte }).collect();
+        self.0.write_all(&shown)?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
 fn target(args: &ScreenArgs, format: RowFormat) -> Result<Target, Failure> {
     let Some(path) = &args.output else {
-        return Ok(Target::new(io::stdout().lock()));
+        let output = io::stdout().lock();
+        return Ok(if output.is_terminal() {
+            Target::new(Printable(output))
+        } else {
+            Target::new(output)
+        });
     };
     let failed =
         |error: io::Error| Failure::Failed(format!("failed to write {}: {error}", path.display()));
@@ -249,21 +277,39 @@ fn target(args: &ScreenArgs, format: RowFormat) -> Result<Target, Failure> {
     Ok(Target { file: Box::new(file), rows, is_new: end == 0 })
 }
 
-/// The number of complete rows of a file, and the offset of the end of the last complete row. A row is one line of the
-/// file; the first line of CSV is the header.
+/// The number of complete rows of a file, and the offset of the end of the last complete row. A row of JSON is one line
+/// of the file; a row of CSV ends at the first line end outside quotes, and the first row is the header.
 fn whole_rows(file: &File, path: &Path, format: RowFormat) -> Result<(u64, u64), Failure> {
     let failed =
         |error: io::Error| Failure::Failed(format!("failed to read {}: {error}", path.display()));
     let mut input = BufReader::new(file);
-    let (mut lines, mut end, mut line) = (0_u64, 0, Vec::new());
+    let (mut rows, mut end, mut read) = (0_u64, 0, 0);
+    let (mut line, mut is_quoted) = (Vec::new(), false);
     loop {
         line.clear();
-        let read = input.read_until(b'\n', &mut line).map_err(failed)?;
-        if read == 0 || line.last() != Some(&b'\n') {
+        read += input.read_until(b'\n', &mut line).map_err(failed)? as u64;
+        if line.last() != Some(&b'\n') {
             let header = u64::from(format == RowFormat::Csv);
-            return Ok((lines.saturating_sub(header), end));
+            return Ok((rows.saturating_sub(header), end));
         }
-        lines += 1;
-        end += read as u64;
+        for byte in &line {
+            is_quoted ^= format == RowFormat::Csv && *byte == b'"';
+        }
+        if !is_quoted {
+            rows += 1;
+            end = read;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_terminal_is_sent_no_control_characters() {
+        let mut shown = Vec::new();
+        Printable(&mut shown).write_all(b"a\x1B[2J,b\t\x07\r\n").unwrap();
+        assert_eq!(shown, b"a?[2J,b\t?\r\n");
     }
 }
