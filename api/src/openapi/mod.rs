@@ -103,7 +103,11 @@ fn describe(operation: &Operation, is_alias: bool, generator: &mut SchemaGenerat
     }
     if let (Some(request), Some(fields)) = (request, described.as_object_mut()) {
         let content = content(request, operation.request_example.as_ref(), generator);
-        fields.insert("requestBody".into(), json!({ "required": true, "content": content }));
+        let description = "UTF-8, with or without a byte order mark. May be compressed, as \
+                           `Content-Encoding: gzip` or `zstd` states; limits of size apply to the decoded body. \
+                           Other codings are refused with status 415 and `Accept-Encoding`.";
+        let body = json!({ "description": description, "required": true, "content": content });
+        fields.insert("requestBody".into(), body);
     }
     described
 }

@@ -12,9 +12,10 @@ use axum::{
     extract::{FromRequest, Request},
     http::{HeaderMap, header},
 };
-use http_body_util::BodyExt;
 use serde::de::DeserializeOwned;
 use tokio::time::timeout;
+
+use super::coded_body::{BodyError, CodedBody};
 
 /// Request body with a `T` as JSON, read by [`read`](Self::read).
 #[derive(Debug)]
@@ -63,14 +64,14 @@ impl<T, S: Sync> FromRequest<S> for JsonLinesBody<T> {
 }
 
 impl<T> JsonLinesBody<T> {
-    /// Returns the body.
+    /// Returns the body, to be decoded.
     ///
     /// # Errors
     ///
-    /// Returns a problem if the media type of the body is not JSON lines.
-    pub(crate) fn open(self) -> Result<Body, Problem> {
+    /// Returns a problem if the media type of the body is not JSON lines, or its content coding is not supported.
+    pub(crate) fn open(self) -> Result<CodedBody, Problem> {
         row::require_type(&self.headers)?;
-        Ok(self.body)
+        CodedBody::new(&self.headers, self.body)
     }
 }
 
@@ -81,6 +82,7 @@ async fn read_json<T: DeserializeOwned>(
     time: Duration,
 ) -> Result<T, Problem> {
     json::require_type(headers)?;
+    let body = CodedBody::new(headers, body)?;
     let is_announced_too_large = headers
         .get(header::CONTENT_LENGTH)
         .and_then(|value| value.to_str().ok())
@@ -97,8 +99,12 @@ async fn read_json<T: DeserializeOwned>(
             let detail = format!("the body is larger than {limit} bytes");
             Err(Problem::new(Code::BodyTooLarge, detail))
         }
-        Ok(ReadOutcome::Broken) => {
-            Err(Problem::new(Code::MalformedHttp, "the body ended too early"))
+        Ok(ReadOutcome::Refused(error)) => {
+            let code = match error {
+                BodyError::TooLarge => Code::BodyTooLarge,
+                BodyError::Broken | BodyError::Malformed(_) => Code::MalformedHttp,
+            };
+            Err(Problem::new(code, error.text()))
         }
         Err(_) => Err(Problem::new(
             Code::RequestTimeout,
@@ -110,18 +116,20 @@ async fn read_json<T: DeserializeOwned>(
 enum ReadOutcome {
     Complete(Vec<u8>),
     TooLarge,
-    Broken,
+    Refused(BodyError),
 }
 
-async fn read(mut body: Body, limit: usize) -> ReadOutcome {
+async fn read(mut body: CodedBody, limit: usize) -> ReadOutcome {
     let mut bytes = Vec::new();
-    while let Some(frame) = body.frame().await {
-        let Ok(frame) = frame else { return ReadOutcome::Broken };
-        let Some(data) = frame.data_ref() else { continue };
+    while let Some(data) = body.next().await {
+        let data = match data {
+            Ok(data) => data,
+            Err(error) => return ReadOutcome::Refused(error),
+        };
         if bytes.len() + data.len() > limit {
             return ReadOutcome::TooLarge;
         }
-        bytes.extend_from_slice(data);
+        bytes.extend_from_slice(&data);
     }
     ReadOutcome::Complete(bytes)
 }

@@ -2,6 +2,7 @@
 
 pub mod address_hash;
 pub(crate) mod body;
+pub(crate) mod coded_body;
 pub(crate) mod cors;
 pub(crate) mod drain_body;
 pub(crate) mod frame;

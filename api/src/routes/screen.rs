@@ -19,12 +19,8 @@ use assay_request::{
 use assay_service::{Caller, DecidedBy, Screening, ScreeningResult, screen_subject};
 use assay_store::usage::Operation;
 use assay_tenancy::key::Scope;
-use axum::{
-    body::Body,
-    extract::{Extension, Query, State, rejection::QueryRejection},
-};
+use axum::extract::{Extension, Query, State, rejection::QueryRejection};
 use futures_util::StreamExt;
-use http_body_util::BodyExt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tokio::time::{Instant, timeout_at};
@@ -33,6 +29,7 @@ use crate::{
     App,
     request::{
         body::JsonLinesBody,
+        coded_body::CodedBody,
         gate::{exhausted_text, uncounted_text},
         problem::ProblemResponse,
     },
@@ -334,7 +331,7 @@ impl ScreenResponse {
 
 /// Reader of the lines of a body as they arrive.
 struct RowReader {
-    body: Body,
+    body: CodedBody,
     /// Longest time for the next complete row to arrive.
     time: Duration,
     buffer: Vec<u8>,
@@ -366,14 +363,10 @@ impl RowReader {
                 let ended = self.body_ended && self.buffer.is_empty();
                 return RowBatch { lines, ended, error: None };
             }
-            match timeout_at(deadline, self.body.frame()).await {
-                Ok(Some(Ok(frame))) => {
-                    if let Some(data) = frame.data_ref() {
-                        self.buffer.extend_from_slice(data);
-                    }
-                }
+            match timeout_at(deadline, self.body.next()).await {
+                Ok(Some(Ok(data))) => self.buffer.extend_from_slice(&data),
                 Ok(None) => self.body_ended = true,
-                Ok(Some(Err(_))) => return self.broken(lines, "the body ended too early".into()),
+                Ok(Some(Err(error))) => return self.broken(lines, error.text()),
                 Err(_) => {
                     let error = format!("no row arrived for {} seconds", self.time.as_secs());
                     return self.broken(lines, error);
@@ -393,7 +386,7 @@ impl RowReader {
         let mut start = 0;
         while lines.len() < max {
             let rest = self.buffer.get(start..).unwrap_or_default();
-            let length = match rest.iter().position(|byte| *byte == b'\n') {
+            let length = match rest.iter().position(|byte| is_line_end(*byte)) {
                 Some(length) => length,
                 None if self.body_ended && !rest.is_empty() => rest.len(),
                 None => break,
@@ -407,11 +400,17 @@ impl RowReader {
             start += (length + 1).min(rest.len());
         }
         self.buffer.drain(..start);
-        if self.buffer.len() > MAX_LINE_BYTES && !self.buffer.contains(&b'\n') {
+        if self.buffer.len() > MAX_LINE_BYTES && !self.buffer.iter().any(|byte| is_line_end(*byte))
+        {
             self.too_long = true;
             self.buffer.clear();
         }
     }
+}
+
+/// True for the bytes that end a line; the blank line within `\r\n` is no row.
+const fn is_line_end(byte: u8) -> bool {
+    matches!(byte, b'\n' | b'\r')
 }
 
 fn too_long() -> String {

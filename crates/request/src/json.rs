@@ -30,6 +30,7 @@ pub fn require_type(headers: &HeaderMap) -> Result<(), Problem> {
 ///
 /// Returns a problem that describes the error and names the field.
 pub fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
+    let bytes = text(bytes).map_err(|reason| Problem::new(Code::MalformedJson, reason))?;
     if bytes.trim_ascii_start().first() != Some(&b'{') {
         return Err(not_an_object(bytes));
     }
@@ -43,6 +44,21 @@ pub fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
         Problem::new(Code::MalformedJson, format!("unexpected text after the JSON value: {error}"))
     })?;
     Ok(parsed)
+}
+
+/// Returns the text without a byte order mark of UTF-8, which some programs write before JSON (RFC 8259, section 8.1).
+///
+/// # Errors
+///
+/// Returns a message if the text is UTF-16.
+pub(crate) fn text(bytes: &[u8]) -> Result<&[u8], &'static str> {
+    let is_utf16 = bytes.starts_with(b"\xFF\xFE")
+        || bytes.starts_with(b"\xFE\xFF")
+        || matches!(bytes, [0, ..] | [_, 0, ..]);
+    if is_utf16 {
+        return Err("the body is UTF-16; send JSON as UTF-8");
+    }
+    Ok(bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes))
 }
 
 /// Returns the problem of a body that is not a JSON object. An array is refused too, although it could
@@ -86,6 +102,17 @@ mod tests {
         _blockchain: String,
         #[serde(rename = "count")]
         _count: Option<u8>,
+    }
+
+    #[test]
+    fn a_byte_order_mark_is_ignored_and_utf_16_told() {
+        let value: serde_json::Value = parse(b"\xEF\xBB\xBF{\"a\": 1}").unwrap();
+        assert_eq!(value["a"], 1);
+        for bytes in [&b"\xFF\xFE{\0}\0"[..], b"\xFE\xFF\0{\0}", b"{\0}\0", b"\0{\0}"] {
+            let problem = parse::<serde_json::Value>(bytes).unwrap_err();
+            let detail = problem.details("/", "").detail;
+            assert_eq!(detail, "the body is UTF-16; send JSON as UTF-8");
+        }
     }
 
     #[test]

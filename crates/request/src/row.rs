@@ -6,6 +6,7 @@ use serde::Deserialize;
 
 use crate::{
     check::check_reference,
+    json::text,
     problem::{Code, Problem},
 };
 
@@ -35,6 +36,7 @@ impl ScreenRequest {
     ///
     /// Returns the error as a message for the row's answer.
     pub fn read(line: &[u8]) -> RowResult {
+        let line = text(line).map_err(str::to_owned)?;
         if line.trim_ascii().first() != Some(&b'{') {
             return Err("expected a JSON object".to_owned());
         }
