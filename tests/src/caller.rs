@@ -97,6 +97,18 @@ impl Caller {
         self.send("POST", path, body, own.chain(headers.iter().copied()))
     }
 
+    /// Posts bytes of a content type, with a content coding unless it is empty.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the server does not answer.
+    #[must_use]
+    pub fn post_bytes(&self, path: &str, body: Vec<u8>, kind: &str, coding: &str) -> Answer {
+        let fields =
+            [("x-api-key", &*self.key), ("content-type", kind), ("content-encoding", coding)];
+        self.try_send_bytes("POST", path, body, fields).expect("an answer")
+    }
+
     /// Gets a path with the key.
     #[must_use]
     pub fn get(&self, path: &str) -> Answer {
@@ -131,6 +143,16 @@ impl Caller {
         body: &str,
         headers: impl IntoIterator<Item = (&'a str, &'a str)>,
     ) -> Result<Answer, ureq::Error> {
+        self.try_send_bytes(method, path, body.as_bytes().to_vec(), headers)
+    }
+
+    fn try_send_bytes<'a>(
+        &self,
+        method: &str,
+        path: &str,
+        body: Vec<u8>,
+        headers: impl IntoIterator<Item = (&'a str, &'a str)>,
+    ) -> Result<Answer, ureq::Error> {
         let mut request = Request::builder().method(method).uri(format!("{}{path}", self.base));
         for (name, value) in headers.into_iter().filter(|(_, value)| !value.is_empty()) {
             request = request.header(name, value);
@@ -138,7 +160,7 @@ impl Caller {
         let mut response = if body.is_empty() {
             self.agent.run(request.body(())?)?
         } else {
-            self.agent.run(request.body(body.to_owned())?)?
+            self.agent.run(request.body(body)?)?
         };
         let headers = response.headers().iter().map(|(name, value)| {
             (name.as_str().to_owned(), String::from_utf8_lossy(value.as_bytes()).into_owned())

@@ -326,7 +326,7 @@ fn a_file_keeps_its_columns_and_gains_the_result() {
     let open = format!("blockchain,address,name\nbtc,x,\"Foo\nbtc,{LISTED},\"a \"\"b\"\"\"\n");
     let output = screen_file(directory.path(), "open.csv", &open, &[]);
     let lines: Vec<&str> = output.lines().collect();
-    assert!(lines[1].contains("line 2: a quote is opened and not closed"), "{}", lines[1]);
+    assert!(lines[1].contains("line 2: a quoted cell is not closed"), "{}", lines[1]);
     assert!(lines[2].contains(",block,sanctions,"), "{}", lines[2]);
 
     for (input, message) in [
