@@ -18,6 +18,7 @@ use assay_store::{
 use assay_tenancy::{
     Directory, FieldProblem, ManifestProblem,
     manifest::{Document, Kind, ManifestSpec},
+    unusable_fields,
 };
 use jiff::Timestamp;
 use serde_json::Value;
@@ -195,15 +196,15 @@ pub async fn apply(
     files: &AllowedSourcePaths,
     now: Timestamp,
 ) -> Result<Vec<(ManifestRecord, ApplyOutcome)>, ApplyError> {
-    let outside = credentials_outside(&documents, files);
+    let unusable = unusable(&documents, files);
     loop {
         let ManifestSet { revision, manifests } = store.manifests().await?;
         let stored = parse_stored(manifests);
         let applied = match overlay(&stored, &documents) {
-            Ok(applied) if outside.is_empty() => applied,
-            Ok(_) => return Err(ApplyError::Problems(outside)),
+            Ok(applied) if unusable.is_empty() => applied,
+            Ok(_) => return Err(ApplyError::Problems(unusable)),
             Err(problems) => {
-                return Err(ApplyError::Problems([problems, outside].concat()));
+                return Err(ApplyError::Problems([problems, unusable].concat()));
             }
         };
         let records: Vec<(ManifestRecord, ApplyOutcome)> = applied
@@ -235,23 +236,29 @@ pub async fn apply(
     }
 }
 
-/// Returns the problems of sources whose credentials are in a file that a manifest must not name.
-fn credentials_outside(documents: &[Document], files: &AllowedSourcePaths) -> Vec<ManifestProblem> {
-    let problem = |document: &Document| {
+/// Returns the problems of sources that no program could read: credentials in a file that a manifest must not name, and
+/// fields that have the right form alone.
+fn unusable(documents: &[Document], files: &AllowedSourcePaths) -> Vec<ManifestProblem> {
+    let problems = |document: &Document| {
         let manifest = Manifest::parse(document).ok()?;
-        let path = match manifest.spec.ok()? {
-            ManifestSpec::IntelSource(spec) => spec.credentials_file?,
-            ManifestSpec::ChainSource(spec) => spec.credentials_file?,
-            _ => return None,
+        let spec = manifest.spec.ok()?;
+        let credentials = match &spec {
+            ManifestSpec::IntelSource(spec) => spec.credentials_file.as_deref(),
+            ManifestSpec::ChainSource(spec) => spec.credentials_file.as_deref(),
+            _ => None,
         };
-        let error = files.credentials_path(&path).err()?;
-        Some(ManifestProblem {
-            origin: document.origin.clone(),
-            manifest: Some((manifest.kind, manifest.name)),
-            field: FieldProblem::invalid("spec.credentialsFile", error.to_string()),
-        })
+        let outside = credentials.and_then(|path| files.credentials_path(path).err());
+        let outside =
+            outside.map(|error| FieldProblem::invalid("spec.credentialsFile", error.to_string()));
+        let (origin, kind, name) = (document.origin.clone(), manifest.kind, manifest.name);
+        let problem = move |field| ManifestProblem {
+            origin: origin.clone(),
+            manifest: Some((kind, name.clone())),
+            field,
+        };
+        Some(unusable_fields(&spec).into_iter().chain(outside).map(problem).collect::<Vec<_>>())
     };
-    documents.iter().filter_map(problem).collect()
+    documents.iter().filter_map(problems).flatten().collect()
 }
 
 /// Resolves the stored manifests to a directory.

@@ -20,6 +20,7 @@ mod quantity;
 mod resolve;
 pub mod schema;
 mod text_form;
+mod unusable;
 mod web_url;
 
 pub use compact::CompactJson;
@@ -31,4 +32,5 @@ pub use resolve::{
     Cause, FieldProblem, ManifestMap, ManifestProblem, Resolution, resolve, resolve_manifests,
     resolve_onto,
 };
+pub use unusable::unusable_fields;
 pub use web_url::{WEB_URL_FORM, is_web_url};

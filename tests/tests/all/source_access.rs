@@ -230,4 +230,12 @@ fn a_location_that_a_server_would_not_read_is_told_when_it_is_enabled_or_applied
         assert_eq!(refused.code, 3, "{location}: {}", refused.stderr);
         assert!(refused.stderr.contains("write it with a host"), "{}", refused.stderr);
     }
+    // A list that is no identifier is named where it is written.
+    let manifest = fs::read_to_string(place("own.yaml")).unwrap();
+    let manifest =
+        manifest.replace("https://a b/", "own.xml").replace("schedule", "lists: [SDN 1], schedule");
+    fs::write(place("own.yaml"), manifest.replace("labels-csv", "listings-csv")).unwrap();
+    let refused = assay(directory.path(), &["apply", "-f", "own.yaml"], &[]);
+    let said = "own.yaml: IntelSource own: spec.lists[0]: `SDN 1` is no list's identifier";
+    assert!(refused.stderr.contains(said), "{}", refused.stderr);
 }

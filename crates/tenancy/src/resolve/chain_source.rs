@@ -4,9 +4,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use super::{ManifestProblem, ValidManifest};
 use crate::{
-    WEB_URL_FORM,
     directory::ChainFeed,
-    is_web_url,
     manifest::{
         ChainMode, ChainProtocol, ChainSourceSpec, LONGEST_FETCH_TIMEOUT, MOST_ENTRIES,
         MOST_REPLICAS, SMALLEST_VOLUME,
@@ -35,11 +33,6 @@ pub(super) fn check(
         spec.endpoint.starts_with("http://") || spec.endpoint.starts_with("https://"),
         "spec.endpoint",
         "must be an http or https URL".into(),
-    );
-    require(
-        !spec.endpoint.starts_with("http") || is_web_url(&spec.endpoint),
-        "spec.endpoint",
-        format!("is no URL: {WEB_URL_FORM}"),
     );
     require(
         !spec.endpoint.split_once("://").is_some_and(|(_, rest)| {
