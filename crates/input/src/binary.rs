@@ -1,17 +1,18 @@
-//! Files that are no text, recognized by their first bytes or by the names in a zip archive, with what would be right.
+//! Files that are no text, recognized by their first bytes or by the names in a zip archive, each with a mend.
 
 /// A kind of file that is no text.
 #[derive(Debug, PartialEq, Eq)]
 pub struct BinaryFile {
     /// The kind with its article, such as "a PDF document".
     pub name: &'static str,
-    /// What would be right.
+    /// Advice how to make a text of it.
     pub mend: &'static str,
 }
 
 const SAVE: &str = "save its table as CSV (UTF-8)";
 const UNPACK: &str = "unpack it first";
 const UNPACK_ONCE: &str = "it is packed twice; unpack it once";
+const PACK_AGAIN: &str = "pack the file again";
 
 macro_rules! kinds {
     ($($offset:literal $magic:literal $name:literal $mend:ident;)+) => {
@@ -22,7 +23,7 @@ macro_rules! kinds {
 /// Offset and first bytes of each kind.
 static KINDS: &[(usize, &[u8], BinaryFile)] = kinds! {
     0 b"PK\x03\x04" "a zip archive or a document such as .xlsx inside another archive" UNPACK_ONCE;
-    0 b"PK\x05\x06" "a zip archive without files" SAVE;
+    0 b"PK\x05\x06" "a zip archive without files" PACK_AGAIN;
     0 b"\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1" "an Office document such as .xls, or one with a password" SAVE;
     0 b"%PDF-" "a PDF document" SAVE;
     0 b"{\\rtf" "an RTF document" SAVE;
@@ -33,6 +34,8 @@ static KINDS: &[(usize, &[u8], BinaryFile)] = kinds! {
     0 b"\x28\xB5\x2F\xFD" "a zstd file inside another archive" UNPACK_ONCE;
     0 b"\x1F\x9D" "a file packed by compress (.Z)" UNPACK;
     0 b"\x04\x22\x4D\x18" "an LZ4 file" UNPACK;
+    0 b"\x5D\0\0\x80\0\xFF" "an LZMA file" UNPACK;
+    0 b"\x5D\0\0\x10\0\xFF" "an LZMA file" UNPACK;
     0 b"LZIP\x01" "an lzip file" UNPACK;
     257 b"ustar" "a tar archive" UNPACK;
     0 b"SQLite format 3\0" "a SQLite database" SAVE;

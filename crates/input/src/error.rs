@@ -17,6 +17,14 @@ pub enum InputError {
         #[source]
         source: zip::result::ZipError,
     },
+    /// A file of a zip archive is encrypted, or packed in a way that is not supported.
+    #[error("{origin} {problem}: unpack it first")]
+    Entry {
+        /// Path or URL of the archive.
+        origin: String,
+        /// Problem of the archive.
+        problem: String,
+    },
     /// The file is a document, which is a zip archive, too.
     #[error("{origin} is {}: {}", .document.name, .document.mend)]
     Document {

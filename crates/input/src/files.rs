@@ -428,6 +428,35 @@ mod tests {
     }
 
     #[test]
+    fn an_archive_that_is_not_unpacked_is_told() {
+        let content = |method: zip::CompressionMethod| {
+            let mut archive = zip::ZipWriter::new(io::Cursor::new(Vec::new()));
+            let options = zip::write::SimpleFileOptions::default().compression_method(method);
+            archive.start_file("a.csv", options).unwrap();
+            archive.write_all(b"1").unwrap();
+            archive.finish().unwrap().into_inner()
+        };
+        let read = |bytes: &[u8]| all(&mut spooled(bytes, ONE_CSV, InputLimits::default()));
+        for method in [zip::CompressionMethod::Bzip2, zip::CompressionMethod::Zstd] {
+            assert_eq!(read(&content(method)).unwrap(), ["a.csv=1"]);
+        }
+        let stored = content(zip::CompressionMethod::Stored);
+        let central = stored.windows(4).position(|bytes| bytes == b"PK\x01\x02").unwrap();
+        let with = |flag: usize, value: u8| {
+            let mut bytes = stored.clone();
+            bytes[flag] = value;
+            bytes[central + flag + 2] = value;
+            read(&bytes).unwrap_err().to_string()
+        };
+        assert_eq!(with(6, 1), "the input is encrypted with a password: unpack it first");
+        let other = with(8, 9);
+        assert!(
+            other.starts_with("the input is packed by a method that is not supported"),
+            "{other}"
+        );
+    }
+
+    #[test]
     fn a_document_is_no_archive_of_files() {
         for (names, kind) in [
             (["[Content_Types].xml", "xl/workbook.xml"], "an Excel workbook"),

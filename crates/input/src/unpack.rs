@@ -12,7 +12,7 @@ use liblzma::{
     read::XzDecoder,
     stream::{CONCATENATED, Stream},
 };
-use zip::{ZipArchive, result::ZipError};
+use zip::{CompressionMethod, ZipArchive, result::ZipError};
 
 use super::{InputError, InputLimits, SpoolError, SpooledFile, limit::LimitedReader};
 
@@ -151,6 +151,24 @@ impl SpooledFile {
     }
 }
 
+/// Methods of packing in a zip archive that are unpacked.
+const METHODS: [CompressionMethod; 4] = [
+    CompressionMethod::Stored,
+    CompressionMethod::Deflated,
+    CompressionMethod::Bzip2,
+    CompressionMethod::Zstd,
+];
+
+fn entry_error(origin: &str, source: ZipError) -> InputError {
+    let origin = origin.to_owned();
+    match source {
+        ZipError::UnsupportedArchive(ZipError::PASSWORD_REQUIRED) | ZipError::InvalidPassword => {
+            InputError::Entry { origin, problem: "is encrypted with a password".to_owned() }
+        }
+        source => InputError::Zip { origin, source },
+    }
+}
+
 /// Zip archive whose entries are read one after another.
 pub(super) struct Archive {
     origin: String,
@@ -192,9 +210,12 @@ impl Archive {
         read: impl FnOnce(&mut dyn Read) -> T,
     ) -> Result<T, InputError> {
         let Self { origin, entries, limit, left } = self;
-        let mut entry = entries
-            .by_name(name)
-            .map_err(|source| InputError::Zip { origin: origin.clone(), source })?;
+        let mut entry = entries.by_name(name).map_err(|source| entry_error(origin, source))?;
+        let method = entry.compression();
+        if !METHODS.contains(&method) {
+            let problem = format!("is packed by a method that is not supported ({method})");
+            return Err(InputError::Entry { origin: origin.clone(), problem });
+        }
         let mut content = LimitedReader::resume(&mut entry, *left, *limit, UNPACKED);
         let outcome = read(&mut content);
         *left = content.left();

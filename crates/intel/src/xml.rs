@@ -8,6 +8,7 @@ use std::{
     sync::Arc,
 };
 
+use assay_input::{EncodingError, encoding_error};
 use quick_xml::{
     Reader,
     events::{BytesStart, Event},
@@ -35,6 +36,14 @@ pub enum XmlError {
         /// The I/O error.
         #[source]
         source: Arc<io::Error>,
+    },
+    /// The input is no text of its encoding.
+    #[error("line {line}: {problem}")]
+    Encoding {
+        /// Line of the error.
+        line: u64,
+        /// Bytes that were found, and the mend.
+        problem: EncodingError,
     },
     /// The input is not well-formed.
     #[error("line {line}: not well-formed XML: {detail}")]
@@ -340,7 +349,12 @@ impl<R: BufRead> Elements<R> {
             let line = self.reader.get_ref().line;
             let event = match self.reader.read_event_into(&mut self.buffer) {
                 Ok(event) => event,
-                Err(quick_xml::Error::Io(source)) => return Err(XmlError::Read { line, source }),
+                Err(quick_xml::Error::Io(source)) => {
+                    return Err(match encoding_error(&source) {
+                        Some(problem) => XmlError::Encoding { line, problem: problem.clone() },
+                        None => XmlError::Read { line, source },
+                    });
+                }
                 Err(error) => {
                     return Err(XmlError::Malformed { line, detail: error.to_string() });
                 }

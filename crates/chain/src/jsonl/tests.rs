@@ -121,6 +121,16 @@ fn a_packed_file_is_read_too() {
     std::fs::write(&path, packed.finish().unwrap()).unwrap();
     let mut read = JsonLinesSource::open(ChainId::BTC, &path).unwrap();
     assert_eq!(read.block_at(5).unwrap().transactions.len(), 1);
+    let marked = format!("\u{FEFF}{}", FIRST.replace('\n', "\r"));
+    let wide: Vec<u8> = marked.encode_utf16().flat_map(u16::to_be_bytes).collect();
+    for bytes in [marked.into_bytes(), wide, FIRST.replace('\n', "\r\n").into_bytes()] {
+        std::fs::write(&path, &bytes).unwrap();
+        let mut read = JsonLinesSource::open(ChainId::BTC, &path).unwrap();
+        assert_eq!(read.block_at(5).unwrap().transactions.len(), 1);
+    }
+    std::fs::write(&path, b"%PDF-1.7\n").unwrap();
+    let refused = JsonLinesSource::open(ChainId::BTC, &path).unwrap_err().to_string();
+    assert!(refused.contains("it is a PDF document"), "{refused}");
     let missing = JsonLinesSource::open(ChainId::BTC, &folder.path().join("none")).unwrap_err();
     assert!(missing.to_string().starts_with("failed to read "));
 }
