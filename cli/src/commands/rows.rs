@@ -119,6 +119,11 @@ impl RowReader {
                 |problem| refused(problem),
             )
         })?;
+        if format == RowFormat::Jsonl
+            && text.fill_buf().is_ok_and(|start| start.trim_ascii_start().starts_with(b"["))
+        {
+            return Err(refused(&"it is a JSON array: write one JSON object a line"));
+        }
         let lines = TextLines::new(text);
         if format == RowFormat::Jsonl {
             return Ok(Self { rows: Rows::Jsonl(lines), columns: Vec::new(), ahead: None, name });

@@ -140,7 +140,18 @@ fn what_is_not_read_is_refused_with_the_cause_and_the_mend() {
     let workbook: [(&str, &[u8]); 2] =
         [("[Content_Types].xml", b"<x/>"), ("xl/workbook.xml", b"<x/>")];
     let table: &[u8] = plain.as_bytes();
-    let cases: [(&str, Vec<u8>, &str); 20] = [
+    let cases: [(&str, Vec<u8>, &str); 23] = [
+        (
+            "a.json",
+            b"[{\"blockchain\": \"eth\"}]".to_vec(),
+            "it is a JSON array: write one JSON object a line",
+        ),
+        ("a.lzma", b"\x5D\0\0\x80\0\xFF\xFF\xFF".to_vec(), "it is an LZMA file: unpack it first"),
+        (
+            "a.tar.gz",
+            gzip(&[&[b'a'; 257][..], b"ustar\0"].concat()),
+            "it is a tar archive: unpack it first",
+        ),
         ("a.csv", Vec::new(), "a.csv is empty: the first line is the header"),
         ("a.csv", b"\r\n\r\n".to_vec(), "a.csv is empty"),
         ("a.jsonl", b"\n".to_vec(), "a.jsonl is empty: expected a JSON object a line"),
