@@ -7,7 +7,7 @@ use std::{
 };
 
 use assay_address::ChainId;
-use assay_engine::score::Verdict;
+use assay_engine::{evidence::SourceState, score::Verdict};
 use assay_request::problem::Code;
 use assay_service::{Backlog, CacheStatus, Service, chains::compositions::Progress};
 use assay_store::jobs::JobCount;
@@ -92,6 +92,7 @@ pub struct Metrics {
     redis_commands: Counter,
     redis_timeouts: Counter,
     known_addresses: Gauge,
+    unmatched_listings: Family<Labels<2, String>, Number>,
 }
 
 impl Default for Metrics {
@@ -157,6 +158,10 @@ impl Default for Metrics {
             job_delays: new.add(
                 "job_delay_seconds",
                 "Time for which the oldest background job of a kind has been due and not done",
+            ),
+            unmatched_listings: new.add(
+                "unmatched_listings",
+                "Entries of the newest publications that no check can match, by source and blockchain",
             ),
             known_addresses: new.add("known_addresses", "Addresses that a listing or label names"),
             shared: new,
@@ -269,7 +274,18 @@ impl Metrics {
         self.count_jobs(&service.background.counts.load(), now);
         self.shared.set_intel_generation(intel.generation());
         self.known_addresses.set(i64::try_from(intel.addresses()).unwrap_or(i64::MAX));
+        self.count_unmatched(intel.sources());
         self.shared.text()
+    }
+
+    fn count_unmatched(&self, sources: &[SourceState]) {
+        self.unmatched_listings.clear();
+        for source in sources {
+            for (chain, number) in &source.unmatched {
+                let labels = [("source", source.id.to_string()), ("blockchain", chain.to_string())];
+                self.unmatched_listings.get_or_create(&labels).set(*number);
+            }
+        }
     }
 }
 

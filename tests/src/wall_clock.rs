@@ -1,8 +1,13 @@
 //! A wall clock for programs under test, which the test can change while they run.
 
-use std::{fs, path::PathBuf};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
 use tempfile::NamedTempFile;
+
+use crate::process::{self, Finished};
 
 /// A clock for programs that are started with [`WallClock::environment`]: the system's clock with an offset. The
 /// programs' monotonic clock is unchanged, as after a change of a machine's time.
@@ -40,6 +45,17 @@ impl WallClock {
         let next = self.offset.path().with_extension("next");
         fs::write(&next, format!("{seconds:+}\n")).expect("a file");
         fs::rename(next, self.offset.path()).expect("a file");
+    }
+
+    /// Runs `assay` by this clock, as [`crate::assay()`] runs it.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the program cannot be run.
+    #[must_use]
+    pub fn assay(&self, directory: &Path, arguments: &[&str]) -> Finished {
+        let mut command = process::command(directory, arguments);
+        command.envs(self.environment()).output().expect("assay runs").into()
     }
 
     /// Environment variables by which a program uses this clock.

@@ -57,6 +57,7 @@ fn intel() -> Intel {
             id: source.clone(),
             kind: SourceKind::Sanctions,
             lists: sample::SAMPLE_LIST.parse().into_iter().collect(),
+            unmatched: std::collections::BTreeMap::new(),
             publications: vec![publication.published_on],
             fetched_at: at(),
             digest: "5f".repeat(32),

@@ -8,7 +8,6 @@ use axum::{
     Json,
     extract::{Query, State, rejection::QueryRejection},
 };
-use jiff::tz::TimeZone;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -72,7 +71,7 @@ pub async fn find_entities(
         return Err(wrong(format!("`limit` is {limit}: write 1 to {MOST}"), "limit"));
     }
     let intel = app.service.intel();
-    let today = app.service.clock.now().to_zoned(TimeZone::UTC).date();
+    let today = intel.day(app.service.clock.now());
     Ok(Json(EntitiesResponse {
         entities: intel.entities_named(&query.name, today, limit),
         name: query.name,

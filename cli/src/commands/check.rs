@@ -80,14 +80,14 @@ pub(super) async fn run(args: &CheckArgs, context: &Context) -> Result<CommandOu
     let now = context.clock.now();
     let as_of = args.as_of.map(end_of_day).transpose()?;
     let chains = ChainReaders::open(&databases, &directory(&**store).await?).await?;
-    let facts = if as_of.is_none() {
-        chains::facts(&chains, &snapshot, &policy, &subject, now).await
-    } else {
-        let mut facts = snapshot.facts(&subject);
+    let facts = if let Some(past) = as_of {
+        let mut facts = snapshot.facts(&subject).as_of(past);
         if chains.is_followed(subject.chain()) {
             facts.chain = ChainState::Unavailable(Unavailable::PastDay);
         }
         facts
+    } else {
+        chains::facts(&chains, &snapshot, &policy, &subject, now).await
     };
     let assessment = assess(&subject, &facts, &policy, as_of.unwrap_or(now));
 

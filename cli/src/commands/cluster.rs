@@ -13,7 +13,7 @@ use assay_engine::{
 use assay_graph::{ClusterEvidence, StoredCluster, StoredClusterMember, TransactionRef};
 use assay_intel::IntelSnapshot;
 use clap::Args;
-use jiff::{Timestamp, civil::Date, tz::TimeZone};
+use jiff::{Timestamp, civil::Date};
 use serde::Serialize;
 
 use super::{CommandOutcome, Context, Failure, graph, output, print_json, terminal::text_width};
@@ -115,7 +115,7 @@ pub(super) async fn run(args: &ClusterArgs, context: &Context) -> Result<Command
         )));
     };
     let snapshot = IntelSnapshot::load(&*databases.store, None).await?;
-    let today = context.clock.now().to_zoned(TimeZone::UTC).date();
+    let today = snapshot.day(context.clock.now());
     let claims = claims(&snapshot, args.chain, &cluster, today);
     let shown = shown(&subject, &cluster, claims, usize::try_from(args.most).unwrap_or(usize::MAX));
     if args.json {

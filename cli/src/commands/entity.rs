@@ -5,7 +5,6 @@ use std::io::Write;
 use assay_engine::evidence::ListingStatus;
 use assay_intel::{FoundEntity, IntelSnapshot};
 use clap::Args;
-use jiff::tz::TimeZone;
 
 use super::{CommandOutcome, Context, Failure, output, print_json, terminal::text_width};
 use crate::render::Page;
@@ -38,7 +37,7 @@ pub(super) async fn run(args: &EntityArgs, context: &Context) -> Result<CommandO
     }
     let store = context.open().await?;
     let snapshot = IntelSnapshot::load(&*store, None).await?;
-    let today = context.clock.now().to_zoned(TimeZone::UTC).date();
+    let today = snapshot.day(context.clock.now());
     let found = snapshot.entities_named(&args.name, today, args.limit);
     if args.json {
         print_json(&found)?;

@@ -1,8 +1,9 @@
 //! `assay sources`: the sources of lists, labels and chains, and those that come with Assay.
 
-use std::{collections::BTreeMap, io::Write};
+use std::{collections::BTreeMap, fmt::Write as _, io::Write as _, sync::Arc};
 
 use assay_engine::{assess_sources, assess_tip, assessment::AssessedSource};
+use assay_intel::IntelSnapshot;
 use assay_service::{
     background::feeds,
     chains::registry::ChainReaders,
@@ -147,11 +148,13 @@ pub(super) async fn run(args: &SourcesArgs, context: &Context) -> Result<Command
     let intel = store.intel(None).await?;
     let policy = policy(&**store, args.policy.as_deref()).await?;
     let now = context.clock.now();
-    let mut sources = assess_sources(&intel.sources, &policy, now);
+    let environment = intel.environment;
+    // The snapshot has read the addresses, and counted those that no check can match.
+    let snapshot = IntelSnapshot::new(intel, Arc::default());
+    let mut sources = assess_sources(snapshot.sources(), &policy, now);
     let chains = ChainReaders::open(&databases, &directory(&**store).await?).await?;
     let tips = chains.latest_blocks().await?;
-    let tips =
-        tips.iter().filter_map(|(chain, tip)| assess_tip(*chain, intel.environment, tip, now));
+    let tips = tips.iter().filter_map(|(chain, tip)| assess_tip(*chain, environment, tip, now));
     sources.extend(tips);
     let failures = failures(&**store).await;
     if args.json {
@@ -247,5 +250,9 @@ fn state(source: &AssessedSource) -> String {
     if source.sample {
         words.push("sample");
     }
-    words.join(", ")
+    let mut words = words.join(", ");
+    for (chain, number) in &source.unmatched {
+        let _ = write!(words, ", {number} unmatched on {chain}");
+    }
+    words
 }

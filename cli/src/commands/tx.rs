@@ -13,7 +13,7 @@ use assay_service::chains::{
     forms::TransactionWithForms, graph::transaction, reader::ChainReader, remote::RemoteReader,
 };
 use clap::Args;
-use jiff::{Timestamp, civil::Date, tz::TimeZone};
+use jiff::{Timestamp, civil::Date};
 use serde::Serialize;
 
 use super::{
@@ -94,12 +94,10 @@ pub(super) async fn run(args: &TxArgs, context: &Context) -> Result<CommandOutco
     let TransactionWithForms { transaction, forms } = answer.ok_or_else(|| {
         Failure::Input(format!("there is no transaction {} on {}", args.txid, args.chain))
     })?;
-    let names = EntityNames {
-        chain: args.chain,
-        snapshot: IntelSnapshot::load(&**store, None).await?,
-        policy: policy(&**store, None).await?,
-        today: context.clock.now().to_zoned(TimeZone::UTC).date(),
-    };
+    let snapshot = IntelSnapshot::load(&**store, None).await?;
+    let today = snapshot.day(context.clock.now());
+    let policy = policy(&**store, None).await?;
+    let names = EntityNames { chain: args.chain, snapshot, policy, today };
     let most = usize::try_from(args.most).unwrap_or(usize::MAX);
     let shown = shown(&names, &transaction, &forms, most);
     if args.json {

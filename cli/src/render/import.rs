@@ -41,8 +41,17 @@ fn listings(page: &mut Page, source: &SourceId, imported: &ImportedListings) {
     let ImportedListings { digest, file_digest, published_on, parties, addresses, history, report } =
         imported;
     let filed = if *history { ", filed in the past" } else { "" };
-    let ImportReport { added, removed, updated, unchanged, rejected, invalid, unsupported } =
-        report;
+    let ImportReport {
+        added,
+        removed,
+        updated,
+        unchanged,
+        rejected,
+        incomplete,
+        invalid,
+        unmatched,
+        unknown_codes,
+    } = &**report;
     page.line(format!(
         "{source}: publication of {published_on}{filed}: {} of {}",
         counted(*addresses, "address", "addresses"),
@@ -66,6 +75,11 @@ fn listings(page: &mut Page, source: &SourceId, imported: &ImportedListings) {
         }
     }
     rejections(page, rejected);
+    let incomplete: Vec<_> = incomplete
+        .iter()
+        .map(|Rejected { position, reason }| format!("kept {position}: {reason}"))
+        .collect();
+    rows(page, &incomplete, "kept in part");
     let invalid: Vec<_> = invalid
         .iter()
         .map(|invalid| {
@@ -73,12 +87,22 @@ fn listings(page: &mut Page, source: &SourceId, imported: &ImportedListings) {
         })
         .collect();
     rows(page, &invalid, "kept, but not valid");
-    let unsupported_total = total(unsupported);
-    counts(page, unsupported, |kinds| {
+    for (chain, number) in unmatched {
+        indented(
+            page,
+            &format!(
+                "no check of {chain} can match {}: if the list blocks, checks of {chain} are not complete until the \
+                 list is mended or the policy accepts the text (acceptedTexts)",
+                counted(*number, "text", "texts")
+            ),
+        );
+    }
+    let under_unknown_codes = total(unknown_codes);
+    counts(page, unknown_codes, |kinds| {
         format!(
-            "{}, kept as published: {} not supported",
-            counted(unsupported_total, "address", "addresses"),
-            counted(kinds, "asset code is", "asset codes are"),
+            "{} under {}, which count on every chain of their form and for `other`",
+            counted(under_unknown_codes, "address", "addresses"),
+            counted(kinds, "unknown asset code", "unknown asset codes"),
         )
     });
     indented(page, &format!("content {digest}"));
@@ -267,7 +291,7 @@ mod tests {
             parties: 1,
             addresses: 2,
             history: false,
-            report,
+            report: Box::new(report),
         };
         let outcome = ImportOutcome::Imported(ImportedContent::Listings(imported));
         let text = import_outcome(&source(), &outcome, WIDTH);

@@ -538,6 +538,10 @@ static CHAINS: [Chain; 92] = [
     ),
 ];
 
+/// Token standards by which lists and label sets name a chain.
+static TOKEN_STANDARDS: [(&str, ChainId); 3] =
+    [("ERC20", ChainId::ETH), ("TRC20", ChainId::TRX), ("BEP20", ChainId::BSC)];
+
 /// A supported chain.
 ///
 /// A chain is compared, ordered and hashed by its position in the table, and displayed and serialized as the
@@ -552,8 +556,12 @@ impl ChainId {
     pub const ETH: Self = Self(1);
     /// TRON.
     pub const TRX: Self = Self(2);
+    /// BNB Smart Chain.
+    pub const BSC: Self = Self(4);
     /// Zcash.
     pub const ZEC: Self = Self(16);
+    /// Other chains, without rules.
+    pub const OTHER: Self = Self(91);
 
     /// Every supported chain, in the table's order.
     pub fn all() -> impl Iterator<Item = Self> {
@@ -573,15 +581,22 @@ impl ChainId {
         self.info().id
     }
 
-    /// The chain that an asset code on sanctions lists names: by the codes of the table, otherwise by the identifier in
-    /// capitals.
+    /// The chain that a code for an asset or a network names, in any letter case: by the codes of sanctions lists in the
+    /// table, by a token standard such as `TRC-20`, otherwise by the identifier, an alias or the common name.
     #[must_use]
     pub fn from_list_code(code: &str) -> Option<Self> {
-        let by_code = Self::all().find(|chain| chain.info().list_codes.contains(&code));
-        by_code.or_else(|| {
-            let is_capitals = !code.bytes().any(|byte| byte.is_ascii_lowercase());
-            Self::all().find(|chain| is_capitals && chain.as_str().eq_ignore_ascii_case(code))
-        })
+        let code = code.trim();
+        let names = |known: &&str| known.eq_ignore_ascii_case(code);
+        let by_code = || Self::all().find(|chain| chain.info().list_codes.iter().any(names));
+        let by_standard = || {
+            let letters: String =
+                code.chars().filter(|character| !matches!(character, '-' | ' ')).collect();
+            let standard =
+                TOKEN_STANDARDS.iter().find(|(known, _)| known.eq_ignore_ascii_case(&letters));
+            standard.map(|(_, chain)| *chain)
+        };
+        let by_name = || Self::all().find(|chain| names(&chain.info().name));
+        by_code().or_else(by_standard).or_else(|| code.parse().ok()).or_else(by_name)
     }
 
     /// The asset code by which sanctions lists name the chain.
@@ -664,8 +679,9 @@ pub enum AssetScope {
     /// The code names a token that exists on many chains (USDT, USDC): the address is listed on every chain on which
     /// the address is valid.
     EveryValidForm,
-    /// The code names a chain that Assay does not support yet.
-    Unsupported,
+    /// The code names no supported chain and no known token: it may be a token or a chain of its own. The address is
+    /// listed on every chain on which it is valid, and among the other chains.
+    Unknown,
 }
 
 impl AssetScope {
@@ -675,14 +691,14 @@ impl AssetScope {
     /// the address is valid.
     pub const UNSTATED: &'static str = "UNSTATED";
 
-    /// The chains that `code` names, an asset code as sanctions lists write it.
+    /// The chains that `code` names, an asset code as sanctions lists write it, in any letter case.
     #[must_use]
     pub fn for_code(code: &str) -> Self {
-        match ChainId::from_list_code(code) {
-            Some(chain) => Self::Chain(chain),
-            None if Self::TOKENS.contains(&code) || code == Self::UNSTATED => Self::EveryValidForm,
-            None => Self::Unsupported,
+        let names = |known: &&str| known.eq_ignore_ascii_case(code.trim());
+        if Self::TOKENS.iter().any(names) || names(&Self::UNSTATED) {
+            return Self::EveryValidForm;
         }
+        ChainId::from_list_code(code).map_or(Self::Unknown, Self::Chain)
     }
 }
 
@@ -715,6 +731,35 @@ mod tests {
         assert_eq!(ChainId::ETH.as_str(), "eth");
         assert_eq!(ChainId::TRX.as_str(), "trx");
         assert_eq!(ChainId::ZEC.as_str(), "zec");
+        assert_eq!((ChainId::BSC.as_str(), ChainId::OTHER.as_str()), ("bsc", "other"));
+    }
+
+    #[test]
+    fn a_code_names_its_chain_in_any_spelling() {
+        for (code, chain) in [
+            ("eth", "eth"),
+            ("Eth ", "eth"),
+            ("Ethereum", "eth"),
+            ("ERC-20", "eth"),
+            ("xbt", "btc"),
+            ("Bitcoin", "btc"),
+            ("trc20", "trx"),
+            ("TRON", "trx"),
+            ("BEP 20", "bsc"),
+            ("BNB Smart Chain", "bsc"),
+            ("matic", "polygon"),
+            ("linea", "linea"),
+            ("other", "other"),
+        ] {
+            let scope = AssetScope::for_code(code);
+            assert_eq!(scope, AssetScope::Chain(chain.parse().unwrap()), "{code}");
+        }
+        for token in ["usdt", " USDC", "Bnb", "unstated"] {
+            assert_eq!(AssetScope::for_code(token), AssetScope::EveryValidForm, "{token}");
+        }
+        for unknown in ["DAI", "KDA", "USDT-TRC20", "ETH/BSC", ""] {
+            assert_eq!(AssetScope::for_code(unknown), AssetScope::Unknown, "{unknown}");
+        }
     }
 
     #[test]
@@ -725,7 +770,5 @@ mod tests {
                 .to_string()
                 .starts_with("unsupported blockchain `dogecoin2`: supported are btc, eth, trx")
         );
-        assert_eq!(AssetScope::for_code("KDA"), AssetScope::Unsupported);
-        assert_eq!(AssetScope::for_code("USDT"), AssetScope::EveryValidForm);
     }
 }

@@ -21,6 +21,17 @@ pub(super) fn parse(text: &str) -> Result<Parsed, AddressError> {
     Ok(Parsed { kind: AddressKind::Account, payload: Payload::Account(account), canonical })
 }
 
+/// The text of an account in lower case and with its prefix, which lists leave out at times.
+pub(super) fn as_published(text: &str) -> String {
+    let lower = text.to_ascii_lowercase();
+    if is_bare(&lower) { format!("0x{lower}") } else { lower }
+}
+
+/// True for an account without its prefix. Any hash of 20 bytes looks the same.
+pub(super) fn is_bare(text: &str) -> bool {
+    text.len() == DIGITS && text.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
 /// Reads 40 hexadecimal digits that start after `skipped` characters of the text.
 pub(super) fn decode_hex(digits: &str, skipped: usize) -> Result<[u8; 20], AddressError> {
     let mut account = [0_u8; 20];

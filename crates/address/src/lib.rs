@@ -25,6 +25,7 @@ mod near;
 mod neo;
 mod networks;
 mod opaque;
+mod published;
 mod recognize;
 mod solana;
 mod stacks;
@@ -49,6 +50,7 @@ pub use chain::{
 };
 pub use error::{AddressError, CodePoint, FoundAddresses};
 pub use hash::hash160;
+pub use published::{SHORTEST_ADDRESS, published_parts};
 pub use unowned::UnownedKind;
 
 /// The address rules of a family of chains.
@@ -351,7 +353,7 @@ impl CanonicalAddress {
 
     /// Parses an address as an official list printed it, and corrects errors of lists: it ignores white space and
     /// invisible characters; it replaces look-alikes if exactly one replacement gives an address; and it ignores the
-    /// letter case of an EVM address, because the listed account is the same in any spelling.
+    /// letter case of an EVM address and a missing `0x`, because the listed account is the same in any spelling.
     ///
     /// # Errors
     ///
@@ -368,10 +370,10 @@ impl CanonicalAddress {
         if published.is_empty() || published.len() > LONGEST {
             return None;
         }
-        let ignores_case = matches!(chain.info().rules, AddressRules::Evm);
+        let is_evm = matches!(chain.info().rules, AddressRules::Evm);
         let mut found: Option<Self> = None;
         for reading in unicode::possible_texts(published) {
-            let reading = if ignores_case { reading.to_ascii_lowercase() } else { reading };
+            let reading = if is_evm { evm::as_published(&reading) } else { reading };
             let Ok(address) = Self::parse_plain(chain, &reading) else { continue };
             if found.as_ref().is_some_and(|other| *other != address) {
                 return None;
@@ -379,6 +381,12 @@ impl CanonicalAddress {
             found = Some(address);
         }
         found
+    }
+
+    /// True for 40 hexadecimal digits: an EVM account without its `0x`, or any other hash of 20 bytes.
+    #[must_use]
+    pub fn is_bare_account(text: &str) -> bool {
+        evm::is_bare(text)
     }
 
     /// True if a character may be part of an address in a printed text: an ASCII letter or digit, a look-alike of one,

@@ -5,7 +5,10 @@
 mod exposure;
 mod transfer;
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use assay_address::ChainId;
 use jiff::{Timestamp, civil::Date};
@@ -617,6 +620,10 @@ pub struct AssessedSource {
     pub stale: bool,
     /// True if the source belongs to the demo data set.
     pub sample: bool,
+    /// Numbers of entries that no check of a chain can match, by the chain that they name: their texts are no addresses
+    /// of it. Left out if there are none.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub unmatched: BTreeMap<ChainId, u64>,
     /// The newest known block, where the source is a chain.
     pub latest_block: Option<LatestBlock>,
 }

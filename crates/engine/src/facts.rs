@@ -1,12 +1,14 @@
 //! The facts about an address that an assessment uses, gathered before the assessment starts.
 
+use std::sync::Arc;
+
 use crate::{
-    evidence::{ChainState, Direction, Labels, Listing, PartyListing, SourceState},
+    evidence::{ChainState, Direction, Labels, Listing, PartyListing, SourceState, assessment_day},
     score::Confidence,
     utxo::cluster::{LinkKind, UNCONFIRMED_CONFIDENCE},
 };
 use assay_address::CanonicalAddress;
-use jiff::Timestamp;
+use jiff::{Timestamp, civil::Date, tz::TimeZone};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -22,6 +24,8 @@ pub struct Facts {
     pub sources: Vec<SourceState>,
     /// Listings of the subject itself, ended ones included.
     pub listings: Vec<Listing>,
+    /// Listings under the subject's chain whose text is no address, so that no check of the chain can match them.
+    pub unmatched: Arc<[Listing]>,
     /// Labels of the subject itself, ended ones included.
     pub labels: Labels,
     /// Other addresses controlled by the same key that are listed or labelled.
@@ -55,6 +59,23 @@ impl Facts {
             + self.same_key.iter().map(|it| it.labels.len() + it.listings.len()).sum::<usize>()
             + members.map(|it| it.labels.len() + it.listings.len()).sum::<usize>();
         claims >= Self::LARGE
+    }
+
+    /// The day of an assessment of these facts at `now`.
+    #[must_use]
+    pub fn day(&self, now: Timestamp) -> Date {
+        assessment_day(&self.sources, now)
+    }
+
+    /// The facts without the publications after a moment in the past.
+    #[must_use]
+    pub fn as_of(mut self, past: Timestamp) -> Self {
+        let day = past.to_zoned(TimeZone::UTC).date();
+        for source in &mut self.sources {
+            source.publications.retain(|published| *published <= day);
+            source.fetched_at = source.fetched_at.min(past);
+        }
+        self
     }
 }
 

@@ -103,6 +103,13 @@ name! {
     ListId
 }
 
+impl From<&SourceId> for ListId {
+    /// The list that has the name of its source.
+    fn from(source: &SourceId) -> Self {
+        Self(Arc::clone(&source.0))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

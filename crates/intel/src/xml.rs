@@ -175,13 +175,13 @@ impl ElementTree {
         self.child(name).map(Self::text).filter(|text| !text.is_empty())
     }
 
-    /// The names and texts of the element and of all elements within it, except for those named `without`.
-    pub(crate) fn texts<'a>(&'a self, without: &[&str], texts: &mut Vec<(&'a str, &'a str)>) {
+    /// The texts of the element and of all elements within it, except for those named `without`.
+    pub(crate) fn texts<'a>(&'a self, without: &[&str], texts: &mut Vec<&'a str>) {
         if without.contains(&&*self.name) {
             return;
         }
         if !self.text().is_empty() {
-            texts.push((&self.name, self.text()));
+            texts.push(self.text());
         }
         for child in &self.children {
             child.texts(without, texts);

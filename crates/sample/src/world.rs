@@ -142,6 +142,7 @@ pub fn publications() -> Vec<(SourceId, Publication)> {
                 entries,
                 rejected: vec![],
                 parties,
+                incomplete: vec![],
                 addresses_are_rare: false,
             },
         ))

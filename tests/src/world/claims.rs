@@ -153,5 +153,6 @@ fn source(entries: u64, now: Timestamp) -> SourceState {
         digest: "00".repeat(32),
         entries,
         sample: false,
+        unmatched: std::collections::BTreeMap::new(),
     }
 }

@@ -140,7 +140,7 @@ fn the_answer_shows_the_content_of_the_file() {
     let report = run.ok().json();
     assert_eq!((&report["addresses"], &report["parties"]), (&json!(4), &json!(3)));
     assert_eq!(
-        report["report"]["unsupported"],
+        report["report"]["unknown_codes"],
         json!({"NEWCOIN": 1}),
         "a code nobody knew is kept"
     );

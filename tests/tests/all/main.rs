@@ -42,6 +42,7 @@ mod imports;
 mod labels;
 mod large_chain;
 mod limits;
+mod listed;
 mod ofac;
 mod patterns;
 mod postgres;

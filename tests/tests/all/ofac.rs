@@ -78,10 +78,11 @@ fn every_pair_of_2024_09_26_is_found_and_nothing_else() {
     );
     let marked = rows.iter().filter(|row| row["valid"] == false);
     let marked: Vec<_> = marked.map(|row| row["blockchain"].as_str().unwrap()).collect();
-    assert_eq!(marked, ["xmr", "trx"]);
+    assert_eq!(marked, ["other", "xmr", "trx"]);
 
     // Every asset code of the list names a chain that is read.
-    assert_eq!(report["report"]["unsupported"], json!({}));
+    assert_eq!(report["report"]["unknown_codes"], json!({}));
+    assert_eq!(report["report"]["unmatched"], json!({"xmr": 1}));
     assert!(rows.iter().all(|row| !row["valid"].is_null()));
     let first = rows
         .iter()

@@ -12,7 +12,6 @@ use assay_graph::{Graph, compositions::OwnerExposure};
 use assay_intel::IntelSnapshot;
 use assay_service::chains::ends::ends;
 use clap::Args;
-use jiff::tz::TimeZone;
 use serde::Serialize;
 
 use super::sink::{ExportFormat, Sink};
@@ -75,7 +74,7 @@ pub(super) async fn run(args: ExposuresArgs, context: &Context) -> Result<(), Fa
     // The parties are found in the same state or a newer one, and so are complete.
     let snapshot = graph.snapshot()?;
     let view = require_block(chain, Arc::clone(&graph).view().await?)?;
-    let today = context.clock.now().to_zoned(TimeZone::UTC).date();
+    let today = intel.day(context.clock.now());
     let ends = ends(&*view, chain, &intel, today).await?;
     let transactions = snapshot.transactions()?;
     let progress = Progress::towards("transactions");

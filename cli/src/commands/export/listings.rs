@@ -109,18 +109,10 @@ fn rows_of(listing: &Listing) -> Vec<Row<'_>> {
         listed_on: listing.listed_on.map(|day| day.to_string()),
         delisted_on: listing.delisted_on.map(|day| day.to_string()),
     };
-    match entry.addresses() {
-        ListedAddresses::Valid(addresses) => addresses
-            .into_iter()
-            .map(|address| row(Some(address.chain()), Some(address.to_string()), Some(true)))
-            .collect(),
-        ListedAddresses::Misfiled(addresses, _) => addresses
-            .into_iter()
-            .map(|address| row(Some(address.chain()), Some(address.to_string()), Some(false)))
-            .collect(),
-        ListedAddresses::Invalid(_) => {
-            vec![row(ChainId::from_list_code(&entry.asset_code), None, Some(false))]
-        }
-        ListedAddresses::Unsupported => vec![row(None, None, None)],
-    }
+    let ListedAddresses { addresses, misfiled, unmatched } = entry.addresses();
+    let valid = Some(misfiled.is_none() && unmatched.is_none());
+    let listed = addresses
+        .into_iter()
+        .map(|address| row(Some(address.chain()), Some(address.to_string()), valid));
+    listed.chain(unmatched.map(|text| row(Some(text.chain), None, Some(false)))).collect()
 }

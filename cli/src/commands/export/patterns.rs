@@ -17,7 +17,7 @@ use assay_service::chains::{
     behavior::{BehaviorSubject, behavior},
 };
 use clap::Args;
-use jiff::{Timestamp, tz::TimeZone};
+use jiff::Timestamp;
 use serde::Serialize;
 
 use super::sink::{ExportFormat, Sink};
@@ -84,7 +84,7 @@ pub(super) async fn run(args: PatternsArgs, context: &Context) -> Result<(), Fai
     let owners = graph.snapshot()?.owners()?;
     let view = require_block(chain, Arc::clone(&graph).view().await?)?;
     let view = &*view;
-    let today = context.clock.now().to_zoned(TimeZone::UTC).date();
+    let today = intel.day(context.clock.now());
     let attributed = AttributedOwners::default();
     let by = AttributionInputs { chain, intel: &intel, policy: &policy, today };
     let attributions = attributed.for_view(view, by).await?;

@@ -1,6 +1,6 @@
 //! Coverage of an assessment and the consequences of gaps in the data: mandatory sources, staleness, searched blocks.
 
-use std::fmt::Write;
+use std::{collections::BTreeMap, fmt::Write};
 
 use jiff::{SignedDuration, Timestamp, civil::Date, tz::TimeZone};
 
@@ -16,10 +16,11 @@ use crate::{
     evidence::{
         BehaviorFacts, ChainFacts, ChainState, Direction, FlowDistance, FlowEnd, FlowFacts,
         FlowPart, Listing, ListingStatus, SearchExtent, SourceKind, SourceState, Tip, Unavailable,
-        UnresolvedReason, UsedCompositions,
+        UnresolvedReason, UsedCompositions, assessment_day,
     },
     facts::{Cluster, Environment, Facts},
-    policy::{MandatorySource, Policy},
+    names::ListId,
+    policy::{ListEffect, MandatorySource, Policy},
 };
 
 pub(super) struct Findings {
@@ -37,7 +38,7 @@ pub(super) fn assess(
     policy: &Policy,
     now: Timestamp,
 ) -> Findings {
-    let today = now.to_zoned(TimeZone::UTC).date();
+    let today = facts.day(now);
     let mut missing = Vec::new();
     let mut holds_until: Option<Timestamp> = None;
     let mut expires = |at: Timestamp| holds_until = Some(holds_until.map_or(at, |now| now.min(at)));
@@ -53,6 +54,11 @@ pub(super) fn assess(
         }
     }
     missing.extend(unknown_days(facts, today));
+    missing.extend(unmatched(subject.chain(), facts, policy, today));
+    if let Some(newest) = newest_import(facts).filter(|newest| is_behind(now, *newest)) {
+        missing.push(clock_behind(now, newest));
+        expires(newest.saturating_sub(CLOCK_TOLERANCE).unwrap_or(newest));
+    }
     missing.extend(facts.intel_stale.then(intel_stale));
     let sanctions_missing = !missing.is_empty();
     match &facts.chain {
@@ -171,6 +177,65 @@ fn unknown_days(facts: &Facts, today: Date) -> Option<MissingData> {
     })
 }
 
+/// Reports texts on blocking lists in force that no check of the subject's chain can match, by list.
+fn unmatched(
+    chain: ChainId,
+    facts: &Facts,
+    policy: &Policy,
+    today: Date,
+) -> impl Iterator<Item = MissingData> {
+    let mut by_list: BTreeMap<&ListId, Vec<&Listing>> = BTreeMap::new();
+    for listing in facts.unmatched.iter() {
+        let counts = policy.effect(&listing.entry.list) == ListEffect::Blocking
+            && listing.status(today) == ListingStatus::Active
+            && !policy.spec().accepted_texts.contains(&listing.entry.address_as_published);
+        if counts {
+            by_list.entry(&listing.entry.list).or_default().push(listing);
+        }
+    }
+    by_list.into_values().filter_map(move |listings| {
+        let first = listings.first()?;
+        let texts = if listings.len() == 1 { "text" } else { "texts" };
+        let shown: String = first.entry.address_as_published.chars().take(64).collect();
+        Some(MissingData {
+            reason: VerdictReason {
+                code: "listing_unmatched",
+                message: format!(
+                    "{} lists {} {texts} for {chain} that no check can match, such as `{shown}` of {}",
+                    first.entry.list_name,
+                    listings.len(),
+                    first.entry.entity.name
+                ),
+            },
+            source: Some(first.source.to_string()),
+        })
+    })
+}
+
+/// Time by which a clock may be behind the newest import: clocks of servers differ by less.
+const CLOCK_TOLERANCE: SignedDuration = SignedDuration::from_mins(5);
+
+/// The time of the newest import or verification of a source.
+fn newest_import(facts: &Facts) -> Option<Timestamp> {
+    facts.sources.iter().map(|source| source.fetched_at).max()
+}
+
+fn is_behind(now: Timestamp, newest_import: Timestamp) -> bool {
+    newest_import.duration_since(now) > CLOCK_TOLERANCE
+}
+
+fn clock_behind(now: Timestamp, newest_import: Timestamp) -> MissingData {
+    MissingData {
+        reason: VerdictReason {
+            code: "clock_behind",
+            message: format!(
+                "the clock says {now:.0}, before the newest import at {newest_import:.0}: set the clock"
+            ),
+        },
+        source: None,
+    }
+}
+
 fn stale(source: &SourceState, wanted: &MandatorySource) -> MissingData {
     MissingData {
         reason: VerdictReason {
@@ -258,7 +323,7 @@ fn coverage(facts: &Facts, sanctions_missing: bool) -> Coverage {
         (true, _) => (CoverageStatus::Unavailable, "no sanctions list was imported".to_owned()),
         (false, true) => (
             CoverageStatus::Partial,
-            format!("{}; a mandatory source is missing or stale", lists.join(", ")),
+            format!("{}; not all data is present: see the reasons", lists.join(", ")),
         ),
         (false, false) => (CoverageStatus::Assessed, lists.join(", ")),
     };
@@ -480,6 +545,7 @@ pub fn assess_tip(
         mandatory: true,
         stale: stale_from.is_some_and(|from| from < now),
         sample: tip.sample,
+        unmatched: BTreeMap::new(),
         latest_block: Some(LatestBlock {
             height: tip.height,
             hash: tip.hash.clone(),
@@ -497,7 +563,7 @@ pub fn assess_sources(
     policy: &Policy,
     now: Timestamp,
 ) -> Vec<AssessedSource> {
-    let today = now.to_zoned(TimeZone::UTC).date();
+    let today = assessment_day(sources, now);
     let mut assessed: Vec<AssessedSource> = sources
         .iter()
         .map(|source| {
@@ -516,6 +582,7 @@ pub fn assess_sources(
                 mandatory: demands().next().is_some(),
                 stale: demands().any(|wanted| is_stale(source, wanted, now)),
                 sample: source.sample,
+                unmatched: source.unmatched.clone(),
                 latest_block: None,
             }
         })

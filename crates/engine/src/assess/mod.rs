@@ -61,7 +61,7 @@ pub fn assess(
     policy: &Policy,
     now: Timestamp,
 ) -> Assessment {
-    let today = now.to_zoned(TimeZone::UTC).date();
+    let today = facts.day(now);
 
     let unowned = subject.unowned_kind();
     let mut listings = listings::assess(subject, facts, policy, today);

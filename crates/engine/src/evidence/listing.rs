@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use assay_address::{AddressError, AddressRules, AssetScope, CanonicalAddress, ChainId};
 use jiff::{ToSpan, civil::Date};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::ListedAddresses;
 use crate::names::{ListId, SourceId};
 
 /// Days for which a listing that expired by its own terms still leads to a review.
@@ -31,55 +31,12 @@ pub struct ListingEntry {
     pub expires_on: Option<Date>,
 }
 
-/// The addresses that a list's entry names on the chains that Assay supports.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ListedAddresses {
-    /// The entry lists these addresses; the list is never empty.
-    Valid(Vec<CanonicalAddress>),
-    /// The asset code names a chain on which the text is not an address, but the text is an address of these chains;
-    /// the list of chains is never empty. The list's mistake does not hide the address.
-    Misfiled(Vec<CanonicalAddress>, AddressError),
-    /// The asset code names a chain, but the text is not an address of any chain.
-    Invalid(AddressError),
-    /// The asset code names no supported chain, or the text has the form of no chain's addresses.
-    Unsupported,
-}
-
 impl ListingEntry {
     /// The addresses that the entry lists. The addresses are parsed at each call and not stored, so that support for a
     /// new chain applies to lists that were imported earlier.
     #[must_use]
     pub fn addresses(&self) -> ListedAddresses {
-        let read = |chain| CanonicalAddress::parse_published(chain, &self.address_as_published);
-        let published_on =
-            |chain| CanonicalAddress::read_published(chain, &self.address_as_published);
-        let valid_on = |wanted: fn(AddressRules) -> bool| {
-            let chains = ChainId::all().filter(|chain| wanted(chain.info().rules));
-            chains.filter_map(published_on).collect::<Vec<_>>()
-        };
-        let everywhere = || valid_on(|rules| !rules.is_ambiguous());
-        match AssetScope::for_code(&self.asset_code) {
-            AssetScope::Chain(chain) => match read(chain) {
-                Ok(address) => ListedAddresses::Valid(vec![address]),
-                Err(error) => match everywhere() {
-                    elsewhere if elsewhere.is_empty() => ListedAddresses::Invalid(error),
-                    elsewhere => ListedAddresses::Misfiled(elsewhere, error),
-                },
-            },
-            AssetScope::EveryValidForm => {
-                let mut valid = everywhere();
-                if valid.is_empty() {
-                    // Tokens also live on chains whose addresses have no checksum.
-                    valid =
-                        valid_on(|rules| matches!(rules, AddressRules::Move | AddressRules::Near));
-                }
-                match valid {
-                    valid if valid.is_empty() => ListedAddresses::Unsupported,
-                    valid => ListedAddresses::Valid(valid),
-                }
-            }
-            AssetScope::Unsupported => ListedAddresses::Unsupported,
-        }
+        ListedAddresses::read(&self.asset_code, &self.address_as_published)
     }
 }
 
@@ -251,43 +208,6 @@ mod tests {
             listed_on: None,
             delisted_on: None,
         }
-    }
-
-    #[test]
-    fn an_asset_code_decides_on_which_chains_an_address_is_listed() {
-        let chains = |code: &str, address: &str| {
-            let mut entry = listing("ofac-sdn").entry;
-            (entry.asset_code, entry.address_as_published) = (code.into(), address.into());
-            match entry.addresses() {
-                ListedAddresses::Valid(found) => {
-                    found.iter().map(|a| a.chain().as_str()).collect::<Vec<_>>().join(" ")
-                }
-                ListedAddresses::Misfiled(found, error) => {
-                    format!("{} although {}", found[0].chain(), error.reason())
-                }
-                ListedAddresses::Invalid(error) => error.reason().to_owned(),
-                ListedAddresses::Unsupported => "unsupported".to_owned(),
-            }
-        };
-        let evm = "0x2f389ce8bd8ff92de3402ffce4691d17fc4f6535";
-        assert_eq!(chains("XBT", "12QtD5BFwRsdNsAZY76UVE1xyCGNTojH9h"), "btc");
-        assert_eq!(chains("XBT", "12QtD5BFwRsdNsAZY76UVE1xyCGNTojH9i"), "wrong_checksum");
-        assert_eq!(
-            chains("XBT", "TUCsTq7TofTCJRRoHk6RvhMoS2mJLm5Yzq"),
-            "trx although other_chain",
-            "OFAC printed a TRON address under Bitcoin's code"
-        );
-        assert_eq!(chains("ETH", evm), "eth");
-        assert_eq!(chains("BSC", evm), "bsc");
-        assert!(
-            chains("USDT", evm)
-                .starts_with("eth etc bsc polygon arbitrum optimism base avalanche linea scroll")
-        );
-        assert_eq!(chains("USDT", "TX5GV4DyfxNB3rPkzZJhmqZ1efVmL4rEqG"), "trx");
-        assert_eq!(chains("USDT", "3LtcaPbCj87CwJHnRX3vh7c2y9RZQqeSy8"), "btc ltc bch bsv");
-        assert_eq!(chains("USDC", "7UVttrLkRkZFn4FsTuihX5zCJ1ounF5Ts8CkSqPGN2Dh"), "sol");
-        assert_eq!(chains("XMR", "anything"), "unknown_form");
-        assert_eq!(chains("KDA", "anything"), "unsupported");
     }
 
     #[test]

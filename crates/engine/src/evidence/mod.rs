@@ -6,6 +6,7 @@ pub mod history;
 mod label;
 mod labels;
 mod list_publisher;
+mod listed_addresses;
 mod listing;
 mod pattern;
 mod source;
@@ -20,12 +21,13 @@ pub use flow::{
 pub use label::{AddressLabel, Label};
 pub use labels::Labels;
 pub use list_publisher::list_published_on;
+pub use listed_addresses::{ListedAddresses, UnmatchedText};
 pub use listing::{
-    Alias, EndedReason, ListedAddresses, ListedEntity, Listing, ListingEntry, ListingStatus,
+    Alias, EndedReason, ListedEntity, Listing, ListingEntry, ListingStatus,
     REVIEW_DAYS_AFTER_EXPIRY,
 };
 pub use pattern::{
     BehaviorFacts, Pattern, PatternDetails, PatternFact, PatternRole, SearchExtent, UnscoredReason,
 };
-pub use source::{ALWAYS_BLOCKING, SourceKind, SourceState};
+pub use source::{ALWAYS_BLOCKING, SourceKind, SourceState, assessment_day};
 pub use tier::Tier;

@@ -1,6 +1,9 @@
 //! The state of the sources of an assessment: their publications and the time of the last verification.
 
-use jiff::{Timestamp, civil::Date};
+use std::collections::BTreeMap;
+
+use assay_address::ChainId;
+use jiff::{Timestamp, civil::Date, tz::TimeZone};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -42,6 +45,18 @@ pub struct SourceState {
     pub entries: u64,
     /// True if the source belongs to the demo data set.
     pub sample: bool,
+    /// Numbers of entries of the newest publication that no check of a chain can match, by the chain that they name.
+    pub unmatched: BTreeMap<ChainId, u64>,
+}
+
+/// The day of an assessment at `now`: a publication that was imported is in force, even if the clock is behind or it is
+/// tomorrow already where the list is published.
+#[must_use]
+pub fn assessment_day(sources: &[SourceState], now: Timestamp) -> Date {
+    let lists = sources.iter().filter(|source| source.kind == SourceKind::Sanctions);
+    let newest = lists.filter_map(|source| source.publications.last()).max();
+    let today = now.to_zoned(TimeZone::UTC).date();
+    newest.map_or(today, |newest| today.max(*newest))
 }
 
 impl SourceState {

@@ -27,6 +27,8 @@ pub struct PolicyProblem {
 }
 
 const LONGEST_AGE_HOURS: u32 = 10 * 366 * 24;
+const MOST_ACCEPTED_TEXTS: usize = 256;
+const LONGEST_ACCEPTED_TEXT: usize = 1024;
 
 /// Every rule that `spec` breaks.
 pub(super) fn problems(spec: &PolicySpec) -> Vec<PolicyProblem> {
@@ -36,6 +38,7 @@ pub(super) fn problems(spec: &PolicySpec) -> Vec<PolicyProblem> {
     tier_caps(spec, &mut problems);
     lists(spec, &mut problems);
     mandatory_sources(spec, &mut problems);
+    accepted_texts(spec, &mut problems);
     rules(&spec.rules, &mut problems);
     problems.require(spec.half_life_hops.tenths() > 0, "halfLifeHops", || "must be above 0".into());
     for (unit, rules) in &spec.amounts {
@@ -151,6 +154,17 @@ fn mandatory_sources(spec: &PolicySpec, problems: &mut Problems) {
             || format!("must be from 1 to {LONGEST_AGE_HOURS}"),
         );
     }
+}
+
+fn accepted_texts(spec: &PolicySpec, problems: &mut Problems) {
+    let texts = &spec.accepted_texts;
+    problems.require(texts.len() <= MOST_ACCEPTED_TEXTS, "acceptedTexts", || {
+        format!("{} texts: at most {MOST_ACCEPTED_TEXTS} are allowed", texts.len())
+    });
+    let fits = |text: &String| (1..=LONGEST_ACCEPTED_TEXT).contains(&text.chars().count());
+    problems.require(texts.iter().all(fits), "acceptedTexts", || {
+        format!("each text has 1 to {LONGEST_ACCEPTED_TEXT} characters")
+    });
 }
 
 fn trace(trace: &TraceSpec, problems: &mut Problems) {

@@ -1,6 +1,6 @@
 //! The spec of a risk policy, with its defaults.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
@@ -128,6 +128,12 @@ pub struct PolicySpec {
         extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["name"])
     )]
     pub mandatory_sources: Vec<MandatorySource>,
+    /// Texts on blocking lists, exactly as published, that are no addresses of the chain for which the list states them,
+    /// and that you have examined. Each other such text makes the checks of its chain incomplete, because a check cannot
+    /// match it.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    #[schemars(length(max = 256), inner(length(min = 1, max = 1024)))]
+    pub accepted_texts: BTreeSet<String>,
     /// Requires flows of funds: an address on a chain without a source gets `indeterminate` instead of `allow`. Default
     /// `false`.
     pub flows_required: bool,
@@ -379,6 +385,7 @@ impl Default for PolicySpec {
                 name: "ofac-sdn".into(),
                 maximum_age_hours: default_maximum_age_hours(),
             }],
+            accepted_texts: BTreeSet::new(),
             flows_required: false,
             minimum_traced: None,
             maximum_unread: None,

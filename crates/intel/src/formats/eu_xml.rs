@@ -57,15 +57,15 @@ pub fn read(input: impl BufRead) -> Result<Publication, FileError> {
 }
 
 /// Attributes that may hold an address: numbers of identifications, contact information and functions.
-fn attributes(party: &ElementTree) -> impl Iterator<Item = (&str, &str)> {
+fn attributes(party: &ElementTree) -> impl Iterator<Item = &str> {
     let of = |child: &'static str, name: &'static str| {
-        party.all(child).filter_map(move |found| Some((child, found.attribute(name)?)))
+        party.all(child).filter_map(move |found| found.attribute(name))
     };
     let contacts = party.all("address").flat_map(|address| address.all("contactInfo"));
     of("identification", "number")
         .chain(of("identification", "latinNumber"))
         .chain(of("nameAlias", "function"))
-        .chain(contacts.filter_map(|contact| Some(("contactInfo", contact.attribute("value")?))))
+        .chain(contacts.filter_map(|contact| contact.attribute("value")))
 }
 
 fn entity(party: &ElementTree) -> ListedEntity {

@@ -57,9 +57,8 @@ pub fn read(input: impl Read) -> Result<Publication, FileError> {
     let mut parties = NamedParties::new(list, "French register of asset freezes");
     for detail in details {
         let fields = Fields::new(detail);
-        let texts: Vec<(&str, String)> = fields.texts();
-        let texts = texts.iter().map(|(field, text)| (*field, &**text));
-        parties.party(entity(detail, &fields), texts)?;
+        let texts = fields.texts();
+        parties.party(entity(detail, &fields), texts.iter().map(String::as_str))?;
     }
     Ok(parties.publish(published_on))
 }
@@ -98,10 +97,10 @@ impl<'a> Fields<'a> {
     }
 
     /// All texts of a field in one, so that a comment that names the currency stands before the address.
-    fn texts(&self) -> Vec<(&'a str, String)> {
+    fn texts(&self) -> Vec<String> {
         self.0
             .iter()
-            .map(|(kind, value)| {
+            .map(|(_, value)| {
                 let mut texts: Vec<(&String, &str)> = value
                     .as_object()
                     .into_iter()
@@ -110,7 +109,7 @@ impl<'a> Fields<'a> {
                     .collect();
                 texts.sort_by_key(|(name, _)| !name.starts_with("Commentaire"));
                 let texts: Vec<&str> = texts.into_iter().map(|(_, text)| text).collect();
-                (*kind, texts.join(": "))
+                texts.join(": ")
             })
             .collect()
     }

@@ -6,6 +6,7 @@
 
 use std::{collections::HashMap, io::BufRead};
 
+use assay_address::{CanonicalAddress, ChainId, SHORTEST_ADDRESS, published_parts};
 use assay_engine::{
     evidence::Tier,
     names::{ListId, SourceId},
@@ -120,7 +121,7 @@ impl Reference {
 struct Wallet {
     line: u64,
     keys: Vec<String>,
-    currency: Option<String>,
+    currencies: Vec<String>,
     holder: Option<String>,
     exchange: Option<String>,
     topics: Vec<String>,
@@ -187,7 +188,7 @@ fn wallet(line: u64, entity: Entity) -> Wallet {
     Wallet {
         line,
         keys: properties.public_key,
-        currency: currencies.into_iter().next(),
+        currencies: currencies.collect(),
         holder: properties.holder.first().map(|holder| holder.id().to_owned()),
         exchange: exchanges.into_iter().next(),
         topics: properties.topics,
@@ -209,19 +210,10 @@ fn keep(
         .iter()
         .find(|(topic, _)| topics.iter().any(|found| found == topic))
         .map_or(Category::Uncategorized, |(_, category)| *category);
-    let named = wallet.currency.as_deref().unwrap_or_default();
-    let code = currency::currencies_near(named, "").first().map_or(named, |currency| currency.code);
-    for key in &wallet.keys {
+    let codes = codes(&wallet.currencies);
+    for key in wallet.keys.iter().flat_map(|text| keys(&codes, text)) {
         let position = || format!("{file}, line {}", wallet.line);
-        let parsed = if code.is_empty() {
-            // Without a currency the form decides, if only one chain has it.
-            found::find(key).0.into_iter().next().map_or_else(
-                || Err(LabelAddressError::Invalid("no currency is named".to_owned())),
-                |found| chains::parse_address(None, Some(&found.asset_code), key),
-            )
-        } else {
-            chains::parse_address(None, Some(code), key)
-        };
+        let parsed = read_key(&codes, key);
         let claim = |address| LabelFields {
             entity: holder.map(|(name, _)| name.as_str()),
             author: Some("OpenSanctions"),
@@ -237,6 +229,53 @@ fn keep(
     Ok(())
 }
 
+/// The codes of the currencies that the texts of a wallet name; a text that names none is a code itself.
+fn codes(currencies: &[String]) -> Vec<&str> {
+    let mut codes: Vec<&str> = Vec::new();
+    for text in currencies {
+        let named = currency::currencies_near(text, "");
+        codes.extend(named.iter().map(|currency| currency.code));
+        if named.is_empty() && !text.trim().is_empty() {
+            codes.push(text.trim());
+        }
+    }
+    codes
+}
+
+/// The keys in a text: the text itself, or its parts if it holds several addresses.
+fn keys<'a>(codes: &[&str], text: &'a str) -> Vec<&'a str> {
+    if read_key(codes, text).is_ok() {
+        return vec![text];
+    }
+    let parts = published_parts(text);
+    let read: Vec<&str> =
+        parts.iter().copied().filter(|part| read_key(codes, part).is_ok()).collect();
+    // Parts of the length of an address are reported, words beside the addresses are not.
+    let is_key = |part: &&str| read.contains(part) || part.len() >= SHORTEST_ADDRESS;
+    if read.is_empty() { vec![text] } else { parts.into_iter().filter(is_key).collect() }
+}
+
+/// Reads a key by the first currency whose chain has such addresses, else by its own form, else as an address of the
+/// chains without rules.
+fn read_key(codes: &[&str], key: &str) -> Result<CanonicalAddress, LabelAddressError> {
+    let mut error = LabelAddressError::Invalid("no currency is named".to_owned());
+    for code in codes.iter().rev() {
+        match chains::parse_address(None, Some(code), key) {
+            Ok(address) => return Ok(address),
+            Err(reason) => error = reason,
+        }
+    }
+    if let [found] = found::find(key).as_slice()
+        && let Ok(address) = chains::parse_address(None, Some(&found.asset_code), &found.text)
+        && found.text == key.trim()
+    {
+        return Ok(address);
+    }
+    let is_unknown = matches!(error, LabelAddressError::Unsupported(_));
+    let other = is_unknown.then(|| CanonicalAddress::parse_published(ChainId::OTHER, key).ok());
+    other.flatten().ok_or(error)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -248,6 +287,10 @@ mod tests {
 {"id":"w1","schema":"CryptoWallet","datasets":["us_ofac_sdn"],"properties":{"publicKey":["1KUCzSr49wPWckUDouJLybJuRYtViF5hfM"],"currency":["XBT"],"holder":["p1"]}}
 {"id":"p1","schema":"Person","datasets":["us_ofac_sdn"],"last_change":"2026-01-02T00:00:00","properties":{"name":["DOE, Jane"],"topics":["sanction"],"birthDate":["1980"]}}
 {"id":"w2","schema":"CryptoWallet","datasets":["x"],"properties":{"publicKey":["TDMpPL2PQ89MvXzYvhVupvgjFB3AomNWYF"],"topics":["crime.theft"],"mangingExchange":["OKX"]}}
+{"id":"w4","schema":"CryptoWallet","datasets":["x"],"properties":{"publicKey":["0x098B716B8Aaf21512996dC57EB0615e2383E2f96, TUCsTq7TofTCJRRoHk6RvhMoS2mJLm5Yzq"],"currency":["USDT"]}}
+{"id":"w5","schema":"CryptoWallet","datasets":["x"],"properties":{"publicKey":["TUCsTq7TofTCJRRoHk6RvhMoS2mJLm5Yzq; 12QtD5BFwRsdNsAZY76UVE1xyCGNTojH9h"],"currency":["BTC","USDT (TRC20)"]}}
+{"id":"w6","schema":"CryptoWallet","datasets":["x"],"properties":{"publicKey":["k:85abc7701c01fc72"],"currency":["KDA"]}}
+{"id":"w7","schema":"CryptoWallet","datasets":["x"],"properties":{"publicKey":["3LtcaPbCj87CwJHnRX3vh7c2y9RZQqeSy8 (exchange)"],"currency":["XBT, ETH"]}}
 {"id":"w3","schema":"CryptoWallet","datasets":["x"],"properties":{"publicKey":["1kuczsr49wpwckudoujlybjurytvif5hfm"],"currency":["BTC"]}}
 "#;
         let set = read(file.as_bytes(), "f.json", &source).unwrap();
@@ -266,6 +309,11 @@ mod tests {
             [
                 ("btc", "sanctions", Some("DOE, Jane"), Some("ofac-sdn")),
                 ("trx", "stolen_funds", None, None),
+                ("eth", "uncategorized", None, None),
+                ("trx", "uncategorized", None, None),
+                ("btc", "uncategorized", None, None),
+                ("other", "uncategorized", None, None),
+                ("btc", "uncategorized", None, None),
             ]
         );
         assert_eq!(set.published_on, Some(jiff::civil::date(2026, 1, 2)));

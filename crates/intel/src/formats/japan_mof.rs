@@ -15,8 +15,9 @@ use super::{
 };
 use crate::{
     listings::{
-        Publication,
+        NOT_STATED, Publication,
         dates::{day, spreadsheet_day},
+        found,
         named::{NamedParties, Names, joined},
         table::rows,
     },
@@ -122,9 +123,13 @@ impl Sheet {
                 names.add(name, column, column.contains("十分でない"));
             }
         }
-        let (name, aliases) = names.split("");
+        let (mut name, aliases) = names.split("");
         if name.is_empty() {
-            return Ok(());
+            if cells.iter().all(|cell| found::find(cell).is_empty()) {
+                return Ok(());
+            }
+            // A party without a name has its addresses all the same.
+            NOT_STATED.clone_into(&mut name);
         }
         let notice = of(&["告示番号"]).unwrap_or_default();
         let notice_day =
@@ -144,8 +149,7 @@ impl Sheet {
             ),
             official_link: None,
         };
-        let texts = columns.iter().zip(&cells).map(|(column, cell)| (&**column, &**cell));
-        parties.party(entity, texts)
+        parties.party(entity, cells.iter().map(String::as_str))
     }
 }
 

@@ -20,6 +20,7 @@
 
 use std::io::BufRead;
 
+use assay_engine::names::{ListId, SourceId};
 use assay_input::{
     FileSelection,
     rows::{CsvRow, CsvRows, Quotes, Width},
@@ -47,16 +48,20 @@ pub static FORMAT: Format = Format {
     default_source: None,
     terms: None,
     reader: FormatReader::Listings(|input, context| {
-        input.read_one(|file| read(file.content, context.published_on))
+        input.read_one(|file| read(file.content, context.published_on, context.source))
     }),
 };
 
-/// Reads a file that was issued on `published_on`.
+/// Reads a file of `source` that was issued on `published_on`. Rows that name no list belong to that of the source.
 ///
 /// # Errors
 ///
 /// Returns an error if the file is damaged or of another format. A refused file has no effect.
-pub fn read(input: impl BufRead, published_on: Date) -> Result<Publication, FileError> {
+pub fn read(
+    input: impl BufRead,
+    published_on: Date,
+    source: &SourceId,
+) -> Result<Publication, FileError> {
     let known = ListingColumn::named_columns();
     let is_column = |name: &str| header::find(name, &known).is_some();
     let lines = TextLines::new(input);
@@ -67,7 +72,7 @@ pub fn read(input: impl BufRead, published_on: Date) -> Result<Publication, File
     let required = ListingColumn::REQUIRED.map(|column| (column.name(), column));
     let columns =
         header::columns(cells, &known, &required).map_err(|problem| column_error(line, problem))?;
-    let mut rows = ListingRows::new(published_on);
+    let mut rows = ListingRows::new(published_on, ListId::from(source));
     while let Some(record) = records.next_row()? {
         rows.add(record.line, &read_row(record, &columns)?, record.bytes)?;
     }

@@ -6,6 +6,7 @@
 
 use std::{fmt, io::BufRead};
 
+use assay_engine::names::{ListId, SourceId};
 use assay_input::{FileSelection, text::TextLines};
 use jiff::civil::Date;
 use serde::{
@@ -34,18 +35,22 @@ pub static FORMAT: Format = Format {
     default_source: None,
     terms: None,
     reader: FormatReader::Listings(|input, context| {
-        input.read_one(|file| read(file.content, context.published_on))
+        input.read_one(|file| read(file.content, context.published_on, context.source))
     }),
 };
 
-/// Reads a file that was issued on `published_on`.
+/// Reads a file of `source` that was issued on `published_on`. Rows that name no list belong to that of the source.
 ///
 /// # Errors
 ///
 /// Returns an error if the file is damaged or of another format. A refused file has no effect.
-pub fn read(input: impl BufRead, published_on: Date) -> Result<Publication, FileError> {
+pub fn read(
+    input: impl BufRead,
+    published_on: Date,
+    source: &SourceId,
+) -> Result<Publication, FileError> {
     let mut lines = TextLines::new(input);
-    let mut rows = ListingRows::new(published_on);
+    let mut rows = ListingRows::new(published_on, ListId::from(source));
     let mut is_empty = true;
     while let Some((line, text)) = lines.next_line()? {
         if text.trim().is_empty() {

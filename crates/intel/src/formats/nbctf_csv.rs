@@ -3,9 +3,10 @@
 //!
 //! The table of orders states the last update and the validity of each order; the table of wallets states the order,
 //! the person, and a virtual currency address or the number of an account at an exchange. Both tables are maintained
-//! by hand: an order's number stands in its first row only or in a row of its own, a cell may hold several addresses,
-//! letters may be Greek or Cyrillic, and days are written in several ways. An order is valid for two years unless it
-//! is renewed; a forfeiture has no end. Account numbers are no addresses and are only counted.
+//! by hand, in English and in Hebrew: an order's number stands in its first row only or in a row of its own, a cell may
+//! hold several addresses, an address may stand in another column, letters may be Greek or Cyrillic, and days are
+//! written in several ways. An order is valid for two years unless it is renewed; a forfeiture has no end, and neither
+//! has a group of wallets whose order cannot be read. Account numbers are no addresses and are only counted.
 
 use std::collections::BTreeMap;
 
@@ -20,8 +21,9 @@ use super::{
     FileError, Format, FormatInput, FormatReadError, FormatReader, ReadContext, ReadOption,
 };
 use crate::listings::{
-    Publication,
+    Publication, Rejected,
     dates::day,
+    found,
     named::{NamedParties, joined},
     table::rows,
 };
@@ -46,6 +48,8 @@ pub static FORMAT: Format = Format {
 /// Column of a table.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum TableColumn {
+    Account,
+    Forfeiture,
     Order,
     FileType,
     Updated,
@@ -61,7 +65,9 @@ enum TableColumn {
 
 /// Names of the columns, by their keys: those of the Bureau's page, then the names in other publishers' copies of the
 /// tables.
-const COLUMNS: [(&str, TableColumn); 20] = [
+const COLUMNS: [(&str, TableColumn); 22] = [
+    ("accountid", TableColumn::Account),
+    ("forfeitureorderurl", TableColumn::Forfeiture),
     ("orderid", TableColumn::Order),
     ("order", TableColumn::Order),
     ("ordernumber", TableColumn::Order),
@@ -84,9 +90,30 @@ const COLUMNS: [(&str, TableColumn); 20] = [
     ("platform", TableColumn::Platform),
 ];
 
+/// Words in the names of columns of the page in Hebrew, those of the more particular column first.
+const HEBREW_WORDS: [(&str, TableColumn); 15] = [
+    ("כתובת", TableColumn::Address),
+    ("ארנק", TableColumn::Address),
+    ("מזהה", TableColumn::Address),
+    ("חשבון", TableColumn::Address),
+    ("מטבע", TableColumn::Currency),
+    ("תוקף", TableColumn::Validity),
+    ("עדכון", TableColumn::Updated),
+    ("עודכן", TableColumn::Updated),
+    ("הוצאה", TableColumn::Issued),
+    ("חתימה", TableColumn::Issued),
+    ("קישור", TableColumn::Link),
+    ("כינוי", TableColumn::Alias),
+    ("פלטפורמה", TableColumn::Platform),
+    ("סוג", TableColumn::FileType),
+    ("שם", TableColumn::Name),
+];
+
 /// Facts about an order.
 #[derive(Clone, Default)]
 struct Order {
+    /// True if the order cannot be read: its end is not known.
+    unread: bool,
     updated: Option<Date>,
     issued: Option<Date>,
     valid_until: Option<Date>,
@@ -97,7 +124,7 @@ struct Order {
 impl Order {
     /// First day on which the order is not valid by its own terms.
     fn expires_on(&self) -> Option<Date> {
-        if self.forfeiture.is_some() {
+        if self.forfeiture.is_some() || self.unread {
             return None;
         }
         let since = self.issued.or(self.updated);
@@ -140,13 +167,14 @@ fn read(
     context: &ReadContext<'_>,
 ) -> Result<Publication, FormatReadError> {
     let mut orders: BTreeMap<String, Order> = BTreeMap::new();
-    let mut wallets = Vec::new();
+    let (mut wallets, mut incomplete) = (Vec::new(), Vec::new());
     let _: Vec<()> = input.read_each(|file| {
         let name = file.name.to_owned();
         let rows = rows(file.content, &|name| column(name).is_some())?;
-        read_table(&name, rows, &mut orders, &mut wallets)
+        read_table(&name, rows, &mut orders, &mut wallets, &mut incomplete)
     })?;
     publish(&orders, &wallets, context.published_on)
+        .map(|publication| Publication { incomplete, ..publication })
         .map_err(|source| FormatReadError::File { file: "tables of NBCTF".to_owned(), source })
 }
 
@@ -155,88 +183,266 @@ fn read_table(
     rows: Vec<(u64, Vec<String>)>,
     orders: &mut BTreeMap<String, Order>,
     wallets: &mut Vec<Wallet>,
+    incomplete: &mut Vec<Rejected>,
 ) -> Result<(), FileError> {
     let mut rows = rows.into_iter();
     let (_, header) = rows.next().unwrap_or_default();
     let columns: Vec<Option<TableColumn>> = header.iter().map(|name| column(name)).collect();
-    let is_orders = columns.contains(&Some(TableColumn::FileType));
-    if !is_orders && !columns.contains(&Some(TableColumn::Address)) {
+    let has = |wanted| columns.contains(&Some(wanted));
+    let is_wallets = has(TableColumn::Address);
+    if !is_wallets && !has(TableColumn::FileType) && !has(TableColumn::Validity) {
         return Err(FileError::Columns {
             line: 1,
             problem: "neither the table of orders nor the table of wallets".to_owned(),
             known:
                 "File Type, Last Updated, Validity of Issue; Order ID, Full name, Virtual currency \
-                    address / User ID, Currency"
+                    address / User ID, Currency; or the columns of the page in Hebrew"
                     .to_owned(),
         });
     }
-    let (mut current, mut person) = (String::new(), String::new());
+    let mut group = Group::default();
     for (line, cells) in rows {
-        let cell = |wanted: TableColumn| {
-            let index = columns.iter().position(|column| *column == Some(wanted))?;
-            cells.get(index).map(String::as_str).filter(|cell| !cell.is_empty() && *cell != "-")
-        };
-        let validity = cell(TableColumn::Validity);
-        let forfeiture = validity.filter(|text| text.to_lowercase().contains("forfeiture"));
-        let facts = Order {
-            updated: cell(TableColumn::Updated).and_then(day),
-            issued: cell(TableColumn::Issued).and_then(day),
-            valid_until: validity.and_then(day),
-            forfeiture: forfeiture.map(str::to_owned),
-            link: cell(TableColumn::Link).map(str::to_owned),
-        };
-        if is_orders {
-            if let Some(order) = cell(TableColumn::FileType).and_then(order_number) {
-                orders.entry(order).or_default().add(facts);
+        let row = TableRow { columns: &columns, cells: &cells };
+        if !is_wallets {
+            let named = row.cell(TableColumn::FileType).or_else(|| row.cell(TableColumn::Order));
+            let number = named.and_then(order_number);
+            let number = number.or_else(|| cells.iter().find_map(|cell| order_number(cell)));
+            if let Some(number) = number {
+                orders.entry(number).or_default().add(row.facts());
             }
             continue;
         }
-        if let Some(order) = cell(TableColumn::Order).and_then(order_number) {
-            current = order;
-            person.clear();
+        let heading = group.begin(&row);
+        if let Some(text) = heading.filter(|_| group.unread) {
+            incomplete.push(Rejected {
+                position: format!("{file}, line {line}"),
+                reason: format!(
+                    "`{}` is no number of an order: its wallets are a group of their own, without an end",
+                    shortened(text)
+                ),
+            });
         }
-        if let Some(name) = cell(TableColumn::Name) {
-            name.clone_into(&mut person);
+        if let Some(name) = row.cell(TableColumn::Name).filter(|name| Some(*name) != heading) {
+            name.clone_into(&mut group.person);
         }
-        // Cells that a merged cell of the page repeats stand in columns without a name, or in a row alone.
-        let first = cells.first().map(String::as_str).unwrap_or_default();
-        let address =
-            cell(TableColumn::Address).unwrap_or(if cells.len() == 1 { first } else { "" });
-        if address.is_empty() || order_number(address).is_some() {
-            continue;
+        let facts = Order { unread: group.unread, ..row.facts() };
+        for (text, account) in row.wallets(heading) {
+            wallets.push(Wallet {
+                file: file.to_owned(),
+                line,
+                order: group.order.clone(),
+                name: group.person.clone(),
+                aliases: row
+                    .cell(TableColumn::Alias)
+                    .map(|all| all.split(';').map(|alias| alias.trim().to_owned()).collect())
+                    .unwrap_or_default(),
+                platform: row.cell(TableColumn::Platform).unwrap_or_default().to_owned(),
+                account,
+                text,
+                facts: facts.clone(),
+            });
         }
-        let currency = cell(TableColumn::Currency).filter(|currency| currency.len() <= 32);
-        let digits = address.bytes().filter(u8::is_ascii_digit).count();
-        wallets.push(Wallet {
-            file: file.to_owned(),
-            line,
-            order: current.clone(),
-            name: person.clone(),
-            aliases: cell(TableColumn::Alias)
-                .map(|aliases| aliases.split(';').map(|alias| alias.trim().to_owned()).collect())
-                .unwrap_or_default(),
-            platform: cell(TableColumn::Platform).unwrap_or_default().to_owned(),
-            account: digits >= 4 && digits == address.len(),
-            text: joined([currency, Some(address)], ": "),
-            facts,
-        });
     }
     Ok(())
 }
 
-fn column(name: &str) -> Option<TableColumn> {
-    let key = column_key(name);
-    COLUMNS.iter().find(|(known, _)| *known == key).map(|(_, column)| *column)
+/// The order and the person of the rows that follow.
+#[derive(Default)]
+struct Group {
+    order: String,
+    person: String,
+    /// True if the order is named by a text that is no number.
+    unread: bool,
 }
 
-/// The number of an order in a text, such as `ASO 12/24` for `Seizure order (ASO - 12/24)`.
+impl Group {
+    /// Begins a group if the row names an order, and returns the cell that names it.
+    fn begin<'a>(&mut self, row: &TableRow<'a>) -> Option<&'a str> {
+        let stated = row.cell(TableColumn::Order);
+        let (column, first) = row.first()?;
+        let is_alone = row.filled().nth(1).is_none();
+        let text = match stated {
+            Some(stated) => stated,
+            None if is_heading(first, is_alone, column) => first,
+            None => return None,
+        };
+        let number = order_number(text).or_else(|| plain_number(text));
+        let unread = number.is_none();
+        let order = number.unwrap_or_else(|| shortened(text));
+        if order != self.order {
+            *self = Self { order, person: String::new(), unread };
+        } else if stated.is_some() {
+            self.person.clear();
+        }
+        Some(text)
+    }
+}
+
+/// True for the text of a row that begins a group: it names an order, or it stands alone and is neither an address, the
+/// number of an account nor the name of a person.
+fn is_heading(text: &str, is_alone: bool, column: Option<TableColumn>) -> bool {
+    if order_number(text).is_some() {
+        return true;
+    }
+    if !is_alone || !found::find(text).is_empty() {
+        return false;
+    }
+    let is_bare_marker = after_marker(text).is_some_and(|rest| !rest.contains(char::is_alphabetic));
+    let speaks_of_order = is_bare_marker
+        || text.to_lowercase().contains("order")
+        || text.split_whitespace().any(|word| word == "צו");
+    let has_digits = text.bytes().any(|byte| byte.is_ascii_digit());
+    match column {
+        Some(TableColumn::Name) => speaks_of_order || plain_number(text).is_some(),
+        None => speaks_of_order || plain_number(text).is_some() || !has_digits,
+        Some(_) => false,
+    }
+}
+
+/// Row of a table.
+struct TableRow<'a> {
+    columns: &'a [Option<TableColumn>],
+    cells: &'a [String],
+}
+
+impl<'a> TableRow<'a> {
+    fn cell(&self, wanted: TableColumn) -> Option<&'a str> {
+        let index = self.columns.iter().position(|column| *column == Some(wanted))?;
+        self.cells.get(index).map(String::as_str).filter(|cell| is_filled(cell))
+    }
+
+    /// The first cell that states something, with its column.
+    fn first(&self) -> Option<(Option<TableColumn>, &'a str)> {
+        let place = self.cells.iter().position(|cell| is_filled(cell))?;
+        Some((self.columns.get(place).copied().flatten(), self.cells.get(place)?))
+    }
+
+    /// The cells that state something.
+    fn filled(&self) -> impl Iterator<Item = &'a str> {
+        self.cells.iter().map(String::as_str).filter(|cell| is_filled(cell))
+    }
+
+    fn facts(&self) -> Order {
+        let validity = self.cell(TableColumn::Validity);
+        let is_forfeiture =
+            |text: &&str| text.to_lowercase().contains("forfeiture") || text.contains("חילוט");
+        let forfeiture = validity.filter(is_forfeiture);
+        let forfeiture = forfeiture.or_else(|| self.cell(TableColumn::Forfeiture));
+        Order {
+            unread: false,
+            updated: self.cell(TableColumn::Updated).and_then(day),
+            issued: self.cell(TableColumn::Issued).and_then(day),
+            valid_until: validity.and_then(day),
+            forfeiture: forfeiture.map(str::to_owned),
+            link: self.cell(TableColumn::Link).map(str::to_owned),
+        }
+    }
+
+    /// The texts that state wallets, and true for the number of an account: the address cell with the currency, and
+    /// other cells with an address. Blocks of the page state them in columns of their own, and a cell that a merged cell
+    /// repeats stands alone.
+    fn wallets(&self, heading: Option<&str>) -> Vec<(String, bool)> {
+        let currency = self.cell(TableColumn::Currency).filter(|currency| currency.len() <= 32);
+        let stated = self.cell(TableColumn::Address).or_else(|| self.cell(TableColumn::Account));
+        let stated = stated.or_else(|| self.filled().next().filter(|_| self.cells.len() == 1));
+        let stated = stated.filter(|text| Some(*text) != heading);
+        let with_currency = |text: &str| joined([currency, Some(text)], ": ");
+        let mut wallets = Vec::new();
+        if let Some(text) = stated {
+            let digits = text.bytes().filter(u8::is_ascii_digit).count();
+            let is_account = self.cell(TableColumn::Account) == Some(text)
+                || digits >= 4 && digits == text.len();
+            wallets.push((with_currency(text), is_account));
+        }
+        let links = [TableColumn::Link, TableColumn::Forfeiture].map(|column| self.cell(column));
+        let others = self.filled().filter(|text| {
+            Some(*text) != stated && Some(*text) != heading && !links.contains(&Some(*text))
+        });
+        let others = others.filter(|text| !found::find(text).is_empty());
+        wallets.extend(others.map(|text| (with_currency(text), false)));
+        wallets
+    }
+}
+
+fn is_filled(cell: &str) -> bool {
+    !cell.is_empty() && cell != "-"
+}
+
+fn column(name: &str) -> Option<TableColumn> {
+    let key = column_key(name);
+    let exact = COLUMNS.iter().find(|(known, _)| *known == key);
+    let hebrew = || HEBREW_WORDS.iter().find(|(word, _)| key.contains(word));
+    let is_order = || key == "צו" || key.contains("מספרצו") || key.contains("מספרהצו");
+    exact
+        .or_else(hebrew)
+        .map(|(_, column)| *column)
+        .or_else(|| is_order().then_some(TableColumn::Order))
+}
+
+/// Markers of a seizure order, in lower case and without punctuation: ASO, and צו תפיסה with its abbreviation.
+const MARKERS: [&str; 4] = ["aso", "צותפיסה", "צת", "seizureorder"];
+
+/// The rest of a text after the marker of a seizure order, which is a word of its own.
+fn after_marker(text: &str) -> Option<&str> {
+    let letters: Vec<(usize, char)> =
+        text.char_indices().filter(|(_, character)| character.is_alphanumeric()).collect();
+    let begins_word = |start: usize| {
+        let before = text.get(..start).and_then(|before| before.chars().next_back());
+        !before.is_some_and(char::is_alphabetic)
+    };
+    let starts = letters.iter().enumerate().filter(|(_, (start, _))| begins_word(*start));
+    starts.into_iter().find_map(|(place, _)| {
+        let rest = letters.get(place..)?;
+        MARKERS.iter().find_map(|marker| {
+            let mut end = 0;
+            for (index, wanted) in marker.chars().enumerate() {
+                let (start, found) = rest.get(index)?;
+                if !found.to_lowercase().eq([wanted]) {
+                    return None;
+                }
+                end = start + found.len_utf8();
+            }
+            text.get(end..).filter(|after| !after.starts_with(char::is_alphabetic))
+        })
+    })
+}
+
+/// The number of an order in a text, such as `ASO 12/24` for `Seizure order (ASO - 12/24)`, `צ.ת 12/24` and
+/// `aso 12/2024`.
 fn order_number(text: &str) -> Option<String> {
-    let start = text.find("ASO")? + "ASO".len();
-    let rest = text.get(start..)?.trim_start_matches([' ', '-', '–', '\u{A0}', '.']);
-    let end = rest.find(|character: char| !character.is_ascii_digit() && character != '/');
-    let number = rest.get(..end.unwrap_or(rest.len()))?;
-    let (count, year) = number.split_once('/')?;
-    (!count.is_empty() && year.len() == 2).then(|| format!("ASO {count}/{year}"))
+    let rest = after_marker(text)?;
+    // The marker may be spelt out before the abbreviation.
+    order_number(rest).or_else(|| {
+        let start = rest.find(|character: char| character.is_ascii_digit())?;
+        let is_near = rest.get(..start)?.chars().count() <= MOST_BEFORE_NUMBER;
+        rest.get(start..).filter(|_| is_near).and_then(number_and_year)
+    })
+}
+
+/// Most characters between the marker of an order and its number: ` - `, ` No. `.
+const MOST_BEFORE_NUMBER: usize = 6;
+
+/// The number of an order without its marker, in a cell of its own.
+fn plain_number(text: &str) -> Option<String> {
+    let is_plain = |character: char| character.is_ascii_digit() || "/ -".contains(character);
+    let text = text.trim_matches(['\u{200E}', '\u{200F}', ' ']);
+    text.chars().all(is_plain).then(|| number_and_year(text)).flatten()
+}
+
+/// The number and the year at the beginning of a text: `12/24`, `12/2024`, `12-24`.
+fn number_and_year(text: &str) -> Option<String> {
+    let digits = |text: &str| text.bytes().take_while(u8::is_ascii_digit).count();
+    let length = digits(text);
+    let number: u32 = text.get(..length)?.parse().ok()?;
+    let rest = text.get(length..)?.trim_start();
+    let rest = rest.strip_prefix(['/', '-', '.', '\\'])?.trim_start();
+    let year = rest.get(..digits(rest))?;
+    let year = match year.len() {
+        2 => year,
+        4 => year.get(2..)?,
+        _ => return None,
+    };
+    Some(format!("ASO {number}/{year}"))
 }
 
 fn publish(
@@ -278,14 +484,14 @@ fn publish(
             ),
             official_link: order.link.clone(),
         };
-        let before = parties.found();
-        parties.valid_party(entity, order.expires_on(), [("wallet", &*wallet.text)])?;
-        if parties.found() == before {
+        let addresses = found::find_stated(&wallet.text);
+        if addresses.is_empty() {
             parties.reject(
                 format!("{}, line {}", wallet.file, wallet.line),
                 format!("no address and no account number: `{}`", shortened(&wallet.text)),
             )?;
         }
+        parties.valid_party(entity, order.expires_on(), addresses)?;
     }
     for (order, count) in accounts {
         let reason = format!("{count} account numbers at exchanges, which are no addresses");

@@ -30,7 +30,7 @@ pub struct ImportedListings {
     /// The publication is older than the newest publication and was inserted into the history at its date.
     pub history: bool,
     /// Changes.
-    pub report: ImportReport,
+    pub report: Box<ImportReport>,
 }
 
 /// Origin of an import.

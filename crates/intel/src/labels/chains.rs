@@ -4,8 +4,6 @@ use assay_address::{AddressError, AssetScope, CanonicalAddress, ChainId};
 
 use crate::listings::found::case_lost;
 
-/// Codes of token standards that label sets use for a chain, with the list code of the chain.
-static TOKEN_STANDARDS: [(&str, &str); 3] = [("ERC20", "ETH"), ("TRC20", "TRX"), ("BEP20", "BSC")];
 /// List codes of the chains that are tried first for a token whose address is no EVM account.
 static TOKEN_CHAINS: [&str; 3] = ["TRX", "SOL", "BEP2"];
 
@@ -24,15 +22,6 @@ impl From<String> for LabelAddressError {
     }
 }
 
-/// The chain with a code: a code of sanctions lists, a token standard, an identifier or an alias, in any
-/// case.
-pub(crate) fn by_code(code: &str) -> Option<ChainId> {
-    let upper = code.to_ascii_uppercase();
-    let standard = TOKEN_STANDARDS.iter().find(|(standard, _)| *standard == upper);
-    let list_code = standard.map_or(upper.as_str(), |(_, list_code)| *list_code);
-    ChainId::from_list_code(list_code).or_else(|| code.parse().ok())
-}
-
 /// Parses an address on the chain of a network or, if there is none, of a currency.
 pub(crate) fn parse_address(
     network: Option<&str>,
@@ -44,11 +33,10 @@ pub(crate) fn parse_address(
             "neither `currency` nor `network` names the chain".into(),
         ));
     };
-    let token = code.to_ascii_uppercase();
-    if network.is_none() && AssetScope::for_code(&token) == AssetScope::EveryValidForm {
-        return parse_token_address(&token, address);
+    if network.is_none() && AssetScope::for_code(code) == AssetScope::EveryValidForm {
+        return parse_token_address(&code.to_ascii_uppercase(), address);
     }
-    let chain = by_code(code)
+    let chain = ChainId::from_list_code(code)
         .ok_or_else(|| LabelAddressError::Unsupported(code.chars().take(64).collect()))?;
     CanonicalAddress::parse_published(chain, address).map_err(|error| {
         let reason = case_lost(address).map_or_else(|| error.to_string(), str::to_owned);
@@ -97,9 +85,9 @@ mod tests {
             ("MATIC", "polygon"),
             ("FTM", "fantom"),
         ] {
-            assert_eq!(by_code(code).map(ChainId::as_str), Some(id), "{code}");
+            assert_eq!(ChainId::from_list_code(code).map(ChainId::as_str), Some(id), "{code}");
         }
-        assert_eq!(by_code("KDA"), None);
+        assert_eq!(ChainId::from_list_code("KDA"), None);
     }
 
     #[test]

@@ -2,12 +2,12 @@
 
 use std::borrow::Cow;
 
-use assay_address::CanonicalAddress;
+use assay_address::{CanonicalAddress, ChainId};
 use assay_engine::{evidence::Tier, names::ListId, score::Confidence, taxonomy::Category};
 use jiff::civil::Date;
 
 use super::{
-    chains::{self, LabelAddressError},
+    chains::LabelAddressError,
     collect::{LabelCollector, LabelFields, non_blank},
 };
 use crate::error::FileError;
@@ -102,7 +102,7 @@ impl<'a> LabelRow<'a> {
         let blockchain = self.required("blockchain")?;
         let address = self.required("address")?;
         let term = self.required("category")?;
-        let Some(chain) = chains::by_code(blockchain) else {
+        let Some(chain) = ChainId::from_list_code(blockchain) else {
             return Err(LabelAddressError::Unsupported(blockchain.to_owned()));
         };
         let address = CanonicalAddress::parse_published(chain, address)

@@ -30,53 +30,56 @@ pub(crate) struct FoundAddress {
     pub(crate) sentence: String,
 }
 
-/// Word that a text calls an address, but that is not a valid one.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct NearMiss {
-    /// The word, and the reason to reject it.
-    pub(crate) reason: String,
-}
-
-/// Addresses of a text, in their order and each once, and the words that should have been addresses.
-pub(crate) fn find(text: &str) -> (Vec<FoundAddress>, Vec<NearMiss>) {
-    let (mut found, mut missed) = (Vec::new(), Vec::new());
+/// Addresses of a text, in their order and each once. A word that should have been an address is one of them: the list
+/// means an address, even if no check can match it.
+pub(crate) fn find(text: &str) -> Vec<FoundAddress> {
+    let mut found = Vec::new();
     let mut seen = HashSet::new();
     for word in words(text) {
         let printed = text.get(word.clone()).unwrap_or_default();
         let named = currency::currencies_near(context(text, &word), after(text, &word));
-        match read(printed, &named) {
-            WordReading::Address(asset_code) => {
-                if seen.insert((asset_code.clone(), printed.to_owned())) {
-                    let (text, sentence) = (printed.to_owned(), sentence(text, &word));
-                    found.push(FoundAddress { asset_code, text, sentence });
-                }
-            }
-            WordReading::InvalidAddress(reason) => missed.push(NearMiss { reason }),
-            WordReading::OrdinaryWord => {}
+        if let Some(asset_code) = read(printed, &named)
+            && seen.insert((asset_code.clone(), printed.to_owned()))
+        {
+            let (text, sentence) = (printed.to_owned(), sentence(text, &word));
+            found.push(FoundAddress { asset_code, text, sentence });
         }
     }
-    (found, missed)
+    found
 }
 
-/// Interpretation of a word of a text.
-enum WordReading {
-    /// The word is an address, under this asset code.
-    Address(String),
-    /// The word is no valid address, although the text calls it an address.
-    InvalidAddress(String),
-    /// An ordinary word.
-    OrdinaryWord,
+/// Addresses of a text that states wallets: if none of its words is an address, its words of the length of an address
+/// are taken for one, because the list means them so.
+pub(crate) fn find_stated(text: &str) -> Vec<FoundAddress> {
+    let found = find(text);
+    if !found.is_empty() {
+        return found;
+    }
+    let meant = words(text).into_iter().filter_map(|word| text.get(word)).filter(|word| {
+        is_letters_and_digits(word) && !word.chars().any(|character| matches!(character, '@' | '/'))
+    });
+    let unread = |word: &str| FoundAddress {
+        asset_code: AssetScope::UNSTATED.to_owned(),
+        text: word.to_owned(),
+        sentence: text.trim().to_owned(),
+    };
+    meant.map(unread).collect()
 }
 
-fn read(word: &str, named: &[Currency]) -> WordReading {
+/// The asset code of a word that is an address, or that stands right beside the name of a currency and should have been
+/// one; `None` for an ordinary word.
+fn read(word: &str, named: &[Currency]) -> Option<String> {
+    let beside = named.first().filter(|currency| currency.is_adjacent);
+    if CanonicalAddress::is_bare_account(word) && beside.is_none() {
+        // A fingerprint of a key, or another hash.
+        return None;
+    }
     let fits = |chain: ChainId| CanonicalAddress::read_published(chain, word).is_some();
     for currency in named {
         match AssetScope::for_code(currency.code) {
-            AssetScope::Chain(chain) if fits(chain) => {
-                return WordReading::Address(currency.code.to_owned());
-            }
+            AssetScope::Chain(chain) if fits(chain) => return Some(currency.code.to_owned()),
             AssetScope::EveryValidForm if distinct_chains().any(fits) => {
-                return WordReading::Address(currency.code.to_owned());
+                return Some(currency.code.to_owned());
             }
             _ => {}
         }
@@ -86,24 +89,14 @@ fn read(word: &str, named: &[Currency]) -> WordReading {
         .collect();
     match valid.as_slice() {
         [] => {}
-        [first, ..] if *first == ChainId::BTC => return WordReading::Address("XBT".to_owned()),
-        [only] if !matches!(only.info().rules, AddressRules::Evm) => {
-            return WordReading::Address(only.list_code());
-        }
-        _ => return WordReading::Address(AssetScope::UNSTATED.to_owned()),
+        [first, ..] if *first == ChainId::BTC => return Some("XBT".to_owned()),
+        [only] if !matches!(only.info().rules, AddressRules::Evm) => return Some(only.list_code()),
+        _ => return Some(AssetScope::UNSTATED.to_owned()),
     }
-    let stands_beside = named.first().filter(|currency| currency.is_adjacent);
-    match stands_beside.and_then(|currency| ChainId::from_list_code(currency.code)) {
-        Some(chain) if is_letters_and_digits(word) => {
-            let error = CanonicalAddress::parse_published(chain, word).err();
-            let error = error.map(|error| error.to_string()).unwrap_or_default();
-            WordReading::InvalidAddress(format!(
-                "`{word}` is no address of {chain}: {}",
-                case_lost(word).unwrap_or(&error)
-            ))
-        }
-        _ => WordReading::OrdinaryWord,
-    }
+    let meant = beside.filter(|currency| {
+        is_letters_and_digits(word) && ChainId::from_list_code(currency.code).is_some()
+    });
+    meant.map(|currency| currency.code.to_owned())
 }
 
 /// One chain for each kind of address rules: an EVM account is valid on every EVM chain.
@@ -237,7 +230,7 @@ mod tests {
     const TRON: &str = "TUCsTq7TofTCJRRoHk6RvhMoS2mJLm5Yzq";
 
     fn found(text: &str) -> Vec<(String, String)> {
-        find(text).0.into_iter().map(|found| (found.asset_code, found.text)).collect()
+        find(text).into_iter().map(|found| (found.asset_code, found.text)).collect()
     }
 
     fn pair(code: &str, text: &str) -> (String, String) {
@@ -263,7 +256,7 @@ mod tests {
     #[test]
     fn the_sentence_is_the_evidence() {
         let text = format!("Born 1980. Uses the Bitcoin\nwallet {BTC}, since 2019. Speaks French.");
-        assert_eq!(find(&text).0[0].sentence, format!("wallet {BTC}, since 2019"));
+        assert_eq!(find(&text)[0].sentence, format!("wallet {BTC}, since 2019"));
     }
 
     #[test]
@@ -276,7 +269,7 @@ mod tests {
                     9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08, \
                     https://www.interpol.int/en/How-we-work/Notices/View-UN-Notices-Individuals, \
                     550e8400-e29b-41d4-a716-446655440000";
-        assert_eq!(find(text), (vec![], vec![]));
+        assert_eq!(find(text), vec![]);
     }
 
     #[test]
@@ -291,17 +284,26 @@ mod tests {
     }
 
     #[test]
-    fn a_look_alike_is_read_and_a_broken_address_reported() {
+    fn a_look_alike_is_read_and_a_broken_address_kept() {
         let disguised = TRON.replacen('T', "Т", 1);
         assert_eq!(found(&format!("TRX {disguised}")), [pair("TRX", &disguised)]);
         let zero_width = "12Qt\u{200B}D5BFwRsdNsAZY76UVE1xyCGNTojH9h";
         assert_eq!(found(&format!("BTC {zero_width}")), [pair("XBT", zero_width)]);
 
-        let (found, missed) = find("BTC: 12QtD5BFwRsdNsAZY76UVE1xyCGNTojH9i");
-        assert_eq!(found, []);
-        assert!(missed[0].reason.contains("no address of btc: wrong base58check checksum"));
-        let (_, missed) = find(&format!("BTC {}", BTC.to_lowercase()));
-        assert!(missed[0].reason.contains("all letters are lowercase"), "{missed:?}");
+        // A list means these as addresses, too, although no check can match them.
+        let mistyped = "12QtD5BFwRsdNsAZY76UVE1xyCGNTojH9i";
+        assert_eq!(found(&format!("BTC: {mistyped}")), [pair("XBT", mistyped)]);
+        let lower = BTC.to_lowercase();
+        assert_eq!(found(&format!("BTC {lower}")), [pair("XBT", &lower)]);
+        assert_eq!(found(&format!("reference {mistyped}")), []);
+    }
+
+    #[test]
+    fn forty_digits_are_an_account_right_beside_its_currency_only() {
+        let bare = EVM.trim_start_matches("0x");
+        assert_eq!(found(&format!("ETH {bare}")), [pair("ETH", bare)]);
+        assert_eq!(found(&format!("PGP fingerprint {bare}")), []);
+        assert_eq!(found(&format!("paid in ETH by the holder of the key {bare}")), []);
     }
 
     proptest! {
@@ -316,7 +318,7 @@ mod tests {
             after in "[A-Za-z0-9 ,.\n]{0,60}",
         ) {
             let text = format!("{before} {BTC} {after}");
-            prop_assert!(find(&text).0.iter().any(|found| found.text == BTC));
+            prop_assert!(find(&text).iter().any(|found| found.text == BTC));
         }
     }
 }

@@ -17,6 +17,9 @@ const MAX_KEPT_BYTES: usize = 64 * 1024 * 1024;
 /// Largest number of addresses of a publication. OFAC's list has fewer than a thousand addresses.
 const MAX_ENTRIES: usize = 100_000;
 
+/// Name of an entity that a row does not name.
+pub(crate) const NOT_STATED: &str = "not stated";
+
 /// One publication of one or more sanctions lists, reduced to the parties' crypto addresses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Publication {
@@ -26,6 +29,9 @@ pub struct Publication {
     pub entries: Vec<ListingEntry>,
     /// Rows that could not be imported, with the reason.
     pub rejected: Vec<Rejected>,
+    /// Rows that were imported without a cell that cannot be read, with the reason: what else is wrong with a row does
+    /// not hide its address.
+    pub incomplete: Vec<Rejected>,
     /// Number of parties that the publication lists, with and without addresses.
     pub parties: u64,
     /// True if the list names parties and seldom states addresses: a publication without any address is then

@@ -8,7 +8,10 @@ use assay_engine::{
 };
 use jiff::civil::Date;
 
-use super::{MAX_ENTRIES, MAX_KEPT_BYTES, Publication, Rejected, found};
+use super::{
+    MAX_ENTRIES, MAX_KEPT_BYTES, Publication, Rejected,
+    found::{self, FoundAddress},
+};
 use crate::error::FileError;
 
 /// Largest number of rows that are reported as rejected.
@@ -23,7 +26,6 @@ pub(crate) struct NamedParties {
     entries: Vec<ListingEntry>,
     rejected: Vec<Rejected>,
     seen: HashSet<(String, String, String)>,
-    repeated: usize,
     parties: u64,
     kept_bytes: usize,
 }
@@ -37,67 +39,53 @@ impl NamedParties {
             entries: Vec::new(),
             rejected: Vec::new(),
             seen: HashSet::new(),
-            repeated: 0,
             parties: 0,
             kept_bytes: 0,
         }
     }
 
-    /// Adds a party and the addresses in its texts, each a field's name and its content. The sentence that
-    /// holds an address becomes the remark on it.
+    /// Adds a party and the addresses in its texts. The sentence that holds an address becomes the remark on it.
     pub(crate) fn party<'a>(
         &mut self,
         entity: ListedEntity,
-        texts: impl IntoIterator<Item = (&'a str, &'a str)>,
+        texts: impl IntoIterator<Item = &'a str>,
     ) -> Result<(), FileError> {
-        self.valid_party(entity, None, texts)
+        self.valid_party(entity, None, texts.into_iter().flat_map(found::find))
     }
 
-    /// Adds a party whose listing ends by its own terms.
-    pub(crate) fn valid_party<'a>(
+    /// Adds a party with addresses whose listing ends by its own terms.
+    pub(crate) fn valid_party(
         &mut self,
         entity: ListedEntity,
         expires_on: Option<Date>,
-        texts: impl IntoIterator<Item = (&'a str, &'a str)>,
+        addresses: impl IntoIterator<Item = FoundAddress>,
     ) -> Result<(), FileError> {
         self.parties += 1;
         let entity = Arc::new(bounded(entity));
         let mut first = true;
-        for (field, text) in texts {
-            let (addresses, missed) = found::find(text);
-            for address in addresses {
-                let key = (entity.id.clone(), address.asset_code.clone(), address.text.clone());
-                if !self.seen.insert(key) {
-                    self.repeated += 1;
-                    continue;
-                }
-                if std::mem::take(&mut first) {
-                    self.keep(weight(&entity))?;
-                }
-                self.keep(address.text.len() + address.sentence.len() + 256)?;
-                self.entries.push(ListingEntry {
-                    list: self.list.clone(),
-                    list_name: self.list_name.to_owned(),
-                    entity: Arc::clone(&entity),
-                    asset_code: address.asset_code,
-                    address_as_published: address.text,
-                    address_remarks: Some(address.sentence),
-                    expires_on,
-                });
-                if self.entries.len() > MAX_ENTRIES {
-                    return Err(FileError::TooMany { subject: "addresses", max: MAX_ENTRIES });
-                }
+        for address in addresses {
+            let key = (entity.id.clone(), address.asset_code.clone(), address.text.clone());
+            if !self.seen.insert(key) {
+                continue;
             }
-            for miss in missed {
-                self.reject(format!("party {}, {field}", entity.id), miss.reason)?;
+            if std::mem::take(&mut first) {
+                self.keep(weight(&entity))?;
+            }
+            self.keep(address.text.len() + address.sentence.len() + 256)?;
+            self.entries.push(ListingEntry {
+                list: self.list.clone(),
+                list_name: self.list_name.to_owned(),
+                entity: Arc::clone(&entity),
+                asset_code: address.asset_code,
+                address_as_published: address.text,
+                address_remarks: Some(address.sentence),
+                expires_on,
+            });
+            if self.entries.len() > MAX_ENTRIES {
+                return Err(FileError::TooMany { subject: "addresses", max: MAX_ENTRIES });
             }
         }
         Ok(())
-    }
-
-    /// Number of addresses that were found so far, plus the number of rejected rows.
-    pub(crate) fn found(&self) -> usize {
-        self.seen.len() + self.repeated + self.rejected.len()
     }
 
     /// Reports a row that could not be imported.
@@ -124,6 +112,7 @@ impl NamedParties {
             published_on,
             entries: self.entries,
             rejected: self.rejected,
+            incomplete: Vec::new(),
             parties: self.parties,
             addresses_are_rare: true,
         }

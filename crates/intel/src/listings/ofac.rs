@@ -245,6 +245,7 @@ impl OfacParties {
             published_on,
             entries,
             rejected,
+            incomplete: Vec::new(),
             parties: self.count,
             addresses_are_rare: false,
         })

@@ -5,6 +5,7 @@ use std::{
     sync::Arc,
 };
 
+use assay_address::AssetScope;
 use assay_engine::{
     evidence::{Alias, ListedEntity, ListingEntry},
     names::ListId,
@@ -13,7 +14,7 @@ use assay_input::{EncodingError, text::formula_start};
 use jiff::civil::Date;
 
 use super::{
-    MAX_ENTRIES, MAX_KEPT_BYTES, Publication, Rejected,
+    MAX_ENTRIES, MAX_KEPT_BYTES, NOT_STATED, Publication, Rejected,
     column::{ListingColumn, column_error, excerpt},
 };
 use crate::error::FileError;
@@ -65,24 +66,58 @@ impl ListingRow {
         self.raw(column).map(str::trim)
     }
 
-    fn required(text: Option<&str>, column: ListingColumn) -> Result<&str, String> {
-        text.ok_or_else(|| format!("`{}` is missing", column.name()))
+    /// The day in a column; a problem if it cannot be read.
+    fn date(&self, column: ListingColumn, problems: &mut Vec<String>) -> Option<Date> {
+        let text = self.text(column)?;
+        let whole = text.len() == "2026-01-31".len();
+        let date = text.parse().ok().filter(|_| whole);
+        if date.is_none() {
+            problems.push(format!(
+                "`{}` is `{}` and was left out: write a date such as 2026-01-31",
+                column.name(),
+                excerpt(text)
+            ));
+        }
+        date
     }
 
-    fn date(&self, column: ListingColumn) -> Result<Option<Date>, String> {
-        let Some(text) = self.text(column) else { return Ok(None) };
-        let whole = text.len() == "2026-01-31".len();
-        text.parse().ok().filter(|_| whole).map(Some).ok_or_else(|| {
-            format!("`{}` is `{}`: write a date such as 2026-01-31", column.name(), excerpt(text))
+    /// The list of the row, else that of the source; a problem if the row names none.
+    fn list(&self, source: &ListId, problems: &mut Vec<String>) -> ListId {
+        let name = ListingColumn::List.name();
+        match self.text(ListingColumn::List).map(str::parse) {
+            Some(Ok(list)) => return list,
+            Some(Err(error)) => problems.push(format!("`{name}`: {error}; kept as `{source}`")),
+            None => problems.push(format!("`{name}` is missing: kept as `{source}`")),
+        }
+        source.clone()
+    }
+
+    /// The text of a column; a problem if it is blank.
+    fn text_or<'a>(
+        &'a self,
+        column: ListingColumn,
+        substitute: &'a str,
+        problems: &mut Vec<String>,
+    ) -> &'a str {
+        self.text(column).unwrap_or_else(|| {
+            problems.push(format!(
+                "`{}` is missing: kept as `{}`",
+                column.name(),
+                excerpt(substitute)
+            ));
+            substitute
         })
     }
 
-    /// The listing in the row, or the reason to reject it.
-    fn entry(&self) -> Result<ListingEntry, String> {
-        let text = |column| Self::required(self.text(column), column);
-        let list: ListId = text(ListingColumn::List)?
-            .parse()
-            .map_err(|error| format!("`{}`: {error}", ListingColumn::List.name()))?;
+    /// The listing in the row with the problems of its other cells; `None` if the row states no address.
+    fn entry(&self, source: &ListId) -> Option<(ListingEntry, Vec<String>)> {
+        let address = self.raw(ListingColumn::Address)?;
+        let mut problems = Vec::new();
+        let list = self.list(source, &mut problems);
+        let name = self.text_or(ListingColumn::Entity, NOT_STATED, &mut problems).to_owned();
+        let id = self.text_or(ListingColumn::EntityId, &name, &mut problems).to_owned();
+        let asset_code =
+            self.text_or(ListingColumn::AssetCode, AssetScope::UNSTATED, &mut problems).to_owned();
         let mut programs: Vec<String> = trimmed(self.several(ListingColumn::Programs));
         programs.sort();
         programs.dedup();
@@ -90,8 +125,8 @@ impl ListingRow {
         let mut aliases = trimmed(self.several(ListingColumn::Aliases));
         aliases.retain(|alias| seen.insert(alias.clone()));
         let entity = ListedEntity {
-            id: text(ListingColumn::EntityId)?.to_owned(),
-            name: text(ListingColumn::Entity)?.to_owned(),
+            id,
+            name,
             // The formats state neither the kind of an alias nor whether it is weak.
             aliases: aliases
                 .into_iter()
@@ -99,24 +134,21 @@ impl ListingRow {
                 .collect(),
             programs,
             remarks: self.text(ListingColumn::Remarks).map(str::to_owned),
-            listed_on: self.date(ListingColumn::EntityListedOn)?,
+            listed_on: self.date(ListingColumn::EntityListedOn, &mut problems),
             order_number: self.text(ListingColumn::OrderNumber).map(str::to_owned),
             legal_basis: self.text(ListingColumn::LegalBasis).map(str::to_owned),
             official_link: self.text(ListingColumn::OfficialLink).map(str::to_owned),
         };
-        Ok(ListingEntry {
+        let entry = ListingEntry {
             list_name: self.text(ListingColumn::ListName).unwrap_or(list.as_str()).to_owned(),
             list,
             entity: Arc::new(entity),
-            asset_code: text(ListingColumn::AssetCode)?.to_owned(),
-            address_as_published: Self::required(
-                self.raw(ListingColumn::Address),
-                ListingColumn::Address,
-            )?
-            .to_owned(),
+            asset_code,
+            address_as_published: address.to_owned(),
             address_remarks: self.text(ListingColumn::AddressRemarks).map(str::to_owned),
-            expires_on: self.date(ListingColumn::ExpiresOn)?,
-        })
+            expires_on: self.date(ListingColumn::ExpiresOn, &mut problems),
+        };
+        Some((entry, problems))
     }
 }
 
@@ -124,14 +156,17 @@ fn trimmed<'a>(texts: impl Iterator<Item = &'a str>) -> Vec<String> {
     texts.map(str::trim).filter(|text| !text.is_empty()).map(str::to_owned).collect()
 }
 
-/// Identity of a listing within a file: list, entity, asset code and address.
-type Key = (ListId, String, String, String);
+/// Identity of a listing within a file: list, entity, asset code, address and end.
+type Key = (ListId, String, String, String, Option<Date>);
 
 /// Publication while its rows are read.
 pub(crate) struct ListingRows {
     published_on: Date,
+    /// List of rows that name none.
+    source: ListId,
     entries: Vec<ListingEntry>,
     rejected: Vec<Rejected>,
+    incomplete: Vec<Rejected>,
     /// Index in `entries` and line of each listing.
     seen: HashMap<Key, (usize, u64)>,
     parties: HashSet<(ListId, String)>,
@@ -139,11 +174,13 @@ pub(crate) struct ListingRows {
 }
 
 impl ListingRows {
-    pub(crate) fn new(published_on: Date) -> Self {
+    pub(crate) fn new(published_on: Date, source: ListId) -> Self {
         Self {
             published_on,
+            source,
             entries: Vec::new(),
             rejected: Vec::new(),
+            incomplete: Vec::new(),
             seen: HashMap::new(),
             parties: HashSet::new(),
             kept_bytes: 0,
@@ -157,15 +194,15 @@ impl ListingRows {
         row: &ListingRow,
         bytes: usize,
     ) -> Result<(), FileError> {
-        let entry = match row.entry() {
-            Ok(entry) => entry,
-            Err(reason) => return self.reject(line, reason),
+        let Some((entry, problems)) = row.entry(&self.source) else {
+            return self.reject(line, "`address` is missing".to_owned());
         };
         let key = (
             entry.list.clone(),
             entry.entity.id.clone(),
             entry.asset_code.clone(),
             entry.address_as_published.clone(),
+            entry.expires_on,
         );
         if let Some((index, first)) = self.seen.get(&key) {
             if self.entries.get(*index) == Some(&entry) {
@@ -175,6 +212,10 @@ impl ListingRows {
             return self.reject(line, reason);
         }
         self.check_count()?;
+        let position = format!("line {line}");
+        self.incomplete.extend(
+            (!problems.is_empty()).then(|| Rejected { position, reason: problems.join("; ") }),
+        );
         self.kept_bytes += bytes + ROW_BYTES;
         if self.kept_bytes > MAX_KEPT_BYTES {
             let max = u64::try_from(MAX_KEPT_BYTES).unwrap_or(u64::MAX);
@@ -214,6 +255,7 @@ impl ListingRows {
             published_on: self.published_on,
             entries: self.entries,
             rejected: self.rejected,
+            incomplete: self.incomplete,
             parties: u64::try_from(self.parties.len()).unwrap_or(u64::MAX),
             addresses_are_rare: false,
         }

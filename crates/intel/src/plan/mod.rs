@@ -11,7 +11,7 @@ mod plausibility;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use assay_address::ChainId;
+use assay_address::{AssetScope, ChainId};
 use assay_engine::{
     evidence::{
         ListedAddresses, ListingEntry,
@@ -25,7 +25,7 @@ use assay_engine::{
 use jiff::{ToSpan, civil::Date};
 use serde::Serialize;
 
-use crate::listings::{Publication, Rejected};
+use crate::listings::{Publication, Rejected, found::case_lost};
 
 /// Decisions of the operator about an import.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -66,7 +66,7 @@ pub enum ImportPlan<Id> {
         /// Listings to be recorded.
         begun: Vec<(ListingEntry, Presence)>,
         /// The change in words and numbers.
-        report: ImportReport,
+        report: Box<ImportReport>,
     },
 }
 
@@ -83,10 +83,15 @@ pub struct ImportReport {
     pub unchanged: u64,
     /// Rows that could not be imported.
     pub rejected: Vec<Rejected>,
+    /// Rows that were imported without a cell that cannot be read.
+    pub incomplete: Vec<Rejected>,
     /// Addresses that are kept and marked, because they are not valid on their chain.
     pub invalid: Vec<InvalidEntry>,
-    /// Numbers of addresses whose chain Assay does not support, by asset code; they are kept verbatim.
-    pub unsupported: BTreeMap<String, u64>,
+    /// Numbers of addresses that no check of a chain can match, by the chain that their asset code names.
+    pub unmatched: BTreeMap<ChainId, u64>,
+    /// Numbers of addresses under codes that name no supported chain and no known token, by code. They count on every
+    /// chain of their form, and for `other`.
+    pub unknown_codes: BTreeMap<String, u64>,
 }
 
 impl ImportReport {
@@ -292,10 +297,11 @@ pub fn plan<Id: Copy>(
         plausibility::check_publication(known, publication, reference, digests)?;
     }
     let (ended, begun, changes) = changes(known, publication, reference);
-    let report = ImportReport {
+    let report = Box::new(ImportReport {
         rejected: publication.rejected.clone(),
+        incomplete: publication.incomplete.clone(),
         ..with_findings(changes, &publication.entries)
-    };
+    });
     Ok(ImportPlan::Record { reference, entries, newest: !is_older, ended, begun, report })
 }
 
@@ -386,18 +392,20 @@ fn printed_last<'a, Id>(
     from_added.or_else(|| overlapping.map(|row| &row.entry))
 }
 
-/// Adds entries with invalid addresses, and numbers of entries of unsupported chains, to the report.
+/// Adds entries with invalid addresses, and numbers of those that no check can match and of unknown codes, to the report.
 fn with_findings(mut report: ImportReport, entries: &[ListingEntry]) -> ImportReport {
     for entry in entries {
-        match entry.addresses() {
-            ListedAddresses::Valid(_) => {}
-            ListedAddresses::Misfiled(_, error) | ListedAddresses::Invalid(error) => {
-                let reason = error.to_string();
-                report.invalid.push(InvalidEntry { entry: reported(entry), reason });
-            }
-            ListedAddresses::Unsupported => {
-                *report.unsupported.entry(entry.asset_code.clone()).or_default() += 1;
-            }
+        let ListedAddresses { misfiled, unmatched, .. } = entry.addresses();
+        if let Some(text) = &unmatched {
+            *report.unmatched.entry(text.chain).or_default() += 1;
+        }
+        if let Some(error) = unmatched.map(|text| text.error).or(misfiled) {
+            let by_case = case_lost(&entry.address_as_published);
+            let reason = by_case.map_or_else(|| error.to_string(), str::to_owned);
+            report.invalid.push(InvalidEntry { entry: reported(entry), reason });
+        }
+        if AssetScope::for_code(&entry.asset_code) == AssetScope::Unknown {
+            *report.unknown_codes.entry(entry.asset_code.clone()).or_default() += 1;
         }
     }
     report

@@ -33,6 +33,7 @@ fn publication(day: i8, addresses: &[&str]) -> Publication {
         entries: addresses.iter().map(|address| entry(address)).collect(),
         rejected: vec![],
         parties: 1,
+        incomplete: vec![],
         addresses_are_rare: false,
     }
 }
@@ -63,7 +64,7 @@ impl Memory {
                 let digest = digest.to_owned();
                 let publication = KnownPublication { reference, digest, entries };
                 self.history.publications.push(publication);
-                Ok(Some(report))
+                Ok(Some(*report))
             }
         }
     }
@@ -341,7 +342,7 @@ fn a_correction_issued_on_the_same_day_counts() {
 }
 
 #[test]
-fn the_report_names_invalid_and_unsupported_entries() {
+fn the_report_names_invalid_entries_and_unknown_codes() {
     let mut list = publication(4, &["1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNb"]);
     let mut unread = entry("5be5543ff73456ab9f2d207887e2af87322c651ea1a873c5b25b7ffae456c320");
     unread.asset_code = "KDA".into();
@@ -352,7 +353,8 @@ fn the_report_names_invalid_and_unsupported_entries() {
         report.invalid[0].reason,
         "wrong base58check checksum: at least one character was mistyped"
     );
-    assert_eq!(report.unsupported, BTreeMap::from([("KDA".to_owned(), 1)]));
+    assert_eq!(report.unmatched, BTreeMap::from([(ChainId::BTC, 1)]));
+    assert_eq!(report.unknown_codes, BTreeMap::from([("KDA".to_owned(), 1)]));
     assert_eq!(report.added.len(), 2, "both are kept");
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use assay_engine::{
-    evidence::{ListedAddresses, ListedEntity, Listing, ListingStatus},
+    evidence::{ListedEntity, Listing, ListingStatus},
     names::{ListId, SourceId},
 };
 use jiff::civil::Date;
@@ -134,10 +134,7 @@ fn entity(
 
 fn address(listing: &Listing, today: Date) -> FoundAddress {
     let entry = &listing.entry;
-    let addresses = match entry.addresses() {
-        ListedAddresses::Valid(found) | ListedAddresses::Misfiled(found, _) => found,
-        ListedAddresses::Invalid(_) | ListedAddresses::Unsupported => Vec::new(),
-    };
+    let addresses = entry.addresses().addresses;
     let text = addresses.first().map_or(&*entry.address_as_published, |address| address.as_str());
     FoundAddress {
         address: text.to_owned(),

@@ -12,13 +12,13 @@ mod look_alike;
 use assay_address::{CanonicalAddress, ChainId, KeyIdentity};
 use assay_engine::{
     attribute,
-    evidence::{ChainState, ListedAddresses, Listing, SourceState},
+    evidence::{ChainState, Listing, SourceState, assessment_day},
     facts::{AccountControl, Counterparties, Environment, Facts, SameKey},
     policy::Policy,
     trace::Attribution,
     utxo::ScriptOwner,
 };
-use jiff::civil::Date;
+use jiff::{Timestamp, civil::Date};
 
 pub use entities::{FoundAddress, FoundEntity};
 pub use labels::{LabelIndex, LabelIndexBuilder};
@@ -40,6 +40,8 @@ pub struct IntelSnapshot {
     listed: HashMap<Arc<CanonicalAddress>, Vec<usize>>,
     /// Listed addresses by the keys, scripts and accounts that control them.
     controlled: HashMap<KeyIdentity, Vec<Arc<CanonicalAddress>>>,
+    /// Listings whose text is no address, by the chain that they name.
+    unmatched: HashMap<ChainId, Arc<[Listing]>>,
     /// Listed addresses by a hash of their visible ends.
     listed_ends: look_alike::ListedEnds,
     labels: Arc<LabelIndex>,
@@ -64,8 +66,7 @@ impl IntelSnapshot {
         Ok(Self::new(intel, labels))
     }
 
-    /// Indexes the listings in `intel`. Listings with an invalid address, or of an unsupported chain, are left out:
-    /// no check can ask for them.
+    /// Indexes the listings in `intel`. A text that no check of its chain can match is kept apart, by chain.
     #[must_use]
     pub fn new(intel: Intel, labels: Arc<LabelIndex>) -> Self {
         let mut snapshot = Self {
@@ -76,21 +77,32 @@ impl IntelSnapshot {
             labels,
             ..Self::default()
         };
+        let mut unmatched: HashMap<ChainId, Vec<Listing>> = HashMap::new();
         for (place, listing) in intel.listings.iter().enumerate() {
-            match listing.entry.addresses() {
-                ListedAddresses::Valid(addresses) | ListedAddresses::Misfiled(addresses, _) => {
-                    for address in addresses {
-                        snapshot.entry(address).push(place);
-                    }
-                }
-                ListedAddresses::Invalid(_) | ListedAddresses::Unsupported => {}
+            let listed = listing.entry.addresses();
+            for address in listed.addresses {
+                snapshot.entry(address).push(place);
+            }
+            if let Some(text) = listed.unmatched {
+                snapshot.count_unmatched(listing, text.chain);
+                unmatched.entry(text.chain).or_default().push(listing.clone());
             }
         }
+        snapshot.unmatched =
+            unmatched.into_iter().map(|(chain, listings)| (chain, listings.into())).collect();
         snapshot.listings = intel.listings;
         for addresses in snapshot.controlled.values_mut() {
             addresses.sort();
         }
         snapshot
+    }
+
+    /// Counts an entry of a source's newest publication that no check of a chain can match.
+    fn count_unmatched(&mut self, listing: &Listing, chain: ChainId) {
+        let source = self.sources.iter_mut().find(|source| source.id == listing.source);
+        if let Some(source) = source.filter(|_| listing.delisted_on.is_none()) {
+            *source.unmatched.entry(chain).or_default() += 1;
+        }
     }
 
     fn entry(&mut self, address: CanonicalAddress) -> &mut Vec<usize> {
@@ -140,6 +152,12 @@ impl IntelSnapshot {
     #[must_use]
     pub fn labels(&self) -> &LabelIndex {
         &self.labels
+    }
+
+    /// The day of an assessment at `now`.
+    #[must_use]
+    pub fn day(&self, now: Timestamp) -> Date {
+        assessment_day(&self.sources, now)
     }
 
     /// Number of addresses that are listed or labelled; an address that is both counts twice.
@@ -215,6 +233,7 @@ impl IntelSnapshot {
             data_revision: self.data_revision.clone(),
             sources: self.sources.clone(),
             listings: self.listings_at(own),
+            unmatched: self.unmatched.get(&subject.chain()).cloned().unwrap_or_default(),
             labels,
             same_key: self.same_key(subject, own),
             look_alikes,

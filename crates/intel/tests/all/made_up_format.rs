@@ -46,6 +46,7 @@ static NOTICES: Format = Format {
             entries,
             rejected,
             parties,
+            incomplete: vec![],
             addresses_are_rare: false,
         })
     }),

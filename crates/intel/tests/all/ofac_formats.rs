@@ -56,7 +56,10 @@ fn a_format_reads_its_own_files_only() {
     assert_eq!(error, "line 3: found `Sanctions`, expected `sanctionsData`");
     let error = ofac_advanced::read(ENHANCED.as_bytes()).unwrap_err().to_string();
     assert_eq!(error, "line 5: found `sanctionsData`, expected `Sanctions`");
-    assert!(listings_csv::read(ENHANCED.as_bytes(), date(2026, 1, 5)).is_err());
+    assert!(
+        listings_csv::read(ENHANCED.as_bytes(), date(2026, 1, 5), &"ofac-sdn".parse().unwrap())
+            .is_err()
+    );
 }
 
 #[test]

@@ -101,7 +101,8 @@ fn check(publication: &Publication, list: &str, published_on: Date) {
     assert!(publication.addresses_are_rare);
     for entry in &publication.entries {
         assert_eq!(entry.list.as_str(), list);
-        assert!(matches!(entry.addresses(), ListedAddresses::Valid(_)), "{entry:?}");
+        let ListedAddresses { addresses, misfiled, unmatched } = entry.addresses();
+        assert!(!addresses.is_empty() && misfiled.is_none() && unmatched.is_none(), "{entry:?}");
         let sentence = entry.address_remarks.as_deref().unwrap();
         assert!(sentence.contains(&entry.address_as_published), "{sentence}");
     }
@@ -355,6 +356,9 @@ const ORDERS: &str = "File Type,Last Updated,Validity of Issue\n\
     Seizure order (ASO 5/24) of the Minister ofDefense,28.3.2024,Forfeiture Order (FO 18/24)\n\
     Seizure order (ASO 7/23) of the Minister of Defense,4.4.2023,-\n";
 
+/// An address whose letters lost their case: it cannot be restored.
+const LOWERED: &str = "1kuczsr49wpwckudoujlybjurytvif5hfm";
+
 #[test]
 fn the_israeli_tables_are_read() {
     // Cyrillic Т, Н and с in the place of Latin letters; two addresses in a cell; a zero-width space.
@@ -370,8 +374,8 @@ fn the_israeli_tables_are_read() {
          ,JOHN EXAMPLE,,,37828,{split},USDT\n\
          ASO 7/23,,,,,{EVM},\n\
          ,,,,,{EVM}X,\n\
-         ,,,,,{},BTC\n",
-        "1kuczsr49wpwckudoujlybjurytvif5hfm"
+         ,,,,,{LOWERED},BTC\n\
+         ,,,,,jane@example.org,\n"
     );
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("orders.csv"), ORDERS).unwrap();
@@ -383,9 +387,13 @@ fn the_israeli_tables_are_read() {
         .entries
         .iter()
         .map(|entry| {
-            let ListedAddresses::Valid(addresses) = entry.addresses() else { panic!("{entry:?}") };
+            let addresses = entry.addresses().addresses;
             let order = entry.entity.order_number.clone().unwrap();
             let address = addresses[0].as_str().to_owned();
+            assert_eq!(
+                entry.addresses().unmatched.is_some(),
+                entry.asset_code == "XBT" && address == LOWERED
+            );
             (order, entry.asset_code.clone(), address, entry.expires_on)
         })
         .collect();
@@ -401,6 +409,8 @@ fn the_israeli_tables_are_read() {
             row("ASO 12/25", "XBT", SEGWIT, Some(date(2027, 9, 1))),
             row("ASO 5/24", "USDT", TRX_2, None),
             row("ASO 7/23", "UNSTATED", checksummed.as_str(), Some(date(2025, 4, 4))),
+            row("ASO 7/23", "UNSTATED", &format!("{EVM}X"), Some(date(2025, 4, 4))),
+            row("ASO 7/23", "XBT", LOWERED, Some(date(2025, 4, 4))),
         ]
     );
     let entity = &publication.entries[3].entity;
@@ -411,15 +421,132 @@ fn the_israeli_tables_are_read() {
     assert_eq!(
         rejected,
         [
-            format!("wallets.csv, line 10: no address and no account number: `{EVM}X`"),
-            "party ASO 7/23, wallet: `1kuczsr49wpwckudoujlybjurytvif5hfm` is no address of btc: all letters \
-             are lowercase, but base58 depends on their case: use a list that keeps it"
-                .to_owned(),
+            "wallets.csv, line 12: no address and no account number: `jane@example.org`".to_owned(),
             "order ASO 5/24: 1 account numbers at exchanges, which are no addresses".to_owned(),
         ]
     );
     let error = read("nbctf-csv", "x.csv", "a,b\n1,2\n").unwrap_err();
     assert!(error.contains("neither the table of orders nor the table of wallets"), "{error}");
+}
+
+/// The order, the address and the end of each wallet in the tables, and the rows that were read in part.
+fn wallets_of(orders: &str, wallets: &str) -> (Vec<String>, Vec<String>) {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("orders.csv"), orders).unwrap();
+    fs::write(folder.path().join("wallets.csv"), wallets).unwrap();
+    let publication = read_at("nbctf-csv", folder.path()).unwrap();
+    let entries = publication.entries.iter().map(|entry| {
+        let order = entry.entity.order_number.as_deref().unwrap_or("none");
+        let end = entry.expires_on.map_or_else(|| "no end".to_owned(), |day| day.to_string());
+        let listed = entry.addresses().addresses;
+        let address = listed.first().map(ToString::to_string).unwrap_or_default();
+        format!("{order} {address} {end} {}", entry.entity.name)
+    });
+    (entries.collect(), publication.incomplete.iter().map(ToString::to_string).collect())
+}
+
+#[test]
+fn the_israeli_tables_are_read_in_hebrew() {
+    let orders = "סוג הקובץ,עדכון אחרון,תוקף הצו\n\
+        צ.ת 18/26 של שר הביטחון,01.07.2026,01.07.2028\n\
+        צ\"ת - 5/24,28.3.2024,צו חילוט 18/24\n";
+    let wallets = format!(
+        "שם מלא,ת.ז,דרכון,תאריך לידה,כתובת ארנק / מזהה משתמש,סוג מטבע\n\
+         \u{200F}צ.ת 18/26,,,,{TRX},USDT\n\
+         ישראל ישראלי,,,,{TRX_2},\n\
+         צ.ת 5/24,,,,,\n\
+         Jane Example,{BTC},,,0501234567,\n"
+    );
+    let (found, incomplete) = wallets_of(orders, &wallets);
+    assert_eq!(
+        found,
+        [
+            format!("ASO 18/26 {TRX} 2028-07-01 holder of a wallet in order ASO 18/26"),
+            format!("ASO 18/26 {TRX_2} 2028-07-01 ישראל ישראלי"),
+            // An address in the column of another number counts, too.
+            format!("ASO 5/24 {BTC} no end Jane Example"),
+        ]
+    );
+    assert_eq!(incomplete, Vec::<String>::new());
+}
+
+#[test]
+fn an_order_has_every_form_of_its_number() {
+    for form in [
+        "ASO 19/2026",
+        "aso 19/26",
+        "Aso-19-26",
+        "A.S.O. No. 19/26",
+        "Seizure order (ASO - 19/26) of the Minister of Defense",
+        "SEIZURE ORDER 19/26",
+        "צ.ת 19/26",
+        "צת 19/26",
+        "צו תפיסה 19/26",
+        "צו תפיסה מנהלי (צ״ת 19/26)",
+        "ASO 019/26",
+        "19/26",
+        "\u{200E}ASO 19 / 26\u{200F}",
+    ] {
+        let orders = "File Type,Last Updated,Validity of Issue\nSeizure order (ASO 19/26),1.7.2026,1.7.2028\n";
+        let quoted = form.replace('"', "\"\"");
+        let wallets = format!(
+            "Order ID,Full name,Virtual currency address / User ID,Currency\n\
+             ASO 1/20,,{BTC},\n\"{quoted}\"\n,,{TRX},\n"
+        );
+        let (found, incomplete) = wallets_of(orders, &wallets);
+        let named = "holder of a wallet in order ASO 19/26";
+        assert_eq!(found[1], format!("ASO 19/26 {TRX} 2028-07-01 {named}"), "{form}");
+        assert_eq!(incomplete, Vec::<String>::new(), "{form}");
+    }
+}
+
+#[test]
+fn a_group_whose_order_cannot_be_read_stands_alone_without_an_end() {
+    for form in ["ASO", "צו חדש", "Order of the Minister", "Annex B", "ASO nineteen/26"] {
+        let wallets = format!(
+            "Order ID,Full name,Virtual currency address / User ID,Currency\n\
+             ASO 12/25,JANE EXAMPLE,{BTC},\n{form}\n,,{TRX},\n"
+        );
+        let (found, incomplete) = wallets_of(ORDERS, &wallets);
+        assert_eq!(found[0], format!("ASO 12/25 {BTC} 2027-09-01 JANE EXAMPLE"), "{form}");
+        assert_eq!(found[1], format!("{form} {TRX} no end holder of a wallet in order {form}"));
+        assert_eq!(
+            incomplete,
+            [format!(
+                "wallets.csv, line 3: `{form}` is no number of an order: its wallets are a group of their own, \
+                 without an end"
+            )]
+        );
+    }
+    // A name in a row of its own is a person of the order.
+    let wallets = format!(
+        "Order ID,Full name,Virtual currency address / User ID,Currency\n\
+         ASO 12/25\n,Aso Reason,,\n,,{TRX},\n"
+    );
+    let (found, incomplete) = wallets_of(ORDERS, &wallets);
+    assert_eq!(found, [format!("ASO 12/25 {TRX} 2027-09-01 Aso Reason")]);
+    assert_eq!(incomplete, Vec::<String>::new());
+}
+
+#[test]
+fn a_table_with_a_row_for_each_wallet_is_read() {
+    let wallets = format!(
+        "schema,order_id,start_date,end_date,last_updated,name,alias,wallet_address,account_id,platform,currency,\
+         order_url,forfeiture_order_url\n\
+         Wallet,ASO 18/26,2026-07-01,2028-07-01,2026-07-01,,,{TRX},,,,https://example.org/18-26.pdf,\n\
+         Wallet,ASO 5/24,2024-03-28,2026-03-28,,,,{TRX_2},,,,,https://example.org/fo.pdf\n\
+         Person,ASO 18/26,2026-07-01,2028-07-01,2026-07-01,JANE,,,735202123,Binance,,,\n"
+    );
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("seizures.csv"), wallets).unwrap();
+    let publication = read_at("nbctf-csv", folder.path()).unwrap();
+    let ends: Vec<_> = publication.entries.iter().map(|entry| entry.expires_on).collect();
+    assert_eq!(ends, [Some(date(2028, 7, 1)), None]);
+    let rejected: Vec<_> = publication.rejected.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        rejected,
+        ["order ASO 18/26: 1 account numbers at exchanges, which are no addresses"]
+    );
 }
 
 #[test]

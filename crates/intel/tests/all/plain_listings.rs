@@ -1,10 +1,15 @@
 //! Plain listings as CSV and as JSON lines: rows that are read and rejected, and files that are
 //! refused.
 
-#![expect(clippy::indexing_slicing, reason = "a test stops at the first surprise")]
+#![expect(
+    clippy::indexing_slicing,
+    clippy::unwrap_used,
+    reason = "a test stops at the first surprise"
+)]
 
 use std::fmt::Write;
 
+use assay_engine::names::SourceId;
 use assay_intel::{
     formats::{FileError, listings_csv, listings_jsonl},
     listings::Publication,
@@ -16,12 +21,16 @@ const DAY: Date = date(2026, 1, 5);
 const HEADER: &str = "list,entity_id,entity,asset_code,address";
 const ROW: &str = "uk-sanctions,7,PAPER LANTERN LLC,XBT,1Boat";
 
+fn source() -> SourceId {
+    "own-list".parse().unwrap()
+}
+
 fn csv_of(text: impl AsRef<[u8]>) -> Result<Publication, FileError> {
-    listings_csv::read(text.as_ref(), DAY)
+    listings_csv::read(text.as_ref(), DAY, &source())
 }
 
 fn json_of(text: impl AsRef<[u8]>) -> Result<Publication, FileError> {
-    listings_jsonl::read(text.as_ref(), DAY)
+    listings_jsonl::read(text.as_ref(), DAY, &source())
 }
 
 fn row() -> Value {
@@ -86,27 +95,47 @@ fn the_same_rows_give_the_same_publication() {
 }
 
 #[test]
-fn bad_rows_are_rejected_with_their_line() {
+fn what_else_is_wrong_with_a_row_does_not_hide_its_address() {
     let cases = [
-        ("entity", json!(" "), "`entity` is missing"),
+        ("entity", json!(" "), "`entity` is missing: kept as `not stated`"),
+        ("entity_id", json!(""), "`entity_id` is missing: kept as"),
+        ("asset_code", json!(null), "`asset_code` is missing: kept as `UNSTATED`"),
         ("list", json!("UK List"), "`list`: `UK List` is not a name"),
-        ("expires_on", json!("2026-02-30"), "`expires_on` is `2026-02-30`: write a date"),
-        ("entity_listed_on", json!("1/2/2026"), "`entity_listed_on` is `1/2/2026`: write a date"),
+        ("list", json!(""), "`list` is missing: kept as `own-list`"),
+        ("expires_on", json!("2026-02-30"), "`expires_on` is `2026-02-30` and was left out: write"),
+        ("entity_listed_on", json!("1/2/2026"), "`entity_listed_on` is `1/2/2026`"),
         ("expires_on", json!("2026-01-05T10:00:00"), "write a date such as 2026-01-31"),
-        ("remarks", json!("new"), "line 1 lists the same address with other details"),
     ];
     for (field, value, reason) in cases {
-        let bad = with(field, value.clone());
+        let mut bad: serde_json::Value =
+            serde_json::from_str(&with(field, value.clone()).to_string()).unwrap();
+        bad["address"] = json!("1KUCzSr49wPWckUDouJLybJuRYtViF5hfM");
+        let publication = json_of(format!("{}\n\n{bad}\n", row())).unwrap();
+        assert_eq!((publication.entries.len(), publication.rejected.len()), (2, 0), "{bad}");
+        assert_eq!(publication.incomplete[0].position, "line 3");
+        assert!(publication.incomplete[0].reason.contains(reason), "{:?}", publication.incomplete);
+        let entry = &publication.entries[1];
+        assert_eq!(entry.expires_on, None, "an end that cannot be read ends nothing");
+        assert_eq!(entry.addresses().addresses[0].as_str(), entry.address_as_published);
+    }
+}
+
+#[test]
+fn a_row_is_rejected_if_it_names_no_address_or_an_address_twice() {
+    for (field, value, reason) in [
+        ("address", json!(" "), "`address` is missing"),
+        ("remarks", json!("new"), "line 1 lists the same address with other details"),
+    ] {
+        let bad = with(field, value);
         let publication = json_of(format!("{}\n\n{bad}\n", row())).unwrap();
         assert_eq!((publication.entries.len(), publication.rejected.len()), (1, 1), "{bad}");
         assert_eq!(publication.rejected[0].position, "line 3");
-        assert!(publication.rejected[0].reason.starts_with(reason) || reason.starts_with("write"));
-        assert!(publication.rejected[0].reason.contains(reason), "{:?}", publication.rejected);
+        assert_eq!(publication.rejected[0].reason, reason);
     }
-    let publication = csv_of(format!("{HEADER}\n,7,A,XBT,1\n\"a\nb\",7,A,XBT,1\n{ROW}\n")).unwrap();
-    let positions: Vec<_> =
-        publication.rejected.iter().map(|rejected| &*rejected.position).collect();
-    assert_eq!((publication.entries.len(), positions), (1, vec!["line 2", "line 3"]));
+    // The same address with another end is another listing: the later end counts.
+    let later = with("expires_on", json!("2031-01-01"));
+    let publication = json_of(format!("{}\n{later}\n", row())).unwrap();
+    assert_eq!((publication.entries.len(), publication.rejected.len()), (2, 0));
 }
 
 #[test]

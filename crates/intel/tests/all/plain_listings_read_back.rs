@@ -4,7 +4,10 @@
 
 use std::{collections::HashSet, sync::Arc};
 
-use assay_engine::evidence::{Alias, ListedEntity, ListingEntry};
+use assay_engine::{
+    evidence::{Alias, ListedEntity, ListingEntry},
+    names::SourceId,
+};
 use assay_intel::{
     formats::{listings_csv, listings_jsonl},
     listings::Publication,
@@ -15,6 +18,10 @@ use serde_json::json;
 
 const DAY: Date = date(2026, 1, 5);
 const HEADER: &str = "list,entity_id,entity,asset_code,address";
+
+fn source() -> SourceId {
+    "own-list".parse().unwrap()
+}
 
 /// A text as a listing keeps it: something else than white space around it, no formula.
 fn text() -> impl Strategy<Value = String> {
@@ -85,7 +92,7 @@ prop_compose! {
         let parties: HashSet<_> =
             entries.iter().map(|entry| (&entry.list, &entry.entity.id)).collect();
         let parties = parties.len() as u64;
-        Publication { published_on: DAY, entries, rejected: Vec::new(), parties, addresses_are_rare: false }
+        Publication { published_on: DAY, entries, rejected: Vec::new(), incomplete: Vec::new(), parties, addresses_are_rare: false }
     }
 }
 
@@ -144,16 +151,16 @@ proptest! {
     #[test]
     fn written_listings_read_back(publication in publication()) {
         for rows_end in [csv::Terminator::CRLF, csv::Terminator::Any(b'\n')] {
-            let read = listings_csv::read(&*write_csv(&publication, rows_end), DAY);
+            let read = listings_csv::read(&*write_csv(&publication, rows_end), DAY, &source());
             prop_assert_eq!(&read.unwrap(), &publication);
         }
-        prop_assert_eq!(&listings_jsonl::read(write_lines(&publication).as_bytes(), DAY).unwrap(), &publication);
+        prop_assert_eq!(&listings_jsonl::read(write_lines(&publication).as_bytes(), DAY, &source()).unwrap(), &publication);
     }
 
     #[test]
     fn no_bytes_make_a_reader_panic(bytes in "(list|entity|[\",\n\r;{}:\\[\\]=\0Ж]){0,60}") {
-        let _ = listings_csv::read(format!("{HEADER}\n{bytes}").as_bytes(), DAY);
-        let _ = listings_csv::read(bytes.as_bytes(), DAY);
-        let _ = listings_jsonl::read(bytes.as_bytes(), DAY);
+        let _ = listings_csv::read(format!("{HEADER}\n{bytes}").as_bytes(), DAY, &source());
+        let _ = listings_csv::read(bytes.as_bytes(), DAY, &source());
+        let _ = listings_jsonl::read(bytes.as_bytes(), DAY, &source());
     }
 }

@@ -21,7 +21,6 @@ use assay_graph::{Graph, GraphError, GraphTip, GraphView, ViewSource, run_query}
 use assay_intel::IntelSnapshot;
 use assay_telemetry::stage;
 use async_trait::async_trait;
-use jiff::tz::TimeZone;
 use tracing::Instrument;
 
 use super::{
@@ -221,7 +220,7 @@ impl State<'_> {
         if !is_bounded(policy) {
             return Ok(None);
         }
-        let (chain, today) = (subject.chain(), now.to_zoned(TimeZone::UTC).date());
+        let (chain, today) = (subject.chain(), intel.day(now));
         let compositions = self.compositions(chain, IntelOfDay { intel, today }).await?;
         if compositions.as_ref().is_none_or(|it| it.is_outdated) {
             return Ok(None);
@@ -261,7 +260,7 @@ impl State<'_> {
         request: TraceRequest<'a>,
     ) -> Result<ViewAttributions<'a>, GraphError> {
         let TraceRequest { policy, intel, now, .. } = request;
-        let today = now.to_zoned(TimeZone::UTC).date();
+        let today = intel.day(now);
         self.owners.for_view(&*self.view, AttributionInputs { chain, intel, policy, today }).await
     }
 

@@ -9,7 +9,7 @@ use assay_engine::{
     transfer::{TransferDirection, TransferFacts, TransferQuery},
 };
 use assay_intel::IntelSnapshot;
-use jiff::{Timestamp, tz::TimeZone};
+use jiff::Timestamp;
 
 use super::{
     registry::ChainReaders,
@@ -90,7 +90,7 @@ pub async fn transfer_facts(
     let request = TransferReadRequest { query, rules, policy, intel, now };
     let TransferRead { transfer, traced, destinations, tip_height } =
         reader.transfer(request).await?;
-    let today = now.to_zoned(TimeZone::UTC).date();
+    let today = intel.day(now);
     let senders = transfer.senders().into_iter();
     let senders = senders.map(|(owner, _)| intel.attribution(chain, owner, policy, today).end);
     let senders = senders.collect();

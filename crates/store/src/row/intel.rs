@@ -1,6 +1,6 @@
 //! Rows of sources, publications and listings.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use assay_engine::{
     evidence::{
@@ -119,7 +119,7 @@ fn source(
         && lists.is_empty()
         && newest.is_some_and(|newest| newest.entries == 0)
     {
-        lists.extend(id.as_str().parse::<ListId>().ok());
+        lists.insert(ListId::from(&id));
     }
     Ok(SourceState {
         id,
@@ -130,6 +130,8 @@ fn source(
         digest: newest.map(|newest| newest.digest.clone()).unwrap_or_default(),
         entries: newest.map_or(0, |newest| newest.entries),
         sample: row.flag("sample")?,
+        // Known once the addresses are read.
+        unmatched: BTreeMap::new(),
     })
 }
 

@@ -86,6 +86,7 @@ fn facts(
         digest: String::new(),
         entries: 1,
         sample: false,
+        unmatched: std::collections::BTreeMap::new(),
     };
     let receiver = Facts {
         counterparties: Counterparties::default(),
@@ -100,6 +101,7 @@ fn facts(
         cluster: None,
         chain: ChainState::Followed(Box::new(chain)),
         intel_stale: false,
+        unmatched: std::sync::Arc::default(),
         differing_branches: None,
     };
     TransferFacts {

@@ -68,7 +68,7 @@ fn a_delisted_address_is_shown_and_scores_nothing() {
     assert_eq!(serde_json::to_value(&answer).unwrap()["sanctions"][0]["ended_reason"], "delisted");
 
     let before = "2025-03-20T00:00:00Z".parse().unwrap();
-    let as_of = assay_engine::assess(&subject(), &facts, &Policy::default(), before);
+    let as_of = assay_engine::assess(&subject(), &facts.as_of(before), &Policy::default(), before);
     assert_eq!(verdict(&as_of), "block", "as of the day before, it was in force");
 }
 

@@ -42,6 +42,7 @@ pub fn nothing_known() -> Facts {
             digest: "00".repeat(32),
             entries: 700,
             sample: false,
+            unmatched: std::collections::BTreeMap::new(),
         }],
         listings: vec![],
         labels: Labels::default(),
@@ -52,6 +53,7 @@ pub fn nothing_known() -> Facts {
         possible_owners: Vec::new(),
         chain: ChainState::NotFollowed,
         intel_stale: false,
+        unmatched: std::sync::Arc::default(),
         differing_branches: None,
     }
 }

@@ -13,7 +13,7 @@ use assay_graph::{
     utxo::{EmbeddedGraph, Snapshot},
 };
 use assay_intel::IntelSnapshot;
-use jiff::{Timestamp, civil::Date, tz::TimeZone};
+use jiff::{Timestamp, civil::Date};
 
 use super::{
     known_ends::KnownEnds,
@@ -146,7 +146,7 @@ impl CompositionUpdater {
         self.expect_graph(&graph);
         let snapshot = graph.snapshot()?;
         let Some(tip) = snapshot.tip()? else { return Ok(None) };
-        let today = inputs.now.to_zoned(TimeZone::UTC).date();
+        let today = inputs.intel.day(inputs.now);
         let intel = IntelState { generation: inputs.intel.generation(), today };
         let newest = (tip.block.height, tip.block.hash);
         Ok(Some((snapshot, CompletedState { newest, intel })))

@@ -40,7 +40,7 @@ use assay_graph::{ReadSource, run_query};
 use assay_store::FetchedStore;
 use assay_telemetry::stage;
 use async_trait::async_trait;
-use jiff::{SignedDuration, Timestamp, tz::TimeZone};
+use jiff::{SignedDuration, Timestamp};
 use sha2::{Digest, Sha256};
 use tokio::time::Instant;
 use tracing::Instrument;
@@ -151,7 +151,7 @@ impl OnDemand {
         rules: TraceRules,
     ) -> Result<FlowFacts, ReadError> {
         let TraceRequest { policy, intel, now, .. } = request;
-        let (chain, today) = (self.chain, now.to_zoned(TimeZone::UTC).date());
+        let (chain, today) = (self.chain, intel.day(now));
         let by = AttributionInputs { chain, intel, policy, today };
         let attributions = ViewAttributions::uncached(by);
         let subject = TraceSubject { chain, owner, history, rules, today };
@@ -168,7 +168,7 @@ impl OnDemand {
         request: TraceRequest<'_>,
     ) -> Result<BehaviorFacts, ReadError> {
         let TraceRequest { rules, policy, intel, now, .. } = request;
-        let (chain, today) = (self.chain, now.to_zoned(TimeZone::UTC).date());
+        let (chain, today) = (self.chain, intel.day(now));
         let by = AttributionInputs { chain, intel, policy, today };
         let attributions = ViewAttributions::uncached(by);
         let histories = &[history];
