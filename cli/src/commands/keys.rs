@@ -52,7 +52,7 @@ pub(super) struct CreateArgs {
     )]
     scopes: Vec<Scope>,
     /// Lifetime, such as 90d [default: no expiry]
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", value_parser = lifetime)]
     expires_in: Option<Period>,
     /// Print JSON
     #[arg(long)]
@@ -81,7 +81,7 @@ pub(super) struct RotateArgs {
     #[arg(long, default_value = "24h", value_name = "TIME")]
     overlap: Period,
     /// Lifetime of the successor [default: the lifetime of the old key]
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", value_parser = lifetime)]
     expires_in: Option<Period>,
     /// Print JSON
     #[arg(long)]
@@ -189,6 +189,15 @@ async fn create(
     let (key, record) = issue(store.environment().await?, new_key, now);
     store.add_key(&record, None).await?;
     print_key(&key, &record, args.json, now)
+}
+
+/// Parses the lifetime of a key: a key without one would never be accepted.
+fn lifetime(text: &str) -> Result<Period, String> {
+    match text.parse::<Period>() {
+        Ok(period) if period.seconds() == 0 => Err("must be longer than nothing".into()),
+        Ok(period) => Ok(period),
+        Err(error) => Err(error.to_string()),
+    }
 }
 
 async fn rotate(
