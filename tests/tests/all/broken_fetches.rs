@@ -15,10 +15,12 @@ use assay_intel::{
     import::{ImportError, ImportOutcome, ImportRequest, import},
 };
 use assay_store::{IntelStore, SqliteStore, intel::LabelFilter};
-use assay_tests::Listener;
+use assay_tests::{Authority, Listener};
 use flate2::{Compression, write::GzEncoder};
 use jiff::{SignedDuration, Timestamp};
 use tokio::runtime::Runtime;
+
+use crate::egress::{assay, tls_answers_ending};
 
 /// Distance of the bytes at which a response goes wrong.
 const STEP: usize = 10;
@@ -344,4 +346,102 @@ fn a_list_over_a_connection_that_ends_stalls_redirects_or_lies_changes_nothing()
 #[test]
 fn labels_over_a_connection_that_ends_stalls_redirects_or_lies_change_nothing() {
     nothing_of_a_broken_fetch_is_kept(IntelKind::Labels);
+}
+
+#[test]
+fn the_cause_of_a_refused_response_is_named() {
+    let installation = Installation::new(IntelKind::Listings, &file(IntelKind::Listings, 12));
+    let body = file(IntelKind::Listings, 15).into_bytes();
+    let length = body.len();
+    let page = b"\n<!-- portal --><HTML lang=en><title>Sign in</title>";
+    for (answer, said) in [
+        (
+            head("304 Not Modified", ""),
+            "answered 304 Not Modified to a request without a condition",
+        ),
+        (
+            with_length("203 x", "", length, &body),
+            "answered 203 Non Authoritative Information, a file that a proxy",
+        ),
+        (
+            with_length("204 No Content", "", 0, b""),
+            "answered 204 No Content, and only 200 carries the file",
+        ),
+        (
+            with_length("206 x", "", length, &body),
+            "answered 206 Partial Content, a part of the file",
+        ),
+        (with_length("300 x", "location: /moved\r\n", 0, b""), "answered 300 Multiple Choices"),
+        (
+            with_length("511 x", "", page.len(), page),
+            "answered 511 Network Authentication Required",
+        ),
+        (with_length("200 OK", "", page.len(), page), "the response is a web page"),
+        (with_length("200 OK", "", 0, b""), "the response is empty"),
+        (
+            with_length("200 OK", "", length + 7, &body),
+            &*format!("ended after {length} of {} bytes", length + 7),
+        ),
+        (with_length("200 OK", "", 40, &body), "sent more bytes than the 40 that it stated"),
+        (
+            with_length("200 OK", "content-encoding: br\r\n", length, &body),
+            "encoded the response as `br`",
+        ),
+        ([head("200 OK", ""), body.clone()].concat(), "does not state its length"),
+    ] {
+        installation.web.answer([answer, Vec::new()], false);
+        let error = installation.fetch(PATIENT).unwrap_err().to_string();
+        assert!(error.contains(said), "{said}: {error}");
+    }
+    let stalling = Answer { bytes: with_length("200 OK", "", length, &body[..20]), stalls: true };
+    *installation.web.answers.lock().unwrap() = [stalling.clone(), stalling];
+    let error = installation.fetch(IMPATIENT).unwrap_err().to_string();
+    assert!(error.contains("in time") || error.contains("timeout"), "{error}");
+}
+
+#[test]
+fn a_confirmation_counts_for_the_version_that_was_fetched_and_asked_about() {
+    // Given a list that was fetched with an entity tag, through a redirect.
+    let installation = Installation::new(IntelKind::Listings, &file(IntelKind::Listings, 12));
+    let body = file(IntelKind::Listings, 13).into_bytes();
+    let redirect = with_length("307 x", "location: /moved\r\n", 0, b"");
+    let fields = "etag: \"v1\"\r\nlast-modified: Fri, 20 Nov 2026 12:00:00 GMT\r\n";
+    let whole = with_length("200 OK", fields, body.len(), &body);
+    installation.web.answer([redirect.clone(), whole], false);
+    assert!(matches!(installation.fetch(PATIENT), Ok(ImportOutcome::Imported(_))));
+    let before = installation.state();
+    // When the server confirms another version.
+    let other = head("304 Not Modified", "etag: \"v2\"\r\n");
+    installation.web.answer([redirect.clone(), other], false);
+    let error = installation.fetch(PATIENT).unwrap_err().to_string();
+    assert!(error.contains("about \"v2\", and was asked about \"v1\""), "{error}");
+    assert_eq!(installation.state(), before);
+    // Then only that version counts as verified.
+    let same = head("304 Not Modified", "etag: W/\"v1\"\r\n");
+    installation.web.answer([redirect, same], false);
+    assert!(matches!(installation.fetch(PATIENT), Ok(ImportOutcome::NotModified)));
+    assert_ne!(installation.state(), before);
+}
+
+#[test]
+fn tls_tells_where_a_response_without_a_length_ends() {
+    let authority = Authority::new();
+    let answer = format!("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n{}", crate::imports::SMALL);
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::write(directory.path().join("bundle.pem"), authority.pem()).unwrap();
+    let environment = [("ASSAY_SOURCE_NETWORKS", "127.0.0.1/32"), ("SSL_CERT_FILE", "bundle.pem")];
+    let ingest = |is_end_told: bool| {
+        let certified = authority.server_at(&["localhost"]);
+        let address = tls_answers_ending(&certified, answer.clone(), is_end_told);
+        let url = format!("https://localhost:{}/sdn.xml", address.port());
+        assay(
+            directory.path(),
+            &["ingest", "sanctions", &url, "--format", "ofac-advanced"],
+            &environment,
+        )
+    };
+    let broken = ingest(false);
+    assert_eq!(broken.code, 1, "{}", broken.stderr);
+    assert!(broken.stderr.contains("does not state its length"), "{}", broken.stderr);
+    let _ = ingest(true).ok();
 }

@@ -78,6 +78,15 @@ fn tls_server(certified: &CertificateWithKey, text: &'static str) -> SocketAddr 
 
 /// A server that answers every request over TLS with the same bytes.
 pub(crate) fn tls_answers(certified: &CertificateWithKey, answer: String) -> SocketAddr {
+    tls_answers_ending(certified, answer, true)
+}
+
+/// A server that answers every request over TLS with the same bytes, and tells that they end or breaks the connection.
+pub(crate) fn tls_answers_ending(
+    certified: &CertificateWithKey,
+    answer: String,
+    is_end_told: bool,
+) -> SocketAddr {
     let chain = CertificateDer::from_pem_slice(certified.certificate.as_bytes()).unwrap();
     let key = PrivateKeyDer::from_pem_slice(certified.key.as_bytes()).unwrap();
     let ring = Arc::new(rustls::crypto::ring::default_provider());
@@ -94,7 +103,9 @@ pub(crate) fn tls_answers(certified: &CertificateWithKey, answer: String) -> Soc
             // A client that does not trust the certificate disconnects.
             if stream.read(&mut request).is_ok() {
                 let _ = stream.write_all(answer.as_bytes());
-                stream.conn.send_close_notify();
+                if is_end_told {
+                    stream.conn.send_close_notify();
+                }
                 let _ = stream.flush();
             }
         }
