@@ -11,7 +11,7 @@ use jiff::{SignedDuration, Timestamp, tz::TimeZone};
 
 use super::{
     PublicationRefusal,
-    plausibility::{LOSS_DAYS, LOSS_FROM_ROWS, is_mostly_lost},
+    plausibility::{LOSS_DAYS, LOSS_FROM_ROWS, is_mostly_lost, lost_since},
 };
 
 /// True if more than half of the labels before are gone, whatever replaced them.
@@ -44,21 +44,11 @@ pub(crate) fn check(
     let earliest = now.saturating_sub(SignedDuration::from_hours(24 * LOSS_DAYS));
     let earliest = earliest.unwrap_or(Timestamp::MIN);
     let Some(newest) = known.imports.last() else { return Ok(()) };
-    let mut compared: Vec<(Timestamp, usize)> = Vec::new();
-    let imports = known.imports.iter().filter(|import| import.at >= earliest || *import == newest);
-    for import in imports {
-        let count = usize::try_from(import.labels).unwrap_or(usize::MAX);
-        // The import was accepted by its digest.
-        if compared.iter().any(|(_, before)| is_mostly_lost(*before, before.saturating_sub(count)))
-        {
-            compared.clear();
-        }
-        compared.push((import.at, count));
-    }
-    for (at, before) in compared.into_iter().rev() {
-        if is_mostly_lost(before, before.saturating_sub(labels.len())) {
-            return refused(None, before, labels.len(), at);
-        }
+    let recent = known.imports.iter().filter(|import| import.at >= earliest || *import == newest);
+    let counts =
+        recent.map(|import| (import.at, usize::try_from(import.labels).unwrap_or(usize::MAX)));
+    if let Some((at, before)) = lost_since(counts, labels.len()) {
+        return refused(None, before, labels.len(), at);
     }
     for (chain, before) in &known.by_chain {
         let before = usize::try_from(*before).unwrap_or(usize::MAX);

@@ -35,8 +35,8 @@ pub(super) const fn is_mostly_lost(before: usize, lost: usize) -> bool {
 }
 
 /// Compares a publication with its neighbor in time: the publication before it, or the publication after it if it is
-/// the first; and with the publications of the days before, since the last that was accepted by its digest. Addresses
-/// count, not entities: an address that moves to another entity stays listed.
+/// the first. Addresses count, not entities: an address that moves to another entity stays listed. The number of
+/// addresses is compared with those of the days before, since the last that was accepted by its digest.
 pub(super) fn check_publication<Id>(
     known: &SourceHistory<Id>,
     publication: &Publication,
@@ -83,27 +83,45 @@ pub(super) fn check_publication<Id>(
     if change.is_large() {
         return refused(None, change, neighbor);
     }
-    let earliest = reference.published_on.saturating_sub(LOSS_DAYS.days());
-    let recent = before.into_iter().filter(|other| other.published_on >= earliest);
-    let mut compared: Vec<(PublicationRef, BTreeSet<Row<'_>>)> = Vec::new();
-    for reference in recent {
-        let rows = rows_of(reference);
-        // The publication was accepted by its digest: what it lost is no longer missed.
-        if compared.iter().any(|(_, earlier)| loss(earlier, &rows).is_some()) {
-            compared.clear();
-        }
-        compared.push((reference, rows));
-    }
     // A publication that is filed in the past before all others lost nothing.
-    if compared.is_empty() && neighbor < reference {
-        compared.push((neighbor, previous));
+    if neighbor < reference
+        && let Some((list, change)) = loss(&previous, &found)
+    {
+        return refused(list, change, neighbor);
     }
-    for (reference, rows) in compared.iter().rev() {
-        if let Some((list, change)) = loss(rows, &found) {
-            return refused(list, change, *reference);
+    let earliest = reference.published_on.saturating_sub(LOSS_DAYS.days());
+    let mut recent: Vec<_> = known
+        .publications
+        .iter()
+        .filter(|other| other.reference < reference)
+        .filter(|other| other.reference.published_on >= earliest)
+        .map(|other| (other.reference, usize::try_from(other.entries).unwrap_or(usize::MAX)))
+        .collect();
+    recent.sort_unstable();
+    match lost_since(recent, publication.entries.len()) {
+        Some((compared, _)) => {
+            let change = Change::of(&addresses(&rows_of(compared)), &addresses(&found));
+            refused(None, change, compared)
+        }
+        None => Ok(()),
+    }
+}
+
+/// The largest of the numbers of rows before, in order, if more than half of it is lost. A number that lost as much was
+/// accepted by its digest: what came before it is no longer missed.
+pub(super) fn lost_since<T>(
+    before: impl IntoIterator<Item = (T, usize)>,
+    after: usize,
+) -> Option<(T, usize)> {
+    let is_lost =
+        |before: usize, after: usize| is_mostly_lost(before, before.saturating_sub(after));
+    let mut largest: Option<(T, usize)> = None;
+    for (at, count) in before {
+        if largest.as_ref().is_none_or(|(_, most)| count >= *most || is_lost(*most, count)) {
+            largest = Some((at, count));
         }
     }
-    Ok(())
+    largest.filter(|(_, most)| is_lost(*most, after))
 }
 
 /// Numbers of addresses by which two publications differ.

@@ -277,6 +277,18 @@ fn small_losses_add_up_until_one_is_accepted() {
 }
 
 #[test]
+fn a_list_may_replace_its_addresses_bit_by_bit() {
+    let mut memory = Memory::default();
+    // Ten of a hundred addresses are replaced each day: after a week, most of them are others.
+    for day in 1..20 {
+        let first = usize::try_from(day).unwrap() * 10;
+        let names: Vec<String> = (first..first + 100).map(|number| format!("a{number}")).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        memory.import_plain(day, &names).unwrap();
+    }
+}
+
+#[test]
 fn one_list_of_several_is_missed_in_its_file() {
     let of = |list: &str, name: &str, count: usize| -> Vec<ListingEntry> {
         let named = |number| ListingEntry {
