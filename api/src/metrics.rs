@@ -19,7 +19,7 @@ use prometheus_client::metrics::{
 
 use crate::{
     Class,
-    server_metrics::{ByLabel, Labels, Number, Seconds, ServerMetrics, label_of},
+    server_metrics::{ByLabel, Number, Seconds, SeriesLabels, ServerMetrics, label_of},
 };
 
 /// Value of the label `code` for responses without a problem.
@@ -71,11 +71,11 @@ impl Dependency {
 #[derive(Debug)]
 pub struct Metrics {
     shared: ServerMetrics,
-    requests: Family<Labels<3>, Counter>,
-    durations: Family<Labels<2>, Histogram>,
+    requests: Family<SeriesLabels<3>, Counter>,
+    durations: Family<SeriesLabels<2>, Histogram>,
     in_flight: Gauge,
     shed: ByLabel<Counter>,
-    checks: Family<Labels<2>, Counter>,
+    checks: Family<SeriesLabels<2>, Counter>,
     limiter: ByLabel<Counter>,
     reachable: ByLabel<Gauge>,
     key_data_age: Seconds,
@@ -86,13 +86,13 @@ pub struct Metrics {
     composition_passes: ByLabel<Seconds>,
     records_pending: ByLabel<Number>,
     records_dropped: Counter,
-    jobs: Family<Labels<2, String>, Number>,
-    job_delays: Family<Labels<1, String>, Seconds>,
+    jobs: Family<SeriesLabels<2, String>, Number>,
+    job_delays: Family<SeriesLabels<1, String>, Seconds>,
     ready: Gauge,
     redis_commands: Counter,
     redis_timeouts: Counter,
     known_addresses: Gauge,
-    unmatched_listings: Family<Labels<2, String>, Number>,
+    unmatched_listings: Family<SeriesLabels<2, String>, Number>,
 }
 
 impl Default for Metrics {

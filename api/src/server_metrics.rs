@@ -19,14 +19,14 @@ const DURATION_BOUNDS: [f64; 16] = [
 ];
 
 /// Labels of a series, each with its value.
-pub(crate) type Labels<const N: usize, V = &'static str> = [(&'static str, V); N];
+pub(crate) type SeriesLabels<const N: usize, V = &'static str> = [(&'static str, V); N];
 pub(crate) type Number = Gauge<u64, AtomicU64>;
 pub(crate) type Seconds = Gauge<f64, AtomicU64>;
 /// Metric with one label.
-pub(crate) type ByLabel<M> = Family<Labels<1>, M>;
+pub(crate) type ByLabel<M> = Family<SeriesLabels<1>, M>;
 
 /// Returns the label of a chain.
-pub(crate) fn label_of(chain: ChainId) -> Labels<1> {
+pub(crate) fn label_of(chain: ChainId) -> SeriesLabels<1> {
     [("chain", chain.info().id)]
 }
 

@@ -8,14 +8,14 @@ use prometheus_client::metrics::{
     counter::Counter, family::Family, gauge::Gauge, histogram::Histogram,
 };
 
-use crate::server_metrics::{ByLabel, Labels, Number, Seconds, ServerMetrics, label_of};
+use crate::server_metrics::{ByLabel, Number, Seconds, SeriesLabels, ServerMetrics, label_of};
 
 /// All metrics of a chain server.
 #[derive(Debug)]
 pub struct ChainMetrics {
     shared: ServerMetrics,
-    questions: Family<Labels<2>, Counter>,
-    durations: Family<Labels<1>, Histogram>,
+    questions: Family<SeriesLabels<2>, Counter>,
+    durations: Family<SeriesLabels<1>, Histogram>,
     running: Gauge,
     heights: ByLabel<Number>,
     rates: ByLabel<Seconds>,

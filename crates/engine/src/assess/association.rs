@@ -12,7 +12,7 @@ use super::{
     cluster::{self, DifferentOwners, InheritedLabels},
     ended::EndedListings,
     flows::whole_units,
-    labels::{self, Holder, LabelEvidence},
+    labels::{self, LabelEvidence, LabeledParty},
     listings,
     references::{address_reference, transaction_reference},
 };
@@ -177,7 +177,7 @@ fn same_key_labels<'f>(
                 tier: label.tier.weaker(other.strongest_label()),
                 confidence: label.confidence,
                 severity,
-                holder: Holder::SameKey(other),
+                holder: LabeledParty::SameKey(other),
             });
         }
     }

@@ -1,5 +1,4 @@
-//! Bounds of an answer: it shows the strongest items of each kind and the number of the rest. What is not shown counts
-//! all the same.
+//! Bounds of an answer: it shows the strongest items of each kind and the number of the rest, which count all the same.
 
 use crate::{
     assessment::{ComponentKind, ScoringComponent},

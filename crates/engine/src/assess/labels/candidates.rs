@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 
 use super::{
     conflicts::{Conflicts, resolve_conflicts},
-    evidence::{Holder, LabelEvidence},
+    evidence::{LabelEvidence, LabeledParty},
 };
 use crate::{
     assess::{
@@ -63,7 +63,7 @@ impl<'f> Candidate<'f> {
 
     pub(super) fn evidence(&self) -> LabelEvidence<'f> {
         let Self { label, tier, confidence, severity, .. } = *self;
-        let holder = self.inherited.map_or(Holder::Subject, Holder::Member);
+        let holder = self.inherited.map_or(LabeledParty::Subject, LabeledParty::Member);
         LabelEvidence { label, tier, confidence, severity, holder }
     }
 

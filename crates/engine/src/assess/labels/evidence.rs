@@ -26,12 +26,12 @@ pub(in crate::assess) struct LabelEvidence<'f> {
     pub(in crate::assess) confidence: Confidence,
     /// Severity of the category under the policy.
     pub(in crate::assess) severity: u8,
-    pub(in crate::assess) holder: Holder<'f>,
+    pub(in crate::assess) holder: LabeledParty<'f>,
 }
 
 /// The address that has a label.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::assess) enum Holder<'f> {
+pub(in crate::assess) enum LabeledParty<'f> {
     Subject,
     /// A member of the subject's cluster.
     Member(&'f ClusterMember),
@@ -68,12 +68,14 @@ impl<'f> LabelEvidence<'f> {
         let name = label.entity.as_deref().unwrap_or("name not known");
         let category = label.category;
         let kind = match holder {
-            Holder::Subject => ComponentKind::Ownership,
-            Holder::Member(_) | Holder::SameKey(_) => ComponentKind::Association,
+            LabeledParty::Subject => ComponentKind::Ownership,
+            LabeledParty::Member(_) | LabeledParty::SameKey(_) => ComponentKind::Association,
         };
         let (evidence, detail) = match holder {
-            Holder::Subject => (vec![reference(label)], format!("labelled {category}: {name}")),
-            Holder::Member(member) => {
+            LabeledParty::Subject => {
+                (vec![reference(label)], format!("labelled {category}: {name}"))
+            }
+            LabeledParty::Member(member) => {
                 let mut evidence = vec![reference(label), address_reference(&member.address)];
                 let transactions = cluster::transactions(member);
                 evidence.extend(transactions.iter().map(|txid| transaction_reference(txid)));
@@ -83,7 +85,7 @@ impl<'f> LabelEvidence<'f> {
                 );
                 (evidence, detail)
             }
-            Holder::SameKey(other) => {
+            LabeledParty::SameKey(other) => {
                 let evidence = vec![address_reference(&other.address), reference(label)];
                 (evidence, same_key(other, label))
             }
@@ -109,15 +111,15 @@ impl<'f> LabelEvidence<'f> {
         let name = entity.as_ref().map(|name| format!(" ({name})")).unwrap_or_default();
         let labelled = format!("labelled {category}{name} by {source}");
         match self.holder {
-            Holder::Subject => VerdictReason { code: "labeled", message: labelled },
-            Holder::Member(member) => VerdictReason {
+            LabeledParty::Subject => VerdictReason { code: "labeled", message: labelled },
+            LabeledParty::Member(member) => VerdictReason {
                 code: "cluster_labeled",
                 message: format!(
                     "same owner as {}, as co-spends show; it is {labelled}",
                     member.address
                 ),
             },
-            Holder::SameKey(other) => {
+            LabeledParty::SameKey(other) => {
                 VerdictReason { code: "same_key_labeled", message: same_key(other, self.label) }
             }
         }

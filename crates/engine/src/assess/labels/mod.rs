@@ -10,7 +10,7 @@ use jiff::civil::Date;
 pub(super) use candidates::LabelContext;
 use candidates::{Candidate, ResolvedLabels, resolve_labels, strongest_of_each};
 pub(super) use conflicts::Conflicts;
-pub(super) use evidence::{Holder, LabelEvidence};
+pub(super) use evidence::{LabelEvidence, LabeledParty};
 
 use super::{
     Term,
