@@ -193,8 +193,9 @@ fn the_newest_publication_decides_although_the_clock_is_behind() {
     // Given the publication of yesterday without an address, and that of today with it.
     let clock = WallClock::new();
     let directory = tempfile::tempdir().unwrap();
-    let day =
-        |ahead: i64| (jiff::Timestamp::now() + jiff::SignedDuration::from_secs(ahead)).to_string();
+    #[expect(clippy::disallowed_methods, reason = "the programs go by the system's clock")]
+    let now = jiff::Timestamp::now();
+    let day = |ahead: i64| (now + jiff::SignedDuration::from_secs(ahead)).to_string();
     let on = |ahead: i64| format!("--published-on={}", &day(ahead)[..10]);
     let base = [("XBT", BITCOIN)];
     let _ = import(directory.path(), &base, &[&on(-DAY)]).ok();
