@@ -24,7 +24,9 @@ pub(super) fn parse(text: &str) -> Result<Parsed, AddressError> {
 /// The text of an account in lower case and with its prefix, which lists leave out at times.
 pub(super) fn as_published(text: &str) -> String {
     let lower = text.to_ascii_lowercase();
-    if is_bare(&lower) { format!("0x{lower}") } else { lower }
+    // XDC Network writes its own prefix.
+    let digits = lower.strip_prefix("xdc").unwrap_or(&lower);
+    if is_bare(digits) { format!("0x{digits}") } else { lower }
 }
 
 /// True for an account without its prefix. Any hash of 20 bytes looks the same.

@@ -5,6 +5,9 @@ use assay_address::{
     published_parts,
 };
 
+/// Length from which a part of a cell for a chain without rules is listed by itself, in bytes.
+const SHORTEST_TEXT: usize = 8;
+
 /// The addresses that a list's entry names on the chains that Assay supports.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ListedAddresses {
@@ -27,6 +30,13 @@ pub struct UnmatchedText {
 }
 
 impl ListedAddresses {
+    /// True if the text has the form of no chain's addresses, so that only a check of the other chains finds it.
+    #[must_use]
+    pub fn is_formless(&self) -> bool {
+        self.unmatched.is_none()
+            && self.addresses.iter().all(|address| address.chain() == ChainId::OTHER)
+    }
+
     /// Reads the cell of a list: one address or several, beside the list's code for the asset.
     pub(super) fn read(asset_code: &str, cell: &str) -> Self {
         let scope = AssetScope::for_code(asset_code);
@@ -35,9 +45,15 @@ impl ListedAddresses {
             listed.add(scope, cell);
             return listed;
         }
-        let parts = published_parts(cell);
+        let parts = published_parts(cell, |part| is_address(scope, part));
         if !parts.iter().any(|part| is_address(scope, part)) {
             listed.add(scope, cell);
+            if !matches!(scope, AssetScope::Chain(_)) {
+                // Each of several texts for a chain without rules.
+                let others =
+                    parts.iter().filter(|part| **part != cell && part.len() >= SHORTEST_TEXT);
+                others.for_each(|part| listed.add_other(part));
+            }
             return listed;
         }
         for part in parts {
@@ -78,7 +94,8 @@ impl ListedAddresses {
             }
             AssetScope::Unknown => {
                 let mut valid = valid_on(text, |rules| !rules.is_ambiguous());
-                if valid.is_empty() {
+                // A word such as `unknown` has the form of names on EOS, and means no account.
+                if valid.is_empty() && text.bytes().any(|byte| byte.is_ascii_digit()) {
                     valid = valid_on(text, |rules| {
                         rules.is_ambiguous() && !matches!(rules, AddressRules::Opaque)
                     });
@@ -170,7 +187,33 @@ mod tests {
         assert_eq!(read("USDT-TRC20", TRON), "trx other");
         assert_eq!(read("WAVES", "3P2uzAzX9XTu1t32GkWw68YFFLwtapWvds6"), "other");
         assert_eq!(read("KDA", "k:85abc7701c01fc724c1dd92ba836493d48b123b2"), "other");
-        assert_eq!(read("", "anything"), "eos other");
+        assert_eq!(read("", "anything"), "other");
+        assert_eq!(read("FOO", "alice123"), "near other");
+        assert_eq!(read("XDC", &ACCOUNT.replacen("0x", "xdc", 1)), read("XDC", ACCOUNT));
+        assert_eq!(read("KDA", "k:85abc7701c01 (main)"), "other other");
+    }
+
+    #[test]
+    fn an_address_is_read_among_what_surrounds_it() {
+        let everywhere = read("USDT", ACCOUNT);
+        for cell in [
+            format!("USDT:{ACCOUNT}"),
+            format!("wallet:{ACCOUNT}"),
+            format!("{ACCOUNT}#"),
+            format!("*{ACCOUNT}*"),
+            format!("https://etherscan.io/address/{ACCOUNT}#code"),
+            format!("https://etherscan.io/token/x?a={ACCOUNT}"),
+            format!("ethereum:{ACCOUNT}@1"),
+            format!("eip155:1:{ACCOUNT}"),
+        ] {
+            assert_eq!(read("USDT", &cell), everywhere, "{cell}");
+            assert_eq!(read("ETH", &cell), "eth", "{cell}");
+        }
+        for cell in [format!("TRC20-{TRON}"), format!("TRC20_{TRON}"), format!("{TRON}、")] {
+            assert_eq!(read("USDT", &cell), "trx", "{cell}");
+        }
+        assert_eq!(read("USDT", &format!("{ACCOUNT}→{TRON}")), format!("{everywhere} trx"));
+        assert_eq!(read("XRP", "rEb8TK3gBgk5auZkwc6sHnwrGVJH8DuaLh:12345"), "xrp");
         assert_eq!(read("OTHER", "anything"), "other");
     }
 

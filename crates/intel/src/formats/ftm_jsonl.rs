@@ -6,7 +6,7 @@
 
 use std::{collections::HashMap, io::BufRead};
 
-use assay_address::{CanonicalAddress, ChainId, SHORTEST_ADDRESS, published_parts};
+use assay_address::{AssetScope, CanonicalAddress, ChainId, SHORTEST_ADDRESS, published_parts};
 use assay_engine::{
     evidence::Tier,
     names::{ListId, SourceId},
@@ -122,7 +122,7 @@ struct Wallet {
     line: u64,
     keys: Vec<String>,
     currencies: Vec<String>,
-    holder: Option<String>,
+    holders: Vec<String>,
     exchange: Option<String>,
     topics: Vec<String>,
     list: Option<ListId>,
@@ -157,7 +157,8 @@ pub fn read(input: impl BufRead, file: &str, source: &SourceId) -> Result<LabelS
             if wallets.len() > MAX_WALLETS {
                 return Err(FileError::TooMany { subject: "wallets", max: MAX_WALLETS });
             }
-        } else if let Some(name) = entity.properties.name.into_iter().next() {
+        } else if !entity.properties.name.is_empty() || !entity.properties.topics.is_empty() {
+            let name = entity.properties.name.into_iter().next().unwrap_or_default();
             names_bytes += entity.id.len() + name.len() + 128;
             if names_bytes > MAX_NAMES_BYTES {
                 let max = u64::try_from(MAX_NAMES_BYTES).unwrap_or(u64::MAX);
@@ -171,8 +172,8 @@ pub fn read(input: impl BufRead, file: &str, source: &SourceId) -> Result<LabelS
         collector.written_on(newest);
     }
     for wallet in &wallets {
-        let holder = wallet.holder.as_ref().and_then(|id| holders.get(id));
-        keep(&mut collector, file, wallet, holder)?;
+        let holders: Vec<_> = wallet.holders.iter().filter_map(|id| holders.get(id)).collect();
+        keep(&mut collector, file, wallet, &holders)?;
     }
     Ok(collector.finish())
 }
@@ -189,7 +190,7 @@ fn wallet(line: u64, entity: Entity) -> Wallet {
         line,
         keys: properties.public_key,
         currencies: currencies.collect(),
-        holder: properties.holder.first().map(|holder| holder.id().to_owned()),
+        holders: properties.holder.iter().map(|holder| holder.id().to_owned()).collect(),
         exchange: exchanges.into_iter().next(),
         topics: properties.topics,
         list: entity.datasets.iter().find_map(list),
@@ -202,9 +203,9 @@ fn keep(
     collector: &mut LabelCollector<'_>,
     file: &str,
     wallet: &Wallet,
-    holder: Option<&(String, Vec<String>)>,
+    holders: &[&(String, Vec<String>)],
 ) -> Result<(), FileError> {
-    let topics = wallet.topics.iter().chain(holder.into_iter().flat_map(|(_, topics)| topics));
+    let topics = wallet.topics.iter().chain(holders.iter().flat_map(|(_, topics)| topics));
     let topics: Vec<&str> = topics.map(String::as_str).collect();
     let category = TOPICS
         .iter()
@@ -213,9 +214,9 @@ fn keep(
     let codes = codes(&wallet.currencies);
     for key in wallet.keys.iter().flat_map(|text| keys(&codes, text)) {
         let position = || format!("{file}, line {}", wallet.line);
-        let parsed = read_key(&codes, key);
+        let read = read_key(&codes, key);
         let claim = |address| LabelFields {
-            entity: holder.map(|(name, _)| name.as_str()),
+            entity: holders.iter().map(|(name, _)| name.as_str()).find(|name| !name.is_empty()),
             author: Some("OpenSanctions"),
             upstream: wallet.list.as_ref().map(ListId::as_str),
             term: topics.first().copied(),
@@ -224,7 +225,12 @@ fn keep(
             reference: wallet.link.as_deref(),
             ..LabelFields::new(address, category, Tier::Investigation, CONFIDENCE)
         };
-        collector.add(parsed, position, claim)?;
+        if read.is_empty() {
+            collector.add(Err(unread(&codes, key)), position, claim)?;
+        }
+        for address in read {
+            collector.add(Ok(address), position, claim)?;
+        }
     }
     Ok(())
 }
@@ -233,6 +239,10 @@ fn keep(
 fn codes(currencies: &[String]) -> Vec<&str> {
     let mut codes: Vec<&str> = Vec::new();
     for text in currencies {
+        if ChainId::from_list_code(text).is_some() {
+            codes.push(text.trim());
+            continue;
+        }
         let named = currency::currencies_near(text, "");
         codes.extend(named.iter().map(|currency| currency.code));
         if named.is_empty() && !text.trim().is_empty() {
@@ -244,36 +254,52 @@ fn codes(currencies: &[String]) -> Vec<&str> {
 
 /// The keys in a text: the text itself, or its parts if it holds several addresses.
 fn keys<'a>(codes: &[&str], text: &'a str) -> Vec<&'a str> {
-    if read_key(codes, text).is_ok() {
+    if !read_key(codes, text).is_empty() {
         return vec![text];
     }
-    let parts = published_parts(text);
+    let parts = published_parts(text, |part| !read_key(codes, part).is_empty());
     let read: Vec<&str> =
-        parts.iter().copied().filter(|part| read_key(codes, part).is_ok()).collect();
+        parts.iter().copied().filter(|part| !read_key(codes, part).is_empty()).collect();
     // Parts of the length of an address are reported, words beside the addresses are not.
     let is_key = |part: &&str| read.contains(part) || part.len() >= SHORTEST_ADDRESS;
     if read.is_empty() { vec![text] } else { parts.into_iter().filter(is_key).collect() }
 }
 
-/// Reads a key by the first currency whose chain has such addresses, else by its own form, else as an address of the
-/// chains without rules.
-fn read_key(codes: &[&str], key: &str) -> Result<CanonicalAddress, LabelAddressError> {
-    let mut error = LabelAddressError::Invalid("no currency is named".to_owned());
-    for code in codes.iter().rev() {
-        match chains::parse_address(None, Some(code), key) {
-            Ok(address) => return Ok(address),
-            Err(reason) => error = reason,
+/// Reads a key by each currency whose chain has such addresses, else by its own form, else, under an unknown currency,
+/// as an address of the chains without rules. The list is empty if it is none of them.
+fn read_key(codes: &[&str], key: &str) -> Vec<CanonicalAddress> {
+    let mut addresses: Vec<CanonicalAddress> = Vec::new();
+    for code in codes {
+        if let Ok(address) = chains::parse_address(None, Some(code), key)
+            && !addresses.contains(&address)
+        {
+            addresses.push(address);
         }
     }
-    if let [found] = found::find(key).as_slice()
-        && let Ok(address) = chains::parse_address(None, Some(&found.asset_code), &found.text)
-        && found.text == key.trim()
-    {
-        return Ok(address);
+    if !addresses.is_empty() {
+        return addresses;
     }
-    let is_unknown = matches!(error, LabelAddressError::Unsupported(_));
-    let other = is_unknown.then(|| CanonicalAddress::parse_published(ChainId::OTHER, key).ok());
-    other.flatten().ok_or(error)
+    if let [found] = found::find(key).as_slice()
+        && found.text == key.trim()
+        && let Ok(address) = chains::parse_address(None, Some(&found.asset_code), &found.text)
+    {
+        return vec![address];
+    }
+    let is_unknown = |code: &&str| AssetScope::for_code(code) == AssetScope::Unknown;
+    let other = codes
+        .iter()
+        .any(is_unknown)
+        .then(|| CanonicalAddress::parse_published(ChainId::OTHER, key).ok());
+    other.flatten().into_iter().collect()
+}
+
+/// The reason why a key is no address.
+fn unread(codes: &[&str], key: &str) -> LabelAddressError {
+    let by_code = codes.first().map(|code| chains::parse_address(None, Some(code), key));
+    match by_code {
+        Some(Err(error)) => error,
+        _ => LabelAddressError::Invalid("no currency is named".to_owned()),
+    }
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@
 
 use std::collections::BTreeMap;
 
+use assay_address::SHORTEST_ADDRESS;
 use assay_engine::{
     evidence::{Alias, ListedEntity},
     names::ListId,
@@ -22,7 +23,7 @@ use super::{
 };
 use crate::listings::{
     Publication, Rejected,
-    dates::day,
+    dates::{day, spreadsheet_day},
     found,
     named::{NamedParties, joined},
     table::rows,
@@ -142,7 +143,9 @@ impl Order {
     fn add(&mut self, other: Self) {
         self.updated = self.updated.or(other.updated);
         self.issued = self.issued.or(other.issued);
-        self.valid_until = self.valid_until.or(other.valid_until);
+        // A renewal extends the order.
+        self.valid_until = self.valid_until.max(other.valid_until);
+        self.unread |= other.unread;
         self.forfeiture = self.forfeiture.take().or(other.forfeiture);
         self.link = self.link.take().or(other.link);
     }
@@ -225,7 +228,8 @@ fn read_table(
         if let Some(name) = row.cell(TableColumn::Name).filter(|name| Some(*name) != heading) {
             name.clone_into(&mut group.person);
         }
-        let facts = Order { unread: group.unread, ..row.facts() };
+        let mut facts = row.facts();
+        facts.unread |= group.unread;
         for (text, account) in row.wallets(heading) {
             wallets.push(Wallet {
                 file: file.to_owned(),
@@ -292,10 +296,12 @@ fn is_heading(text: &str, is_alone: bool, column: Option<TableColumn>) -> bool {
         || text.to_lowercase().contains("order")
         || text.split_whitespace().any(|word| word == "צו");
     let has_digits = text.bytes().any(|byte| byte.is_ascii_digit());
+    let number = text.rsplit(|character: char| !"0123456789/⁄-".contains(character)).next();
+    let is_numbered = number.is_some_and(|number| number_and_year(number).is_some());
     match column {
-        Some(TableColumn::Name) => speaks_of_order || plain_number(text).is_some(),
-        None => speaks_of_order || plain_number(text).is_some() || !has_digits,
-        Some(_) => false,
+        Some(TableColumn::Name) => speaks_of_order || is_numbered,
+        None => speaks_of_order || is_numbered || !has_digits,
+        Some(_) => is_numbered,
     }
 }
 
@@ -328,11 +334,13 @@ impl<'a> TableRow<'a> {
             |text: &&str| text.to_lowercase().contains("forfeiture") || text.contains("חילוט");
         let forfeiture = validity.filter(is_forfeiture);
         let forfeiture = forfeiture.or_else(|| self.cell(TableColumn::Forfeiture));
+        let valid_until = validity.and_then(last_day);
         Order {
-            unread: false,
+            // An end that cannot be read ends nothing.
+            unread: validity.is_some() && valid_until.is_none() && forfeiture.is_none(),
             updated: self.cell(TableColumn::Updated).and_then(day),
             issued: self.cell(TableColumn::Issued).and_then(day),
-            valid_until: validity.and_then(day),
+            valid_until,
             forfeiture: forfeiture.map(str::to_owned),
             link: self.cell(TableColumn::Link).map(str::to_owned),
         }
@@ -350,8 +358,8 @@ impl<'a> TableRow<'a> {
         let mut wallets = Vec::new();
         if let Some(text) = stated {
             let digits = text.bytes().filter(u8::is_ascii_digit).count();
-            let is_account = self.cell(TableColumn::Account) == Some(text)
-                || digits >= 4 && digits == text.len();
+            let is_number = digits >= 4 && digits == text.len() && digits < SHORTEST_ADDRESS;
+            let is_account = self.cell(TableColumn::Account) == Some(text) || is_number;
             wallets.push((with_currency(text), is_account));
         }
         let links = [TableColumn::Link, TableColumn::Forfeiture].map(|column| self.cell(column));
@@ -362,6 +370,21 @@ impl<'a> TableRow<'a> {
         wallets.extend(others.map(|text| (with_currency(text), false)));
         wallets
     }
+}
+
+/// The last day in a text: `01.05.2022 (extended until 01.05.2028)`, `01.05.28`, or the number that a spreadsheet stores.
+fn last_day(text: &str) -> Option<Date> {
+    let parts =
+        || text.split(|character: char| character.is_whitespace() || "()–,;".contains(character));
+    let days = parts().filter_map(|part| day(part).or_else(|| short_day(part)));
+    days.max().or_else(|| day(text)).or_else(|| spreadsheet_day(text))
+}
+
+/// A day whose year has two digits.
+fn short_day(text: &str) -> Option<Date> {
+    let (start, year) = text.rsplit_once(['.', '/'])?;
+    let is_short = year.len() == 2 && year.bytes().all(|byte| byte.is_ascii_digit());
+    is_short.then(|| day(&format!("{start}.20{year}"))).flatten()
 }
 
 fn is_filled(cell: &str) -> bool {
@@ -424,7 +447,7 @@ const MOST_BEFORE_NUMBER: usize = 6;
 
 /// The number of an order without its marker, in a cell of its own.
 fn plain_number(text: &str) -> Option<String> {
-    let is_plain = |character: char| character.is_ascii_digit() || "/ -".contains(character);
+    let is_plain = |character: char| character.is_ascii_digit() || "/⁄ -".contains(character);
     let text = text.trim_matches(['\u{200E}', '\u{200F}', ' ']);
     text.chars().all(is_plain).then(|| number_and_year(text)).flatten()
 }
@@ -435,7 +458,7 @@ fn number_and_year(text: &str) -> Option<String> {
     let length = digits(text);
     let number: u32 = text.get(..length)?.parse().ok()?;
     let rest = text.get(length..)?.trim_start();
-    let rest = rest.strip_prefix(['/', '-', '.', '\\'])?.trim_start();
+    let rest = rest.strip_prefix(['/', '-', '.', '\\', '⁄'])?.trim_start();
     let year = rest.get(..digits(rest))?;
     let year = match year.len() {
         2 => year,

@@ -1,5 +1,7 @@
 //! The names of currencies and networks in the free text of lists.
 
+use assay_address::SHORTEST_ADDRESS;
+
 /// Currency that a text names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Currency {
@@ -138,7 +140,7 @@ const FILLERS: [&str; 14] = [
 pub(crate) fn currencies_near(before: &str, after: &str) -> Vec<Currency> {
     let mut named = Vec::new();
     let bracket = after.trim_start().strip_prefix(['(', '[']);
-    if let Some(code) = bracket.and_then(|rest| words(rest).next()).and_then(code_of) {
+    if let Some(code) = bracket.and_then(|rest| words(rest).take(2).find_map(code_of)) {
         named.push(Currency { code, is_adjacent: true });
     }
     let mut is_adjacent = true;
@@ -149,10 +151,16 @@ pub(crate) fn currencies_near(before: &str, after: &str) -> Vec<Currency> {
             is_adjacent = false;
         } else {
             let plain = word.to_lowercase();
-            is_adjacent &= FILLERS.contains(&&*plain);
+            // Of several addresses, each stands beside the currency.
+            is_adjacent &= FILLERS.contains(&&*plain) || is_address_like(word);
         }
     }
     named
+}
+
+/// True for a word of the length of an address, with digits.
+fn is_address_like(word: &str) -> bool {
+    word.chars().count() >= SHORTEST_ADDRESS && word.bytes().any(|byte| byte.is_ascii_digit())
 }
 
 /// The words of a text; a hyphen joins (`TRC-20`).

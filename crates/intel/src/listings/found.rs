@@ -12,8 +12,8 @@ use super::currency::{self, Currency};
 
 /// Shortest word that is examined, in characters. The shortest address with a checksum has 26 characters.
 const SHORTEST: usize = 25;
-/// Longest word that is examined, in characters. A Byron address of Cardano has up to 116 characters.
-const LONGEST: usize = 130;
+/// Longest word that is examined, in characters. A unified address of Zcash has several hundred.
+const LONGEST: usize = 512;
 /// Largest number of characters before an address that are searched for its currency.
 const CONTEXT: usize = 400;
 /// Largest number of characters of a sentence that is kept as evidence.
@@ -93,10 +93,18 @@ fn read(word: &str, named: &[Currency]) -> Option<String> {
         [only] if !matches!(only.info().rules, AddressRules::Evm) => return Some(only.list_code()),
         _ => return Some(AssetScope::UNSTATED.to_owned()),
     }
-    let meant = beside.filter(|currency| {
-        is_letters_and_digits(word) && ChainId::from_list_code(currency.code).is_some()
-    });
+    let meant = beside
+        .filter(|currency| may_be_meant(word) && ChainId::from_list_code(currency.code).is_some());
     meant.map(|currency| currency.code.to_owned())
+}
+
+/// True for a word that may be a damaged address: letters and digits, but neither a hash of 32 bytes, such as the number
+/// of a transaction, nor all in capitals, as account and registration numbers are.
+fn may_be_meant(word: &str) -> bool {
+    let digits = word.strip_prefix("0x").unwrap_or(word);
+    let is_hash = digits.len() == 64 && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let is_shouted = !word.chars().any(char::is_lowercase);
+    is_letters_and_digits(word) && !is_hash && !is_shouted
 }
 
 /// One chain for each kind of address rules: an EVM account is valid on every EVM chain.
@@ -151,6 +159,16 @@ fn words(text: &str) -> Vec<Range<usize>> {
 /// words between the separators.
 fn split_word(text: &str, run: Range<usize>, words: &mut Vec<Range<usize>>) {
     let whole = text.get(run.clone()).unwrap_or_default();
+    // A user-friendly address of TON may end in a hyphen, and stand right behind its currency.
+    if let Some(at) = ["EQ", "UQ"].iter().find_map(|start| whole.find(start))
+        && let Some(friendly) = whole.get(at..at + 48)
+        && has_inner_separators(friendly)
+        && distinct_chains()
+            .any(|chain| CanonicalAddress::read_published(chain, friendly).is_some())
+    {
+        words.push(run.start + at..run.start + at + 48);
+        return;
+    }
     let trimmed = whole.trim_matches([':', '.', '-']);
     let from = run.start + (whole.len() - whole.trim_start_matches([':', '.', '-']).len());
     let separators = trimmed.contains(['_', '-', ':', '.']);
@@ -296,6 +314,34 @@ mod tests {
         let lower = BTC.to_lowercase();
         assert_eq!(found(&format!("BTC {lower}")), [pair("XBT", &lower)]);
         assert_eq!(found(&format!("reference {mistyped}")), []);
+    }
+
+    #[test]
+    fn an_address_of_ton_may_end_in_a_hyphen_and_stand_behind_its_currency() {
+        for address in [
+            "EQAYJTI_TFlmc4CNmqe0wc7b6PUCDxwpNkNQXWp3hJEBKN--",
+            "EQAADRonNEFOW2h1go-cqbbD0N3q9wQRHis4RVJfbHkAAMIL",
+        ] {
+            assert_eq!(found(&format!("TON: {address}")), [pair("TON", address)]);
+            assert_eq!(found(&format!("TON:{address}, used")), [pair("TON", address)]);
+        }
+    }
+
+    #[test]
+    fn numbers_beside_a_currency_are_no_damaged_addresses() {
+        for text in [
+            "Known to use BTC, MT84MALT011000012345MTLCAST001S",
+            "received 2 BTC (4a5e1e4baab89f3a32518a88c31bc87f618f76673e2cc77ab2127b7afdeda33b)",
+            "Tx (ETH) 0x4a5e1e4baab89f3a32518a88c31bc87f618f76673e2cc77ab2127b7afdeda33b",
+        ] {
+            assert_eq!(found(text), [], "{text}");
+        }
+    }
+
+    #[test]
+    fn each_of_several_addresses_stands_beside_the_currency() {
+        let bare = EVM.trim_start_matches("0x");
+        assert_eq!(found(&format!("ETH: {EVM}, {bare}")), [pair("ETH", EVM), pair("ETH", bare)]);
     }
 
     #[test]

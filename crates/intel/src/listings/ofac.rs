@@ -7,6 +7,7 @@ use std::{
     sync::Arc,
 };
 
+use assay_address::AssetScope;
 use assay_engine::{
     evidence::{Alias, ListedEntity, ListingEntry},
     names::ListId,
@@ -22,12 +23,20 @@ pub(crate) const SOURCE: &str = "ofac-sdn";
 /// Largest party or entry, in bytes. The largest party of OFAC's lists has a hundredth of this size.
 pub(crate) const MAX_PARTY_BYTES: usize = 8 * 1024 * 1024;
 
-/// Prefix of the name of a feature that holds a crypto address; the asset code follows.
-const ADDRESS_FEATURE: &str = "Digital Currency Address - ";
+/// Beginning of the name of a feature that holds a crypto address; the asset code follows after a dash.
+const ADDRESS_FEATURE: &str = "digital currency address";
 
-/// The asset code in the name of a feature; `None` if such features hold no crypto addresses.
+/// The asset code in the name of a feature, in any spelling of its beginning; `None` if such features hold no crypto
+/// addresses.
 pub(crate) fn asset_code(feature: &str) -> Option<&str> {
-    feature.trim().strip_prefix(ADDRESS_FEATURE).map(str::trim)
+    let feature = feature.trim();
+    let start = feature.get(..ADDRESS_FEATURE.len())?;
+    let code = feature.get(ADDRESS_FEATURE.len()..)?;
+    if !start.eq_ignore_ascii_case(ADDRESS_FEATURE) {
+        return None;
+    }
+    let code = code.trim_start_matches(|character: char| !character.is_alphanumeric()).trim();
+    Some(if code.is_empty() { AssetScope::UNSTATED } else { code })
 }
 
 /// Party with crypto addresses.

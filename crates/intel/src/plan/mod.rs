@@ -27,6 +27,9 @@ use serde::Serialize;
 
 use crate::listings::{Publication, Rejected, found::case_lost};
 
+/// The code of the chains without rules.
+const OTHER: AssetScope = AssetScope::Chain(ChainId::OTHER);
+
 /// Decisions of the operator about an import.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ImportOptions {
@@ -279,6 +282,8 @@ pub fn plan<Id: Copy>(
     if published_on > today.saturating_add(1.day()) {
         return Err(PublicationRefusal::Future { published_on, today });
     }
+    // A day that has begun in the east is in force here, too; its date ends no other listing a day early.
+    let published_on = published_on.min(today);
     let is_older = newest.is_some_and(|newest| published_on < newest.reference.published_on);
     if let Some(newest) = newest.filter(|_| is_older && !options.history) {
         return Err(PublicationRefusal::Older {
@@ -395,7 +400,13 @@ fn printed_last<'a, Id>(
 /// Adds entries with invalid addresses, and numbers of those that no check can match and of unknown codes, to the report.
 fn with_findings(mut report: ImportReport, entries: &[ListingEntry]) -> ImportReport {
     for entry in entries {
-        let ListedAddresses { misfiled, unmatched, .. } = entry.addresses();
+        let listed = entry.addresses();
+        if listed.is_formless() && AssetScope::for_code(&entry.asset_code) != OTHER {
+            let reason =
+                "in the form of no supported chain: only a check of `other` finds it".to_owned();
+            report.invalid.push(InvalidEntry { entry: reported(entry), reason });
+        }
+        let ListedAddresses { misfiled, unmatched, .. } = listed;
         if let Some(text) = &unmatched {
             *report.unmatched.entry(text.chain).or_default() += 1;
         }

@@ -333,6 +333,8 @@ fn a_publication_of_the_future_is_refused() {
     );
     let tomorrow = Publication { published_on: date(2025, 4, 1), ..list };
     assert!(memory.import(&tomorrow, "x", &ImportOptions::default()).is_ok());
+    let recorded = memory.history.newest().unwrap().reference.published_on;
+    assert_eq!(recorded, date(2025, 3, 31), "it is in force today");
 }
 
 #[test]

@@ -518,6 +518,15 @@ fn a_group_whose_order_cannot_be_read_stands_alone_without_an_end() {
             )]
         );
     }
+    // In the table in Hebrew, whose groups stand in the column of names.
+    for form in
+        ["AS0 19/26", "АЅО 19/26", "FO 19/26", "ADMINISTRATIVE SEIZURE 19/26", "צו חילוט 19⁄26"]
+    {
+        let wallets = format!("שם מלא,כתובת ארנק\nצ.ת 12/25,{BTC}\n{form},\n,{TRX}\n");
+        let (found, incomplete) = wallets_of(ORDERS, &wallets);
+        assert_eq!(found[1], format!("{form} {TRX} no end holder of a wallet in order {form}"));
+        assert_eq!(incomplete.len(), 1, "{form}");
+    }
     // A name in a row of its own is a person of the order.
     let wallets = format!(
         "Order ID,Full name,Virtual currency address / User ID,Currency\n\
@@ -526,6 +535,32 @@ fn a_group_whose_order_cannot_be_read_stands_alone_without_an_end() {
     let (found, incomplete) = wallets_of(ORDERS, &wallets);
     assert_eq!(found, [format!("ASO 12/25 {TRX} 2027-09-01 Aso Reason")]);
     assert_eq!(incomplete, Vec::<String>::new());
+}
+
+#[test]
+fn the_last_day_of_an_order_is_its_end_and_an_end_that_cannot_be_read_is_none() {
+    for (validity, end) in [
+        ("01.05.2022 (extended until 01.05.2028)", "2028-05-01"),
+        ("01.05.2020 - 01.05.2028", "2028-05-01"),
+        ("Until 01.05.2028", "2028-05-01"),
+        ("01.05.28", "2028-05-01"),
+        ("46874", "2028-05-01"),
+        ("1 May 2028", "2028-05-01"),
+        ("permanent", "no end"),
+        ("05/31/2028", "no end"),
+        ("1 במאי 2028", "no end"),
+    ] {
+        let orders =
+            format!("File Type,Last Updated,Validity of Issue\nASO 12/20,1.5.2020,{validity}\n");
+        let wallets = format!("Order ID,Virtual currency address / User ID\nASO 12/20,{TRX}\n");
+        let (found, _) = wallets_of(&orders, &wallets);
+        let named = "holder of a wallet in order ASO 12/20";
+        assert_eq!(found, [format!("ASO 12/20 {TRX} {end} {named}")], "{validity}");
+    }
+    // A renewal in a later row extends the order.
+    let orders = "File Type,Last Updated,Validity of Issue\nASO 12/20,1.5.2020,1.5.2022\nASO 12/20 renewal,,1.5.2028\n";
+    let wallets = format!("Order ID,Virtual currency address / User ID\nASO 12/20,{TRX}\n");
+    assert!(wallets_of(orders, &wallets).0[0].contains(" 2028-05-01 "));
 }
 
 #[test]
