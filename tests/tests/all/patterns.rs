@@ -17,6 +17,7 @@ use assay_engine::{
 use assay_tests::{
     assay,
     behavior::{
+        payouts::{Payouts, Split, paid_out, split_up},
         planted::{DetectionCount, PATTERNS, count, planted},
         profiles::{Profile, innocents},
         rings::{Ring, RingForm, rings},
@@ -87,6 +88,33 @@ fn ordinary_people_and_businesses_keep_their_verdicts() {
     }
     // Businesses of every day are told from bursts.
     assert_eq!(scored, BTreeMap::new());
+}
+
+#[test]
+fn payouts_are_no_structuring() {
+    for kind in Payouts::ALL {
+        for seed in 0..4 {
+            let (world, owners) = paid_out(kind, seed);
+            for owner in &owners {
+                let found = world.behavior(owner).patterns;
+                let structuring = found.iter().find(|it| it.pattern == Pattern::Structuring);
+                assert!(structuring.is_none(), "{kind:?} {seed}: {structuring:#?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_sum_that_is_split_is_found_beside_payouts_over_others_and_again() {
+    for kind in Split::ALL {
+        for seed in 0..4 {
+            let (world, owner) = split_up(kind, seed);
+            let found = world.behavior(&owner).patterns;
+            let structuring = found.iter().find(|it| it.pattern == Pattern::Structuring);
+            let made = structuring.unwrap_or_else(|| panic!("{kind:?} {seed}: {found:#?}"));
+            assert_eq!((made.role, made.unscored), (PatternRole::Actor, None), "{kind:?}");
+        }
+    }
 }
 
 /// A ring is found from each of its members, or the answer says that the search is partial.

@@ -156,14 +156,6 @@ impl Activity {
     pub(super) fn income_of(&self, number: TransactionNumber) -> u128 {
         self.transaction(number).map_or(0, |own| own.income)
     }
-
-    /// Total amount of one direction that was read, in base units.
-    pub(super) const fn whole(&self, direction: Direction) -> u128 {
-        match direction {
-            Direction::Source => self.received,
-            Direction::Destination => self.sent,
-        }
-    }
 }
 
 /// The transactions to read, largest amounts first, and true if some transactions are left out.

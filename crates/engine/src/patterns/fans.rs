@@ -84,8 +84,13 @@ pub(super) fn pays_regularly(activity: &Activity, rules: &PatternRules) -> bool 
 /// True if the windows lie on many days over a long time, as the payments of a business do.
 fn is_regular(windows: &[FanWindow], transfers: &[Transfer]) -> bool {
     let firsts = windows.iter().filter_map(|window| transfers.get(window.transfers.start));
+    are_regular(&firsts.map(|(_, time, _)| *time).collect::<Vec<_>>())
+}
+
+/// True if the times lie on many days over a long time.
+pub(super) fn are_regular(times: &[Timestamp]) -> bool {
     let days: BTreeSet<Date> =
-        firsts.map(|(_, time, _)| time.to_zoned(TimeZone::UTC).date()).collect();
+        times.iter().map(|time| time.to_zoned(TimeZone::UTC).date()).collect();
     days.len() >= REGULAR_DAYS
         && days
             .first()

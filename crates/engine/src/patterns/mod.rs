@@ -7,7 +7,7 @@
 //! - [`rules`]: the thresholds of the definitions, and the limits of a search
 //! - [`form`]: forms of single transactions
 //! - `activity`: the owner's transactions with their counterparties
-//! - `own`, `fans`: patterns in the owner's transactions alone
+//! - `own`, `fans`, `structuring`: patterns in the owner's transactions alone
 //! - `around`: transactions of other owners, read within a budget
 //! - `peel_chain`, `layering`: funds that pass one owner after the other
 //! - [`transfers`], `transfers_around`, `circles`: cycles and scatter-gathers that the owner takes part in
@@ -23,6 +23,7 @@ mod layering;
 mod own;
 mod peel_chain;
 pub mod rules;
+mod structuring;
 pub mod transfers;
 mod transfers_around;
 
@@ -115,13 +116,7 @@ impl<'a> PatternSearch<'a> {
     fn search(&mut self, view: &dyn ChainView) -> Result<ReadRequest, ViewError> {
         let Self { attributions, rules, cluster, activity, .. } = &*self;
         let reader = OwnReader { view, attributions: *attributions, cluster: *cluster, rules };
-        let mut findings: Vec<Finding> = own::structuring(activity, rules);
-        for finding in &mut findings {
-            let is_made = finding.role == PatternRole::Actor && finding.count > 0;
-            if is_made && fans::pays_regularly(activity, rules) {
-                finding.unscored(UnscoredReason::RegularActivity);
-            }
-        }
+        let mut findings: Vec<Finding> = structuring::structuring(activity, rules);
         let is_whole = self.searched.is_whole;
         findings.push(own::rapid_pass_through(activity, rules, is_whole));
         findings.push(own::dormant_reactivation(activity, is_whole));

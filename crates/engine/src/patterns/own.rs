@@ -1,5 +1,5 @@
-//! Patterns in the owner's transactions alone: structuring, rapid pass-through, dormant reactivation, mixing, dust, and
-//! forms of transactions (`docs/model/patterns.md` P2, P4 to P8).
+//! Patterns in the owner's transactions alone: rapid pass-through, dormant reactivation, mixing, dust, and forms of
+//! transactions (`docs/model/patterns.md` P2, P5 to P8).
 
 use std::collections::BTreeMap;
 
@@ -9,95 +9,17 @@ use super::{
     activity::{Activity, OwnTransaction, Party},
     finding::Finding,
     rules::{
-        ACTIVITY_PERCENT, DORMANT_AFTER, DUSTED_OWNERS, JUST_BELOW_PERCENT, PASSED_OF_ALL_PERCENT,
-        PASSED_PAYMENTS, PASSED_PERCENT, PASSED_WITHIN, REACTIVATED_PERCENT, REACTIVATION_WINDOW,
-        STRUCTURED_TRANSFERS, WINDOW, confidence, is_percent_of,
+        ACTIVITY_PERCENT, DORMANT_AFTER, DUSTED_OWNERS, PASSED_OF_ALL_PERCENT, PASSED_PAYMENTS,
+        PASSED_PERCENT, PASSED_WITHIN, REACTIVATED_PERCENT, REACTIVATION_WINDOW, confidence,
+        is_percent_of,
     },
 };
 use crate::{
-    evidence::{Direction, Pattern, PatternDetails, PatternRole, UnscoredReason},
-    ledger::OwnerNumber,
+    evidence::{Pattern, PatternDetails, PatternRole, UnscoredReason},
     policy::PatternRules,
     taxonomy::Category,
     utxo::TransactionKind,
 };
-
-/// Finds structured payments: at least [`STRUCTURED_TRANSFERS`] within a window, just below one threshold, that make up
-/// at least half of all payments in the window. Received payments must be from one payer.
-pub(super) fn structuring(activity: &Activity, rules: &PatternRules) -> Vec<Finding> {
-    let role = |direction| match direction {
-        Direction::Source => PatternRole::Recipient,
-        Direction::Destination => PatternRole::Actor,
-    };
-    let mut findings = Vec::new();
-    for direction in [Direction::Destination, Direction::Source] {
-        let whole = activity.whole(direction);
-        let mut finding = Finding::new(Pattern::Structuring, role(direction), whole);
-        let mut by_payer: BTreeMap<Option<OwnerNumber>, Vec<(&OwnTransaction, Party)>> =
-            BTreeMap::new();
-        for (index, _, party) in activity.transfers(direction, rules.dust) {
-            let Some(own) = activity.transactions.get(index) else { continue };
-            let payer = (direction == Direction::Source).then_some(party.owner);
-            by_payer.entry(payer).or_default().push((own, party));
-        }
-        for transfers in by_payer.values() {
-            for threshold in rules.thresholds.iter().filter(|threshold| **threshold > 0) {
-                structured(transfers, *threshold, &mut finding);
-            }
-        }
-        findings.push(finding);
-    }
-    findings
-}
-
-/// Finds the windows of one threshold; each payment belongs to at most one window.
-fn structured(payments: &[(&OwnTransaction, Party)], threshold: u128, into: &mut Finding) {
-    let is_just_below = |party: &Party| {
-        party.amount < threshold && is_percent_of(party.amount, JUST_BELOW_PERCENT, threshold)
-    };
-    // Of the payments before each: how many are just below, what they are worth, and what all are worth.
-    let mut before: Vec<(usize, u128, u128)> = Vec::with_capacity(payments.len() + 1);
-    let mut sums = (0, 0, 0);
-    before.push(sums);
-    for (_, party) in payments {
-        if is_just_below(party) {
-            sums = (sums.0 + 1, sums.1 + party.amount, sums.2 + party.amount);
-        } else {
-            sums.2 += party.amount;
-        }
-        before.push(sums);
-    }
-    let (mut from, mut to) = (0, 0);
-    while let Some((first, party)) = payments.get(from) {
-        let is_in = |own: &OwnTransaction| own.time.duration_since(first.time) <= WINDOW;
-        to = to.max(from);
-        while payments.get(to).is_some_and(|(own, _)| is_in(own)) {
-            to += 1;
-        }
-        let (Some(start), Some(end)) = (before.get(from), before.get(to)) else { return };
-        let (count, below, all) = (end.0 - start.0, end.1 - start.1, end.2 - start.2);
-        if !is_just_below(party) || count < STRUCTURED_TRANSFERS || below * 2 < all {
-            from += 1;
-            continue;
-        }
-        let window = payments.get(from..to).unwrap_or_default();
-        let shown = window.iter().filter(|(_, party)| is_just_below(party));
-        let mut last = first.time;
-        for (own, _) in shown {
-            into.show_own(own);
-            last = own.time;
-        }
-        let details = PatternDetails {
-            amount: below,
-            threshold: Some(threshold),
-            payments: Some(count as u64),
-            seconds: seconds(first.time, last),
-            ..PatternDetails::default()
-        };
-        into.occurs(confidence(count as u64, STRUCTURED_TRANSFERS as u64, 10), details);
-        from = to;
-    }
-}
 
 /// The seconds from one moment to a later moment.
 pub(super) fn seconds(from: Timestamp, to: Timestamp) -> Option<u64> {

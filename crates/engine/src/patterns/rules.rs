@@ -38,6 +38,8 @@ pub const CYCLE_PERCENT: u8 = 50;
 pub const STRUCTURED_TRANSFERS: usize = 5;
 /// Smallest part of a threshold that counts as just below that threshold, in percent.
 pub const JUST_BELOW_PERCENT: u128 = 90;
+/// Shortest time between two payments to an owner that recur, as weekly pay and monthly rents do.
+pub const RECURRING_AFTER: SignedDuration = SignedDuration::from_hours(6 * 24);
 /// Time within which a received payment is passed on in a rapid pass-through.
 pub const PASSED_WITHIN: SignedDuration = SignedDuration::from_hours(1);
 /// Smallest part of a payment that is passed on, in percent.
