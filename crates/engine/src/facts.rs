@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use crate::{
-    evidence::{ChainState, Direction, Labels, Listing, PartyListing, SourceState, assessment_day},
+    evidence::{
+        AddressLabels, ChainState, Direction, Listing, PartyListing, SourceState, assessment_day,
+    },
     score::Confidence,
     utxo::cluster::{LinkKind, UNCONFIRMED_CONFIDENCE},
 };
@@ -27,7 +29,7 @@ pub struct Facts {
     /// Listings under the subject's chain whose text is no address, so that no check of the chain can match them.
     pub unmatched: Arc<[Listing]>,
     /// Labels of the subject itself, ended ones included.
-    pub labels: Labels,
+    pub labels: AddressLabels,
     /// Other addresses controlled by the same key that are listed or labelled.
     pub same_key: Vec<SameKey>,
     /// Other listed or labelled addresses that share the first and last characters, which wallets show.
@@ -133,7 +135,7 @@ pub struct SameKey {
     /// Its listings.
     pub listings: Vec<Listing>,
     /// Its labels.
-    pub labels: Labels,
+    pub labels: AddressLabels,
 }
 
 /// Controller of an account.
@@ -242,7 +244,7 @@ pub struct ClusterMember {
     /// Its address.
     pub address: CanonicalAddress,
     /// Its labels.
-    pub labels: Labels,
+    pub labels: AddressLabels,
     /// Its listings.
     pub listings: Vec<Listing>,
     /// The co-spends that connect the member with the subject, starting at the subject; `None` if the search for them
@@ -282,7 +284,7 @@ pub struct PossibleOwner {
     /// Confidence that one party controls both addresses.
     pub confidence: Confidence,
     /// Its labels.
-    pub labels: Labels,
+    pub labels: AddressLabels,
     /// Its listings.
     pub listings: Vec<Listing>,
     /// Identifiers of the payments, the earliest first.
@@ -301,7 +303,7 @@ pub struct Counterparty {
     /// True if the counterparty made the first payment to the subject.
     pub is_funder: bool,
     /// Its labels.
-    pub labels: Labels,
+    pub labels: AddressLabels,
     /// Its listings.
     pub listings: Vec<Listing>,
     /// Amount that the subject received from the counterparty, in base units of the chain's coin.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use crate::{evidence::Labels, taxonomy::Category};
+use crate::{evidence::AddressLabels, taxonomy::Category};
 
 /// A claim about the address. Of terms with one claim only the strongest adds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,14 +32,14 @@ impl Claim {
 
 /// Numbers of the upstreams of an assessment: those of the subject's own labels first.
 pub(super) struct Upstreams<'f> {
-    own: &'f Labels,
+    own: &'f AddressLabels,
     /// Numbers by name, filled when another address's label is met.
     numbers: FxHashMap<Arc<str>, u32>,
     next: u32,
 }
 
 impl<'f> Upstreams<'f> {
-    pub(super) fn of(own: &'f Labels) -> Self {
+    pub(super) fn of(own: &'f AddressLabels) -> Self {
         Self { own, numbers: FxHashMap::default(), next: own.upstreams() }
     }
 

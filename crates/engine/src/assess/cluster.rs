@@ -10,7 +10,7 @@ use rustc_hash::FxHashSet;
 
 use super::ended::EndedListings;
 use crate::{
-    evidence::{Label, Labels, Listing, SourceState, Tier},
+    evidence::{AddressLabels, Label, Listing, SourceState, Tier},
     facts::{Cluster, ClusterMember, CoSpend},
     names::{ListId, SourceId},
     policy::Policy,
@@ -50,7 +50,7 @@ pub(super) struct InheritedLabel<'f> {
 /// riskiest label that is not of a service is inherited. Else all labels are inherited.
 pub(super) fn inherit<'f>(
     cluster: &'f Cluster,
-    (own, own_listings): (&'f Labels, &[Listing]),
+    (own, own_listings): (&'f AddressLabels, &[Listing]),
     sources: &[SourceState],
     policy: &Policy,
     today: Date,

@@ -14,7 +14,7 @@ use super::Label;
 
 /// The labels of an address, in an order that does not depend on where they came from. A clone shares them.
 #[derive(Clone, Default)]
-pub struct Labels(Option<Arc<OrderedLabels>>);
+pub struct AddressLabels(Option<Arc<OrderedLabels>>);
 
 struct OrderedLabels {
     /// Sorted: the labels of one upstream are together, and of these those of one category.
@@ -37,7 +37,7 @@ impl OrderedLabels {
     }
 }
 
-impl Labels {
+impl AddressLabels {
     /// The labels, each with the number of its upstream: from 0 on, in the order of the labels.
     pub(crate) fn with_upstreams(&self) -> impl Iterator<Item = (&Label, u32)> {
         let ordered = self.0.as_deref();
@@ -61,7 +61,7 @@ impl Labels {
     }
 }
 
-impl Deref for Labels {
+impl Deref for AddressLabels {
     type Target = [Label];
 
     fn deref(&self) -> &[Label] {
@@ -69,7 +69,7 @@ impl Deref for Labels {
     }
 }
 
-impl From<Vec<Label>> for Labels {
+impl From<Vec<Label>> for AddressLabels {
     fn from(mut labels: Vec<Label>) -> Self {
         if labels.is_empty() {
             return Self::default();
@@ -90,13 +90,13 @@ impl From<Vec<Label>> for Labels {
     }
 }
 
-impl FromIterator<Label> for Labels {
+impl FromIterator<Label> for AddressLabels {
     fn from_iter<I: IntoIterator<Item = Label>>(labels: I) -> Self {
         labels.into_iter().collect::<Vec<_>>().into()
     }
 }
 
-impl<'a> IntoIterator for &'a Labels {
+impl<'a> IntoIterator for &'a AddressLabels {
     type Item = &'a Label;
     type IntoIter = std::slice::Iter<'a, Label>;
 
@@ -105,15 +105,15 @@ impl<'a> IntoIterator for &'a Labels {
     }
 }
 
-impl PartialEq for Labels {
+impl PartialEq for AddressLabels {
     fn eq(&self, other: &Self) -> bool {
         **self == **other
     }
 }
 
-impl Eq for Labels {}
+impl Eq for AddressLabels {}
 
-impl fmt::Debug for Labels {
+impl fmt::Debug for AddressLabels {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_list().entries(self.iter()).finish()
     }

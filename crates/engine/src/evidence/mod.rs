@@ -19,7 +19,7 @@ pub use flow::{
     Unavailable, UnresolvedReason, UsedCompositions,
 };
 pub use label::{AddressLabel, Label};
-pub use labels::Labels;
+pub use labels::AddressLabels;
 pub use list_publisher::list_published_on;
 pub use listed_addresses::{ListedAddresses, UnmatchedText};
 pub use listing::{

@@ -4,7 +4,7 @@ use std::{cmp::Reverse, collections::BTreeMap, ops::Range};
 
 use assay_address::CanonicalAddress;
 use assay_engine::{
-    evidence::{Direction, Labels, Listing},
+    evidence::{AddressLabels, Direction, Listing},
     facts::{Counterparties, Counterparty},
     ledger::{OwnHistory, OwnerNumber, ReadLimits, TransactionNumber},
     reading::{ChainView, TransactionEntry, TransactionRead, ViewError, entries_of_each, read_own},
@@ -197,7 +197,7 @@ fn counterparty(
     payments: &[CounterpartyPayment],
     address: CanonicalAddress,
     is_funder: bool,
-    labels: Labels,
+    labels: AddressLabels,
     listings: Vec<Listing>,
 ) -> Result<Option<Counterparty>, ViewError> {
     let times = || payments.iter().map(|payment| payment.time);

@@ -3,7 +3,7 @@
 use assay_address::CanonicalAddress;
 use assay_chain_protocol::AskError;
 use assay_engine::{
-    evidence::{Labels, Unavailable},
+    evidence::{AddressLabels, Unavailable},
     policy::Policy,
     trace::TraceRules,
     transfer::{TransferDirection, TransferFacts, TransferQuery},
@@ -96,7 +96,7 @@ pub async fn transfer_facts(
     let senders = senders.collect();
     let mut receiver = intel.facts(&transfer.receiver);
     if query.direction == TransferDirection::Deposit {
-        receiver.labels = Labels::default();
+        receiver.labels = AddressLabels::default();
         receiver.same_key.clear();
     }
     let mut receiver = traced.added_to(receiver);

@@ -19,7 +19,7 @@ use crate::{
         ended::EndedListings,
     },
     assessment::LabelStatus,
-    evidence::{Label, Labels, Listing, ListingStatus, SourceState, Tier},
+    evidence::{AddressLabels, Label, Listing, ListingStatus, SourceState, Tier},
     facts::{Cluster, ClusterMember},
     names::ListId,
     policy::Policy,
@@ -82,7 +82,7 @@ impl<'f> Candidate<'f> {
 #[derive(Clone, Copy)]
 pub(in crate::assess) struct LabelContext<'f> {
     pub(in crate::assess) listings: &'f [Listing],
-    pub(in crate::assess) labels: &'f Labels,
+    pub(in crate::assess) labels: &'f AddressLabels,
     pub(in crate::assess) cluster: Option<&'f Cluster>,
     pub(in crate::assess) sources: &'f [SourceState],
     /// True if nobody controls the address, so that no label of it counts.
@@ -241,7 +241,7 @@ type Namesakes = [Option<u16>; Tier::ALL.len()];
 /// Marks labels that name an owner without a category, and beside which another label gives the same name and a
 /// category: such a label adds nothing to a claim that is at least as strong and as risky, and nothing to a claim of its
 /// own upstream whose listing has ended.
-fn mark_uncategorized(candidates: &mut [Candidate<'_>], labels: &Labels) {
+fn mark_uncategorized(candidates: &mut [Candidate<'_>], labels: &AddressLabels) {
     let is_plain = |it: &Candidate<'_>| it.label.category == Category::Uncategorized;
     if !candidates.iter().any(|it| is_plain(it) && it.counts()) || candidates.iter().all(is_plain) {
         return;

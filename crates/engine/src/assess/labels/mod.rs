@@ -4,6 +4,8 @@ mod candidates;
 mod conflicts;
 mod evidence;
 
+use std::collections::BTreeSet;
+
 use assay_address::UnownedKind;
 use jiff::civil::Date;
 
@@ -18,7 +20,7 @@ use super::{
     claims::Upstreams,
 };
 use crate::{
-    assessment::{AssessedLabel, Entity, VerdictReason},
+    assessment::{AssessedLabel, Entity, LabelStatus, VerdictReason},
     evidence::{CarriedLabel, Tier},
     facts::Facts,
     policy::Policy,
@@ -147,14 +149,18 @@ fn entity(candidate: &Candidate<'_>) -> Option<Entity> {
 
 /// The own labels that an answer shows: those that count first, then in the order of their statuses.
 fn views(candidates: &[Candidate<'_>]) -> Shown<AssessedLabel> {
-    let own: Vec<&Candidate<'_>> = candidates.iter().filter(|it| it.inherited.is_none()).collect();
-    let mut places: Vec<usize> = (0..own.len()).collect();
-    places.sort_by_cached_key(|place| own.get(*place).map(|candidate| candidate.status as u8));
-    let bytes = |place: &usize| own.get(*place).map_or(0, |candidate| text_bytes(candidate));
-    let Shown { items: mut places, further } = Room::for_texts(LABEL_TEXTS).first(places, bytes);
-    places.sort_unstable();
-    let items = places.into_iter().filter_map(|place| own.get(place)).map(|it| view(it)).collect();
-    Shown { items, further }
+    let own = || candidates.iter().filter(|it| it.inherited.is_none()).enumerate();
+    let statuses: BTreeSet<LabelStatus> = own().map(|(_, candidate)| candidate.status).collect();
+    let in_order = statuses.iter().flat_map(|status| own().filter(|(_, it)| it.status == *status));
+    let mut room = Room::for_texts(LABEL_TEXTS);
+    let mut shown: Vec<(usize, &Candidate<'_>)> =
+        in_order.take_while(|(_, candidate)| room.take(text_bytes(candidate))).collect();
+    shown.sort_unstable_by_key(|(place, _)| *place);
+    let further = own().count().saturating_sub(shown.len());
+    Shown {
+        items: shown.into_iter().map(|(_, candidate)| view(candidate)).collect(),
+        further: u64::try_from(further).unwrap_or(u64::MAX),
+    }
 }
 
 fn text_bytes(candidate: &Candidate<'_>) -> usize {

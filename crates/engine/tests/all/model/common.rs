@@ -5,9 +5,10 @@ use assay_engine::{
     assess,
     assessment::{Assessment, ComponentKind},
     evidence::{
-        BehaviorFacts, ChainFacts, ChainState, DirectionFlows, FlowDistance, FlowEnd, FlowFacts,
-        FlowPart, IngestMode, Label, Labels, Ledger, ListedEntity, Listing, ListingEntry,
-        PatternFact, SearchExtent, SourceKind, SourceState, Tier, Tip, UnresolvedReason,
+        AddressLabels, BehaviorFacts, ChainFacts, ChainState, DirectionFlows, FlowDistance,
+        FlowEnd, FlowFacts, FlowPart, IngestMode, Label, Ledger, ListedEntity, Listing,
+        ListingEntry, PatternFact, SearchExtent, SourceKind, SourceState, Tier, Tip,
+        UnresolvedReason,
     },
     facts::{
         AccountControl, Cluster, ClusterMember, CoSpend, Counterparties, Environment, Facts,
@@ -45,7 +46,7 @@ pub fn nothing_known() -> Facts {
             unmatched: std::collections::BTreeMap::new(),
         }],
         listings: vec![],
-        labels: Labels::default(),
+        labels: AddressLabels::default(),
         same_key: vec![],
         look_alikes: vec![],
         cluster: None,
