@@ -1,7 +1,5 @@
 //! Examples for the OpenAPI document, produced by the engine from the demo data set at a fixed time.
 
-use std::sync::Arc;
-
 use assay_address::{CanonicalAddress, ChainId};
 use assay_engine::{
     assessment::Assessment,
@@ -19,7 +17,7 @@ use assay_engine::{
         OutputSelector, ScriptOwner, SideEntry, Transaction, TransactionView, Transfer, TxInput,
     },
 };
-use assay_intel::IntelSnapshot;
+use assay_intel::{IntelSnapshot, LabelIndex};
 use assay_request::check::TransferDirection;
 use assay_sample as sample;
 use assay_service::{Screening, catalogue, chains::registry::ChainReaders};
@@ -78,6 +76,7 @@ fn intel() -> Intel {
         sources,
         listings,
         label_generation: 0,
+        suppressions: Vec::new(),
     }
 }
 
@@ -103,7 +102,7 @@ pub(crate) fn check_response() -> Value {
     let Some(subject) = subject() else {
         return Value::Null;
     };
-    let facts = IntelSnapshot::new(intel(), Arc::default()).facts(&subject);
+    let facts = IntelSnapshot::new(intel(), &LabelIndex::default()).facts(&subject);
     answer(&assay_engine::assess(&subject, &facts, &policy(), at()))
 }
 
@@ -148,7 +147,7 @@ pub(crate) fn transfer_response() -> Value {
 fn transfer_facts() -> Option<TransferFacts> {
     let (transaction, output) = sample::transfer()?;
     let (chain, policy) = (ChainId::BTC, policy());
-    let intel = IntelSnapshot::new(intel(), Arc::default());
+    let intel = IntelSnapshot::new(intel(), &LabelIndex::default());
     let rules = TraceRules::new(&policy, chain.info());
     let selector = OutputSelector::Index(output);
     let (mut gathered, number) = gathered(&transaction);
@@ -206,7 +205,7 @@ fn gathered(view: &TransactionView) -> (GatheredChain, TransactionNumber) {
 pub(crate) fn chains_response() -> Value {
     let intel = intel();
     let data_revision = intel.data_revision.clone();
-    let snapshot = IntelSnapshot::new(intel, Arc::default());
+    let snapshot = IntelSnapshot::new(intel, &LabelIndex::default());
     let mut chains = chains::rows(&snapshot, &std::collections::BTreeMap::new());
     chains.truncate(1);
     serde_json::to_value(ChainsResponse { chains, data_revision }).unwrap_or_default()
@@ -218,7 +217,7 @@ pub(crate) fn entities_response() -> Value {
     let data_revision = intel.data_revision.clone();
     let name = intel.listings.first().map(|listing| listing.entry.entity.name.clone());
     let name = name.unwrap_or_default();
-    let snapshot = IntelSnapshot::new(intel, Arc::default());
+    let snapshot = IntelSnapshot::new(intel, &LabelIndex::default());
     let today = at().to_zoned(TimeZone::UTC).date();
     let entities = snapshot.entities_named(&name, today, 1);
     serde_json::to_value(EntitiesResponse { name, entities, data_revision }).unwrap_or_default()
@@ -253,7 +252,7 @@ pub(crate) fn screen_response() -> Value {
     let Some(subject) = subject() else {
         return Value::Null;
     };
-    let intel = IntelSnapshot::new(intel(), Arc::default());
+    let intel = IntelSnapshot::new(intel(), &LabelIndex::default());
     let (chains, policy) = (ChainReaders::default(), policy());
     let screening = Screening {
         chains: &chains,

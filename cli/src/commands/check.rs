@@ -75,10 +75,13 @@ pub(super) async fn run(args: &CheckArgs, context: &Context) -> Result<CommandOu
     let subject = parse_address(args.chain, &args.address)?;
     let databases = context.open_databases().await?;
     let store = &databases.store;
-    let snapshot = IntelSnapshot::load(&**store, None).await?;
     let policy = policy(&**store, args.policy.as_deref()).await?;
     let now = context.clock.now();
     let as_of = args.as_of.map(end_of_day).transpose()?;
+    let snapshot = match as_of {
+        Some(moment) => IntelSnapshot::load_as_of(&**store, moment).await?,
+        None => IntelSnapshot::load(&**store, None).await?,
+    };
     let chains = ChainReaders::open(&databases, &directory(&**store).await?).await?;
     let facts = if let Some(past) = as_of {
         let mut facts = snapshot.facts(&subject).as_of(past);

@@ -1,9 +1,9 @@
 //! `assay sources`: the sources of lists, labels and chains, and those that come with Assay.
 
-use std::{collections::BTreeMap, fmt::Write as _, io::Write as _, sync::Arc};
+use std::{collections::BTreeMap, fmt::Write as _, io::Write as _};
 
 use assay_engine::{assess_sources, assess_tip, assessment::AssessedSource};
-use assay_intel::IntelSnapshot;
+use assay_intel::{IntelSnapshot, LabelIndex};
 use assay_service::{
     background::feeds,
     chains::registry::ChainReaders,
@@ -150,7 +150,7 @@ pub(super) async fn run(args: &SourcesArgs, context: &Context) -> Result<Command
     let now = context.clock.now();
     let environment = intel.environment;
     // The snapshot has read the addresses, and counted those that no check can match.
-    let snapshot = IntelSnapshot::new(intel, Arc::default());
+    let snapshot = IntelSnapshot::new(intel, &LabelIndex::default());
     let mut sources = assess_sources(snapshot.sources(), &policy, now);
     let chains = ChainReaders::open(&databases, &directory(&**store).await?).await?;
     let tips = chains.latest_blocks().await?;

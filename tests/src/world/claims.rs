@@ -93,8 +93,9 @@ impl Claims {
             sources: vec![source(listings.len() as u64, now)],
             listings,
             label_generation: 1,
+            suppressions: Vec::new(),
         };
-        IntelSnapshot::new(intel, Arc::new(labels.finish(1)))
+        IntelSnapshot::new(intel, &labels.finish(1))
     }
 }
 

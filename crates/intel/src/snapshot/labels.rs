@@ -4,22 +4,42 @@
 //! after it is built.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     hash::{DefaultHasher, Hash, Hasher},
     ops::Range,
+    sync::Arc,
 };
 
 use assay_address::{CanonicalAddress, ChainId, KeyIdentity};
-use assay_engine::evidence::{AddressLabel, Label, Labels};
+use assay_engine::evidence::{AddressLabel, AddressLabels, Label};
+use assay_store::intel::Suppression;
 
 use super::look_alike::ends_hash;
 
 /// Number of labels from which on the labels of an address are held ready.
 const CROWD: usize = 64;
 
-/// An immutable index of labels by address and by key.
-#[derive(Debug, Default)]
+/// An immutable index of labels by address and by key, without the labels that are suppressed.
+#[derive(Clone, Debug, Default)]
 pub struct LabelIndex {
+    recorded: Arc<RecordedLabels>,
+    suppressed: Suppressed,
+}
+
+/// The effect of suppressions on an index.
+#[derive(Clone, Debug, Default)]
+struct Suppressed {
+    /// The labels that remain of addresses with suppressed labels.
+    remaining: HashMap<CanonicalAddress, AddressLabels>,
+    /// Indices of addresses of which no label remains.
+    hidden: HashSet<u32>,
+    /// Number of suppressed labels.
+    labels: usize,
+}
+
+/// Labels by address and by key, suppressed ones included.
+#[derive(Debug, Default)]
+struct RecordedLabels {
     generation: u64,
     /// The canonical addresses, one after the other.
     texts: String,
@@ -29,7 +49,7 @@ pub struct LabelIndex {
     /// Every distinct label.
     labels: Vec<Label>,
     /// The labels of addresses with many of them, ready for use, by address and chain.
-    crowded: HashMap<CanonicalAddress, Labels>,
+    crowded: HashMap<CanonicalAddress, AddressLabels>,
     /// Hash of an address and index in `addresses`; sorted.
     by_address: Vec<(u64, u32)>,
     /// Hash of a key identity and index in `addresses`; sorted.
@@ -47,47 +67,116 @@ struct LabelledAddress {
 }
 
 impl LabelIndex {
-    /// Number of changes to labels before this index was built.
+    /// Number of changes to labels by imports before this index was built.
     #[must_use]
-    pub const fn generation(&self) -> u64 {
-        self.generation
+    pub fn generation(&self) -> u64 {
+        self.recorded.generation
     }
 
     /// Number of labels; a label of several addresses counts once per address.
     #[must_use]
-    pub const fn len(&self) -> usize {
-        self.claims.len()
+    pub fn len(&self) -> usize {
+        self.recorded.claims.len() - self.suppressed.labels
     }
 
     /// True if there are no labels.
     #[must_use]
-    pub const fn is_empty(&self) -> bool {
-        self.claims.is_empty()
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
     }
 
     /// Number of addresses with labels.
     #[must_use]
-    pub const fn addresses(&self) -> usize {
-        self.addresses.len()
+    pub fn addresses(&self) -> usize {
+        self.recorded.addresses.len() - self.suppressed.hidden.len()
+    }
+
+    /// The same labels, of which these suppressions alone hold. No label is copied but those of the addresses that the
+    /// suppressions name.
+    #[must_use]
+    pub fn with_suppressions(&self, suppressions: &[Suppression]) -> Self {
+        let recorded = Arc::clone(&self.recorded);
+        let mut suppressed = Suppressed::default();
+        for address in suppressions.iter().map(|suppression| &suppression.address) {
+            if suppressed.remaining.contains_key(address) {
+                continue;
+            }
+            let all = recorded.labels_of(address);
+            let is_covered = |label: &Label| {
+                let entry = AddressLabel { address: address.clone(), label: label.clone() };
+                suppressions.iter().any(|suppression| suppression.covers(&entry))
+            };
+            let remaining: AddressLabels =
+                all.iter().filter(|label| !is_covered(label)).cloned().collect();
+            suppressed.labels += all.len() - remaining.len();
+            if remaining.is_empty() {
+                suppressed.hidden.extend(recorded.places_of(address));
+            }
+            suppressed.remaining.insert(address.clone(), remaining);
+        }
+        Self { recorded, suppressed }
     }
 
     /// True if an address has labels.
     #[must_use]
     pub fn has_labels(&self, address: &CanonicalAddress) -> bool {
-        let wanted = hash(&(address.chain(), address.as_str()));
-        matching(&self.by_address, wanted).any(|place| self.is_at(place, address))
+        self.recorded.places_of(address).any(|place| self.is_shown(place))
     }
 
     /// Labels of an address. An address with many labels costs no more than one with few.
     #[must_use]
-    pub fn labels_of(&self, address: &CanonicalAddress) -> Labels {
+    pub fn labels_of(&self, address: &CanonicalAddress) -> AddressLabels {
+        match self.suppressed.remaining.get(address) {
+            Some(remaining) => remaining.clone(),
+            None => self.recorded.labels_of(address),
+        }
+    }
+
+    /// The labelled addresses of a chain.
+    pub fn labelled(&self, chain: ChainId) -> impl Iterator<Item = CanonicalAddress> {
+        self.shown().filter(move |(labelled, _)| labelled.chain == chain).filter_map(
+            move |(_, place)| CanonicalAddress::parse(chain, self.recorded.text(place)).ok(),
+        )
+    }
+
+    /// The chain of every labelled address.
+    pub fn chains(&self) -> impl Iterator<Item = ChainId> {
+        self.shown().map(|(labelled, _)| labelled.chain)
+    }
+
+    /// The labelled addresses whose visible ends have a hash.
+    pub(super) fn with_ends(&self, ends: u64) -> impl Iterator<Item = CanonicalAddress> {
+        let places = matching(&self.recorded.by_ends, ends).filter(|place| self.is_shown(*place));
+        places.filter_map(|place| self.recorded.address(place))
+    }
+
+    /// The labelled addresses that a key controls.
+    pub fn controlled(&self, identity: &KeyIdentity) -> impl Iterator<Item = CanonicalAddress> {
+        let places = matching(&self.recorded.by_key, hash(identity));
+        places.filter(|place| self.is_shown(*place)).filter_map(move |place| {
+            let address = self.recorded.address(place)?;
+            address.key_identities().contains(identity).then_some(address)
+        })
+    }
+
+    fn shown(&self) -> impl Iterator<Item = (&LabelledAddress, u32)> {
+        self.recorded.addresses.iter().zip(0..).filter(|(_, place)| self.is_shown(*place))
+    }
+
+    fn is_shown(&self, place: u32) -> bool {
+        !self.suppressed.hidden.contains(&place)
+    }
+}
+
+impl RecordedLabels {
+    fn labels_of(&self, address: &CanonicalAddress) -> AddressLabels {
         match self.crowded.get(address) {
             Some(labels) => labels.clone(),
             None => self.collect(address),
         }
     }
 
-    fn collect(&self, address: &CanonicalAddress) -> Labels {
+    fn collect(&self, address: &CanonicalAddress) -> AddressLabels {
         self.places_of(address).flat_map(|place| self.labels_at(place)).cloned().collect()
     }
 
@@ -97,35 +186,9 @@ impl LabelIndex {
         matching(&self.by_address, wanted).filter(move |place| self.is_at(*place, address))
     }
 
-    /// The labelled addresses of a chain.
-    pub fn labelled(&self, chain: ChainId) -> impl Iterator<Item = CanonicalAddress> {
-        self.addresses
-            .iter()
-            .zip(0..)
-            .filter(move |(labelled, _)| labelled.chain == chain)
-            .filter_map(move |(_, place)| CanonicalAddress::parse(chain, self.text(place)).ok())
-    }
-
-    /// The chain of every labelled address.
-    pub fn chains(&self) -> impl Iterator<Item = ChainId> {
-        self.addresses.iter().map(|labelled| labelled.chain)
-    }
-
-    /// The labelled addresses whose visible ends have a hash.
-    pub(super) fn with_ends(&self, ends: u64) -> impl Iterator<Item = CanonicalAddress> {
-        matching(&self.by_ends, ends).filter_map(|place| {
-            let labelled = self.addresses.get(usize::try_from(place).ok()?)?;
-            CanonicalAddress::parse(labelled.chain, self.text(place)).ok()
-        })
-    }
-
-    /// The labelled addresses that a key controls.
-    pub fn controlled(&self, identity: &KeyIdentity) -> impl Iterator<Item = CanonicalAddress> {
-        matching(&self.by_key, hash(identity)).filter_map(move |place| {
-            let labelled = self.addresses.get(usize::try_from(place).ok()?)?;
-            let address = CanonicalAddress::parse(labelled.chain, self.text(place)).ok()?;
-            address.key_identities().contains(identity).then_some(address)
-        })
+    fn address(&self, place: u32) -> Option<CanonicalAddress> {
+        let labelled = self.addresses.get(usize::try_from(place).ok()?)?;
+        CanonicalAddress::parse(labelled.chain, self.text(place)).ok()
     }
 
     fn is_at(&self, place: u32, address: &CanonicalAddress) -> bool {
@@ -167,7 +230,7 @@ fn hash(value: &impl Hash) -> u64 {
 }
 
 /// The labels of addresses with at least [`CROWD`] labels.
-fn crowded(index: &LabelIndex) -> HashMap<CanonicalAddress, Labels> {
+fn crowded(index: &RecordedLabels) -> HashMap<CanonicalAddress, AddressLabels> {
     let mut numbers: HashMap<CanonicalAddress, usize> = HashMap::new();
     for (labelled, place) in index.addresses.iter().zip(0..) {
         // An address whose labels were not added one after the other has several places.
@@ -189,7 +252,7 @@ fn crowded(index: &LabelIndex) -> HashMap<CanonicalAddress, Labels> {
 /// Builds an index from labels.
 #[derive(Debug, Default)]
 pub struct LabelIndexBuilder {
-    index: LabelIndex,
+    index: RecordedLabels,
     /// Indices of known labels.
     known: HashMap<Label, u32>,
     last: Option<CanonicalAddress>,
@@ -224,7 +287,7 @@ impl LabelIndexBuilder {
     /// Builds the index of a generation.
     #[must_use]
     pub fn finish(self, generation: u64) -> LabelIndex {
-        let mut index = LabelIndex { generation, ..self.index };
+        let mut index = RecordedLabels { generation, ..self.index };
         index.by_address.sort_unstable();
         index.by_key.sort_unstable();
         index.by_ends.sort_unstable();
@@ -236,6 +299,6 @@ impl LabelIndexBuilder {
         index.by_key.shrink_to_fit();
         index.by_ends.shrink_to_fit();
         index.crowded = crowded(&index);
-        index
+        LabelIndex { recorded: Arc::new(index), suppressed: Suppressed::default() }
     }
 }

@@ -14,18 +14,19 @@ use assay_engine::{
     attribute,
     evidence::{ChainState, Listing, SourceState, assessment_day},
     facts::{AccountControl, Counterparties, Environment, Facts, SameKey},
+    names::SourceId,
     policy::Policy,
     trace::Attribution,
     utxo::ScriptOwner,
 };
-use jiff::{Timestamp, civil::Date};
+use jiff::{Timestamp, civil::Date, tz::TimeZone};
 
 pub use entities::{FoundAddress, FoundEntity};
 pub use labels::{LabelIndex, LabelIndexBuilder};
 
 use assay_store::{
     IntelStore, StoreError,
-    intel::{Intel, LabelRequest},
+    intel::{Intel, LabelFilter, LabelRequest, RecordedLabel},
 };
 
 /// An immutable index of all recorded listings and labels.
@@ -44,12 +45,12 @@ pub struct IntelSnapshot {
     unmatched: HashMap<ChainId, Arc<[Listing]>>,
     /// Listed addresses by a hash of their visible ends.
     listed_ends: look_alike::ListedEnds,
-    labels: Arc<LabelIndex>,
+    labels: LabelIndex,
 }
 
 impl IntelSnapshot {
-    /// Reads lists and labels from a store. Labels are read only if they changed since `previous`
-    /// was loaded.
+    /// Reads lists and labels from a store. Labels are read only if an import changed them since `previous`
+    /// was loaded; suppressions always hold at once.
     ///
     /// # Errors
     ///
@@ -59,22 +60,73 @@ impl IntelSnapshot {
         let mut builder = LabelIndexBuilder::default();
         let mut each = |label| builder.add(label);
         let intel = store.intel(Some(LabelRequest { known, each: &mut each })).await?;
-        let labels = match previous {
-            Some(previous) if known == Some(intel.label_generation) => Arc::clone(&previous.labels),
-            _ => Arc::new(builder.finish(intel.label_generation)),
+        Ok(match previous {
+            Some(previous) if known == Some(intel.label_generation) => {
+                Self::new(intel, &previous.labels)
+            }
+            _ => {
+                let labels = builder.finish(intel.label_generation);
+                Self::new(intel, &labels)
+            }
+        })
+    }
+
+    /// Reads lists and labels as they are for a check of a past moment: of each label source that was imported by then,
+    /// the labels that it had; of one whose first publication is dated by then, the labels of that publication; of others
+    /// the labels whose stated validity began by then. Labels that were suppressed then do not count. Listings have their
+    /// own dates.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the store fails.
+    pub async fn load_as_of(store: &dyn IntelStore, moment: Timestamp) -> Result<Self, StoreError> {
+        let mut intel = store.intel(None).await?;
+        let all = LabelFilter { history: true, ..LabelFilter::default() };
+        let mut first: HashMap<SourceId, Timestamp> = HashMap::new();
+        let mut note = |recorded: RecordedLabel| {
+            let from = recorded.recorded_from;
+            let first = first.entry(recorded.label.label.source).or_insert(from);
+            *first = from.min(*first);
         };
-        Ok(Self::new(intel, labels))
+        store.labels(&all, &mut note).await?;
+        let day = moment.to_zoned(TimeZone::UTC).date();
+        let is_published: BTreeSet<SourceId> = intel
+            .sources
+            .iter()
+            .filter(|source| source.publications.iter().any(|published| *published <= day))
+            .map(|source| source.id.clone())
+            .collect();
+        let mut builder = LabelIndexBuilder::default();
+        let mut each = |recorded: RecordedLabel| {
+            let RecordedLabel { label, recorded_from, recorded_to } = recorded;
+            let first = first.get(&label.label.source).copied();
+            let counts = if first.is_some_and(|first| first <= moment) {
+                recorded_from <= moment && recorded_to.is_none_or(|to| moment < to)
+            } else if is_published.contains(&label.label.source) {
+                first == Some(recorded_from)
+            } else {
+                recorded_to.is_none() && label.label.valid_from.is_some_and(|from| from <= day)
+            };
+            if counts {
+                builder.add(label);
+            }
+        };
+        store.labels(&all, &mut each).await?;
+        intel.suppressions = store.suppressions().await?;
+        intel.suppressions.retain(|suppression| suppression.holds_at(moment));
+        let labels = builder.finish(intel.label_generation);
+        Ok(Self::new(intel, &labels))
     }
 
     /// Indexes the listings in `intel`. A text that no check of its chain can match is kept apart, by chain.
     #[must_use]
-    pub fn new(intel: Intel, labels: Arc<LabelIndex>) -> Self {
+    pub fn new(intel: Intel, labels: &LabelIndex) -> Self {
         let mut snapshot = Self {
             environment: intel.environment,
             generation: intel.generation,
             data_revision: intel.data_revision,
             sources: intel.sources,
-            labels,
+            labels: labels.with_suppressions(&intel.suppressions),
             ..Self::default()
         };
         let mut unmatched: HashMap<ChainId, Vec<Listing>> = HashMap::new();

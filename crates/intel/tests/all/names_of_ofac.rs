@@ -7,12 +7,12 @@
 )]
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "the figures are the answer")]
 
-use std::{collections::BTreeMap, env, fs, path::Path, sync::Arc};
+use std::{collections::BTreeMap, env, fs, path::Path};
 
 use assay_engine::{evidence::Listing, facts::Environment};
 use assay_input::{Files, InputLimits};
 use assay_intel::{
-    IntelSnapshot,
+    IntelSnapshot, LabelIndex,
     formats::{FormatInput, FormatReader, ReadContext, ofac_advanced},
 };
 use assay_store::intel::Intel;
@@ -49,8 +49,9 @@ fn snapshot() -> Option<IntelSnapshot> {
             sources: vec![],
             listings,
             label_generation: 0,
+            suppressions: Vec::new(),
         },
-        Arc::default(),
+        &LabelIndex::default(),
     ))
 }
 

@@ -75,7 +75,7 @@ pub struct LabelChange {
 /// Receives labels one by one.
 pub type LabelSink<'a> = dyn FnMut(AddressLabel) + Send + 'a;
 
-/// A request for the labels in force.
+/// A request for the labels of the newest imports.
 #[expect(missing_debug_implementations, reason = "a closure has nothing to show")]
 pub struct LabelRequest<'a> {
     /// The generation of labels that the caller has: if it is the current generation, `each` receives no labels.
@@ -102,6 +102,22 @@ pub struct Suppression {
     pub at: Timestamp,
     /// Time at which the suppression was lifted.
     pub lifted_at: Option<Timestamp>,
+}
+
+impl Suppression {
+    /// True if a label does not count while the suppression holds.
+    #[must_use]
+    pub fn covers(&self, AddressLabel { address, label }: &AddressLabel) -> bool {
+        self.source == label.source
+            && self.address == *address
+            && self.category.is_none_or(|category| category == label.category)
+    }
+
+    /// True if the suppression holds at a time.
+    #[must_use]
+    pub fn holds_at(&self, time: Timestamp) -> bool {
+        self.at <= time && self.lifted_at.is_none_or(|lifted| time < lifted)
+    }
 }
 
 /// A recorded label and the time for which it is recorded.

@@ -29,8 +29,9 @@ use crate::StoreError;
 /// The store of sources, publications, listings and labels.
 #[async_trait]
 pub trait IntelStore: std::fmt::Debug + Send + Sync {
-    /// All data that checks need: sources, recorded listings and, if `labels` are requested, every label in force, one
-    /// by one, in the order of their addresses. All data are of the same moment.
+    /// All data that checks need: sources, recorded listings, suppressions and, if `labels` are requested, every label
+    /// of the newest imports, suppressed ones included, one by one, in the order of their addresses. All data are of the
+    /// same moment.
     async fn intel(&self, labels: Option<LabelRequest<'_>>) -> Result<Intel, StoreError>;
 
     /// The recorded history of one source, to plan an import against.
@@ -105,8 +106,11 @@ pub struct Intel {
     pub sources: Vec<SourceState>,
     /// All recorded listings, ended ones included.
     pub listings: Vec<Listing>,
-    /// The number of changes of labels.
+    /// The number of changes of labels by imports. Suppressions are no such changes: they take effect without reading
+    /// all labels again.
     pub label_generation: u64,
+    /// Suppressions of labels that are not lifted, in order.
+    pub suppressions: Vec<Suppression>,
 }
 
 /// Refuses listings for a source of labels, and labels for a source of listings: one kind must not replace the other.

@@ -82,6 +82,7 @@ pub(crate) fn intel(
             .iter()
             .map(|row| source(row, publications, &listings))
             .collect::<Result<_, _>>()?,
+        suppressions: Vec::new(),
         label_generation: value::unsigned(
             "installation.label_generation",
             installation.integer("label_generation")?,

@@ -18,12 +18,6 @@ use crate::{
     value,
 };
 
-/// SQL condition that a person withdrew the label in a row of `labels`.
-pub(crate) const WITHDRAWN: &str = "EXISTS (
-    SELECT 1 FROM label_suppressions AS s
-    WHERE s.lifted_at IS NULL AND s.chain = labels.chain AND s.address = labels.address
-      AND s.source = labels.source AND (s.category IS NULL OR s.category = labels.category))";
-
 /// The columns of a label's content.
 pub(crate) const COLUMNS: &str =
     "source, chain, address, category, entity, tier, confidence, upstream, author,

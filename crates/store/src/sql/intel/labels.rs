@@ -21,7 +21,7 @@ use crate::{
     },
     row::{
         self,
-        labels::{COLUMNS, LabelReplacement, RecordedLabelRows, WITHDRAWN},
+        labels::{COLUMNS, LabelReplacement, RecordedLabelRows},
     },
     sql::{Backend, Session},
     value,
@@ -30,14 +30,14 @@ use crate::{
 /// Number of labels whose rows are in memory at once.
 const BATCH: usize = 5_000;
 
-/// Passes every label in force to `each`.
-pub(super) async fn labels_in_force(
+/// Passes every label of the newest imports to `each`.
+pub(super) async fn newest_labels(
     backend: &impl Backend,
     session: &mut Session,
     each: &mut LabelSink<'_>,
 ) -> Result<(), StoreError> {
     let query = format!(
-        "SELECT {COLUMNS} FROM labels WHERE recorded_to IS NULL AND NOT {WITHDRAWN}
+        "SELECT {COLUMNS} FROM labels WHERE recorded_to IS NULL
          ORDER BY chain, address, source, id"
     );
     let mut rows = session.stream(AssertSqlSafe(query), &[]);
@@ -187,7 +187,7 @@ pub(super) async fn suppress(
     let withdrawn = session.row(withdrawn, &values[..4]).await?.integer("count")?;
     session.execute(insert, &values).await?;
     let what = format!("suppressed {address} {}", category.unwrap_or("*"));
-    count_label_change(session, source, &what).await?;
+    change_data(session, source, &what).await?;
     Ok(value::unsigned("labels", withdrawn)?)
 }
 
@@ -207,7 +207,7 @@ pub(super) async fn lift_suppressions(
     ];
     let lifted = session.execute(lift, &values).await?;
     if lifted > 0 {
-        count_label_change(session, source, &format!("lifted {address}")).await?;
+        change_data(session, source, &format!("lifted {address}")).await?;
     }
     Ok(lifted)
 }
@@ -218,7 +218,7 @@ pub(super) async fn suppressions(session: &mut Session) -> Result<Vec<Suppressio
     session.rows(all, &[]).await?.iter().map(row::labels::suppression).collect()
 }
 
-/// Counts a change of labels in the revision.
+/// Counts a change of labels by an import in the revision.
 async fn count_label_change(
     session: &mut Session,
     source: &SourceId,

@@ -22,14 +22,16 @@ impl<B: Backend> IntelStore for B {
     async fn intel(&self, labels: Option<LabelRequest<'_>>) -> Result<Intel, StoreError> {
         let loading = async {
             let mut session = self.session(SessionMode::Read(RowScope::Common)).await?;
-            let intel = listings::load(&mut session).await?;
+            let mut intel = listings::load(&mut session).await?;
+            intel.suppressions = labels::suppressions(&mut session).await?;
+            intel.suppressions.retain(|suppression| suppression.lifted_at.is_none());
             Ok((session, intel))
         };
         let (mut session, intel) = self.with_timeout(loading).await?;
         if let Some(reading) = labels
             && reading.known != Some(intel.label_generation)
         {
-            labels::labels_in_force(self, &mut session, reading.each).await?;
+            labels::newest_labels(self, &mut session, reading.each).await?;
         }
         Ok(intel)
     }

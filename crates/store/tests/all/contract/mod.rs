@@ -287,13 +287,14 @@ async fn read(store: &dyn Store) -> Intel {
     store.intel(None).await.unwrap()
 }
 
-/// The labels in force.
+/// The labels of the newest imports that are not suppressed.
 async fn labels_of(store: &dyn Store) -> Vec<AddressLabel> {
     let mut labels = Vec::new();
-    store
+    let intel = store
         .intel(Some(LabelRequest { known: None, each: &mut |label| labels.push(label) }))
         .await
         .unwrap();
+    labels.retain(|label| !intel.suppressions.iter().any(|suppression| suppression.covers(label)));
     labels
 }
 
@@ -557,6 +558,7 @@ macro_rules! contract {
             many_labels_read_back_as_they_were_recorded,
             labels_are_read_anew_only_where_they_changed,
             a_withdrawn_label_stays_withdrawn,
+            a_past_moment_has_the_labels_of_then,
             usage_adds_up,
             usage_that_is_sent_again_counts_once,
             a_kept_answer_is_its_tenants_only,

@@ -109,6 +109,7 @@ pub(crate) async fn a_withdrawn_label_stays_withdrawn(store: Arc<dyn Store>) {
     let (mixer, scam) = (label(&address, Category::Mixer), label(&address, Category::Scam));
     store.record_labels(&labels("one", vec![mixer.clone(), scam.clone()], 0)).await.unwrap();
     let before = read(&*store).await;
+    let snapshot = IntelSnapshot::load(&*store, None).await.unwrap();
     let source: SourceId = "labels".parse().unwrap();
     let suppression = Suppression {
         source: source.clone(),
@@ -123,7 +124,19 @@ pub(crate) async fn a_withdrawn_label_stays_withdrawn(store: Arc<dyn Store>) {
     assert_eq!(labels_of(&*store).await, std::slice::from_ref(&mixer));
     let after = read(&*store).await;
     assert_ne!(before.data_revision, after.data_revision);
-    assert_ne!(before.label_generation, after.label_generation);
+    // It holds without reading all labels again.
+    let known = Some(before.label_generation);
+    store
+        .intel(Some(LabelRequest { known, each: &mut |_| panic!("labels did not change") }))
+        .await
+        .unwrap();
+    let snapshot = IntelSnapshot::load(&*store, Some(&snapshot)).await.unwrap();
+    assert_eq!(*snapshot.facts(&address).labels, [mixer.label.clone()]);
+    assert_eq!((snapshot.labels().len(), snapshot.labels().addresses()), (1, 1));
+    let all = Suppression { category: None, at: at(1), ..suppression.clone() };
+    let none = snapshot.labels().with_suppressions(&[all]);
+    assert_eq!((none.len(), none.addresses(), none.has_labels(&address)), (0, 0, false));
+    assert_eq!(none.labelled(ChainId::ETH).count() + none.chains().count(), 0);
     // A later import of the same label does not bring it back.
     store.record_labels(&labels("two", vec![scam.clone()], 2)).await.unwrap();
     assert_eq!(labels_of(&*store).await, []);
@@ -134,4 +147,52 @@ pub(crate) async fn a_withdrawn_label_stays_withdrawn(store: Arc<dyn Store>) {
     assert_eq!(labels_of(&*store).await, [scam]);
     let lifted = Suppression { lifted_at: Some(at(3)), ..suppression };
     assert_eq!(store.suppressions().await.unwrap(), [lifted], "and is kept in the history");
+}
+
+pub(crate) async fn a_past_moment_has_the_labels_of_then(store: Arc<dyn Store>) {
+    let address = "0x931546D9e66836AbF687d2bc64B30407bAc8C568";
+    let address = CanonicalAddress::parse(ChainId::ETH, address).unwrap();
+    let (mut mixer, mut scam) = (label(&address, Category::Mixer), label(&address, Category::Scam));
+    (mixer.label.valid_from, scam.label.valid_from) = (None, None);
+    // Given a source that was imported at minute 10 without, and at minute 20 with another label,
+    store.record_labels(&labels("one", vec![mixer.clone()], 10)).await.unwrap();
+    store.record_labels(&labels("two", vec![scam.clone()], 20)).await.unwrap();
+    // of which one was withdrawn from minute 12 to minute 15,
+    let source: SourceId = "labels".parse().unwrap();
+    let suppression = Suppression {
+        source: source.clone(),
+        address: address.clone(),
+        category: None,
+        author: "Jane".into(),
+        reason: "confused with another".into(),
+        at: at(12),
+        lifted_at: None,
+    };
+    let _withdrawn = store.suppress_labels(&suppression).await.unwrap();
+    let _lifted = store.lift_suppressions(&source, &address, at(15)).await.unwrap();
+    // then each moment has the labels of then; before the first import, those of its publication of the first of January.
+    for (minute, expected) in [
+        (9, vec![mixer.label.clone()]),
+        (11, vec![mixer.label.clone()]),
+        (13, vec![]),
+        (16, vec![mixer.label.clone()]),
+        (21, vec![scam.label.clone()]),
+    ] {
+        let then = IntelSnapshot::load_as_of(&*store, at(minute)).await.unwrap();
+        assert_eq!(*then.facts(&address).labels, expected, "minute {minute}");
+    }
+    // Before any publication, a label counts that states since when it is valid.
+    let long_ago: jiff::Timestamp = "2025-06-01T12:00:00Z".parse().unwrap();
+    let then = IntelSnapshot::load_as_of(&*store, long_ago).await.unwrap();
+    assert_eq!(*then.facts(&address).labels, []);
+    let mut old = label(&address, Category::Mixer);
+    old.label.source = "later".parse().unwrap();
+    let source = old.label.source.clone();
+    let later = LabelImport { source, ..labels("three", vec![old.clone()], 30) };
+    store.record_labels(&later).await.unwrap();
+    let then = IntelSnapshot::load_as_of(&*store, long_ago).await.unwrap();
+    assert_eq!(*then.facts(&address).labels, [old.label]);
+    let before: jiff::Timestamp = "2019-12-31T12:00:00Z".parse().unwrap();
+    let then = IntelSnapshot::load_as_of(&*store, before).await.unwrap();
+    assert_eq!(*then.facts(&address).labels, []);
 }
