@@ -1,17 +1,22 @@
 //! Limiter of a single process: the same state machine, with a token store in its own memory that
 //! responds at once.
 
-use std::sync::{
-    Mutex, PoisonError,
-    atomic::{AtomicU64, Ordering},
+use std::{
+    collections::HashMap,
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 
 use assay_tenancy::{directory::Limit, manifest::OnTokenStoreLoss};
 
 use crate::{
-    Account, Admission, ApplicableLimits, Charge, Decision, DecisionContext, LimitStatus,
-    LimiterSettings, RequestKind, SECOND, ServerClock, StoreLossPolicy, TakenChecks, TokenLedger,
-    TokenStoreKind, admit, note, sharded::ShardedLimits, take_checks,
+    Account, Admission, ApplicableLimits, Charge, CounterId, Decision, DecisionContext,
+    LimitStatus, LimiterSettings, RequestKind, SECOND, ServerClock, SpentTokens, StoreLossPolicy,
+    TakenChecks, TokenLedger, TokenStoreKind, WindowUse, admit, note,
+    sharded::{ShardId, ShardedLimits},
+    take_checks,
 };
 
 /// Policy of a limiter without a fallback allowance: the store in memory cannot be lost.
@@ -20,7 +25,8 @@ const POLICY: StoreLossPolicy =
 /// Identifier of the only replica.
 const REPLICA_ID: u64 = 0;
 
-/// Limiter with counters in memory: a restart resets them.
+/// Limiter with counters in memory. A restart resets the counters of short windows; those of long windows begin with the
+/// use that the process before told.
 #[derive(Debug)]
 pub struct InProcessLimiter {
     sharded: ShardedLimits,
@@ -28,6 +34,20 @@ pub struct InProcessLimiter {
     /// Latest time seen, in microseconds. If the clock is behind the latest time seen, that time is used instead, so
     /// that no window is counted twice.
     latest: AtomicU64,
+    changed: Mutex<ChangedCounters>,
+}
+
+/// Counters of long windows whose use is to be recorded, each with the shard of its subject.
+#[derive(Debug, Default)]
+struct ChangedCounters {
+    /// Changed since their use was told.
+    since: HashMap<CounterId, ShardId>,
+    /// The use that was told last.
+    told: Vec<(WindowUse, ShardId)>,
+    /// The use of ended windows that was told last.
+    ended: HashMap<(CounterId, u64), u64>,
+    /// Tokens spent in windows whose use was told and could not be recorded.
+    unrecorded: HashMap<(CounterId, u64), u64>,
 }
 
 impl Default for InProcessLimiter {
@@ -39,11 +59,84 @@ impl Default for InProcessLimiter {
             sharded: ShardedLimits::new(LimiterSettings::embedded()),
             ledger: Mutex::new(ledger),
             latest: AtomicU64::new(0),
+            changed: Mutex::default(),
         }
     }
 }
 
 impl InProcessLimiter {
+    /// A limiter whose windows begin with the use by earlier processes.
+    #[must_use]
+    pub fn continuing(uses: impl IntoIterator<Item = WindowUse>) -> Self {
+        let mut limiter = Self::default();
+        let ledger = limiter.ledger.get_mut().unwrap_or_else(PoisonError::into_inner);
+        for used in uses {
+            ledger.add_earlier(used);
+        }
+        limiter
+    }
+
+    /// Returns the use of long windows that changed since the last call.
+    pub fn changed_uses(&self) -> Vec<WindowUse> {
+        let (since, mut unrecorded) = {
+            let mut changed = self.changed.lock().unwrap_or_else(PoisonError::into_inner);
+            (std::mem::take(&mut changed.since), std::mem::take(&mut changed.unrecorded))
+        };
+        let mut told = Vec::with_capacity(since.len());
+        for (counter, shard) in since {
+            let last = {
+                let ledger = self.ledger.lock().unwrap_or_else(PoisonError::into_inner);
+                ledger.last_window(&counter)
+            };
+            let Some((window, granted)) = last else { continue };
+            let held = self.sharded.held(shard, &counter, window);
+            let spent = granted.saturating_sub(held);
+            unrecorded.remove(&(counter.clone(), window));
+            told.push((WindowUse { counter, window, spent }, shard));
+        }
+        let mut uses: Vec<WindowUse> = told.iter().map(|(used, _)| used.clone()).collect();
+        // Windows that have ended since.
+        uses.extend(unrecorded.iter().map(|((counter, window), spent)| WindowUse {
+            counter: counter.clone(),
+            window: *window,
+            spent: *spent,
+        }));
+        let mut changed = self.changed.lock().unwrap_or_else(PoisonError::into_inner);
+        changed.told = told;
+        changed.ended = unrecorded;
+        uses
+    }
+
+    /// Makes the next call of [`Self::changed_uses`] return the use again that the last one returned, because it could
+    /// not be recorded.
+    pub fn keep_changed(&self) {
+        let mut changed = self.changed.lock().unwrap_or_else(PoisonError::into_inner);
+        let (told, ended) = (std::mem::take(&mut changed.told), std::mem::take(&mut changed.ended));
+        changed.unrecorded.extend(ended);
+        for (WindowUse { counter, window, spent }, shard) in told {
+            changed.since.entry(counter.clone()).or_insert(shard);
+            changed.unrecorded.insert((counter, window), spent);
+        }
+    }
+
+    /// Notes that the use of the windows of `spent` changed.
+    fn note_use(&self, account: Account<'_>, spent: &[SpentTokens]) {
+        let is_long = |seconds| self.sharded.settings.store(seconds) == TokenStoreKind::Long;
+        let mut long = spent.iter().filter(|spent| is_long(spent.window_seconds)).peekable();
+        if long.peek().is_none() {
+            return;
+        }
+        let mut changed = self.changed.lock().unwrap_or_else(PoisonError::into_inner);
+        for SpentTokens { subject, limit, window_seconds, .. } in long {
+            let counter = CounterId {
+                subject: subject.clone(),
+                limit: limit.clone(),
+                window_seconds: *window_seconds,
+            };
+            changed.since.insert(counter, self.sharded.shard_of(account, subject));
+        }
+    }
+
     /// Decides on one request at `now` (seconds since 1970).
     ///
     /// All limits hold at once: a request is charged to all limits or refused by one. A request that only a limit on
@@ -71,7 +164,10 @@ impl InProcessLimiter {
                 }
             },
         );
-        Decision::new(verdict, || self.sharded.statuses(account, limits, POLICY, now, now))
+        if let Admission::Admitted { spent } = &verdict {
+            self.note_use(account, spent);
+        }
+        Decision::new(verdict, || self.statuses_at(account, limits, now))
     }
 
     /// Takes up to `wanted` checks: as many as every limit on checks has room for. Limits on requests
@@ -94,6 +190,7 @@ impl InProcessLimiter {
                     match take_checks(applicable, POLICY, wanted, context) {
                         None => self.lease(applicable, context),
                         Some((spent, count, verdict)) => {
+                            self.note_use(account, &spent);
                             break TakenChecks::new(Charge::new(spent, count), verdict);
                         }
                     }
@@ -105,12 +202,32 @@ impl InProcessLimiter {
     /// Refunds a charge for checks that were not answered.
     pub fn refund(&self, account: Account<'_>, charge: &Charge) {
         self.sharded.refund(account, charge);
+        self.note_use(account, &charge.checks);
     }
 
     /// Returns the status of every limit at `now`, in seconds since 1970.
     pub fn statuses(&self, account: Account<'_>, limits: &[Limit], now: u64) -> Vec<LimitStatus> {
-        let now = self.advance(now);
-        self.sharded.statuses(account, limits, POLICY, now, now)
+        self.statuses_at(account, limits, self.advance(now))
+    }
+
+    fn statuses_at(&self, account: Account<'_>, limits: &[Limit], now: u64) -> Vec<LimitStatus> {
+        let mut statuses = self.sharded.statuses(account, limits, POLICY, now, now);
+        let ledger = self.ledger.lock().unwrap_or_else(PoisonError::into_inner);
+        for status in &mut statuses {
+            let Some(limit) = limits.iter().find(|limit| limit.name == status.name) else {
+                continue;
+            };
+            let window_seconds = limit.window.seconds().max(1);
+            let counter = CounterId {
+                subject: account.subject(limit.per),
+                limit: limit.name.clone(),
+                window_seconds,
+            };
+            // An earlier process used the window, and no request has begun it since.
+            let earlier = ledger.earlier(&counter, now / window_seconds.saturating_mul(SECOND));
+            status.remaining = status.remaining.min(limit.requests.saturating_sub(earlier));
+        }
+        statuses
     }
 
     /// Processes the due requests, and applies the grants.
@@ -267,6 +384,32 @@ mod tests {
     }
 
     #[test]
+    fn the_next_process_continues_long_windows_and_begins_short_ones() {
+        let limits =
+            [limit("minute", 3, 60, Counts::Requests), limit("daily", 4, 86_400, Counts::Checks)];
+        let check =
+            |limiter: &InProcessLimiter, now| limiter.admit(ACME, RequestKind::Check, &limits, now);
+        let first = InProcessLimiter::default();
+        for _ in 0..3 {
+            assert!(admitted(&check(&first, 100)));
+        }
+        let Decision::Admitted { charge } = check(&first, 160) else { panic!("refused") };
+        first.refund(ACME, &charge);
+        let uses = first.changed_uses();
+        let [WindowUse { spent: 3, window: 0, .. }] = &uses[..] else { panic!("{uses:?}") };
+        assert_eq!(first.changed_uses(), [], "told once");
+        let next = InProcessLimiter::continuing(uses);
+        let left = |limiter: &InProcessLimiter, now| -> Vec<u64> {
+            limiter.statuses(ACME, &limits, now).iter().map(|status| status.remaining).collect()
+        };
+        assert_eq!(left(&next, 161), [3, 1], "before the first request");
+        assert!(admitted(&check(&next, 161)));
+        assert_eq!(left(&next, 161), [2, 0]);
+        assert!(!admitted(&check(&next, 161)));
+        assert!(admitted(&check(&next, 86_400)), "the next day");
+    }
+
+    #[test]
     fn many_threads_together_get_exactly_the_limit() {
         let limits = [limit("burst", 1000, 60, Counts::Requests)];
         let limiter = InProcessLimiter::default();
@@ -339,6 +482,60 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn no_long_window_is_exceeded_over_restarts(
+            steps in prop::collection::vec((0..40_u64, 0..4_u8), 1..200),
+        ) {
+            // Given requests at any quarter of an hour, some refunded, and restarts with clocks that jump.
+            let limits = [
+                limit("minute", 2, 60, Counts::Requests),
+                limit("hourly", 4, 3_600, Counts::Checks),
+                limit("daily", 7, 4 * 3_600, Counts::Requests),
+            ];
+            let mut recorded: BTreeMap<(CounterId, u64), u64> = BTreeMap::new();
+            let mut limiter = InProcessLimiter::default();
+            let (mut requests, mut answered) = (Vec::new(), Vec::new());
+            let mut latest = 0;
+            for (quarter, kind) in steps {
+                latest = (quarter * 900).max(latest);
+                if let Decision::Admitted { charge } =
+                    limiter.admit(ACME, RequestKind::Check, &limits, quarter * 900)
+                {
+                    requests.push(latest);
+                    if kind == 1 {
+                        limiter.refund(ACME, &charge);
+                    } else {
+                        answered.push(latest);
+                    }
+                }
+                let uses = limiter.changed_uses();
+                if kind == 2 {
+                    // The use could not be recorded: it is told again.
+                    limiter.keep_changed();
+                    continue;
+                }
+                for WindowUse { counter, window, spent } in uses {
+                    recorded.insert((counter, window), spent);
+                }
+                if kind == 3 {
+                    let uses = recorded.iter().map(|((counter, window), spent)| WindowUse {
+                        counter: counter.clone(), window: *window, spent: *spent,
+                    });
+                    limiter = InProcessLimiter::continuing(uses);
+                    latest = 0;
+                }
+            }
+            // Then each long window holds at most its limit.
+            for limit in &limits[1..] {
+                let events = if limit.counts == Counts::Requests { &requests } else { &answered };
+                let mut windows: BTreeMap<u64, u64> = BTreeMap::new();
+                for at in events {
+                    *windows.entry(at / limit.window.seconds()).or_default() += 1;
+                }
+                prop_assert!(windows.values().all(|count| *count <= limit.requests), "{}", limit.name);
+            }
+        }
+
         #[test]
         fn no_window_is_ever_exceeded(
             steps in prop::collection::vec((0..400_u64, any::<bool>()), 1..300),

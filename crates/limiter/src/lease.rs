@@ -88,7 +88,6 @@ impl Lease {
     }
 
     /// Returns the tokens of the lease, spendable or not.
-    #[cfg(test)]
     pub(crate) const fn tokens(&self) -> u64 {
         self.tokens
     }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use assay_tenancy::manifest::LimitName;
 
 use crate::{
-    LimitSubject, SECOND,
+    CounterId, LimitSubject, SECOND, WindowUse,
     token_store::{LeaseGrant, LeaseRequest, WindowGrant, WindowRequest},
 };
 
@@ -33,6 +33,8 @@ pub struct TokenLedger {
     margin: u64,
     epoch: Option<Epoch>,
     windows: BTreeMap<(LimitSubject, LimitName, u64), StoredWindow>,
+    /// Tokens that an earlier process spent, by counter and window: a window begins with them.
+    earlier: BTreeMap<(CounterId, u64), u64>,
     prune_at: usize,
     /// A deliberate defect, to prove that the simulation detects it.
     #[cfg(test)]
@@ -68,6 +70,7 @@ impl TokenLedger {
             margin,
             epoch: None,
             windows: BTreeMap::new(),
+            earlier: BTreeMap::new(),
             prune_at: MIN_PRUNE_SIZE,
             #[cfg(test)]
             flaw: None,
@@ -135,11 +138,17 @@ impl TokenLedger {
         let mut windows = Vec::with_capacity(request.windows.len());
         for wanted in &request.windows {
             let key = (subject.clone(), wanted.limit.clone(), wanted.window_seconds);
-            let stored = self.windows.entry(key).or_default();
+            let counter = CounterId {
+                subject: subject.clone(),
+                limit: wanted.limit.clone(),
+                window_seconds: wanted.window_seconds,
+            };
+            let stored = self.windows.entry(key).or_insert_with(StoredWindow::before_the_first);
             let length = wanted.window_seconds.max(1).saturating_mul(SECOND);
             let window = now / length;
             if stored.epoch != id || stored.window != window {
-                *stored = StoredWindow { epoch: id, window, ..StoredWindow::default() };
+                let granted = self.earlier.remove(&(counter, window)).unwrap_or(0);
+                *stored = StoredWindow { epoch: id, window, granted, ..StoredWindow::default() };
             }
             let recovering = window.saturating_mul(length) < unknown_before
                 || is_older(window, wanted.newest_window, length, now);
@@ -152,6 +161,23 @@ impl TokenLedger {
             });
         }
         LeaseGrant { epoch: id, windows }
+    }
+
+    /// Adds the use of a window by an earlier process.
+    pub(crate) fn add_earlier(&mut self, WindowUse { counter, window, spent }: WindowUse) {
+        self.earlier.insert((counter, window), spent);
+    }
+
+    /// Returns the tokens that an earlier process spent in a window that no request has begun yet.
+    pub(crate) fn earlier(&self, counter: &CounterId, window: u64) -> u64 {
+        self.earlier.get(&(counter.clone(), window)).copied().unwrap_or(0)
+    }
+
+    /// Returns the window of the last request for a counter, and the tokens granted in the window.
+    pub(crate) fn last_window(&self, counter: &CounterId) -> Option<(u64, u64)> {
+        let CounterId { subject, limit, window_seconds } = counter;
+        let stored = self.windows.get(&(subject.clone(), limit.clone(), *window_seconds))?;
+        Some((stored.window, stored.granted))
     }
 
     /// Returns the tokens granted, less those returned, in the window of the last request for a
@@ -205,6 +231,11 @@ const fn is_older(window: u64, newest_window: u64, length: u64, now: u64) -> boo
 }
 
 impl StoredWindow {
+    /// A window before the first one of a counter.
+    fn before_the_first() -> Self {
+        Self { window: u64::MAX, ..Self::default() }
+    }
+
     fn lease(
         &mut self,
         replica: u64,

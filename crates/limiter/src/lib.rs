@@ -9,8 +9,8 @@
 //!   without a token store
 //! - [`token_store`]: requests and responses of token stores, and their trait
 //! - [`redis`]: the token store of short windows
-//! - [`Limiter`]: the entry point (feature `shared`, on by default). [`InProcessLimiter`] keeps
-//!   everything in the memory of one process, [`SharedLimiter`] asks the token stores that replicas
+//! - [`Limiter`]: the entry point (feature `shared`, on by default). [`InProcessLimiter`] counts in the memory of one
+//!   process, and tells the use of long windows ([`WindowUse`]), with which the next process begins, [`SharedLimiter`] asks the token stores that replicas
 //!   share
 //!
 //! All times are microseconds. *Local* times are of the replica's monotonic clock, whose origin is
@@ -44,6 +44,7 @@ mod subject;
 mod subject_limits;
 pub mod token_store;
 mod window_counter;
+mod window_use;
 
 pub use admit::{ApplicableLimits, admit, note, statuses, take_checks};
 pub use decision::{
@@ -61,6 +62,7 @@ pub use slots::{ReplicaSlot, SlotView};
 pub use subject::{Account, LimitSubject};
 pub use subject_limits::SubjectLimits;
 pub use window_counter::DecisionContext;
+pub use window_use::{CounterId, WindowUse};
 
 /// Microseconds in a second.
 const SECOND: u64 = 1_000_000;

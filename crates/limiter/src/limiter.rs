@@ -4,14 +4,14 @@ use assay_tenancy::directory::Limit;
 
 use crate::{
     Account, Charge, Decision, InProcessLimiter, LimitStatus, RequestKind, SharedLimiter,
-    StoreLossPolicy, TakenChecks,
+    StoreLossPolicy, TakenChecks, WindowUse,
 };
 
 /// Rate limiter. `now` is the time in seconds since 1970 by the program's own clock; shared limits use the clocks of
 /// the token stores, and `now` only for display.
 #[derive(Debug)]
 pub enum Limiter {
-    /// A single process: a restart resets its counters.
+    /// A single process.
     InProcess(Box<InProcessLimiter>),
     /// One of many replicas.
     Shared(SharedLimiter),
@@ -24,6 +24,29 @@ impl Default for Limiter {
 }
 
 impl Limiter {
+    /// A limiter of a single process, whose windows begin with the use by earlier processes.
+    #[must_use]
+    pub fn continuing(uses: impl IntoIterator<Item = WindowUse>) -> Self {
+        Self::InProcess(Box::new(InProcessLimiter::continuing(uses)))
+    }
+
+    /// Returns the use of long windows that changed since the last call, if no token store records it.
+    #[must_use]
+    pub fn changed_uses(&self) -> Vec<WindowUse> {
+        match self {
+            Self::InProcess(limiter) => limiter.changed_uses(),
+            Self::Shared(_) => Vec::new(),
+        }
+    }
+
+    /// Makes the next call of [`Limiter::changed_uses`] return the use again that the last one returned, because it
+    /// could not be recorded.
+    pub fn keep_changed(&self) {
+        if let Self::InProcess(limiter) = self {
+            limiter.keep_changed();
+        }
+    }
+
     /// Decides on one request. Waits only if a token store must be asked first.
     ///
     /// All limits hold at once: a request is charged to all limits or refused by one. A request that only a limit on

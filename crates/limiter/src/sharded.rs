@@ -12,8 +12,8 @@ use std::{
 use assay_tenancy::{directory::Limit, manifest::Per};
 
 use crate::{
-    Account, ApplicableLimits, Charge, DecisionContext, LimitStatus, LimitSubject, LimiterSettings,
-    SlotView, StoreLossPolicy, SubjectLimits, TokenStoreKind, statuses,
+    Account, ApplicableLimits, Charge, CounterId, DecisionContext, LimitStatus, LimitSubject,
+    LimiterSettings, SlotView, StoreLossPolicy, SubjectLimits, TokenStoreKind, statuses,
     token_store::{LeaseGrant, LeaseRequest},
 };
 
@@ -39,7 +39,7 @@ struct Shard {
 }
 
 /// Shard of a subject.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum ShardId {
     Tenants(usize),
     Plans,
@@ -167,6 +167,13 @@ impl ShardedLimits {
         }
     }
 
+    /// Returns the tokens that a counter of a subject in `shard` holds unspent in a window.
+    pub(crate) fn held(&self, shard: ShardId, counter: &CounterId, window: u64) -> u64 {
+        let Some(shard) = self.lock_shard(shard) else { return 0 };
+        let state = shard.subjects.get(&counter.subject);
+        state.map_or(0, |state| state.held(&counter.limit, counter.window_seconds, window))
+    }
+
     /// Returns the status of every limit that applies to `account`.
     pub(crate) fn statuses(
         &self,
@@ -244,7 +251,7 @@ impl ShardedLimits {
         DecisionContext { now, slots, settings: &self.settings }
     }
 
-    fn shard_of(&self, account: Account<'_>, subject: &LimitSubject) -> ShardId {
+    pub(crate) fn shard_of(&self, account: Account<'_>, subject: &LimitSubject) -> ShardId {
         match subject.per {
             Per::Plan => ShardId::Plans,
             Per::Key | Per::Tenant => ShardId::Tenants(self.index(account.tenant)),

@@ -1,6 +1,6 @@
 //! Subjects of limits: keys, tenants and plans.
 
-use std::{fmt, sync::Arc};
+use std::{fmt, str::FromStr, sync::Arc};
 
 use assay_tenancy::manifest::Per;
 
@@ -22,6 +22,27 @@ impl fmt::Display for LimitSubject {
             Per::Plan => "plan",
         };
         write!(formatter, "{kind}/{}", self.name)
+    }
+}
+
+/// The error of a text that names no subject.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is no subject of a limit: write `key/`, `tenant/` or `plan/` and a name")]
+pub struct InvalidSubject(pub String);
+
+impl FromStr for LimitSubject {
+    type Err = InvalidSubject;
+
+    /// Reads a text that [`LimitSubject`]'s `Display` wrote.
+    fn from_str(text: &str) -> Result<Self, InvalidSubject> {
+        let per = match text.split_once('/') {
+            Some(("key", name)) => Some((Per::Key, name)),
+            Some(("tenant", name)) => Some((Per::Tenant, name)),
+            Some(("plan", name)) => Some((Per::Plan, name)),
+            _ => None,
+        };
+        let (per, name) = per.ok_or_else(|| InvalidSubject(text.to_owned()))?;
+        Ok(Self { per, name: name.into() })
     }
 }
 

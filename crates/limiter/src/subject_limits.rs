@@ -276,6 +276,21 @@ impl SubjectLimits {
         }
     }
 
+    /// Returns the tokens of a limit's lease that belong to a window.
+    pub(crate) fn held(
+        &self,
+        limit: &assay_tenancy::manifest::LimitName,
+        window_seconds: u64,
+        window: u64,
+    ) -> u64 {
+        let found = self.counters.iter().find(|counter| {
+            counter.limit == *limit
+                && counter.window_seconds == window_seconds
+                && counter.window() == window
+        });
+        found.map_or(0, WindowCounter::tokens)
+    }
+
     /// Returns the tokens of `limit` that can be spent now.
     pub(crate) fn room(
         &mut self,

@@ -295,7 +295,6 @@ impl WindowCounter {
     }
 
     /// Returns the tokens of the lease, spendable or not.
-    #[cfg(test)]
     pub(crate) const fn tokens(&self) -> u64 {
         self.lease.tokens()
     }

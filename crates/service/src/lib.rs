@@ -19,6 +19,7 @@ pub mod keys;
 mod large;
 mod limits;
 pub mod manifests;
+mod quota_uses;
 pub mod ready_sources;
 mod record;
 mod refresh;
@@ -54,6 +55,7 @@ pub use databases::Databases;
 pub use freshness::Freshness;
 pub use key_use::KeyUse;
 pub use limits::SharedLimits;
+pub use quota_uses::QuotaUses;
 pub use record::{Backlog, Recorder};
 pub use refresh::{LoadError, Refresher};
 pub use screen::{DecidedBy, Screening, ScreeningResult, subject as screen_subject};
@@ -80,6 +82,8 @@ pub struct Service {
     pub key_use: KeyUse,
     /// Charges and kept answers, written twice a second.
     pub recorder: Recorder,
+    /// Use of long windows of limits, written twice a second if this server counts limits by itself.
+    pub quota_uses: QuotaUses,
     /// Freshness of data in memory.
     pub freshness: Freshness,
     /// Databases: the store, the chain graphs and the chain servers.
@@ -163,6 +167,7 @@ impl Service {
             limiter,
             key_use: KeyUse::default(),
             recorder: Recorder::new(assay_system::random_u128()),
+            quota_uses: QuotaUses::default(),
             databases,
             revoked_keys: revoked_keys::RevokedKeys::default(),
             refresh_requested: Notify::new(),
@@ -266,9 +271,9 @@ impl Service {
         self.store_reachable.load(Ordering::Relaxed)
     }
 
-    /// Says whether charges, answers and uses of keys could be written the last time.
+    /// Says whether charges, answers, uses of keys and of limits could be written the last time.
     pub fn store_writable(&self) -> bool {
-        !self.recorder.is_failing() && !self.key_use.is_failing()
+        !self.recorder.is_failing() && !self.key_use.is_failing() && !self.quota_uses.is_failing()
     }
 
     /// Says whether all chains could be read the last time: from their servers, and from graphs.

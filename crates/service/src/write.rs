@@ -1,4 +1,4 @@
-//! Writers of records that requests leave in memory: charges, kept answers, and uses of keys.
+//! Writers of records that requests leave in memory: charges, kept answers, and uses of keys and limits.
 //!
 //! Each kind of record has a writer of its own, so that neither a slow refresh nor a backlog of answers delays charges.
 //! A signal stops the writers; aborting them would lose the counts that are being written.
@@ -40,6 +40,7 @@ pub async fn write_regularly(service: Arc<Service>, stop: oneshot::Receiver<()>)
         write_charges(&service.recorder, store, made_at, stopped.clone()),
         write_answers(&service.recorder, store, stopped.clone()),
         write_key_use(&service.key_use, store, stopped.clone()),
+        write_quota_uses(&service, store, stopped.clone()),
     );
 }
 
@@ -83,6 +84,20 @@ async fn write_key_use(key_use: &KeyUse, store: &dyn ControlStore, stopped: watc
         let written = key_use.write(store).await;
         failing.report(&written);
         if written.is_ok() { KEY_USE_INTERVAL } else { RECORD_INTERVAL }
+    };
+    repeatedly(stopped, write).await;
+}
+
+/// Writes the use of long windows twice a second until the signal, and then the rest.
+async fn write_quota_uses(
+    service: &Service,
+    store: &dyn UsageStore,
+    stopped: watch::Receiver<bool>,
+) {
+    let failing = FailureLog::new("uses of limits");
+    let write = || async {
+        failing.report(&service.quota_uses.write(&service.limiter, store).await);
+        RECORD_INTERVAL
     };
     repeatedly(stopped, write).await;
 }
@@ -131,7 +146,7 @@ mod tests {
     use std::sync::{Mutex, atomic::AtomicUsize};
 
     use assay_store::usage::{
-        ChargeKey, KeptCheck, Operation, Purge, PurgeCounts, UsageBatch, UsageCount,
+        ChargeKey, KeptCheck, Operation, Purge, PurgeCounts, QuotaUse, UsageBatch, UsageCount,
     };
     use assay_tenancy::{
         Name,
@@ -180,6 +195,18 @@ mod tests {
         }
 
         async fn purge_usage_writers(&self, _: Timestamp) -> Result<u64, StoreError> {
+            Ok(0)
+        }
+
+        async fn quota_uses(&self) -> Result<Vec<QuotaUse>, StoreError> {
+            Ok(Vec::new())
+        }
+
+        async fn record_quota_uses(&self, _: &[QuotaUse]) -> Result<(), StoreError> {
+            Ok(())
+        }
+
+        async fn purge_quota_uses(&self, _: Timestamp) -> Result<u64, StoreError> {
             Ok(0)
         }
     }

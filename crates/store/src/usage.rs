@@ -4,7 +4,7 @@ use assay_tenancy::{Name, key::KeyId};
 use async_trait::async_trait;
 use jiff::{Timestamp, civil::Date};
 
-use crate::StoreError;
+use crate::{StoreError, coordination::quotas::QuotaCounter};
 
 /// The store of charges and kept checks.
 #[async_trait]
@@ -31,6 +31,26 @@ pub trait UsageStore: std::fmt::Debug + Send + Sync {
 
     /// Forgets writers that have added no batch since `before`. Returns how many.
     async fn purge_usage_writers(&self, before: Timestamp) -> Result<u64, StoreError>;
+
+    /// The recorded use of long windows of limits, for a server that counts limits by itself.
+    async fn quota_uses(&self) -> Result<Vec<QuotaUse>, StoreError>;
+
+    /// Records the use of windows, each in the place of what was recorded of the window before.
+    async fn record_quota_uses(&self, uses: &[QuotaUse]) -> Result<(), StoreError>;
+
+    /// Forgets windows that ended before a time. Returns how many.
+    async fn purge_quota_uses(&self, before: Timestamp) -> Result<u64, StoreError>;
+}
+
+/// Use of one window of a limit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct QuotaUse {
+    /// The counter.
+    pub counter: QuotaCounter,
+    /// The number of the window.
+    pub window_number: u64,
+    /// The number of tokens spent.
+    pub used: u64,
 }
 
 /// The number of charges with the same properties.

@@ -72,6 +72,42 @@ fn a_quota_counts_answered_checks_only() {
 }
 
 #[test]
+fn a_restart_gives_no_window_of_an_hour_or_longer_again() {
+    // Given a plan of four checks a day and of an hour, some of them used
+    let limits = "  - {name: burst, requests: 1000, window: 1h, counts: requests}\n  \
+                  - {name: quota, requests: 4, window: 1d, counts: checks}";
+    let (mut server, mut caller) = with_limits(limits);
+    for left in [3, 2] {
+        assert_eq!(remaining(&caller.post(PATH, GOOD, &[]), "quota"), left);
+    }
+    let mut burst = remaining(&caller.post(PATH, BAD, &[]), "burst");
+    for left in [1, 0] {
+        // When the server is stopped and started
+        server.signal("TERM");
+        assert_eq!(server.wait(), Some(0), "{}", server.log());
+        server = Server::start(server.directory(), &[]);
+        caller = server.caller(&caller.key);
+        // Then it goes on where it was.
+        let answer = caller.post(PATH, GOOD, &[]);
+        assert_eq!((answer.status, remaining(&answer, "quota")), (200, left));
+        let before = std::mem::replace(&mut burst, remaining(&answer, "burst"));
+        assert!(burst < before, "{burst} after {before}");
+    }
+    assert_eq!(caller.post(PATH, GOOD, &[]).problem(), (429, "quota_exceeded".into()));
+    // Nor does a kill, once the charge writer has written.
+    let pending = "assay_records_pending{record=\"usage\"}";
+    wait_until("the charges are written", || server.metric::<u64>(pending) == 0);
+    server.signal("TERM");
+    let _ = server.wait();
+    server = Server::start(server.directory(), &[]);
+    server.signal("KILL");
+    let _ = server.wait();
+    server = Server::start(server.directory(), &[]);
+    let refused = server.caller(&caller.key).post(PATH, GOOD, &[]);
+    assert_eq!(refused.problem(), (429, "quota_exceeded".into()));
+}
+
+#[test]
 fn many_at_once_get_exactly_the_limit() {
     let limits = "  - {name: quota, requests: 100, window: 1d, counts: checks}";
     let (server, caller) = with_limits(limits);

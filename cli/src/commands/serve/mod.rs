@@ -29,7 +29,7 @@ use assay_api::{
     TlsFiles,
 };
 use assay_service::{
-    Backlog, Bounds, LoadError, Refresher, Service, SharedLimits,
+    Backlog, Bounds, LoadError, QuotaUses, Refresher, Service, SharedLimits,
     background::{self, SourceAccess},
     chains::{
         compositions::{self, GraphOwner},
@@ -100,7 +100,7 @@ pub(super) async fn run(_args: ServeArgs, context: Context) -> Result<CommandOut
         Some((link, prefix)) => SharedLimits::begin(&*store, link.clone(), prefix).await,
         None => None,
     };
-    let limiter = limits.as_ref().map(SharedLimits::limiter).unwrap_or_default();
+    let limiter = QuotaUses::limiter(limits.as_ref(), &*store).await?;
     let clock = context.clock.clone();
     let service = Service::load(
         databases.clone(),

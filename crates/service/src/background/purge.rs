@@ -32,6 +32,9 @@ const PURGE_INTERVAL: SignedDuration = SignedDuration::from_hours(24);
 /// is fetched again when a check needs it. A server that has been silent for this long writes no more usage records.
 pub const COMMON_RETENTION: Period = Period::from_seconds(30 * 86_400);
 
+/// Retention of the use of windows of limits after their ends, so that a clock set back by less gives no window twice.
+const QUOTA_RETENTION: Period = Period::from_seconds(2 * 86_400);
+
 /// A purge failed. The data that the purge deleted before the failure stays deleted.
 #[derive(Debug, thiserror::Error)]
 pub enum PurgeError {
@@ -165,8 +168,13 @@ pub async fn purge_common(store: &dyn Store, now: Timestamp) -> Result<CommonPur
     let fetched = store.purge_fetched(before).await?;
     store.purge_usage_writers(before).await?;
     let jobs = store.purge_jobs(before).await?;
-    if let Some(coordination) = store.coordination() {
-        coordination.purge_quotas().await?;
+    match store.coordination() {
+        Some(coordination) => {
+            coordination.purge_quotas().await?;
+        }
+        None => {
+            store.purge_quota_uses(time_before(now, QUOTA_RETENTION)).await?;
+        }
     }
     Ok(CommonPurged { fetched, jobs })
 }

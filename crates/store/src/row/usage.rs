@@ -1,11 +1,14 @@
 //! Rows of usage and stored answers.
 
+use std::num::NonZeroU32;
+
 use assay_tenancy::Name;
 
 use super::Row;
 use crate::{
     StoreError,
-    usage::{ChargeKey, KeptCheck, Operation, UsageCount},
+    coordination::quotas::QuotaCounter,
+    usage::{ChargeKey, KeptCheck, Operation, QuotaUse, UsageCount},
     value,
 };
 
@@ -35,4 +38,19 @@ pub(crate) fn check(row: &Row, tenant: &Name, id: &str) -> Result<KeptCheck, Sto
         made_at: value::time("checks.made_at", row.integer("made_at")?)?,
         answer: row.text("answer")?.to_owned(),
     })
+}
+
+pub(crate) fn quota_use(row: &Row) -> Result<QuotaUse, StoreError> {
+    let number =
+        |column: &'static str| Ok::<_, StoreError>(value::unsigned(column, row.integer(column)?)?);
+    let window_seconds = u32::try_from(row.integer("window_seconds")?)
+        .ok()
+        .and_then(NonZeroU32::new)
+        .ok_or_else(|| StoreError::unreadable("quota_windows.window_seconds", "no such length"))?;
+    let counter = QuotaCounter {
+        subject: row.text("payer")?.to_owned(),
+        limit: row.text("limit_name")?.to_owned(),
+        window_seconds,
+    };
+    Ok(QuotaUse { counter, window_number: number("window_number")?, used: number("reserved")? })
 }

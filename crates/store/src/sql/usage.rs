@@ -6,10 +6,12 @@ use assay_tenancy::Name;
 use async_trait::async_trait;
 use jiff::{Timestamp, civil::Date};
 
-use super::{Backend, RowScope, Session, SessionMode};
+use super::{Backend, RowScope, Session, SessionMode, Value};
 use crate::{
     StoreError, row,
-    usage::{ChargeKey, KeptCheck, Purge, PurgeCounts, UsageBatch, UsageCount, UsageStore},
+    usage::{
+        ChargeKey, KeptCheck, Purge, PurgeCounts, QuotaUse, UsageBatch, UsageCount, UsageStore,
+    },
 };
 
 #[async_trait]
@@ -90,6 +92,56 @@ impl<B: Backend> UsageStore for B {
             let mut session = self.session(SessionMode::Write(RowScope::Common)).await?;
             let purge = "DELETE FROM usage_writers WHERE written_at < $1";
             let purged = session.execute(purge, &[before.into()]).await?;
+            session.commit(purged).await
+        };
+        self.with_liveness_probe(working).await
+    }
+
+    async fn quota_uses(&self) -> Result<Vec<QuotaUse>, StoreError> {
+        let working = async {
+            let mut session = self.session(SessionMode::Statements).await?;
+            let uses = "SELECT payer, limit_name, window_seconds, window_number, reserved
+                        FROM quota_windows WHERE reserved > 0";
+            session.rows(uses, &[]).await?.iter().map(row::usage::quota_use).collect()
+        };
+        self.with_liveness_probe(working).await
+    }
+
+    async fn record_quota_uses(&self, uses: &[QuotaUse]) -> Result<(), StoreError> {
+        // In one order, as usage is.
+        let mut uses: Vec<&QuotaUse> = uses.iter().collect();
+        uses.sort_by_key(|used| (&used.counter, used.window_number));
+        let rows: Vec<[Value<'_>; 7]> = uses
+            .into_iter()
+            .map(|QuotaUse { counter, window_number, used }| {
+                [
+                    counter.subject.as_str().into(),
+                    counter.limit.as_str().into(),
+                    counter.window_seconds.get().into(),
+                    (*window_number).into(),
+                    0_i64.into(),
+                    (*used).into(),
+                    0_i64.into(),
+                ]
+            })
+            .collect();
+        let asking = async {
+            let mut session = self.session(SessionMode::Write(RowScope::Common)).await?;
+            let columns =
+                "payer, limit_name, window_seconds, window_number, allowed, reserved, granted";
+            let otherwise = "ON CONFLICT (payer, limit_name, window_seconds, window_number)
+                DO UPDATE SET reserved = excluded.reserved";
+            session.insert("quota_windows", columns, &rows, otherwise).await?;
+            session.commit(()).await
+        };
+        self.with_timeout(asking).await
+    }
+
+    async fn purge_quota_uses(&self, before: Timestamp) -> Result<u64, StoreError> {
+        let working = async {
+            let mut session = self.session(SessionMode::Write(RowScope::Common)).await?;
+            let purge = "DELETE FROM quota_windows WHERE (window_number + 1) * window_seconds < $1";
+            let purged = session.execute(purge, &[before.as_second().into()]).await?;
             session.commit(purged).await
         };
         self.with_liveness_probe(working).await

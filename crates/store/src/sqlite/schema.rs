@@ -11,7 +11,14 @@ use crate::{
 /// Brings the schema up to date. The first migration creates the whole schema of version 9; further migrations are only
 /// ever appended.
 pub(super) async fn migrate(pool: &SqlitePool) -> Result<(), StoreError> {
-    let known = [migration(9, "schema", include_str!("../../migrations/sqlite/0009_schema.sql"))];
+    let known = [
+        migration(9, "schema", include_str!("../../migrations/sqlite/0009_schema.sql")),
+        migration(
+            10,
+            "quota windows",
+            include_str!("../../migrations/sqlite/0010_quota_windows.sql"),
+        ),
+    ];
     let applied = applied(pool).await?;
     if schema_state(&known, &applied)? == SchemaState::Behind {
         let mut connection = pool.acquire().await?;
