@@ -23,8 +23,11 @@ pub fn published_parts<'a>(cell: &'a str, is_address: impl Fn(&str) -> bool) -> 
             continue;
         }
         let runs = word.split(|character| !CanonicalAddress::may_contain(character));
-        let read: Vec<&str> =
-            runs.filter(|run| run.chars().count() >= SHORTEST_ADDRESS && is_address(run)).collect();
+        let read: Vec<&str> = runs
+            .filter(|run| run.chars().count() >= SHORTEST_ADDRESS && is_address(run))
+            // Digits behind another chain's prefix are no account.
+            .filter(|run| !CanonicalAddress::is_bare_account(run))
+            .collect();
         if read.is_empty() && !plain.is_empty() {
             parts.push(plain);
         }
