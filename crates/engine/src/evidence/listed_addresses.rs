@@ -188,7 +188,7 @@ mod tests {
         assert_eq!(read("WAVES", "3P2uzAzX9XTu1t32GkWw68YFFLwtapWvds6"), "other");
         assert_eq!(read("KDA", "k:85abc7701c01fc724c1dd92ba836493d48b123b2"), "other");
         assert_eq!(read("", "anything"), "other");
-        assert_eq!(read("FOO", "alice123"), "near other");
+        assert_eq!(read("FOO", "alice123"), "eos other");
         assert_eq!(read("XDC", &ACCOUNT.replacen("0x", "xdc", 1)), read("XDC", ACCOUNT));
         assert_eq!(read("KDA", "k:85abc7701c01 (main)"), "other other");
     }
