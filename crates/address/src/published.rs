@@ -9,7 +9,7 @@ pub const SHORTEST_ADDRESS: usize = 25;
 /// The parts of a cell that may be addresses, by the test that tells an address: the words between separators, brackets
 /// and quotation marks, without the scheme of a payment link (`bitcoin:`) and what follows a question mark. A word that
 /// is no address gives its runs of letters and digits that are (`TRC20-T...`, `USDT:0x...`, a link to an explorer).
-pub fn published_parts<'a>(cell: &'a str, is_address: impl Fn(&str) -> bool) -> Vec<&'a str> {
+pub fn published_parts(cell: &str, is_address: impl Fn(&str) -> bool) -> Vec<&str> {
     let separators = |character: char| {
         character.is_whitespace() || ",;|/\\&+()[]{}<>\"'`“”„«»、，；→".contains(character)
     };

@@ -131,7 +131,7 @@ pub(crate) async fn a_withdrawn_label_stays_withdrawn(store: Arc<dyn Store>) {
         .await
         .unwrap();
     let snapshot = IntelSnapshot::load(&*store, Some(&snapshot)).await.unwrap();
-    assert_eq!(*snapshot.facts(&address).labels, [mixer.label.clone()]);
+    assert_eq!(*snapshot.facts(&address).labels, *std::slice::from_ref(&mixer.label));
     assert_eq!((snapshot.labels().len(), snapshot.labels().addresses()), (1, 1));
     let all = Suppression { category: None, at: at(1), ..suppression.clone() };
     let none = snapshot.labels().with_suppressions(&[all]);
