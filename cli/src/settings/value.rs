@@ -76,8 +76,10 @@ pub(super) fn log_level(text: &str) -> Result<String, String> {
     if let Some(word) = words.find(|word| !is_level(word.trim())) {
         return Err(format!("`{word}` is not a log level: use {}", LEVELS.join(", ")));
     }
-    match text.parse::<EnvFilter>() {
-        Ok(_) => Ok(text.to_owned()),
+    // The filter takes no white space after a comma.
+    let plain = text.split(',').map(str::trim).collect::<Vec<_>>().join(",");
+    match plain.parse::<EnvFilter>() {
+        Ok(_) => Ok(plain),
         Err(error) => Err(format!("`{text}` is not a log level, such as info: {error}")),
     }
 }
