@@ -226,10 +226,10 @@ fn hostile_lists_change_nothing_and_are_refused_with_a_reason() {
             gzip(&b" ".repeat(1 << 20), 300),
             "a single tag, text or comment is larger than",
         ),
-        ("two.zip", two_lists, "2 `.xml` files"),
+        ("two.zip", two_lists, "holds 2 files: a.xml, b.xml: expected exactly one"),
         ("deep.xml", "<Sanctions>".repeat(100_000).into(), "nested deeper than"),
         ("cut.xml", b"<Sanctions><DateOfIssue><Year>2025".to_vec(), "it is truncated"),
-        ("latin.xml", b"<Sanctions>\xFF\xFE</Sanctions>".to_vec(), "not well-formed"),
+        ("latin.xml", b"<Sanctions>\xFF\xFE</Sanctions>".to_vec(), "bytes that are not UTF-8"),
         ("empty.xml", Vec::new(), "found no element"),
     ];
     for (name, content, message) in cases {

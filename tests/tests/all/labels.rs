@@ -272,7 +272,7 @@ fn hostile_label_files_import_nothing_and_name_the_line() {
     let cases: [(&str, &str, Vec<u8>, &str); 9] = [
         ("none.csv", "csv", header.into(), "no label that can be imported"),
         ("long.csv", "csv", long.into(), "line 2 is longer than"),
-        ("utf16.csv", "csv", utf16, "write the file as UTF-8"),
+        ("utf16.csv", "csv", utf16, "no label that can be imported"),
         ("latin.csv", "csv", [header.as_bytes(), b"btc,x,scam,\xE4\n"].concat(), "line 2"),
         ("formula.csv", "csv", format!("{header}btc,{ADDRESS},scam,=cmd()\n").into(), "line 2"),
         ("columns.csv", "csv", b"blockchain,adress,category\n".to_vec(), "adress"),
