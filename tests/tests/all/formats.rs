@@ -415,7 +415,7 @@ fn entities(rows: &[Row], _: &mut Random) -> Vec<WrittenFile> {
 }
 
 fn tagpack(rows: &[Row], _: &mut Random) -> Vec<WrittenFile> {
-    let mut text = "title: A pack\ncreator: Someone\ndescription: What they are\nlastmod: 2021-11-12\n\
+    let mut text = "title: A pack\ncreator: Someone\ndescription: Some labels\nlastmod: 2021-11-12\n\
                     source: https://www.example.org/list\nconfidence: service_data\ncategory: exchange\ntags:\n"
         .to_owned();
     for row in rows {

@@ -21,7 +21,7 @@ pub struct ImportedListings {
     pub digest: String,
     /// SHA-256 of the file before unpacking.
     pub file_digest: String,
-    /// Date of issue.
+    /// Date of issue, at most the day of the import.
     pub published_on: Date,
     /// Number of parties, with and without addresses.
     pub parties: u64,
@@ -107,7 +107,7 @@ pub async fn record(
                 return Ok(ImportOutcome::Imported(ImportedContent::Listings(ImportedListings {
                     digest: provenance.digest.clone(),
                     file_digest: provenance.file_digest.clone(),
-                    published_on: publication.published_on,
+                    published_on: reference.published_on,
                     parties: publication.parties,
                     addresses: entries,
                     history: !newest,

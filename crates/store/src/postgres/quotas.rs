@@ -1,6 +1,6 @@
 //! Quotas in PostgreSQL.
 
-use std::{collections::BTreeMap, num::NonZeroU32, time::Duration};
+use std::{collections::BTreeMap, time::Duration};
 
 use async_trait::async_trait;
 
@@ -8,7 +8,7 @@ use super::PostgresStore;
 use crate::{
     StoreError,
     coordination::quotas::{QuotaCounter, QuotaGrant, QuotaRequest, QuotaReturn, QuotaStore},
-    row::Row,
+    row::{self, Row},
     sql::{Backend, RowScope, SessionMode, Value},
     value,
 };
@@ -146,15 +146,7 @@ fn counter_columns<'a>(counters: impl Iterator<Item = &'a QuotaCounter> + Clone)
 fn grant(row: &Row) -> Result<(QuotaCounter, QuotaGrant), StoreError> {
     let number =
         |column: &'static str| Ok::<_, StoreError>(value::unsigned(column, row.integer(column)?)?);
-    let window_seconds = u32::try_from(row.integer("window_seconds")?)
-        .ok()
-        .and_then(NonZeroU32::new)
-        .ok_or_else(|| StoreError::unreadable("quota_windows.window_seconds", "no such length"))?;
-    let counter = QuotaCounter {
-        subject: row.text("payer")?.to_owned(),
-        limit: row.text("limit_name")?.to_owned(),
-        window_seconds,
-    };
+    let counter = row::usage::quota_counter(row)?;
     let grant = QuotaGrant {
         granted: number("granted")?,
         window_number: number("window_number")?,

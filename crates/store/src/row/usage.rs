@@ -40,17 +40,22 @@ pub(crate) fn check(row: &Row, tenant: &Name, id: &str) -> Result<KeptCheck, Sto
     })
 }
 
-pub(crate) fn quota_use(row: &Row) -> Result<QuotaUse, StoreError> {
-    let number =
-        |column: &'static str| Ok::<_, StoreError>(value::unsigned(column, row.integer(column)?)?);
+/// The counter of a window, from a row of `quota_windows`.
+pub(crate) fn quota_counter(row: &Row) -> Result<QuotaCounter, StoreError> {
     let window_seconds = u32::try_from(row.integer("window_seconds")?)
         .ok()
         .and_then(NonZeroU32::new)
         .ok_or_else(|| StoreError::unreadable("quota_windows.window_seconds", "no such length"))?;
-    let counter = QuotaCounter {
+    Ok(QuotaCounter {
         subject: row.text("payer")?.to_owned(),
         limit: row.text("limit_name")?.to_owned(),
         window_seconds,
-    };
+    })
+}
+
+pub(crate) fn quota_use(row: &Row) -> Result<QuotaUse, StoreError> {
+    let number =
+        |column: &'static str| Ok::<_, StoreError>(value::unsigned(column, row.integer(column)?)?);
+    let counter = quota_counter(row)?;
     Ok(QuotaUse { counter, window_number: number("window_number")?, used: number("reserved")? })
 }
