@@ -20,7 +20,7 @@ use super::{
 };
 use crate::{
     chains::{self, ChainReaders, transfer::TransferError},
-    large::unless_small,
+    large::beside_others_if,
 };
 
 /// An answer, with its use of the cache.
@@ -144,7 +144,7 @@ impl Service {
                 facts.intel_stale = key.intel_stale;
                 facts.differing_branches = differing(key, facts.differing_branches);
                 self.complete_later(subject, policy, &facts.chain, now);
-                let assessed = unless_small(facts.is_large(), || {
+                let assessed = beside_others_if(facts.is_large(), || {
                     let assessment =
                         stage!("assess").in_scope(|| assess(subject, &facts, policy, now));
                     SerializedAssessment::new(&assessment, now, generation)
@@ -162,7 +162,7 @@ impl Service {
                     let receiver = &facts.transfer.receiver;
                     self.complete_later(receiver, policy, &facts.receiver.chain, now);
                 }
-                let assessed = unless_small(facts.receiver.is_large(), || {
+                let assessed = beside_others_if(facts.receiver.is_large(), || {
                     let assessment =
                         stage!("assess").in_scope(|| assess_transfer(&facts, policy, now));
                     SerializedAssessment::new(&assessment, now, generation)

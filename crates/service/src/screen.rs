@@ -18,7 +18,7 @@ use serde::Serialize;
 
 use crate::{
     chains::{self, registry::ChainReaders},
-    large::unless_small,
+    large::beside_others_if,
 };
 
 /// Result of screening one address.
@@ -136,7 +136,7 @@ impl Screening<'_> {
 
     fn assess(&self, subject: &CanonicalAddress, facts: Facts, by: DecidedBy) -> ScreeningResult {
         let facts = Facts { intel_stale: self.intel_stale, ..facts };
-        unless_small(facts.is_large(), || {
+        beside_others_if(facts.is_large(), || {
             ScreeningResult::new(assess(subject, &facts, self.policy, self.now), by)
         })
     }

@@ -51,7 +51,7 @@ pub(crate) use registry::ChainReaders;
 use subject::{SubjectData, TraceRequest};
 use trace::TraceView;
 
-use crate::large::unless_small;
+use crate::large::beside_others_if;
 
 /// Returns the facts about a subject from lists, labels and its chain.
 pub async fn facts(
@@ -69,7 +69,7 @@ pub async fn facts(
 /// Returns the facts about a subject from lists and labels. Copying many listings does not delay other callers.
 pub(crate) fn listed_facts(intel: &IntelSnapshot, subject: &CanonicalAddress) -> Facts {
     let is_large = intel.number_of_listings(subject) >= Facts::LARGE;
-    unless_small(is_large, || intel.facts(subject))
+    beside_others_if(is_large, || intel.facts(subject))
 }
 
 /// Returns a chain's data about a subject.
