@@ -5,6 +5,7 @@
 //! facts and serve the answers.
 //!
 //! - [`ledger`]: types that the ledgers of all chains share
+//! - [`account`]: transfers of account chains, and the model of their money
 //! - [`utxo`]: transactions of UTXO chains, joint transactions, and addresses of one owner
 //! - [`taxonomy`]: categories of addresses
 //! - [`evidence`]: listings, labels, flows, patterns and their strength
@@ -18,6 +19,7 @@
 //! - [`transfer`]: one transfer as the subject of an assessment
 //! - [`fixed`]: fixed-point arithmetic
 
+pub mod account;
 mod assess;
 pub mod assessment;
 pub mod composition;

@@ -1,0 +1,157 @@
+//! Transactions of account chains with their transfers, as files and nodes deliver them: one type for every source.
+
+use std::{fmt, str::FromStr};
+
+use jiff::Timestamp;
+use ruint::aliases::U256;
+
+use super::{AccountAddress, Asset};
+use crate::utxo::Txid;
+
+/// A transaction with all that it moved. Failed calls are left out; transfers of zero and of any token are not.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AccountTransaction {
+    /// Height of the block.
+    pub block: u64,
+    /// Time of the block.
+    pub time: Timestamp,
+    /// Identifier. Records outside of transactions, such as block rewards, have that of [`Self::id_of_block`].
+    pub id: Txid,
+    /// The account that sent the transaction; in a bundle of ERC-4337, the account named by `UserOperationEvent`. `None`
+    /// if the source does not state the sender.
+    pub initiator: Option<AccountAddress>,
+    /// The transfers, in the order of the transaction.
+    pub transfers: Vec<Transfer>,
+    /// Events that name a beneficiary other than the payer.
+    pub beneficiaries: Vec<BeneficiaryEvent>,
+}
+
+impl AccountTransaction {
+    /// The identifier of the records of a block that are in no transaction: zeros, then the height.
+    #[must_use]
+    pub fn id_of_block(height: u64) -> Txid {
+        let mut bytes = [0; 32];
+        if let Some(last) = bytes.last_chunk_mut::<8>() {
+            *last = height.to_be_bytes();
+        }
+        Txid::from_bytes(bytes)
+    }
+}
+
+/// One transfer of an asset.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Transfer {
+    /// Kind of the transfer.
+    pub kind: TransferKind,
+    /// The asset.
+    pub asset: Asset,
+    /// The payer; the zero address for new units.
+    pub from: AccountAddress,
+    /// The receiver; the zero address for destroyed units.
+    pub to: AccountAddress,
+    /// Amount in base units. Amounts of more than 128 bits are shown and move no ledger.
+    pub amount: U256,
+    /// Place in the transaction.
+    pub place: TransferPlace,
+}
+
+/// Place of a transfer in its transaction.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TransferPlace {
+    /// Orders the transfers of the transaction.
+    pub index: u32,
+    /// The place as the source publishes it; `None` if the source states only the order.
+    pub published: Option<PublishedPlace>,
+}
+
+/// A place of a transfer that explorers show too.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum PublishedPlace {
+    /// Index of the event log, within its block.
+    Log(u32),
+    /// Address of the call trace, such as `0,1`, or its index.
+    Trace(Box<str>),
+}
+
+/// Kind of a transfer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum TransferKind {
+    /// A transfer of the native coin or of a token.
+    #[default]
+    Transfer,
+    /// A fee: to the block's producer, or to the zero address if the fee is destroyed.
+    Fee,
+    /// New units of a token.
+    Mint,
+    /// Destroyed units of a token.
+    Burn,
+    /// New coins for the producer of a block, or an allocation of the genesis block.
+    Reward,
+    /// A withdrawal of a validator.
+    Withdrawal,
+    /// The creation of a contract, with the coins that the contract gets.
+    Create,
+    /// The receiver's balance as the chain states it, which is no payment: an opening balance, or one that a rebasing
+    /// token set.
+    Balance,
+}
+
+impl TransferKind {
+    /// Every kind.
+    pub const ALL: [Self; 8] = [
+        Self::Transfer,
+        Self::Fee,
+        Self::Mint,
+        Self::Burn,
+        Self::Reward,
+        Self::Withdrawal,
+        Self::Create,
+        Self::Balance,
+    ];
+
+    /// The identifier in files and answers.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Transfer => "transfer",
+            Self::Fee => "fee",
+            Self::Mint => "mint",
+            Self::Burn => "burn",
+            Self::Reward => "reward",
+            Self::Withdrawal => "withdrawal",
+            Self::Create => "create",
+            Self::Balance => "balance",
+        }
+    }
+}
+
+impl fmt::Display for TransferKind {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.pad(self.as_str())
+    }
+}
+
+/// A text that is no kind of transfer.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "unknown kind `{0}`: write transfer, fee, mint, burn, reward, withdrawal, create or balance"
+)]
+pub struct UnknownKind(String);
+
+impl FromStr for TransferKind {
+    type Err = UnknownKind;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let known = Self::ALL.into_iter().find(|kind| kind.as_str() == text);
+        known.ok_or_else(|| UnknownKind(text.chars().take(40).collect()))
+    }
+}
+
+/// An event that names a beneficiary of what a contract received.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct BeneficiaryEvent {
+    /// The contract that logged the event.
+    pub contract: AccountAddress,
+    /// The beneficiary.
+    pub beneficiary: AccountAddress,
+}
