@@ -22,7 +22,7 @@ pub struct Chain {
     /// Other identifiers that callers may send, lowercase.
     pub aliases: &'static [&'static str],
     /// Assets, the native coin first; empty if Assay has no rules for the chain.
-    pub assets: &'static [Asset],
+    pub assets: &'static [AssetCode],
     /// The asset codes by which sanctions lists name this chain.
     pub list_codes: &'static [&'static str],
     /// Format and checks of this chain's addresses.
@@ -31,9 +31,9 @@ pub struct Chain {
     pub ledger: LedgerKind,
 }
 
-/// An asset of a chain.
+/// The ticker and decimals of an asset of a chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Asset {
+pub struct AssetCode {
     /// The ticker.
     pub code: &'static str,
     /// Decimals: one unit of the asset has 10 to this power base units.
@@ -104,7 +104,7 @@ impl Chain {
         id: &'static str,
         name: &'static str,
         aliases: &'static [&'static str],
-        assets: &'static [Asset],
+        assets: &'static [AssetCode],
         list_codes: &'static [&'static str],
         rules: Rules,
     ) -> Self {
@@ -121,7 +121,7 @@ impl Chain {
 
     /// The native coin; an asset without a code if Assay has no rules for the chain.
     #[must_use]
-    pub const fn native(&self) -> Asset {
+    pub const fn native(&self) -> AssetCode {
         match self.assets {
             [native, ..] => *native,
             [] => coin("", 0),
@@ -205,8 +205,8 @@ pub struct ChainCoverage {
 }
 
 /// An asset with this many decimals.
-const fn coin(code: &'static str, decimals: u8) -> Asset {
-    Asset { code, decimals }
+const fn coin(code: &'static str, decimals: u8) -> AssetCode {
+    AssetCode { code, decimals }
 }
 
 /// A chain with Ethereum's accounts.
@@ -214,7 +214,7 @@ const fn evm(
     id: &'static str,
     name: &'static str,
     aliases: &'static [&'static str],
-    assets: &'static [Asset],
+    assets: &'static [AssetCode],
     list_codes: &'static [&'static str],
 ) -> Chain {
     Chain::lists_only(id, name, aliases, assets, list_codes, Rules::Evm)
@@ -226,7 +226,7 @@ const fn cosmos_sdk(
     id: &'static str,
     name: &'static str,
     aliases: &'static [&'static str],
-    assets: &'static [Asset],
+    assets: &'static [AssetCode],
     list_codes: &'static [&'static str],
     rules: &'static CosmosPrefix,
 ) -> Chain {

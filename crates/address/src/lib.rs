@@ -45,8 +45,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use chain::{
-    Asset, AssetScope, Chain, ChainCoverage, ChainId, LedgerKind, ScriptForms, UnsupportedChain,
-    UtxoLedger,
+    AssetCode, AssetScope, Chain, ChainCoverage, ChainId, LedgerKind, ScriptForms,
+    UnsupportedChain, UtxoLedger,
 };
 pub use error::{AddressError, CodePoint, FoundAddresses};
 pub use hash::hash160;

@@ -6,17 +6,38 @@
 //! - `address`: addresses of accounts as bytes
 //! - `asset`: assets of a chain
 //! - `price`: prices by day, and the value of an amount
+//! - `origin`: origins of money
+//! - `shares`: breakdowns of money by origin, and their exact mixing
+//! - `ledger`: the balance of an account in one asset, and what it is made of
+//! - `netting`: the payments between accounts that a transaction amounts to
+//! - `conversion`: receipts in exchange for another asset
+//! - `ends`: the parties at which money ends
+//! - `step`: the ledgers after a transaction
+//! - `dealings`: direct dealings with listed and risky parties
 //! - `record`: transactions with their transfers, as files and nodes deliver them
 //! - `scored`: the table of assets whose money is followed
 
 mod address;
 mod asset;
+mod conversion;
+mod dealings;
+mod ends;
+mod ledger;
+mod netting;
+mod origin;
 mod price;
 mod record;
 mod scored;
+mod shares;
+mod step;
 
 pub use address::AccountAddress;
 pub use asset::{Asset, AssetId, InvalidAsset};
+pub use dealings::{Dealing, DealingKey, Dealings};
+pub use ends::{MoneyEnd, MoneyEnds, ends_money};
+pub use ledger::Ledger;
+pub use netting::{Edge, Netted, net};
+pub use origin::{MoneyOrigin, OriginCode};
 pub use price::{
     InvalidPrice, InvalidPriceCause, MAX_CARRIED_DAYS, PriceOfDay, Prices, UsdPrice, UsdValue,
 };
@@ -25,3 +46,7 @@ pub use record::{
     UnknownKind,
 };
 pub use scored::{AssetRole, IssueLog, ScoredAsset, scored_asset, scored_assets};
+pub use shares::{Hop, MOST_ENTRIES, OriginShare, Shares, WHOLE};
+pub use step::{
+    AssetNumber, LedgerBook, Movement, MovementKind, NumberedTransaction, Payment, book,
+};

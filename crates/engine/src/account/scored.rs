@@ -203,6 +203,7 @@ const fn bytes(hex: &str) -> [u8; 20] {
     bytes
 }
 
+#[expect(clippy::panic, reason = "evaluated at compile time")]
 const fn digit(digit: u8) -> u8 {
     match digit {
         b'0'..=b'9' => digit - b'0',

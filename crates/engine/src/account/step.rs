@@ -1,0 +1,303 @@
+//! The ledgers after a transaction (`docs/model/accounts.md` B4).
+
+use jiff::{Timestamp, civil::Date, tz::TimeZone};
+
+use super::{
+    conversion::Exchanges,
+    dealings::DealingKey,
+    ends::MoneyEnds,
+    ledger::Ledger,
+    netting::{Edge, net},
+    origin::MoneyOrigin,
+    shares::{Hop, Shares},
+};
+use crate::{
+    evidence::Direction,
+    ledger::{OwnerNumber, TransactionNumber},
+};
+
+/// The number of an asset of a chain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct AssetNumber(pub u32);
+
+/// A transfer by numbers, as the model books it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Movement {
+    /// Kind of the movement.
+    pub kind: MovementKind,
+    /// The asset.
+    pub asset: AssetNumber,
+    /// True if the asset's money is followed.
+    pub is_scored: bool,
+    /// The payer; [`OwnerNumber::NOBODY`] for new units.
+    pub from: OwnerNumber,
+    /// The receiver; [`OwnerNumber::NOBODY`] for destroyed units.
+    pub to: OwnerNumber,
+    /// Amount in base units.
+    pub amount: u128,
+}
+
+impl Movement {
+    /// True for a payment from one account to another, fees aside.
+    pub(super) fn is_payment(&self) -> bool {
+        self.kind == MovementKind::Payment
+    }
+}
+
+/// Kind of a movement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MovementKind {
+    /// A payment, also from and to the issuer of a token.
+    Payment,
+    /// A fee: a payment that is never direct and exchanges nothing.
+    Fee,
+    /// New coins.
+    New,
+    /// The receiver's balance as the chain states it.
+    Balance,
+}
+
+/// A transaction by numbers.
+#[derive(Clone, Copy, Debug)]
+pub struct NumberedTransaction<'a> {
+    /// The transaction.
+    pub number: TransactionNumber,
+    /// Time of its block.
+    pub time: Timestamp,
+    /// The account that sent it, if known.
+    pub initiator: Option<OwnerNumber>,
+    /// The movements in the order of the transaction.
+    pub movements: &'a [Movement],
+}
+
+impl NumberedTransaction<'_> {
+    /// The UTC day of the transaction.
+    #[must_use]
+    pub fn day(&self) -> Date {
+        self.time.to_zoned(TimeZone::UTC).date()
+    }
+}
+
+/// A payment of one account to another in one asset within a transaction, with its breakdown at the payer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Payment {
+    /// The transaction.
+    pub transaction: TransactionNumber,
+    /// The payer; [`OwnerNumber::NOBODY`] for new coins.
+    pub from: OwnerNumber,
+    /// The receiver; [`OwnerNumber::NOBODY`] for destroyed units.
+    pub to: OwnerNumber,
+    /// The asset.
+    pub asset: AssetNumber,
+    /// Amount in base units.
+    pub amount: u128,
+    /// Breakdown at the payer, before the decay of the hop.
+    pub shares: Shares,
+    /// The hop to the receiver.
+    pub hop: Hop,
+    /// True if the owner of the payer sent the transaction; `None` if the sender is not known.
+    pub is_initiated: Option<bool>,
+}
+
+/// The state that transactions are booked into.
+pub trait LedgerBook {
+    /// The ledger of an account in a scored asset, for reading; `None` if the account never had the asset.
+    fn ledger(&self, owner: OwnerNumber, asset: AssetNumber) -> Option<&Ledger>;
+    /// The ledger of an account in a scored asset, for writing.
+    fn ledger_mut(&mut self, owner: OwnerNumber, asset: AssetNumber) -> &mut Ledger;
+    /// Keeps a payment.
+    fn paid(&mut self, payment: Payment);
+    /// Keeps a direct dealing of an account with a listed or risky party.
+    fn dealt(&mut self, account: OwnerNumber, dealing: DealingKey, time: Timestamp, amount: u128);
+}
+
+/// Books one transaction: nets its transfers, and moves money between ledgers with its breakdown.
+pub fn book(transaction: &NumberedTransaction<'_>, ends: &MoneyEnds, into: &mut impl LedgerBook) {
+    let day = transaction.day();
+    let booking = Booking { transaction, ends, day };
+    if let [movement @ Movement { kind: MovementKind::Payment, is_scored: true, .. }] =
+        transaction.movements
+    {
+        // Most transactions move one asset once: nothing to net, and nothing exchanged.
+        if movement.amount > 0 && movement.from != movement.to {
+            let edge = Edge { from: movement.from, to: movement.to, amount: movement.amount };
+            booking.deal(movement.asset, edge, into);
+            let shares = booking.shares(movement.asset, edge.from, edge.amount, &*into);
+            booking.take(movement.asset, edge.from, edge.amount, into);
+            let hop = booking.hop(edge.from);
+            booking.put(Paid { asset: movement.asset, edge, shares, hop }, into);
+        }
+        return;
+    }
+    booking.all(into);
+}
+
+/// One transaction while it is booked.
+struct Booking<'a> {
+    transaction: &'a NumberedTransaction<'a>,
+    ends: &'a MoneyEnds,
+    day: Date,
+}
+
+/// A payment that has left its payer's ledger.
+struct Paid {
+    asset: AssetNumber,
+    edge: Edge,
+    shares: Shares,
+    hop: Hop,
+}
+
+impl Booking<'_> {
+    fn all(&self, into: &mut impl LedgerBook) {
+        let movements = self.transaction.movements;
+        let exchanges = Exchanges::of(movements);
+        let mut edges: Vec<(AssetNumber, Edge, MovementKind)> = Vec::with_capacity(movements.len());
+        for asset in assets(movements) {
+            let netted = net(payments(movements, asset), |owner| self.never_passes(owner));
+            for dealing in netted.dealings {
+                self.deal(asset, dealing, into);
+            }
+            edges.extend(netted.paid.into_iter().map(|edge| (asset, edge, MovementKind::Payment)));
+        }
+        let others = movements.iter().filter(|movement| {
+            movement.is_scored
+                && movement.amount > 0
+                && matches!(movement.kind, MovementKind::Fee | MovementKind::New)
+        });
+        edges.extend(others.map(|movement| {
+            let Movement { from, to, amount, .. } = *movement;
+            (movement.asset, Edge { from, to, amount }, movement.kind)
+        }));
+        // All payers pay from their ledgers as before the transaction.
+        let mut totals: Vec<(AssetNumber, OwnerNumber, u128)> = Vec::new();
+        for (asset, edge, _) in &edges {
+            match totals.iter_mut().find(|(of, from, _)| (of, from) == (asset, &edge.from)) {
+                Some((.., total)) => *total = total.saturating_add(edge.amount),
+                None => totals.push((*asset, edge.from, edge.amount)),
+            }
+        }
+        let shares: Vec<Shares> = totals
+            .iter()
+            .map(|(asset, from, total)| self.shares(*asset, *from, *total, &*into))
+            .collect();
+        for (asset, from, total) in &totals {
+            self.take(*asset, *from, *total, into);
+        }
+        for (asset, edge, kind) in edges {
+            let found = totals
+                .iter()
+                .zip(&shares)
+                .find(|((of, from, _), _)| (*of, *from) == (asset, edge.from));
+            let mut shares = found.map_or(Shares::UNKNOWN, |(_, shares)| shares.clone());
+            let mut hop = self.hop(edge.from);
+            match kind {
+                MovementKind::New => shares = Shares::wholly(MoneyOrigin::New),
+                MovementKind::Fee => hop = Hop::FromPayer,
+                MovementKind::Payment | MovementKind::Balance => {
+                    let pair = (edge.from, edge.to);
+                    let is_end = self.ends.get(edge.from).is_some();
+                    if !is_end && exchanges.is_conversion(pair, asset, self.transaction.initiator) {
+                        shares = Shares::wholly(MoneyOrigin::Conversion);
+                    }
+                }
+            }
+            self.put(Paid { asset, edge, shares, hop }, into);
+        }
+        for movement in movements.iter().filter(|movement| movement.kind == MovementKind::Balance) {
+            if movement.is_scored && self.holds(movement.to) {
+                into.ledger_mut(movement.to, movement.asset).set_balance(movement.amount);
+            }
+        }
+    }
+
+    /// True for accounts that never pass money on within a transaction: ends, and nobody.
+    fn never_passes(&self, owner: OwnerNumber) -> bool {
+        !self.holds(owner)
+    }
+
+    /// True if an account has ledgers: neither an end nor nobody.
+    fn holds(&self, owner: OwnerNumber) -> bool {
+        owner != OwnerNumber::NOBODY && self.ends.get(owner).is_none()
+    }
+
+    fn hop(&self, payer: OwnerNumber) -> Hop {
+        if self.ends.get(payer).is_some() || payer == OwnerNumber::NOBODY {
+            Hop::FromEnd
+        } else {
+            Hop::FromPayer
+        }
+    }
+
+    /// The breakdown of what a payer pays within the transaction.
+    fn shares(
+        &self,
+        asset: AssetNumber,
+        payer: OwnerNumber,
+        amount: u128,
+        from: &impl LedgerBook,
+    ) -> Shares {
+        match self.ends.get(payer) {
+            Some(end) => self.ends.shares(end, self.day),
+            None => from.ledger(payer, asset).map_or(Shares::UNKNOWN, |it| it.shares_of(amount)),
+        }
+    }
+
+    fn take(
+        &self,
+        asset: AssetNumber,
+        payer: OwnerNumber,
+        amount: u128,
+        from: &mut impl LedgerBook,
+    ) {
+        if self.holds(payer) {
+            from.ledger_mut(payer, asset).pay(amount);
+        }
+    }
+
+    fn put(&self, paid: Paid, into: &mut impl LedgerBook) {
+        let Paid { asset, edge, shares, hop } = paid;
+        if self.holds(edge.to) {
+            into.ledger_mut(edge.to, asset).receive(edge.amount, &shares, hop);
+        }
+        into.paid(Payment {
+            transaction: self.transaction.number,
+            from: edge.from,
+            to: edge.to,
+            asset,
+            amount: edge.amount,
+            shares,
+            hop,
+            is_initiated: self.transaction.initiator.map(|initiator| initiator == edge.from),
+        });
+    }
+
+    /// Keeps dealings of both sides with each other, as far as they are listed or risky.
+    fn deal(&self, asset: AssetNumber, edge: Edge, into: &mut impl LedgerBook) {
+        for (account, party, direction) in
+            [(edge.to, edge.from, Direction::Source), (edge.from, edge.to, Direction::Destination)]
+        {
+            if let Some(end) = self.ends.get(party).filter(|end| end.has_dealings()) {
+                let period = end.period(self.day);
+                let key = DealingKey { party, asset, period, direction };
+                into.dealt(account, key, self.transaction.time, edge.amount);
+            }
+        }
+    }
+}
+
+/// The scored assets that a transaction pays, in the order of the transaction.
+fn assets(movements: &[Movement]) -> Vec<AssetNumber> {
+    let mut assets = Vec::new();
+    for movement in movements.iter().filter(|movement| movement.is_payment() && movement.is_scored)
+    {
+        if !assets.contains(&movement.asset) {
+            assets.push(movement.asset);
+        }
+    }
+    assets
+}
+
+fn payments(movements: &[Movement], asset: AssetNumber) -> impl Iterator<Item = Edge> {
+    let of_asset = movements.iter().filter(move |it| it.is_payment() && it.asset == asset);
+    of_asset.map(|it| Edge { from: it.from, to: it.to, amount: it.amount })
+}
