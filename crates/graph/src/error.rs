@@ -107,6 +107,27 @@ pub enum GraphError {
         /// The counted items, such as `owners`.
         what: &'static str,
     },
+    /// A file of recorded transfers cannot be used.
+    #[error(
+        "{path} cannot be read: {detail}; restore it from a backup, or delete it and ingest the transfers again"
+    )]
+    Transfers {
+        /// The file.
+        path: PathBuf,
+        /// Description of the problem.
+        detail: String,
+    },
+    /// More transfers than a file of recorded transfers may hold.
+    #[error(
+        "more than {most} transfers of the {chain} chain: nothing was written; ingest fewer blocks, or leave out \
+         tokens that are not scored"
+    )]
+    TooManyTransfers {
+        /// The chain.
+        chain: ChainId,
+        /// The greatest number of transfers.
+        most: u64,
+    },
     /// A block spends an output whose transaction has fewer outputs.
     #[error(
         "a block of the {chain} chain spends output {index} of transaction number {transaction}, which has \

@@ -9,10 +9,12 @@
 //! - [`Graph`], [`GraphView`]: the interface for reading
 //! - [`run_query`]: runs a query over a view or another source
 //! - [`EmbeddedGraphs`]: the graphs in a data directory, and their writers
+//! - [`account`]: recorded transfers of account chains
 //! - [`utxo`]: graphs of UTXO chains: the embedded graph, and the reference in memory
 //!
 //! The tests in `tests/conformance` compare the embedded graph with the reference.
 
+pub mod account;
 mod directory;
 mod error;
 pub mod utxo;

@@ -120,12 +120,12 @@ pub(super) fn make_private(file: &Path) -> Result<(), GraphError> {
 }
 
 /// Flushes a file or folder to the disk.
-pub(super) fn sync_to_disk(path: &Path) -> Result<(), GraphError> {
+pub(crate) fn sync_to_disk(path: &Path) -> Result<(), GraphError> {
     let flushed = fs::File::open(path).and_then(|file| file.sync_all());
     flushed.map_err(|error| file_error(path, error))
 }
 
-pub(super) fn file_error(path: &Path, error: io::Error) -> GraphError {
+pub(crate) fn file_error(path: &Path, error: io::Error) -> GraphError {
     let path = path.to_owned();
     GraphError::from(match error.kind() {
         io::ErrorKind::StorageFull => MappedError::DiskFull { path },

@@ -14,6 +14,7 @@ use std::{
 
 use assay_address::ChainId;
 
+pub(crate) use backup::{file_error, sync_to_disk};
 pub use copy::{GraphCopy, PartialCopy};
 
 use crate::{
@@ -44,6 +45,11 @@ impl EmbeddedGraphs {
 
     fn path(&self, chain: ChainId) -> PathBuf {
         self.folder.join(format!("{chain}.graph"))
+    }
+
+    /// The file with the recorded transfers of an account chain.
+    pub(crate) fn transfers_path(&self, chain: ChainId) -> PathBuf {
+        self.folder.join(format!("{chain}.transfers"))
     }
 
     fn compositions_path(&self, chain: ChainId) -> PathBuf {
