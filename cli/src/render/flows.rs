@@ -367,6 +367,8 @@ mod tests {
             address: Some(format!("address-{number}")),
             time: Timestamp::UNIX_EPOCH,
             amount: None,
+            asset: None,
+            place: None,
             label: None,
         };
         let claim = RuleClaim {

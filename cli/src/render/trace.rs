@@ -227,6 +227,8 @@ mod tests {
             address: Some(format!("address-{number}")),
             time: Timestamp::UNIX_EPOCH,
             amount: Some("1".to_owned()),
+            asset: None,
+            place: None,
             label: None,
         };
         (0..count).map(step).collect()

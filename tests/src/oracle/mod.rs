@@ -66,7 +66,7 @@ impl Case {
         let held = DirectionFlows::default();
         let ledgers =
             vec![Flows { unit, decimals: info.native().decimals, source, destination, held }];
-        FlowFacts { complete, ledgers, compositions: None }
+        FlowFacts { complete, ledgers, compositions: None, account: None }
     }
 
     /// Differences between found and expected flows, part by part; `None` if there are none.

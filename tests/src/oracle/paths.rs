@@ -97,6 +97,8 @@ pub(super) fn to_flow_path(
             address: owner.and_then(|owner| Some(owner.address(case.chain)?.to_string())),
             time: transaction.time,
             amount: owner.map(|owner| moved(owner).to_string()),
+            asset: None,
+            place: None,
             label: owner
                 .filter(|owner| **owner != case.subject)
                 .and_then(|owner| label(owner, case)),

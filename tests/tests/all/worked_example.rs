@@ -63,7 +63,12 @@ fn facts() -> Facts {
     let (pattern, percent) = (Pattern::RapidPassThrough, Confidence::from_percent(PATTERN_PERCENT));
     facts.chain = ChainState::Followed(Box::new(ChainFacts {
         tip: tip(900_000, "00".repeat(32), now()),
-        flows: FlowFacts { complete: true, ledgers: vec![ledger], compositions: None },
+        flows: FlowFacts {
+            complete: true,
+            ledgers: vec![ledger],
+            compositions: None,
+            account: None,
+        },
         behavior: Some(BehaviorFacts {
             patterns: vec![PatternFact::plain(pattern, PatternRole::Actor, percent)],
             searched: SearchExtent::default(),

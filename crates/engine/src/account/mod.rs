@@ -14,6 +14,12 @@
 //! - `ends`: the parties at which money ends
 //! - `step`: the ledgers after a transaction
 //! - `dealings`: direct dealings with listed and risky parties
+//! - `view`: one state of an account graph, as checks read it
+//! - `unit`: dollars of the day, or an asset without a price
+//! - `parts`: sums of a subject's money by endpoint
+//! - `received`, `held`, `sent`: the money of a subject
+//! - `path`: paths that show where money came from
+//! - `subject`: the facts about a subject
 //! - `record`: transactions with their transfers, as files and nodes deliver them
 //! - `scored`: the table of assets whose money is followed
 
@@ -22,14 +28,22 @@ mod asset;
 mod conversion;
 mod dealings;
 mod ends;
+mod held;
 mod ledger;
 mod netting;
 mod origin;
+mod parts;
+mod path;
 mod price;
+mod received;
 mod record;
 mod scored;
+mod sent;
 mod shares;
 mod step;
+mod subject;
+mod unit;
+mod view;
 
 pub use address::AccountAddress;
 pub use asset::{Asset, AssetId, InvalidAsset};
@@ -50,3 +64,5 @@ pub use shares::{Hop, MOST_ENTRIES, OriginShare, Shares, WHOLE};
 pub use step::{
     AssetNumber, LedgerBook, Movement, MovementKind, NumberedTransaction, Payment, book,
 };
+pub use subject::{AccountSubject, transaction_text};
+pub use view::{AccountAttributions, AccountView};

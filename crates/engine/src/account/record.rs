@@ -73,6 +73,15 @@ pub enum PublishedPlace {
     Trace(Box<str>),
 }
 
+impl fmt::Display for PublishedPlace {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Log(index) => write!(formatter, "log {index}"),
+            Self::Trace(address) => write!(formatter, "trace {address}"),
+        }
+    }
+}
+
 /// Kind of a transfer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum TransferKind {

@@ -15,7 +15,7 @@ pub const WHOLE: u64 = 1 << 63;
 
 /// The decay of near shares at each hop, 2^(-2.5/2.4) in units of 2^-63, rounded down (the weight that flows of UTXO
 /// chains lose by a hop).
-const DECAY: u64 = 4_480_400_269_473_703_975;
+pub(super) const DECAY: u64 = 4_480_400_269_473_703_975;
 
 /// Shares below this part, 2^-40, are dropped.
 const LEAST: u64 = 1 << 23;
@@ -127,12 +127,7 @@ impl Shares {
         if by == Hop::FromEnd {
             return self.clone();
         }
-        let shares = self.known().iter().map(|share| OriginShare {
-            hops: by.hops(share.hops),
-            near: by.near(share.near),
-            ..*share
-        });
-        Self::of(shares.collect())
+        Self::of(self.known().iter().map(|share| share.after(by)).collect())
     }
 
     /// A breakdown whose sum and number of entries are within their limits.
@@ -141,6 +136,14 @@ impl Shares {
         limit_entries(&mut shares);
         limit_sum(&mut shares);
         if shares.is_empty() { Self::UNKNOWN } else { Self(Some(shares.into())) }
+    }
+}
+
+impl OriginShare {
+    /// The share at the receiver of a payment.
+    #[must_use]
+    pub fn after(self, by: Hop) -> Self {
+        Self { hops: by.hops(self.hops), near: by.near(self.near), ..self }
     }
 }
 

@@ -81,6 +81,8 @@ impl NumberedTransaction<'_> {
 /// A payment of one account to another in one asset within a transaction, with its breakdown at the payer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Payment {
+    /// Kind of the movement.
+    pub kind: MovementKind,
     /// The transaction.
     pub transaction: TransactionNumber,
     /// The payer; [`OwnerNumber::NOBODY`] for new coins.
@@ -125,7 +127,8 @@ pub fn book(transaction: &NumberedTransaction<'_>, ends: &MoneyEnds, into: &mut 
             let shares = booking.shares(movement.asset, edge.from, edge.amount, &*into);
             booking.take(movement.asset, edge.from, edge.amount, into);
             let hop = booking.hop(edge.from);
-            booking.put(Paid { asset: movement.asset, edge, shares, hop }, into);
+            let (asset, kind) = (movement.asset, movement.kind);
+            booking.put(Paid { asset, kind, edge, shares, hop }, into);
         }
         return;
     }
@@ -142,6 +145,7 @@ struct Booking<'a> {
 /// A payment that has left its payer's ledger.
 struct Paid {
     asset: AssetNumber,
+    kind: MovementKind,
     edge: Edge,
     shares: Shares,
     hop: Hop,
@@ -201,7 +205,7 @@ impl Booking<'_> {
                     }
                 }
             }
-            self.put(Paid { asset, edge, shares, hop }, into);
+            self.put(Paid { asset, kind, edge, shares, hop }, into);
         }
         for movement in movements.iter().filter(|movement| movement.kind == MovementKind::Balance) {
             if movement.is_scored && self.holds(movement.to) {
@@ -255,11 +259,12 @@ impl Booking<'_> {
     }
 
     fn put(&self, paid: Paid, into: &mut impl LedgerBook) {
-        let Paid { asset, edge, shares, hop } = paid;
+        let Paid { asset, kind, edge, shares, hop } = paid;
         if self.holds(edge.to) {
             into.ledger_mut(edge.to, asset).receive(edge.amount, &shares, hop);
         }
         into.paid(Payment {
+            kind,
             transaction: self.transaction.number,
             from: edge.from,
             to: edge.to,

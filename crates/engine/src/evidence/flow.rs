@@ -124,6 +124,32 @@ pub struct FlowFacts {
     pub ledgers: Vec<Ledger>,
     /// The compositions (breakdowns of transactions' funds by origin) that the trace used; `None` if it used none.
     pub compositions: Option<UsedCompositions>,
+    /// Limits of the flows on an account chain; `None` on other chains.
+    pub account: Option<Box<AccountLimits>>,
+}
+
+/// Limits of the flows on an account chain (`docs/model/accounts.md` B15).
+#[expect(clippy::struct_excessive_bools, reason = "each limit is told by itself")]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AccountLimits {
+    /// True if the subject paid out money of which the records do not tell where it came from.
+    pub has_unrecorded_money: bool,
+    /// True if transfers inside of transactions are not recorded, and half or more of the native coins that the subject
+    /// moved may have come by them.
+    pub may_lack_internal_transfers: bool,
+    /// Tickers of the assets that have no price of the day for some of the subject's payments above dust.
+    pub unpriced: Vec<String>,
+    /// Tickers of the assets whose price was carried from an earlier day, with the most days.
+    pub carried_prices: Vec<(String, u8)>,
+    /// True if the subject has too many payments for sums that went round with a counterparty to be left out.
+    pub is_whole_not_netted: bool,
+    /// True if the sender of each transaction is recorded: without it, nobody knows which payments the subject did not
+    /// initiate.
+    pub has_initiators: bool,
+    /// Transfers of scored assets' tickers by other contracts in the subject's history.
+    pub lookalike_tokens: Vec<String>,
+    /// Number of the subject's transfers of tokens whose money is not followed.
+    pub other_tokens: u64,
 }
 
 /// Compositions (breakdowns of transactions' funds by origin) on which flows rest.
@@ -490,6 +516,13 @@ pub struct PathStep {
     /// Amount that the party paid into the transaction, or received from the transaction, in base units, as a decimal
     /// string. The amount includes funds that did not take this path. Null if there is no party.
     pub amount: Option<String>,
+    /// Asset of the amount on an account chain: `native` or the address of the token's contract. Absent on other chains.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asset: Option<String>,
+    /// Place of the transfer in its transaction on an account chain, such as `log 12` or `trace 0,1`. Absent if it is not
+    /// known, and on other chains.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub place: Option<String>,
     /// Attribution of the party; null if none is known.
     pub label: Option<StepLabel>,
 }
@@ -532,6 +565,15 @@ pub enum FlowEnd {
 }
 
 impl FlowEnd {
+    /// The endpoint at a party of a category.
+    #[must_use]
+    pub const fn of_category(category: Category) -> Self {
+        match category {
+            Category::Bridge => Self::Bridge,
+            other => Self::Attributed(other),
+        }
+    }
+
     /// Category by which the endpoint is assessed; `None` if no party is known at the endpoint.
     #[must_use]
     pub const fn category(self) -> Option<Category> {

@@ -13,8 +13,8 @@ mod source;
 mod tier;
 
 pub use flow::{
-    ActivityFacts, AssetActivity, CarriedLabel, CarriedPart, ChainFacts, ChainState, Direction,
-    DirectionFlows, FlowDistance, FlowEnd, FlowFacts, FlowPart, FlowPath, IngestMode,
+    AccountLimits, ActivityFacts, AssetActivity, CarriedLabel, CarriedPart, ChainFacts, ChainState,
+    Direction, DirectionFlows, FlowDistance, FlowEnd, FlowFacts, FlowPart, FlowPath, IngestMode,
     LabelDistance, Ledger, ListingPeriod, PartyListing, PathStep, Solicitation, StepLabel, Tip,
     Unavailable, UnresolvedReason, UsedCompositions,
 };

@@ -51,6 +51,7 @@ use jiff::civil::Date;
 
 pub use attribution::{AttributedEnd, Attribution, Attributions, AttributionsByScript};
 pub use rules::TraceRules;
+pub(crate) use subject::recent_since;
 pub use upper_bound::{flows_at_most, is_bounded};
 
 use crate::{
@@ -191,7 +192,7 @@ impl<'a> Trace<'a> {
         let unit = info.native().code.to_owned();
         let ledgers =
             vec![Ledger { unit, decimals: info.native().decimals, source, destination, held }];
-        Ok(FlowFacts { complete, ledgers, compositions: None })
+        Ok(FlowFacts { complete, ledgers, compositions: None, account: None })
     }
 }
 

@@ -68,7 +68,15 @@ impl<'v> StepReader<'v> {
         let StepTransaction { id, time, amounts } = self.transaction(transaction, is_first)?;
         let amount = owner.and_then(|owner| amounts.get(&owner)).map(ToString::to_string);
         let address = address.map(|address| address.to_string());
-        Ok(PathStep { transaction: id.clone(), address, time: *time, amount, label })
+        Ok(PathStep {
+            transaction: id.clone(),
+            address,
+            time: *time,
+            amount,
+            asset: None,
+            place: None,
+            label,
+        })
     }
 
     fn transaction(

@@ -91,7 +91,7 @@ pub fn flows_at_most(
         // All that was received is held.
         held: DirectionFlows::default(),
     };
-    Ok(Some(FlowFacts { complete: true, ledgers: vec![ledger], compositions: None }))
+    Ok(Some(FlowFacts { complete: true, ledgers: vec![ledger], compositions: None, account: None }))
 }
 
 /// True if the bound can be computed under a policy: the policy attributes owners like the default policy, by which

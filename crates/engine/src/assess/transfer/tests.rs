@@ -75,7 +75,8 @@ fn facts(
         ingest_mode: IngestMode::Ingested,
         sample: false,
     };
-    let flows = FlowFacts { complete: true, ledgers: vec![ledger], compositions: None };
+    let flows =
+        FlowFacts { complete: true, ledgers: vec![ledger], compositions: None, account: None };
     let chain = ChainFacts { tip, flows, behavior: None, activity: None };
     let list = SourceState {
         id: "ofac-sdn".parse().unwrap(),

@@ -204,7 +204,7 @@ variants! {
 
 impl MessageForm<FlowFactsMessage> for FlowFacts {
     fn into_message(self) -> FlowFactsMessage {
-        let Self { complete, ledgers, compositions } = self;
+        let Self { complete, ledgers, compositions, account: _ } = self;
         let is_outdated = compositions.as_ref().is_some_and(|used| used.is_outdated);
         FlowFactsMessage {
             complete,
@@ -218,7 +218,7 @@ impl MessageForm<FlowFactsMessage> for FlowFacts {
         let FlowFactsMessage { complete, ledgers, compositions, .. } = message;
         let is_outdated = message.are_compositions_outdated;
         let compositions = compositions.map(|revision| UsedCompositions { revision, is_outdated });
-        Ok(Self { complete, ledgers: MessageForm::read(ledgers)?, compositions })
+        Ok(Self { complete, ledgers: MessageForm::read(ledgers)?, compositions, account: None })
     }
 }
 

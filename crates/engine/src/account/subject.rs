@@ -1,0 +1,202 @@
+//! The facts about a subject on an account chain: what it received, sent and holds, and its activity.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use assay_address::ChainId;
+use jiff::{Timestamp, civil::Date};
+
+use super::{
+    Prices,
+    held::held,
+    origin::{MoneyOrigin, OriginCode},
+    parts::Parts,
+    path::path_back,
+    received::{MOST_NETTED, Valued, received},
+    sent::sent,
+    unit::{MoneyUnit, Valuation},
+    view::{AccountAttributions, AccountView},
+};
+use crate::{
+    evidence::{AccountLimits, ActivityFacts, AssetActivity, DirectionFlows, FlowFacts, Ledger},
+    ledger::OwnerNumber,
+    taxonomy::RISKY_FROM,
+    trace::recent_since,
+    utxo::Txid,
+};
+
+/// Most paths of a subject.
+const MOST_PATHS: usize = 4;
+
+/// A subject on an account chain.
+#[derive(Clone, Copy)]
+#[expect(missing_debug_implementations, reason = "views have nothing to show")]
+pub struct AccountSubject<'a> {
+    /// One state of the chain.
+    pub view: &'a dyn AccountView,
+    /// The account.
+    pub owner: OwnerNumber,
+    /// Attributions of other accounts.
+    pub attributions: &'a dyn AccountAttributions,
+    /// Prices of assets.
+    pub prices: &'a Prices,
+    /// Day of the assessment.
+    pub today: Date,
+}
+
+impl AccountSubject<'_> {
+    /// The flows of all payments of the subject.
+    #[must_use]
+    pub fn flows(&self) -> FlowFacts {
+        let mut values = Valuation::new(self.prices);
+        let payments = Valued::all(self.view, self.owner, &mut values);
+        self.flows_of(&payments, values)
+    }
+
+    /// The flows of some payments of the subject.
+    fn flows_of(&self, payments: &[Valued<'_>], mut values: Valuation<'_>) -> FlowFacts {
+        let Self { view, owner, attributions, today, .. } = *self;
+        let since = recent_since(today);
+        let mut source = received(owner, payments, attributions, since);
+        self.show_paths(&mut source, payments);
+        let mut destination = sent(view, owner, payments, attributions, since);
+        let mut held = held(view, owner, today, &mut values);
+        let units: BTreeSet<MoneyUnit> =
+            source.keys().chain(destination.keys()).chain(held.keys()).copied().collect();
+        let is_netted = payments.len() <= MOST_NETTED;
+        let txid = |number| transaction_text(view.chain(), view.txid(number));
+        let flows = |parts: &mut BTreeMap<MoneyUnit, Parts>, unit| {
+            let parts = parts.remove(&unit).filter(|parts| !parts.is_empty());
+            parts.map_or_else(DirectionFlows::default, |it| it.into_flows(unit, is_netted, txid))
+        };
+        let ledgers = units.into_iter().map(|unit| Ledger {
+            unit: unit.name(),
+            decimals: unit.decimals(),
+            source: flows(&mut source, unit),
+            destination: flows(&mut destination, unit),
+            held: flows(&mut held, unit),
+        });
+        let ledgers = ledgers.collect();
+        let limits = self.limits(payments, values);
+        FlowFacts { complete: true, ledgers, compositions: None, account: Some(Box::new(limits)) }
+    }
+
+    /// Shows the paths of the largest risky parts that no direct payer explains.
+    fn show_paths(&self, source: &mut BTreeMap<MoneyUnit, Parts>, payments: &[Valued<'_>]) {
+        let mut shown = 0;
+        let all = source.iter_mut().flat_map(|(unit, parts)| {
+            parts.0.iter_mut().map(move |(key, part)| (*unit, key, part))
+        });
+        let mut risky: Vec<_> = all
+            .filter(|(_, key, _)| {
+                let severity = key.end.category().map_or(0, |it| it.info().severity);
+                !key.is_direct && severity >= RISKY_FROM
+            })
+            .collect();
+        risky.sort_by_key(|(.., part)| std::cmp::Reverse(part.total()));
+        for (unit, key, part) in risky {
+            let (Some(category), Some(number)) = (key.end.category(), part.largest()) else {
+                continue;
+            };
+            if shown == MOST_PATHS {
+                break;
+            }
+            shown += 1;
+            let origin = OriginCode::from(MoneyOrigin::Party(category, key.period));
+            let of_transaction = payments.iter().map(|valued| valued.payment).filter(|payment| {
+                payment.transaction == number
+                    && payment.to == self.owner
+                    && payment.shares.known().iter().any(|share| share.origin == origin)
+            });
+            let largest = of_transaction.max_by_key(|payment| payment.amount);
+            let amount = part.total().shown(unit);
+            let path = largest.and_then(|payment| {
+                path_back(self.view, self.attributions, payment, origin, amount)
+            });
+            if let Some(path) = path {
+                part.show(path);
+            }
+        }
+    }
+
+    fn limits(&self, payments: &[Valued<'_>], values: Valuation<'_>) -> AccountLimits {
+        let view = self.view;
+        let ledgers = view.ledgers(self.owner);
+        let missing = ledgers.iter().filter(|(_, ledger)| ledger.missing > 0);
+        let native = ledgers.iter().find(|(number, _)| {
+            view.scored(*number).is_some_and(|asset| asset.id.asset == super::Asset::Native)
+        });
+        let moved = payments.iter().filter(|valued| {
+            valued.payment.to == self.owner
+                && view
+                    .scored(valued.payment.asset)
+                    .is_some_and(|asset| asset.id.asset == super::Asset::Native)
+        });
+        let moved = moved.map(|it| it.payment.amount).fold(0, u128::saturating_add);
+        let unseen = native.map_or(0, |(_, ledger)| ledger.missing);
+        let unpriced: BTreeSet<String> = payments
+            .iter()
+            .filter(|valued| valued.dust.is_none())
+            .filter_map(|valued| match valued.unit {
+                MoneyUnit::Dollars => None,
+                MoneyUnit::Asset(asset) => Some(asset.ticker.to_owned()),
+            })
+            .collect();
+        AccountLimits {
+            has_unrecorded_money: missing.count() > 0,
+            may_lack_internal_transfers: !view.has_internal_transfers()
+                && unseen > 0
+                && unseen >= moved,
+            unpriced: unpriced.into_iter().collect(),
+            carried_prices: values.carried(),
+            is_whole_not_netted: payments.len() > MOST_NETTED,
+            has_initiators: view.has_initiators(),
+            lookalike_tokens: Vec::new(),
+            other_tokens: 0,
+        }
+    }
+
+    /// The activity of the subject by asset; `None` if the subject never appeared.
+    #[must_use]
+    pub fn activity(&self) -> Option<ActivityFacts> {
+        let Self { view, owner, .. } = *self;
+        let mut amounts: BTreeMap<super::AssetId, AssetActivity> = BTreeMap::new();
+        let (mut transfers_in, mut transfers_out) = (0, 0);
+        let mut seen: Option<(Timestamp, Timestamp)> = None;
+        for payment in view.payments(owner) {
+            let time = view.time(payment.transaction);
+            seen = Some(seen.map_or((time, time), |(first, _)| (first, time)));
+            let Some(asset) = view.scored(payment.asset) else { continue };
+            let activity = amounts.entry(asset.id).or_insert_with(|| AssetActivity {
+                asset: asset.ticker.to_owned(),
+                received: 0,
+                sent: 0,
+                balance: 0,
+            });
+            if payment.to == owner {
+                transfers_in += 1;
+                activity.received = activity.received.saturating_add(payment.amount);
+            } else {
+                transfers_out += 1;
+                activity.sent = activity.sent.saturating_add(payment.amount);
+            }
+        }
+        let (first_seen, last_seen) = seen?;
+        for activity in amounts.values_mut() {
+            activity.balance = activity.received.saturating_sub(activity.sent);
+        }
+        for (number, ledger) in view.ledgers(owner) {
+            let asset = view.scored(number).and_then(|asset| amounts.get_mut(&asset.id));
+            if let Some(activity) = asset {
+                activity.balance = ledger.balance;
+            }
+        }
+        let amounts = amounts.into_values().collect();
+        Some(ActivityFacts { first_seen, last_seen, transfers_in, transfers_out, amounts })
+    }
+}
+
+/// The identifier of a transaction as its chain writes it: with `0x` on EVM chains, without it on TRON.
+#[must_use]
+pub fn transaction_text(chain: ChainId, id: Txid) -> String {
+    if chain == ChainId::TRX { id.to_string() } else { format!("0x{id}") }
+}

@@ -1,0 +1,190 @@
+//! The units in which the money of a subject is added up (`docs/model/accounts.md` B6, B10): US dollars of the day where a
+//! price is known, else each asset by itself.
+
+use std::collections::BTreeMap;
+
+use jiff::{Timestamp, civil::Date, tz::TimeZone};
+use ruint::aliases::U256;
+
+use super::{Prices, ScoredAsset, shares::WHOLE};
+use crate::ledger::Mass;
+
+/// A unit of account. Amounts are added up in fine units: micro-dollars, or base units of an asset, of which at most nine
+/// decimals are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MoneyUnit {
+    /// US dollars of the day.
+    Dollars,
+    /// An asset without a price of the day.
+    Asset(&'static ScoredAsset),
+}
+
+impl PartialOrd for MoneyUnit {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for MoneyUnit {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        let key = |unit: &Self| match unit {
+            Self::Dollars => None,
+            Self::Asset(asset) => Some(asset.id),
+        };
+        key(self).cmp(&key(other))
+    }
+}
+
+/// Most decimals of an asset's unit.
+const MOST_DECIMALS: u8 = 9;
+/// Micro-dollars in a cent, in which dollars are shown.
+const MICROS_IN_CENT: u128 = 10_000;
+/// Micro-dollars in a dollar.
+pub(super) const MICROS_IN_DOLLAR: u128 = 1_000_000;
+
+impl MoneyUnit {
+    /// The name of the unit.
+    #[must_use]
+    pub fn name(self) -> String {
+        match self {
+            Self::Dollars => "USD".to_owned(),
+            Self::Asset(asset) => asset.ticker.to_owned(),
+        }
+    }
+
+    /// Decimals of the unit as it is shown.
+    #[must_use]
+    pub fn decimals(self) -> u8 {
+        match self {
+            Self::Dollars => 2,
+            Self::Asset(asset) => asset.decimals.min(MOST_DECIMALS),
+        }
+    }
+
+    /// Fine units in a unit as it is shown.
+    pub(super) const fn fine(self) -> u128 {
+        match self {
+            Self::Dollars => MICROS_IN_CENT,
+            Self::Asset(_) => 1,
+        }
+    }
+
+    /// An amount of the asset in fine units of the asset's own unit.
+    fn of_asset(asset: &'static ScoredAsset, amount: u128) -> (Self, u128) {
+        let dropped = u32::from(asset.decimals.saturating_sub(MOST_DECIMALS));
+        (Self::Asset(asset), amount / 10_u128.pow(dropped))
+    }
+}
+
+/// Values of amounts on days, looked up once a day and asset.
+#[derive(Debug)]
+pub struct Valuation<'p> {
+    prices: &'p Prices,
+    /// Days for which a price was carried, by asset.
+    carried: BTreeMap<&'static str, u8>,
+}
+
+impl<'p> Valuation<'p> {
+    /// Values by these prices.
+    #[must_use]
+    pub const fn new(prices: &'p Prices) -> Self {
+        Self { prices, carried: BTreeMap::new() }
+    }
+
+    /// The value of an amount at a time: in dollars if a price of the day is known, else in the asset itself.
+    pub fn value(
+        &mut self,
+        asset: &'static ScoredAsset,
+        amount: u128,
+        time: Timestamp,
+    ) -> (MoneyUnit, u128) {
+        self.value_on(asset, amount, time.to_zoned(TimeZone::UTC).date())
+    }
+
+    /// The value of an amount on a day.
+    pub fn value_on(
+        &mut self,
+        asset: &'static ScoredAsset,
+        amount: u128,
+        day: Date,
+    ) -> (MoneyUnit, u128) {
+        let Some(found) = self.prices.on(asset.id, day) else {
+            return MoneyUnit::of_asset(asset, amount);
+        };
+        if found.carried_days > 0 {
+            let days = self.carried.entry(asset.ticker).or_default();
+            *days = (*days).max(found.carried_days);
+        }
+        match found.price.value(U256::from(amount), asset.decimals) {
+            Some(value) => (MoneyUnit::Dollars, value.micros()),
+            None => MoneyUnit::of_asset(asset, amount),
+        }
+    }
+
+    /// The assets whose price was carried from an earlier day, with the most days.
+    #[must_use]
+    pub fn carried(self) -> Vec<(String, u8)> {
+        self.carried.into_iter().map(|(ticker, days)| (ticker.to_owned(), days)).collect()
+    }
+}
+
+/// Bits by which sums of shares of fine units are scaled.
+const SCALE_BITS: u32 = 24;
+/// Bits by which a [`Mass`] is scaled more.
+const MASS_BITS: u32 = 32 - SCALE_BITS;
+
+/// A sum of shares of amounts, in fine units times 2^24.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct FineSum(u128);
+
+impl FineSum {
+    /// The whole of an amount.
+    pub(super) const fn whole(amount: u128) -> Self {
+        Self(amount.saturating_mul(1 << SCALE_BITS))
+    }
+
+    /// A share, in units of 2^-63, of an amount; rounded down.
+    pub(super) fn share(amount: u128, share: u64) -> Self {
+        if share == WHOLE {
+            return Self::whole(amount);
+        }
+        let product = (U256::from(amount) * U256::from(share)) >> (63 - SCALE_BITS as usize);
+        Self(u128::try_from(product).unwrap_or(u128::MAX))
+    }
+
+    pub(super) const fn plus(self, other: Self) -> Self {
+        Self(self.0.saturating_add(other.0))
+    }
+
+    pub(super) const fn less(self, other: Self) -> Self {
+        Self(self.0.saturating_sub(other.0))
+    }
+
+    pub(super) const fn of_units(units: u128) -> Self {
+        Self(units)
+    }
+
+    pub(super) const fn units(self) -> u128 {
+        self.0
+    }
+
+    pub(super) const fn is_zero(self) -> bool {
+        self.0 == 0
+    }
+
+    /// The part `part / whole` of the sum, rounded down.
+    pub(super) fn times(self, part: Self, whole: Self) -> Self {
+        Self(crate::ledger::mass::share(self.0, part.0.min(whole.0), whole.0))
+    }
+
+    /// The sum in units as they are shown, rounded down.
+    pub(super) const fn shown(self, unit: MoneyUnit) -> u128 {
+        (self.0 >> SCALE_BITS) / unit.fine()
+    }
+}
+
+/// The mass of a trace in a unit.
+pub(super) fn mass(unit: MoneyUnit, earlier: FineSum, recent: FineSum) -> Mass {
+    let scaled = |sum: FineSum| sum.0.saturating_mul(1 << MASS_BITS) / unit.fine();
+    Mass { earlier: scaled(earlier), recent: scaled(recent) }
+}
