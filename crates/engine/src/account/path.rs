@@ -39,7 +39,10 @@ pub(super) fn path_back(
             time: view.time(at.transaction),
             amount: Some(at.amount.to_string()),
             asset: view.scored(at.asset).map(|asset| asset.id.asset.text(view.chain())),
-            place: view.place(at).and_then(|place| place.published).map(|place| place.to_string()),
+            place: view
+                .transfer_place(at)
+                .and_then(|place| place.published)
+                .map(|place| place.to_string()),
             label: party.map(|party| StepLabel {
                 category: party.category,
                 entity: party.entity.as_deref().map(str::to_owned),

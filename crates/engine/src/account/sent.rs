@@ -50,7 +50,7 @@ pub(super) fn sent(
     for valued in outgoing() {
         let sum = FineSum::whole(valued.value);
         let is_recent = valued.time >= recent_since;
-        trace.reach(Reached {
+        trace.reach(PassedMoney {
             unit: valued.unit,
             payment: valued.payment,
             time: valued.time,
@@ -67,7 +67,7 @@ pub(super) fn sent(
 
 /// Money that reached the receiver of a payment.
 #[derive(Clone, Copy)]
-struct Reached<'v> {
+struct PassedMoney<'v> {
     unit: MoneyUnit,
     payment: &'v Payment,
     time: Timestamp,
@@ -105,8 +105,8 @@ struct ForwardTrace<'v> {
 }
 
 impl ForwardTrace<'_> {
-    fn reach(&mut self, reached: Reached<'_>) {
-        let Reached { unit, payment, sum, decayed, is_recent, hops, own, .. } = reached;
+    fn reach(&mut self, reached: PassedMoney<'_>) {
+        let PassedMoney { unit, payment, sum, decayed, is_recent, hops, own, .. } = reached;
         let end = match payment.kind {
             MovementKind::Fee => Some(FlowEnd::Fee),
             _ if payment.to == OwnerNumber::NOBODY => Some(FlowEnd::Destroyed),
@@ -140,8 +140,8 @@ impl ForwardTrace<'_> {
         }
     }
 
-    fn end(&mut self, end: FlowEnd, reached: &Reached<'_>) {
-        let Reached { unit, sum, decayed, is_recent, hops, own, .. } = *reached;
+    fn end(&mut self, end: FlowEnd, reached: &PassedMoney<'_>) {
+        let PassedMoney { unit, sum, decayed, is_recent, hops, own, .. } = *reached;
         let key = PartKey::plain(end, hops == 1, Solicitation::Solicited);
         let part = self.units.entry(unit).or_default().at(key);
         let (hops, transaction) = (Some(hops), Some(own));
@@ -194,7 +194,7 @@ impl ForwardTrace<'_> {
             let decayed = waiting.decayed.times(part, whole);
             let decayed =
                 decayed.times(FineSum::of_units(DECAY.into()), FineSum::of_units(WHOLE.into()));
-            self.reach(Reached {
+            self.reach(PassedMoney {
                 unit: waiting.unit,
                 payment,
                 time: self.view.time(payment.transaction),

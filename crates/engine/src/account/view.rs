@@ -35,7 +35,7 @@ pub trait AccountView: Send + Sync {
         of: OwnerNumber,
     ) -> Box<dyn DoubleEndedIterator<Item = &Payment> + Send + '_>;
     /// The place of a payment's first transfer to its receiver, if the payment is one of the transaction's transfers.
-    fn place(&self, payment: &Payment) -> Option<TransferPlace>;
+    fn transfer_place(&self, payment: &Payment) -> Option<TransferPlace>;
     /// The ledgers of an account.
     fn ledgers(&self, of: OwnerNumber) -> Vec<(AssetNumber, Ledger)>;
     /// The direct dealings of an account with listed and risky parties.

@@ -5,11 +5,13 @@
 //!
 //! - `codec`: transactions as bytes
 //! - `file`: the layout of the file: its heads and its frames
+//! - `memory`: the graph in memory, with the ledgers that follow from the transfers
 //! - `reader`: reading in the order of the chain
 //! - `writer`: appending
 
 mod codec;
 mod file;
+mod memory;
 mod reader;
 #[cfg(test)]
 mod tests;
@@ -18,6 +20,7 @@ mod writer;
 use assay_address::ChainId;
 use jiff::Timestamp;
 
+pub use memory::{AccountLedgers, AccountTransactions, MemoryAccounts, RecordCounts};
 pub use reader::{RecordedBlocks, RecordedTransactions, RecordedTransfers};
 pub use writer::TransferWriter;
 

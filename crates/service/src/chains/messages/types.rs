@@ -153,7 +153,6 @@ fields! {
     CarriedLabel as CarriedLabelMessage { tier, category, confidence, severity, entity, coinjoin }
     LabelDistance as DistanceMessage { hops, decayed }
     FlowPath as FlowPathMessage { amount, steps }
-    PathStep as PathStepMessage { transaction, address, time, amount, label }
     StepLabel as StepLabelMessage { category, entity, tier, confidence, listed }
     BehaviorFacts as BehaviorFactsMessage { patterns, searched }
     PatternFact as PatternFactMessage {
@@ -219,6 +218,22 @@ impl MessageForm<FlowFactsMessage> for FlowFacts {
         let is_outdated = message.are_compositions_outdated;
         let compositions = compositions.map(|revision| UsedCompositions { revision, is_outdated });
         Ok(Self { complete, ledgers: MessageForm::read(ledgers)?, compositions, account: None })
+    }
+}
+
+impl MessageForm<PathStepMessage> for PathStep {
+    fn into_message(self) -> PathStepMessage {
+        // Chain servers answer for UTXO chains, which have one asset and no places.
+        let Self { transaction, address, time, amount, asset: _, place: _, label } = self;
+        let label = label.map(MessageForm::into_message);
+        PathStepMessage { transaction: transaction.into_message(), address, time, amount, label }
+    }
+
+    fn read(message: PathStepMessage) -> Result<Self, InvalidAnswer> {
+        let PathStepMessage { transaction, address, time, amount, label } = message;
+        let label = label.map(MessageForm::read).transpose()?;
+        let transaction = MessageForm::read(transaction)?;
+        Ok(Self { transaction, address, time, amount, asset: None, place: None, label })
     }
 }
 

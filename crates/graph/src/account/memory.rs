@@ -1,0 +1,434 @@
+//! Account graphs in memory: the transfers of a chain by number, and the ledgers that follow from them. This graph is the
+//! reference for graphs in a store.
+
+use std::{collections::HashMap, sync::Arc};
+
+use assay_address::ChainId;
+use assay_engine::{
+    account::{
+        AccountAddress, AccountTransaction, AccountView, Asset, AssetId, AssetNumber, Dealing,
+        DealingKey, Dealings, Ledger, LedgerBook, MoneyEnd, MoneyEnds, Movement, MovementKind,
+        NumberedTransaction, Payment, ScoredAsset, Transfer, TransferKind, TransferPlace, book,
+        scored_asset,
+    },
+    ledger::{OwnerNumber, TransactionNumber},
+    utxo::Txid,
+};
+use jiff::Timestamp;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// The transactions of an account chain by numbers, in the order of the chain.
+#[derive(Debug)]
+pub struct AccountTransactions {
+    chain: ChainId,
+    transactions: Vec<AccountTransaction>,
+    /// Numbers of transactions by identifier.
+    by_id: HashMap<Txid, TransactionNumber>,
+    owners: Vec<AccountAddress>,
+    numbers: FxHashMap<AccountAddress, OwnerNumber>,
+    assets: Vec<(Asset, Option<&'static ScoredAsset>)>,
+    asset_numbers: HashMap<Asset, AssetNumber>,
+    /// Accounts that sent a transaction: they are no contracts.
+    senders: FxHashSet<OwnerNumber>,
+    /// Transactions that transfer a token outside the table, by owner.
+    other_tokens: FxHashMap<OwnerNumber, Vec<TransactionNumber>>,
+    counts: RecordCounts,
+}
+
+/// Counts of recorded transfers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RecordCounts {
+    /// Transfers.
+    pub transfers: u64,
+    /// Transfers of tokens outside the table of scored assets.
+    pub of_other_tokens: u64,
+    /// Transfers of more than 128 bits, which are shown and move no ledger.
+    pub too_large: u64,
+    /// Transactions without a stated sender, records outside of transactions aside.
+    pub without_initiator: u64,
+    /// Transfers of the native coin inside of transactions.
+    pub internal: u64,
+}
+
+/// The contract that deposits of Ethereum's validators are paid to, and from which their withdrawals come.
+const DEPOSIT_CONTRACT: AccountAddress = AccountAddress([
+    0x00, 0x00, 0x00, 0x00, 0x21, 0x9a, 0xb5, 0x40, 0x35, 0x6c, 0xbb, 0x83, 0x9c, 0xbe, 0x05, 0x30,
+    0x3d, 0x77, 0x05, 0xfa,
+]);
+
+impl AccountTransactions {
+    /// A chain without transactions.
+    #[must_use]
+    pub fn new(chain: ChainId) -> Self {
+        Self {
+            chain,
+            transactions: Vec::new(),
+            by_id: HashMap::new(),
+            owners: Vec::new(),
+            numbers: FxHashMap::default(),
+            assets: Vec::new(),
+            asset_numbers: HashMap::new(),
+            senders: FxHashSet::default(),
+            other_tokens: FxHashMap::default(),
+            counts: RecordCounts::default(),
+        }
+    }
+
+    /// Adds the next transaction of the chain.
+    pub fn push(&mut self, transaction: AccountTransaction) {
+        let number = TransactionNumber(self.transactions.len() as u64);
+        let is_outside = transaction.id == AccountTransaction::id_of_block(transaction.block);
+        match transaction.initiator {
+            Some(initiator) => {
+                let initiator = self.number(initiator);
+                self.senders.insert(initiator);
+            }
+            None if !is_outside => self.counts.without_initiator += 1,
+            None => {}
+        }
+        for transfer in &transaction.transfers {
+            self.count(transfer, transaction.initiator, number);
+        }
+        self.by_id.insert(transaction.id, number);
+        self.transactions.push(transaction);
+    }
+
+    fn count(
+        &mut self,
+        transfer: &Transfer,
+        initiator: Option<AccountAddress>,
+        number: TransactionNumber,
+    ) {
+        let asset = self.asset_number(transfer.asset);
+        let is_scored = self.scored(asset).is_some();
+        for account in [transfer.from, transfer.to] {
+            if account != AccountAddress::ZERO {
+                let owner = self.number(account);
+                if !is_scored {
+                    let known = self.other_tokens.entry(owner).or_default();
+                    if known.last() != Some(&number) {
+                        known.push(number);
+                    }
+                }
+            }
+        }
+        let is_native = transfer.asset == Asset::Native;
+        let is_internal = is_native
+            && matches!(transfer.kind, TransferKind::Transfer | TransferKind::Create)
+            && initiator.is_some_and(|initiator| initiator != transfer.from);
+        self.counts.transfers += 1;
+        self.counts.of_other_tokens += u64::from(!is_scored);
+        self.counts.too_large += u64::from(u128::try_from(transfer.amount).is_err());
+        self.counts.internal += u64::from(is_internal);
+    }
+
+    /// The chain.
+    #[must_use]
+    pub const fn chain(&self) -> ChainId {
+        self.chain
+    }
+
+    /// The transactions, in the order of their numbers.
+    #[must_use]
+    pub fn transactions(&self) -> &[AccountTransaction] {
+        &self.transactions
+    }
+
+    /// The counts of recorded transfers.
+    #[must_use]
+    pub const fn counts(&self) -> &RecordCounts {
+        &self.counts
+    }
+
+    /// The number of an account; `None` if it never appeared.
+    #[must_use]
+    pub fn owner_number(&self, account: AccountAddress) -> Option<OwnerNumber> {
+        self.numbers.get(&account).copied()
+    }
+
+    /// The account with a number.
+    #[must_use]
+    pub fn account(&self, owner: OwnerNumber) -> Option<AccountAddress> {
+        self.owners.get(usize::try_from(owner.0).ok()?).copied()
+    }
+
+    /// Number of accounts.
+    #[must_use]
+    pub fn owners(&self) -> usize {
+        self.owners.len()
+    }
+
+    /// The transaction with an identifier.
+    #[must_use]
+    pub fn find(&self, id: &Txid) -> Option<(TransactionNumber, &AccountTransaction)> {
+        let number = *self.by_id.get(id)?;
+        Some((number, self.transaction(number)?))
+    }
+
+    /// The transaction with a number.
+    #[must_use]
+    pub fn transaction(&self, number: TransactionNumber) -> Option<&AccountTransaction> {
+        self.transactions.get(usize::try_from(number.0).ok()?)
+    }
+
+    /// The transactions of an account that transfer tokens outside the table.
+    #[must_use]
+    pub fn with_other_tokens(&self, owner: OwnerNumber) -> &[TransactionNumber] {
+        self.other_tokens.get(&owner).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// True if an account sent a transaction, so that it is no contract.
+    #[must_use]
+    pub fn is_sender(&self, owner: OwnerNumber) -> bool {
+        self.senders.contains(&owner)
+    }
+
+    /// The asset with a number.
+    #[must_use]
+    pub fn asset(&self, number: AssetNumber) -> Option<Asset> {
+        self.assets.get(number.0 as usize).map(|(asset, _)| *asset)
+    }
+
+    fn scored(&self, number: AssetNumber) -> Option<&'static ScoredAsset> {
+        self.assets.get(number.0 as usize).and_then(|(_, scored)| *scored)
+    }
+
+    fn number(&mut self, account: AccountAddress) -> OwnerNumber {
+        let owners = &mut self.owners;
+        *self.numbers.entry(account).or_insert_with(|| {
+            owners.push(account);
+            OwnerNumber(owners.len() as u64 - 1)
+        })
+    }
+
+    fn asset_number(&mut self, asset: Asset) -> AssetNumber {
+        let (assets, chain) = (&mut self.assets, self.chain);
+        *self.asset_numbers.entry(asset).or_insert_with(|| {
+            assets.push((asset, scored_asset(AssetId { chain, asset })));
+            AssetNumber(u32::try_from(assets.len() - 1).unwrap_or(u32::MAX))
+        })
+    }
+
+    /// The movements of a transaction: transfers in their order, without those of more than 128 bits. New and destroyed
+    /// units of a token come from and go to its issuer.
+    fn movements(&mut self, transaction: &AccountTransaction, into: &mut Vec<Movement>) {
+        into.clear();
+        for transfer in &transaction.transfers {
+            let Ok(amount) = u128::try_from(transfer.amount) else { continue };
+            let asset = self.asset_number(transfer.asset);
+            let scored = self.scored(asset);
+            let issuer = scored.and_then(|scored| scored.issuer);
+            let of_nobody = match (issuer, transfer.kind) {
+                (Some(issuer), _) => self.number(issuer),
+                // Withdrawals of validators come from the deposits.
+                (None, TransferKind::Withdrawal) if self.chain == ChainId::ETH => {
+                    self.number(DEPOSIT_CONTRACT)
+                }
+                (None, _) => OwnerNumber::NOBODY,
+            };
+            let mut owner = |account: AccountAddress| {
+                if account == AccountAddress::ZERO { of_nobody } else { self.number(account) }
+            };
+            let (from, to) = (owner(transfer.from), owner(transfer.to));
+            let kind = match transfer.kind {
+                TransferKind::Fee => MovementKind::Fee,
+                TransferKind::Balance => MovementKind::Balance,
+                _ if from == OwnerNumber::NOBODY => MovementKind::New,
+                _ => MovementKind::Payment,
+            };
+            into.push(Movement { kind, asset, is_scored: scored.is_some(), from, to, amount });
+        }
+    }
+}
+
+/// The ledgers of a chain, for the parties at which money ends.
+#[derive(Debug)]
+pub struct AccountLedgers {
+    ends: MoneyEnds,
+    ledgers: FxHashMap<(OwnerNumber, AssetNumber), Ledger>,
+    assets_of: FxHashMap<OwnerNumber, Vec<AssetNumber>>,
+    payments: Vec<Payment>,
+    payments_of: FxHashMap<OwnerNumber, Vec<u32>>,
+    dealings: Dealings,
+    /// Number of transactions that are booked.
+    booked: usize,
+}
+
+impl AccountLedgers {
+    /// Ledgers without transactions, for the ends that `end` tells by account.
+    #[must_use]
+    pub fn new(ends: MoneyEnds) -> Self {
+        Self {
+            ends,
+            ledgers: FxHashMap::default(),
+            assets_of: FxHashMap::default(),
+            payments: Vec::new(),
+            payments_of: FxHashMap::default(),
+            dealings: Dealings::default(),
+            booked: 0,
+        }
+    }
+
+    /// Books the transactions that are not booked yet.
+    pub fn advance(&mut self, chain: &mut AccountTransactions) {
+        let transactions = std::mem::take(&mut chain.transactions);
+        let mut movements = Vec::new();
+        for (index, transaction) in transactions.iter().enumerate().skip(self.booked) {
+            chain.movements(transaction, &mut movements);
+            let numbered = NumberedTransaction {
+                number: TransactionNumber(index as u64),
+                time: transaction.time,
+                initiator: transaction.initiator.and_then(|it| chain.owner_number(it)),
+                movements: &movements,
+            };
+            let ends = std::mem::take(&mut self.ends);
+            book(&numbered, &ends, self);
+            self.ends = ends;
+        }
+        self.booked = transactions.len();
+        chain.transactions = transactions;
+    }
+
+    /// The parties at which money ends.
+    #[must_use]
+    pub const fn ends(&self) -> &MoneyEnds {
+        &self.ends
+    }
+
+    /// All ledgers with their accounts and assets, in the order of their numbers.
+    #[must_use]
+    pub fn all(&self) -> Vec<(OwnerNumber, AssetNumber, &Ledger)> {
+        let mut all: Vec<_> =
+            self.ledgers.iter().map(|((owner, asset), ledger)| (*owner, *asset, ledger)).collect();
+        all.sort_by_key(|(owner, asset, _)| (*owner, *asset));
+        all
+    }
+
+    /// All payments, in the order of the chain.
+    #[must_use]
+    pub fn payments(&self) -> &[Payment] {
+        &self.payments
+    }
+}
+
+impl LedgerBook for AccountLedgers {
+    fn ledger(&self, owner: OwnerNumber, asset: AssetNumber) -> Option<&Ledger> {
+        self.ledgers.get(&(owner, asset))
+    }
+
+    fn ledger_mut(&mut self, owner: OwnerNumber, asset: AssetNumber) -> &mut Ledger {
+        let assets_of = &mut self.assets_of;
+        self.ledgers.entry((owner, asset)).or_insert_with(|| {
+            assets_of.entry(owner).or_default().push(asset);
+            Ledger::default()
+        })
+    }
+
+    fn paid(&mut self, payment: Payment) {
+        // The number of records in memory is limited far below.
+        let index = u32::try_from(self.payments.len()).unwrap_or(u32::MAX);
+        for owner in [payment.from, payment.to] {
+            if owner != OwnerNumber::NOBODY {
+                self.payments_of.entry(owner).or_default().push(index);
+            }
+        }
+        self.payments.push(payment);
+    }
+
+    fn dealt(&mut self, account: OwnerNumber, dealing: DealingKey, time: Timestamp, amount: u128) {
+        self.dealings.add(account, dealing, time, amount);
+    }
+}
+
+/// One state of an account graph in memory: transactions, and the ledgers for one state of lists and labels.
+#[derive(Clone, Debug)]
+pub struct MemoryAccounts {
+    transactions: Arc<AccountTransactions>,
+    ledgers: Arc<AccountLedgers>,
+}
+
+impl MemoryAccounts {
+    /// Books all transactions for the ends that `end` tells by account.
+    #[must_use]
+    pub fn compute(
+        mut transactions: AccountTransactions,
+        ends: impl IntoIterator<Item = (AccountAddress, MoneyEnd)>,
+    ) -> Self {
+        let numbered = ends.into_iter().map(|(account, end)| (transactions.number(account), end));
+        let mut ledgers = AccountLedgers::new(numbered.collect());
+        ledgers.advance(&mut transactions);
+        Self { transactions: Arc::new(transactions), ledgers: Arc::new(ledgers) }
+    }
+
+    /// The transactions.
+    #[must_use]
+    pub fn transactions(&self) -> &AccountTransactions {
+        &self.transactions
+    }
+
+    /// The ledgers.
+    #[must_use]
+    pub fn ledgers(&self) -> &AccountLedgers {
+        &self.ledgers
+    }
+}
+
+impl AccountView for MemoryAccounts {
+    fn chain(&self) -> ChainId {
+        self.transactions.chain
+    }
+
+    fn time(&self, transaction: TransactionNumber) -> Timestamp {
+        self.transactions.transaction(transaction).map_or(Timestamp::UNIX_EPOCH, |it| it.time)
+    }
+
+    fn txid(&self, transaction: TransactionNumber) -> Txid {
+        let found = self.transactions.transaction(transaction);
+        found.map_or(Txid::from_bytes([0; 32]), |it| it.id)
+    }
+
+    fn address(&self, owner: OwnerNumber) -> Option<AccountAddress> {
+        self.transactions.account(owner)
+    }
+
+    fn scored(&self, asset: AssetNumber) -> Option<&'static ScoredAsset> {
+        self.transactions.scored(asset)
+    }
+
+    fn payments(
+        &self,
+        of: OwnerNumber,
+    ) -> Box<dyn DoubleEndedIterator<Item = &Payment> + Send + '_> {
+        let indices = self.ledgers.payments_of.get(&of).map(Vec::as_slice).unwrap_or_default();
+        Box::new(indices.iter().filter_map(|index| self.ledgers.payments.get(*index as usize)))
+    }
+
+    fn transfer_place(&self, payment: &Payment) -> Option<TransferPlace> {
+        let asset = self.transactions.asset(payment.asset)?;
+        let to = self.transactions.account(payment.to)?;
+        let transaction = self.transactions.transaction(payment.transaction)?;
+        let transfers = transaction.transfers.iter();
+        let mut of_receiver = transfers.filter(|it| it.asset == asset && it.to == to);
+        of_receiver.next().map(|transfer| transfer.place.clone())
+    }
+
+    fn ledgers(&self, of: OwnerNumber) -> Vec<(AssetNumber, Ledger)> {
+        let assets = self.ledgers.assets_of.get(&of).map(Vec::as_slice).unwrap_or_default();
+        let known = assets
+            .iter()
+            .filter_map(|asset| Some((*asset, self.ledgers.ledgers.get(&(of, *asset))?.clone())));
+        known.collect()
+    }
+
+    fn dealings(&self, of: OwnerNumber) -> Vec<(DealingKey, Dealing)> {
+        self.ledgers.dealings.of(of).to_vec()
+    }
+
+    fn has_internal_transfers(&self) -> bool {
+        self.transactions.counts.internal > 0
+    }
+
+    fn has_initiators(&self) -> bool {
+        self.transactions.counts.without_initiator == 0
+    }
+}
