@@ -64,8 +64,14 @@ impl Case {
         let info = self.chain.info();
         let unit = info.native().code.to_owned();
         let held = DirectionFlows::default();
-        let ledgers =
-            vec![Flows { unit, decimals: info.native().decimals, source, destination, held }];
+        let ledgers = vec![Flows {
+            unit,
+            decimals: info.native().decimals,
+            source,
+            destination,
+            held,
+            of_accounts: false,
+        }];
         FlowFacts { complete, ledgers, compositions: None, account: None }
     }
 

@@ -55,6 +55,7 @@ fn facts() -> Facts {
         source: DirectionFlows { parts: RECEIVED.map(part).to_vec(), transactions: 0 },
         destination: DirectionFlows::default(),
         held: DirectionFlows::default(),
+        of_accounts: false,
     };
     let mut claims = Claims::default();
     let owner = ScriptOwner::from_address(&subject()).unwrap();

@@ -4,7 +4,7 @@ use super::shares::{Hop, Shares};
 
 /// The balance of an account in one asset, with the breakdown of its money.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Ledger {
+pub struct AccountLedger {
     /// Balance in base units.
     pub balance: u128,
     /// Breakdown of the balance.
@@ -13,7 +13,7 @@ pub struct Ledger {
     pub missing: u128,
 }
 
-impl Ledger {
+impl AccountLedger {
     /// The breakdown of a payment of so much: what the balance lacks is unknown.
     #[must_use]
     pub fn shares_of(&self, amount: u128) -> Shares {
@@ -56,7 +56,7 @@ mod tests {
 
     #[test]
     fn a_payment_leaves_the_breakdown_and_a_lack_is_unknown() {
-        let mut ledger = Ledger::default();
+        let mut ledger = AccountLedger::default();
         ledger.receive(100, &Shares::wholly(STOLEN), Hop::FromEnd);
         ledger.pay(40);
         assert_eq!((ledger.balance, ledger.shares.far(STOLEN)), (60, WHOLE));
@@ -68,7 +68,7 @@ mod tests {
 
     #[test]
     fn a_rebased_balance_keeps_its_breakdown() {
-        let mut ledger = Ledger::default();
+        let mut ledger = AccountLedger::default();
         ledger.receive(100, &Shares::wholly(STOLEN), Hop::FromEnd);
         ledger.set_balance(110);
         assert_eq!((ledger.balance, ledger.shares.far(STOLEN)), (110, WHOLE));

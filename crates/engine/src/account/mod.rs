@@ -49,7 +49,7 @@ pub use address::AccountAddress;
 pub use asset::{Asset, AssetId, InvalidAsset};
 pub use dealings::{Dealing, DealingKey, Dealings};
 pub use ends::{MoneyEnd, MoneyEnds, ends_money};
-pub use ledger::Ledger;
+pub use ledger::AccountLedger;
 pub use netting::{Edge, Netted, net};
 pub use origin::{MoneyOrigin, OriginCode};
 pub use price::{

@@ -209,7 +209,11 @@ impl Part {
             entity: key.entity.as_deref().map(str::to_owned),
             distance: FlowDistance::Hops(self.hops.unwrap_or(1).into()),
             is_direct: key.is_direct,
-            tier: key.tier,
+            tier: match unit {
+                MoneyUnit::Dollars => key.tier,
+                // Without a price, the money may be worth nothing beside the rest.
+                MoneyUnit::Asset(_) => key.tier.weaker(Tier::Heuristic),
+            },
             confidence: key.confidence,
             amount,
             recent,

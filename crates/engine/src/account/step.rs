@@ -6,7 +6,7 @@ use super::{
     conversion::Exchanges,
     dealings::DealingKey,
     ends::MoneyEnds,
-    ledger::Ledger,
+    ledger::AccountLedger,
     netting::{Edge, net},
     origin::MoneyOrigin,
     shares::{Hop, Shares},
@@ -104,9 +104,9 @@ pub struct Payment {
 /// The state that transactions are booked into.
 pub trait LedgerBook {
     /// The ledger of an account in a scored asset, for reading; `None` if the account never had the asset.
-    fn ledger(&self, owner: OwnerNumber, asset: AssetNumber) -> Option<&Ledger>;
+    fn ledger(&self, owner: OwnerNumber, asset: AssetNumber) -> Option<&AccountLedger>;
     /// The ledger of an account in a scored asset, for writing.
-    fn ledger_mut(&mut self, owner: OwnerNumber, asset: AssetNumber) -> &mut Ledger;
+    fn ledger_mut(&mut self, owner: OwnerNumber, asset: AssetNumber) -> &mut AccountLedger;
     /// Keeps a payment.
     fn paid(&mut self, payment: Payment);
     /// Keeps a direct dealing of an account with a listed or risky party.

@@ -74,6 +74,7 @@ impl AccountSubject<'_> {
             source: flows(&mut source, unit),
             destination: flows(&mut destination, unit),
             held: flows(&mut held, unit),
+            of_accounts: true,
         });
         let ledgers = ledgers.collect();
         let limits = self.limits(payments, values);

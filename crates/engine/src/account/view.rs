@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use super::{
     AccountAddress, ScoredAsset, TransferPlace,
     dealings::{Dealing, DealingKey},
-    ledger::Ledger,
+    ledger::AccountLedger,
     step::{AssetNumber, Payment},
 };
 use crate::{
@@ -37,7 +37,7 @@ pub trait AccountView: Send + Sync {
     /// The place of a payment's first transfer to its receiver, if the payment is one of the transaction's transfers.
     fn transfer_place(&self, payment: &Payment) -> Option<TransferPlace>;
     /// The ledgers of an account.
-    fn ledgers(&self, of: OwnerNumber) -> Vec<(AssetNumber, Ledger)>;
+    fn ledgers(&self, of: OwnerNumber) -> Vec<(AssetNumber, AccountLedger)>;
     /// The direct dealings of an account with listed and risky parties.
     fn dealings(&self, of: OwnerNumber) -> Vec<(DealingKey, Dealing)>;
     /// True if transfers of the native coin inside of transactions are recorded.

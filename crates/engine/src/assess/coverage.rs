@@ -399,10 +399,9 @@ fn behavior(chain: &ChainFacts) -> CoverageBlock {
 /// counterparties.
 fn association(facts: &Facts) -> CoverageBlock {
     let Some(cluster) = &facts.cluster else {
-        return block(
-            CoverageStatus::Partial,
-            "the same key on other chains; no co-spend clusters",
-        );
+        let mut detail = "the same key on other chains; no co-spend clusters".to_owned();
+        add_counterparties(facts, &mut detail);
+        return block(CoverageStatus::Partial, &detail);
     };
     let mut detail = "the same key on other chains".to_owned();
     let Cluster { size, attributed, examined, .. } = *cluster;
@@ -423,14 +422,18 @@ fn association(facts: &Facts) -> CoverageBlock {
     } else {
         detail.push_str("; no co-spends with other addresses");
     }
+    add_counterparties(facts, &mut detail);
+    let is_limited = examined < attributed || cluster.dealings.is_limited;
+    let status = if is_limited { CoverageStatus::Partial } else { CoverageStatus::Assessed };
+    block(status, &detail)
+}
+
+fn add_counterparties(facts: &Facts, detail: &mut String) {
     let counterparties = &facts.counterparties;
     if counterparties.found > 0 {
         let shown = counterparties.strongest.len();
         let _ = write!(detail, "; counterparties shown: {shown} of {}", counterparties.found);
     }
-    let is_limited = examined < attributed || cluster.dealings.is_limited;
-    let status = if is_limited { CoverageStatus::Partial } else { CoverageStatus::Assessed };
-    block(status, &detail)
 }
 
 fn up_to(chain: &ChainFacts) -> String {
@@ -476,6 +479,9 @@ fn exposure(chain: &ChainFacts) -> CoverageBlock {
             "; the origin of {share} of funds received by what the transactions are made of at which \
              the trace stopped (revision {revision}{earlier})"
         );
+    }
+    if let Some(limits) = &flows.account {
+        detail.push_str(&limits.details());
     }
     if !flows.complete {
         detail.push_str("; the time limit was reached, the next check continues");

@@ -1,5 +1,6 @@
 //! The assessment of facts. `docs/model` defines the model; the modules implement it step by step.
 
+mod accounts;
 mod association;
 mod attribution;
 mod behavior;
@@ -38,7 +39,7 @@ use crate::{
         Coverage, CoverageStatus, EvidenceReference, FurtherItems, ScoringComponent, VerdictReason,
         Warning,
     },
-    evidence::{ActivityFacts, AssetActivity, ChainState, Direction, Tier},
+    evidence::{AccountLimits, ActivityFacts, AssetActivity, ChainState, Direction, Tier},
     facts::Facts,
     fixed::Fraction,
     policy::{FixedRule, Policy, RuleVerdict},
@@ -112,10 +113,7 @@ pub fn assess(
     // Flows of a service belong to its customers.
     let mut remarks = Vec::new();
     if !is_service {
-        remarks.extend(flows.mostly_untraced());
-        remarks.extend(flows.trace_limits());
-        missing.extend(flows.untraced(policy));
-        missing.extend(flows.unread_beyond(policy));
+        add_flow_limits(&flows, facts, policy, (&mut missing, &mut remarks));
     }
     let outcome = verdict::decide(combined, shown, minimum_scores, &missing, policy);
     categories.extend(&outcome.categories);
@@ -168,6 +166,23 @@ pub fn assess(
         valid_until: valid_until(facts, today, searched.holds_until),
         categories,
     }
+}
+
+/// Adds the reasons against an `allow`, and the remarks, that the limits of the flows give.
+fn add_flow_limits(
+    flows: &flows::Flows<'_>,
+    facts: &Facts,
+    policy: &Policy,
+    (missing, remarks): (&mut Vec<verdict::MissingData>, &mut Vec<VerdictReason>),
+) {
+    let limits = accounts::limits(facts);
+    remarks.extend(flows.mostly_untraced());
+    remarks.extend(flows.trace_limits());
+    remarks.extend(limits.map(AccountLimits::remarks).unwrap_or_default());
+    missing.extend(flows.untraced(policy));
+    missing.extend(flows.unread_beyond(policy));
+    missing.extend(flows.conversions());
+    missing.extend(limits.and_then(AccountLimits::missing));
 }
 
 /// Findings that are no reason for the verdict: risky funds and patterns with little or no weight, and labels that
@@ -351,7 +366,8 @@ fn about_the_address(facts: &Facts, unowned: Option<UnownedKind>) -> Warnings {
         Some(kind) => Some(nobody_controls(kind)),
         None => look_alike(facts),
     };
-    about.into_iter().chain(differing_branches(facts)).collect()
+    let tokens = accounts::limits(facts).and_then(AccountLimits::warning);
+    about.into_iter().chain(differing_branches(facts)).chain(tokens).collect()
 }
 
 /// Warning that nobody controls the address.

@@ -212,9 +212,17 @@ pub struct Ledger {
     pub destination: DirectionFlows,
     /// Origins of the coins that the subject still holds; empty if they were not traced by themselves.
     pub held: DirectionFlows,
+    /// True on an account chain, whose money is followed forward.
+    pub of_accounts: bool,
 }
 
 impl Ledger {
+    /// True for a ledger of an account chain.
+    #[must_use]
+    pub const fn is_of_accounts(&self) -> bool {
+        self.of_accounts
+    }
+
     /// The flows of one direction.
     #[must_use]
     pub const fn direction(&self, direction: Direction) -> &DirectionFlows {

@@ -190,8 +190,14 @@ impl<'a> Trace<'a> {
         let held = self.held.trace.map(|held| flows(held, &Turnovers::default())).transpose()?;
         let held = held.unwrap_or_default();
         let unit = info.native().code.to_owned();
-        let ledgers =
-            vec![Ledger { unit, decimals: info.native().decimals, source, destination, held }];
+        let ledgers = vec![Ledger {
+            unit,
+            decimals: info.native().decimals,
+            source,
+            destination,
+            held,
+            of_accounts: false,
+        }];
         Ok(FlowFacts { complete, ledgers, compositions: None, account: None })
     }
 }

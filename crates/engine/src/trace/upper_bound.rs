@@ -90,6 +90,7 @@ pub fn flows_at_most(
         destination: DirectionFlows { parts: vec![part(FlowEnd::Unspent, whole)], transactions: 0 },
         // All that was received is held.
         held: DirectionFlows::default(),
+        of_accounts: false,
     };
     Ok(Some(FlowFacts { complete: true, ledgers: vec![ledger], compositions: None, account: None }))
 }

@@ -6,10 +6,10 @@ use std::{collections::HashMap, sync::Arc};
 use assay_address::ChainId;
 use assay_engine::{
     account::{
-        AccountAddress, AccountTransaction, AccountView, Asset, AssetId, AssetNumber, Dealing,
-        DealingKey, Dealings, Ledger, LedgerBook, MoneyEnd, MoneyEnds, Movement, MovementKind,
-        NumberedTransaction, Payment, ScoredAsset, Transfer, TransferKind, TransferPlace, book,
-        scored_asset,
+        AccountAddress, AccountLedger, AccountTransaction, AccountView, Asset, AssetId,
+        AssetNumber, Dealing, DealingKey, Dealings, LedgerBook, MoneyEnd, MoneyEnds, Movement,
+        MovementKind, NumberedTransaction, Payment, ScoredAsset, Transfer, TransferKind,
+        TransferPlace, book, scored_asset,
     },
     ledger::{OwnerNumber, TransactionNumber},
     utxo::Txid,
@@ -245,7 +245,7 @@ impl AccountTransactions {
 #[derive(Debug)]
 pub struct AccountLedgers {
     ends: MoneyEnds,
-    ledgers: FxHashMap<(OwnerNumber, AssetNumber), Ledger>,
+    ledgers: FxHashMap<(OwnerNumber, AssetNumber), AccountLedger>,
     assets_of: FxHashMap<OwnerNumber, Vec<AssetNumber>>,
     payments: Vec<Payment>,
     payments_of: FxHashMap<OwnerNumber, Vec<u32>>,
@@ -297,7 +297,7 @@ impl AccountLedgers {
 
     /// All ledgers with their accounts and assets, in the order of their numbers.
     #[must_use]
-    pub fn all(&self) -> Vec<(OwnerNumber, AssetNumber, &Ledger)> {
+    pub fn all(&self) -> Vec<(OwnerNumber, AssetNumber, &AccountLedger)> {
         let mut all: Vec<_> =
             self.ledgers.iter().map(|((owner, asset), ledger)| (*owner, *asset, ledger)).collect();
         all.sort_by_key(|(owner, asset, _)| (*owner, *asset));
@@ -312,15 +312,15 @@ impl AccountLedgers {
 }
 
 impl LedgerBook for AccountLedgers {
-    fn ledger(&self, owner: OwnerNumber, asset: AssetNumber) -> Option<&Ledger> {
+    fn ledger(&self, owner: OwnerNumber, asset: AssetNumber) -> Option<&AccountLedger> {
         self.ledgers.get(&(owner, asset))
     }
 
-    fn ledger_mut(&mut self, owner: OwnerNumber, asset: AssetNumber) -> &mut Ledger {
+    fn ledger_mut(&mut self, owner: OwnerNumber, asset: AssetNumber) -> &mut AccountLedger {
         let assets_of = &mut self.assets_of;
         self.ledgers.entry((owner, asset)).or_insert_with(|| {
             assets_of.entry(owner).or_default().push(asset);
-            Ledger::default()
+            AccountLedger::default()
         })
     }
 
@@ -412,7 +412,7 @@ impl AccountView for MemoryAccounts {
         of_receiver.next().map(|transfer| transfer.place.clone())
     }
 
-    fn ledgers(&self, of: OwnerNumber) -> Vec<(AssetNumber, Ledger)> {
+    fn ledgers(&self, of: OwnerNumber) -> Vec<(AssetNumber, AccountLedger)> {
         let assets = self.ledgers.assets_of.get(&of).map(Vec::as_slice).unwrap_or_default();
         let known = assets
             .iter()

@@ -20,7 +20,8 @@ use crate::{
 const SEVERE_FROM: u8 = 90;
 /// Lowest share of severe funds in the coins that the address holds, in percent.
 const SHARE_FROM: u8 = 10;
-/// Inverse of the lowest share of severe held funds in all received funds (1/50): less is negligible to the address.
+/// Inverse of the lowest share of severe held funds in all received funds (1/50): less is negligible to the address. On
+/// account chains, where a ring of accounts can receive the same money many times, this does not count.
 const OF_RECEIVED_ONE_IN: u128 = 50;
 
 impl Flows<'_> {
@@ -34,7 +35,8 @@ impl DirectionalFlows<'_> {
     fn severe(&self, policy: &Policy) -> Option<MinimumScore> {
         let least = Policy::least_held(self.unit)?;
         let fired = evaluate(&rule(self.unit, least), &self.rule_view(), policy)?;
-        if fired.amount.saturating_mul(OF_RECEIVED_ONE_IN) < self.received {
+        if !self.is_of_accounts() && fired.amount.saturating_mul(OF_RECEIVED_ONE_IN) < self.received
+        {
             return None;
         }
         let parts = fired.funds.iter().filter_map(|index| self.parts.get(*index));

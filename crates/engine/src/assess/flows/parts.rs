@@ -43,6 +43,7 @@ pub(super) struct DirectionalFlows<'f> {
     pub(super) transactions: u32,
     /// Total of all funds that the subject received, without returned ones, in base units.
     pub(super) received: u128,
+    is_of_accounts: bool,
 }
 
 /// A flow part with the part's risk.
@@ -234,6 +235,11 @@ impl<'f> Part<'f> {
 }
 
 impl<'f> DirectionalFlows<'f> {
+    /// True for flows on an account chain.
+    pub(super) const fn is_of_accounts(&self) -> bool {
+        self.is_of_accounts
+    }
+
     pub(super) fn assess(ordered: &'f OrderedParts<'f>, policy: &'f Policy) -> Self {
         let OrderedParts { index, ledger, direction, parts: flows, transactions } = ordered;
         let direction = *direction;
@@ -265,7 +271,9 @@ impl<'f> DirectionalFlows<'f> {
         });
         let mut parts: Vec<Part<'_>> = parts.collect();
         let largest_dust = curve.map_or(0, |curve| curve.largest_dust(ledger.decimals));
-        if risky_without_request(&parts) > dust_ceiling(largest_dust, whole) {
+        let payments =
+            if ledger.is_of_accounts() { DUST_PAYMENTS_OF_ACCOUNTS } else { DUST_PAYMENTS_IN_ALL };
+        if risky_without_request(&parts) > dust_ceiling(largest_dust, payments, whole) {
             for part in parts.iter_mut().filter(|part| part.is_risky_dust()) {
                 part.counted = true;
             }
@@ -278,6 +286,7 @@ impl<'f> DirectionalFlows<'f> {
             parts,
             transactions,
             received: ledger.source.received(),
+            is_of_accounts: ledger.is_of_accounts(),
             curve,
         }
     }
@@ -329,6 +338,8 @@ fn severity(end: FlowEnd, policy: &Policy) -> u8 {
 /// Largest sum of risky dust and risky unsolicited funds of all senders that is not scored, as a multiple of the
 /// largest dust payment.
 const DUST_PAYMENTS_IN_ALL: u128 = 20;
+/// The same multiple on account chains, where a payment costs cents: 100 US dollars.
+const DUST_PAYMENTS_OF_ACCOUNTS: u128 = 100;
 
 /// The sum of risky dust and risky unsolicited funds: funds whose endpoint is risky, or that passed an address with a
 /// risky label.
@@ -341,10 +352,10 @@ fn risky_without_request(parts: &[Part<'_>]) -> u128 {
     without.map(|part| part.flow.amount).fold(0, u128::saturating_add)
 }
 
-/// The largest sum of risky dust and risky unsolicited funds up to which dust is not scored: 20 dust payments, or 1 %
-/// of all funds.
-fn dust_ceiling(largest_dust: u128, whole: u128) -> u128 {
-    largest_dust.saturating_mul(DUST_PAYMENTS_IN_ALL).max(whole / UNSOLICITED_ONE_IN)
+/// The largest sum of risky dust and risky unsolicited funds up to which dust is not scored: so many dust payments, or
+/// 1 % of all funds.
+fn dust_ceiling(largest_dust: u128, payments: u128, whole: u128) -> u128 {
+    largest_dust.saturating_mul(payments).max(whole / UNSOLICITED_ONE_IN)
 }
 
 /// Unsolicited funds are exempt only if they are less than this fraction (1/100) of all funds.

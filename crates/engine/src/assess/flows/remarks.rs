@@ -11,6 +11,7 @@ use crate::{
     assess::verdict::MissingData,
     assessment::{VerdictReason, Warning},
     evidence::{Direction, FlowEnd, Solicitation, UnresolvedReason},
+    ledger::mass,
     policy::Policy,
 };
 
@@ -72,6 +73,27 @@ impl Flows<'_> {
         [Direction::Source, Direction::Destination].into_iter().filter_map(of).collect()
     }
 
+    /// The reason against an `allow` for money that came in exchange for another asset: a tenth or more of all funds
+    /// received, of those of the last 90 days where they are a quarter of all, or of what the address holds.
+    pub(in crate::assess) fn conversions(&self) -> Option<MissingData> {
+        let received = self.directions.iter().filter(|flows| flows.direction == Direction::Source);
+        let received = received.map(|flows| (flows.conversions(), "received"));
+        let held = self.held.iter().filter(|flows| flows.is_of_accounts());
+        let held = held.map(|flows| (flows.conversions(), "held"));
+        let (share, verb) = received.chain(held).max_by_key(|(share, _)| *share)?;
+        (share >= CONVERTED_FROM).then(|| MissingData {
+            reason: VerdictReason {
+                code: "conversion_unresolved",
+                message: format!(
+                    "{} of the funds {verb} came in exchange for another asset: where such funds come from is \
+                     not known",
+                    percent(share)
+                ),
+            },
+            source: None,
+        })
+    }
+
     /// The reason against an `allow` under a policy that requires a larger traced share of the funds.
     pub(in crate::assess) fn untraced(&self, policy: &Policy) -> Option<MissingData> {
         let least = policy.spec().minimum_traced?;
@@ -87,6 +109,12 @@ impl Flows<'_> {
         })
     }
 }
+
+/// Smallest share of conversions that withholds an `allow`, in millionths.
+const CONVERTED_FROM: u32 = 100_000;
+
+/// Inverse of the smallest part of all funds that the last 90 days must be for their conversions to count.
+const RECENT_ONE_IN: u128 = 4;
 
 /// Smallest unread share of a direction that a reason reports, in millionths.
 const UNREAD_FROM: u32 = 100_000;
@@ -144,6 +172,38 @@ impl DirectionalFlows<'_> {
             share: u32::try_from(share).unwrap_or(u32::MAX),
             transactions: self.transactions,
         }
+    }
+
+    /// The share of funds that came in exchange for another asset, in millionths: of all funds, or of those of the last
+    /// 90 days where they are a quarter of all.
+    fn conversions(&self) -> u32 {
+        let conversion = FlowEnd::Unresolved(UnresolvedReason::Conversion);
+        let (mut converted, mut whole) = ([0_u128; 2], [0_u128; 2]);
+        for part in self.parts.iter().filter(|part| part.is_of_whole()) {
+            let flow = part.flow;
+            let is_conversion = flow.end == conversion;
+            // What went round with a counterparty dilutes nothing.
+            let all = if is_conversion { flow.amount } else { part.outstanding(flow.amount) };
+            let recent = if is_conversion { flow.recent } else { part.outstanding(flow.recent) };
+            for (index, amount) in [all, recent].into_iter().enumerate() {
+                if let (Some(converted), Some(whole)) =
+                    (converted.get_mut(index), whole.get_mut(index))
+                {
+                    *whole = whole.saturating_add(amount);
+                    if is_conversion {
+                        *converted = converted.saturating_add(amount);
+                    }
+                }
+            }
+        }
+        let share = |index: usize| {
+            let (part, all) = (converted.get(index)?, whole.get(index)?);
+            let share = mass::share(SHARE_WHOLE.into(), *part, *all);
+            u32::try_from(share).ok()
+        };
+        let [all, recent] = whole;
+        let is_much = recent.saturating_mul(RECENT_ONE_IN) >= all;
+        share(0).into_iter().chain(share(1).filter(|_| is_much)).max().unwrap_or(0)
     }
 
     /// The warning about dust that is not scored.

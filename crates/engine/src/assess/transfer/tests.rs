@@ -65,6 +65,7 @@ fn facts(
         },
         destination: DirectionFlows { parts: all, ..DirectionFlows::default() },
         held: DirectionFlows::default(),
+        of_accounts: false,
     };
     let tip = Tip {
         height: 99,

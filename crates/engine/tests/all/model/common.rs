@@ -153,6 +153,7 @@ pub fn flows_in(
             source: settled(source),
             destination: settled(destination),
             held: DirectionFlows::default(),
+            of_accounts: false,
         }],
         vec![],
     )

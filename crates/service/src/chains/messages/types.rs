@@ -140,8 +140,7 @@ fields! {
         first_seen, last_seen, transfers_in, transfers_out, amounts
     }
     AssetActivity as AssetActivityMessage { asset, received, sent, balance }
-    Ledger as LedgerMessage { unit, decimals, source, destination, held }
-    DirectionFlows as DirectionFlowsMessage { parts, transactions }
+       DirectionFlows as DirectionFlowsMessage { parts, transactions }
     FlowPart as FlowPartMessage {
         end, entity, distance, is_direct, tier, confidence, amount, recent, outstanding, mass, decayed,
         listed, listed_by, solicitation, carried, listing_period, days_before_listing,
@@ -218,6 +217,32 @@ impl MessageForm<FlowFactsMessage> for FlowFacts {
         let is_outdated = message.are_compositions_outdated;
         let compositions = compositions.map(|revision| UsedCompositions { revision, is_outdated });
         Ok(Self { complete, ledgers: MessageForm::read(ledgers)?, compositions, account: None })
+    }
+}
+
+impl MessageForm<LedgerMessage> for Ledger {
+    fn into_message(self) -> LedgerMessage {
+        // Chain servers answer for UTXO chains.
+        let Self { unit, decimals, source, destination, held, of_accounts: _ } = self;
+        LedgerMessage {
+            unit,
+            decimals,
+            source: source.into_message(),
+            destination: destination.into_message(),
+            held: held.into_message(),
+        }
+    }
+
+    fn read(message: LedgerMessage) -> Result<Self, InvalidAnswer> {
+        let LedgerMessage { unit, decimals, source, destination, held } = message;
+        Ok(Self {
+            unit,
+            decimals,
+            source: MessageForm::read(source)?,
+            destination: MessageForm::read(destination)?,
+            held: MessageForm::read(held)?,
+            of_accounts: false,
+        })
     }
 }
 

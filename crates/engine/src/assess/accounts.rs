@@ -1,0 +1,89 @@
+//! Limits of what is known about a subject on an account chain, as an answer states them (`docs/model/accounts.md` B15).
+
+use super::verdict::MissingData;
+use crate::{
+    assessment::{VerdictReason, Warning},
+    evidence::{AccountLimits, ChainState},
+    facts::Facts,
+};
+
+/// The limits of the subject's flows; `None` on other chains.
+pub(super) fn limits(facts: &Facts) -> Option<&AccountLimits> {
+    match &facts.chain {
+        ChainState::Followed(chain) => chain.flows.account.as_deref(),
+        ChainState::NotFollowed | ChainState::Unavailable(_) => None,
+    }
+}
+
+impl AccountLimits {
+    /// The reasons against an `allow`.
+    pub(super) fn missing(&self) -> Option<MissingData> {
+        let message = "half or more of the native coins that the address moved may have come inside of transactions: \
+                       such transfers are not recorded";
+        self.may_lack_internal_transfers.then(|| MissingData {
+            reason: VerdictReason { code: "internal_unseen", message: message.to_owned() },
+            source: None,
+        })
+    }
+
+    /// The reasons that limit what the answer shows.
+    pub(super) fn remarks(&self) -> Vec<VerdictReason> {
+        let mut remarks = Vec::new();
+        let mut add = |code, message: String| remarks.push(VerdictReason { code, message });
+        if self.has_unrecorded_money {
+            add(
+                "before_start",
+                "the address paid out more than the records show it to have received: the rest is of unknown origin"
+                    .to_owned(),
+            );
+        }
+        if !self.unpriced.is_empty() {
+            let assets = self.unpriced.join(", ");
+            add(
+                "unpriced",
+                format!(
+                    "{assets} without a price of the day: assessed by itself, and no ground for a block"
+                ),
+            );
+        }
+        if self.is_whole_not_netted {
+            add(
+                "whole_not_netted",
+                "the address has too many payments to leave out what went round with a counterparty".to_owned(),
+            );
+        }
+        remarks
+    }
+
+    /// The warning about tokens that bear the ticker of a scored asset.
+    pub(super) fn warning(&self) -> Option<Warning> {
+        let names = self.lookalike_tokens.join(", ");
+        (!names.is_empty()).then(|| Warning {
+            code: "lookalike_token",
+            message: format!(
+                "tokens of other contracts than the known ones bear the ticker of {names}"
+            ),
+        })
+    }
+
+    /// The details of the coverage of exposure.
+    pub(super) fn details(&self) -> String {
+        let mut details = String::new();
+        let mut add = |text: &str| {
+            details.push_str("; ");
+            details.push_str(text);
+        };
+        if self.other_tokens > 0 {
+            add(&format!("{} transfers of tokens whose money is not followed", self.other_tokens));
+        }
+        for (asset, days) in &self.carried_prices {
+            add(&format!("prices of {asset} from up to {days} days before"));
+        }
+        if !self.has_initiators {
+            add(
+                "the senders of transactions are not recorded: payments that the address did not send are not told apart",
+            );
+        }
+        details
+    }
+}
