@@ -19,10 +19,13 @@ use assay_chain::{
 };
 use assay_egress::CredentialsFile;
 use assay_engine::facts::Environment;
+use assay_input::Encoding;
 use clap::{ArgGroup, Args};
 use tokio::signal::unix::{SignalKind, signal};
 
-use super::{CommandOutcome, Context, Failure, output, print_json, progress::Progress};
+use super::{
+    CommandOutcome, Context, Failure, ingest_transfers, output, print_json, progress::Progress,
+};
 use crate::render::counted;
 
 const EXAMPLES: &str = "\
@@ -31,7 +34,8 @@ Examples:
   assay ingest chain ltc --rpc http://127.0.0.1:9332 --user rpc:secret --from 2000000
   assay ingest chain btc --blocks ~/.bitcoin/blocks
   assay ingest chain doge --esplora https://esplora.example.org/api --from 5000000 --to 5000100
-  assay ingest chain btc --jsonl transactions.jsonl";
+  assay ingest chain btc --jsonl transactions.jsonl
+  assay ingest chain eth --transfers token_transfers.csv traces.csv transactions.csv blocks.csv";
 
 /// The hash of a block.
 pub(super) type BlockHash = [u8; 32];
@@ -53,7 +57,7 @@ pub(super) fn block_hash(text: &str) -> Result<BlockHash, String> {
 #[command(after_help = EXAMPLES)]
 #[command(group = ArgGroup::new("from where").required(true))]
 pub(super) struct ChainArgs {
-    /// Blockchain of the Bitcoin family: btc, ltc, bch, doge, dash, zec and others
+    /// Blockchain: btc or another of the Bitcoin family for blocks; eth, trx or another account chain for transfers
     chain: ChainId,
     /// Read blocks from the JSON-RPC of a node
     #[arg(long, value_name = "URL", group = "from where")]
@@ -73,6 +77,13 @@ pub(super) struct ChainArgs {
     /// Read transactions from a file of JSON lines
     #[arg(long, value_name = "FILE", group = "from where")]
     jsonl: Option<PathBuf>,
+    /// Read transfers of an account chain from files: CSV or JSON lines, packed or not
+    #[arg(long, value_name = "FILE", num_args = 1.., group = "from where",
+        conflicts_with_all = ["from", "to", "follow", "test_network", "accept_branch"])]
+    transfers: Vec<PathBuf>,
+    /// Encoding of the files of transfers, if they state none by a byte order mark [default: utf-8]
+    #[arg(long, value_name = "NAME", requires = "transfers")]
+    encoding: Option<Encoding>,
     /// Height of the first block, for a chain without recorded blocks [default: the first available]
     #[arg(long, value_name = "HEIGHT")]
     from: Option<u64>,
@@ -133,9 +144,12 @@ impl From<IngestError> for Failure {
 
 pub(super) async fn run(args: ChainArgs, context: &Context) -> Result<CommandOutcome, Failure> {
     let (chain, json) = (args.chain, args.json);
+    if !args.transfers.is_empty() {
+        return ingest_transfers::run(chain, &args.transfers, args.encoding, json, context).await;
+    }
     if chain.info().outputs().is_none() {
         return Err(Failure::Usage(format!(
-            "blocks of {chain} are not supported: only chains of the Bitcoin family are"
+            "blocks of {chain} are not supported: only chains of the Bitcoin family are (account chains: --transfers)"
         )));
     }
     if let (Some(from), Some(to)) = (args.from, args.to)

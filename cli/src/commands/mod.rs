@@ -13,6 +13,7 @@ mod export;
 mod flags;
 mod ingest;
 mod ingest_chain;
+mod ingest_transfers;
 mod jobs;
 mod keys;
 mod labels;
@@ -210,9 +211,9 @@ impl From<DatabaseError> for Failure {
 impl From<GraphError> for Failure {
     fn from(error: GraphError) -> Self {
         match error {
-            GraphError::SpentBefore { .. } | GraphError::SpentTwice(_) => {
-                Self::Input(error.to_string())
-            }
+            GraphError::SpentBefore { .. }
+            | GraphError::SpentTwice(_)
+            | GraphError::TooManyTransfers { .. } => Self::Input(error.to_string()),
             other => Self::Failed(other.to_string()),
         }
     }

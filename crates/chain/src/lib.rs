@@ -13,6 +13,7 @@
 //! - [`identity`]: verifies that a source serves the requested chain
 //! - [`source`]: the trait of block sources and its errors
 //! - [`resolve`]: spent outputs, amounts and kinds of transactions
+//! - [`transfers`]: files of transfers of account chains
 //! - `follow`: ingest of a chain into a graph
 //! - `stage`: stages of work that follows a chain, and their runner
 
@@ -38,6 +39,7 @@ pub mod source;
 pub mod stage;
 #[cfg(test)]
 pub(crate) mod testing;
+pub mod transfers;
 
 pub use params::{ChainParams, TestNetworks};
 pub use source::{BatchLimit, BlockSource, SourceError, TipRef};

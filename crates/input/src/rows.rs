@@ -112,6 +112,8 @@ pub struct CsvRows<R> {
     /// Receives one row at a time, ending in a line feed, so that it never reads beyond the row.
     reader: csv::Reader<Cursor<String>>,
     cells: StringRecord,
+    /// True if the last line that was read has no line end.
+    is_last_line_open: bool,
 }
 
 impl<R: BufRead> CsvRows<R> {
@@ -127,6 +129,7 @@ impl<R: BufRead> CsvRows<R> {
         let mut ahead = VecDeque::new();
         let mut stated = None;
         let mut failed = None;
+        let mut is_last_line_open = false;
         while ahead.len() < HEADER_LINES {
             let (line, text) = match lines.next_line() {
                 Ok(Some(found)) => found,
@@ -142,6 +145,7 @@ impl<R: BufRead> CsvRows<R> {
                     continue;
                 }
             }
+            is_last_line_open = !text.ends_with('\n');
             let is_header = delimiter::has_column(text, is_column);
             if !is_blank(text) {
                 ahead.push_back((line, text.to_owned()));
@@ -169,6 +173,7 @@ impl<R: BufRead> CsvRows<R> {
             header: None,
             reader,
             cells: StringRecord::new(),
+            is_last_line_open,
         }
     }
 
@@ -196,6 +201,11 @@ impl<R: BufRead> CsvRows<R> {
         Ok(Some(CsvRow { line, cells: &self.cells, bytes }))
     }
 
+    /// True if the last line that was read has no line end, as the last line of a file that was cut off.
+    pub const fn is_last_line_open(&self) -> bool {
+        self.is_last_line_open
+    }
+
     /// Takes the lines of the last row after its first one as rows of their own, as a missing quote joined them;
     /// returns false if the row has one line.
     pub fn split_row(&mut self) -> bool {
@@ -209,6 +219,13 @@ impl<R: BufRead> CsvRows<R> {
     /// Reads the cells of the next row, and returns its first line and its length in bytes.
     fn read_row(&mut self) -> Result<Option<(u64, usize)>, RowError> {
         self.continued.clear();
+        if self.ahead.is_empty() && self.failed.is_none() {
+            match self.read_plain_row()? {
+                PlainRow::Read(line, bytes) => return Ok(Some((line, bytes))),
+                PlainRow::Quoted(line, text) => self.ahead.push_back((line, text)),
+                PlainRow::Ended => return Ok(None),
+            }
+        }
         let (line, mut text) = loop {
             match self.take_line()? {
                 None => return Ok(None),
@@ -255,6 +272,29 @@ impl<R: BufRead> CsvRows<R> {
         Ok(Some((line, bytes)))
     }
 
+    /// Reads the cells of the next line that is not blank, if none of them is quoted.
+    fn read_plain_row(&mut self) -> Result<PlainRow, TextError> {
+        loop {
+            let Some((line, text)) = self.lines.next_line()? else { return Ok(PlainRow::Ended) };
+            self.is_last_line_open = !text.ends_with('\n');
+            let row = text.trim_end_matches(['\r', '\n']);
+            if row.is_empty() {
+                continue;
+            }
+            if memchr::memchr2(b'"', b'\r', row.as_bytes()).is_some() {
+                return Ok(PlainRow::Quoted(line, text.to_owned()));
+            }
+            self.cells.clear();
+            let mut start = 0;
+            for end in memchr::memchr_iter(self.delimiter, row.as_bytes()) {
+                self.cells.push_field(row.get(start..end).unwrap_or_default());
+                start = end + 1;
+            }
+            self.cells.push_field(row.get(start..).unwrap_or_default());
+            return Ok(PlainRow::Read(line, text.len()));
+        }
+    }
+
     fn take_line(&mut self) -> Result<Option<(u64, String)>, TextError> {
         if let Some(line) = self.ahead.pop_front() {
             return Ok(Some(line));
@@ -262,8 +302,20 @@ impl<R: BufRead> CsvRows<R> {
         if let Some(error) = self.failed.take() {
             return Err(error);
         }
-        Ok(self.lines.next_line()?.map(|(line, text)| (line, text.to_owned())))
+        let Some((line, text)) = self.lines.next_line()? else { return Ok(None) };
+        self.is_last_line_open = !text.ends_with('\n');
+        Ok(Some((line, text.to_owned())))
     }
+}
+
+/// Result of reading a row without quotes.
+enum PlainRow {
+    /// The cells were read. Holds the line and the length of the row in bytes.
+    Read(u64, usize),
+    /// The line has quotes, or a carriage return inside.
+    Quoted(u64, String),
+    /// The file ended.
+    Ended,
 }
 
 /// The problem of a quote that takes in the rows after it.

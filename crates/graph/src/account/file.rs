@@ -32,7 +32,7 @@ pub(super) struct Head {
     pub(super) number: u64,
     /// Committed length of the file.
     pub(super) length: u64,
-    /// What is recorded.
+    /// Description of the recorded blocks.
     pub(super) state: RecordedState,
 }
 

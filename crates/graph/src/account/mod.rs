@@ -1,7 +1,7 @@
 //! Recorded transfers of account chains: one file per chain in the data directory (`chains/eth.transfers`).
 //!
-//! The file is append-only. A program reads all of it at its start; one program at a time appends to it. What was
-//! appended counts from its commit on, all at once: an interrupted writer leaves the state before.
+//! The file is append-only. A program reads all of it at its start; one program at a time appends to it. Blocks count
+//! from the commit of their writer on, all at once: an interrupted writer leaves the state before.
 //!
 //! - `codec`: transactions as bytes
 //! - `file`: the layout of the file: its heads and its frames

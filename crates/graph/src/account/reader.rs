@@ -64,13 +64,7 @@ impl RecordedTransfers {
     /// The blocks with their transactions, in the order of the chain. The iterator ends after an error.
     #[must_use]
     pub fn blocks(&self) -> RecordedBlocks {
-        RecordedBlocks {
-            path: self.path.to_path_buf(),
-            file: Arc::clone(&self.file),
-            position: FRAMES,
-            end: self.head.length,
-            read: Vec::new().into_iter(),
-        }
+        RecordedBlocks::new(&self.path, Arc::clone(&self.file), FRAMES, self.head.length)
     }
 }
 
@@ -85,6 +79,11 @@ pub struct RecordedBlocks {
 }
 
 impl RecordedBlocks {
+    /// The blocks of the frames between two positions.
+    pub(super) fn new(path: &Path, file: Arc<File>, position: u64, end: u64) -> Self {
+        Self { path: path.to_owned(), file, position, end, read: Vec::new().into_iter() }
+    }
+
     /// Reads the next frame.
     fn frame(&mut self) -> Result<Vec<(RecordedBlock, Vec<AccountTransaction>)>, GraphError> {
         let position = self.position;

@@ -5,6 +5,7 @@ use std::{
     io,
     os::unix::fs::{FileExt, OpenOptionsExt},
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use assay_address::ChainId;
@@ -12,7 +13,7 @@ use assay_engine::account::AccountTransaction;
 use sha2::{Digest, Sha256};
 
 use super::{
-    MAX_RECORDED_TRANSFERS, RecordedBlock, RecordedState, RecordedTransfers,
+    MAX_RECORDED_TRANSFERS, RecordedBlock, RecordedBlocks, RecordedState, RecordedTransfers,
     codec::{FrameAddresses, InFull, write_block},
     file::{self, FRAMES, Head},
 };
@@ -102,7 +103,7 @@ impl TransferWriter {
         self.before.as_ref()
     }
 
-    /// What would be recorded if the writer committed now; `None` without blocks.
+    /// Description of the recorded and the appended blocks; `None` without blocks.
     #[must_use]
     pub const fn state(&self) -> Option<&RecordedState> {
         self.state.as_ref()
@@ -176,7 +177,19 @@ impl TransferWriter {
         Ok(())
     }
 
-    /// Records what was appended. Returns what is recorded then; `None` without blocks.
+    /// Reads back the blocks that were appended.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the last blocks cannot be written.
+    pub fn appended(&mut self) -> Result<RecordedBlocks, GraphError> {
+        self.write_frame()?;
+        let start = self.before.as_ref().map_or(FRAMES, |before| before.head().length);
+        let file = self.file.try_clone().map_err(|error| file_error(&self.written_to, error))?;
+        Ok(RecordedBlocks::new(&self.written_to, Arc::new(file), start, self.position))
+    }
+
+    /// Records the appended blocks. Returns the description of all recorded blocks; `None` without blocks.
     ///
     /// # Errors
     ///

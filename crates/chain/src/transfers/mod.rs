@@ -1,0 +1,271 @@
+//! Files of transfers of account chains: our own format and the exports of public warehouses, as CSV, JSON lines or
+//! Parquet. Several files are one chain: their rows are merged by block, and rows of one transaction are one
+//! transaction whichever file they come from. The format is documented in `docs/transfers.md`.
+//!
+//! Files are read in streams: the rows of one block are in memory at a time. A row that cannot be read refuses all
+//! files.
+//!
+//! - `columns`: names of columns, and the form of a file
+//! - `cell`: values of cells
+//! - `row`: rows from cells
+//! - `text`: CSV and JSON lines
+//! - `assemble`: the transactions of a block from its rows
+//! - `counts`: counts for reports
+//! - `ingest`: recording
+
+mod assemble;
+mod cell;
+mod columns;
+mod counts;
+mod error;
+#[cfg(feature = "edge")]
+pub mod ingest;
+mod row;
+mod text;
+
+use std::path::Path;
+
+use assay_address::ChainId;
+use assay_input::{Encoding, TextFile};
+use jiff::Timestamp;
+
+pub use assemble::FileBlock;
+pub use columns::FileForm;
+pub use counts::{AssetSum, AssetSums, FileCounts, LeftOut, Sum, TransferCounts};
+pub use error::{RowPosition, TransferFileError};
+pub use row::RowOrigin;
+
+use self::{
+    assemble::RefusedRow,
+    cell::Values,
+    row::{Row, RowReader},
+    text::{CsvSource, JsonSource, Refusal},
+};
+
+/// Extensions of files of transfers in an archive.
+const EXTENSIONS: &[&str] = &["csv", "tsv", "txt", "jsonl", "ndjson", "json"];
+
+/// Most rows of one block. A block of opening balances has as many as there are accounts.
+const MOST_ROWS_OF_A_BLOCK: usize = 2_000_000;
+
+/// The files of a chain's transfers, read block by block.
+pub struct TransferFiles {
+    chain: ChainId,
+    files: Vec<OpenFile>,
+    counts: TransferCounts,
+    /// The last block that was read.
+    last: Option<(u64, Timestamp)>,
+}
+
+/// A file that is being read.
+struct OpenFile {
+    counts: FileCounts,
+    rows: Rows,
+    values: Values,
+    /// The next row.
+    next: Option<Row>,
+}
+
+/// Rows of a file.
+enum Rows {
+    Csv(Box<CsvSource>),
+    Json(Box<JsonSource>),
+}
+
+impl TransferFiles {
+    /// Opens the files of a chain. A file may be packed; `-` is standard input.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if a file cannot be opened, has unknown columns or has a first row that cannot be read.
+    pub fn open<P: AsRef<Path>>(
+        chain: ChainId,
+        paths: &[P],
+        encoding: Option<Encoding>,
+    ) -> Result<Self, TransferFileError> {
+        let mut files = Vec::with_capacity(paths.len());
+        for (index, path) in paths.iter().enumerate() {
+            files.push(OpenFile::open(chain, index, path.as_ref(), encoding)?);
+        }
+        Ok(Self { chain, files, counts: TransferCounts::default(), last: None })
+    }
+
+    /// The chain.
+    #[must_use]
+    pub const fn chain(&self) -> ChainId {
+        self.chain
+    }
+
+    /// The next block, in the order of heights; `None` after the last one.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error for a row that cannot be read, that contradicts another row, or whose block is below that of a
+    /// row before it.
+    pub fn next_block(&mut self) -> Result<Option<FileBlock>, TransferFileError> {
+        loop {
+            let heights = self.files.iter().filter_map(|file| Some(file.next.as_ref()?.block));
+            let Some(height) = heights.min() else { return Ok(None) };
+            let rows = self.rows_of(height)?;
+            let first = rows.first().map(|row| row.origin);
+            let assembled = assemble::assemble(self.chain, height, rows, &mut self.counts);
+            let assembled = assembled.map_err(|refused| self.refused(refused))?;
+            let Some(block) = assembled else { continue };
+            if let Some((last, time)) = self.last
+                && block.time < time
+                && let Some(origin) = first
+            {
+                let reason = format!(
+                    "block {height} has the time {}, before that of block {last}, {time}",
+                    block.time
+                );
+                return Err(self.refused(RefusedRow { origin, other: None, reason }));
+            }
+            self.last = Some((height, block.time));
+            return Ok(Some(block));
+        }
+    }
+
+    /// Counts of the blocks that were returned.
+    #[must_use]
+    pub const fn counts(&self) -> &TransferCounts {
+        &self.counts
+    }
+
+    /// Counts of each file, up to the rows that were read.
+    pub fn files(&self) -> impl Iterator<Item = &FileCounts> {
+        self.files.iter().map(|file| &file.counts)
+    }
+
+    /// The error of a row.
+    #[must_use]
+    pub fn row_error(&self, origin: RowOrigin, reason: String) -> TransferFileError {
+        let file = self.files.get(origin.file).map(|file| file.counts.file.clone());
+        TransferFileError::Row { file: file.unwrap_or_default(), position: origin.position, reason }
+    }
+
+    /// Takes the rows of a block from all files.
+    fn rows_of(&mut self, height: u64) -> Result<Vec<Row>, TransferFileError> {
+        let mut rows = Vec::new();
+        for (index, file) in self.files.iter_mut().enumerate() {
+            while let Some(row) = file.next.take_if(|row| row.block == height) {
+                let origin = row.origin;
+                rows.push(row);
+                file.advance(index)?;
+                let below = file.next.as_ref().filter(|next| next.block < height);
+                if let Some(next) = below {
+                    let reason = format!(
+                        "block {} stands behind block {height}: sort the file by block (rows of one block may stand \
+                         in any order)",
+                        next.block
+                    );
+                    let (file, position) = (file.counts.file.clone(), next.origin.position);
+                    return Err(TransferFileError::Row { file, position, reason });
+                }
+                if rows.len() > MOST_ROWS_OF_A_BLOCK {
+                    let reason =
+                        format!("block {height} has more than {MOST_ROWS_OF_A_BLOCK} rows");
+                    let (file, position) = (file.counts.file.clone(), origin.position);
+                    return Err(TransferFileError::Row { file, position, reason });
+                }
+            }
+        }
+        Ok(rows)
+    }
+
+    fn refused(&self, refused: RefusedRow) -> TransferFileError {
+        let RefusedRow { origin, other, mut reason } = refused;
+        if let Some(other) = other {
+            let file = self.files.get(other.file).map_or("", |file| &file.counts.file);
+            reason = format!("{reason} (compare {file}, {})", other.position);
+        }
+        self.row_error(origin, reason)
+    }
+}
+
+impl OpenFile {
+    fn open(
+        chain: ChainId,
+        index: usize,
+        path: &Path,
+        encoding: Option<Encoding>,
+    ) -> Result<Self, TransferFileError> {
+        let TextFile { origin, mut text, .. } =
+            TextFile::open(path, EXTENSIONS, encoding, TextFile::LIMITS)?;
+        let refused = |refusal: Refusal| of_refusal(&origin, refusal);
+        let is_json = text::is_json(&mut text).map_err(|error| {
+            let fault = assay_input::text::TextFault::from(error);
+            refused(Refusal::at(1, fault.to_string()))
+        })?;
+        let rows = if is_json {
+            Rows::Json(Box::new(JsonSource::open(text)))
+        } else {
+            Rows::Csv(Box::new(CsvSource::open(text).map_err(refused)?))
+        };
+        let counts = FileCounts {
+            file: origin,
+            form: FileForm::Transfers,
+            rows: 0,
+            stated_rows: None,
+            unknown_columns: Vec::new(),
+            is_last_line_open: false,
+        };
+        let mut file = Self { counts, rows, values: Values::new(chain), next: None };
+        file.advance(index)?;
+        file.note_columns();
+        Ok(file)
+    }
+
+    /// Reads the next row.
+    fn advance(&mut self, index: usize) -> Result<(), TransferFileError> {
+        let read = self.rows.read(index, &mut self.values);
+        self.next = read.map_err(|refusal| of_refusal(&self.counts.file, refusal))?;
+        self.counts.rows += u64::from(self.next.is_some());
+        if self.next.is_none() {
+            self.note_columns();
+        }
+        Ok(())
+    }
+
+    fn note_columns(&mut self) {
+        let (columns, form) = match &self.rows {
+            Rows::Csv(rows) => (&rows.columns, rows.form),
+            Rows::Json(rows) => (&rows.columns, rows.form().unwrap_or(FileForm::Transfers)),
+        };
+        self.counts.form = form;
+        if form == FileForm::Transfers {
+            self.counts.unknown_columns = columns.unknown();
+        }
+        self.counts.is_last_line_open =
+            matches!(&self.rows, Rows::Csv(rows) if rows.is_last_line_open());
+    }
+}
+
+impl Rows {
+    fn read(&mut self, file: usize, values: &mut Values) -> Result<Option<Row>, Refusal> {
+        match self {
+            Self::Csv(rows) => {
+                let form = rows.form;
+                let Some((line, cells, columns)) = rows.next()? else { return Ok(None) };
+                let origin = RowOrigin { file, position: RowPosition::Line(line) };
+                let row = RowReader { columns, cells, values }.read(form, origin);
+                row.map(Some).map_err(|reason| Refusal::at(line, reason))
+            }
+            Self::Json(rows) => {
+                let Some((line, cells, columns, form)) = rows.next()? else { return Ok(None) };
+                let origin = RowOrigin { file, position: RowPosition::Line(line) };
+                let row = RowReader { columns, cells, values }.read(form, origin);
+                row.map(Some).map_err(|reason| Refusal::at(line, reason))
+            }
+        }
+    }
+}
+
+fn of_refusal(file: &str, refusal: Refusal) -> TransferFileError {
+    let Refusal { position, reason } = refusal;
+    let file = file.to_owned();
+    match position {
+        Some(position) => TransferFileError::Row { file, position, reason },
+        None => TransferFileError::File { file, reason },
+    }
+}
