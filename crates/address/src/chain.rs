@@ -157,15 +157,16 @@ impl Chain {
     #[must_use]
     pub const fn coverage(&self) -> ChainCoverage {
         let coins = self.outputs().is_some();
+        let accounts = matches!(self.ledger, LedgerKind::Account);
         let known = !matches!(self.rules, Rules::Opaque);
         ChainCoverage {
             addresses: known,
             lists: true,
             labels: true,
-            flows: coins,
-            tokens: false,
+            flows: coins || accounts,
+            tokens: accounts,
             patterns: coins,
-            transfers: coins,
+            transfers: coins || accounts,
             clusters: coins,
         }
     }

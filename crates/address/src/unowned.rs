@@ -54,7 +54,8 @@ impl UnownedKind {
     }
 
     /// The kind of an account of an EVM chain or TRON.
-    fn of_account(account: &[u8; 20]) -> Option<Self> {
+    #[must_use]
+    pub fn of_account(account: &[u8; 20]) -> Option<Self> {
         let [first, ..] = *account;
         if account.starts_with(&[0; 18]) {
             let [.., high, low] = *account;

@@ -439,6 +439,12 @@ pub enum Relation {
     Counterparty,
     /// One key controls both addresses.
     SameKey,
+    /// Created the assessed address, which is a contract.
+    Deployer,
+    /// A contract that the assessed address created.
+    Deployed,
+    /// A contract that the creator of the assessed address created too.
+    SameDeployer,
 }
 
 /// Behavior pattern of the address's owner: of its co-spend cluster, or of the address itself if the address has no

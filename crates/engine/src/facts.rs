@@ -310,12 +310,40 @@ pub struct Counterparty {
     pub received: u128,
     /// Amount that the subject sent to the counterparty, in base units of the chain's coin.
     pub sent: u128,
+    /// On an account chain, the amounts of each asset; empty on other chains.
+    pub by_asset: Vec<CounterpartyAsset>,
+    /// Role of the counterparty on an account chain, where one is recognized.
+    pub role: Option<AccountRole>,
     /// Identifiers of the largest transactions between the subject and the counterparty, the largest first.
     pub transactions: Vec<String>,
     /// Time of the first transaction between the subject and the counterparty.
     pub first_seen: Timestamp,
     /// Time of the last transaction between the subject and the counterparty.
     pub last_seen: Timestamp,
+}
+
+/// Amounts of one asset between the subject and a counterparty.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CounterpartyAsset {
+    /// The asset's ticker.
+    pub asset: String,
+    /// Amount that the subject received, in base units.
+    pub received: u128,
+    /// Amount that the subject sent, in base units.
+    pub sent: u128,
+}
+
+/// Role of an account that is associated with the subject.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AccountRole {
+    /// A deposit address of a service: everything that it received went to the service.
+    ServiceDeposit,
+    /// The account that created the subject, which is a contract.
+    Deployer,
+    /// A contract that the subject created.
+    Deployed,
+    /// A contract that the creator of the subject created too.
+    SameDeployer,
 }
 
 /// The strongest counterparties of the subject.

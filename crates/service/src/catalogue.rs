@@ -117,7 +117,7 @@ pub struct CatalogueRule {
     pub fixed: bool,
 }
 
-const HEURISTICS: [CatalogueHeuristic; 6] = [
+const HEURISTICS: [CatalogueHeuristic; 8] = [
     CatalogueHeuristic {
         id: "same_key",
         definition: "One key, script or account controls both addresses: the same account on EVM \
@@ -147,9 +147,24 @@ const HEURISTICS: [CatalogueHeuristic; 6] = [
         supported: true,
     },
     CatalogueHeuristic {
-        id: "first_payment",
-        definition: "An input of the first payment that the address received.",
+        id: "creation",
+        definition: "The creation of a contract: by the address, of the address, or by the account that \
+                     created the address. Only shown: no score rests on it.",
         tier: Tier::OnChainProof,
+        supported: true,
+    },
+    CatalogueHeuristic {
+        id: "first_payment",
+        definition: "An input of the first payment that the address received; on account chains the \
+                     payer of the first native coins.",
+        tier: Tier::OnChainProof,
+        supported: true,
+    },
+    CatalogueHeuristic {
+        id: "sweeps_to_service",
+        definition: "A deposit address: at least two accounts paid it, and everything that it paid went \
+                     to one custodial service. Only shown: it is not the service.",
+        tier: Tier::Heuristic,
         supported: true,
     },
     CatalogueHeuristic {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use assay_address::{CanonicalAddress, ChainId, Payload};
+use assay_address::{CanonicalAddress, ChainId, Payload, UnownedKind};
 
 /// The 20 bytes of an account or contract, without the form in which a chain writes the address.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -19,6 +19,12 @@ impl AccountAddress {
             Payload::Account(bytes) => Some(Self(*bytes)),
             _ => None,
         }
+    }
+
+    /// True if nobody controls the address: the zero address, burn addresses, precompiled contracts.
+    #[must_use]
+    pub fn is_unowned(self) -> bool {
+        UnownedKind::of_account(&self.0).is_some()
     }
 
     /// The address as a chain writes it; `None` for a chain without accounts of 20 bytes.

@@ -19,6 +19,7 @@
 //! - `parts`: sums of a subject's money by endpoint
 //! - `received`, `held`, `sent`: the money of a subject
 //! - `path`: paths that show where money came from
+//! - `owners`: accounts that are associated with a subject
 //! - `subject`: the facts about a subject
 //! - `record`: transactions with their transfers, as files and nodes deliver them
 //! - `scored`: the table of assets whose money is followed
@@ -32,6 +33,7 @@ mod held;
 mod ledger;
 mod netting;
 mod origin;
+mod owners;
 mod parts;
 mod path;
 mod price;
@@ -52,6 +54,7 @@ pub use ends::{MoneyEnd, MoneyEnds, ends_money};
 pub use ledger::AccountLedger;
 pub use netting::{Edge, Netted, net};
 pub use origin::{MoneyOrigin, OriginCode};
+pub use owners::{AccountCounterparty, counterparties, is_deposit_address};
 pub use price::{
     InvalidPrice, InvalidPriceCause, MAX_CARRIED_DAYS, PriceOfDay, Prices, UsdPrice, UsdValue,
 };
@@ -65,4 +68,5 @@ pub use step::{
     AssetNumber, LedgerBook, Movement, MovementKind, NumberedTransaction, Payment, book,
 };
 pub use subject::{AccountSubject, transaction_text};
+pub use unit::{MoneyUnit, Valuation};
 pub use view::{AccountAttributions, AccountView};

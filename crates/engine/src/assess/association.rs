@@ -23,8 +23,8 @@ use crate::{
     },
     evidence::{Direction, Label, Listing, ListingEntry, ListingStatus, Tier},
     facts::{
-        AccountControl, Cluster, ClusterMember, Counterparty, Facts, ListedDealing, ListedDealings,
-        PossibleOwner, SameKey,
+        AccountControl, AccountRole, Cluster, ClusterMember, Counterparty, CounterpartyAsset,
+        Facts, ListedDealing, ListedDealings, PossibleOwner, SameKey,
     },
     fixed::Fraction,
     names::ListId,
@@ -341,26 +341,39 @@ fn possible_owner(other: &PossibleOwner, today: Date) -> AssociatedWallet {
 }
 
 fn counterparty(other: &Counterparty, today: Date) -> AssociatedWallet {
-    let (relation, heuristic) = if other.is_funder {
-        (Relation::Funder, "first_payment")
-    } else {
-        (Relation::Counterparty, "payments")
+    let (relation, heuristic) = match other.role {
+        Some(AccountRole::ServiceDeposit) => (Relation::ServiceDeposit, "sweeps_to_service"),
+        Some(AccountRole::Deployer) => (Relation::Deployer, "creation"),
+        Some(AccountRole::Deployed) => (Relation::Deployed, "creation"),
+        Some(AccountRole::SameDeployer) => (Relation::SameDeployer, "creation"),
+        None if other.is_funder => (Relation::Funder, "first_payment"),
+        None => (Relation::Counterparty, "payments"),
     };
     let evidence = (&*other.labels, &*other.listings);
     let shown = wallet(&other.address, relation, heuristic, Confidence::CERTAIN, evidence, today);
-    let amount = |value: u128| Amount {
-        value: value.to_string(),
+    let native = CounterpartyAsset {
         asset: other.address.chain().info().native().code.to_owned(),
-        usd: None,
+        received: other.received,
+        sent: other.sent,
     };
-    let some = |value: u128| if value > 0 { vec![amount(value)] } else { vec![] };
+    let by_asset = if other.by_asset.is_empty() { vec![native] } else { other.by_asset.clone() };
+    let amounts = |of: fn(&CounterpartyAsset) -> u128| -> Vec<Amount> {
+        let moved = by_asset.iter().filter(|asset| of(asset) > 0);
+        moved
+            .map(|asset| Amount {
+                value: of(asset).to_string(),
+                asset: asset.asset.clone(),
+                usd: None,
+            })
+            .collect()
+    };
     AssociatedWallet {
         transactions: other.transactions.clone(),
         first_seen: Some(other.first_seen),
         last_seen: Some(other.last_seen),
-        amounts: vec![amount(other.received.saturating_add(other.sent))],
-        received: some(other.received),
-        sent: some(other.sent),
+        amounts: amounts(|asset| asset.received.saturating_add(asset.sent)),
+        received: amounts(|asset| asset.received),
+        sent: amounts(|asset| asset.sent),
         ..shown
     }
 }

@@ -32,6 +32,10 @@ pub struct AccountTransactions {
     senders: FxHashSet<OwnerNumber>,
     /// Transactions that transfer a token outside the table, by owner.
     other_tokens: FxHashMap<OwnerNumber, Vec<TransactionNumber>>,
+    /// The account that created each contract.
+    deployers: FxHashMap<OwnerNumber, OwnerNumber>,
+    /// The contracts that each account created.
+    deployed: FxHashMap<OwnerNumber, Vec<OwnerNumber>>,
     counts: RecordCounts,
 }
 
@@ -70,6 +74,8 @@ impl AccountTransactions {
             asset_numbers: HashMap::new(),
             senders: FxHashSet::default(),
             other_tokens: FxHashMap::default(),
+            deployers: FxHashMap::default(),
+            deployed: FxHashMap::default(),
             counts: RecordCounts::default(),
         }
     }
@@ -111,6 +117,18 @@ impl AccountTransactions {
                     }
                 }
             }
+        }
+        for counterpart in [self.scored(asset).and_then(|scored| scored.issuer)]
+            .into_iter()
+            .chain((transfer.kind == TransferKind::Withdrawal).then_some(Some(DEPOSIT_CONTRACT)))
+            .flatten()
+        {
+            self.number(counterpart);
+        }
+        if transfer.kind == TransferKind::Create {
+            let (deployer, contract) = (self.number(transfer.from), self.number(transfer.to));
+            self.deployers.insert(contract, deployer);
+            self.deployed.entry(deployer).or_default().push(contract);
         }
         let is_native = transfer.asset == Asset::Native;
         let is_internal = is_native
@@ -177,6 +195,18 @@ impl AccountTransactions {
         self.other_tokens.get(&owner).map(Vec::as_slice).unwrap_or_default()
     }
 
+    /// The account that created a contract.
+    #[must_use]
+    pub fn deployer(&self, contract: OwnerNumber) -> Option<OwnerNumber> {
+        self.deployers.get(&contract).copied()
+    }
+
+    /// The contracts that an account created, in the order of the chain.
+    #[must_use]
+    pub fn deployed(&self, by: OwnerNumber) -> &[OwnerNumber] {
+        self.deployed.get(&by).map(Vec::as_slice).unwrap_or_default()
+    }
+
     /// True if an account sent a transaction, so that it is no contract.
     #[must_use]
     pub fn is_sender(&self, owner: OwnerNumber) -> bool {
@@ -211,23 +241,24 @@ impl AccountTransactions {
 
     /// The movements of a transaction: transfers in their order, without those of more than 128 bits. New and destroyed
     /// units of a token come from and go to its issuer.
-    fn movements(&mut self, transaction: &AccountTransaction, into: &mut Vec<Movement>) {
+    fn movements(&self, transaction: &AccountTransaction, into: &mut Vec<Movement>) {
         into.clear();
         for transfer in &transaction.transfers {
             let Ok(amount) = u128::try_from(transfer.amount) else { continue };
-            let asset = self.asset_number(transfer.asset);
+            let Some(asset) = self.asset_numbers.get(&transfer.asset).copied() else { continue };
             let scored = self.scored(asset);
             let issuer = scored.and_then(|scored| scored.issuer);
+            let known = |account| self.owner_number(account).unwrap_or(OwnerNumber::NOBODY);
             let of_nobody = match (issuer, transfer.kind) {
-                (Some(issuer), _) => self.number(issuer),
+                (Some(issuer), _) => known(issuer),
                 // Withdrawals of validators come from the deposits.
                 (None, TransferKind::Withdrawal) if self.chain == ChainId::ETH => {
-                    self.number(DEPOSIT_CONTRACT)
+                    known(DEPOSIT_CONTRACT)
                 }
                 (None, _) => OwnerNumber::NOBODY,
             };
-            let mut owner = |account: AccountAddress| {
-                if account == AccountAddress::ZERO { of_nobody } else { self.number(account) }
+            let owner = |account: AccountAddress| {
+                if account == AccountAddress::ZERO { of_nobody } else { known(account) }
             };
             let (from, to) = (owner(transfer.from), owner(transfer.to));
             let kind = match transfer.kind {
@@ -270,10 +301,15 @@ impl AccountLedgers {
     }
 
     /// Books the transactions that are not booked yet.
-    pub fn advance(&mut self, chain: &mut AccountTransactions) {
-        let transactions = std::mem::take(&mut chain.transactions);
+    pub fn advance(&mut self, chain: &AccountTransactions) {
+        self.advance_to(chain, chain.transactions.len());
+    }
+
+    /// Books the transactions that are not booked yet, up to a number of transactions.
+    pub fn advance_to(&mut self, chain: &AccountTransactions, transactions: usize) {
         let mut movements = Vec::new();
-        for (index, transaction) in transactions.iter().enumerate().skip(self.booked) {
+        let booked = chain.transactions.iter().enumerate().take(transactions).skip(self.booked);
+        for (index, transaction) in booked {
             chain.movements(transaction, &mut movements);
             let numbered = NumberedTransaction {
                 number: TransactionNumber(index as u64),
@@ -285,8 +321,7 @@ impl AccountLedgers {
             book(&numbered, &ends, self);
             self.ends = ends;
         }
-        self.booked = transactions.len();
-        chain.transactions = transactions;
+        self.booked = self.booked.max(transactions.min(chain.transactions.len()));
     }
 
     /// The parties at which money ends.
@@ -348,16 +383,19 @@ pub struct MemoryAccounts {
 }
 
 impl MemoryAccounts {
-    /// Books all transactions for the ends that `end` tells by account.
+    /// Books all transactions for the accounts at which money ends.
     #[must_use]
     pub fn compute(
-        mut transactions: AccountTransactions,
+        transactions: impl Into<Arc<AccountTransactions>>,
         ends: impl IntoIterator<Item = (AccountAddress, MoneyEnd)>,
     ) -> Self {
-        let numbered = ends.into_iter().map(|(account, end)| (transactions.number(account), end));
+        let transactions = transactions.into();
+        let numbered = ends
+            .into_iter()
+            .filter_map(|(account, end)| Some((transactions.owner_number(account)?, end)));
         let mut ledgers = AccountLedgers::new(numbered.collect());
-        ledgers.advance(&mut transactions);
-        Self { transactions: Arc::new(transactions), ledgers: Arc::new(ledgers) }
+        ledgers.advance(&transactions);
+        Self { transactions, ledgers: Arc::new(ledgers) }
     }
 
     /// The transactions.

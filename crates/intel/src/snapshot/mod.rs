@@ -11,6 +11,7 @@ mod look_alike;
 
 use assay_address::{CanonicalAddress, ChainId, KeyIdentity};
 use assay_engine::{
+    account::AccountAddress,
     attribute,
     evidence::{ChainState, Listing, SourceState, assessment_day},
     facts::{AccountControl, Counterparties, Environment, Facts, SameKey},
@@ -250,6 +251,37 @@ impl IntelSnapshot {
         let attributed = self.attributed(chain);
         let own = attributed.filter_map(|address| ScriptOwner::from_address(&address));
         own.chain(self.controlled.keys().flat_map(owners_of))
+    }
+
+    /// The accounts of 20 bytes on a chain that lists and labels name, some of them several times: those of the listed and
+    /// labelled addresses, and those whose key controls a listed one.
+    pub fn named_accounts(&self, chain: ChainId) -> impl Iterator<Item = AccountAddress> {
+        let attributed = self.attributed(chain);
+        let own = attributed.filter_map(|address| AccountAddress::of(&address));
+        let of_keys = self.controlled.keys().filter_map(|identity| match identity {
+            KeyIdentity::Account(bytes) => Some(AccountAddress(*bytes)),
+            _ => None,
+        });
+        own.chain(of_keys)
+    }
+
+    /// Attribution of an account of a chain. Nearly all accounts are unknown.
+    #[must_use]
+    pub fn account_attribution(
+        &self,
+        chain: ChainId,
+        account: AccountAddress,
+        policy: &Policy,
+        today: Date,
+    ) -> Attribution {
+        if account.is_unowned() {
+            return Attribution::of_nobody();
+        }
+        let Some(address) = account.on(chain).filter(|address| self.has_attribution(address))
+        else {
+            return Attribution::default();
+        };
+        attribute(&self.facts(&address), policy, today)
     }
 
     /// The owners on a Bitcoin-like chain whom lists name, in force or not, some of them several times, and those whose

@@ -223,6 +223,8 @@ fn counterparty(
         is_funder,
         received: total(Direction::Source),
         sent: total(Direction::Destination),
+        by_asset: Vec::new(),
+        role: None,
         transactions: transactions.collect::<Result<_, _>>()?,
         first_seen,
         last_seen,

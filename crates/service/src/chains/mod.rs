@@ -10,6 +10,7 @@
 //! - [`compositions`]: updates the compositions (origin breakdowns) of transactions while the server runs
 //! - [`changes`]: the addresses in new blocks
 //! - [`graph`]: a reader of ingested blocks
+//! - [`accounts`]: a reader of account chains
 //! - [`on_demand`]: a reader of histories that are fetched address by address
 //! - `messages`, [`remote`]: a reader that asks chain servers
 //! - [`host`]: the chain server, which answers questions
@@ -19,6 +20,7 @@
 //!
 //! Each module uses only modules above it.
 
+pub mod accounts;
 pub mod attributed_owners;
 pub mod behavior;
 pub mod changes;

@@ -20,8 +20,8 @@ use assay_tenancy::{
 use sha2::{Digest, Sha256};
 
 use super::{
-    graph::GraphReaders, on_demand::OnDemand, reader::ChainReader, remote::RemoteReader,
-    subject::ReadError,
+    accounts::AccountReaders, graph::GraphReaders, on_demand::OnDemand, reader::ChainReader,
+    remote::RemoteReader, subject::ReadError,
 };
 use crate::Databases;
 
@@ -30,6 +30,7 @@ use crate::Databases;
 pub struct ChainReaders {
     remote: BTreeMap<ChainId, RemoteReader>,
     graphs: GraphReaders,
+    accounts: AccountReaders,
     on_demand: BTreeMap<ChainId, Arc<OnDemand>>,
     /// Configured source of each chain, including sources that have not delivered data yet.
     declared: BTreeMap<ChainId, ChainSourceSpec>,
@@ -91,6 +92,10 @@ impl ChainReaders {
                 revision.update(format!("graph of {chain}"));
             }
         }
+        renewed.accounts = self.accounts.renewed(&databases.graphs);
+        for chain in renewed.accounts.chains() {
+            revision.update(format!("transfers of {chain}"));
+        }
         renewed.revision = hex::encode(revision.finalize()).into();
         Ok(renewed)
     }
@@ -127,7 +132,10 @@ impl ChainReaders {
     fn ingested(&self, chain: ChainId) -> Option<&dyn ChainReader> {
         match self.remote.get(&chain) {
             Some(servers) => Some(servers),
-            None => Some(&**self.graphs.get(chain)?),
+            None => match self.graphs.get(chain) {
+                Some(graph) => Some(&**graph),
+                None => Some(&**self.accounts.get(chain)?),
+            },
         }
     }
 
@@ -157,7 +165,8 @@ impl ChainReaders {
 
     /// Iterates over the readers of all chains whose blocks are recorded.
     pub fn readers(&self) -> impl Iterator<Item = (ChainId, &dyn ChainReader)> {
-        let chains = self.remote.keys().copied().chain(self.graphs.chains());
+        let recorded = self.graphs.chains().chain(self.accounts.chains());
+        let chains = self.remote.keys().copied().chain(recorded);
         let chains: BTreeSet<ChainId> = chains.collect();
         chains.into_iter().filter_map(|chain| Some((chain, self.ingested(chain)?)))
     }

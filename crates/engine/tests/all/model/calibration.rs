@@ -633,6 +633,8 @@ fn associated_wallets_show_members_and_counterparties_with_their_evidence() {
     let counterparty = Counterparty {
         address: subject(),
         is_funder: true,
+        by_asset: vec![],
+        role: None,
         labels: vec![label(Category::Exchange, Tier::Investigation, 100, "explorer")].into(),
         listings: vec![],
         received: 7,

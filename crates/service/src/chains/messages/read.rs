@@ -147,6 +147,8 @@ impl AnswerReader<'_> {
         Ok(Counterparty {
             address,
             is_funder,
+            by_asset: Vec::new(),
+            role: None,
             labels,
             listings,
             received,

@@ -1,0 +1,118 @@
+//! Accounts that are associated with a subject, with their listings and labels.
+
+use assay_address::{CanonicalAddress, ChainId};
+use assay_engine::{
+    account::{
+        AccountCounterparty, AccountView, Valuation, counterparties, scored_asset, transaction_text,
+    },
+    facts::{AccountRole, Counterparties, Counterparty, CounterpartyAsset},
+    ledger::OwnerNumber,
+};
+use assay_graph::account::MemoryAccounts;
+use assay_intel::IntelSnapshot;
+use jiff::Timestamp;
+
+use super::attributions::CheckAttributions;
+
+/// Number of strongest counterparties in an answer, in addition to the funder, deposit addresses and listed ones.
+const STRONGEST: usize = 10;
+/// Number of listed counterparties, and of contracts, in an answer, in addition to the strongest.
+const FURTHER: usize = 10;
+
+/// Returns the accounts that are associated with a subject.
+pub(super) fn associates(
+    view: &MemoryAccounts,
+    subject: OwnerNumber,
+    attributions: &CheckAttributions<'_>,
+    values: &mut Valuation<'_>,
+) -> Counterparties {
+    let found = counterparties(view, subject, attributions, values);
+    let number = u64::try_from(found.len()).unwrap_or(u64::MAX);
+    let (chain, intel) = (attributions.chain, attributions.intel);
+    let (mut others, mut listed) = (0, 0);
+    let mut strongest = Vec::new();
+    for party in found {
+        let is_shown = party.is_funder || party.role.is_some() || others < STRONGEST;
+        let Some(account) = view.address(party.owner).filter(|account| !account.is_unowned())
+        else {
+            continue;
+        };
+        if !is_shown && (listed == FURTHER || !attributions.named.accounts.contains(&account)) {
+            continue;
+        }
+        let Some(address) = account.on(chain) else { continue };
+        let listings = intel.listings_of(&address);
+        if !is_shown && listings.is_empty() {
+            continue;
+        }
+        listed += usize::from(!is_shown);
+        others += usize::from(is_shown && !party.is_funder && party.role.is_none());
+        strongest.push(counterparty(view, chain, address, &party, intel));
+    }
+    strongest.extend(contracts(view, chain, subject, intel));
+    Counterparties { strongest, found: number }
+}
+
+fn counterparty(
+    view: &MemoryAccounts,
+    chain: ChainId,
+    address: CanonicalAddress,
+    party: &AccountCounterparty,
+    intel: &IntelSnapshot,
+) -> Counterparty {
+    let by_asset = party.amounts.iter().filter_map(|(asset, (received, sent))| {
+        let asset = scored_asset(*asset)?.ticker.to_owned();
+        Some(CounterpartyAsset { asset, received: *received, sent: *sent })
+    });
+    let transactions = party.transactions.iter();
+    Counterparty {
+        labels: intel.labels().labels_of(&address),
+        listings: intel.listings_of(&address),
+        address,
+        is_funder: party.is_funder,
+        received: 0,
+        sent: 0,
+        by_asset: by_asset.collect(),
+        role: party.role,
+        transactions: transactions.map(|it| transaction_text(chain, view.txid(*it))).collect(),
+        first_seen: party.first_seen,
+        last_seen: party.last_seen,
+    }
+}
+
+/// The contracts that a subject created; of a contract, its creator and the creator's other contracts.
+fn contracts(
+    view: &MemoryAccounts,
+    chain: ChainId,
+    subject: OwnerNumber,
+    intel: &IntelSnapshot,
+) -> Vec<Counterparty> {
+    let transactions = view.transactions();
+    let deployer = transactions.deployer(subject);
+    let own = transactions.deployed(subject).iter().map(|it| (*it, AccountRole::Deployed));
+    let by_same = deployer.map(|deployer| transactions.deployed(deployer)).unwrap_or_default();
+    let by_same = by_same.iter().filter(|it| **it != subject);
+    let by_same = by_same.map(|it| (*it, AccountRole::SameDeployer));
+    let deployer = deployer.map(|deployer| (deployer, AccountRole::Deployer));
+    let all = deployer.into_iter().chain(own).chain(by_same).take(FURTHER);
+    all.filter_map(|(owner, role)| {
+        let address = view.address(owner)?.on(chain)?;
+        let mut times = view.payments(owner).map(|payment| view.time(payment.transaction));
+        let first_seen = times.next().unwrap_or(Timestamp::UNIX_EPOCH);
+        let last_seen = times.next_back().unwrap_or(first_seen);
+        Some(Counterparty {
+            labels: intel.labels().labels_of(&address),
+            listings: intel.listings_of(&address),
+            address,
+            is_funder: false,
+            received: 0,
+            sent: 0,
+            by_asset: Vec::new(),
+            role: Some(role),
+            transactions: Vec::new(),
+            first_seen,
+            last_seen,
+        })
+    })
+    .collect()
+}

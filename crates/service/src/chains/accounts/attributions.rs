@@ -1,0 +1,50 @@
+//! Attributions of accounts during one check.
+
+use std::{
+    collections::hash_map::Entry,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use assay_address::ChainId;
+use assay_engine::{
+    account::{AccountAttributions, AccountView},
+    ledger::OwnerNumber,
+    policy::Policy,
+    trace::Attribution,
+};
+use assay_graph::account::MemoryAccounts;
+use assay_intel::IntelSnapshot;
+use jiff::civil::Date;
+use rustc_hash::FxHashMap;
+
+use super::named::NamedAccounts;
+
+/// Attributions by the lists, labels and policy of one check, looked up once for each account.
+#[derive(Debug)]
+pub(super) struct CheckAttributions<'a> {
+    pub(super) chain: ChainId,
+    pub(super) view: &'a MemoryAccounts,
+    pub(super) named: &'a NamedAccounts,
+    pub(super) intel: &'a IntelSnapshot,
+    pub(super) policy: &'a Policy,
+    pub(super) today: Date,
+    pub(super) known: Mutex<FxHashMap<OwnerNumber, Option<Arc<Attribution>>>>,
+}
+
+impl AccountAttributions for CheckAttributions<'_> {
+    fn of_account(&self, owner: OwnerNumber) -> Option<Arc<Attribution>> {
+        let account = self.view.address(owner)?;
+        if !account.is_unowned() && !self.named.accounts.contains(&account) {
+            return None;
+        }
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        match known.entry(owner) {
+            Entry::Occupied(known) => known.get().clone(),
+            Entry::Vacant(unknown) => {
+                let Self { chain, intel, policy, today, .. } = *self;
+                let found = intel.account_attribution(chain, account, policy, today);
+                unknown.insert((!found.is_nothing()).then(|| Arc::new(found))).clone()
+            }
+        }
+    }
+}

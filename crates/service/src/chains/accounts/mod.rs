@@ -1,0 +1,15 @@
+//! Reader of account chains, whose transfers are held in memory.
+//!
+//! - `named`: the accounts that lists and labels name, and those at which money ends
+//! - `attributions`: attributions of accounts during one check
+//! - `state`: the transfers in memory, with the ledgers for the present lists and labels
+//! - `associates`: accounts that are associated with a subject
+//! - `reader`: the reader
+
+mod associates;
+mod attributions;
+mod named;
+mod reader;
+mod state;
+
+pub use reader::{AccountReader, AccountReaders};

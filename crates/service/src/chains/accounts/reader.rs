@@ -1,0 +1,166 @@
+//! Reader of account chains.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex},
+};
+
+use assay_address::ChainId;
+use assay_engine::{
+    account::{AccountAddress, AccountSubject, Prices, Valuation},
+    evidence::{ChainFacts, FlowFacts, IngestMode, Tip, Unavailable, UsedCompositions},
+    facts::Counterparties,
+};
+use assay_graph::{EmbeddedGraphs, GraphError, account::RecordedState};
+use assay_intel::IntelSnapshot;
+use assay_telemetry::stage;
+use async_trait::async_trait;
+use rustc_hash::FxHashMap;
+use tracing::Instrument;
+
+use super::{
+    associates::associates,
+    attributions::CheckAttributions,
+    state::{AccountState, CheckState},
+};
+use crate::chains::{
+    reader::ChainReader,
+    subject::{ReadError, SubjectData, TraceRequest},
+    transfer::{TransferError, TransferRead, TransferReadRequest},
+};
+
+/// Reader of the transfers of one account chain.
+#[derive(Debug)]
+pub struct AccountReader {
+    chain: ChainId,
+    state: Arc<AccountState>,
+}
+
+/// Readers of all account chains with recorded transfers.
+#[derive(Clone, Debug, Default)]
+pub struct AccountReaders(BTreeMap<ChainId, Arc<AccountReader>>);
+
+impl AccountReaders {
+    /// Returns the reader of a chain.
+    #[must_use]
+    pub fn get(&self, chain: ChainId) -> Option<&Arc<AccountReader>> {
+        self.0.get(&chain)
+    }
+
+    /// Iterates over the chains.
+    pub fn chains(&self) -> impl Iterator<Item = ChainId> {
+        self.0.keys().copied()
+    }
+
+    /// Returns the readers of the chains that have recorded transfers now. A reader keeps what it holds in memory.
+    #[must_use]
+    pub fn renewed(&self, graphs: &Arc<EmbeddedGraphs>) -> Self {
+        let chains = graphs.chains_with_transfers().into_iter();
+        let readers = chains.map(|chain| {
+            let known = self.0.get(&chain).map(Arc::clone);
+            let reader = known.unwrap_or_else(|| {
+                let state = Arc::new(AccountState::new(chain, Arc::clone(graphs)));
+                Arc::new(AccountReader { chain, state })
+            });
+            (chain, reader)
+        });
+        Self(readers.collect())
+    }
+}
+
+impl AccountReader {
+    async fn read(&self, request: TraceRequest<'_>) -> Result<SubjectData, GraphError> {
+        let TraceRequest { intel, now, .. } = request;
+        match self.state.on_day(intel, intel.day(now)).await? {
+            Some(state) => Ok(self.subject_data(request, &state)),
+            None => Ok(SubjectData::unavailable(Unavailable::NotYetRead)),
+        }
+    }
+
+    fn subject_data(&self, request: TraceRequest<'_>, state: &CheckState) -> SubjectData {
+        let TraceRequest { subject, policy, intel, now, .. } = request;
+        let today = intel.day(now);
+        let view = &state.accounts;
+        let compositions = Some(UsedCompositions {
+            revision: state.revision.clone(),
+            is_outdated: state.is_outdated,
+        });
+        let owner = AccountAddress::of(subject).and_then(|it| view.transactions().owner_number(it));
+        let (flows, activity, counterparties) = match owner {
+            None => {
+                let flows = FlowFacts { complete: true, ..FlowFacts::default() };
+                (flows, None, Counterparties::default())
+            }
+            Some(owner) => {
+                let attributions = CheckAttributions {
+                    chain: self.chain,
+                    view,
+                    named: &state.named,
+                    intel,
+                    policy,
+                    today,
+                    known: Mutex::new(FxHashMap::default()),
+                };
+                let prices = prices(intel);
+                let of = AccountSubject { view, owner, attributions: &attributions, prices, today };
+                let mut flows = of.flows();
+                if let Some(limits) = &mut flows.account {
+                    limits.other_tokens = view.transactions().with_other_tokens(owner).len() as u64;
+                }
+                let mut values = Valuation::new(prices);
+                let associates = associates(view, owner, &attributions, &mut values);
+                (flows, of.activity(), associates)
+            }
+        };
+        let tip = tip(&state.recorded);
+        let revision = revision(self.chain, &state.recorded, &state.revision);
+        let flows = FlowFacts { compositions, ..flows };
+        let facts = ChainFacts { tip, flows, behavior: None, activity };
+        SubjectData { counterparties, ..SubjectData::facts(facts, revision) }
+    }
+}
+
+#[async_trait]
+impl ChainReader for AccountReader {
+    async fn trace(&self, request: TraceRequest<'_>) -> Result<SubjectData, ReadError> {
+        let span = stage!("read_accounts", chain = self.chain.info().id);
+        Ok(self.read(request).instrument(span).await?)
+    }
+
+    async fn transfer(
+        &self,
+        _request: TransferReadRequest<'_>,
+    ) -> Result<TransferRead, TransferError> {
+        Err(TransferError::Unavailable(self.chain, Unavailable::NotYetRead))
+    }
+
+    async fn latest_block(&self) -> Result<Option<Tip>, ReadError> {
+        Ok(self.state.recorded()?.as_ref().map(tip))
+    }
+}
+
+/// Returns the prices of assets.
+fn prices(_intel: &IntelSnapshot) -> &Prices {
+    static NONE: std::sync::LazyLock<Prices> = std::sync::LazyLock::new(Prices::default);
+    &NONE
+}
+
+/// Returns the newest recorded block. Files of transfers state no hashes of blocks: the digest of all transfers stands for
+/// the hash.
+fn tip(recorded: &RecordedState) -> Tip {
+    Tip {
+        height: recorded.tip.height,
+        hash: hex::encode(recorded.digest),
+        time: recorded.tip.time,
+        reported_at: recorded.tip.time,
+        start: recorded.first.height,
+        ingest_mode: IngestMode::Ingested,
+        sample: recorded.sample,
+    }
+}
+
+/// Returns the revision: the chain, the height and the digest of all transfers, and the ends of the ledgers.
+fn revision(chain: ChainId, recorded: &RecordedState, ends: &str) -> String {
+    let digest = hex::encode(recorded.digest);
+    format!("{chain}@{}-{}+{ends}", recorded.tip.height, digest.get(..12).unwrap_or_default())
+}
