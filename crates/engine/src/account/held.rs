@@ -41,14 +41,18 @@ pub(super) fn held(
             rest = rest.less(sum);
             let decayed = FineSum::share(value, share.near);
             let hops = Some(share.hops);
-            parts.at(key).add(Amount { sum, decayed, is_recent: false, hops, transaction: None });
+            let part = parts.at(key);
+            part.add(Amount { sum, decayed, is_recent: false, hops, transaction: None });
+            part.outstanding = part.outstanding.plus(sum);
         }
         if !rest.is_zero() {
             let unknown = FlowEnd::Unresolved(UnresolvedReason::UnknownOrigin);
             let key = PartKey::plain(unknown, true, Solicitation::Solicited);
             let (sum, decayed) = (rest, rest);
             let amount = Amount { sum, decayed, is_recent: false, hops: None, transaction: None };
-            parts.at(key).add(amount);
+            let part = parts.at(key);
+            part.add(amount);
+            part.outstanding = part.outstanding.plus(sum);
         }
     }
     units
