@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use assay_address::ChainId;
+use assay_address::{CanonicalAddress, ChainId};
 use assay_engine::{
     evidence::{
         AddressLabel, Label, ListedEntity, Listing, ListingEntry, SourceKind, SourceState, Tier,
@@ -73,30 +73,49 @@ impl Claims {
     /// Panics if an owner has no address.
     #[must_use]
     pub fn snapshot(self, chain: ChainId, now: Timestamp) -> IntelSnapshot {
-        let mut labels = LabelIndexBuilder::default();
-        let mut sorted = self.labels;
-        sorted.sort_by(|(one, _), (other, _)| one.cmp(other));
-        for (owner, claim) in sorted {
-            let address = owner.address(chain).expect("a labelled owner has an address");
-            labels.add(AddressLabel { address, label: label(claim) });
-        }
-        let code = chain.info().list_codes.first().expect("lists name this chain");
-        let listings = self.listings.into_iter().map(|(owner, name, since)| {
-            let address = owner.address(chain).expect("a listed owner has an address");
-            listing(address.as_str(), name, since, code)
-        });
-        let listings: Vec<Listing> = listings.collect();
-        let intel = Intel {
-            environment: Environment::Production,
-            generation: 1,
-            data_revision: "1-world".to_owned(),
-            sources: vec![source(listings.len() as u64, now)],
-            listings,
-            label_generation: 1,
-            suppressions: Vec::new(),
+        let address = |owner: &ScriptOwner| {
+            owner.address(chain).expect("an owner with claims has an address")
         };
-        IntelSnapshot::new(intel, &labels.finish(1))
+        let mut labels = self.labels;
+        labels.sort_by(|(one, _), (other, _)| one.cmp(other));
+        let labels = labels.iter().map(|(owner, claim)| (address(owner), *claim)).collect();
+        let listings = self.listings.into_iter();
+        let listings = listings.map(|(owner, name, since)| (address(&owner), name, since));
+        snapshot_of(chain, labels, listings.collect(), now)
     }
+}
+
+/// The intel snapshot of labels and listings on a chain, the labels in the order of their addresses; all sources are
+/// fresh at `now`.
+///
+/// # Panics
+///
+/// Panics if no list names the chain.
+#[must_use]
+pub fn snapshot_of(
+    chain: ChainId,
+    labels: Vec<(CanonicalAddress, Claim)>,
+    listings: Vec<(CanonicalAddress, String, Date)>,
+    now: Timestamp,
+) -> IntelSnapshot {
+    let mut index = LabelIndexBuilder::default();
+    for (address, claim) in labels {
+        index.add(AddressLabel { address, label: label(claim) });
+    }
+    let code = chain.info().list_codes.first().expect("lists name this chain");
+    let listings = listings.into_iter();
+    let listings = listings.map(|(address, name, since)| listing(&address, name, since, code));
+    let listings: Vec<Listing> = listings.collect();
+    let intel = Intel {
+        environment: Environment::Production,
+        generation: 1,
+        data_revision: "1-world".to_owned(),
+        sources: vec![source(listings.len() as u64, now)],
+        listings,
+        label_generation: 1,
+        suppressions: Vec::new(),
+    };
+    IntelSnapshot::new(intel, &index.finish(1))
 }
 
 fn label(claim: Claim) -> Label {
@@ -118,7 +137,7 @@ fn label(claim: Claim) -> Label {
     }
 }
 
-fn listing(address: &str, name: String, since: Date, code: &str) -> Listing {
+fn listing(address: &CanonicalAddress, name: String, since: Date, code: &str) -> Listing {
     let entity = ListedEntity {
         id: name.clone(),
         name,
@@ -135,7 +154,7 @@ fn listing(address: &str, name: String, since: Date, code: &str) -> Listing {
             list_name: "OFAC SDN List".to_owned(),
             entity: Arc::new(entity),
             asset_code: code.to_owned(),
-            address_as_published: address.to_owned(),
+            address_as_published: address.as_str().to_owned(),
             address_remarks: None,
             expires_on: None,
         },

@@ -11,6 +11,7 @@
 
 mod access;
 mod account;
+mod accounts;
 mod addresses;
 mod answers;
 mod associates;

@@ -1,0 +1,335 @@
+//! An account chain that knows balances, so that nobody pays what they do not hold.
+
+use std::collections::{BTreeMap, HashSet};
+
+use assay_address::ChainId;
+use assay_engine::{
+    account::{
+        AccountAddress, AccountTransaction, Asset, AssetId, BeneficiaryEvent, Transfer,
+        TransferKind, TransferPlace, UsdPrice,
+    },
+    taxonomy::Category,
+    utxo::Txid,
+};
+use jiff::{SignedDuration, Timestamp, civil::Date, tz::TimeZone};
+use ruint::aliases::U256;
+
+use super::{ETH, ETHER_DOLLARS, STETH, WBTC, WETH};
+use crate::world::Claim;
+
+/// A transfer of a transaction: payer, receiver, asset, amount.
+pub type Move = (AccountAddress, AccountAddress, Asset, u128);
+
+/// Seconds between two blocks.
+const BLOCK_SECONDS: i64 = 12;
+
+/// An account chain that grows transaction by transaction, one a block.
+#[derive(Clone, Debug)]
+pub struct AccountChain {
+    id: ChainId,
+    time: Timestamp,
+    height: u64,
+    accounts: u64,
+    balances: BTreeMap<(AccountAddress, Asset), u128>,
+    /// Parties with money from before the first block, as much as they pay.
+    endless: HashSet<AccountAddress>,
+    transactions: Vec<AccountTransaction>,
+    /// The present prices in dollars of one whole unit.
+    dollars: BTreeMap<Asset, u64>,
+    pub(super) prices: Vec<(AssetId, Date, UsdPrice)>,
+    pub(super) labels: Vec<(AccountAddress, Claim)>,
+    pub(super) listings: Vec<(AccountAddress, String, Date)>,
+    /// The builder to which priority fees are paid; `None` for transactions without fees.
+    builder: Option<AccountAddress>,
+    /// True if the sender of a transaction is not stated.
+    is_without_senders: bool,
+}
+
+impl AccountChain {
+    /// An Ethereum chain without transactions, on which an ether is worth 3,000 dollars.
+    #[must_use]
+    pub fn new() -> Self {
+        let mut chain = Self {
+            id: ChainId::ETH,
+            time: "2026-01-05T00:00:00Z".parse().expect("a time"),
+            height: 0,
+            accounts: 0,
+            balances: BTreeMap::new(),
+            endless: HashSet::new(),
+            transactions: Vec::new(),
+            dollars: BTreeMap::new(),
+            prices: Vec::new(),
+            labels: Vec::new(),
+            listings: Vec::new(),
+            builder: None,
+            is_without_senders: false,
+        };
+        for asset in [ETH, WETH, STETH] {
+            chain.set_price(asset, ETHER_DOLLARS);
+        }
+        chain.set_price(WBTC, 20 * ETHER_DOLLARS);
+        chain
+    }
+
+    /// An Ethereum chain on which no price but that of stablecoins is known.
+    #[must_use]
+    pub fn without_prices() -> Self {
+        Self { dollars: BTreeMap::new(), prices: Vec::new(), ..Self::new() }
+    }
+
+    /// The chain.
+    #[must_use]
+    pub const fn id(&self) -> ChainId {
+        self.id
+    }
+
+    /// The time of the next block.
+    #[must_use]
+    pub const fn now(&self) -> Timestamp {
+        self.time
+    }
+
+    /// The day of the next block.
+    #[must_use]
+    pub fn today(&self) -> Date {
+        self.time.to_zoned(TimeZone::UTC).date()
+    }
+
+    /// Number of transactions.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.transactions.len()
+    }
+
+    /// True if there are no transactions.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.transactions.is_empty()
+    }
+
+    /// The transactions.
+    #[must_use]
+    pub fn transactions(&self) -> &[AccountTransaction] {
+        &self.transactions
+    }
+
+    /// Takes the transactions.
+    #[must_use]
+    pub fn take_transactions(&mut self) -> Vec<AccountTransaction> {
+        std::mem::take(&mut self.transactions)
+    }
+
+    /// From now on each transaction pays a priority fee to a builder, and a base fee that is destroyed.
+    pub fn charge_fees(&mut self, builder: AccountAddress) {
+        self.builder = Some(builder);
+    }
+
+    /// From now on the chain does not state who sends a transaction.
+    pub const fn hide_senders(&mut self) {
+        self.is_without_senders = true;
+    }
+
+    /// An account that never appeared.
+    pub const fn account(&mut self) -> AccountAddress {
+        self.accounts += 1;
+        let mut bytes = [0; 20];
+        // Spread over all bytes, so that accounts do not look alike.
+        let mut at = 0;
+        let mut mixed = self.accounts;
+        while at < 20 {
+            mixed = mixed.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
+            bytes[at] = (mixed >> 56) as u8;
+            at += 1;
+        }
+        AccountAddress(bytes)
+    }
+
+    /// Several accounts that never appeared.
+    pub fn accounts<const N: usize>(&mut self) -> [AccountAddress; N] {
+        [(); N].map(|()| self.account())
+    }
+
+    /// A token that nobody knows.
+    pub const fn token(&mut self) -> Asset {
+        Asset::Token(self.account())
+    }
+
+    /// A labelled party that has as much as it pays, from before the first block.
+    pub fn party(&mut self, category: Category, name: &'static str) -> AccountAddress {
+        let party = self.account();
+        self.label(party, Claim::investigated(category, name));
+        self.endless.insert(party);
+        party
+    }
+
+    /// A party that a list names since a day, with as much money as it pays.
+    pub fn listed(&mut self, name: &str, since: Date) -> AccountAddress {
+        let party = self.account();
+        self.listings.push((party, name.to_owned(), since));
+        self.endless.insert(party);
+        party
+    }
+
+    /// An account with as much money as it pays, from before the first block, of which nothing is known.
+    pub fn outsider(&mut self) -> AccountAddress {
+        let outsider = self.account();
+        self.endless.insert(outsider);
+        outsider
+    }
+
+    /// Labels an account, whenever its money moved.
+    pub fn label(&mut self, account: AccountAddress, claim: Claim) {
+        self.labels.push((account, claim));
+    }
+
+    /// Sets the price of an asset, in dollars of a whole unit, from today on.
+    pub fn set_price(&mut self, asset: Asset, dollars: u64) {
+        self.dollars.insert(asset, dollars);
+        self.note_prices();
+    }
+
+    /// Removes the price of an asset from tomorrow on.
+    pub fn stop_price(&mut self, asset: Asset) {
+        self.dollars.remove(&asset);
+    }
+
+    fn note_prices(&mut self) {
+        let today = self.today();
+        let of_today = self.dollars.iter().filter_map(|(asset, dollars)| {
+            let price = UsdPrice::from_attodollars(u128::from(*dollars) * 10_u128.pow(18))?;
+            Some((AssetId { chain: self.id, asset: *asset }, today, price))
+        });
+        self.prices.extend(of_today);
+    }
+
+    /// The present price of an asset in dollars, 1 for stablecoins; `None` if it is not known.
+    #[must_use]
+    pub fn dollars_of(&self, asset: Asset) -> Option<u64> {
+        let is_stable = [super::USDT, super::USDC].contains(&asset);
+        self.dollars.get(&asset).copied().or(is_stable.then_some(1))
+    }
+
+    /// Lets days pass.
+    pub fn wait_days(&mut self, days: u32) {
+        for _ in 0..days {
+            self.time += SignedDuration::from_hours(24);
+            self.note_prices();
+        }
+    }
+
+    /// The balance of an account.
+    #[must_use]
+    pub fn balance(&self, account: AccountAddress, asset: Asset) -> u128 {
+        self.balances.get(&(account, asset)).copied().unwrap_or(0)
+    }
+
+    /// The balances of an account, in the order of assets.
+    #[must_use]
+    pub fn holdings(&self, account: AccountAddress) -> Vec<(Asset, u128)> {
+        let of_account = self.balances.iter().filter(|((owner, _), _)| *owner == account);
+        let held = of_account.filter(|(_, balance)| **balance > 0);
+        held.map(|((_, asset), balance)| (*asset, *balance)).collect()
+    }
+
+    /// Pays an amount in a transaction of its own.
+    pub fn pay(&mut self, from: AccountAddress, to: AccountAddress, asset: Asset, amount: u128) {
+        self.send(from, &[(from, to, asset, amount)]);
+    }
+
+    /// Pays all that an account holds of an asset.
+    pub fn pay_all(&mut self, from: AccountAddress, to: AccountAddress, asset: Asset) {
+        self.pay(from, to, asset, self.balance(from, asset));
+    }
+
+    /// A transaction with transfers.
+    pub fn send(&mut self, sender: AccountAddress, moves: &[Move]) {
+        self.transact(
+            sender,
+            moves.iter().map(|it| move_of(TransferKind::Transfer, *it)).collect(),
+        );
+    }
+
+    /// New units of a token, in a transaction of the receiver.
+    pub fn mint(&mut self, token: Asset, to: AccountAddress, amount: u128) {
+        let minted = move_of(TransferKind::Mint, (AccountAddress::ZERO, to, token, amount));
+        self.transact(to, vec![minted]);
+    }
+
+    /// A transaction with transfers of any kind; the fees of the sender are added.
+    pub fn transact(&mut self, sender: AccountAddress, mut transfers: Vec<Transfer>) {
+        for transfer in &transfers {
+            self.move_balance(transfer);
+        }
+        if let Some(builder) = self.builder {
+            // 21,000 gas at 1 and 5 gwei.
+            let gas = 21_000 * transfers.len().max(1) as u128 * 1_000_000_000;
+            for (to, fee) in [(builder, gas), (AccountAddress::ZERO, 5 * gas)] {
+                if self.endless.contains(&sender) || self.balance(sender, ETH) >= fee {
+                    let fee = move_of(TransferKind::Fee, (sender, to, ETH, fee));
+                    self.move_balance(&fee);
+                    transfers.push(fee);
+                }
+            }
+        }
+        let initiator = (!self.is_without_senders).then_some(sender);
+        self.record(initiator, transfers, Vec::new());
+    }
+
+    /// A transaction as it is, whatever the balances.
+    pub fn record(
+        &mut self,
+        initiator: Option<AccountAddress>,
+        mut transfers: Vec<Transfer>,
+        beneficiaries: Vec<BeneficiaryEvent>,
+    ) {
+        for (index, transfer) in transfers.iter_mut().enumerate() {
+            transfer.place.index = u32::try_from(index).expect("few transfers");
+        }
+        let before = self.today();
+        self.height += 1;
+        self.time += SignedDuration::from_secs(BLOCK_SECONDS);
+        if self.today() != before {
+            self.note_prices();
+        }
+        let mut id = [0x77; 32];
+        id[24..].copy_from_slice(&self.height.to_be_bytes());
+        self.transactions.push(AccountTransaction {
+            block: self.height,
+            time: self.time,
+            id: Txid::from_bytes(id),
+            initiator,
+            transfers,
+            beneficiaries,
+        });
+    }
+
+    fn move_balance(&mut self, transfer: &Transfer) {
+        let amount = u128::try_from(transfer.amount).unwrap_or(0);
+        let (from, to, asset) = (transfer.from, transfer.to, transfer.asset);
+        if transfer.kind == TransferKind::Balance {
+            self.balances.insert((to, asset), amount);
+            return;
+        }
+        if from != AccountAddress::ZERO {
+            let balance = self.balances.entry((from, asset)).or_default();
+            match balance.checked_sub(amount) {
+                Some(rest) => *balance = rest,
+                None if self.endless.contains(&from) => *balance = 0,
+                None => panic!("{from} holds {balance} of {asset:?} and pays {amount}"),
+            }
+        }
+        *self.balances.entry((to, asset)).or_default() += amount;
+    }
+}
+
+impl Default for AccountChain {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// A transfer of a kind.
+#[must_use]
+pub fn move_of(kind: TransferKind, (from, to, asset, amount): Move) -> Transfer {
+    Transfer { kind, asset, from, to, amount: U256::from(amount), place: TransferPlace::default() }
+}

@@ -1,0 +1,165 @@
+//! An account chain with lists, labels and prices, and the engine's answers about its accounts.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, LazyLock},
+};
+
+use assay_address::CanonicalAddress;
+use assay_engine::{
+    account::{
+        AccountAddress, AccountAttributions, AccountLedger, AccountSubject, AccountTransaction,
+        AccountView, MoneyEnd, Prices, ends_money,
+    },
+    assess,
+    assessment::Assessment,
+    attribute,
+    evidence::{ChainFacts, ChainState, FlowFacts, IngestMode, Tip},
+    ledger::OwnerNumber,
+    policy::Policy,
+    trace::Attribution,
+};
+use assay_graph::account::{AccountTransactions, MemoryAccounts};
+use assay_intel::IntelSnapshot;
+use jiff::{Timestamp, tz::TimeZone};
+
+use super::AccountChain;
+use crate::world::claims::snapshot_of;
+
+/// The default policy, compiled once.
+static POLICY: LazyLock<Policy> = LazyLock::new(Policy::default);
+
+/// An account chain with lists, labels and prices, at a point in time.
+#[derive(Debug)]
+pub struct AccountWorld {
+    accounts: MemoryAccounts,
+    intel: IntelSnapshot,
+    prices: Prices,
+    attributions: Attributed,
+    now: Timestamp,
+}
+
+/// The attributions of all listed and labelled accounts.
+#[derive(Debug, Default)]
+struct Attributed(HashMap<OwnerNumber, Arc<Attribution>>);
+
+impl AccountAttributions for Attributed {
+    fn of_account(&self, owner: OwnerNumber) -> Option<Arc<Attribution>> {
+        self.0.get(&owner).cloned()
+    }
+}
+
+impl AccountWorld {
+    /// The world after the last transaction of a chain.
+    #[must_use]
+    pub fn new(mut chain: AccountChain) -> Self {
+        let transactions = chain.take_transactions();
+        Self::with_transactions(&chain, transactions)
+    }
+
+    /// The world of a chain with other transactions.
+    #[must_use]
+    pub fn with_transactions(chain: &AccountChain, of: Vec<AccountTransaction>) -> Self {
+        let (id, now) = (chain.id(), chain.now());
+        let address = |account: &AccountAddress| account.on(id).expect("an account's address");
+        let mut labels: Vec<_> =
+            chain.labels.iter().map(|(account, claim)| (address(account), *claim)).collect();
+        labels.sort_by(|(one, _), (other, _)| one.cmp(other));
+        let listings = chain.listings.iter().cloned();
+        let listings = listings.map(|(account, name, since)| (address(&account), name, since));
+        let intel = snapshot_of(id, labels, listings.collect(), now);
+        let mut known: Vec<AccountAddress> = chain.labels.iter().map(|(it, _)| *it).collect();
+        known.extend(chain.listings.iter().map(|(account, ..)| *account));
+        known.sort_unstable();
+        known.dedup();
+        let today = TimeZone::UTC.to_datetime(now).date();
+        let attributed: Vec<_> = known
+            .into_iter()
+            .map(|account| (account, attribute(&intel.facts(&address(&account)), &POLICY, today)))
+            .collect();
+        let ends = attributed.iter().filter_map(|(account, attribution)| {
+            let end = attribution.end.as_ref().filter(|end| ends_money(end))?;
+            Some((*account, MoneyEnd { category: end.category, listed_on: end.listed_on }))
+        });
+        let mut transactions = AccountTransactions::new(id);
+        for transaction in of {
+            transactions.push(transaction);
+        }
+        let accounts = MemoryAccounts::compute(transactions, ends);
+        let attributions = attributed.into_iter().filter_map(|(account, attribution)| {
+            let owner = accounts.transactions().owner_number(account)?;
+            (!attribution.is_nothing()).then(|| (owner, Arc::new(attribution)))
+        });
+        let attributions = Attributed(attributions.collect());
+        let prices = Prices::new(chain.prices.iter().copied());
+        Self { accounts, intel, prices, attributions, now }
+    }
+
+    /// The chain with its ledgers.
+    #[must_use]
+    pub const fn accounts(&self) -> &MemoryAccounts {
+        &self.accounts
+    }
+
+    /// The address of an account.
+    #[must_use]
+    pub fn address(&self, account: AccountAddress) -> CanonicalAddress {
+        account.on(self.accounts.chain()).expect("an account's address")
+    }
+
+    /// The ledger of an account in an asset; `None` if the account never had the asset.
+    #[must_use]
+    pub fn ledger(
+        &self,
+        account: AccountAddress,
+        asset: assay_engine::account::Asset,
+    ) -> Option<AccountLedger> {
+        let owner = self.accounts.transactions().owner_number(account)?;
+        let ledgers = AccountView::ledgers(&self.accounts, owner);
+        let is_asset = |number| self.accounts.transactions().asset(number) == Some(asset);
+        ledgers.into_iter().find(|(number, _)| is_asset(*number)).map(|(_, ledger)| ledger)
+    }
+
+    /// The flows of an account.
+    #[must_use]
+    pub fn flows(&self, account: AccountAddress) -> FlowFacts {
+        self.subject(account).map_or_else(
+            || FlowFacts { complete: true, ..FlowFacts::default() },
+            |subject| subject.flows(),
+        )
+    }
+
+    fn subject(&self, account: AccountAddress) -> Option<AccountSubject<'_>> {
+        Some(AccountSubject {
+            view: &self.accounts,
+            owner: self.accounts.transactions().owner_number(account)?,
+            attributions: &self.attributions,
+            prices: &self.prices,
+            today: TimeZone::UTC.to_datetime(self.now).date(),
+        })
+    }
+
+    /// The engine's answer about an account.
+    #[must_use]
+    pub fn assess(&self, account: AccountAddress) -> Assessment {
+        let address = self.address(account);
+        let mut facts = self.intel.facts(&address);
+        let activity = self.subject(account).and_then(|subject| subject.activity());
+        let height = self.accounts.transactions().transactions().len() as u64;
+        facts.chain = ChainState::Followed(Box::new(ChainFacts {
+            tip: Tip {
+                height,
+                hash: "00".repeat(32),
+                time: self.now,
+                reported_at: self.now,
+                start: 0,
+                ingest_mode: IngestMode::Ingested,
+                sample: false,
+            },
+            flows: self.flows(account),
+            behavior: None,
+            activity,
+        }));
+        assess(&address, &facts, &POLICY, self.now)
+    }
+}

@@ -1,0 +1,5 @@
+//! The model of account chains (`docs/model/accounts.md`), from transfers to verdicts.
+//!
+//! - [`cases`]: the cases of the model, of thieves and of the innocent
+
+mod cases;
