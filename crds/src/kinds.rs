@@ -72,7 +72,7 @@ kinds! {
         ("Review", "number", ".spec.thresholds.review"),
         ("Block", "number", ".spec.thresholds.block"),
     ]
-    "A sanctions list or label set that is fetched on a schedule."
+    "A sanctions list, label set or file of prices that is fetched on a schedule."
     IntelSourceObject(IntelSourceSpec): "IntelSource", "intelsources", "isrc", "IntelSourceStatus", [
         ("Format", "string", ".spec.format"),
         ("Mandatory", "boolean", ".spec.mandatory"),

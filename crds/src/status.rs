@@ -170,18 +170,18 @@ status! {
 }
 
 status! {
-    /// Observed state of the list or label set.
+    /// Observed state of the list, label set or prices.
     IntelSourceStatus(
         "Conditions: `Ready` (the spec is in force), `Stalled` (a person has to act), \
          `Working` (the operator's `CronJob` fetches the source)."
     ) {
         /// Time of the last successful fetch, including those that found the content unchanged.
         verified_at: Option<Timestamp>,
-        /// Publication date that the publisher gives for the content in force.
+        /// Publication date that the publisher gives for the content in force; for prices the newest day with a price.
         published_at: Option<Timestamp>,
         /// SHA-256 digest of the file in force.
         digest: Option<String>,
-        /// Number of entries in force.
+        /// Number of entries in force; for prices the rows of the file.
         entries: Option<u64>,
     }
 }

@@ -121,6 +121,7 @@ fn assess_all(subjects: &[Subject], flows: Vec<FlowFacts>) -> usize {
             possible_owners: Vec::new(),
             intel_stale: false,
             unmatched: std::sync::Arc::default(),
+            prices: std::sync::Arc::default(),
             differing_branches: None,
             chain: ChainState::Followed(Box::new(ChainFacts {
                 tip: Tip {

@@ -77,6 +77,9 @@ fn intel() -> Intel {
         listings,
         label_generation: 0,
         suppressions: Vec::new(),
+        price_sources: Vec::new(),
+        price_generation: 0,
+        prices: None,
     }
 }
 

@@ -33,7 +33,9 @@ pub async fn list_sources(
 ) -> Json<SourcesResponse> {
     let intel = app.service.intel();
     let now = app.service.clock.now();
-    let mut sources = assess_sources(intel.sources(), &caller.tenant.policy, now);
+    let policy = &caller.tenant.policy;
+    let mut sources = assess_sources(intel.sources(), policy, now);
+    sources.extend(assess_sources(intel.price_sources(), policy, now));
     let chains = app.service.chains();
     match chains.latest_blocks().instrument(stage!("read_tips")).await {
         Ok(tips) => sources.extend(

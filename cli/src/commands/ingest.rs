@@ -1,4 +1,4 @@
-//! `assay ingest`: the import of sanctions lists and labels.
+//! `assay ingest`: the import of sanctions lists, labels and prices.
 
 use std::{io::Write, path::PathBuf, sync::Arc, time::Duration};
 
@@ -33,6 +33,7 @@ use crate::render::import_outcome;
 pub(super) enum IngestCommand {
     Sanctions(SanctionsArgs),
     Labels(LabelsArgs),
+    Prices(PricesArgs),
     Chain(ChainArgs),
 }
 
@@ -137,6 +138,65 @@ pub(super) struct LabelsArgs {
     json: bool,
 }
 
+const PRICE_EXAMPLES: &str = "\
+Examples:
+  assay ingest prices prices.csv
+  assay ingest prices https://example.org/prices.jsonl --source own-prices
+
+prices.csv:
+  asset,day,usd
+  eth/native,2026-01-31,3021.55
+  btc/native,2026-01-31,90210.1
+  eth/0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48,2026-01-31,0.9998";
+
+/// Import daily prices of assets in US dollars
+///
+/// A file has the columns `asset` (chain and asset: `eth/native`, or `eth/0x...` for a token by its contract), `day`
+/// (of UTC) and `usd` (price of one whole unit). Each price replaces the one of the same asset and day; other prices
+/// stay. A file with a row that cannot be read, or with a price 100 times that of a neighboring day, changes nothing.
+/// The same file again changes nothing and counts as verified.
+#[derive(Debug, Args)]
+#[command(after_help = PRICE_EXAMPLES)]
+pub(super) struct PricesArgs {
+    /// A file, a folder, or an http or https URL
+    #[arg(value_name = "PATH|URL")]
+    location: String,
+    /// Format of the prices [default: jsonl for names that end so, else csv]
+    #[arg(long, value_parser = parser(IntelKind::Prices))]
+    format: Option<&'static Format>,
+    /// Name of the source [default: prices]
+    #[arg(long, value_name = "NAME")]
+    source: Option<SourceId>,
+    /// Encoding of files that state none by a byte order mark, such as windows-1252 [default: utf-8]
+    #[arg(long, value_name = "NAME")]
+    encoding: Option<Encoding>,
+    /// Accept the files with this digest although a price is implausible
+    #[arg(long, value_name = "SHA256", value_parser = digest)]
+    accept_digest: Option<String>,
+    /// Limit of the time for fetching, in seconds
+    #[arg(long, value_name = "SECONDS", default_value_t = 300)]
+    timeout: u64,
+    /// Private networks from which the files may be fetched, such as 10.0.0.0/8 [default: the setting]
+    #[arg(long, value_name = "NETWORKS")]
+    source_networks: Option<Networks>,
+    #[command(flatten)]
+    credentials: CredentialsArgs,
+    /// Print the changes as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+impl PricesArgs {
+    /// The format of the flag, else that of the file's name.
+    fn format(&self) -> Result<&'static Format, Failure> {
+        let path = self.location.split(['?', '#']).next().unwrap_or_default();
+        let name = path.rsplit('/').next().unwrap_or_default().to_ascii_lowercase();
+        let is_json = name.split('.').any(|part| matches!(part, "jsonl" | "ndjson"));
+        let by_name = || formats::by_name(IntelKind::Prices, if is_json { "jsonl" } else { "csv" });
+        self.format.map_or_else(by_name, Ok).map_err(|error| Failure::Usage(error.to_string()))
+    }
+}
+
 /// Credentials for the server of a URL.
 #[derive(Debug, Args)]
 struct CredentialsArgs {
@@ -213,6 +273,18 @@ pub(super) async fn run(
                 published_on: args.published_on,
                 options: ImportOptions { history: false, accept_digest: args.accept_digest },
                 ..ImportRequest::new(args.location, args.format, source, timeout)
+            };
+            ingest(&request, args.json, context).await
+        }
+        IngestCommand::Prices(args) => {
+            let format = args.format()?;
+            let source = source_of(args.source, format)?;
+            let timeout = Duration::from_secs(args.timeout);
+            let request = ImportRequest {
+                encoding: args.encoding,
+                access: access(args.source_networks, args.credentials.file(), context),
+                options: ImportOptions { history: false, accept_digest: args.accept_digest },
+                ..ImportRequest::new(args.location, format, source, timeout)
             };
             ingest(&request, args.json, context).await
         }

@@ -73,7 +73,7 @@ Exit codes:
   1   failure of the database, the network or a file
   2   invalid usage or settings
   3   invalid input: a list, a manifest, an address or a transfer
-  4   refused to protect stored data: a list is older, or a list or label set is implausible
+  4   refused to protect stored data: a list is older, or a list, label set or price is implausible
 With --exit-code, `check` and `check-transfer` exit with 10 for review, 11 for block and 12 for
 indeterminate, and `address` with 3 if an address is invalid.
 
@@ -240,6 +240,7 @@ impl From<ImportError> for Failure {
             | ImportError::Stopped => Self::Failed(error.to_string()),
             ImportError::Read(_)
             | ImportError::NoLabels { .. }
+            | ImportError::NoPrices { .. }
             | ImportError::Name(_)
             | ImportError::Format(_) => Self::Input(error.to_string()),
         }

@@ -1,4 +1,4 @@
-//! `assay sources`: the sources of lists, labels and chains, and those that come with Assay.
+//! `assay sources`: the sources of lists, labels, prices and chains, and those that come with Assay.
 
 use std::{collections::BTreeMap, fmt::Write as _, io::Write as _};
 
@@ -145,13 +145,14 @@ pub(super) async fn run(args: &SourcesArgs, context: &Context) -> Result<Command
     }
     let databases = context.open_databases().await?;
     let store = &databases.store;
-    let intel = store.intel(None).await?;
+    let intel = store.intel(None, None).await?;
     let policy = policy(&**store, args.policy.as_deref()).await?;
     let now = context.clock.now();
     let environment = intel.environment;
     // The snapshot has read the addresses, and counted those that no check can match.
     let snapshot = IntelSnapshot::new(intel, &LabelIndex::default());
     let mut sources = assess_sources(snapshot.sources(), &policy, now);
+    sources.extend(assess_sources(snapshot.price_sources(), &policy, now));
     let chains = ChainReaders::open(&databases, &directory(&**store).await?).await?;
     let tips = chains.latest_blocks().await?;
     let tips = tips.iter().filter_map(|(chain, tip)| assess_tip(*chain, environment, tip, now));

@@ -358,7 +358,7 @@ mod tests {
     use super::*;
 
     fn coins_of(value: u128) -> Amount {
-        Amount { value: value.to_string(), asset: "BTC".to_owned(), usd: None }
+        Amount { value: value.to_string(), asset: "BTC".to_owned(), usd: None, price_day: None }
     }
 
     fn line(amount: u128, category: Category, between: usize) -> Exposure {

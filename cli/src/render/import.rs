@@ -4,9 +4,9 @@ use std::{collections::BTreeMap, fmt::Write};
 
 use assay_engine::names::SourceId;
 use assay_intel::{
-    import::{ImportOutcome, ImportedContent, ImportedLabels, ImportedListings},
+    import::{ImportOutcome, ImportedContent, ImportedLabels, ImportedListings, ImportedPrices},
     listings::Rejected,
-    plan::{ImportReport, ReportedEntry},
+    plan::{ImportReport, ReportedEntry, prices::PriceChange},
 };
 
 use super::{page::Page, text::counted};
@@ -32,6 +32,9 @@ pub(crate) fn import_outcome(source: &SourceId, outcome: &ImportOutcome, width: 
         }
         ImportOutcome::Imported(ImportedContent::Labels(imported)) => {
             labels(&mut page, source, imported);
+        }
+        ImportOutcome::Imported(ImportedContent::Prices(imported)) => {
+            prices(&mut page, source, imported);
         }
     }
     page.finish()
@@ -155,6 +158,35 @@ fn labels(page: &mut Page, source: &SourceId, imported: &ImportedLabels) {
         )
     });
     indented(page, &format!("content {digest}"));
+}
+
+fn prices(page: &mut Page, source: &SourceId, imported: &ImportedPrices) {
+    let ImportedPrices {
+        digest,
+        file_digest,
+        files,
+        prices,
+        assets,
+        first_day,
+        newest_day,
+        change,
+        repeated,
+    } = imported;
+    let number = |number: &usize| u64::try_from(*number).unwrap_or(u64::MAX);
+    page.line(format!(
+        "{source}: {} of {} from {first_day} to {newest_day} from {}",
+        counted(number(prices), "price", "prices"),
+        counted(number(assets), "asset", "assets"),
+        counted(number(files), "file", "files"),
+    ));
+    let PriceChange { added, changed, unchanged } = change;
+    indented(page, &format!("{added} added, {changed} changed, {unchanged} unchanged"));
+    if *repeated > 0 {
+        let rows = counted(*repeated, "row repeats", "rows repeat");
+        indented(page, &format!("{rows} the price of another row"));
+    }
+    indented(page, &format!("content {digest}"));
+    indented(page, &format!("file    {file_digest}"));
 }
 
 fn indented(page: &mut Page, text: &str) {

@@ -385,8 +385,13 @@ pub struct Amount {
     pub value: String,
     /// The asset's ticker; `USD` counts cents.
     pub asset: String,
-    /// Value in US dollars, where a price is known.
+    /// Value in US dollars, rounded down to cents, where a price is known: for the transfer of an assessment and its
+    /// senders by the price of the block's day, for other amounts by that of the day of the assessment. The value changes
+    /// neither score nor verdict.
     pub usd: Option<String>,
+    /// UTC day of the price behind `usd`, if the price is that of an earlier day. Left out otherwise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub price_day: Option<Date>,
 }
 
 /// Address that is associated with the assessed address.
@@ -612,7 +617,8 @@ pub struct AssessedSource {
     pub kind: SourceKind,
     /// Sanctions lists in the source's newest publication.
     pub lists: Vec<ListId>,
-    /// Date of issue of the source's newest publication; with `as_of`, of the newest publication up to that day.
+    /// Date of issue of the source's newest publication; with `as_of`, of the newest publication up to that day. For prices,
+    /// the newest day with a price.
     pub published_at: Option<Date>,
     /// Time at which the newest publication was last fetched or confirmed to be unchanged.
     pub fetched_at: Timestamp,

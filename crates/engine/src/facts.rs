@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::{
+    account::Prices,
     evidence::{
         AddressLabels, ChainState, Direction, Listing, PartyListing, SourceState, assessment_day,
     },
@@ -44,6 +45,8 @@ pub struct Facts {
     pub chain: ChainState,
     /// True if this replica could not confirm its lists and labels with the database for too long.
     pub intel_stale: bool,
+    /// Prices of assets by day. They fill the values in US dollars of an answer's amounts.
+    pub prices: Arc<Prices>,
     /// A difference between the chain servers' blocks; `None` while all servers have one branch.
     pub differing_branches: Option<DifferingBranches>,
 }

@@ -94,6 +94,16 @@ pub enum FileError {
         /// First character.
         start: char,
     },
+    /// A cell cannot be read, and the row cannot be left out.
+    #[error("line {line}: `{column}`: {problem}")]
+    Cell {
+        /// Line.
+        line: u64,
+        /// Column.
+        column: &'static str,
+        /// Problem, and what would be right.
+        problem: String,
+    },
     /// The file has more rows than any real file of its kind.
     #[error("more than {max} {subject}: check that the file is of this format, or split it")]
     TooMany {

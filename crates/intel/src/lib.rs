@@ -1,7 +1,7 @@
-//! Intel: sanctions lists and address labels, from their formats to the index that checks read.
+//! Intel: sanctions lists, address labels and prices, from their formats to the index that checks read.
 //!
 //! - [`formats`]: the registry of formats, one module per format
-//! - [`listings`], [`labels`]: the content of lists and label sets, and the shared parts of readers
+//! - [`listings`], [`labels`], [`prices`]: the content of lists, label sets and price files, and the shared parts of readers
 //! - [`plan`]: the changes that a publication makes, and the reasons to refuse it
 //! - [`import`]: from a file or URL to the store
 //! - [`snapshot`]: the index in memory, with look-alikes and parties by name
@@ -19,6 +19,7 @@ pub mod listings;
 #[cfg(feature = "edge")]
 pub mod names;
 pub mod plan;
+pub mod prices;
 #[cfg(feature = "edge")]
 pub mod snapshot;
 mod xml;

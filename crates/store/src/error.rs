@@ -17,7 +17,7 @@ pub enum StoreError {
     /// The database holds no store.
     #[error("the database {0} holds no data of Assay")]
     Empty(String),
-    /// Listings were imported into a source of labels, or labels into a source of listings.
+    /// Data of one kind were imported into a source of another kind.
     #[error("the source `{source_name}` holds {held}: import {given} under another name")]
     SourceKindMismatch {
         /// The source.

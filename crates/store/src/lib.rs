@@ -4,7 +4,7 @@
 //! narrowest trait that it needs. `tests/all/contract` runs one suite against every backend.
 //!
 //! - [`control`]: manifests and API keys ([`ControlStore`])
-//! - [`intel`]: sources, publications, listings and labels ([`IntelStore`])
+//! - [`intel`]: sources, publications, listings, labels and prices ([`IntelStore`])
 //! - [`usage`]: charges and kept checks ([`UsageStore`])
 //! - [`fetched`]: history that was fetched on demand ([`FetchedStore`])
 //! - [`jobs`]: background work ([`JobStore`])
@@ -48,7 +48,7 @@ pub use usage::UsageStore;
 /// Change counters of a store. A program that serves from memory reloads the part of the data whose counter changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Revisions {
-    /// Changes of sources, listings and labels.
+    /// Changes of sources, listings, labels and prices.
     pub intel: u64,
     /// Changes of manifests and keys together.
     pub control: u64,

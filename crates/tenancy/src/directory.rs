@@ -23,7 +23,7 @@ pub struct Directory<P> {
     pub tenants: BTreeMap<Name, Arc<Tenant<P>>>,
     /// Tenants that were deleted and not restored, by name. The API refuses the keys of such tenants.
     pub former_tenants: BTreeMap<Name, FormerTenantSpec>,
-    /// Lists and label sets that are fetched on a schedule, by name.
+    /// Lists, label sets and prices that are fetched on a schedule, by name.
     pub feeds: BTreeMap<Name, Arc<Feed>>,
     /// Sources of chains, by the chain's identifier.
     pub chains: BTreeMap<String, Arc<ChainFeed>>,
@@ -38,7 +38,7 @@ pub struct ChainFeed {
     pub spec: ChainSourceSpec,
 }
 
-/// A list or label set that is fetched on a schedule.
+/// A list, label set or file of prices that is fetched on a schedule.
 #[derive(Clone, Debug)]
 pub struct Feed {
     /// The source's name.

@@ -143,7 +143,7 @@ fn next_poll() -> Sleep {
     sleep(backoff::with_jitter(POLL_INTERVAL, assay_system::random_fraction()))
 }
 
-/// The generation of lists and label sets in the store, and the status of each list or label set by its name.
+/// The generation of lists, label sets and prices in the store, and the status of each source by its name.
 type StoredSources = (u64, BTreeMap<String, IntelSourceStatus>);
 
 /// The lists in the store, unless their generation is `seen`.
@@ -154,10 +154,11 @@ async fn read_sources(
     if seen == Some(store.revisions().await?.intel) {
         return Ok(None);
     }
-    let intel = store.intel(None).await?;
+    let intel = store.intel(None, None).await?;
     let midnight =
         |day: jiff::civil::Date| day.to_zoned(TimeZone::UTC).ok().map(|zoned| zoned.timestamp());
-    let status = intel.sources.into_iter().map(|source| {
+    let sources = intel.sources.into_iter().chain(intel.price_sources);
+    let status = sources.map(|source| {
         let status = IntelSourceStatus {
             verified_at: Some(source.fetched_at),
             published_at: source.publications.last().copied().and_then(midnight),

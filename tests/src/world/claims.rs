@@ -114,6 +114,9 @@ pub fn snapshot_of(
         listings,
         label_generation: 1,
         suppressions: Vec::new(),
+        price_sources: Vec::new(),
+        price_generation: 0,
+        prices: None,
     };
     IntelSnapshot::new(intel, &index.finish(1))
 }

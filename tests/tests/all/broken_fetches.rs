@@ -14,7 +14,10 @@ use assay_intel::{
     formats::{self, IntelKind},
     import::{ImportError, ImportOutcome, ImportRequest, import},
 };
-use assay_store::{IntelStore, SqliteStore, intel::LabelFilter};
+use assay_store::{
+    IntelStore, SqliteStore,
+    intel::{LabelFilter, PriceRequest},
+};
 use assay_tests::{Authority, Listener};
 use flate2::{Compression, write::GzEncoder};
 use jiff::{SignedDuration, Timestamp};
@@ -277,13 +280,13 @@ impl Installation {
         self.import(&url, timeout, self.day + SignedDuration::from_hours(24))
     }
 
-    /// Everything that is stored: sources with their last verification, listings and labels.
+    /// Everything that is stored: sources with their last verification, listings, labels and prices.
     fn state(&self) -> String {
         let mut labels = Vec::new();
         let filter = LabelFilter { history: true, ..LabelFilter::default() };
         let intel = self.runtime.block_on(async {
             self.store.labels(&filter, &mut |label| labels.push(label)).await.unwrap();
-            self.store.intel(None).await.unwrap()
+            self.store.intel(None, Some(PriceRequest::default())).await.unwrap()
         });
         format!("{intel:?}{labels:?}")
     }
@@ -294,12 +297,14 @@ fn file(kind: IntelKind, rows: u32) -> String {
     let mut text = match kind {
         IntelKind::Listings => "list,entity_id,entity,asset_code,address\n".to_owned(),
         IntelKind::Labels => "blockchain,address,category,entity\n".to_owned(),
+        IntelKind::Prices => "asset,day,usd\n".to_owned(),
     };
     for row in 0..rows {
         let address = format!("0x{:040x}", u64::from(row) + 0xabcd);
         match kind {
             IntelKind::Listings => writeln!(text, "own,{row},Entity {row},ETH,{address}"),
             IntelKind::Labels => writeln!(text, "eth,{address},scam,Entity {row}"),
+            IntelKind::Prices => writeln!(text, "eth/{address},2026-11-{:02},{row}.5", row + 1),
         }
         .unwrap();
     }
@@ -336,6 +341,11 @@ fn nothing_of_a_broken_fetch_is_kept(kind: IntelKind) {
     let redirect = with_length("302 Found", "location: /moved\r\n", 0, b"");
     installation.web.answer([redirect, whole(Framing::Length, &more)], false);
     assert!(matches!(installation.fetch(PATIENT), Ok(ImportOutcome::Imported(_))));
+}
+
+#[test]
+fn prices_over_a_connection_that_ends_stalls_redirects_or_lies_change_nothing() {
+    nothing_of_a_broken_fetch_is_kept(IntelKind::Prices);
 }
 
 #[test]

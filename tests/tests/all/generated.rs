@@ -313,6 +313,7 @@ fn the_table_of_formats() {
         let kind = match format.kind() {
             IntelKind::Listings => "listings",
             IntelKind::Labels => "labels",
+            IntelKind::Prices => "prices",
         };
         [id, kind.to_owned(), format.title.to_owned(), input(format), options(format)]
     });
@@ -351,15 +352,20 @@ fn options(format: &Format) -> String {
 #[test]
 fn the_formats_of_intel_sources() {
     let table = |name: &str, kind| {
-        let ids: Vec<String> =
-            of_kind(kind).map(|format| format!("    \"{}\",\n", format.id)).collect();
-        format!("\npub(super) static {name}: [&str; {}] = [\n{}];\n", ids.len(), ids.concat())
+        let ids: Vec<String> = of_kind(kind).map(|format| format!("\"{}\"", format.id)).collect();
+        // As rustfmt writes it.
+        let elements = match &ids[..] {
+            [_, _] => ids.join(", "),
+            _ => format!("\n    {},\n", ids.join(",\n    ")),
+        };
+        format!("\npub(super) static {name}: [&str; {}] = [{elements}];\n", ids.len())
     };
     let text = format!(
         "//! The formats of intel sources. Generated from the registry in `assay-intel`: run `just \
-         generate`.\n{}{}",
+         generate`.\n{}{}{}",
         table("LISTINGS", IntelKind::Listings),
         table("LABELS", IntelKind::Labels),
+        table("PRICES", IntelKind::Prices),
     );
     expect("crates/tenancy/src/manifest/intel_formats.rs", &text);
 }

@@ -47,6 +47,7 @@ mod listed;
 mod ofac;
 mod patterns;
 mod postgres;
+mod prices;
 mod reading;
 mod ready_lists;
 mod replay;

@@ -64,7 +64,7 @@ const COLUMNS: [&str; 11] = [
 ];
 
 pub(super) async fn run(args: ListingsArgs, context: &Context) -> Result<(), Failure> {
-    let intel = context.open().await?.intel(None).await?;
+    let intel = context.open().await?.intel(None, None).await?;
     let mut sink = Sink::new(args.format, &COLUMNS, args.output.as_deref())?;
     for row in rows(&intel, args.blockchain) {
         let cells = [

@@ -1,10 +1,11 @@
-//! `assay export`: listings, labels, transactions, clusters, exposures and patterns as CSV or JSON lines.
+//! `assay export`: listings, labels, prices, transactions, clusters, exposures and patterns as CSV or JSON lines.
 
 mod clusters;
 mod exposures;
 mod labels;
 mod listings;
 mod patterns;
+mod prices;
 mod sink;
 mod transfers;
 
@@ -16,6 +17,7 @@ use super::{CommandOutcome, Context, Failure};
 pub(super) enum ExportCommand {
     Listings(listings::ListingsArgs),
     Labels(labels::LabelsArgs),
+    Prices(prices::PricesArgs),
     Transfers(transfers::TransfersArgs),
     Clusters(clusters::ClustersArgs),
     Exposures(exposures::ExposuresArgs),
@@ -29,6 +31,7 @@ pub(super) async fn run(
     match command {
         ExportCommand::Listings(args) => listings::run(args, context).await?,
         ExportCommand::Labels(args) => labels::run(args, context).await?,
+        ExportCommand::Prices(args) => prices::run(args, context).await?,
         ExportCommand::Transfers(args) => transfers::run(args, context).await?,
         ExportCommand::Clusters(args) => clusters::run(args, context).await?,
         ExportCommand::Exposures(args) => exposures::run(args, context).await?,

@@ -56,7 +56,8 @@ pub use netting::{Edge, Netted, net};
 pub use origin::{MoneyOrigin, OriginCode};
 pub use owners::{AccountCounterparty, counterparties, is_deposit_address};
 pub use price::{
-    InvalidPrice, InvalidPriceCause, MAX_CARRIED_DAYS, PriceOfDay, Prices, UsdPrice, UsdValue,
+    DayPrice, InvalidPrice, InvalidPriceCause, MAX_CARRIED_DAYS, PriceOfDay, Prices, UsdPrice,
+    UsdValue,
 };
 pub use record::{
     AccountTransaction, BeneficiaryEvent, PublishedPlace, Transfer, TransferKind, TransferPlace,

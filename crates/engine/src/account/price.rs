@@ -231,6 +231,9 @@ pub struct PriceOfDay {
     pub carried_days: u8,
 }
 
+/// The price of an asset on a UTC day.
+pub type DayPrice = (AssetId, Date, UsdPrice);
+
 /// Prices of assets by UTC day.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Prices {
@@ -240,7 +243,7 @@ pub struct Prices {
 
 impl Prices {
     /// Prices in any order; of several prices of an asset and day, the last one counts.
-    pub fn new(prices: impl IntoIterator<Item = (AssetId, Date, UsdPrice)>) -> Self {
+    pub fn new(prices: impl IntoIterator<Item = DayPrice>) -> Self {
         let mut by_asset: FxHashMap<AssetId, Vec<(Date, UsdPrice)>> = FxHashMap::default();
         for (asset, day, price) in prices {
             by_asset.entry(asset).or_default().push((day, price));
@@ -278,6 +281,18 @@ impl Prices {
         let carried = known.until((Unit::Day, day)).ok()?.get_days();
         let carried_days = u8::try_from(carried).ok().filter(|days| *days <= MAX_CARRIED_DAYS)?;
         Some(PriceOfDay { price, carried_days })
+    }
+
+    /// All prices, by asset and day.
+    #[must_use]
+    pub fn rows(&self) -> Vec<DayPrice> {
+        let of_asset = |(asset, days): (&AssetId, &Vec<(Date, UsdPrice)>)| {
+            let asset = *asset;
+            days.iter().map(move |(day, price)| (asset, *day, *price)).collect::<Vec<_>>()
+        };
+        let mut rows: Vec<DayPrice> = self.by_asset.iter().flat_map(of_asset).collect();
+        rows.sort_unstable_by_key(|(asset, day, _)| (*asset, *day));
+        rows
     }
 
     /// The number of prices.

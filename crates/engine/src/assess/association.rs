@@ -364,6 +364,7 @@ fn counterparty(other: &Counterparty, today: Date) -> AssociatedWallet {
                 value: of(asset).to_string(),
                 asset: asset.asset.clone(),
                 usd: None,
+                price_day: None,
             })
             .collect()
     };

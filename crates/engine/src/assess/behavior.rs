@@ -84,6 +84,7 @@ fn view(
         value: amount.to_string(),
         asset: chain.info().native().code.to_owned(),
         usd: None,
+        price_day: None,
     };
     AssessedPattern {
         pattern: fact.pattern,

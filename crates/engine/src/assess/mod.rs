@@ -19,6 +19,7 @@ mod ranked;
 mod references;
 mod sentence;
 mod transfer;
+mod usd;
 mod verdict;
 
 use std::collections::BTreeSet;
@@ -131,7 +132,7 @@ pub fn assess(
     reasons.extend(remarks);
     let transaction_patterns = behavior::with_contributions(behavior.views, &outcome.components);
 
-    Assessment {
+    let mut assessment = Assessment {
         blockchain: subject.chain(),
         address: subject.as_str().to_owned(),
         transfer: None,
@@ -165,7 +166,9 @@ pub fn assess(
         policy_revision: policy.revision().to_string(),
         valid_until: valid_until(facts, today, searched.holds_until),
         categories,
-    }
+    };
+    usd::fill(&mut assessment, &facts.prices, today);
+    assessment
 }
 
 /// Adds the reasons against an `allow`, and the remarks, that the limits of the flows give.
@@ -427,7 +430,12 @@ fn activity(chain: &ChainState) -> Activity {
 fn amounts(facts: Option<&ActivityFacts>, of: impl Fn(&AssetActivity) -> u128) -> Vec<Amount> {
     let assets = facts.into_iter().flat_map(|facts| &facts.amounts);
     assets
-        .map(|asset| Amount { value: of(asset).to_string(), asset: asset.asset.clone(), usd: None })
+        .map(|asset| Amount {
+            value: of(asset).to_string(),
+            asset: asset.asset.clone(),
+            usd: None,
+            price_day: None,
+        })
         .collect()
 }
 

@@ -3,7 +3,7 @@
 
 use jiff::Timestamp;
 
-use super::assess;
+use super::{assess, usd};
 use crate::{
     assessment::{
         Amount, AssessedOutput, AssessedTransfer, Assessment, Exposure, Sender, TransferBasis,
@@ -46,7 +46,9 @@ pub fn assess_transfer(facts: &TransferFacts, policy: &Policy, now: Timestamp) -
             }
         }
     };
-    assessment.transfer = Some(Box::new(view(facts, basis, destinations)));
+    let mut transfer = view(facts, basis, destinations);
+    usd::fill_transfer(&mut transfer, receiver.chain(), &facts.receiver.prices);
+    assessment.transfer = Some(Box::new(transfer));
     assessment
 }
 
@@ -74,8 +76,12 @@ fn view(
     let transfer = &facts.transfer;
     let transaction = &transfer.transaction;
     let asset = transfer.receiver.chain().info().native().code;
-    let amount =
-        |value: u128| Amount { value: value.to_string(), asset: asset.to_owned(), usd: None };
+    let amount = |value: u128| Amount {
+        value: value.to_string(),
+        asset: asset.to_owned(),
+        usd: None,
+        price_day: None,
+    };
     let senders = transfer.senders();
     let sender = |(owner, value): (&ScriptOwner, u128), end: Option<&AttributedEnd>| Sender {
         address: owner.address(transfer.receiver.chain()).map(|address| address.to_string()),

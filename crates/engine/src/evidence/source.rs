@@ -22,6 +22,8 @@ pub enum SourceKind {
     Sanctions,
     /// Labels.
     Labels,
+    /// Prices in US dollars.
+    Prices,
     /// Blocks of a chain.
     Chain,
 }
@@ -68,7 +70,7 @@ impl SourceState {
             SourceKind::Sanctions => self.lists.iter().any(|list| list.as_str() == name),
             // A label source is no sanctions list, even under a list's name.
             SourceKind::Labels => self.id.as_str() == name && !ALWAYS_BLOCKING.contains(&name),
-            SourceKind::Chain => false,
+            SourceKind::Prices | SourceKind::Chain => false,
         }
     }
 

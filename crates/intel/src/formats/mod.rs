@@ -1,4 +1,4 @@
-//! The registry of formats of sanctions lists and label sets.
+//! The registry of formats of sanctions lists, label sets and price files.
 //!
 //! A format is one module with a [`Format`] value and one line in [`FORMATS`]. The choices of the command line, the
 //! values that the manifest of an intel source accepts, the table in `docs/formats.md` and the error messages that list
@@ -13,6 +13,7 @@
 //! - [`ftm_jsonl`], [`ransomware_json`], [`address_list`], [`exchange_csv`]: entities of `FollowTheMoney`, and
 //!   lists of addresses of one kind
 //! - [`labels_csv`], [`labels_jsonl`]: Assay's own formats for labels
+//! - [`prices_csv`], [`prices_jsonl`]: prices of assets by day
 
 pub mod address_list;
 pub mod eu_xml;
@@ -29,6 +30,8 @@ pub mod listings_jsonl;
 pub mod nbctf_csv;
 pub mod ofac_advanced;
 pub mod ofac_enhanced;
+pub mod prices_csv;
+pub mod prices_jsonl;
 pub mod ransomware_json;
 pub mod seco_xml;
 pub mod tagpack;
@@ -48,10 +51,11 @@ pub use crate::error::{FileError, FormatReadError};
 use crate::{
     labels::{LabelSet, terms::TermTable},
     listings::Publication,
+    prices::PriceSet,
 };
 
 /// Every format, in the order in which people see them.
-pub static FORMATS: [&Format; 20] = [
+pub static FORMATS: [&Format; 22] = [
     &ofac_advanced::FORMAT,
     &ofac_enhanced::FORMAT,
     &uk_xml::FORMAT,
@@ -72,9 +76,11 @@ pub static FORMATS: [&Format; 20] = [
     &exchange_csv::FORMAT,
     &labels_csv::FORMAT,
     &labels_jsonl::FORMAT,
+    &prices_csv::FORMAT,
+    &prices_jsonl::FORMAT,
 ];
 
-/// Format of a sanctions list or a label set: its names, the input that it takes, and its reader.
+/// Format of a sanctions list, a label set or a price file: its names, the input that it takes, and its reader.
 #[derive(Debug)]
 pub struct Format {
     /// Identifier in manifests and on the command line, such as `ofac-advanced`: lowercase letters, digits
@@ -98,13 +104,15 @@ pub struct Format {
     pub reader: FormatReader,
 }
 
-/// Reader of a format: a function from an input to listings or to labels.
+/// Reader of a format: a function from an input to listings, labels or prices.
 #[derive(Clone, Copy)]
 pub enum FormatReader {
     /// Reader of a sanctions list.
     Listings(fn(&mut FormatInput<'_>, &ReadContext<'_>) -> Result<Publication, FormatReadError>),
     /// Reader of a label set.
     Labels(fn(&mut FormatInput<'_>, &ReadContext<'_>) -> Result<LabelSet, FormatReadError>),
+    /// Reader of prices.
+    Prices(fn(&mut FormatInput<'_>, &ReadContext<'_>) -> Result<PriceSet, FormatReadError>),
 }
 
 impl fmt::Debug for FormatReader {
@@ -112,17 +120,20 @@ impl fmt::Debug for FormatReader {
         formatter.write_str(match self {
             Self::Listings(_) => "Listings",
             Self::Labels(_) => "Labels",
+            Self::Prices(_) => "Prices",
         })
     }
 }
 
 /// Kind of intel that a format holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum IntelKind {
     /// Listings: entries of sanctions lists.
     Listings,
     /// Labels: attributions of addresses to categories and entities.
     Labels,
+    /// Prices of assets by day.
+    Prices,
 }
 
 /// Fact about an input that its files do not state.
@@ -139,7 +150,7 @@ pub enum ReadOption {
 pub struct ReadContext<'a> {
     /// Source that the input is imported as.
     pub source: &'a SourceId,
-    /// Date of issue of a list that does not state its own.
+    /// Date of issue of a list that does not state its own; the day of the import for formats without that option.
     pub published_on: Date,
     /// Blockchain of addresses whose files do not state it.
     pub blockchain: Option<ChainId>,
@@ -152,6 +163,18 @@ impl fmt::Display for ReadOption {
             Self::PublishedOn => "--published-on",
             Self::Blockchain => "--blockchain",
         })
+    }
+}
+
+impl IntelKind {
+    /// The subcommand of `assay ingest` that imports this kind.
+    #[must_use]
+    pub const fn subcommand(self) -> &'static str {
+        match self {
+            Self::Listings => "sanctions",
+            Self::Labels => "labels",
+            Self::Prices => "prices",
+        }
     }
 }
 
@@ -182,6 +205,7 @@ impl Format {
         match self.reader {
             FormatReader::Listings(_) => IntelKind::Listings,
             FormatReader::Labels(_) => IntelKind::Labels,
+            FormatReader::Prices(_) => IntelKind::Prices,
         }
     }
 
@@ -247,7 +271,7 @@ mod tests {
             assert!(is_name(format.id) && ids.insert((None, format.id)), "{}", format.id);
             assert_eq!(by_id(format.id).unwrap().id, format.id);
             if let Some(short) = format.short_id {
-                let kind = Some(format.kind() == IntelKind::Labels);
+                let kind = Some(format.kind());
                 assert!(is_name(short) && ids.insert((kind, short)), "{short}");
                 assert_eq!(by_name(format.kind(), short).unwrap().id, format.id);
                 assert!(by_id(short).is_err(), "{short} is short for several formats");
@@ -256,7 +280,9 @@ mod tests {
             assert!(format.default_source.is_none_or(|name| name.parse::<SourceId>().is_ok()));
         }
         assert_eq!(
-            of_kind(IntelKind::Listings).count() + of_kind(IntelKind::Labels).count(),
+            of_kind(IntelKind::Listings).count()
+                + of_kind(IntelKind::Labels).count()
+                + of_kind(IntelKind::Prices).count(),
             FORMATS.len()
         );
         let error = by_id("csv").unwrap_err().to_string();

@@ -42,6 +42,12 @@ pub enum ImportError {
         /// Reason why the first of them was rejected.
         first: Option<String>,
     },
+    /// The files hold no price.
+    #[error("{origin} holds no price: nothing was changed")]
+    NoPrices {
+        /// Path or URL of the input.
+        origin: String,
+    },
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),

@@ -1,11 +1,12 @@
-//! Importing a list or a label set: fetched, spooled, read, and recorded in one transaction.
+//! Importing a list, a label set or prices: fetched, spooled, read, and recorded in one transaction.
 //!
-//! Lists and label sets take the same steps except the last: [`listings`] plans the changes of a publication,
-//! [`labels`] replaces the labels of the source.
+//! All take the same steps except the last: [`listings`] plans the changes of a publication, [`labels`] replaces the
+//! labels of the source, [`prices`] those of the same assets and days.
 
 mod error;
 pub mod labels;
 pub mod listings;
+pub mod prices;
 mod read;
 mod request;
 
@@ -19,6 +20,7 @@ pub use self::{
     error::ImportError,
     labels::ImportedLabels,
     listings::{ImportOrigin, ImportedListings},
+    prices::ImportedPrices,
     request::ImportRequest,
 };
 /// Outcome of an import.
@@ -46,9 +48,11 @@ pub enum ImportedContent {
     Listings(ImportedListings),
     /// Set of labels.
     Labels(ImportedLabels),
+    /// Prices.
+    Prices(ImportedPrices),
 }
 
-/// Imports a list or a label set. `progress` is called after each file.
+/// Imports a list, a label set or prices. `progress` is called after each file.
 ///
 /// # Errors
 ///
@@ -97,6 +101,9 @@ pub async fn import(
             let content = std::mem::take(&mut provenance.digest);
             provenance.digest = request.digest_of_labels(&content);
             labels::record(store, set, files, provenance, &content, &request.options, now).await
+        }
+        Content::Prices(set) => {
+            prices::record(store, &set, files, &provenance, &request.options, now).await
         }
     };
     recorded.map_err(|error| match error {

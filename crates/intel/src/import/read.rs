@@ -11,12 +11,14 @@ use crate::{
     formats::{FormatInput, FormatReadError, FormatReader, ReadContext},
     labels::LabelSet,
     listings::Publication,
+    prices::PriceSet,
 };
 
 /// Content of an input.
 pub(super) enum Content {
     Listings(Publication),
     Labels(LabelSet),
+    Prices(PriceSet),
 }
 
 /// Input that was read.
@@ -63,6 +65,7 @@ pub(super) fn read(
     let output = match request.format.reader {
         FormatReader::Listings(read) => Content::Listings(read(&mut input, &context)?),
         FormatReader::Labels(read) => Content::Labels(read(&mut input, &context)?),
+        FormatReader::Prices(read) => Content::Prices(read(&mut input, &context)?),
     };
     let files = input.files();
     Ok(Some(ReadInput {

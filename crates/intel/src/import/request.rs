@@ -1,4 +1,4 @@
-//! Requests to import a list or a label set.
+//! Requests to import a list, a label set or prices.
 
 use std::{fmt::Write, time::Duration};
 
@@ -10,12 +10,12 @@ use sha2::{Digest, Sha256};
 
 use super::ImportError;
 use crate::{
-    formats::{Format, IntelKind, ReadOption},
+    formats::{Format, ReadOption},
     labels::terms::TermTable,
     plan::ImportOptions,
 };
 
-/// Request to import a list or a label set.
+/// Request to import a list, a label set or prices.
 #[derive(Clone, Debug)]
 pub struct ImportRequest {
     /// Path of a file or a folder, or an http or https URL.
@@ -30,7 +30,7 @@ pub struct ImportRequest {
     pub blockchain: Option<ChainId>,
     /// Encoding of files that state none; `None`: UTF-8.
     pub encoding: Option<Encoding>,
-    /// Decisions about a publication. A label set can be accepted by its digest, and has no history.
+    /// Decisions about a publication. Label sets and prices can be accepted by their digest, and have no history.
     pub options: ImportOptions,
     /// Limit of the time for fetching.
     pub timeout: Duration,
@@ -74,10 +74,7 @@ impl ImportRequest {
 
     /// Command that imports the file with this digest although it is implausible. The URL is shown without secrets.
     pub(super) fn accepting(&self, digest: &str) -> String {
-        let kind = match self.format.kind() {
-            IntelKind::Listings => "sanctions",
-            IntelKind::Labels => "labels",
-        };
+        let kind = self.format.kind().subcommand();
         let location = quoted(&redacted(&self.location));
         let (format, source) = (self.format.id, &self.source);
         let mut command =

@@ -3,16 +3,19 @@
 //! Pure: from the known state of a source and a publication read from it, [`plan`] computes the
 //! recorded listings that end and the new ones that begin, or the reason to refuse the publication.
 //!
+//! - [`prices`]: changes of prices, and implausible prices
 //! - `plausibility`, `label_loss`: publications and label sets that lose too much to be right
 
 #[cfg(feature = "edge")]
 pub(crate) mod label_loss;
 mod plausibility;
+pub mod prices;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use assay_address::{AssetScope, ChainId};
 use assay_engine::{
+    account::UsdPrice,
     evidence::{
         ListedAddresses, ListingEntry,
         history::{
@@ -208,6 +211,25 @@ pub enum PublicationRefusal {
         /// Digest by which an operator can accept the set.
         digest: String,
     },
+    /// A price differs from that of a neighboring day by a factor of 100 or more.
+    #[error(
+        "it states {price} US dollars for {asset} on {day}, and the price of {compared} is {reference}: a factor of \
+         100 is implausible (cents or base units instead of dollars?); its digest is {digest}"
+    )]
+    ImplausiblePrice {
+        /// The asset.
+        asset: String,
+        /// Day of the price.
+        day: Date,
+        /// The price.
+        price: UsdPrice,
+        /// Day of the price with which it is compared.
+        compared: Date,
+        /// The price with which it is compared.
+        reference: UsdPrice,
+        /// Digest by which an operator can accept the file.
+        digest: String,
+    },
 }
 
 impl PublicationRefusal {
@@ -217,7 +239,8 @@ impl PublicationRefusal {
         match self {
             Self::Implausible { digest, .. }
             | Self::Empty { digest, .. }
-            | Self::FewerLabels { digest, .. } => Some(digest),
+            | Self::FewerLabels { digest, .. }
+            | Self::ImplausiblePrice { digest, .. } => Some(digest),
             Self::Older { .. } | Self::Future { .. } => None,
         }
     }

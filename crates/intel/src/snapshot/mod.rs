@@ -1,4 +1,4 @@
-//! In-memory index of lists and labels by address. An index is immutable; a new one replaces it atomically.
+//! In-memory index of lists and labels by address, and prices. An index is immutable; a new one replaces it atomically.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
@@ -11,7 +11,7 @@ mod look_alike;
 
 use assay_address::{CanonicalAddress, ChainId, KeyIdentity};
 use assay_engine::{
-    account::AccountAddress,
+    account::{AccountAddress, Prices},
     attribute,
     evidence::{ChainState, Listing, SourceState, assessment_day},
     facts::{AccountControl, Counterparties, Environment, Facts, SameKey},
@@ -27,10 +27,10 @@ pub use labels::{LabelIndex, LabelIndexBuilder};
 
 use assay_store::{
     IntelStore, StoreError,
-    intel::{Intel, LabelFilter, LabelRequest, RecordedLabel},
+    intel::{Intel, LabelFilter, LabelRequest, PriceRequest, RecordedLabel},
 };
 
-/// An immutable index of all recorded listings and labels.
+/// An immutable index of all recorded listings and labels, with all prices.
 #[derive(Debug, Default)]
 pub struct IntelSnapshot {
     environment: Environment,
@@ -47,11 +47,15 @@ pub struct IntelSnapshot {
     /// Listed addresses by a hash of their visible ends.
     listed_ends: look_alike::ListedEnds,
     labels: LabelIndex,
+    price_sources: Vec<SourceState>,
+    /// Number of changes of prices.
+    price_generation: u64,
+    prices: Arc<Prices>,
 }
 
 impl IntelSnapshot {
-    /// Reads lists and labels from a store. Labels are read only if an import changed them since `previous`
-    /// was loaded; suppressions always hold at once.
+    /// Reads lists, labels and prices from a store. Labels and prices are read only if an import changed them since
+    /// `previous` was loaded; suppressions always hold at once.
     ///
     /// # Errors
     ///
@@ -60,8 +64,11 @@ impl IntelSnapshot {
         let known = previous.map(|previous| previous.labels.generation());
         let mut builder = LabelIndexBuilder::default();
         let mut each = |label| builder.add(label);
-        let intel = store.intel(Some(LabelRequest { known, each: &mut each })).await?;
-        Ok(match previous {
+        let prices = PriceRequest { known: previous.map(|previous| previous.price_generation) };
+        let labels = LabelRequest { known, each: &mut each };
+        let intel = store.intel(Some(labels), Some(prices)).await?;
+        let has_prices = intel.prices.is_some();
+        let mut snapshot = match previous {
             Some(previous) if known == Some(intel.label_generation) => {
                 Self::new(intel, &previous.labels)
             }
@@ -69,19 +76,23 @@ impl IntelSnapshot {
                 let labels = builder.finish(intel.label_generation);
                 Self::new(intel, &labels)
             }
-        })
+        };
+        if let Some(previous) = previous.filter(|_| !has_prices) {
+            snapshot.prices = Arc::clone(&previous.prices);
+        }
+        Ok(snapshot)
     }
 
     /// Reads lists and labels as they are for a check of a past moment: of each label source that was imported by then,
     /// the labels that it had; of one whose first publication is dated by then, the labels of that publication; of others
-    /// the labels whose stated validity began by then. Labels that were suppressed then do not count. Listings have their
-    /// own dates.
+    /// the labels whose stated validity began by then. Labels that were suppressed then do not count. Listings and
+    /// prices have their own dates.
     ///
     /// # Errors
     ///
     /// Returns an error if the store fails.
     pub async fn load_as_of(store: &dyn IntelStore, moment: Timestamp) -> Result<Self, StoreError> {
-        let mut intel = store.intel(None).await?;
+        let mut intel = store.intel(None, Some(PriceRequest::default())).await?;
         let all = LabelFilter { history: true, ..LabelFilter::default() };
         let mut first: HashMap<SourceId, Timestamp> = HashMap::new();
         let mut note = |recorded: RecordedLabel| {
@@ -128,6 +139,9 @@ impl IntelSnapshot {
             data_revision: intel.data_revision,
             sources: intel.sources,
             labels: labels.with_suppressions(&intel.suppressions),
+            price_sources: intel.price_sources,
+            price_generation: intel.price_generation,
+            prices: Arc::new(intel.prices.unwrap_or_default()),
             ..Self::default()
         };
         let mut unmatched: HashMap<ChainId, Vec<Listing>> = HashMap::new();
@@ -189,7 +203,19 @@ impl IntelSnapshot {
         &self.data_revision
     }
 
-    /// Every source.
+    /// Every source of prices.
+    #[must_use]
+    pub fn price_sources(&self) -> &[SourceState] {
+        &self.price_sources
+    }
+
+    /// All prices.
+    #[must_use]
+    pub const fn prices(&self) -> &Arc<Prices> {
+        &self.prices
+    }
+
+    /// Every source of lists and labels.
     #[must_use]
     pub fn sources(&self) -> &[SourceState] {
         &self.sources
@@ -326,6 +352,7 @@ impl IntelSnapshot {
             possible_owners: Vec::new(),
             chain: ChainState::NotFollowed,
             intel_stale: false,
+            prices: Arc::clone(&self.prices),
             differing_branches: None,
         }
     }

@@ -50,6 +50,9 @@ fn snapshot() -> Option<IntelSnapshot> {
             listings,
             label_generation: 0,
             suppressions: Vec::new(),
+            price_sources: Vec::new(),
+            price_generation: 0,
+            prices: None,
         },
         &LabelIndex::default(),
     ))

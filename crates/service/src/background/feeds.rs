@@ -1,5 +1,5 @@
-//! Fetching of lists and labels on their schedules, so that none of them gets stale. In a cluster, cron jobs fetch
-//! lists and labels, and servers run with `--feeds off`.
+//! Fetching of lists, labels and prices on their schedules, so that none of them gets stale. In a cluster, cron jobs
+//! fetch them, and servers run with `--feeds off`.
 
 use std::{sync::Arc, time::Duration};
 
@@ -62,7 +62,8 @@ impl FetchSource {
     /// Time at which any program last verified a source.
     fn verified(&self, feed: &Feed) -> Option<Timestamp> {
         let intel = self.service.intel();
-        let source = intel.sources().iter().find(|source| source.id.as_str() == feed.name.as_str());
+        let mut sources = intel.sources().iter().chain(intel.price_sources());
+        let source = sources.find(|source| source.id.as_str() == feed.name.as_str());
         source.map(|source| source.fetched_at)
     }
 }

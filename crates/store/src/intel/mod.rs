@@ -1,13 +1,16 @@
-//! Sources, publications, listings and labels.
+//! Sources, publications, listings, labels and prices.
 //!
 //! - `publications`: records of an imported sanctions list
 //! - `labels`: records of an imported label set, and suppressions of labels
+//! - `prices`: records of imported prices
 
 mod labels;
+mod prices;
 mod publications;
 
 use assay_address::CanonicalAddress;
 use assay_engine::{
+    account::Prices,
     evidence::{Listing, SourceKind, SourceState},
     facts::Environment,
     names::SourceId,
@@ -20,19 +23,24 @@ pub use labels::{
     LabelChange, LabelCounts, LabelFilter, LabelImport, LabelImportCount, LabelRequest, LabelSink,
     RecordedLabel, Suppression,
 };
+pub use prices::{PriceImport, PriceRequest, RecordedPrices};
 pub use publications::{
     FetchConditions, PublicationImport, PublicationRecord, RecordedHistory, RowId,
 };
 
 use crate::StoreError;
 
-/// The store of sources, publications, listings and labels.
+/// The store of sources, publications, listings, labels and prices.
 #[async_trait]
 pub trait IntelStore: std::fmt::Debug + Send + Sync {
-    /// All data that checks need: sources, recorded listings, suppressions and, if `labels` are requested, every label
-    /// of the newest imports, suppressed ones included, one by one, in the order of their addresses. All data are of the
-    /// same moment.
-    async fn intel(&self, labels: Option<LabelRequest<'_>>) -> Result<Intel, StoreError>;
+    /// All data that checks need: sources, recorded listings, suppressions, `prices` if requested and, if `labels` are
+    /// requested, every label of the newest imports, suppressed ones included, one by one, in the order of their
+    /// addresses. All data are of the same moment.
+    async fn intel(
+        &self,
+        labels: Option<LabelRequest<'_>>,
+        prices: Option<PriceRequest>,
+    ) -> Result<Intel, StoreError>;
 
     /// The recorded history of one source, to plan an import against.
     async fn source_history(&self, source: &SourceId) -> Result<RecordedHistory, StoreError>;
@@ -51,6 +59,16 @@ pub trait IntelStore: std::fmt::Debug + Send + Sync {
     ///
     /// Returns [`StoreError::Conflict`] if another import was recorded since the labels were compared.
     async fn record_labels(&self, import: &LabelImport) -> Result<Option<LabelChange>, StoreError>;
+
+    /// All prices, and the newest import of a source, to plan an import against.
+    async fn recorded_prices(&self, source: &SourceId) -> Result<RecordedPrices, StoreError>;
+
+    /// Records a planned import of prices.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`StoreError::Conflict`] if prices changed since the import was planned: plan again.
+    async fn record_prices(&self, import: &PriceImport) -> Result<(), StoreError>;
 
     /// Numbers of a source's labels, to compare an import with.
     async fn label_counts(&self, source: &SourceId) -> Result<LabelCounts, StoreError>;
@@ -98,7 +116,7 @@ pub trait IntelStore: std::fmt::Debug + Send + Sync {
 pub struct Intel {
     /// Environment of the data: production or demo.
     pub environment: Environment,
-    /// The intel revision: the number of changes of sources, listings and labels.
+    /// The intel revision: the number of changes of sources, listings, labels and prices.
     pub generation: u64,
     /// Identifies the data. Two stores into which the same data were imported in the same order have the same revision.
     pub data_revision: String,
@@ -111,9 +129,15 @@ pub struct Intel {
     pub label_generation: u64,
     /// Suppressions of labels that are not lifted, in order.
     pub suppressions: Vec<Suppression>,
+    /// The sources of prices, by name.
+    pub price_sources: Vec<SourceState>,
+    /// The number of changes of prices.
+    pub price_generation: u64,
+    /// All prices; `None` if they were not requested, or the caller has them.
+    pub prices: Option<Prices>,
 }
 
-/// Refuses listings for a source of labels, and labels for a source of listings: one kind must not replace the other.
+/// Refuses data of one kind for a source of another kind.
 pub(crate) fn expect_kind(
     source: &SourceId,
     held: String,
@@ -134,6 +158,7 @@ pub(crate) const fn kind_text(kind: SourceKind) -> &'static str {
     match kind {
         SourceKind::Sanctions => "sanctions",
         SourceKind::Labels => "labels",
+        SourceKind::Prices => "prices",
         SourceKind::Chain => "chain",
     }
 }

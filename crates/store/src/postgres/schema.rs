@@ -18,8 +18,11 @@ const INSUFFICIENT_PRIVILEGE: &str = "42501";
 /// The migrations that this program knows. The first migration creates the whole schema of version 15; further
 /// migrations are only ever appended. Each migration records in `schema_versions` the oldest program that is compatible
 /// with it.
-fn known() -> [Migration; 1] {
-    [migration(15, "schema", include_str!("../../migrations/postgres/0015_schema.sql"))]
+fn known() -> [Migration; 2] {
+    [
+        migration(15, "schema", include_str!("../../migrations/postgres/0015_schema.sql")),
+        migration(16, "prices", include_str!("../../migrations/postgres/0016_prices.sql")),
+    ]
 }
 
 /// True if the database holds an installation.
@@ -128,13 +131,13 @@ mod tests {
         let login = server.login(&url, &format!("member_{name}"), "IN ROLE assay_migrate");
         let mut member = PgConnection::connect(&login).await.unwrap();
         let next = migration(
-            16,
+            17,
             "next",
             "CREATE TABLE next (id bigint); ALTER TABLE installation ADD next text;
-             INSERT INTO schema_versions VALUES (16, 'expand', 15)",
+             INSERT INTO schema_versions VALUES (17, 'expand', 15)",
         );
-        let [schema] = known();
-        migrate_to(&[schema, next], &mut member).await.unwrap();
+        let known: Vec<Migration> = known().into_iter().chain([next]).collect();
+        migrate_to(&known, &mut member).await.unwrap();
         let owners = "SELECT DISTINCT tableowner::text FROM pg_tables WHERE schemaname = 'public'";
         let rows = sqlx::query(owners).fetch_all(&mut connection).await.unwrap();
         let owners: Vec<String> = rows.iter().map(|row| row.get(0)).collect();

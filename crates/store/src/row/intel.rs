@@ -83,6 +83,12 @@ pub(crate) fn intel(
             .map(|row| source(row, publications, &listings))
             .collect::<Result<_, _>>()?,
         suppressions: Vec::new(),
+        price_sources: Vec::new(),
+        price_generation: value::unsigned(
+            "installation.price_generation",
+            installation.integer("price_generation")?,
+        )?,
+        prices: None,
         label_generation: value::unsigned(
             "installation.label_generation",
             installation.integer("label_generation")?,

@@ -18,6 +18,7 @@ pub(super) async fn migrate(pool: &SqlitePool) -> Result<(), StoreError> {
             "quota windows",
             include_str!("../../migrations/sqlite/0010_quota_windows.sql"),
         ),
+        migration(11, "prices", include_str!("../../migrations/sqlite/0011_prices.sql")),
     ];
     let applied = applied(pool).await?;
     if schema_state(&known, &applied)? == SchemaState::Behind {

@@ -4,22 +4,47 @@ use std::{borrow::Cow, fmt, str::FromStr};
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
-use super::intel_formats::{LABELS, LISTINGS};
+use super::intel_formats::{LABELS, LISTINGS, PRICES};
 
 use crate::text_form::text_form;
 
-/// Format of a sanctions list or a label set: one of the registry of formats in `assay-intel`.
+/// Format of a sanctions list, a label set or prices: one of the registry of formats in `assay-intel`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IntelFormat {
     id: &'static str,
-    is_labels: bool,
+    kind: IntelFormatKind,
+}
+
+/// Kind of data that a format holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IntelFormatKind {
+    /// Entries of sanctions lists.
+    Listings,
+    /// Labels of addresses.
+    Labels,
+    /// Prices of assets.
+    Prices,
+}
+
+impl IntelFormatKind {
+    /// The subcommand of `assay ingest` that imports this kind.
+    #[must_use]
+    pub const fn subcommand(self) -> &'static str {
+        match self {
+            Self::Listings => "sanctions",
+            Self::Labels => "labels",
+            Self::Prices => "prices",
+        }
+    }
 }
 
 impl IntelFormat {
     /// Every format.
     pub fn all() -> impl Iterator<Item = Self> {
-        let listings = LISTINGS.into_iter().map(|id| Self { id, is_labels: false });
-        listings.chain(LABELS.into_iter().map(|id| Self { id, is_labels: true }))
+        let of = |kind| move |id| Self { id, kind };
+        let listings = LISTINGS.into_iter().map(of(IntelFormatKind::Listings));
+        let labels = LABELS.into_iter().map(of(IntelFormatKind::Labels));
+        listings.chain(labels).chain(PRICES.into_iter().map(of(IntelFormatKind::Prices)))
     }
 
     /// Identifier of the format, such as `ofac-advanced`.
@@ -28,15 +53,16 @@ impl IntelFormat {
         self.id
     }
 
-    /// True if the format holds labels, false if it holds listings.
+    /// Kind of data that the format holds.
     #[must_use]
-    pub const fn is_labels(self) -> bool {
-        self.is_labels
+    pub const fn kind(self) -> IntelFormatKind {
+        self.kind
     }
 
-    /// The formats of labels, as a list in the Common Expression Language.
-    pub(super) fn quoted_labels() -> String {
-        LABELS.map(|id| format!("'{id}'")).join(", ")
+    /// The formats of some kinds, as the elements of a list in the Common Expression Language.
+    pub(super) fn quoted(kinds: &[IntelFormatKind]) -> String {
+        let formats = Self::all().filter(|format| kinds.contains(&format.kind));
+        formats.map(|format| format!("'{format}'")).collect::<Vec<_>>().join(", ")
     }
 }
 
@@ -97,8 +123,12 @@ mod tests {
             let json = serde_json::to_string(&format).unwrap();
             assert_eq!(serde_json::from_str::<IntelFormat>(&json).unwrap(), format);
         }
-        assert!("tagpack".parse::<IntelFormat>().unwrap().is_labels());
-        assert!(!"ofac-advanced".parse::<IntelFormat>().unwrap().is_labels());
+        for (id, subcommand) in
+            [("ofac-advanced", "sanctions"), ("tagpack", "labels"), ("prices-csv", "prices")]
+        {
+            let format: IntelFormat = id.parse().unwrap();
+            assert_eq!(format.kind().subcommand(), subcommand);
+        }
         let error = serde_json::from_str::<IntelFormat>("\"csv\"").unwrap_err().to_string();
         assert!(error.starts_with("no such format: `csv` (known formats: ofac-advanced, "));
     }

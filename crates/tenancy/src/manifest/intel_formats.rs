@@ -25,3 +25,5 @@ pub(super) static LABELS: [&str; 9] = [
     "labels-csv",
     "labels-jsonl",
 ];
+
+pub(super) static PRICES: [&str; 2] = ["prices-csv", "prices-jsonl"];

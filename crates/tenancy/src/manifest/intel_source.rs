@@ -1,4 +1,4 @@
-//! Intel sources: sanctions lists and label sets that are fetched on a schedule.
+//! Intel sources: sanctions lists, label sets and prices that are fetched on a schedule.
 
 use std::path::PathBuf;
 
@@ -6,14 +6,21 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{SecretKey, intel_format::IntelFormat};
+use super::{
+    SecretKey,
+    intel_format::{IntelFormat, IntelFormatKind},
+};
 use crate::{Name, Period, WEB_URL_FORM, period::between, schema::field_rule};
 
 /// Longest time for which a mandatory source may go unverified.
 pub(crate) const LONGEST_AGE: Period = Period::from_seconds(90 * 86_400);
 
-/// A sanctions list or label set that is fetched on a schedule. The name of the object is the name of the
-/// source.
+/// Reason why a source of prices cannot be mandatory.
+pub(crate) const PRICES_NOT_MANDATORY: &str =
+    "prices cannot be mandatory: an answer without a price states no value in US dollars";
+
+/// A sanctions list, label set or file of prices that is fetched on a schedule. The name of the object is the name of
+/// the source.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(extend("x-kubernetes-validations" = [
@@ -51,9 +58,17 @@ pub(crate) const LONGEST_AGE: Period = Period::from_seconds(90 * 86_400);
         ".lists",
         &format!(
             "!self.mandatory || size(self.lists) > 0 || self.format in [{}]",
-            IntelFormat::quoted_labels()
+            IntelFormat::quoted(&[IntelFormatKind::Labels, IntelFormatKind::Prices])
         ),
         "name the lists that are mandatory, such as `ofac-sdn`: a demand is met by the list itself",
+    ),
+    field_rule(
+        ".mandatory",
+        &format!(
+            "!self.mandatory || !(self.format in [{}])",
+            IntelFormat::quoted(&[IntelFormatKind::Prices])
+        ),
+        PRICES_NOT_MANDATORY,
     ),
     between("maximumAge", Period::from_seconds(3600), LONGEST_AGE),
 ]))]
@@ -72,7 +87,7 @@ pub struct IntelSourceSpec {
     /// `assay.dev/source-hosts` with the `host:port` of the URL; otherwise the source is not fetched.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub credentials_secret: Option<SecretKey>,
-    /// Format of the file.
+    /// Format of the file, which decides whether it holds a sanctions list, labels or prices.
     pub format: IntelFormat,
     /// Times of fetching, as the five fields of a crontab line in UTC, such as `17 */6 * * *`.
     #[schemars(length(max = 128))]

@@ -21,9 +21,9 @@ pub use chain_servers::{
 pub(crate) use chain_source::LONGEST_FETCH_TIMEOUT;
 pub use chain_source::{ChainMode, ChainProtocol, ChainSourceSpec};
 pub use former_tenant::FormerTenantSpec;
-pub use intel_format::{IntelFormat, UnknownIntelFormat};
-pub(crate) use intel_source::LONGEST_AGE;
+pub use intel_format::{IntelFormat, IntelFormatKind, UnknownIntelFormat};
 pub use intel_source::{FetchSchedule, IntelSourceSpec};
+pub(crate) use intel_source::{LONGEST_AGE, PRICES_NOT_MANDATORY};
 pub use kind::Kind;
 pub use plan::{
     Counts, LimitName, LimitSpec, OnTokenStoreLoss, Per, PlanSpec, RetentionSpec, TraceCeiling,

@@ -26,7 +26,7 @@ pub struct Document {
 pub enum ManifestSpec<R> {
     /// A plan.
     Plan(PlanSpec),
-    /// A list or label set that is fetched on a schedule.
+    /// A list, label set or file of prices that is fetched on a schedule.
     IntelSource(IntelSourceSpec),
     /// The node or indexer of a chain.
     ChainSource(ChainSourceSpec),

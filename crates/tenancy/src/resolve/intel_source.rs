@@ -3,7 +3,9 @@
 use super::{ManifestProblem, ValidManifest};
 use crate::{
     directory::{Feed, RequiredSource},
-    manifest::{FetchSchedule, IntelSourceSpec, LONGEST_AGE},
+    manifest::{
+        FetchSchedule, IntelFormatKind, IntelSourceSpec, LONGEST_AGE, PRICES_NOT_MANDATORY,
+    },
 };
 
 pub(super) fn check(
@@ -51,7 +53,14 @@ pub(super) fn check(
         format!("{} is not from 1h to 90d", spec.maximum_age),
     );
     require(
-        !spec.mandatory || spec.format.is_labels() || !spec.lists.is_empty(),
+        !spec.mandatory || spec.format.kind() != IntelFormatKind::Prices,
+        "spec.mandatory",
+        PRICES_NOT_MANDATORY.into(),
+    );
+    require(
+        !spec.mandatory
+            || spec.format.kind() != IntelFormatKind::Listings
+            || !spec.lists.is_empty(),
         "spec.lists",
         "name the lists that are mandatory, such as `ofac-sdn`: a demand is met by the list itself"
             .into(),
@@ -73,10 +82,10 @@ pub(super) fn check(
 /// The mandatory lists and labels that a source adds to every risk policy.
 pub(super) fn mandatory(feed: &Feed) -> Vec<RequiredSource> {
     let spec = &feed.spec;
-    let names: Vec<String> = match (spec.mandatory, spec.format.is_labels()) {
-        (false, _) => Vec::new(),
-        (true, true) => vec![feed.name.to_string()],
-        (true, false) => spec.lists.clone(),
+    let names: Vec<String> = match (spec.mandatory, spec.format.kind()) {
+        (false, _) | (true, IntelFormatKind::Prices) => Vec::new(),
+        (true, IntelFormatKind::Labels) => vec![feed.name.to_string()],
+        (true, IntelFormatKind::Listings) => spec.lists.clone(),
     };
     let hours = u32::try_from(spec.maximum_age.seconds().div_ceil(3600)).unwrap_or(u32::MAX);
     names.into_iter().map(|name| RequiredSource { name, maximum_age_hours: hours }).collect()

@@ -1,4 +1,4 @@
-//! The workload that imports a list or label set.
+//! The workload that imports a list, label set or prices.
 
 use k8s_openapi::api::batch::v1::{CronJob, Job, JobSpec};
 
@@ -47,11 +47,9 @@ fn job(import: &ImportTask, source: &ValidatedSource) -> JobSpec {
 
 fn arguments(import: &ImportTask, source: &ValidatedSource) -> Vec<String> {
     let ImportTask { spec, credentials, .. } = import;
-    let is_labels = spec.format.is_labels();
-    let kind = if is_labels { "labels" } else { "sanctions" };
     let mut arguments = vec![
         "ingest".to_owned(),
-        kind.to_owned(),
+        spec.format.kind().subcommand().to_owned(),
         format!("--format={}", spec.format),
         format!("--source={}", import.source),
     ];

@@ -150,7 +150,7 @@ impl DirectionalFlows<'_> {
 
     pub(super) fn amount(&self, value: u128) -> Amount {
         let usd = (self.unit == "USD").then(|| format!("{}.{:02}", value / 100, value % 100));
-        Amount { value: value.to_string(), asset: self.unit.to_owned(), usd }
+        Amount { value: value.to_string(), asset: self.unit.to_owned(), usd, price_day: None }
     }
 }
 

@@ -3,6 +3,7 @@ use jiff::Timestamp;
 
 use super::*;
 use crate::{
+    account::{AssetId, Prices},
     evidence::{
         ChainFacts, FlowDistance, FlowEnd, FlowFacts, FlowPart, IngestMode, Ledger, SourceKind,
         SourceState, Tier, Tip,
@@ -104,6 +105,7 @@ fn facts(
         chain: ChainState::Followed(Box::new(chain)),
         intel_stale: false,
         unmatched: std::sync::Arc::default(),
+        prices: std::sync::Arc::default(),
         differing_branches: None,
     };
     TransferFacts {
@@ -179,6 +181,30 @@ fn a_deposit_has_the_origins_of_its_money_and_nothing_else() {
     assert_eq!(sender.address, address(9).as_ref().map(CanonicalAddress::to_string));
     assert_eq!((sender.entity.as_deref(), sender.listed), (Some("North"), false));
     assert_eq!(assessment.address, address(1).unwrap().as_str());
+}
+
+#[test]
+fn a_transfer_has_the_value_of_its_own_day() {
+    // Given a transfer of a day, and a higher price today.
+    let mut facts = facts(TransferDirection::Deposit, vec![held(1_000)], None);
+    let price = |day: &str, usd: &str| {
+        let coin = AssetId::native(ChainId::BTC);
+        (coin, day.parse().unwrap(), usd.parse().unwrap())
+    };
+    let rows = [price("2026-11-22", "50000"), price("2026-11-25", "90000")];
+    facts.receiver.prices = std::sync::Arc::new(Prices::new(rows));
+    // When it is assessed days later.
+    let later = "2026-11-25T12:00:00Z".parse().unwrap();
+    let assessment = assess_transfer(&facts, &Policy::default(), later);
+    // Then its own amounts have the price of its day, and the others that of the day of the assessment.
+    let transfer = assessment.transfer.unwrap();
+    let own = [&transfer.amount, &transfer.outputs[0].amount, &transfer.senders[0].amount];
+    for amount in own {
+        assert_eq!(amount.usd.as_deref(), Some("0.50"));
+        assert_eq!(amount.price_day, Some(jiff::civil::date(2026, 11, 22)));
+    }
+    let line = &assessment.exposure[0].amount;
+    assert_eq!((line.usd.as_deref(), line.price_day), (Some("0.90"), None));
 }
 
 #[test]

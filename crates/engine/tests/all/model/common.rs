@@ -55,6 +55,7 @@ pub fn nothing_known() -> Facts {
         chain: ChainState::NotFollowed,
         intel_stale: false,
         unmatched: std::sync::Arc::default(),
+        prices: std::sync::Arc::default(),
         differing_branches: None,
     }
 }

@@ -7,12 +7,11 @@ use std::{
 
 use assay_address::ChainId;
 use assay_engine::{
-    account::{AccountAddress, AccountSubject, Prices, Valuation},
+    account::{AccountAddress, AccountSubject, Valuation},
     evidence::{ChainFacts, FlowFacts, IngestMode, Tip, Unavailable, UsedCompositions},
     facts::Counterparties,
 };
 use assay_graph::{EmbeddedGraphs, GraphError, account::RecordedState};
-use assay_intel::IntelSnapshot;
 use assay_telemetry::stage;
 use async_trait::async_trait;
 use rustc_hash::FxHashMap;
@@ -101,7 +100,7 @@ impl AccountReader {
                     today,
                     known: Mutex::new(FxHashMap::default()),
                 };
-                let prices = prices(intel);
+                let prices = intel.prices().as_ref();
                 let of = AccountSubject { view, owner, attributions: &attributions, prices, today };
                 let mut flows = of.flows();
                 if let Some(limits) = &mut flows.account {
@@ -137,12 +136,6 @@ impl ChainReader for AccountReader {
     async fn latest_block(&self) -> Result<Option<Tip>, ReadError> {
         Ok(self.state.recorded()?.as_ref().map(tip))
     }
-}
-
-/// Returns the prices of assets.
-fn prices(_intel: &IntelSnapshot) -> &Prices {
-    static NONE: std::sync::LazyLock<Prices> = std::sync::LazyLock::new(Prices::default);
-    &NONE
 }
 
 /// Returns the newest recorded block. Files of transfers state no hashes of blocks: the digest of all transfers stands for

@@ -5,11 +5,11 @@ BEGIN;
 -- What stands is taken back first, so that a right that is no longer here ends. Nobody sees the gap.
 REVOKE ALL ON _sqlx_migrations, schema_versions, installation, sources, publications, listings, labels,
     label_suppressions, manifests, api_keys, usage, checks, fetched, seats, quota_windows,
-    limiter_epochs_seen, usage_writers, jobs
+    limiter_epochs_seen, usage_writers, jobs, price_sources, prices
     FROM assay_serve, assay_ingest, assay_control;
 GRANT USAGE ON SCHEMA public TO assay_serve, assay_ingest, assay_control, assay_migrate;
 GRANT SELECT ON _sqlx_migrations, schema_versions, installation, manifests, sources, publications,
-    listings, labels, label_suppressions
+    listings, labels, label_suppressions, price_sources, prices
     TO assay_serve, assay_ingest, assay_control;
 
 -- Serving: writes what was charged, answered, fetched and used, and its share of limits. It can end a
@@ -29,14 +29,17 @@ GRANT INSERT, UPDATE (allowed, reserved, granted) ON quota_windows TO assay_serv
 GRANT SELECT, INSERT, UPDATE (payload, status, due_at, failures, worker, claimed_until, finished_at,
     succeeded_at, last_error) ON jobs TO assay_serve;
 
--- Ingesting, and serving chains: lists and labels, and nothing of tenants. What was recorded is ended, never
--- changed.
-GRANT UPDATE (intel_generation, label_generation, data_number, data_hash) ON installation
-    TO assay_ingest;
+-- Ingesting, and serving chains: lists, labels and prices, and nothing of tenants. What lists and labels recorded is
+-- ended, never changed; a price is replaced.
+GRANT UPDATE (intel_generation, label_generation, price_generation, data_number, data_hash)
+    ON installation TO assay_ingest;
 GRANT INSERT, UPDATE (fetched_at, url, etag, last_modified) ON sources TO assay_ingest;
 GRANT INSERT ON publications TO assay_ingest;
 GRANT INSERT, UPDATE (recorded_to) ON listings, labels TO assay_ingest;
 GRANT INSERT, UPDATE (lifted_at) ON label_suppressions TO assay_ingest;
+GRANT INSERT, UPDATE (fetched_at, url, etag, last_modified, digest, file_digest, format, origin, entries,
+    newest_day, imported_at) ON price_sources TO assay_ingest;
+GRANT INSERT, UPDATE (usd, source, recorded_at) ON prices TO assay_ingest;
 
 -- Controlling: manifests, keys, and forgetting what is older than it is kept.
 GRANT SELECT ON api_keys, usage, checks, fetched, quota_windows, usage_writers TO assay_control;
@@ -84,7 +87,7 @@ BEGIN
           AND tablename = ANY (ARRAY['_sqlx_migrations', 'schema_versions', 'installation', 'sources',
               'publications', 'listings', 'labels', 'label_suppressions', 'manifests', 'api_keys',
               'usage', 'checks', 'fetched', 'seats', 'quota_windows', 'limiter_epochs_seen',
-              'usage_writers', 'jobs'])
+              'usage_writers', 'jobs', 'price_sources', 'prices'])
         UNION ALL
         SELECT format('FUNCTION %s', oid::regprocedure) FROM pg_proc
         WHERE oid IN (to_regprocedure('public.tell_change()'), to_regprocedure('public.keep_revoked()'))

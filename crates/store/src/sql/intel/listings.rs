@@ -22,7 +22,8 @@ use crate::{
 
 pub(super) async fn load(session: &mut Session) -> Result<Intel, StoreError> {
     let installation =
-        "SELECT environment, intel_generation, label_generation, data_number, data_hash
+        "SELECT environment, intel_generation, label_generation, price_generation, data_number,
+                                data_hash
                         FROM installation";
     let installation = session.row(installation, &[]).await?;
     let publications = publications(session, None).await?;
@@ -68,7 +69,10 @@ pub(super) async fn history(
 }
 
 /// The kind of data that a source holds; `None` if there is no such source.
-async fn kind(session: &mut Session, source: &SourceId) -> Result<Option<String>, StoreError> {
+pub(super) async fn kind(
+    session: &mut Session,
+    source: &SourceId,
+) -> Result<Option<String>, StoreError> {
     let kind = "SELECT kind FROM sources WHERE id = $1";
     let row = session.optional_row(kind, &[source.as_str().into()]).await?;
     row.map(|row| row.text("kind").map(ToOwned::to_owned)).transpose()
@@ -162,7 +166,9 @@ pub(super) async fn fetch_conditions(
     source: &SourceId,
     url: &str,
 ) -> Result<FetchConditions, StoreError> {
-    let conditions = "SELECT etag, last_modified FROM sources WHERE id = $1 AND url = $2";
+    let conditions = "SELECT etag, last_modified FROM sources WHERE id = $1 AND url = $2
+                      UNION ALL
+                      SELECT etag, last_modified FROM price_sources WHERE id = $1 AND url = $2";
     let row = session.optional_row(conditions, &[source.as_str().into(), url.into()]).await?;
     row.map_or_else(|| Ok(FetchConditions::default()), |row| row::intel::fetch_conditions(&row))
 }
@@ -173,12 +179,16 @@ pub(super) async fn confirm_fetch(
     at: Timestamp,
     fetched: Option<&(String, FetchConditions)>,
 ) -> Result<(), StoreError> {
-    let confirm = "UPDATE sources
-                   SET fetched_at = CASE WHEN fetched_at < $1 THEN $1 ELSE fetched_at END
-                   WHERE id = $2";
-    session.execute(confirm, &[at.into(), source.as_str().into()]).await?;
-    if fetched.is_some() {
-        note_conditions(session, source, fetched).await?;
+    for table in ["sources", "price_sources"] {
+        let confirm = format!(
+            "UPDATE {table} SET fetched_at = CASE WHEN fetched_at < $1 THEN $1 ELSE fetched_at END
+             WHERE id = $2"
+        );
+        let values = [at.into(), source.as_str().into()];
+        session.execute(AssertSqlSafe(confirm), &values).await?;
+        if fetched.is_some() {
+            note_conditions(session, table, source, fetched).await?;
+        }
     }
     let count = "UPDATE installation SET intel_generation = intel_generation + 1";
     session.execute(count, &[]).await?;
@@ -195,19 +205,21 @@ pub(super) async fn note_fetched(
 ) -> Result<(), StoreError> {
     let note = "UPDATE sources SET fetched_at = $1 WHERE id = $2";
     session.execute(note, &[at.into(), source.as_str().into()]).await?;
-    note_conditions(session, source, fetched).await
+    note_conditions(session, "sources", source, fetched).await
 }
 
-async fn note_conditions(
+/// Records the URL of a fetch and the validators of the answer in a table of sources.
+pub(super) async fn note_conditions(
     session: &mut Session,
+    table: &'static str,
     source: &SourceId,
     fetched: Option<&(String, FetchConditions)>,
 ) -> Result<(), StoreError> {
     let (url, conditions) = fetched.cloned().unzip();
     let FetchConditions { etag, last_modified } = conditions.unwrap_or_default();
-    let note = "UPDATE sources SET url = $1, etag = $2, last_modified = $3 WHERE id = $4";
+    let note = format!("UPDATE {table} SET url = $1, etag = $2, last_modified = $3 WHERE id = $4");
     let values = [url.into(), etag.into(), last_modified.into(), source.as_str().into()];
-    session.execute(note, &values).await?;
+    session.execute(AssertSqlSafe(note), &values).await?;
     Ok(())
 }
 
@@ -218,6 +230,10 @@ pub(super) async fn upsert_source(
     sample: bool,
     at: Timestamp,
 ) -> Result<(), StoreError> {
+    let prices = "SELECT id FROM price_sources WHERE id = $1";
+    if session.optional_row(prices, &[source.as_str().into()]).await?.is_some() {
+        return expect_kind(source, kind_text(SourceKind::Prices).to_owned(), kind);
+    }
     let insert = "INSERT INTO sources (id, kind, sample, fetched_at) VALUES ($1, $2, $3, $4)
                   ON CONFLICT (id) DO NOTHING";
     let values = [source.as_str().into(), kind_text(kind).into(), sample.into(), at.into()];

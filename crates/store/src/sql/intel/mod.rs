@@ -1,7 +1,8 @@
-//! Sources, publications, listings and labels.
+//! Sources, publications, listings, labels and prices.
 
 mod labels;
 mod listings;
+mod prices;
 
 use assay_address::CanonicalAddress;
 use assay_engine::names::SourceId;
@@ -13,25 +14,34 @@ use crate::{
     StoreError,
     intel::{
         FetchConditions, Intel, IntelStore, LabelChange, LabelCounts, LabelFilter, LabelImport,
-        LabelRequest, PublicationImport, RecordedHistory, RecordedLabel, Suppression,
+        LabelRequest, PriceImport, PriceRequest, PublicationImport, RecordedHistory, RecordedLabel,
+        RecordedPrices, Suppression,
     },
 };
 
 #[async_trait]
 impl<B: Backend> IntelStore for B {
-    async fn intel(&self, labels: Option<LabelRequest<'_>>) -> Result<Intel, StoreError> {
+    async fn intel(
+        &self,
+        labels: Option<LabelRequest<'_>>,
+        prices: Option<PriceRequest>,
+    ) -> Result<Intel, StoreError> {
         let loading = async {
             let mut session = self.session(SessionMode::Read(RowScope::Common)).await?;
             let mut intel = listings::load(&mut session).await?;
             intel.suppressions = labels::suppressions(&mut session).await?;
             intel.suppressions.retain(|suppression| suppression.lifted_at.is_none());
+            intel.price_sources = prices::sources(&mut session).await?;
             Ok((session, intel))
         };
-        let (mut session, intel) = self.with_timeout(loading).await?;
+        let (mut session, mut intel) = self.with_timeout(loading).await?;
         if let Some(reading) = labels
             && reading.known != Some(intel.label_generation)
         {
             labels::newest_labels(self, &mut session, reading.each).await?;
+        }
+        if prices.is_some_and(|asked| asked.known != Some(intel.price_generation)) {
+            intel.prices = Some(prices::all(self, &mut session).await?);
         }
         Ok(intel)
     }
@@ -58,6 +68,23 @@ impl<B: Backend> IntelStore for B {
             let mut session = self.session(SessionMode::Change(RowScope::Common)).await?;
             let change = labels::record(&mut session, import).await?;
             session.commit(change).await
+        };
+        self.with_liveness_probe(working).await
+    }
+
+    async fn recorded_prices(&self, source: &SourceId) -> Result<RecordedPrices, StoreError> {
+        let working = async {
+            let mut session = self.session(SessionMode::Read(RowScope::Common)).await?;
+            prices::recorded(&mut session, source).await
+        };
+        self.with_liveness_probe(working).await
+    }
+
+    async fn record_prices(&self, import: &PriceImport) -> Result<(), StoreError> {
+        let working = async {
+            let mut session = self.session(SessionMode::Change(RowScope::Common)).await?;
+            prices::record(&mut session, import).await?;
+            session.commit(()).await
         };
         self.with_liveness_probe(working).await
     }

@@ -3,6 +3,7 @@
 mod job_rules;
 mod label_rules;
 mod postgres_server;
+mod price_rules;
 mod record_rules;
 
 use std::sync::Arc;
@@ -42,6 +43,7 @@ use serde_json::json;
 
 use job_rules::*;
 use label_rules::*;
+use price_rules::*;
 use record_rules::*;
 
 fn at(minute: i64) -> Timestamp {
@@ -284,14 +286,14 @@ fn labels(digest: &str, labels: Vec<AddressLabel>, minute: i64) -> LabelImport {
 
 /// All intel without labels.
 async fn read(store: &dyn Store) -> Intel {
-    store.intel(None).await.unwrap()
+    store.intel(None, None).await.unwrap()
 }
 
 /// The labels of the newest imports that are not suppressed.
 async fn labels_of(store: &dyn Store) -> Vec<AddressLabel> {
     let mut labels = Vec::new();
     let intel = store
-        .intel(Some(LabelRequest { known: None, each: &mut |label| labels.push(label) }))
+        .intel(Some(LabelRequest { known: None, each: &mut |label| labels.push(label) }), None)
         .await
         .unwrap();
     labels.retain(|label| !intel.suppressions.iter().any(|suppression| suppression.covers(label)));
@@ -559,6 +561,12 @@ macro_rules! contract {
             labels_are_read_anew_only_where_they_changed,
             a_withdrawn_label_stays_withdrawn,
             a_past_moment_has_the_labels_of_then,
+            prices_are_replaced_by_asset_and_day,
+            many_prices_read_back_as_they_were_recorded,
+            prices_are_read_anew_only_where_they_changed,
+            prices_planned_against_old_prices_change_nothing,
+            a_source_holds_one_kind_of_data,
+            a_confirmed_fetch_of_prices_moves_time_and_not_data,
             usage_adds_up,
             usage_that_is_sent_again_counts_once,
             a_kept_answer_is_its_tenants_only,

@@ -300,7 +300,7 @@ async fn each_program_does_its_task_with_its_role() {
     serve.release_slot("one").await.unwrap();
     serve.reserve(&[]).await.unwrap();
     assert!(serve.first_epoch("bucket").await.unwrap());
-    serve.intel(None).await.unwrap();
+    serve.intel(None, None).await.unwrap();
 
     let job = NewJob { id: JobId::new("a", "k"), payload: String::new(), due_at: at(0) };
     assert!(serve.enqueue_job(&job, at(0)).await.unwrap());
@@ -320,7 +320,7 @@ async fn each_program_does_its_task_with_its_role() {
     ingest.suppressions().await.unwrap();
     // A chain server reads these.
     assert_eq!(ingest.environment().await.unwrap(), Environment::Production);
-    let intel = ingest.intel(None).await.unwrap();
+    let intel = ingest.intel(None, None).await.unwrap();
     assert_eq!(ingest.revisions().await.unwrap().intel, intel.generation);
     ingest.subscribe().unwrap().changed().await;
 
@@ -392,7 +392,7 @@ async fn no_role_revives_a_revoked_key() {
 
 /// Rights of each role on each table: s(elect), i(nsert), d(elete), and the columns that it may
 /// update. Every table must be listed.
-const RIGHTS: [(&str, [&str; 3]); 18] = [
+const RIGHTS: [(&str, [&str; 3]); 20] = [
     // serve, ingest, control
     ("_sqlx_migrations", ["s", "s", "s"]),
     ("api_keys", ["s last_used_at revoked_at", "", "si expires_at revoked_at scopes"]),
@@ -402,7 +402,7 @@ const RIGHTS: [(&str, [&str; 3]); 18] = [
         "installation",
         [
             "s control_revision key_changes",
-            "s data_hash data_number intel_generation label_generation",
+            "s data_hash data_number intel_generation label_generation price_generation",
             "s control_revision instance key_changes manifest_changes",
         ],
     ),
@@ -419,6 +419,15 @@ const RIGHTS: [(&str, [&str; 3]); 18] = [
     ("limiter_epochs_seen", ["si", "", ""]),
     ("listings", ["s", "si recorded_to", "s"]),
     ("manifests", ["s", "s", "sid applied_at spec"]),
+    (
+        "price_sources",
+        [
+            "s",
+            "si digest entries etag fetched_at file_digest format imported_at last_modified newest_day origin url",
+            "s",
+        ],
+    ),
+    ("prices", ["s", "si recorded_at source usd", "s"]),
     ("publications", ["s", "si", "s"]),
     ("quota_windows", ["si allowed granted reserved", "", "sd reserved"]),
     ("schema_versions", ["s", "s", "s"]),

@@ -95,7 +95,7 @@ pub(crate) async fn labels_are_read_anew_only_where_they_changed(store: Arc<dyn 
     import_first(&*store).await;
     let known = Some(before.labels().generation());
     store
-        .intel(Some(LabelRequest { known, each: &mut |_| panic!("labels did not change") }))
+        .intel(Some(LabelRequest { known, each: &mut |_| panic!("labels did not change") }), None)
         .await
         .unwrap();
     let after = IntelSnapshot::load(&*store, Some(&before)).await.unwrap();
@@ -127,7 +127,7 @@ pub(crate) async fn a_withdrawn_label_stays_withdrawn(store: Arc<dyn Store>) {
     // It holds without reading all labels again.
     let known = Some(before.label_generation);
     store
-        .intel(Some(LabelRequest { known, each: &mut |_| panic!("labels did not change") }))
+        .intel(Some(LabelRequest { known, each: &mut |_| panic!("labels did not change") }), None)
         .await
         .unwrap();
     let snapshot = IntelSnapshot::load(&*store, Some(&snapshot)).await.unwrap();
