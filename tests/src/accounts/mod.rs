@@ -2,11 +2,13 @@
 //!
 //! - [`chain`]: a chain that knows balances and grows transaction by transaction
 //! - [`pool`]: pools of two assets at which accounts swap
+//! - [`scheme`]: random laundering schemes
 //! - [`world`]: a chain with its lists, labels and prices, and the engine's answers
 #![expect(clippy::missing_panics_doc, reason = "a wrong generator stops the test")]
 
 pub mod chain;
 pub mod pool;
+pub mod scheme;
 pub mod world;
 
 use assay_engine::account::{AccountAddress, Asset};

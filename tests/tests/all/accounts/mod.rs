@@ -1,5 +1,7 @@
 //! The model of account chains (`docs/model/accounts.md`), from transfers to verdicts.
 //!
 //! - [`cases`]: the cases of the model, of thieves and of the innocent
+//! - [`schemes`]: random laundering schemes
 
 mod cases;
+mod schemes;
