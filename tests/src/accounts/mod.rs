@@ -1,12 +1,14 @@
 //! Account chains with lists, labels and prices, and the engine's answers about their accounts.
 //!
 //! - [`chain`]: a chain that knows balances and grows transaction by transaction
+//! - [`oracle`]: a second implementation of ledgers, in exact fractions
 //! - [`pool`]: pools of two assets at which accounts swap
 //! - [`scheme`]: random laundering schemes
 //! - [`world`]: a chain with its lists, labels and prices, and the engine's answers
 #![expect(clippy::missing_panics_doc, reason = "a wrong generator stops the test")]
 
 pub mod chain;
+pub mod oracle;
 pub mod pool;
 pub mod scheme;
 pub mod world;

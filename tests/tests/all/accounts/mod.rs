@@ -1,7 +1,9 @@
 //! The model of account chains (`docs/model/accounts.md`), from transfers to verdicts.
 //!
 //! - [`cases`]: the cases of the model, of thieves and of the innocent
+//! - [`ledgers`]: ledgers against exact fractions
 //! - [`schemes`]: random laundering schemes
 
 mod cases;
+mod ledgers;
 mod schemes;
