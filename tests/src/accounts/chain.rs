@@ -257,22 +257,28 @@ impl AccountChain {
 
     /// A transaction with transfers of any kind; the fees of the sender are added.
     pub fn transact(&mut self, sender: AccountAddress, mut transfers: Vec<Transfer>) {
-        for transfer in &transfers {
+        let fees = self.fees(sender, &transfers);
+        for transfer in transfers.iter().chain(&fees) {
             self.move_balance(transfer);
         }
-        if let Some(builder) = self.builder {
-            // 21,000 gas at 1 and 5 gwei.
-            let gas = 21_000 * transfers.len().max(1) as u128 * 1_000_000_000;
-            for (to, fee) in [(builder, gas), (AccountAddress::ZERO, 5 * gas)] {
-                if self.endless.contains(&sender) || self.balance(sender, ETH) >= fee {
-                    let fee = move_of(TransferKind::Fee, (sender, to, ETH, fee));
-                    self.move_balance(&fee);
-                    transfers.push(fee);
-                }
-            }
-        }
+        transfers.extend(fees);
         let initiator = (!self.is_without_senders).then_some(sender);
         self.record(initiator, transfers, Vec::new());
+    }
+
+    /// The fees of a transaction; none if the sender cannot pay them from what it held before.
+    fn fees(&self, sender: AccountAddress, transfers: &[Transfer]) -> Vec<Transfer> {
+        let Some(builder) = self.builder else { return Vec::new() };
+        // 21,000 gas a transfer at 1 gwei for the builder and 5 gwei that are destroyed.
+        let gas = 21_000 * transfers.len().max(1) as u128 * 1_000_000_000;
+        let of_sender = transfers.iter().filter(|it| it.from == sender && it.asset == ETH);
+        let sent = of_sender.map(|it| u128::try_from(it.amount).unwrap_or(0)).sum::<u128>();
+        let can_pay = self.balance(sender, ETH) >= sent + 6 * gas;
+        if !can_pay && !self.endless.contains(&sender) {
+            return Vec::new();
+        }
+        let fees = [(builder, gas), (AccountAddress::ZERO, 5 * gas)];
+        fees.map(|(to, fee)| move_of(TransferKind::Fee, (sender, to, ETH, fee))).to_vec()
     }
 
     /// A transaction as it is, whatever the balances.

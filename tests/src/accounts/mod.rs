@@ -1,6 +1,7 @@
 //! Account chains with lists, labels and prices, and the engine's answers about their accounts.
 //!
 //! - [`chain`]: a chain that knows balances and grows transaction by transaction
+//! - [`economy`]: simulated people and criminals
 //! - [`oracle`]: a second implementation of ledgers, in exact fractions
 //! - [`pool`]: pools of two assets at which accounts swap
 //! - [`scheme`]: random laundering schemes
@@ -8,6 +9,7 @@
 #![expect(clippy::missing_panics_doc, reason = "a wrong generator stops the test")]
 
 pub mod chain;
+pub mod economy;
 pub mod oracle;
 pub mod pool;
 pub mod scheme;

@@ -200,19 +200,19 @@ impl Scheme {
     }
 
     /// Follows which accounts stolen money has reached.
-    fn note(&mut self, payers: &[AccountAddress], payees: &[AccountAddress]) {
+    fn note(&mut self, senders: &[AccountAddress], receivers: &[AccountAddress]) {
         let is_clean = |account: &AccountAddress| self.clean.contains(account);
-        if !payers.iter().all(is_clean) {
-            for payee in payees {
-                self.clean.remove(payee);
+        if !senders.iter().all(is_clean) {
+            for receiver in receivers {
+                self.clean.remove(receiver);
             }
         }
     }
 
     fn send(&mut self, sender: AccountAddress, moves: &[Move]) {
-        let payers: Vec<_> = moves.iter().map(|(from, ..)| *from).collect();
-        let payees: Vec<_> = moves.iter().map(|(_, to, ..)| *to).collect();
-        self.note(&payers, &payees);
+        let senders: Vec<_> = moves.iter().map(|(from, ..)| *from).collect();
+        let receivers: Vec<_> = moves.iter().map(|(_, to, ..)| *to).collect();
+        self.note(&senders, &receivers);
         self.chain.send(sender, moves);
     }
 
@@ -291,8 +291,17 @@ impl Scheme {
 
     /// One move without a contract that swaps.
     fn pass(&mut self, from: AccountAddress, asset: Asset, amount: u128) -> &'static str {
-        let to = self.other(from);
         match self.dice.below(19) {
+            0..=7 => self.pay_out(from, asset, amount),
+            8..=13 => self.go_round(from, asset, amount),
+            _ => self.disguise(from, asset, amount),
+        }
+    }
+
+    /// A payment, through others or not.
+    fn pay_out(&mut self, from: AccountAddress, asset: Asset, amount: u128) -> &'static str {
+        let to = self.other(from);
+        match self.dice.below(8) {
             0..=2 => {
                 self.pay(from, to, asset, amount);
                 "payment"
@@ -303,7 +312,7 @@ impl Scheme {
                 "payment to a new account"
             }
             5 => {
-                let count = *self.dice.pick(&[2, 3, 5]);
+                let count = *self.dice.pick(&[2_usize, 3, 5]);
                 let payees: Vec<_> = (0..count).map(|_| self.fresh()).collect();
                 let router = self.router;
                 let part = amount / count as u128;
@@ -321,7 +330,7 @@ impl Scheme {
                 );
                 "forwarder"
             }
-            7 => {
+            _ => {
                 let (lender, big) = (self.lender, 20 * amount);
                 let lent = [(lender, from, asset, big), (from, lender, asset, big)];
                 let [out, back] = lent;
@@ -329,6 +338,13 @@ impl Scheme {
                 self.note(&[from], &[to]);
                 "flash loan"
             }
+        }
+    }
+
+    /// Payments that go round, or of small sums, or through deposit addresses.
+    fn go_round(&mut self, from: AccountAddress, asset: Asset, amount: u128) -> &'static str {
+        let to = self.other(from);
+        match self.dice.within(8, 13) {
             8 => {
                 for _ in 0..*self.dice.pick(&[3, 10]) {
                     self.pay(from, to, asset, amount);
@@ -373,7 +389,7 @@ impl Scheme {
                 self.pay(deposit, self.exchange, asset, amount / 4);
                 "deposit"
             }
-            13 => {
+            _ => {
                 // An account becomes a deposit address first.
                 let deposit = self.fresh();
                 for _ in 0..3 {
@@ -384,6 +400,13 @@ impl Scheme {
                 self.pay(from, deposit, asset, amount);
                 "payment to a used deposit address"
             }
+        }
+    }
+
+    /// A payment in the guise of another, or beside others.
+    fn disguise(&mut self, from: AccountAddress, asset: Asset, amount: u128) -> &'static str {
+        let to = self.other(from);
+        match self.dice.within(14, 18) {
             14 if asset == ETH => {
                 let fee = move_of(TransferKind::Fee, (from, to, ETH, amount * 9 / 10));
                 self.note(&[from], &[to]);

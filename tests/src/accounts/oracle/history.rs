@@ -19,7 +19,7 @@ const DAYS: u64 = 40;
 
 /// The source of a payment's money.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Payer {
+pub enum MoneySource {
     /// A party at which money ends.
     End(MoneyOrigin),
     /// New coins.
@@ -93,15 +93,15 @@ impl History {
 
     /// The source of money that an account pays in a transaction.
     #[must_use]
-    pub fn payer(&self, account: AccountAddress, on: Date) -> Payer {
+    pub fn payer(&self, account: AccountAddress, on: Date) -> MoneySource {
         let Some(index) = self.accounts.iter().position(|it| *it == account) else {
-            return Payer::New;
+            return MoneySource::New;
         };
-        let Some(party) = self.parties.get(index) else { return Payer::Account(index) };
+        let Some(party) = self.parties.get(index) else { return MoneySource::Account(index) };
         let period = party
             .listed_on
             .map(|since| if on < since { ListingPeriod::Before } else { ListingPeriod::Since });
-        Payer::End(MoneyOrigin::Party(party.category, period))
+        MoneySource::End(MoneyOrigin::Party(party.category, period))
     }
 
     /// Adds a random transaction, whose payers may pay what they never received.

@@ -14,7 +14,7 @@ mod netting;
 
 use num_rational::BigRational;
 
-pub use history::{History, Payer};
+pub use history::{History, MoneySource};
 pub use money::{Money, OriginShare};
 
 /// An exact fraction.

@@ -8,7 +8,7 @@ use num_rational::BigRational;
 use num_traits::{One, Zero};
 
 use super::{
-    History, Payer,
+    History, MoneySource,
     netting::{Paid, net},
 };
 
@@ -30,9 +30,9 @@ type Shares = BTreeMap<OriginCode, OriginShare>;
 #[derive(Debug)]
 struct Receipt {
     amount: BigRational,
-    /// What it is made of at the receiver.
+    /// Origins of the money at the receiver.
     shares: Shares,
-    /// The part of it that is left.
+    /// Part of the money that is left.
     left: BigRational,
 }
 
@@ -106,21 +106,19 @@ impl Money {
             self.pay(*payer, total);
         }
         for it in paid.into_iter().filter(|it| is_person(it.to)) {
-            let is_fee = it.from == it.to;
             let account = history.accounts.get(it.from).copied();
             let payer = match account {
                 Some(account) => history.payer(account, day),
-                None if history.asset == crate::accounts::ETH => Payer::New,
-                None => Payer::Account(usize::MAX),
+                None if history.asset == crate::accounts::ETH => MoneySource::New,
+                None => MoneySource::Account(usize::MAX),
             };
             let shares = match payer {
-                Payer::End(origin) => wholly(origin),
-                Payer::New => wholly(MoneyOrigin::New),
-                Payer::Account(payer) => {
-                    made_of.get(&payer).map(|shares| after_hop(shares)).unwrap_or_default()
+                MoneySource::End(origin) => wholly(origin),
+                MoneySource::New => wholly(MoneyOrigin::New),
+                MoneySource::Account(payer) => {
+                    made_of.get(&payer).map(after_hop).unwrap_or_default()
                 }
             };
-            debug_assert!(!is_fee || it.from < count);
             let left = BigRational::one();
             self.balances[it.to] += &it.amount;
             self.receipts[it.to].push(Receipt { amount: it.amount, shares, left });

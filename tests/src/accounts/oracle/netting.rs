@@ -106,9 +106,9 @@ fn pass(paid: &mut Vec<Paid>, account: usize) {
     let part = |takes: &dyn Fn(&Paid) -> bool| -> Vec<Paid> {
         paid.iter().filter(|it| takes(it)).cloned().collect()
     };
-    let (payers, payees) = (part(&|it| it.to == account), part(&|it| it.from == account));
+    let (incoming, outgoing) = (part(&|it| it.to == account), part(&|it| it.from == account));
     let sum = |of: &[Paid]| of.iter().map(|it| it.amount.clone()).sum::<BigRational>();
-    let (received, sent) = (sum(&payers), sum(&payees));
+    let (received, sent) = (sum(&incoming), sum(&outgoing));
     let passed = received.clone().min(sent.clone());
     for it in paid.iter_mut() {
         if it.to == account {
@@ -117,8 +117,8 @@ fn pass(paid: &mut Vec<Paid>, account: usize) {
             it.amount -= &passed * &it.amount / &sent;
         }
     }
-    for payer in &payers {
-        for payee in &payees {
+    for payer in &incoming {
+        for payee in &outgoing {
             if payer.from != payee.to {
                 let amount = &passed * &payer.amount / &received * &payee.amount / &sent;
                 add(paid, payer.from, payee.to, amount);

@@ -105,9 +105,9 @@ fn in_batches(history: &History, size: usize) -> (AccountTransactions, AccountLe
         for transaction in batch {
             transactions.push((*transaction).clone());
         }
-        ledgers.advance(&mut transactions);
+        ledgers.advance(&transactions);
     }
-    ledgers.advance(&mut transactions);
+    ledgers.advance(&transactions);
     (transactions, ledgers)
 }
 

@@ -2,8 +2,10 @@
 //!
 //! - [`cases`]: the cases of the model, of thieves and of the innocent
 //! - [`ledgers`]: ledgers against exact fractions
+//! - [`people`]: simulated people
 //! - [`schemes`]: random laundering schemes
 
 mod cases;
 mod ledgers;
+mod people;
 mod schemes;

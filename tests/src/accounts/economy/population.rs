@@ -1,0 +1,282 @@
+//! The members of an economy and their first money.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use assay_engine::{
+    account::{AccountAddress, Asset},
+    taxonomy::Category,
+};
+use assay_test_random::Random;
+
+use super::{Economy, crime::Gang};
+use crate::accounts::{
+    AccountChain, AccountWorld, DOLLAR, ETH, ETHER, Pool, STETH, USDC, USDT, WBTC, WETH,
+};
+
+/// Size of an economy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EconomySize {
+    /// Number of people; the numbers of other members are in proportion.
+    pub people: u64,
+    /// Days of the simulation.
+    pub days: u64,
+}
+
+impl EconomySize {
+    /// A year of more than a thousand innocents.
+    pub const YEAR: Self = Self { people: 1_100, days: 365 };
+}
+
+/// A person with their habits.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Person {
+    pub(super) account: AccountAddress,
+    pub(super) employer: usize,
+    pub(super) exchange: usize,
+    /// Wages a month in dollars.
+    pub(super) wages: u64,
+    /// Habits, 0 to 99: the lower, the more a person does with contracts.
+    pub(super) habits: u64,
+    /// Day from which on the person takes part.
+    pub(super) since: u64,
+}
+
+/// A merchant or employer, with its exchange.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Company {
+    pub(super) account: AccountAddress,
+    pub(super) exchange: usize,
+}
+
+/// An economy in progress.
+#[derive(Debug)]
+pub(super) struct Simulation {
+    pub(super) dice: Random,
+    pub(super) chain: AccountChain,
+    pub(super) people: Vec<Person>,
+    pub(super) merchants: Vec<Company>,
+    pub(super) employers: Vec<Company>,
+    /// Two labelled exchanges, and one that nobody labelled.
+    pub(super) exchanges: [AccountAddress; 3],
+    pub(super) deposit_addresses: BTreeMap<(AccountAddress, usize), AccountAddress>,
+    /// A contract that changes each asset into each other at the price of the day.
+    pub(super) desk: AccountAddress,
+    /// Pools of tokens that nobody knows.
+    pub(super) pools: Vec<Pool>,
+    pub(super) lender: AccountAddress,
+    /// The lender's receipts for each asset.
+    pub(super) receipts: BTreeMap<Asset, Asset>,
+    pub(super) mixer: AccountAddress,
+    pub(super) bridge: AccountAddress,
+    pub(super) multisend: AccountAddress,
+    pub(super) bundler: AccountAddress,
+    pub(super) gangs: Vec<Gang>,
+    pub(super) listed: Vec<AccountAddress>,
+    pub(super) drainer: AccountAddress,
+    pub(super) victims: BTreeSet<AccountAddress>,
+    pub(super) paid_by_listed: BTreeSet<AccountAddress>,
+    /// Money that a bridge or mixer pays on a day: payer, receiver, asset, amount.
+    pub(super) due: Vec<(u64, AccountAddress, AccountAddress, Asset, u128)>,
+    ether_dollars: u64,
+}
+
+/// The assets that people hold.
+pub(super) const HELD: [Asset; 6] = [ETH, USDT, USDC, WBTC, WETH, STETH];
+
+impl Simulation {
+    pub(super) fn populate(seed: u64, size: EconomySize) -> Self {
+        let mut dice = Random::new(seed ^ 0xec0);
+        let mut chain = AccountChain::new();
+        let outsider = chain.outsider();
+        let third = chain.account();
+        let exchanges = [
+            chain.party(Category::Exchange, "First Exchange"),
+            chain.party(Category::Exchange, "Second Exchange"),
+            third,
+        ];
+        let [desk, lender, multisend, builder, provider] = chain.accounts();
+        let amounts = [
+            (ETH, 60_000 * ETHER),
+            (USDT, 150_000_000 * DOLLAR),
+            (USDC, 100_000_000 * DOLLAR),
+            (WBTC, 800 * 100_000_000),
+        ];
+        for (asset, amount) in amounts {
+            for account in [third, desk, lender, provider] {
+                chain.pay(outsider, account, asset, amount);
+            }
+        }
+        let mut pools = Vec::new();
+        for _ in 0..5 {
+            let token = chain.token();
+            chain.mint(token, provider, 1_000_000_000);
+            let ether = *dice.pick(&[60, 150, 400]) * ETHER;
+            pools.push(Pool::open(&mut chain, provider, [(token, 500_000_000), (ETH, ether)]));
+        }
+        let receipts = [ETH, USDT, USDC].map(|asset| (asset, chain.token()));
+        let mixer = chain.party(Category::Mixer, "Some Mixer");
+        let bridge = chain.party(Category::Bridge, "Some Bridge");
+        let drainer = chain.party(Category::StolenFunds, "Some Drainer");
+        let company = |dice: &mut Random, chain: &mut AccountChain| Company {
+            account: chain.account(),
+            exchange: dice.index(3),
+        };
+        let counts = [(size.people / 17).max(12), (size.people / 28).max(8)];
+        let [merchants, employers] = counts
+            .map(|count| (0..count).map(|_| company(&mut dice, &mut chain)).collect::<Vec<_>>());
+        let people = (0..size.people).map(|_| Person {
+            account: chain.account(),
+            employer: dice.index(employers.len()),
+            exchange: dice.index(3),
+            wages: 1_500 + 500 * dice.rather_small(20),
+            habits: dice.below(100),
+            since: if dice.one_in(4) { dice.below(size.days * 4 / 5 + 1) } else { 0 },
+        });
+        let people = people.collect();
+        let bundler = chain.outsider();
+        chain.charge_fees(builder);
+        let mut simulation = Self {
+            ether_dollars: crate::accounts::ETHER_DOLLARS,
+            gangs: vec![Gang::of(drainer)],
+            listed: Vec::new(),
+            victims: BTreeSet::new(),
+            paid_by_listed: BTreeSet::new(),
+            due: Vec::new(),
+            deposit_addresses: BTreeMap::new(),
+            receipts: BTreeMap::from(receipts),
+            dice,
+            chain,
+            people,
+            merchants,
+            employers,
+            exchanges,
+            desk,
+            pools,
+            lender,
+            mixer,
+            bridge,
+            multisend,
+            bundler,
+            drainer,
+        };
+        simulation.list_parties(size.days);
+        simulation
+    }
+
+    pub(super) fn begin_day(&mut self) {
+        self.ether_dollars = self.ether_dollars * self.dice.within(98, 102) / 100;
+        for asset in [ETH, WETH, STETH] {
+            self.chain.set_price(asset, self.ether_dollars);
+        }
+        self.chain.set_price(WBTC, 20 * self.ether_dollars);
+        self.chain.wait_days(1);
+    }
+
+    /// The worth of an amount in dollars.
+    pub(super) fn dollars(&self, asset: Asset, amount: u128) -> u64 {
+        let price = u128::from(self.chain.dollars_of(asset).unwrap_or(0));
+        u64::try_from(amount * price / one(asset)).unwrap_or(u64::MAX)
+    }
+
+    /// The amount that is worth so many dollars.
+    pub(super) fn units(&self, asset: Asset, dollars: u64) -> u128 {
+        let price = u128::from(self.chain.dollars_of(asset).unwrap_or(1));
+        u128::from(dollars) * one(asset) / price
+    }
+
+    /// Pays so much as the payer has.
+    pub(super) fn pay(
+        &mut self,
+        from: AccountAddress,
+        to: AccountAddress,
+        asset: Asset,
+        amount: u128,
+    ) {
+        let amount = amount.min(self.chain.balance(from, asset));
+        if amount > 0 && from != to {
+            self.chain.pay(from, to, asset, amount);
+        }
+    }
+
+    /// An exchange pays a customer.
+    pub(super) fn withdraw(
+        &mut self,
+        to: AccountAddress,
+        exchange: usize,
+        asset: Asset,
+        dollars: u64,
+    ) {
+        let amount = self.units(asset, dollars);
+        let exchange = self.exchanges[exchange];
+        if self.chain.balance(exchange, asset) >= amount || exchange != self.exchanges[2] {
+            self.chain.pay(exchange, to, asset, amount);
+        }
+    }
+
+    /// Pays money into an exchange, through the customer's deposit address.
+    pub(super) fn deposit(
+        &mut self,
+        from: AccountAddress,
+        exchange: usize,
+        asset: Asset,
+        amount: u128,
+    ) {
+        let chain = &mut self.chain;
+        let of_customer = self.deposit_addresses.entry((from, exchange));
+        let address = *of_customer.or_insert_with(|| chain.account());
+        self.pay(from, address, asset, amount);
+        let hot = self.exchanges[exchange];
+        if asset != ETH && self.dice.one_in(2) {
+            self.pay(hot, address, ETH, ETHER / 2_000);
+            self.chain.pay(hot, address, ETH, 0);
+        }
+        self.pay(address, hot, asset, self.chain.balance(address, asset));
+    }
+
+    /// Changes an asset at the price of the day, less 0.3 %.
+    pub(super) fn change(
+        &mut self,
+        (from, to): (AccountAddress, AccountAddress),
+        (asset, amount): (Asset, u128),
+        other: Asset,
+    ) {
+        let got = self.units(other, self.dollars(asset, amount)) * 997 / 1_000;
+        let amount = amount.min(self.chain.balance(from, asset));
+        if amount > 0 && got > 0 && self.chain.balance(self.desk, other) >= got {
+            let desk = self.desk;
+            self.chain.send(from, &[(from, desk, asset, amount), (desk, to, other, got)]);
+        }
+    }
+
+    pub(super) fn finish(mut self) -> Economy {
+        self.chain.wait_days(1);
+        let transactions = self.chain.len();
+        let members = self.people.iter().map(|person| person.account);
+        let companies = self.merchants.iter().chain(&self.employers).map(|company| company.account);
+        let innocents = members.chain(companies).filter(|account| {
+            !self.victims.contains(account) && !self.paid_by_listed.contains(account)
+        });
+        let innocents = innocents.collect();
+        let of_gangs: Vec<AccountAddress> =
+            self.gangs.iter().flat_map(|gang| gang.accounts.iter().copied()).collect();
+        let criminals = of_gangs.into_iter().filter(|account| {
+            let held = HELD.map(|asset| self.dollars(asset, self.chain.balance(*account, asset)));
+            held.into_iter().sum::<u64>() > 1_000
+        });
+        let criminals = criminals.collect();
+        let victims = self.victims.iter().copied().collect();
+        let world = AccountWorld::new(self.chain);
+        Economy { world, transactions, innocents, victims, criminals }
+    }
+}
+
+/// Base units of a whole unit.
+fn one(asset: Asset) -> u128 {
+    if asset == USDT || asset == USDC {
+        DOLLAR
+    } else if asset == WBTC {
+        100_000_000
+    } else {
+        ETHER
+    }
+}
