@@ -10,6 +10,7 @@ use std::{
 
 use assay_address::ChainId;
 use assay_engine::{
+    account::decimals_of,
     assessment::ExposurePart,
     evidence::{Direction, FlowDistance, FlowEnd},
     policy::{FIXED_RULES, Policy, RuleVerdict},
@@ -318,7 +319,8 @@ impl Record {
                 views.push(UnitFunds {
                     direction: line.direction,
                     unit: line.amount.asset.clone(),
-                    decimals: decimals(self.blockchain, &line.amount.asset),
+                    decimals: decimals_of(self.blockchain, &line.amount.asset)
+                        .unwrap_or_else(|| self.blockchain.info().native().decimals),
                     parts: funds,
                 });
             }
@@ -344,11 +346,6 @@ impl UnitFunds {
             funds: self.parts.clone(),
         }
     }
-}
-
-/// Decimals of a unit: 2 for dollars, those of the native coin of the blockchain for an asset.
-fn decimals(blockchain: ChainId, unit: &str) -> u8 {
-    if unit == "USD" { 2 } else { blockchain.info().native().decimals }
 }
 
 fn base_units(text: &str, path: &str) -> Result<u128, String> {

@@ -20,7 +20,7 @@ use super::{
     CommandOutcome, Context, Failure, check::policy, graph, output, print_json,
     terminal::text_width,
 };
-use crate::render::{self, SideRow, SideTable, coins};
+use crate::render::{self, SideRow, SideTable, Unit};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -177,7 +177,7 @@ fn draw(chain: ChainId, transaction: &TransactionView, shown: &TransactionAnswer
         .coinjoin
         .map_or_else(|| shown.kind.to_owned(), |coinjoin| format!("{} ({coinjoin})", shown.kind));
     let fee = match shown.fee {
-        Some(_) => coins(info, transaction.fee()),
+        Some(_) => Unit::native(chain).text(transaction.fee()),
         None => "unknown".to_owned(),
     };
     let head = [
@@ -194,7 +194,7 @@ fn draw(chain: ChainId, transaction: &TransactionView, shown: &TransactionAnswer
         side("Inputs", &transaction.inputs, &shown.inputs, unknown),
         side("Outputs", &transaction.outputs, &shown.outputs, (0, 0)),
     ];
-    render::transaction(info, &head, &sides, text_width())
+    render::transaction(chain, &head, &sides, text_width())
 }
 
 fn side<'a>(

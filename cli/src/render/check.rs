@@ -3,11 +3,11 @@
 use std::cmp::Reverse;
 
 use anstyle::{AnsiColor, Style};
-use assay_address::{CanonicalAddress, Chain};
+use assay_address::{CanonicalAddress, ChainId};
 use assay_engine::{
     assessment::{
-        Amount, AssessedLabel, AssessedListing, AssessedSource, AssessedTransfer, Assessment,
-        Coverage, CoverageBlock, CoverageStatus, LabelStatus, Sender, TransferBasis,
+        AssessedLabel, AssessedListing, AssessedSource, AssessedTransfer, Assessment, Coverage,
+        CoverageBlock, CoverageStatus, LabelStatus, Sender, TransferBasis,
     },
     evidence::{EndedReason, ListingStatus},
     facts::Environment,
@@ -21,7 +21,7 @@ use jiff::{Timestamp, civil::Date};
 use super::{
     flows,
     page::Page,
-    text::{ago, beginning, coins, counted},
+    text::{ago, amount, amounts, beginning, counted},
 };
 
 /// The highest score in tenths of a point.
@@ -43,7 +43,7 @@ pub(crate) fn full(
     width: usize,
 ) -> String {
     let mut page = Page::new(width);
-    let chain = subject.chain().info();
+    let chain = subject.chain();
     head(&mut page, subject, assessment, as_of);
     if let Some(transfer) = &assessment.transfer {
         draw_transfer(&mut page, chain, transfer);
@@ -136,9 +136,8 @@ pub(super) fn tail(page: &mut Page, assessment: &Assessment) {
 }
 
 /// Draws a transfer below its receiver: the transaction and the senders.
-pub(super) fn draw_transfer(page: &mut Page, chain: &Chain, transfer: &AssessedTransfer) {
+pub(super) fn draw_transfer(page: &mut Page, chain: ChainId, transfer: &AssessedTransfer) {
     const NAMES: usize = 12;
-    let base_units = |amount: &Amount| coins(chain, amount.value.parse().unwrap_or_default());
     let what = match transfer.direction {
         TransferDirection::Deposit => "deposit",
         TransferDirection::Withdrawal => "withdrawal",
@@ -148,7 +147,7 @@ pub(super) fn draw_transfer(page: &mut Page, chain: &Chain, transfer: &AssessedT
     let more = transfer.outputs_count.saturating_sub(outputs.len().try_into().unwrap_or(u64::MAX));
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     let name = if transfer.outputs_count == 1 { "output" } else { "outputs" };
-    page.section(format!("{what} of {}", base_units(&transfer.amount)));
+    page.section(format!("{what} of {}", amount(chain, &transfer.amount)));
     page.field(2, NAMES, "transaction", &transfer.transaction);
     page.field(2, NAMES, name, format!("{}{more}", outputs.join(", ")));
     let confirmations = counted(transfer.confirmations, "confirmation", "confirmations");
@@ -164,7 +163,7 @@ pub(super) fn draw_transfer(page: &mut Page, chain: &Chain, transfer: &AssessedT
     page.field(2, NAMES, "judged by", basis);
     page.section("Senders");
     for sender in transfer.senders.iter().take(MAX_SENDERS) {
-        page.hanging("  ", "    ", sender_line(sender, &base_units(&sender.amount)));
+        page.hanging("  ", "    ", sender_line(sender, &amount(chain, &sender.amount)));
     }
     let shown = transfer.senders.len().min(MAX_SENDERS).try_into().unwrap_or(u64::MAX);
     let more = transfer.senders_count.saturating_sub(shown);
@@ -190,7 +189,7 @@ pub(super) fn has_activity(assessment: &Assessment) -> bool {
     basis != Some(TransferBasis::Origins)
 }
 
-fn activity(page: &mut Page, chain: &Chain, assessment: &Assessment) {
+fn activity(page: &mut Page, chain: ChainId, assessment: &Assessment) {
     let activity = &assessment.activity;
     let (Some(first), Some(last), Some(counts)) =
         (activity.first_seen, activity.last_seen, activity.counts)
@@ -198,16 +197,12 @@ fn activity(page: &mut Page, chain: &Chain, assessment: &Assessment) {
         return;
     };
     page.section("Activity");
-    let sum = |amounts: &[Amount]| {
-        let amount = amounts.first().and_then(|amount| amount.value.parse().ok());
-        coins(chain, amount.unwrap_or_default())
-    };
     let transactions = |count| counted(count, "transaction", "transactions");
     page.field(2, 10, "seen", format!("first {first}, last {last}"));
     let (received, sent) = (transactions(counts.transfers_in), transactions(counts.transfers_out));
-    page.field(2, 10, "received", format!("{} in {received}", sum(&activity.r#in)));
-    page.field(2, 10, "sent", format!("{} in {sent}", sum(&activity.out)));
-    page.field(2, 10, "balance", sum(&activity.balance));
+    page.field(2, 10, "received", format!("{} in {received}", amounts(chain, &activity.r#in)));
+    page.field(2, 10, "sent", format!("{} in {sent}", amounts(chain, &activity.out)));
+    page.field(2, 10, "balance", amounts(chain, &activity.balance));
 }
 
 /// Draws the behavior patterns.

@@ -1,7 +1,7 @@
 //! Flows of funds as a tree: the subject, the addresses that the funds passed, the endpoints.
 
 use anstyle::{AnsiColor, Style};
-use assay_address::Chain;
+use assay_address::ChainId;
 use assay_engine::{
     assessment::{Assessment, Exposure},
     evidence::{Direction, PathStep},
@@ -11,7 +11,7 @@ use assay_engine::{
 
 use super::{
     page::Page,
-    text::{coins, counted, further_than, hops, percent, short},
+    text::{Unit, counted, further_than, hops, percent, short},
 };
 
 const DIM: Style = Style::new().dimmed();
@@ -30,60 +30,82 @@ pub(super) const fn title(direction: Direction) -> &'static str {
 /// Largest number of endpoints of a direction that are drawn without their paths.
 const MAX_ENDPOINTS: usize = 3;
 
-/// Draws the flows of both directions as trees; nothing if no flow is known.
-pub(super) fn draw(page: &mut Page, chain: &Chain, assessment: &Assessment) {
+/// Draws the flows of both directions as trees, one for each unit; nothing if no flow is known.
+pub(super) fn draw(page: &mut Page, chain: ChainId, assessment: &Assessment) {
     for direction in [Direction::Source, Direction::Destination] {
-        let Some(lines) = lines_of(assessment, direction) else { continue };
-        page.gap();
-        head(page, chain, direction, &lines);
-        let mut root = Node::default();
-        for piece in lines.into_iter().flat_map(pieces) {
-            root.add(&piece, &piece.stops());
+        for (unit, lines) in lines_of(chain, assessment, direction) {
+            page.gap();
+            head(page, unit, direction, &lines);
+            let mut root = Node::default();
+            for piece in lines.into_iter().flat_map(pieces) {
+                root.add(&piece, &piece.stops());
+            }
+            root.draw(page, unit, "");
         }
-        root.draw(page, chain, "");
     }
 }
 
 /// Draws the endpoints of both directions without the paths to them: the risky endpoints, then the endpoints with the
 /// largest amounts, and the sum of the others.
-pub(super) fn draw_endpoints(page: &mut Page, chain: &Chain, assessment: &Assessment) {
+pub(super) fn draw_endpoints(page: &mut Page, chain: ChainId, assessment: &Assessment) {
     if !assessment.exposure.is_empty() {
         page.gap();
     }
     for direction in [Direction::Source, Direction::Destination] {
-        let Some(mut lines) = lines_of(assessment, direction) else { continue };
-        head(page, chain, direction, &lines);
-        let rest = without_most_important(&mut lines);
-        let mut draw = |share: u64, text: String, amount: u128| {
-            let text = format!("{text}  {DIM}{}{DIM:#}", coins(chain, amount));
-            page.hanging(&format!("  {:>7}  ", percent(share)), "           ", text);
-        };
-        for line in lines {
-            draw(
-                millionths(&line.share),
-                endpoint_in_words(line, line.hops.map(usize::from)),
-                amount(line),
-            );
-        }
-        if !rest.is_empty() {
-            let count = u64::try_from(rest.len()).unwrap_or(u64::MAX);
-            let share = rest.iter().map(|line| millionths(&line.share)).sum();
-            let text = format!("{} more (--all)", counted(count, "endpoint", "endpoints"));
-            draw(share, text, rest.iter().map(|line| amount(line)).sum());
+        for (unit, lines) in lines_of(chain, assessment, direction) {
+            draw_endpoints_of(page, unit, direction, lines);
         }
     }
 }
 
-/// The exposures of a direction; `None` if there are none.
-fn lines_of(assessment: &Assessment, direction: Direction) -> Option<Vec<&Exposure>> {
-    let lines = assessment.exposure.iter().filter(|line| line.direction == direction);
-    Some(lines.collect::<Vec<_>>()).filter(|lines| !lines.is_empty())
+fn draw_endpoints_of(
+    page: &mut Page,
+    unit: Unit<'_>,
+    direction: Direction,
+    mut lines: Vec<&Exposure>,
+) {
+    head(page, unit, direction, &lines);
+    let rest = without_most_important(&mut lines);
+    let mut draw = |share: u64, text: String, amount: u128| {
+        let text = format!("{text}  {DIM}{}{DIM:#}", unit.text(amount));
+        page.hanging(&format!("  {:>7}  ", percent(share)), "           ", text);
+    };
+    for line in lines {
+        draw(
+            millionths(&line.share),
+            endpoint_in_words(line, line.hops.map(usize::from)),
+            amount(line),
+        );
+    }
+    if !rest.is_empty() {
+        let count = u64::try_from(rest.len()).unwrap_or(u64::MAX);
+        let share = rest.iter().map(|line| millionths(&line.share)).sum();
+        let text = format!("{} more (--all)", counted(count, "endpoint", "endpoints"));
+        draw(share, text, rest.iter().map(|line| amount(line)).sum());
+    }
+}
+
+/// The exposures of a direction by unit, in the order of the answer.
+fn lines_of(
+    chain: ChainId,
+    assessment: &Assessment,
+    direction: Direction,
+) -> Vec<(Unit<'_>, Vec<&Exposure>)> {
+    let mut units: Vec<(Unit<'_>, Vec<&Exposure>)> = Vec::new();
+    for line in assessment.exposure.iter().filter(|line| line.direction == direction) {
+        let unit = Unit::new(chain, &line.amount.asset);
+        match units.iter_mut().find(|(known, _)| *known == unit) {
+            Some((_, lines)) => lines.push(line),
+            None => units.push((unit, vec![line])),
+        }
+    }
+    units
 }
 
 /// Draws the title of a direction with its whole amount.
-fn head(page: &mut Page, chain: &Chain, direction: Direction, lines: &[&Exposure]) {
+fn head(page: &mut Page, unit: Unit<'_>, direction: Direction, lines: &[&Exposure]) {
     let whole: u128 = lines.iter().map(|line| amount(line)).sum();
-    page.line(format!("{BOLD}{}{BOLD:#}  {}", title(direction), coins(chain, whole)));
+    page.line(format!("{BOLD}{}{BOLD:#}  {}", title(direction), unit.text(whole)));
 }
 
 /// The amount of an exposure in base units.
@@ -241,7 +263,7 @@ impl<'a> Node<'a> {
     }
 
     /// Draws the branches, each behind `trunk`.
-    fn draw(&self, page: &mut Page, chain: &Chain, trunk: &str) {
+    fn draw(&self, page: &mut Page, unit: Unit<'_>, trunk: &str) {
         let mut branches: Vec<Branch<'_, 'a>> = self.ends.iter().map(Branch::End).collect();
         branches.extend(self.next.iter().map(Branch::Node));
         branches.sort_by_key(|branch| std::cmp::Reverse(branch.share()));
@@ -252,12 +274,12 @@ impl<'a> Node<'a> {
             let below = format!("{trunk}{below}");
             let further = format!("  {:7}  {DIM}{below}{DIM:#}   ", "");
             match branch {
-                Branch::End(piece) => page.hanging(&first, &further, endpoint(chain, piece)),
+                Branch::End(piece) => page.hanging(&first, &further, endpoint(unit, piece)),
                 Branch::Node(node) => {
-                    let amount = coins(chain, node.amount);
+                    let amount = unit.text(node.amount);
                     let text = format!("{}  {DIM}{amount}{DIM:#}", node.name);
                     page.hanging(&first, &further, text);
-                    node.draw(page, chain, &below);
+                    node.draw(page, unit, &below);
                 }
             }
         }
@@ -279,8 +301,8 @@ impl Branch<'_, '_> {
 }
 
 /// An endpoint with the amount and a transaction.
-fn endpoint(chain: &Chain, piece: &FlowPiece<'_>) -> String {
-    let amount = coins(chain, piece.amount);
+fn endpoint(unit: Unit<'_>, piece: &FlowPiece<'_>) -> String {
+    let amount = unit.text(piece.amount);
     let transaction = piece.transaction().map(|transaction| short(Some(transaction)));
     let transaction = transaction.map(|transaction| format!("  {DIM}tx:{transaction}{DIM:#}"));
     let words = endpoint_in_words(piece.line, piece.hops());
@@ -346,7 +368,6 @@ fn millionths(share: &str) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use assay_address::ChainId;
     use assay_engine::assessment::RuleClaim;
     use assay_engine::{
         assessment::{Amount, ExposurePart, ExposurePath},
@@ -442,7 +463,7 @@ mod tests {
         };
         reported.parts[0].claims.push(label);
         let shown = pieces(&reported);
-        let text = endpoint(ChainId::BTC.info(), &shown[0]);
+        let text = endpoint(Unit::native(ChainId::BTC), &shown[0]);
         assert!(text.contains("via an address labelled ransomware (community, 80 %)"), "{text}");
     }
 }

@@ -1,8 +1,8 @@
 //! An assessment in short, the most important facts first: a typical address fits a screen of 80 columns and 40 lines.
 
-use assay_address::{CanonicalAddress, Chain};
+use assay_address::{CanonicalAddress, ChainId};
 use assay_engine::{
-    assessment::{Amount, Assessment, CoverageBlock, CoverageStatus, LabelStatus},
+    assessment::{Assessment, CoverageBlock, CoverageStatus, LabelStatus},
     evidence::ListingStatus,
     policy::ListEffect,
 };
@@ -15,7 +15,7 @@ use super::{
     },
     flows,
     page::Page,
-    text::{coins, counted},
+    text::{amounts, counted},
 };
 
 /// Largest numbers of entries that are drawn of each kind.
@@ -38,7 +38,7 @@ pub(crate) fn summary(
     width: usize,
 ) -> String {
     let mut page = Page::new(width);
-    let chain = subject.chain().info();
+    let chain = subject.chain();
     head(&mut page, subject, assessment, as_of);
     if let Some(transfer) = &assessment.transfer {
         draw_transfer(&mut page, chain, transfer);
@@ -127,25 +127,21 @@ fn labels(page: &mut Page, assessment: &Assessment) {
     }
 }
 
-fn activity(page: &mut Page, chain: &Chain, assessment: &Assessment) {
+fn activity(page: &mut Page, chain: ChainId, assessment: &Assessment) {
     let activity = &assessment.activity;
     let (Some(begin), Some(end), Some(counts)) =
         (activity.first_seen, activity.last_seen, activity.counts)
     else {
         return;
     };
-    let sum = |amounts: &[Amount]| {
-        let amount = amounts.first().and_then(|amount| amount.value.parse().ok());
-        coins(chain, amount.unwrap_or_default())
-    };
     let day = |time: Timestamp| time.strftime("%Y-%m-%d").to_string();
     let text = format!(
         "received {} in {}, sent {} in {}, balance {}; {} to {}",
-        sum(&activity.r#in),
+        amounts(chain, &activity.r#in),
         counted(counts.transfers_in, "transaction", "transactions"),
-        sum(&activity.out),
+        amounts(chain, &activity.out),
         counts.transfers_out,
-        sum(&activity.balance),
+        amounts(chain, &activity.balance),
         day(begin),
         day(end),
     );

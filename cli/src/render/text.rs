@@ -1,6 +1,9 @@
 //! Numbers, amounts, shares, spans of time and identifiers as text.
 
-use assay_address::Chain;
+use std::fmt::Display;
+
+use assay_address::ChainId;
+use assay_engine::{account::decimals_of, assessment::Amount};
 use jiff::Timestamp;
 
 /// Number of characters of an identifier that are shown at its beginning and at its end.
@@ -21,11 +24,79 @@ pub(super) fn hops(number: usize) -> String {
     counted(u64::try_from(number).unwrap_or(u64::MAX), "hop", "hops")
 }
 
-/// An amount in whole coins.
-pub(crate) fn coins(chain: &Chain, amount: u128) -> String {
-    let unit = 10_u128.saturating_pow(chain.native().decimals.into()).max(1);
-    let decimals = usize::from(chain.native().decimals);
-    format!("{}.{:0decimals$} {}", amount / unit, amount % unit, chain.native().code)
+/// The unit of amounts in an answer about a chain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Unit<'a> {
+    chain: ChainId,
+    /// `USD`, or a ticker.
+    name: &'a str,
+}
+
+impl<'a> Unit<'a> {
+    /// The unit with a name: `USD`, or the ticker of an asset.
+    pub(crate) const fn new(chain: ChainId, name: &'a str) -> Self {
+        Self { chain, name }
+    }
+
+    /// The coin of the chain.
+    pub(crate) fn native(chain: ChainId) -> Self {
+        Self { chain, name: chain.info().native().code }
+    }
+
+    /// An amount of base units, or of cents, in the unit: `USD 1,234.50`, `1.50000000 BTC`, `1.5 ETH`.
+    pub(crate) fn text(self, amount: u128) -> String {
+        let Self { chain, name } = self;
+        let native = chain.info().native();
+        if name == native.code && chain.info().outputs().is_some() {
+            let decimals = usize::from(native.decimals);
+            let unit = 10_u128.saturating_pow(native.decimals.into()).max(1);
+            return format!("{}.{:0decimals$} {name}", amount / unit, amount % unit);
+        }
+        if name == DOLLARS {
+            return format!("{DOLLARS} {}.{:02}", grouped(amount / 100), amount % 100);
+        }
+        match decimals_of(chain, name) {
+            Some(decimals) => format!("{} {name}", units(amount, decimals)),
+            None => format!("{amount} base units of {name}"),
+        }
+    }
+}
+
+/// The unit of amounts that have a price.
+const DOLLARS: &str = "USD";
+
+/// An amount of base units in units of an asset, exactly.
+pub(crate) fn units(amount: impl Display, decimals: u8) -> String {
+    let decimals = usize::from(decimals);
+    let digits = format!("{:0>width$}", amount.to_string(), width = decimals + 1);
+    let (whole, fraction) = digits.split_at(digits.len() - decimals);
+    let fraction = fraction.trim_end_matches('0');
+    if fraction.is_empty() { whole.to_owned() } else { format!("{whole}.{fraction}") }
+}
+
+/// A number with commas between groups of three digits.
+fn grouped(number: u128) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// An amount of an answer.
+pub(super) fn amount(chain: ChainId, amount: &Amount) -> String {
+    Unit::new(chain, &amount.asset).text(amount.value.parse().unwrap_or_default())
+}
+
+/// Amounts of several assets, without those of zero; `0` of the chain's coin if nothing is left.
+pub(super) fn amounts(chain: ChainId, amounts: &[Amount]) -> String {
+    let texts: Vec<String> =
+        amounts.iter().filter(|it| it.value != "0").map(|it| amount(chain, it)).collect();
+    if texts.is_empty() { Unit::native(chain).text(0) } else { texts.join(", ") }
 }
 
 /// Millionths as a percentage with one decimal.
@@ -77,9 +148,9 @@ mod tests {
 
     #[test]
     fn amounts_and_shares_are_written_for_people() {
-        let bitcoin = assay_address::ChainId::BTC.info();
-        assert_eq!(coins(bitcoin, 123_456_789), "1.23456789 BTC");
-        assert_eq!(coins(bitcoin, 5), "0.00000005 BTC");
+        let bitcoin = Unit::native(ChainId::BTC);
+        assert_eq!(bitcoin.text(123_456_789), "1.23456789 BTC");
+        assert_eq!(bitcoin.text(5), "0.00000005 BTC");
         assert_eq!(percent(123_456), "12.3 %");
         assert_eq!(percent(1_000_000), "100.0 %");
         assert_eq!(percent(1), "<0.1 %");
@@ -89,6 +160,40 @@ mod tests {
         assert_eq!(beginning("one two, three", 10), "one two ...");
         assert_eq!(beginning("one two", 7), "one two");
         assert_eq!((hops(1), hops(2)), ("1 hop".to_owned(), "2 hops".to_owned()));
+    }
+
+    #[test]
+    fn amounts_of_account_chains_are_written_in_their_own_unit() {
+        let of = |name, amount| Unit::new(ChainId::ETH, name).text(amount);
+        assert_eq!(of("ETH", 50_010_000_000_000_000_000), "50.01 ETH");
+        assert_eq!(of("ETH", 1), "0.000000000000000001 ETH");
+        assert_eq!(of("USDT", 100_000_000_000), "100000 USDT");
+        assert_eq!(of("USD", 123_456_705), "USD 1,234,567.05");
+        assert_eq!((of("USD", 0), of("USD", 99_999)), ("USD 0.00".into(), "USD 999.99".into()));
+        assert_eq!(of("PEPE", 12), "12 base units of PEPE");
+        let amount = |asset: &str, value: &str| Amount {
+            value: value.to_owned(),
+            asset: asset.to_owned(),
+            usd: None,
+            price_day: None,
+        };
+        let several = [amount("ETH", "10"), amount("USDC", "0"), amount("USDT", "2500000")];
+        assert_eq!(amounts(ChainId::ETH, &several), "0.00000000000000001 ETH, 2.5 USDT");
+        assert_eq!(amounts(ChainId::ETH, &several[1..2]), "0 ETH");
+    }
+
+    #[test]
+    fn sums_are_written_in_units_exactly() {
+        for (amount, decimals, expected) in [
+            (0_u64, 18, "0"),
+            (1, 18, "0.000000000000000001"),
+            (1_500_000, 6, "1.5"),
+            (2_000_000, 6, "2"),
+            (7, 0, "7"),
+        ] {
+            assert_eq!(units(amount, decimals), expected);
+        }
+        assert_eq!(units("9".repeat(90), 6).len(), 91);
     }
 
     #[test]

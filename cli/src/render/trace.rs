@@ -3,14 +3,17 @@
 use std::collections::BTreeMap;
 
 use anstyle::Style;
-use assay_address::Chain;
-use assay_engine::evidence::{Direction, FlowDistance, PathStep};
+use assay_address::ChainId;
+use assay_engine::{
+    account::{Asset, AssetId, scored_asset},
+    evidence::{Direction, FlowDistance, PathStep},
+};
 use jiff::civil::Date;
 
 use super::{
     flows::title,
     page::Page,
-    text::{coins, counted, further_than, hops, percent},
+    text::{Unit, counted, further_than, hops, percent},
 };
 
 /// Largest number of paths of a direction that are drawn unless all paths are requested.
@@ -27,6 +30,8 @@ const DIM: Style = Style::new().dimmed();
 pub(crate) struct TracedDirection<'a> {
     /// The direction.
     pub(crate) direction: Direction,
+    /// Unit of the amounts.
+    pub(crate) unit: Unit<'a>,
     /// All funds of the direction, in base units.
     pub(crate) whole: u128,
     /// Endpoints of the direction.
@@ -112,16 +117,15 @@ impl<'a> TracedDirection<'a> {
         self
     }
 
-    /// The transactions that are drawn.
-    pub(crate) fn transactions(&self) -> impl Iterator<Item = &'a str> {
-        let paths = self.ends.iter().flat_map(|end| &end.paths);
-        paths.flat_map(|path| path.steps.iter().map(|step| step.transaction.as_str()))
+    /// The steps of the paths that are drawn.
+    pub(crate) fn steps(&self) -> impl Iterator<Item = &'a PathStep> {
+        self.ends.iter().flat_map(|end| &end.paths).flat_map(|path| path.steps)
     }
 }
 
 /// Draws a trace, in lines of at most `width` columns.
 pub(crate) fn trace(
-    chain: &Chain,
+    chain: ChainId,
     subject: &str,
     height: u64,
     complete: bool,
@@ -130,21 +134,22 @@ pub(crate) fn trace(
     width: usize,
 ) -> String {
     let mut page = Page::new(width);
-    page.line(format!("{BOLD}{subject}{BOLD:#}  {}, up to block {height}", chain.name));
+    page.line(format!("{BOLD}{subject}{BOLD:#}  {}, up to block {height}", chain.info().name));
     if !complete {
         page.line("The time limit was reached: run the command again to trace further.");
     }
     for direction in directions {
         page.gap();
-        let amount = coins(chain, direction.whole);
+        let unit = direction.unit;
+        let amount = unit.text(direction.whole);
         page.line(format!("{BOLD}{}{BOLD:#}  {amount}", title(direction.direction)));
         for end in &direction.ends {
-            draw_end(&mut page, chain, end, dates, direction.whole_paths);
+            draw_end(&mut page, (chain, unit), end, dates, direction.whole_paths);
         }
         if let (1.., amount) = direction.left_out {
             let ends = counted(direction.left_out.0, "endpoint", "endpoints");
             page.gap();
-            page.line(format!("  {ends} more of {} (--all)", coins(chain, amount)));
+            page.line(format!("  {ends} more of {} (--all)", unit.text(amount)));
         }
     }
     page.finish()
@@ -152,7 +157,7 @@ pub(crate) fn trace(
 
 fn draw_end(
     page: &mut Page,
-    chain: &Chain,
+    (chain, unit): (ChainId, Unit<'_>),
     end: &TracedEnd<'_>,
     dates: &BTreeMap<String, Date>,
     whole_paths: bool,
@@ -178,13 +183,9 @@ fn draw_end(
     let about = remarks.join(", ");
     let first = format!("  {:>7}  ", percent(end.share));
     page.gap();
-    page.hanging(&first, "           ", format!("{about}  {}", coins(chain, end.amount)));
+    page.hanging(&first, "           ", format!("{about}  {}", unit.text(end.amount)));
     for path in &end.paths {
-        page.hanging(
-            "    ",
-            "      ",
-            format!("{DIM}path of {}{DIM:#}", coins(chain, path.amount)),
-        );
+        page.hanging("    ", "      ", format!("{DIM}path of {}{DIM:#}", unit.text(path.amount)));
         let (most, first) = MAX_STEPS;
         let skipped = if whole_paths { 0 } else { path.steps.len().saturating_sub(most) };
         for (index, step) in path.steps.iter().enumerate() {
@@ -200,18 +201,35 @@ fn draw_end(
             let address = step.address.as_deref().unwrap_or("(no address)");
             // The address has a line of its own: together they are wider than a terminal.
             page.hanging(&format!("    {date:DATE$}  "), "", &step.transaction);
-            page.hanging(&format!("    {:DATE$}  ", ""), "", address);
+            let indent = format!("    {:DATE$}  ", "");
+            page.hanging(&indent, "", address);
+            if let Some(moved) = moved(chain, step) {
+                page.hanging(&indent, &indent, moved);
+            }
         }
     }
     if let (more @ 1.., amount) = end.left_out {
         let paths = counted(more, "path", "paths");
-        let text = format!("{paths} more of {} (--all)", coins(chain, amount));
+        let text = format!("{paths} more of {} (--all)", unit.text(amount));
         page.hanging("    ", "      ", text);
     }
     if end.other > 0 && !end.paths.is_empty() {
-        let text = format!("{} by further paths", coins(chain, end.other));
+        let text = format!("{} by further paths", unit.text(end.other));
         page.hanging("    ", "      ", text);
     }
+}
+
+/// The transfer of a step on an account chain: the amount, its place in the transaction and the party.
+fn moved(chain: ChainId, step: &PathStep) -> Option<String> {
+    let asset = Asset::parse(chain, step.asset.as_deref()?).ok()?;
+    let ticker = scored_asset(AssetId { chain, asset })?.ticker;
+    let amount = Unit::new(chain, ticker).text(step.amount.as_deref()?.parse().ok()?);
+    let place = step.place.as_deref().map(|place| format!(", {place}")).unwrap_or_default();
+    let party = step.label.as_ref().map(|label| match &label.entity {
+        Some(entity) => format!("; {entity} ({})", label.category),
+        None => format!("; {}", label.category),
+    });
+    Some(format!("{amount}{place}{}", party.unwrap_or_default()))
 }
 
 #[cfg(test)]
@@ -253,13 +271,12 @@ mod tests {
 
     fn direction(ends: Vec<TracedEnd<'_>>) -> TracedDirection<'_> {
         let whole = ends.iter().map(|end| end.amount).sum();
-        let direction = Direction::Source;
-        TracedDirection { direction, whole, ends, left_out: (0, 0), whole_paths: true }
+        let (direction, unit) = (Direction::Source, Unit::native(ChainId::BTC));
+        TracedDirection { direction, unit, whole, ends, left_out: (0, 0), whole_paths: true }
     }
 
     fn drawn(direction: TracedDirection<'_>) -> String {
-        let chain = ChainId::BTC.info();
-        trace(chain, "subject", 1, true, &[direction], &BTreeMap::new(), 80)
+        trace(ChainId::BTC, "subject", 1, true, &[direction], &BTreeMap::new(), 80)
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! A transaction for the terminal.
 
-use assay_address::Chain;
+use assay_address::ChainId;
 
-use super::{page::Page, text::coins};
+use super::{page::Page, text::Unit};
 
 /// The inputs or the outputs of a transaction.
 pub(crate) struct SideTable<'a> {
@@ -32,7 +32,7 @@ pub(crate) struct SideRow<'a> {
 
 /// Draws a transaction below its head lines, in lines of at most `width` columns.
 pub(crate) fn transaction(
-    chain: &Chain,
+    chain: ChainId,
     head: &[String],
     sides: &[SideTable<'_>],
     width: usize,
@@ -47,12 +47,13 @@ pub(crate) fn transaction(
     page.finish()
 }
 
-fn draw(page: &mut Page, chain: &Chain, side: &SideTable<'_>) {
+fn draw(page: &mut Page, chain: ChainId, side: &SideTable<'_>) {
     let (unknown, least) = side.unknown;
     let bound = if unknown > 0 { "at least " } else { "" };
+    let unit = Unit::native(chain);
     page.gap();
-    page.line(format!("{}  {}  {bound}{}", side.title, side.count, coins(chain, side.total)));
-    let amounts: Vec<String> = side.rows.iter().map(|row| coins(chain, row.value)).collect();
+    page.line(format!("{}  {}  {bound}{}", side.title, side.count, unit.text(side.total)));
+    let amounts: Vec<String> = side.rows.iter().map(|row| unit.text(row.value)).collect();
     let amount_width = amounts.iter().map(String::len).max().unwrap_or_default();
     let index_width = side.rows.iter().map(|row| row.index.to_string().len()).max().unwrap_or(1);
     let further = " ".repeat(index_width + 4);
@@ -66,7 +67,7 @@ fn draw(page: &mut Page, chain: &Chain, side: &SideTable<'_>) {
         );
     }
     if unknown > 0 {
-        let least = coins(chain, least);
+        let least = unit.text(least);
         let text =
             format!("{unknown} of unknown value, from before the first block: at least {least}");
         page.hanging("  ", "    ", text);

@@ -67,6 +67,7 @@ impl Case {
         let ledgers = vec![Flows {
             unit,
             decimals: info.native().decimals,
+            left_out_decimals: 0,
             source,
             destination,
             held,

@@ -11,6 +11,7 @@
 
 mod access;
 mod account;
+mod account_answers;
 mod accounts;
 mod addresses;
 mod answers;

@@ -52,6 +52,7 @@ fn facts() -> Facts {
     let ledger = Ledger {
         unit: "USD".into(),
         decimals: 2,
+        left_out_decimals: 0,
         source: DirectionFlows { parts: RECEIVED.map(part).to_vec(), transactions: 0 },
         destination: DirectionFlows::default(),
         held: DirectionFlows::default(),

@@ -9,10 +9,10 @@ use assay_address::CanonicalAddress;
 use assay_engine::evidence::{Direction, FlowPart, FlowPath};
 
 use super::{TracedParts, by_other_paths, end_type};
-use crate::render::coins;
+use crate::render::Unit;
 
-/// An edge of the graph: a transfer with its sender, its receiver and its transaction.
-type Edge<'a> = (String, String, &'a str);
+/// An edge of the graph: a transfer with its sender, its receiver, its transaction and the unit of its amount.
+type Edge<'a> = (String, String, &'a str, &'a str);
 
 /// The paths as a graph: addresses and endpoints as nodes, transactions with their amounts as edges.
 pub(super) fn graph(subject: &CanonicalAddress, directions: &[TracedParts<'_>]) -> String {
@@ -28,23 +28,23 @@ fn draw(
     directions: &[TracedParts<'_>],
 ) -> fmt::Result {
     let mut edges: BTreeMap<Edge<'_>, u128> = BTreeMap::new();
-    for TracedParts { direction, parts, .. } in directions {
+    for TracedParts { direction, unit, parts, .. } in directions {
         for (part, _) in parts {
             for path in &part.paths {
-                add_path(&mut edges, *direction, subject, part, path, path.amount);
+                add_path(&mut edges, (*direction, unit), subject, part, path);
             }
             let other = by_other_paths(part);
             if other > 0 {
                 let from = subject.as_str().to_owned();
-                add(&mut edges, *direction, (from, end_name(part), "other"), other);
+                add(&mut edges, *direction, (from, end_name(part), "other", unit), other);
             }
         }
     }
     writeln!(text, "digraph flows {{\n  rankdir=LR;\n  node [shape=box];")?;
     writeln!(text, "  {} [style=bold];", quoted(subject.as_str()))?;
-    let info = subject.chain().info();
-    for ((from, to, transaction), amount) in edges {
-        let label = format!("{}\\n{transaction}", coins(info, amount));
+    for ((from, to, transaction, unit), amount) in edges {
+        let amount = Unit::new(subject.chain(), unit).text(amount);
+        let label = format!("{amount}\\n{transaction}");
         writeln!(text, "  {} -> {} [label=\"{label}\"];", quoted(&from), quoted(&to))?;
     }
     writeln!(text, "}}")
@@ -52,18 +52,17 @@ fn draw(
 
 fn add_path<'a>(
     edges: &mut BTreeMap<Edge<'a>, u128>,
-    direction: Direction,
+    (direction, unit): (Direction, &'a str),
     subject: &CanonicalAddress,
     part: &FlowPart,
     path: &'a FlowPath,
-    amount: u128,
 ) {
     let mut from = subject.as_str().to_owned();
     let last = path.steps.len().saturating_sub(1);
     for (index, step) in path.steps.iter().enumerate() {
         let address = step.address.clone().unwrap_or_default();
         let to = if index == last { format!("{} {address}", end_name(part)) } else { address };
-        add(edges, direction, (from, to.clone(), step.transaction.as_str()), amount);
+        add(edges, direction, (from, to.clone(), step.transaction.as_str(), unit), path.amount);
         from = to;
     }
 }
@@ -72,12 +71,12 @@ fn add_path<'a>(
 fn add<'a>(
     edges: &mut BTreeMap<Edge<'a>, u128>,
     direction: Direction,
-    (near, far, transaction): Edge<'a>,
+    (near, far, transaction, unit): Edge<'a>,
     amount: u128,
 ) {
     let edge = match direction {
-        Direction::Source => (far, near, transaction),
-        Direction::Destination => (near, far, transaction),
+        Direction::Source => (far, near, transaction, unit),
+        Direction::Destination => (near, far, transaction, unit),
     };
     *edges.entry(edge).or_default() += amount;
 }

@@ -8,8 +8,12 @@ use std::{borrow::Cow, collections::BTreeMap, io::Write};
 
 use assay_address::ChainId;
 use assay_engine::{
-    evidence::{ChainState, Direction, FlowEnd, FlowPart, FlowPath, PathStep, UnresolvedReason},
+    evidence::{
+        ChainState, Direction, FlowEnd, FlowFacts, FlowPart, FlowPath, Ledger, PathStep,
+        UnresolvedReason,
+    },
     fixed::apportion,
+    policy::Policy,
     taxonomy::RISKY_FROM,
     united_parts,
     utxo::Txid,
@@ -30,7 +34,7 @@ use super::{
     output, parse_address, print_json, require_graph,
     terminal::text_width,
 };
-use crate::render::{self, TracedDirection, TracedEnd, TracedPath};
+use crate::render::{self, TracedDirection, TracedEnd, TracedPath, Unit};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -41,7 +45,7 @@ Examples:
 /// Trace an address's funds to their endpoints and show the paths
 ///
 /// The source of funds is followed back, the destination forward, until a listed or labelled address, a
-/// miner, or a limit of the policy is reached. Shows both directions unless --direction names one.
+/// miner, or a limit of the policy or the model is reached. Shows both directions unless --direction names one.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct TraceArgs {
@@ -110,6 +114,9 @@ struct TraceAnswer<'a> {
 #[derive(Serialize)]
 struct ShownDirection<'a> {
     direction: Direction,
+    /// Unit of the amounts on an account chain, `USD` (in cents) or the ticker of an asset; left out on other chains.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    asset: Option<&'a str>,
     /// All funds received, in base units: the amounts of the endpoints of either direction sum to this amount.
     total_amount: String,
     endpoints: Vec<ShownEnd<'a>>,
@@ -140,15 +147,23 @@ struct ShownPath<'a> {
     steps: &'a [PathStep],
 }
 
-/// One direction of a trace: the parts of the funds, the largest first, with the share of each in millionths.
+/// One direction of a trace in one unit: the parts of the funds, the largest first, with the share of each in millionths.
 struct TracedParts<'a> {
     direction: Direction,
+    unit: &'a str,
     whole: u128,
     parts: Vec<(&'a FlowPart, u64)>,
 }
 
 pub(super) async fn run(args: &TraceArgs, context: &Context) -> Result<CommandOutcome, Failure> {
     let subject = parse_address(args.chain, &args.address)?;
+    if args.hops.is_some() && args.chain.info().outputs().is_none() {
+        return Err(Failure::Usage(format!(
+            "--hops: the origins of money on {} are known at any distance, and its destinations within the bounds of the \
+             model; leave the flag out",
+            args.chain
+        )));
+    }
     let directions = match args.direction {
         Some(OneDirection::Source) => vec![Direction::Source],
         Some(OneDirection::Destination) => vec![Direction::Destination],
@@ -172,17 +187,9 @@ pub(super) async fn run(args: &TraceArgs, context: &Context) -> Result<CommandOu
             )));
         }
     };
-    let parts: Vec<(Direction, Vec<Cow<'_, FlowPart>>)> = directions
-        .into_iter()
-        .map(|direction| {
-            let ledgers = facts.flows.ledgers.iter();
-            let parts = ledgers
-                .flat_map(|ledger| united_parts(&ledger.direction(direction).parts, &policy));
-            (direction, parts.collect())
-        })
-        .collect();
+    let parts = parts_by_unit(&facts.flows, directions, &policy, args.chain);
     let traced: Vec<TracedParts<'_>> =
-        parts.iter().map(|(direction, parts)| sorted(*direction, parts, args.min_share)).collect();
+        parts.iter().map(|parts| sorted(parts, args.min_share)).collect();
     if args.dot {
         write!(output(), "{}", dot::graph(&subject, &traced))?;
         return Ok(CommandOutcome::Success);
@@ -193,15 +200,15 @@ pub(super) async fn run(args: &TraceArgs, context: &Context) -> Result<CommandOu
             address: subject.as_str(),
             latest_block_height: facts.tip.height,
             complete: facts.flows.complete,
-            directions: traced.iter().map(shown_direction).collect(),
+            directions: traced.iter().map(|it| shown_direction(it, args.chain)).collect(),
         };
         return print_json(&shown);
     }
-    let drawn = traced.iter().map(drawn_direction);
+    let drawn = traced.iter().map(|traced| drawn_direction(traced, args.chain));
     let drawn: Vec<TracedDirection<'_>> =
         if args.all { drawn.collect() } else { drawn.map(TracedDirection::shortened).collect() };
     let text = render::trace(
-        args.chain.info(),
+        args.chain,
         subject.as_str(),
         facts.tip.height,
         facts.flows.complete,
@@ -213,12 +220,53 @@ pub(super) async fn run(args: &TraceArgs, context: &Context) -> Result<CommandOu
     Ok(CommandOutcome::Success)
 }
 
-/// The parts of a direction's funds with at least a given share, the largest first.
-fn sorted<'a>(
+/// The funds of one direction in one unit, in base units.
+struct UnitParts<'a> {
     direction: Direction,
-    parts: &'a [Cow<'_, FlowPart>],
-    min_share: u64,
-) -> TracedParts<'a> {
+    unit: &'a str,
+    parts: Vec<Cow<'a, FlowPart>>,
+}
+
+/// The funds of each direction by unit. Chains of outputs have one unit; of other chains, units without funds are left out.
+fn parts_by_unit<'a>(
+    flows: &'a FlowFacts,
+    directions: Vec<Direction>,
+    policy: &Policy,
+    chain: ChainId,
+) -> Vec<UnitParts<'a>> {
+    let mut all: Vec<UnitParts<'a>> = Vec::new();
+    for direction in directions {
+        let of_direction = flows.ledgers.iter().map(|ledger| {
+            let parts = united_parts(&ledger.direction(direction).parts, policy).into_iter();
+            let parts = parts.map(|part| in_base_units(ledger, part)).collect();
+            UnitParts { direction, unit: &ledger.unit, parts }
+        });
+        let first = all.len();
+        all.extend(of_direction.filter(|it| !it.parts.is_empty()));
+        if all.len() == first {
+            let unit = chain.info().native().code;
+            all.push(UnitParts { direction, unit, parts: Vec::new() });
+        }
+    }
+    all
+}
+
+/// A part of the funds with its amounts in base units.
+fn in_base_units<'a>(ledger: &Ledger, part: Cow<'a, FlowPart>) -> Cow<'a, FlowPart> {
+    if ledger.left_out_decimals == 0 {
+        return part;
+    }
+    let mut part = part.into_owned();
+    let paths = part.paths.iter_mut().map(|path| &mut path.amount);
+    for amount in paths.chain([&mut part.amount, &mut part.recent]) {
+        *amount = ledger.in_base_units(*amount);
+    }
+    Cow::Owned(part)
+}
+
+/// The parts of a direction's funds with at least a given share, the largest first.
+fn sorted<'a>(of_unit: &'a UnitParts<'_>, min_share: u64) -> TracedParts<'a> {
+    let UnitParts { direction, unit, parts } = of_unit;
     let mut parts: Vec<&FlowPart> = parts.iter().map(|part| &**part).collect();
     let whole: u128 = parts.iter().map(|part| part.amount).sum();
     parts.sort_by_key(|part| (std::cmp::Reverse(part.amount), part.end, part.distance));
@@ -229,20 +277,25 @@ fn sorted<'a>(
     parts.retain(|(part, _)| {
         part.amount.saturating_mul(SHARE_WHOLE.into()) >= whole.saturating_mul(min_share.into())
     });
-    TracedParts { direction, whole, parts }
+    TracedParts { direction: *direction, unit, whole, parts }
 }
 
-/// The days of the transactions that are drawn; empty where the chain is not ingested.
+/// The days of the transactions that are drawn; empty where a chain of outputs is not ingested.
 async fn dates(
     graphs: &EmbeddedGraphs,
     chain: ChainId,
     drawn: &[TracedDirection<'_>],
 ) -> Result<BTreeMap<String, Date>, Failure> {
+    if chain.info().outputs().is_none() {
+        let steps = drawn.iter().flat_map(TracedDirection::steps);
+        let day = |step: &PathStep| step.time.to_zoned(TimeZone::UTC).date();
+        return Ok(steps.map(|step| (step.transaction.clone(), day(step))).collect());
+    }
     let Some(graph) = graphs.graph(chain)? else { return Ok(BTreeMap::new()) };
     let mut txids: Vec<Txid> = drawn
         .iter()
-        .flat_map(TracedDirection::transactions)
-        .filter_map(|txid| txid.parse().ok())
+        .flat_map(TracedDirection::steps)
+        .filter_map(|step| step.transaction.parse().ok())
         .collect();
     txids.sort_unstable();
     txids.dedup();
@@ -255,15 +308,16 @@ async fn dates(
     Ok(days)
 }
 
-fn shown_direction<'a>(traced: &TracedParts<'a>) -> ShownDirection<'a> {
+fn shown_direction<'a>(traced: &TracedParts<'a>, chain: ChainId) -> ShownDirection<'a> {
     ShownDirection {
         direction: traced.direction,
+        asset: chain.info().outputs().is_none().then_some(traced.unit),
         total_amount: traced.whole.to_string(),
         endpoints: traced.parts.iter().map(|(part, share)| shown(part, *share)).collect(),
     }
 }
 
-fn drawn_direction<'a>(traced: &TracedParts<'a>) -> TracedDirection<'a> {
+fn drawn_direction<'a>(traced: &TracedParts<'a>, chain: ChainId) -> TracedDirection<'a> {
     let end = |(part, share): &(&'a FlowPart, u64)| {
         let path = |path: &'a FlowPath| TracedPath { amount: path.amount, steps: &path.steps };
         TracedEnd {
@@ -285,6 +339,7 @@ fn drawn_direction<'a>(traced: &TracedParts<'a>) -> TracedDirection<'a> {
     };
     TracedDirection {
         direction: traced.direction,
+        unit: Unit::new(chain, traced.unit),
         whole: traced.whole,
         ends: traced.parts.iter().map(end).collect(),
         left_out: (0, 0),

@@ -69,5 +69,5 @@ pub use step::{
     AssetNumber, LedgerBook, Movement, MovementKind, NumberedTransaction, Payment, book,
 };
 pub use subject::{AccountSubject, transaction_text};
-pub use unit::{MoneyUnit, Valuation};
+pub use unit::{MoneyUnit, Valuation, decimals_of};
 pub use view::{AccountAttributions, AccountView};

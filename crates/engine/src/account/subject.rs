@@ -71,6 +71,7 @@ impl AccountSubject<'_> {
         let ledgers = units.into_iter().map(|unit| Ledger {
             unit: unit.name(),
             decimals: unit.decimals(),
+            left_out_decimals: unit.left_out_decimals(),
             source: flows(&mut source, unit),
             destination: flows(&mut destination, unit),
             held: flows(&mut held, unit),

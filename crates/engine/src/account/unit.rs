@@ -3,10 +3,11 @@
 
 use std::collections::BTreeMap;
 
+use assay_address::ChainId;
 use jiff::{Timestamp, civil::Date, tz::TimeZone};
 use ruint::aliases::U256;
 
-use super::{Prices, ScoredAsset, shares::WHOLE};
+use super::{Prices, ScoredAsset, scored_assets, shares::WHOLE};
 use crate::ledger::Mass;
 
 /// A unit of account. Amounts are added up in fine units: micro-dollars, or base units of an asset, of which at most nine
@@ -61,6 +62,15 @@ impl MoneyUnit {
         }
     }
 
+    /// Decimals of the asset's base units that amounts of the unit leave out.
+    #[must_use]
+    pub fn left_out_decimals(self) -> u8 {
+        match self {
+            Self::Dollars => 0,
+            Self::Asset(asset) => asset.decimals.saturating_sub(MOST_DECIMALS),
+        }
+    }
+
     /// Fine units in a unit as it is shown.
     pub(super) const fn fine(self) -> u128 {
         match self {
@@ -71,9 +81,23 @@ impl MoneyUnit {
 
     /// An amount of the asset in fine units of the asset's own unit.
     fn of_asset(asset: &'static ScoredAsset, amount: u128) -> (Self, u128) {
-        let dropped = u32::from(asset.decimals.saturating_sub(MOST_DECIMALS));
-        (Self::Asset(asset), amount / 10_u128.pow(dropped))
+        let left_out = u32::from(Self::Asset(asset).left_out_decimals());
+        (Self::Asset(asset), amount / 10_u128.pow(left_out))
     }
+}
+
+/// Decimals of the unit of an amount in an answer about a chain: `USD` counts cents, and a ticker base units of the asset.
+/// `None` for a ticker of none of the chain's followed assets.
+#[must_use]
+pub fn decimals_of(chain: ChainId, unit: &str) -> Option<u8> {
+    if unit == MoneyUnit::Dollars.name() {
+        return Some(MoneyUnit::Dollars.decimals());
+    }
+    let native = chain.info().native();
+    if unit == native.code {
+        return Some(native.decimals);
+    }
+    scored_assets(chain).find(|asset| asset.ticker == unit).map(|asset| asset.decimals)
 }
 
 /// Values of amounts on days, looked up once a day and asset.
@@ -187,4 +211,51 @@ impl FineSum {
 pub(super) fn mass(unit: MoneyUnit, earlier: FineSum, recent: FineSum) -> Mass {
     let scaled = |sum: FineSum| sum.0.saturating_mul(1 << MASS_BITS) / unit.fine();
     Mass { earlier: scaled(earlier), recent: scaled(recent) }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    #[test]
+    fn assets_of_a_chain_with_one_ticker_have_the_same_decimals() {
+        for chain in ChainId::all() {
+            let mut known: BTreeMap<&str, u8> = BTreeMap::new();
+            for asset in scored_assets(chain) {
+                let decimals = *known.entry(asset.ticker).or_insert(asset.decimals);
+                assert_eq!(decimals, asset.decimals, "{chain} {}", asset.ticker);
+                assert_eq!(decimals_of(chain, asset.ticker), Some(decimals), "{chain}");
+            }
+        }
+    }
+
+    #[test]
+    fn units_of_answers_have_their_decimals() {
+        let of = |chain: &str, unit| decimals_of(chain.parse().unwrap(), unit);
+        assert_eq!(of("btc", "BTC"), Some(8));
+        assert_eq!(of("eth", "ETH"), Some(18));
+        assert_eq!((of("eth", "USDT"), of("bsc", "USDT")), (Some(6), Some(18)));
+        assert_eq!((of("trx", "TRX"), of("trx", "USD")), (Some(6), Some(2)));
+        assert_eq!(of("eth", "PEPE"), None);
+    }
+
+    #[test]
+    fn amounts_of_a_unit_are_shown_in_base_units() {
+        let asset = |ticker| scored_assets(ChainId::ETH).find(|it| it.ticker == ticker).unwrap();
+        let ledger = |unit: MoneyUnit| crate::evidence::Ledger {
+            unit: unit.name(),
+            decimals: unit.decimals(),
+            left_out_decimals: unit.left_out_decimals(),
+            source: crate::evidence::DirectionFlows::default(),
+            destination: crate::evidence::DirectionFlows::default(),
+            held: crate::evidence::DirectionFlows::default(),
+            of_accounts: true,
+        };
+        let ether = ledger(MoneyUnit::Asset(asset("ETH")));
+        assert_eq!(ether.in_base_units(1_500_000_000), 1_500_000_000_000_000_000);
+        assert_eq!(ledger(MoneyUnit::Asset(asset("USDT"))).in_base_units(7), 7);
+        assert_eq!(ledger(MoneyUnit::Dollars).in_base_units(7), 7);
+    }
 }

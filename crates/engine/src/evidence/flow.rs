@@ -206,6 +206,8 @@ pub struct Ledger {
     pub unit: String,
     /// Decimals of the unit, for showing amounts.
     pub decimals: u8,
+    /// Decimals of base units that the amounts leave out; answers have them, as zeros.
+    pub left_out_decimals: u8,
     /// Origins of the funds.
     pub source: DirectionFlows,
     /// Destinations of the funds.
@@ -221,6 +223,13 @@ impl Ledger {
     #[must_use]
     pub const fn is_of_accounts(&self) -> bool {
         self.of_accounts
+    }
+
+    /// An amount of the ledger in base units of its asset; in cents for dollars.
+    #[must_use]
+    pub fn in_base_units(&self, amount: u128) -> u128 {
+        // No supply of an asset comes near 128 bits: readers refuse such amounts.
+        amount.saturating_mul(10_u128.saturating_pow(self.left_out_decimals.into()))
     }
 
     /// The flows of one direction.

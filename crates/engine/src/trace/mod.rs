@@ -193,6 +193,7 @@ impl<'a> Trace<'a> {
         let ledgers = vec![Ledger {
             unit,
             decimals: info.native().decimals,
+            left_out_decimals: 0,
             source,
             destination,
             held,

@@ -86,6 +86,7 @@ pub fn flows_at_most(
     let ledger = Ledger {
         unit: info.native().code.to_owned(),
         decimals: info.native().decimals,
+        left_out_decimals: 0,
         source,
         destination: DirectionFlows { parts: vec![part(FlowEnd::Unspent, whole)], transactions: 0 },
         // All that was received is held.

@@ -14,7 +14,7 @@ use super::{
 use crate::{
     evidence::{
         CarriedLabel, CarriedPart, Direction, FlowDistance, FlowEnd, FlowPart, LabelDistance,
-        ListingPeriod, Solicitation, Tier,
+        Ledger, ListingPeriod, Solicitation, Tier,
     },
     fixed::{Power, apportion},
     ledger::{Mass, mass::share},
@@ -36,6 +36,8 @@ pub(super) struct DirectionalFlows<'f> {
     /// Unit of the amounts.
     pub(super) unit: &'f str,
     pub(super) decimals: u8,
+    /// The ledger, for amounts in base units.
+    pub(super) of_ledger: &'f Ledger,
     /// Significance of amounts of the unit, if the policy defines that significance.
     pub(super) curve: Option<&'f AmountCurve>,
     pub(super) parts: Vec<Part<'f>>,
@@ -283,6 +285,7 @@ impl<'f> DirectionalFlows<'f> {
             direction,
             unit: &ledger.unit,
             decimals: ledger.decimals,
+            of_ledger: ledger,
             parts,
             transactions,
             received: ledger.source.received(),

@@ -138,7 +138,7 @@ impl DirectionalFlows<'_> {
             untouched: key.is_untouched,
             dust: key.solicitation == Solicitation::Dust,
             scored: line.scored,
-            parts: line.parts.into_iter().map(exposure_part).collect(),
+            parts: line.parts.into_iter().map(|funds| self.exposure_part(funds)).collect(),
             transactions,
             paths: line
                 .paths
@@ -148,9 +148,26 @@ impl DirectionalFlows<'_> {
         }
     }
 
+    /// An amount in base units, as a decimal string.
+    fn base_units(&self, value: u128) -> String {
+        self.of_ledger.in_base_units(value).to_string()
+    }
+
+    fn exposure_part(&self, funds: RuleFunds) -> ExposurePart {
+        ExposurePart {
+            amount: self.base_units(funds.amount),
+            recent_amount: self.base_units(funds.recent),
+            outstanding: funds.outstanding.map(|outstanding| self.base_units(outstanding)),
+            since_listing: funds.since_listing.map(|since| self.base_units(since)),
+            scored: funds.scored,
+            claims: funds.claims,
+        }
+    }
+
     pub(super) fn amount(&self, value: u128) -> Amount {
         let usd = (self.unit == "USD").then(|| format!("{}.{:02}", value / 100, value % 100));
-        Amount { value: value.to_string(), asset: self.unit.to_owned(), usd, price_day: None }
+        let value = self.base_units(value);
+        Amount { value, asset: self.unit.to_owned(), usd, price_day: None }
     }
 }
 
@@ -465,17 +482,6 @@ impl ExposureLine {
         } else {
             self.parts.push(funds);
         }
-    }
-}
-
-fn exposure_part(funds: RuleFunds) -> ExposurePart {
-    ExposurePart {
-        amount: funds.amount.to_string(),
-        recent_amount: funds.recent.to_string(),
-        outstanding: funds.outstanding.map(|outstanding| outstanding.to_string()),
-        since_listing: funds.since_listing.map(|since| since.to_string()),
-        scored: funds.scored,
-        claims: funds.claims,
     }
 }
 

@@ -60,6 +60,7 @@ fn facts(
     let ledger = Ledger {
         unit: "BTC".into(),
         decimals: 8,
+        left_out_decimals: 0,
         source: DirectionFlows {
             parts: vec![party(Category::Exchange, whole)],
             ..DirectionFlows::default()

@@ -151,6 +151,7 @@ pub fn flows_in(
         vec![Ledger {
             unit: unit.into(),
             decimals,
+            left_out_decimals: 0,
             source: settled(source),
             destination: settled(destination),
             held: DirectionFlows::default(),

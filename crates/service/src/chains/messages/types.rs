@@ -223,7 +223,15 @@ impl MessageForm<FlowFactsMessage> for FlowFacts {
 impl MessageForm<LedgerMessage> for Ledger {
     fn into_message(self) -> LedgerMessage {
         // Chain servers answer for UTXO chains.
-        let Self { unit, decimals, source, destination, held, of_accounts: _ } = self;
+        let Self {
+            unit,
+            decimals,
+            source,
+            destination,
+            held,
+            left_out_decimals: _,
+            of_accounts: _,
+        } = self;
         LedgerMessage {
             unit,
             decimals,
@@ -238,6 +246,7 @@ impl MessageForm<LedgerMessage> for Ledger {
         Ok(Self {
             unit,
             decimals,
+            left_out_decimals: 0,
             source: MessageForm::read(source)?,
             destination: MessageForm::read(destination)?,
             held: MessageForm::read(held)?,
