@@ -1,6 +1,8 @@
 //! Transactions as bytes. Numbers are LEB128; an address is an index into the addresses that stood before it in the
 //! frame, or a new one.
 
+use std::collections::BTreeMap;
+
 use assay_engine::{
     account::{
         AccountAddress, AccountTransaction, Asset, BeneficiaryEvent, PublishedPlace, Transfer,
@@ -145,6 +147,29 @@ fn write_transfer(bytes: &mut Vec<u8>, addresses: &mut impl WriteAddress, transf
             bytes.extend_from_slice(address.as_bytes());
         }
     }
+}
+
+/// Appends the symbols of tokens.
+pub(super) fn write_symbols(bytes: &mut Vec<u8>, symbols: &BTreeMap<AccountAddress, String>) {
+    for (contract, symbol) in symbols {
+        bytes.extend_from_slice(&contract.0);
+        write_length(bytes, symbol.len());
+        bytes.extend_from_slice(symbol.as_bytes());
+    }
+}
+
+/// Reads the symbols of tokens; `None` for bytes that are none.
+pub(super) fn read_symbols(bytes: &[u8]) -> Option<BTreeMap<AccountAddress, String>> {
+    let mut reader = FrameReader::new(bytes);
+    let mut symbols = BTreeMap::new();
+    while !reader.is_at_end() {
+        let contract = AccountAddress(reader.take()?);
+        let length = reader.length()?;
+        let (symbol, rest) = reader.bytes.split_at_checked(length)?;
+        reader.bytes = rest;
+        symbols.insert(contract, std::str::from_utf8(symbol).ok()?.to_owned());
+    }
+    Some(symbols)
 }
 
 /// Reader of the blocks of a frame. Every method returns `None` for bytes that are no blocks.

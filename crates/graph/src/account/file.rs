@@ -24,6 +24,8 @@ const HEAD: usize = 256;
 const CHAIN: usize = 32;
 /// Longest frame, in bytes: far more than a block has.
 pub(super) const LONGEST_FRAME: u32 = 1 << 30;
+/// Mark of a frame with symbols of tokens, in its length.
+pub(super) const SYMBOLS: u32 = 1 << 31;
 
 /// A committed state of the file.
 #[derive(Clone, Copy, Debug)]

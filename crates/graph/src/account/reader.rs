@@ -1,6 +1,7 @@
 //! Reading recorded transfers in the order of the chain.
 
 use std::{
+    collections::BTreeMap,
     fs::File,
     io,
     path::{Path, PathBuf},
@@ -9,12 +10,12 @@ use std::{
 };
 
 use assay_address::ChainId;
-use assay_engine::account::AccountTransaction;
+use assay_engine::account::{AccountAddress, AccountTransaction};
 
 use super::{
     RecordedBlock, RecordedState,
-    codec::FrameReader,
-    file::{FRAMES, Head, LONGEST_FRAME, read_exact, read_head, refused},
+    codec::{FrameReader, read_symbols},
+    file::{FRAMES, Head, LONGEST_FRAME, SYMBOLS, read_exact, read_head, refused},
 };
 use crate::{GraphError, directory::file_error};
 
@@ -61,6 +62,23 @@ impl RecordedTransfers {
         RecordedTransactions { blocks: self.blocks(), transactions }
     }
 
+    /// Symbols of tokens by contract, where a source states the symbol of a scored asset for another contract.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the file cannot be read or is damaged.
+    pub fn lookalike_symbols(&self) -> Result<BTreeMap<AccountAddress, String>, GraphError> {
+        let mut frames = self.blocks();
+        let mut symbols = BTreeMap::new();
+        while frames.position < frames.end {
+            let position = frames.position;
+            if let Some(bytes) = frames.frame_of(true)? {
+                symbols.extend(read_symbols(&bytes).ok_or_else(|| damaged(&self.path, position))?);
+            }
+        }
+        Ok(symbols)
+    }
+
     /// The blocks with their transactions, in the order of the chain. The iterator ends after an error.
     #[must_use]
     pub fn blocks(&self) -> RecordedBlocks {
@@ -84,31 +102,46 @@ impl RecordedBlocks {
         Self { path: path.to_owned(), file, position, end, read: Vec::new().into_iter() }
     }
 
-    /// Reads the next frame.
+    /// Reads the blocks of the next frame.
     fn frame(&mut self) -> Result<Vec<(RecordedBlock, Vec<AccountTransaction>)>, GraphError> {
         let position = self.position;
-        let damaged = || refused(&self.path, &format!("its frame at byte {position} is damaged"));
+        let Some(bytes) = self.frame_of(false)? else { return Ok(Vec::new()) };
+        let mut frame = FrameReader::new(&bytes);
+        let mut blocks = Vec::new();
+        while !frame.is_at_end() {
+            let block = frame.block().ok_or_else(|| damaged(&self.path, position))?;
+            blocks.push(block);
+        }
+        Ok(blocks)
+    }
+
+    /// Goes to the next frame, and reads it if it is one of symbols, or one of blocks.
+    fn frame_of(&mut self, symbols: bool) -> Result<Option<Vec<u8>>, GraphError> {
+        let position = self.position;
         let mut start = [0; 8];
         read_exact(&self.file, &self.path, &mut start, position, "frames")?;
         let [a, b, c, d, checksum @ ..] = start;
-        let length = u32::from_le_bytes([a, b, c, d]);
+        let mark = u32::from_le_bytes([a, b, c, d]);
+        let length = mark & !SYMBOLS;
         let after = position + 8 + u64::from(length);
         if length > LONGEST_FRAME || after > self.end {
-            return Err(damaged());
+            return Err(damaged(&self.path, position));
+        }
+        self.position = after;
+        if (mark & SYMBOLS != 0) != symbols {
+            return Ok(None);
         }
         let mut bytes = vec![0; usize::try_from(length).unwrap_or_default()];
         read_exact(&self.file, &self.path, &mut bytes, position + 8, "frames")?;
         if crc32fast::hash(&bytes) != u32::from_le_bytes(checksum) {
-            return Err(damaged());
+            return Err(damaged(&self.path, position));
         }
-        let mut frame = FrameReader::new(&bytes);
-        let mut blocks = Vec::new();
-        while !frame.is_at_end() {
-            blocks.push(frame.block().ok_or_else(damaged)?);
-        }
-        self.position = after;
-        Ok(blocks)
+        Ok(Some(bytes))
     }
+}
+
+fn damaged(path: &Path, position: u64) -> GraphError {
+    refused(path, &format!("its frame at byte {position} is damaged"))
 }
 
 impl Iterator for RecordedBlocks {

@@ -211,6 +211,32 @@ fn a_file_of_another_chain_is_refused() {
 }
 
 #[test]
+fn symbols_of_lookalike_tokens_are_kept_beside_the_blocks() {
+    let folder = tempfile::tempdir().unwrap();
+    let graphs = EmbeddedGraphs::new(folder.path());
+    let note = |height: Option<u64>, symbols: &[(u8, &str)]| {
+        let mut writer = graphs.transfer_writer(ChainId::ETH, false).unwrap();
+        if let Some(height) = height {
+            writer.append(block(height), &transactions(height)).unwrap();
+        }
+        let symbols =
+            symbols.iter().map(|(number, symbol)| (account(*number), (*symbol).to_owned()));
+        writer.note_lookalike_symbols(symbols.collect()).unwrap();
+        writer.commit().unwrap().unwrap().digest
+    };
+    let first = note(Some(1), &[(1, "USDT")]);
+    assert_eq!(note(None, &[(1, "USDT")]), first);
+    // A cached answer must know that more is recorded.
+    assert_ne!(note(None, &[(1, "USDT"), (2, "USDC")]), first);
+    note(Some(2), &[]);
+    let recorded = graphs.recorded_transfers(ChainId::ETH).unwrap().unwrap();
+    let symbols = recorded.lookalike_symbols().unwrap();
+    let expected = [(account(1), "USDT".to_owned()), (account(2), "USDC".to_owned())];
+    assert_eq!(symbols.into_iter().collect::<Vec<_>>(), expected);
+    assert_eq!(read(&graphs).unwrap(), (1..3).flat_map(transactions).collect::<Vec<_>>());
+}
+
+#[test]
 fn one_writer_at_a_time_appends_above_the_newest_block() {
     let folder = tempfile::tempdir().unwrap();
     let graphs = EmbeddedGraphs::new(folder.path());

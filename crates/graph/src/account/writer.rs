@@ -1,6 +1,7 @@
 //! Appending to the recorded transfers of a chain.
 
 use std::{
+    collections::BTreeMap,
     fs::{self, DirBuilder, File, TryLockError},
     io,
     os::unix::fs::{FileExt, OpenOptionsExt},
@@ -9,12 +10,12 @@ use std::{
 };
 
 use assay_address::ChainId;
-use assay_engine::account::AccountTransaction;
+use assay_engine::account::{AccountAddress, AccountTransaction};
 use sha2::{Digest, Sha256};
 
 use super::{
     MAX_RECORDED_TRANSFERS, RecordedBlock, RecordedBlocks, RecordedState, RecordedTransfers,
-    codec::{FrameAddresses, InFull, write_block},
+    codec::{FrameAddresses, InFull, write_block, write_symbols},
     file::{self, FRAMES, Head},
 };
 use crate::{
@@ -39,6 +40,7 @@ pub struct TransferWriter {
     state: Option<RecordedState>,
     position: u64,
     frame: Frame,
+    symbols: BTreeMap<AccountAddress, String>,
     /// Held as long as the writer exists.
     _lock: File,
     is_committed: bool,
@@ -92,6 +94,7 @@ impl TransferWriter {
             before,
             position,
             frame: Frame::default(),
+            symbols: BTreeMap::new(),
             _lock: lock,
             is_committed: false,
         })
@@ -158,8 +161,41 @@ impl TransferWriter {
         if self.frame.bytes.len() >= FRAME_BYTES { self.write_frame() } else { Ok(()) }
     }
 
+    /// Notes symbols of tokens by contract that are the symbol of a scored asset with another contract.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the recorded symbols cannot be read.
+    pub fn note_lookalike_symbols(
+        &mut self,
+        mut symbols: BTreeMap<AccountAddress, String>,
+    ) -> Result<(), GraphError> {
+        if let Some(before) = &self.before {
+            let known = before.lookalike_symbols()?;
+            symbols.retain(|contract, _| !known.contains_key(contract));
+        }
+        self.symbols = symbols;
+        Ok(())
+    }
+
+    /// Writes the frame of the noted symbols, which are a part of the recorded content.
+    fn write_symbols(&mut self, state: &mut RecordedState) -> Result<(), GraphError> {
+        let mut bytes = Vec::new();
+        write_symbols(&mut bytes, &self.symbols);
+        if !bytes.is_empty() {
+            let digest = Sha256::new().chain_update(state.digest).chain_update(&bytes);
+            state.digest = digest.finalize().into();
+            self.write_bytes(&bytes, file::SYMBOLS)?;
+        }
+        Ok(())
+    }
+
     fn write_frame(&mut self) -> Result<(), GraphError> {
-        let bytes = &self.frame.bytes;
+        let Frame { bytes, .. } = std::mem::take(&mut self.frame);
+        self.write_bytes(&bytes, 0)
+    }
+
+    fn write_bytes(&mut self, bytes: &[u8], mark: u32) -> Result<(), GraphError> {
         if bytes.is_empty() {
             return Ok(());
         }
@@ -167,13 +203,13 @@ impl TransferWriter {
         let too_large = GraphError::TooMany { chain: self.chain, what: "bytes in one block" };
         let length = length.ok_or(too_large)?;
         let mut start = [0; 8];
-        let fields = length.to_le_bytes().into_iter().chain(crc32fast::hash(bytes).to_le_bytes());
+        let marked = (length | mark).to_le_bytes();
+        let fields = marked.into_iter().chain(crc32fast::hash(bytes).to_le_bytes());
         start.iter_mut().zip(fields).for_each(|(byte, field)| *byte = field);
         let written = self.file.write_all_at(&start, self.position);
         let written = written.and_then(|()| self.file.write_all_at(bytes, self.position + 8));
         written.map_err(|error| file_error(&self.written_to, error))?;
         self.position += 8 + u64::from(length);
-        self.frame = Frame::default();
         Ok(())
     }
 
@@ -195,11 +231,12 @@ impl TransferWriter {
     ///
     /// Returns an error if the file cannot be written or flushed to the disk: then nothing was recorded.
     pub fn commit(mut self) -> Result<Option<RecordedState>, GraphError> {
-        let Some(state) = self.state else { return Ok(None) };
+        let Some(mut state) = self.state else { return Ok(None) };
+        self.write_frame()?;
+        self.write_symbols(&mut state)?;
         if self.before.as_ref().is_some_and(|before| *before.state() == state) {
             return Ok(Some(state));
         }
-        self.write_frame()?;
         let number = self.before.as_ref().map_or(1, |before| before.head().number + 1);
         let head = Head { number, length: self.position, state };
         let written = self
