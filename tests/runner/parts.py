@@ -20,6 +20,7 @@ BENCHMARKS = {
     "import": "import of a real list",
     "screen": "labels and screening",
     "chain_ingest": "ingest of a million transactions",
+    "transfer_ingest": "files of a million transfers",
     "chain_trace": "checks on a chain of a million transactions",
     "chain_servers": "checks through a chain server",
     "compositions": "compositions of a million transactions",

@@ -15,7 +15,7 @@ use std::{
 use assay_address::{ChainId, LedgerKind};
 use assay_chain::transfers::{
     AssetSum, FileCounts, TransferCounts, TransferFiles,
-    ingest::{IngestTransfersError, IngestedTransfers, ingest_transfers},
+    ingest::{IngestTransfersError, IngestedTransfers, TransferSources, ingest_transfers},
 };
 use assay_engine::{
     account::{Asset, AssetId, scored_asset},
@@ -61,17 +61,17 @@ pub(super) async fn run(
     let graphs = Arc::clone(&databases.graphs);
     let (shown, stop, paths) = (Arc::clone(&progress), Arc::clone(&is_stopped), paths.to_vec());
     let mut work = tokio::task::spawn_blocking(move || {
-        let mut files = TransferFiles::open(chain, &paths, encoding)?;
         let mut shown_before = 0;
         let mut reached = |_: u64, transfers: u64| {
-            shown.add(transfers - shown_before);
+            shown.add(transfers.saturating_sub(shown_before));
             shown_before = transfers;
             if stop.load(Ordering::Relaxed) {
                 return ControlFlow::Break(());
             }
             ControlFlow::Continue(())
         };
-        let done = ingest_transfers(&graphs, &mut files, sample, &mut reached)?;
+        let sources = TransferSources { chain, paths: &paths, encoding, sample };
+        let (done, files) = ingest_transfers(&graphs, sources, &mut reached)?;
         Ok::<_, IngestTransfersError>(TransferReport::new(chain, &files, &done))
     });
     // The first process of a container is not ended by this signal unless it listens for it.
@@ -145,6 +145,8 @@ struct FileReport {
     unknown_columns: Vec<String>,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     last_line_without_end: bool,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    sorted_in_memory: bool,
 }
 
 #[derive(Debug, Serialize)]
@@ -201,6 +203,7 @@ impl FileReport {
             stated_rows: counts.stated_rows,
             unknown_columns: counts.unknown_columns.clone(),
             last_line_without_end: counts.is_last_line_open,
+            sorted_in_memory: counts.is_sorted_in_memory,
         }
     }
 
@@ -280,7 +283,8 @@ impl TransferReport {
         };
         for file in &self.files {
             let rows = counted(file.rows, "row", "rows");
-            line(format!("{}: {rows} of {}", file.file, file.form));
+            let sorted = if file.sorted_in_memory { ", sorted by block" } else { "" };
+            line(format!("{}: {rows} of {}{sorted}", file.file, file.form));
         }
         if self.recorded_before > 0 {
             let count = counted(self.recorded_before, "transfer", "transfers");

@@ -2,6 +2,7 @@
 //! transfer are refused with the reason.
 
 mod deposits;
+mod files;
 
 use std::collections::BTreeMap;
 

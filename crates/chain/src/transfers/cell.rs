@@ -1,8 +1,10 @@
 //! Cells of rows, and the values that they state.
 
+use std::collections::BTreeMap;
+
 use assay_address::{CanonicalAddress, ChainId};
 use assay_engine::{
-    account::{AccountAddress, Asset},
+    account::{AccountAddress, Asset, AssetId, scored_asset, scored_assets},
     utxo::Txid,
 };
 use jiff::Timestamp;
@@ -10,7 +12,6 @@ use ruint::aliases::U256;
 use rustc_hash::FxHashMap;
 
 /// A cell of a row.
-#[expect(dead_code, reason = "typed files, which state such values, are read next")]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum CellValue<'a> {
     /// No value.
@@ -19,6 +20,8 @@ pub(super) enum CellValue<'a> {
     Text(&'a str),
     /// Bytes of a typed file.
     Bytes(&'a [u8]),
+    /// Bytes of a fixed length: a number in them may have either order.
+    Fixed(&'a [u8]),
     /// A whole number of a typed file.
     Number(i128),
     /// A whole number of more than 127 bits of a typed file.
@@ -58,8 +61,13 @@ pub(super) struct Values {
     chain: ChainId,
     accounts: FxHashMap<Box<str>, AccountAddress>,
     last_time: Option<(String, Timestamp)>,
+    /// Tickers of scored assets, in upper case.
+    tickers: Vec<String>,
+    lookalikes: BTreeMap<AccountAddress, String>,
 }
 
+/// Most tokens with the symbol of a scored asset that are remembered.
+const MOST_LOOKALIKES: usize = 100_000;
 /// Most addresses that are remembered.
 const MOST_REMEMBERED: usize = 100_000;
 
@@ -67,7 +75,29 @@ type Parsed<T> = Result<Option<T>, String>;
 
 impl Values {
     pub(super) fn new(chain: ChainId) -> Self {
-        Self { chain, accounts: FxHashMap::default(), last_time: None }
+        let tickers = scored_assets(chain).map(|asset| asset.ticker.to_uppercase()).collect();
+        let (accounts, lookalikes) = (FxHashMap::default(), BTreeMap::new());
+        Self { chain, accounts, last_time: None, tickers, lookalikes }
+    }
+
+    /// Notes the symbol of a token, if it is that of a scored asset with another contract.
+    pub(super) fn note_symbol(&mut self, asset: Asset, symbol: &str) {
+        let Asset::Token(contract) = asset else { return };
+        let letters: String =
+            symbol.chars().filter(|it| it.is_alphanumeric() || *it == '.').collect();
+        let letters = letters.to_uppercase();
+        let is_alike = self.tickers.contains(&letters);
+        if is_alike
+            && self.lookalikes.len() < MOST_LOOKALIKES
+            && scored_asset(AssetId { chain: self.chain, asset }).is_none()
+        {
+            self.lookalikes.entry(contract).or_insert(letters);
+        }
+    }
+
+    /// Symbols of scored assets that tokens with other contracts have, by contract.
+    pub(super) const fn lookalikes(&self) -> &BTreeMap<AccountAddress, String> {
+        &self.lookalikes
     }
 
     pub(super) const fn chain(&self) -> ChainId {
@@ -79,7 +109,9 @@ impl Values {
         match cell.trimmed() {
             CellValue::Missing => Ok(None),
             CellValue::Text(text) => self.account_text(text).map(Some),
-            CellValue::Bytes(bytes) => account_bytes(self.chain, bytes).map(Some),
+            CellValue::Bytes(bytes) | CellValue::Fixed(bytes) => {
+                account_bytes(self.chain, bytes).map(Some)
+            }
             _ => Err("a number is no address".to_owned()),
         }
     }
@@ -203,7 +235,7 @@ pub(super) fn txid(cell: CellValue<'_>) -> Parsed<Txid> {
             let bytes = bytes.ok_or_else(|| format!("`{}` {expected}", shortened(text)))?;
             Ok(Some(Txid::from_bytes(bytes)))
         }
-        CellValue::Bytes(bytes) => match <[u8; 32]>::try_from(bytes) {
+        CellValue::Bytes(bytes) | CellValue::Fixed(bytes) => match <[u8; 32]>::try_from(bytes) {
             Ok(bytes) => Ok(Some(Txid::from_bytes(bytes))),
             Err(_) => Err(format!("{} bytes are no transaction, which has 32", bytes.len())),
         },
@@ -221,10 +253,14 @@ pub(super) fn amount(cell: CellValue<'_>) -> Parsed<U256> {
             Err(_) => Err(format!("{number} is negative: {EXPECTED_AMOUNT}")),
         },
         CellValue::Amount(amount) => Ok(Some(amount)),
-        CellValue::Bytes(bytes) => match U256::try_from_be_slice(bytes) {
-            Some(amount) => Ok(Some(amount)),
-            None => Err(format!("{} bytes are more than an amount has", bytes.len())),
+        CellValue::Bytes(bytes) => match <[u8; 32]>::try_from(bytes) {
+            Ok(bytes) => Ok(Some(U256::from_be_bytes(bytes))),
+            Err(_) => Err(format!("{} bytes are no amount: write it as decimal text", bytes.len())),
         },
+        CellValue::Fixed(_) => Err(
+            "bytes of a fixed length are no amount, since their order is not stated: write it as decimal text"
+                .to_owned(),
+        ),
         CellValue::Fraction => {
             Err(format!("a floating-point number or a fraction is not exact: {EXPECTED_AMOUNT}"))
         }
@@ -256,9 +292,28 @@ fn parse_amount(text: &str) -> Result<U256, String> {
         }
         return Ok(U256::from(number));
     }
-    let too_large =
-        || format!("`{}` is larger than 2^256 - 1, the largest amount", shortened(text));
-    U256::from_str_radix(text, 10).map_err(|_| too_large())
+    U256::from_str_radix(text, 10).map_err(|_| too_large(text))
+}
+
+fn too_large(text: &str) -> String {
+    format!("`{}` is larger than 2^256 - 1, the largest amount", shortened(text))
+}
+
+/// The amount in base units that a cell of a warehouse states. Some write zeros at the end as an exponent, exactly:
+/// `199e17`. Floating-point numbers have a point or a sign.
+pub(super) fn exported_amount(cell: CellValue<'_>) -> Parsed<U256> {
+    if let CellValue::Text(text) = cell.trimmed()
+        && let Some((digits, exponent)) = text.split_once('e')
+        && !digits.is_empty()
+        && digits.bytes().chain(exponent.bytes()).all(|byte| byte.is_ascii_digit())
+        && let Ok(exponent) = exponent.parse::<u8>()
+    {
+        let digits = parse_amount(digits)?;
+        let power = U256::from(10_u8).checked_pow(U256::from(exponent));
+        let amount = power.and_then(|power| digits.checked_mul(power));
+        return amount.map(Some).ok_or_else(|| too_large(text));
+    }
+    amount(cell)
 }
 
 /// The number that a cell states.
@@ -334,16 +389,29 @@ fn lowercase_hex<const N: usize>(digits: &str) -> Option<[u8; N]> {
     if digits.len() != 2 * N {
         return None;
     }
+    let value = |digit: u8| DIGITS.get(usize::from(digit)).copied().unwrap_or(u8::MAX);
     let mut bytes = [0; N];
-    let mut is_valid = true;
+    let mut all = 0;
     for (byte, pair) in bytes.iter_mut().zip(digits.chunks_exact(2)) {
         let [high, low] = *pair else { return None };
-        let (high, low) = (digit(high), digit(low));
-        is_valid &= high < 16 && low < 16;
+        let (high, low) = (value(high), value(low));
+        all |= high | low;
         *byte = high << 4 | (low & 15);
     }
-    is_valid.then_some(bytes)
+    (all < 16).then_some(bytes)
 }
+
+/// Values of hexadecimal digits in lower case; 255 for other bytes.
+#[expect(clippy::indexing_slicing, reason = "evaluated at compile time")]
+const DIGITS: [u8; 256] = {
+    let mut values = [u8::MAX; 256];
+    let mut byte = 0_u8;
+    while byte < u8::MAX {
+        values[byte as usize] = digit(byte);
+        byte += 1;
+    }
+    values
+};
 
 const fn digit(digit: u8) -> u8 {
     match digit {
@@ -402,7 +470,7 @@ mod tests {
             assert_eq!(amount(CellValue::Text(text)), Ok(Some(expected)), "{text}");
         }
         assert_eq!(amount(CellValue::Text(" 5 ")), Ok(Some(U256::from(5_u8))));
-        assert_eq!(amount(CellValue::Bytes(&[1, 0])), Ok(Some(U256::from(256_u16))));
+        assert!(amount(CellValue::Bytes(&[1, 0])).unwrap_err().contains("decimal text"));
         assert_eq!(amount(CellValue::Text("")), Ok(None));
     }
 
@@ -424,6 +492,17 @@ mod tests {
         }
         assert!(amount(CellValue::Fraction).unwrap_err().contains("base units"));
         assert!(amount(CellValue::Number(-1)).unwrap_err().contains("negative"));
+    }
+
+    #[test]
+    fn warehouses_may_write_zeros_as_an_exponent() {
+        let text = |text| exported_amount(CellValue::Text(text));
+        assert_eq!(text("199e17"), amount(CellValue::Text("19900000000000000000")));
+        assert_eq!(text("5e0"), Ok(Some(U256::from(5_u8))));
+        assert!(text("2e77").unwrap_err().contains("larger than"));
+        for refused in ["1.99e19", "1e+20", "1E20", "e5", "5e", "1e-3", "1e300"] {
+            assert!(text(refused).is_err(), "{refused}");
+        }
     }
 
     #[test]

@@ -93,10 +93,11 @@ fields! {
     BaseFee: "basefeepergas";
     Withdrawals: "withdrawals";
     Topics: "topics" "topic0";
+    Symbol: "symbol" "tokensymbol";
 }
 
 /// Columns that files of our own format have for people or for other programs.
-const UNREAD: [&str; 3] = ["blockhash", "note", "symbol"];
+const UNREAD: [&str; 2] = ["blockhash", "note"];
 
 /// The meaning of a name of a column, with its rank among the names of the field.
 fn field(name: &str) -> Option<(usize, Field)> {

@@ -110,6 +110,8 @@ pub struct FileCounts {
     pub unknown_columns: Vec<String>,
     /// True if the last line has no line end, as in a file that was cut off.
     pub is_last_line_open: bool,
+    /// True if the blocks of the file go backwards, so that its rows were sorted in memory.
+    pub is_sorted_in_memory: bool,
 }
 
 /// Counts of what files hold.

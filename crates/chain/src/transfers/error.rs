@@ -16,6 +16,22 @@ pub enum TransferFileError {
         /// Reason.
         reason: String,
     },
+    /// The blocks of a file go backwards. The file can be read again with [`TransferFiles::open`], to be sorted.
+    ///
+    /// [`TransferFiles::open`]: super::TransferFiles::open
+    #[error("{file}, {position}: block {block} stands behind block {last}: sort the file by block")]
+    Unsorted {
+        /// Name of the file.
+        file: String,
+        /// Index of the file.
+        index: usize,
+        /// Position of the row.
+        position: RowPosition,
+        /// The block of the row.
+        block: u64,
+        /// The block before it.
+        last: u64,
+    },
     /// A row is refused.
     #[error("{file}, {}: {reason}", .position)]
     Row {

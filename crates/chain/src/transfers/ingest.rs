@@ -1,12 +1,19 @@
 //! Recording of transfer files: all of them or nothing.
 
-use std::{collections::HashSet, ops::ControlFlow};
+use std::{
+    collections::{BTreeSet, HashSet},
+    ops::ControlFlow,
+    path::PathBuf,
+};
 
+use assay_address::ChainId;
 use assay_engine::account::{AccountTransaction, Transfer};
 use assay_graph::{
     EmbeddedGraphs, GraphError,
     account::{RecordedBlock, RecordedBlocks, RecordedState, RecordedTransfers},
 };
+
+use assay_input::Encoding;
 
 use super::{AssetSums, FileBlock, RowOrigin, TransferFileError, TransferFiles};
 
@@ -49,15 +56,48 @@ pub struct IngestedTransfers {
     pub range: Option<(RecordedBlock, RecordedBlock)>,
 }
 
+/// Files to ingest.
+#[derive(Clone, Copy, Debug)]
+pub struct TransferSources<'a> {
+    /// The chain.
+    pub chain: ChainId,
+    /// The files; `-` is standard input.
+    pub paths: &'a [PathBuf],
+    /// Encoding of texts that state none by a byte order mark.
+    pub encoding: Option<Encoding>,
+    /// True if the files hold demo data.
+    pub sample: bool,
+}
+
 /// Records the transfers of files behind the recorded ones. Blocks up to the newest recorded one may stand in the files
 /// again, as long as the files agree with what is recorded. `reached` receives each height and the number of
-/// transfers so far; `Break` stops the ingest.
+/// transfers so far; `Break` stops the ingest. Returns the files too, with their counts.
 ///
 /// # Errors
 ///
 /// Returns an error if a row cannot be read, or states a transfer that is not recorded in a block that is: nothing is
 /// recorded then.
 pub fn ingest_transfers(
+    graphs: &EmbeddedGraphs,
+    sources: TransferSources<'_>,
+    reached: &mut dyn FnMut(u64, u64) -> ControlFlow<()>,
+) -> Result<(IngestedTransfers, TransferFiles), IngestTransfersError> {
+    let TransferSources { chain, paths, encoding, sample } = sources;
+    let mut unsorted = BTreeSet::new();
+    loop {
+        let mut files = TransferFiles::open(chain, paths, encoding, &unsorted)?;
+        match ingest(graphs, &mut files, sample, reached) {
+            Ok(done) => return Ok((done, files)),
+            // Standard input cannot be read again.
+            Err(IngestTransfersError::File(TransferFileError::Unsorted { index, .. }))
+                if paths.get(index).is_some_and(|path| path.as_os_str() != "-")
+                    && unsorted.insert(index) => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+fn ingest(
     graphs: &EmbeddedGraphs,
     files: &mut TransferFiles,
     sample: bool,
@@ -108,6 +148,7 @@ pub fn ingest_transfers(
     if written != sums || !files.counts().sums_match() {
         return Err(IngestTransfersError::OtherSums);
     }
+    writer.note_lookalike_symbols(files.lookalike_symbols())?;
     done.recorded = writer.commit()?;
     Ok(done)
 }

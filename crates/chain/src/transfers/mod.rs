@@ -2,13 +2,14 @@
 //! Parquet. Several files are one chain: their rows are merged by block, and rows of one transaction are one
 //! transaction whichever file they come from. The format is documented in `docs/transfers.md`.
 //!
-//! Files are read in streams: the rows of one block are in memory at a time. A row that cannot be read refuses all
-//! files.
+//! Files are read in streams: the rows of one block are in memory at a time. Only a file whose blocks go backwards is
+//! read into memory and sorted. A row that cannot be read refuses all files.
 //!
 //! - `columns`: names of columns, and the form of a file
 //! - `cell`: values of cells
 //! - `row`: rows from cells
 //! - `text`: CSV and JSON lines
+//! - `parquet`: Parquet
 //! - `assemble`: the transactions of a block from its rows
 //! - `counts`: counts for reports
 //! - `ingest`: recording
@@ -20,12 +21,18 @@ mod counts;
 mod error;
 #[cfg(feature = "edge")]
 pub mod ingest;
+mod parquet;
 mod row;
 mod text;
 
-use std::path::Path;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::Path,
+    vec,
+};
 
 use assay_address::ChainId;
+use assay_engine::account::AccountAddress;
 use assay_input::{Encoding, TextFile};
 use jiff::Timestamp;
 
@@ -38,6 +45,7 @@ pub use row::RowOrigin;
 use self::{
     assemble::RefusedRow,
     cell::Values,
+    parquet::ParquetSource,
     row::{Row, RowReader},
     text::{CsvSource, JsonSource, Refusal},
 };
@@ -47,6 +55,9 @@ const EXTENSIONS: &[&str] = &["csv", "tsv", "txt", "jsonl", "ndjson", "json"];
 
 /// Most rows of one block. A block of opening balances has as many as there are accounts.
 const MOST_ROWS_OF_A_BLOCK: usize = 2_000_000;
+
+/// Most rows of a file that are sorted by block in memory.
+const MOST_SORTED_ROWS: usize = 2_000_000;
 
 /// The files of a chain's transfers, read block by block.
 pub struct TransferFiles {
@@ -64,16 +75,20 @@ struct OpenFile {
     values: Values,
     /// The next row.
     next: Option<Row>,
+    /// The rows after it, if they were sorted in memory.
+    sorted: Option<vec::IntoIter<Row>>,
 }
 
 /// Rows of a file.
 enum Rows {
     Csv(Box<CsvSource>),
     Json(Box<JsonSource>),
+    Parquet(Box<ParquetSource>),
 }
 
 impl TransferFiles {
-    /// Opens the files of a chain. A file may be packed; `-` is standard input.
+    /// Opens the files of a chain. A file may be packed; `-` is standard input. The files with an index in `unsorted` are
+    /// read into memory and sorted by block.
     ///
     /// # Errors
     ///
@@ -82,10 +97,15 @@ impl TransferFiles {
         chain: ChainId,
         paths: &[P],
         encoding: Option<Encoding>,
+        unsorted: &BTreeSet<usize>,
     ) -> Result<Self, TransferFileError> {
         let mut files = Vec::with_capacity(paths.len());
         for (index, path) in paths.iter().enumerate() {
-            files.push(OpenFile::open(chain, index, path.as_ref(), encoding)?);
+            let mut file = OpenFile::open(chain, index, path.as_ref(), encoding)?;
+            if unsorted.contains(&index) {
+                file.sort(index)?;
+            }
+            files.push(file);
         }
         Ok(Self { chain, files, counts: TransferCounts::default(), last: None })
     }
@@ -137,6 +157,13 @@ impl TransferFiles {
         self.files.iter().map(|file| &file.counts)
     }
 
+    /// Symbols of scored assets that tokens with other contracts have, by contract, in the rows that were read.
+    #[must_use]
+    pub fn lookalike_symbols(&self) -> BTreeMap<AccountAddress, String> {
+        let symbols = self.files.iter().flat_map(|file| file.values.lookalikes());
+        symbols.map(|(contract, symbol)| (*contract, symbol.clone())).collect()
+    }
+
     /// The error of a row.
     #[must_use]
     pub fn row_error(&self, origin: RowOrigin, reason: String) -> TransferFileError {
@@ -154,13 +181,13 @@ impl TransferFiles {
                 file.advance(index)?;
                 let below = file.next.as_ref().filter(|next| next.block < height);
                 if let Some(next) = below {
-                    let reason = format!(
-                        "block {} stands behind block {height}: sort the file by block (rows of one block may stand \
-                         in any order)",
-                        next.block
-                    );
-                    let (file, position) = (file.counts.file.clone(), next.origin.position);
-                    return Err(TransferFileError::Row { file, position, reason });
+                    return Err(TransferFileError::Unsorted {
+                        file: file.counts.file.clone(),
+                        index,
+                        position: next.origin.position,
+                        block: next.block,
+                        last: height,
+                    });
                 }
                 if rows.len() > MOST_ROWS_OF_A_BLOCK {
                     let reason =
@@ -190,6 +217,13 @@ impl OpenFile {
         path: &Path,
         encoding: Option<Encoding>,
     ) -> Result<Self, TransferFileError> {
+        let is_parquet = parquet::open_if_parquet(path).unwrap_or_default();
+        if let Some(file) = is_parquet {
+            let origin = path.display().to_string();
+            let rows = ParquetSource::open(file).map_err(|refusal| of_refusal(&origin, refusal))?;
+            let stated_rows = Some(rows.stated_rows);
+            return Self::of_rows(chain, index, origin, Rows::Parquet(Box::new(rows)), stated_rows);
+        }
         let TextFile { origin, mut text, .. } =
             TextFile::open(path, EXTENSIONS, encoding, TextFile::LIMITS)?;
         let refused = |refusal: Refusal| of_refusal(&origin, refusal);
@@ -202,27 +236,69 @@ impl OpenFile {
         } else {
             Rows::Csv(Box::new(CsvSource::open(text).map_err(refused)?))
         };
+        Self::of_rows(chain, index, origin, rows, None)
+    }
+
+    fn of_rows(
+        chain: ChainId,
+        index: usize,
+        file: String,
+        rows: Rows,
+        stated_rows: Option<u64>,
+    ) -> Result<Self, TransferFileError> {
         let counts = FileCounts {
-            file: origin,
+            file,
             form: FileForm::Transfers,
             rows: 0,
-            stated_rows: None,
+            stated_rows,
             unknown_columns: Vec::new(),
             is_last_line_open: false,
+            is_sorted_in_memory: false,
         };
-        let mut file = Self { counts, rows, values: Values::new(chain), next: None };
+        let mut file = Self { counts, rows, values: Values::new(chain), next: None, sorted: None };
         file.advance(index)?;
         file.note_columns();
         Ok(file)
     }
 
+    /// Reads all rows and sorts them by block. Rows of one block stay in their order.
+    fn sort(&mut self, index: usize) -> Result<(), TransferFileError> {
+        let mut rows = Vec::new();
+        while let Some(row) = self.next.take() {
+            if rows.len() >= MOST_SORTED_ROWS {
+                let reason = format!(
+                    "its blocks go backwards, and it has more than the {MOST_SORTED_ROWS} rows that are sorted in \
+                     memory: sort it by block"
+                );
+                return Err(of_refusal(&self.counts.file, Refusal::of_file(reason)));
+            }
+            rows.push(row);
+            self.advance(index)?;
+        }
+        rows.sort_by_key(|row| row.block);
+        let mut rows = rows.into_iter();
+        self.next = rows.next();
+        self.sorted = Some(rows);
+        self.counts.is_sorted_in_memory = true;
+        Ok(())
+    }
+
     /// Reads the next row.
     fn advance(&mut self, index: usize) -> Result<(), TransferFileError> {
+        if let Some(sorted) = &mut self.sorted {
+            self.next = sorted.next();
+            return Ok(());
+        }
         let read = self.rows.read(index, &mut self.values);
         self.next = read.map_err(|refusal| of_refusal(&self.counts.file, refusal))?;
         self.counts.rows += u64::from(self.next.is_some());
         if self.next.is_none() {
             self.note_columns();
+            let (rows, stated) = (self.counts.rows, self.counts.stated_rows);
+            if let Some(stated) = stated.filter(|stated| *stated != rows) {
+                let reason = format!("it has {rows} rows and states {stated}");
+                return Err(of_refusal(&self.counts.file, Refusal::of_file(reason)));
+            }
         }
         Ok(())
     }
@@ -231,6 +307,7 @@ impl OpenFile {
         let (columns, form) = match &self.rows {
             Rows::Csv(rows) => (&rows.columns, rows.form),
             Rows::Json(rows) => (&rows.columns, rows.form().unwrap_or(FileForm::Transfers)),
+            Rows::Parquet(rows) => (&rows.columns, rows.form),
         };
         self.counts.form = form;
         if form == FileForm::Transfers {
@@ -256,6 +333,14 @@ impl Rows {
                 let origin = RowOrigin { file, position: RowPosition::Line(line) };
                 let row = RowReader { columns, cells, values }.read(form, origin);
                 row.map(Some).map_err(|reason| Refusal::at(line, reason))
+            }
+            Self::Parquet(rows) => {
+                let form = rows.form;
+                let Some((number, cells, columns)) = rows.next()? else { return Ok(None) };
+                let position = RowPosition::Row(number);
+                let origin = RowOrigin { file, position };
+                let row = RowReader { columns, cells: &cells, values }.read(form, origin);
+                row.map(Some).map_err(|reason| Refusal { position: Some(position), reason })
             }
         }
     }

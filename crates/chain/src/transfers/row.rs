@@ -222,8 +222,15 @@ impl<'a, C: Cells> RowReader<'a, C> {
         self.required(field, found)
     }
 
-    fn amount(&self) -> Result<Option<U256>, String> {
-        self.with(Field::Amount, cell::amount)
+    fn note_symbol(&mut self, asset: Asset) {
+        if let Some(symbol) = self.cell(Field::Symbol).text() {
+            self.values.note_symbol(asset, symbol);
+        }
+    }
+
+    /// The amount of a row of a warehouse.
+    fn exported_amount(&self) -> Result<Option<U256>, String> {
+        self.with(Field::Amount, cell::exported_amount)
     }
 
     /// A row of our own format.
@@ -252,7 +259,7 @@ impl<'a, C: Cells> RowReader<'a, C> {
         if kind == TransferKind::Burn && to != AccountAddress::ZERO {
             return Err("to: a burn goes to the zero address; leave the cell empty".to_owned());
         }
-        let amount = self.amount()?;
+        let amount = self.with(Field::Amount, cell::amount)?;
         let amount = self.required(Field::Amount, amount)?;
         let index = self.with(Field::Index, cell::position)?;
         let index = Some(self.required(Field::Index, index)?);
@@ -275,6 +282,7 @@ impl<'a, C: Cells> RowReader<'a, C> {
         };
         let initiator = self.account(Field::Initiator)?;
         let kind = kind_of(kind, asset, from, to);
+        self.note_symbol(asset);
         Ok(Content::Transfer(TransferRow {
             kind,
             asset,
@@ -306,7 +314,7 @@ impl<'a, C: Cells> RowReader<'a, C> {
         let (from, to) = (self.account(Field::From)?, self.account(Field::To)?);
         let from = self.required(Field::From, from)?;
         let to = self.required(Field::To, to)?;
-        let amount = self.amount()?;
+        let amount = self.exported_amount()?;
         let amount = self.required(Field::Amount, amount)?;
         let initiator = self.account(Field::Initiator)?;
         let log = self.with(Field::LogIndex, cell::position)?;
@@ -328,6 +336,7 @@ impl<'a, C: Cells> RowReader<'a, C> {
         let contract = self.account(field)?;
         let asset = Asset::Token(self.required(field, contract)?);
         let log = self.required(Field::LogIndex, log)?;
+        self.note_symbol(asset);
         Ok(Content::Transfer(TransferRow {
             kind: kind_of(TransferKind::Transfer, asset, from, to),
             asset,
@@ -381,7 +390,7 @@ impl<'a, C: Cells> RowReader<'a, C> {
         let has_error = self.cell(Field::Error).text().is_some();
         let is_failed =
             status == Some(false) || transaction_status == Some(false) || is_rejected || has_error;
-        let amount = self.amount()?.unwrap_or_default();
+        let amount = self.exported_amount()?.unwrap_or_default();
         let (mut from, mut to) = (self.account(Field::From)?, self.account(Field::To)?);
         if kind == FrameKind::Create {
             to = to.or(self.account(Field::ResultAddress)?).or(self.account(Field::Address)?);
@@ -445,7 +454,7 @@ impl<'a, C: Cells> RowReader<'a, C> {
         if !is_receipt {
             row.from = self.account(Field::From)?;
             row.to = self.account(Field::To)?;
-            row.value = self.amount()?;
+            row.value = self.exported_amount()?;
         }
         Ok(Content::Transaction(Box::new(row)))
     }
