@@ -51,9 +51,9 @@ pub enum ScenarioError {
         /// The payer.
         payer: &'static str,
         /// The payment with its fee, in base units.
-        wanted: u64,
+        wanted: u128,
         /// The payer's balance, in base units.
-        held: u64,
+        held: u128,
     },
 }
 
@@ -163,7 +163,8 @@ impl Wallets {
         let payers = std::iter::once(payer).chain(*others);
         let (inputs, taken) = self.take_outputs(payers, if spends_all { u64::MAX } else { wanted });
         let Some(left) = taken.checked_sub(wanted) else {
-            return Err(ScenarioError::TooLittle { day, payer: payer.name, wanted, held: taken });
+            let (wanted, held) = (wanted.into(), taken.into());
+            return Err(ScenarioError::TooLittle { day, payer: payer.name, wanted, held });
         };
         let mut outputs: Vec<(Wallet, u64)> = payees
             .iter()

@@ -57,9 +57,10 @@ pub struct Example {
 /// Returns the example addresses.
 #[must_use]
 pub fn examples() -> Vec<Example> {
-    use Verdict::{Allow, Block, Review};
+    use Verdict::{Allow, Block, Indeterminate, Review};
     let of = |name, chain| address(name, chain, 0);
     let on_bitcoin = |name| of(name, ChainId::BTC);
+    let on_ethereum = |name, number| address(name, ChainId::ETH, number);
     let found = [
         (Block, "on the sample sanctions list", listed_address("GREYMARSH, Ilja", "XBT", 0)),
         (
@@ -88,6 +89,17 @@ pub fn examples() -> Vec<Example> {
         (Allow, "paid through addresses that were used once", on_bitcoin("Ilse")),
         (Allow, "pays in portions just below a threshold", on_bitcoin("Kaja")),
         (Allow, "nothing known", on_bitcoin("a stranger")),
+        (Allow, "a customer of an exchange on Ethereum", on_ethereum("Aino", 0)),
+        (Allow, "a deposit address of an exchange", on_ethereum("Meridian Square deposit", 0)),
+        (Review, "its ether was stolen, two hops before", on_ethereum("Mole", 1)),
+        (Review, "sold a boat for stolen ether", on_ethereum("Orla", 0)),
+        (Review, "paid out of a mixer on Ethereum", on_ethereum("Nils", 0)),
+        (Review, "drained of its dollars: possibly a victim", on_ethereum("Sanna", 0)),
+        (Review, "rent from a party that was listed before", on_ethereum("Iris", 0)),
+        (Allow, "a hundredth of its salary was stolen by chance", on_ethereum("Pavel", 0)),
+        (Allow, "gas worth half a dollar from a listed party", on_ethereum("Yara", 0)),
+        (Indeterminate, "dollars from an exchange of stolen ether", on_ethereum("Fitz", 0)),
+        (Allow, "a part of its dollars came over a bridge", on_ethereum("Remo", 0)),
     ];
     found
         .into_iter()

@@ -5,9 +5,11 @@
 //!
 //! - `world`: parties, with their listings and labels
 //! - `scenario`: payments between the parties; `chain`: the blocks that hold the payments
+//! - `accounts`: transactions on the Ethereum chain
 //! - `load`: loads the demo data set into a store
 //! - `examples`: addresses that show Assay's features
 
+mod accounts;
 mod chain;
 mod examples;
 mod load;

@@ -12,17 +12,19 @@ use assay_chain::{
     follow::{IngestError, IngestObserver, IngestRequest, ingest},
 };
 use assay_engine::facts::Environment;
-use assay_graph::{EmbeddedGraphs, GraphError};
+use assay_graph::{EmbeddedGraphs, GraphError, account::RecordedBlock};
+use assay_engine::names::SourceId;
 use assay_intel::{
-    import::{ImportError, ImportOrigin, listings},
+    import::{ImportError, ImportOrigin, listings, prices},
     plan::ImportOptions,
+    prices::PriceSet,
 };
 use assay_service::{
     Databases,
     keys::{NewKey, issue},
     manifests::{self, AllowedSourcePaths, ApplyError},
 };
-use assay_store::{ControlStore, StoreError, control::KeyRecord, intel::LabelImport};
+use assay_store::{ControlStore, Store, StoreError, control::KeyRecord, intel::LabelImport};
 use assay_system::Clock;
 use assay_tenancy::{
     Name,
@@ -32,6 +34,7 @@ use jiff::Timestamp;
 use sha2::{Digest, Sha256};
 
 use super::{
+    accounts,
     chain::{SampleChain, ScenarioError},
     world,
 };
@@ -67,6 +70,9 @@ pub enum SampleLoadError {
     /// The chain could not be ingested.
     #[error(transparent)]
     Chain(#[from] IngestError),
+    /// The transfers could not be recorded.
+    #[error(transparent)]
+    Transfers(#[from] GraphError),
     /// The keys could not be stored.
     #[error("failed to store the demo tenants' keys in {path}: {source}")]
     Keys {
@@ -134,6 +140,8 @@ pub async fn load(
         store.record_labels(&import).await?;
     }
     ingest_chain(&databases.graphs, clock).await?;
+    record_transfers(&databases.graphs)?;
+    record_prices(store, now).await?;
     let documents = manifests::parse("sample.yaml", MANIFESTS)?;
     // They name no files.
     manifests::apply(store, documents, &AllowedSourcePaths::default(), now).await?;
@@ -168,6 +176,49 @@ async fn ingest_chain(graphs: &EmbeddedGraphs, clock: &Clock) -> Result<(), Samp
         }
         Err(error) => Err(error.into()),
     }
+}
+
+/// Records the transfers of the demo data set's Ethereum chain, unless some are recorded.
+fn record_transfers(graphs: &EmbeddedGraphs) -> Result<(), SampleLoadError> {
+    let chain = ChainId::ETH;
+    let mut writer = match graphs.transfer_writer(chain, true) {
+        Ok(writer) => writer,
+        // Another program loads the same transfers.
+        Err(GraphError::Busy(_)) => return Ok(()),
+        Err(error) => return Err(error.into()),
+    };
+    let transactions = accounts::transactions()?;
+    if let Some(known) = writer.before() {
+        let recorded = known.state().transactions;
+        if usize::try_from(recorded).ok() != Some(transactions.len()) {
+            tracing::warn!(%chain, "the sample's own transfers were not loaded: others are recorded");
+        }
+        return Ok(());
+    }
+    for transaction in transactions {
+        let block = RecordedBlock { height: transaction.block, time: transaction.time };
+        writer.append(block, &[transaction])?;
+    }
+    writer.commit()?;
+    Ok(())
+}
+
+/// Records the prices of the demo data set's Ethereum chain.
+async fn record_prices(store: &dyn Store, now: Timestamp) -> Result<(), SampleLoadError> {
+    let Ok(source) = "sample-prices".parse::<SourceId>() else { return Ok(()) };
+    let set = PriceSet { prices: accounts::prices(), repeated: 0 };
+    let digest = hex_digest(&format!("{:?}", set.prices));
+    let provenance = ImportOrigin {
+        source,
+        sample: true,
+        format: "sample".into(),
+        origin: "the sample world".into(),
+        file_digest: digest.clone(),
+        digest,
+        fetched: None,
+    };
+    prices::record(store, &set, 1, &provenance, &ImportOptions::default(), now).await?;
+    Ok(())
 }
 
 /// Observer that logs notices only.

@@ -109,7 +109,7 @@ labelled! {
     "Quickstone Instant Swap" NoKycExchange Investigation 80 "sample analysts" [(BTC, 2), (ETH, 1), (TRX, 1)];
     "Lucky Otter Casino" Gambling Investigation 85 "sample analysts" [(BTC, 1), (TRX, 1)];
     "Cashpoint Row" Atm Community 60 "sample forum" [(BTC, 1)];
-    "Quiet River Mixer" Mixer Investigation 90 "sample analysts" [(BTC, 3)];
+    "Quiet River Mixer" Mixer Investigation 90 "sample analysts" [(BTC, 3), (ETH, 1)];
     "Fogbank Mixer" Mixer Community 70 "sample forum" [(ETH, 2)];
     "Blackfrost Ransomware" Ransomware Investigation 90 "sample police" [(BTC, 4)];
     "Tin Crow Ransomware" Ransomware Community 80 "sample victims" [(BTC, 2)];

@@ -4,6 +4,7 @@ use std::{fs, sync::Arc};
 
 use assay_address::ChainId;
 use assay_chain::{BlockSource, jsonl::write_block};
+use assay_engine::score::Verdict;
 use assay_sample::{self, SampleChain};
 use assay_tests::{Finished, Server, sample as sample_server};
 use serde_json::Value;
@@ -49,6 +50,10 @@ fn assert_sums_agree(answer: &Value) {
         }
         let share =
             |line: &Value| line["share"].as_str().unwrap().replace('.', "").parse::<u64>().unwrap();
+        if answer["blockchain"] != "btc" {
+            // Other chains have one sum of shares for each unit.
+            continue;
+        }
         assert_eq!(lines().map(share).sum::<u64>(), 1_000_000, "{answer:#}");
         let amount =
             |line: &Value| line["amount"]["value"].as_str().unwrap().parse::<u64>().unwrap();
@@ -69,7 +74,8 @@ fn every_example_has_its_documented_verdict_and_sums_exactly() {
             "{}: {answer:#}",
             example.description
         );
-        assert_eq!(answer["complete"], true, "{}", example.description);
+        let is_complete = example.verdict != Verdict::Indeterminate;
+        assert_eq!(answer["complete"], is_complete, "{}: {answer:#}", example.description);
         assert_sums_agree(&answer);
     }
 }
