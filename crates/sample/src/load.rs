@@ -12,8 +12,8 @@ use assay_chain::{
     follow::{IngestError, IngestObserver, IngestRequest, ingest},
 };
 use assay_engine::facts::Environment;
-use assay_graph::{EmbeddedGraphs, GraphError, account::RecordedBlock};
 use assay_engine::names::SourceId;
+use assay_graph::{EmbeddedGraphs, GraphError, account::RecordedBlock};
 use assay_intel::{
     import::{ImportError, ImportOrigin, listings, prices},
     plan::ImportOptions,

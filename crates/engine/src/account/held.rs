@@ -7,6 +7,7 @@ use jiff::civil::Date;
 use super::{
     parts::{Amount, PartKey, Parts},
     received::end_of,
+    shares::WHOLE,
     unit::{FineSum, MoneyUnit, Valuation},
     view::AccountView,
 };
@@ -42,14 +43,19 @@ pub(super) fn held(
             let decayed = FineSum::share(value, share.near);
             let hops = Some(share.hops);
             let part = parts.at(key);
-            part.add(Amount { sum, decayed, is_recent: false, hops, transaction: None });
+            let asset = Some((asset.ticker, FineSum::share(ledger.balance, share.far)));
+            part.add(Amount { sum, decayed, is_recent: false, hops, transaction: None, asset });
             part.outstanding = part.outstanding.plus(sum);
         }
         if !rest.is_zero() {
             let unknown = FlowEnd::Unresolved(UnresolvedReason::UnknownOrigin);
             let key = PartKey::plain(unknown, true, Solicitation::Solicited);
             let (sum, decayed) = (rest, rest);
-            let amount = Amount { sum, decayed, is_recent: false, hops: None, transaction: None };
+            let known = ledger.shares.known().iter().map(|share| share.far);
+            let share = WHOLE.saturating_sub(known.fold(0, u64::saturating_add));
+            let asset = Some((asset.ticker, FineSum::share(ledger.balance, share)));
+            let (hops, transaction) = (None, None);
+            let amount = Amount { sum, decayed, is_recent: false, hops, transaction, asset };
             let part = parts.at(key);
             part.add(amount);
             part.outstanding = part.outstanding.plus(sum);

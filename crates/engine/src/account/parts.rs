@@ -73,6 +73,8 @@ pub(super) struct Part {
     /// The transactions with the largest amounts, the largest first.
     largest: Vec<(FineSum, TransactionNumber)>,
     paths: Vec<FlowPath>,
+    /// Amounts in base units, by ticker.
+    assets: BTreeMap<&'static str, FineSum>,
 }
 
 /// Number of transactions that a part names.
@@ -86,11 +88,17 @@ pub(super) struct Amount {
     pub(super) is_recent: bool,
     pub(super) hops: Option<u8>,
     pub(super) transaction: Option<TransactionNumber>,
+    /// Ticker of the asset, and the part of its amount; `None` further on, where only the value is divided.
+    pub(super) asset: Option<(&'static str, FineSum)>,
 }
 
 impl Part {
     pub(super) fn add(&mut self, amount: Amount) {
-        let Amount { sum, decayed, is_recent, hops, transaction } = amount;
+        let Amount { sum, decayed, is_recent, hops, transaction, asset } = amount;
+        if let Some((ticker, part)) = asset {
+            let known = self.assets.entry(ticker).or_default();
+            *known = known.plus(part);
+        }
         let (total, near) = if is_recent {
             (&mut self.recent, &mut self.decayed_recent)
         } else {
@@ -229,6 +237,11 @@ impl Part {
             party_of_path: None,
             transactions,
             paths: self.paths,
+            assets: self
+                .assets
+                .into_iter()
+                .map(|(ticker, sum)| (ticker.to_owned(), sum.base_units()))
+                .collect(),
         }
     }
 }

@@ -9,6 +9,7 @@ use super::{
     ends::ends_money,
     origin::{MoneyOrigin, OriginCode},
     parts::{Amount, PartKey, Parts},
+    shares::WHOLE,
     step::{MovementKind, Payment},
     unit::{FineSum, MICROS_IN_DOLLAR, MoneyUnit, Valuation},
     view::{AccountAttributions, AccountView},
@@ -31,6 +32,8 @@ const RISKY_WHOLE_FROM: u8 = 80;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Valued<'p> {
     pub(super) payment: &'p Payment,
+    /// Ticker of the asset.
+    pub(super) ticker: &'static str,
     pub(super) time: Timestamp,
     pub(super) unit: MoneyUnit,
     /// Value in fine units of the unit.
@@ -58,7 +61,7 @@ impl Valued<'_> {
                     is_dust.then(|| payment.amount.saturating_mul(MICROS_IN_DOLLAR) / largest)
                 }
             };
-            Some(Valued { payment, time, unit, value, dust })
+            Some(Valued { payment, ticker: asset.ticker, time, unit, value, dust })
         });
         of_scored.collect()
     }
@@ -127,7 +130,7 @@ impl Receipt<'_, '_> {
         let day = self.valued.time.to_zoned(TimeZone::UTC).date();
         let key = PartKey::direct(end, day, solicitation);
         let sum = FineSum::whole(self.valued.value);
-        self.add(key.clone(), sum, sum, Some(1));
+        self.add(key.clone(), WHOLE, (sum, sum), Some(1));
         self.parts.at(key).about(end, day);
     }
 
@@ -153,7 +156,8 @@ impl Receipt<'_, '_> {
             };
             let sum = FineSum::share(value, share.far);
             rest = rest.less(sum);
-            self.add(key, sum, FineSum::share(value, share.near), Some(share.hops));
+            let decayed = FineSum::share(value, share.near);
+            self.add(key, share.far, (sum, decayed), Some(share.hops));
         }
         if !rest.is_zero() {
             let unknown = FlowEnd::Unresolved(UnresolvedReason::UnknownOrigin);
@@ -161,15 +165,25 @@ impl Receipt<'_, '_> {
                 carried: carried.to_vec(),
                 ..PartKey::plain(unknown, true, solicitation)
             };
-            self.add(key, rest, rest, None);
+            let known = payment.shares.known().iter().map(|share| share.far);
+            let share = WHOLE.saturating_sub(known.fold(0, u64::saturating_add));
+            self.add(key, share, (rest, rest), None);
         }
     }
 
-    fn add(&mut self, key: PartKey, sum: FineSum, decayed: FineSum, hops: Option<u8>) {
+    /// Adds a share of the receipt, with its sum and decayed sum.
+    fn add(
+        &mut self,
+        key: PartKey,
+        share: u64,
+        (sum, decayed): (FineSum, FineSum),
+        hops: Option<u8>,
+    ) {
+        let asset = Some((self.valued.ticker, FineSum::share(self.valued.payment.amount, share)));
         let is_risky = is_risky_whole(key.end);
         let part = self.parts.at(key);
         let transaction = Some(self.valued.payment.transaction);
-        part.add(Amount { sum, decayed, is_recent: self.is_recent, hops, transaction });
+        part.add(Amount { sum, decayed, is_recent: self.is_recent, hops, transaction, asset });
         let outstanding = match self.outstanding {
             Some((most, whole)) if !is_risky => sum.times(most, whole),
             _ => sum,

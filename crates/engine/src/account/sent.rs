@@ -59,6 +59,7 @@ pub(super) fn sent(
             is_recent,
             hops: 1,
             own: valued.payment.transaction,
+            asset: Some((valued.ticker, FineSum::whole(valued.payment.amount))),
         });
     }
     trace.run();
@@ -77,6 +78,8 @@ struct PassedMoney<'v> {
     hops: u8,
     /// The subject's own transaction.
     own: TransactionNumber,
+    /// Amount of the asset, with its ticker; `None` further on.
+    asset: Option<(&'static str, FineSum)>,
 }
 
 /// Money that waits at an account, the largest sum first.
@@ -106,7 +109,7 @@ struct ForwardTrace<'v> {
 
 impl ForwardTrace<'_> {
     fn reach(&mut self, reached: PassedMoney<'_>) {
-        let PassedMoney { unit, payment, sum, decayed, is_recent, hops, own, .. } = reached;
+        let PassedMoney { unit, payment, sum, decayed, is_recent, hops, own, asset, .. } = reached;
         let end = match payment.kind {
             MovementKind::Fee => Some(FlowEnd::Fee),
             _ if payment.to == OwnerNumber::NOBODY => Some(FlowEnd::Destroyed),
@@ -125,7 +128,7 @@ impl ForwardTrace<'_> {
             let key = PartKey { is_direct, ..PartKey::direct(party, day, Solicitation::Solicited) };
             let part = self.units.entry(unit).or_default().at(key);
             let (hops, transaction) = (Some(hops), Some(own));
-            part.add(Amount { sum, decayed, is_recent, hops, transaction });
+            part.add(Amount { sum, decayed, is_recent, hops, transaction, asset });
             part.about(party, day);
             part.outstanding = part.outstanding.plus(sum);
             return;
@@ -141,11 +144,11 @@ impl ForwardTrace<'_> {
     }
 
     fn end(&mut self, end: FlowEnd, reached: &PassedMoney<'_>) {
-        let PassedMoney { unit, sum, decayed, is_recent, hops, own, .. } = *reached;
+        let PassedMoney { unit, sum, decayed, is_recent, hops, own, asset, .. } = *reached;
         let key = PartKey::plain(end, hops == 1, Solicitation::Solicited);
         let part = self.units.entry(unit).or_default().at(key);
         let (hops, transaction) = (Some(hops), Some(own));
-        part.add(Amount { sum, decayed, is_recent, hops, transaction });
+        part.add(Amount { sum, decayed, is_recent, hops, transaction, asset });
         part.outstanding = part.outstanding.plus(sum);
     }
 
@@ -203,6 +206,7 @@ impl ForwardTrace<'_> {
                 is_recent: waiting.is_recent,
                 hops: waiting.hops.saturating_add(1),
                 own: waiting.own,
+                asset: None,
             });
         }
         self.rest(FlowEnd::Unspent, waiting, rest);
@@ -216,8 +220,8 @@ impl ForwardTrace<'_> {
         let decayed = decayed.min(sum);
         let key = PartKey::plain(end, false, Solicitation::Solicited);
         let part = self.units.entry(unit).or_default().at(key);
-        let (hops, transaction) = (Some(hops), Some(own));
-        part.add(Amount { sum, decayed, is_recent, hops, transaction });
+        let (hops, transaction, asset) = (Some(hops), Some(own), None);
+        part.add(Amount { sum, decayed, is_recent, hops, transaction, asset });
         part.outstanding = part.outstanding.plus(sum);
     }
 }

@@ -201,6 +201,11 @@ impl FineSum {
         Self(crate::ledger::mass::share(self.0, part.0.min(whole.0), whole.0))
     }
 
+    /// The sum of amounts in base units, rounded down.
+    pub(super) const fn base_units(self) -> u128 {
+        self.0 >> SCALE_BITS
+    }
+
     /// The sum in units as they are shown, rounded down.
     pub(super) const fn shown(self, unit: MoneyUnit) -> u128 {
         (self.0 >> SCALE_BITS) / unit.fine()

@@ -35,6 +35,10 @@ pub struct Exposure {
     pub listing: Option<PartyListing>,
     /// Amount of the funds.
     pub amount: Amount,
+    /// On an account chain, the amounts of each asset in its base units, as far as they are known: further on, only
+    /// values are divided. Absent on other chains.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub assets: Vec<Amount>,
     /// Share of all funds of the direction without `returned` funds, as a decimal from 0 to 1; 0 for `returned` funds.
     pub share: String,
     /// Part of the amount that moved in the last 90 days.

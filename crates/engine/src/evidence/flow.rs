@@ -1,6 +1,6 @@
 //! Origins and destinations of funds: the result of a trace, in the form that the score uses.
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use jiff::{Timestamp, civil::Date};
 use schemars::JsonSchema;
@@ -306,6 +306,8 @@ pub struct FlowPart {
     pub transactions: Vec<String>,
     /// The paths with the largest amounts to the endpoint.
     pub paths: Vec<FlowPath>,
+    /// On an account chain, the amounts of each asset, by ticker; empty on other chains.
+    pub assets: BTreeMap<String, u128>,
 }
 
 impl FlowPart {
@@ -335,6 +337,7 @@ impl FlowPart {
             party_of_path: None,
             transactions: Vec::new(),
             paths: Vec::new(),
+            assets: BTreeMap::new(),
         }
     }
 }

@@ -18,7 +18,7 @@ use ruint::aliases::U256;
 use sha2::{Digest, Sha256};
 
 use crate::{chain::ScenarioError, scenario::Wallet, world};
-use scenario::{Coin, Move, PRICES, STEPS, Step};
+use scenario::{Move, PRICES, STEPS, SampleAsset, Step};
 
 /// Height of the first block.
 const FIRST_HEIGHT: u64 = 21_560_000;
@@ -90,10 +90,10 @@ impl Builder {
         moved: &'static Move,
         number: u32,
     ) -> Result<Transfer, ScenarioError> {
-        let (asset, decimals) = asset(moved.coin)?;
+        let (asset, decimals) = asset(moved.asset)?;
         let amount = amount(step.day, moved.amount, decimals)?;
         let (from, to) = (account(moved.from)?, account(moved.to)?);
-        if is_funded(moved.from, moved.coin) {
+        if is_funded(moved.from, moved.asset) {
             *self.balances.entry((from, asset)).or_default() += amount;
         }
         self.take(step, (from, asset), moved.from, amount)?;
@@ -157,14 +157,14 @@ impl Builder {
 }
 
 /// True for parties whose money is not explained: services, and issuers of tokens.
-fn is_funded(party: Wallet, coin: Coin) -> bool {
+fn is_funded(party: Wallet, asset: SampleAsset) -> bool {
     let services = [
         "Harbor Lane Exchange",
         "Meridian Square Exchange",
         "Causeway Bridge",
         "Quiet River Mixer",
     ];
-    services.contains(&party.name) || matches!(coin, Coin::Ember | Coin::FalseDollar)
+    services.contains(&party.name) || matches!(coin, SampleAsset::Ember | SampleAsset::FalseDollar)
 }
 
 fn account(wallet: Wallet) -> Result<AccountAddress, ScenarioError> {
@@ -173,19 +173,19 @@ fn account(wallet: Wallet) -> Result<AccountAddress, ScenarioError> {
     found.ok_or(ScenarioError::Nobody(wallet.name))
 }
 
-fn asset(coin: Coin) -> Result<(Asset, u8), ScenarioError> {
+fn asset(asset: SampleAsset) -> Result<(Asset, u8), ScenarioError> {
     let token = |name: &'static str| {
         let contract = account(Wallet { name, index: 0 })?;
         Ok((Asset::Token(contract), 6))
     };
     match coin {
-        Coin::Ether => Ok((Asset::Native, 18)),
-        Coin::Dollar => {
+        SampleAsset::Ether => Ok((Asset::Native, 18)),
+        SampleAsset::Dollar => {
             let asset = Asset::parse(ChainId::ETH, DOLLAR);
             asset.map(|asset| (asset, 6)).map_err(|_| ScenarioError::Nobody(DOLLAR))
         }
-        Coin::Ember => token("the token Ember"),
-        Coin::FalseDollar => token("a false dollar token"),
+        SampleAsset::Ember => token("the token Ember"),
+        SampleAsset::FalseDollar => token("a false dollar token"),
     }
 }
 

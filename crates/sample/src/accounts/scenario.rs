@@ -7,7 +7,7 @@ use crate::scenario::Wallet;
 
 /// Asset of the scenario.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Coin {
+pub(super) enum SampleAsset {
     /// The native coin.
     Ether,
     /// A dollar token of the table of scored assets.
@@ -22,7 +22,7 @@ pub(super) enum Coin {
 #[derive(Debug)]
 pub(super) struct Move {
     pub(super) amount: &'static str,
-    pub(super) coin: Coin,
+    pub(super) asset: SampleAsset,
     pub(super) from: Wallet,
     pub(super) to: Wallet,
 }
@@ -52,7 +52,7 @@ macro_rules! steps {
             sender: wallet!($sender $(/ $by)?),
             moves: &[$(Move {
                 amount: stringify!($amount),
-                coin: Coin::$coin,
+                asset: SampleAsset::$coin,
                 from: wallet!($from $(/ $of)?),
                 to: wallet!($to $(/ $at)?),
             }),+],

@@ -75,6 +75,7 @@ fn in_order<'f>(parts: &'f [FlowPart], policy: &Policy) -> Vec<Cow<'f, FlowPart>
                     solicitation: part.solicitation,
                     carried: part.carried.clone(),
                     paths: part.paths.clone(),
+                    assets: part.assets.clone(),
                     ..FlowPart::plain(part.end, part.amount)
                 });
             }
@@ -202,6 +203,7 @@ impl FlowPart {
             let of = |part: &Self| part.outstanding.unwrap_or(part.amount);
             self.outstanding = Some(of(self).saturating_add(of(&other)));
         }
+        self.add_assets(&other);
         self.amount = self.amount.saturating_add(other.amount);
         self.recent = self.recent.saturating_add(other.recent);
         self.mass += other.mass;
@@ -225,8 +227,16 @@ impl FlowPart {
         self.transactions = ids.into_iter().filter(|id| known.insert(id.clone())).collect();
     }
 
+    fn add_assets(&mut self, other: &Self) {
+        for (ticker, amount) in &other.assets {
+            let sum = self.assets.entry(ticker.clone()).or_default();
+            *sum = sum.saturating_add(*amount);
+        }
+    }
+
     /// Adds another unresolved flow part to this part, regardless of the distances.
     fn add_unresolved(&mut self, other: &Self) {
+        self.add_assets(other);
         self.amount = self.amount.saturating_add(other.amount);
         self.recent = self.recent.saturating_add(other.recent);
         self.mass += other.mass;

@@ -1,6 +1,6 @@
 //! Flows as an answer shows them.
 
-use std::{fmt::Write, sync::Arc};
+use std::{collections::BTreeMap, fmt::Write, sync::Arc};
 
 use jiff::ToSpan;
 
@@ -125,6 +125,10 @@ impl DirectionalFlows<'_> {
             entity: key.entity.map(str::to_owned),
             listing: line.listed_by.as_deref().cloned(),
             amount: self.amount(line.amount),
+            assets: std::mem::take(&mut line.assets)
+                .into_iter()
+                .map(|(asset, amount)| Amount { value: amount.to_string(), asset, usd: None })
+                .collect(),
             share: decimal(line.share),
             recent_amount: self.amount(line.recent),
             outstanding: (line.outstanding < line.amount).then(|| self.amount(line.outstanding)),
@@ -426,6 +430,8 @@ struct ExposureLine {
     parts: Vec<RuleFunds>,
     transactions: Vec<String>,
     paths: Vec<FlowPath>,
+    /// Amounts by the asset's ticker.
+    assets: BTreeMap<String, u128>,
 }
 
 impl ExposureLine {
@@ -451,6 +457,10 @@ impl ExposureLine {
         }
         self.transactions.extend(flow.transactions.iter().cloned());
         self.paths.extend(flow.paths.iter().cloned());
+        for (ticker, amount) in &flow.assets {
+            let sum = self.assets.entry(ticker.clone()).or_default();
+            *sum = sum.saturating_add(*amount);
+        }
     }
 }
 

@@ -22,12 +22,12 @@ use crate::large::beside_others_if;
 pub(super) struct AccountState {
     chain: ChainId,
     graphs: Arc<EmbeddedGraphs>,
-    kept: Mutex<Kept>,
+    kept: Mutex<KeptState>,
     computing: Arc<Mutex<()>>,
 }
 
 #[derive(Clone, Debug, Default)]
-struct Kept {
+struct KeptState {
     transfers: Option<Arc<Transfers>>,
     named: Option<Arc<NamedAccounts>>,
     ledgers: Option<Arc<Ledgers>>,
@@ -51,7 +51,7 @@ struct Ledgers {
 /// One state as a check reads it.
 #[derive(Clone, Debug)]
 pub(super) struct CheckState {
-    /// What is recorded.
+    /// Description of the recorded transfers.
     pub(super) recorded: RecordedState,
     /// Transactions and ledgers.
     pub(super) accounts: MemoryAccounts,
@@ -68,7 +68,7 @@ impl AccountState {
         Self { chain, graphs, kept: Mutex::default(), computing: Arc::default() }
     }
 
-    /// Returns what is recorded; `None` without transfers.
+    /// Returns the description of the recorded transfers; `None` without transfers.
     pub(super) fn recorded(&self) -> Result<Option<RecordedState>, GraphError> {
         Ok(self.graphs.recorded_transfers(self.chain)?.map(|recorded| *recorded.state()))
     }
@@ -82,13 +82,13 @@ impl AccountState {
     ) -> Result<Option<CheckState>, GraphError> {
         let mut kept = self.kept.lock().await;
         let Some(recorded) = self.recorded()? else {
-            *kept = Kept::default();
+            *kept = KeptState::default();
             return Ok(None);
         };
         if kept.transfers.as_ref().is_none_or(|known| known.recorded.digest != recorded.digest) {
             let state = Arc::clone(self);
             let read = blocking(move || state.read()).await?;
-            *kept = Kept { transfers: read.map(Arc::new), ..Kept::default() };
+            *kept = KeptState { transfers: read.map(Arc::new), ..KeptState::default() };
         }
         let Some(transfers) = kept.transfers.clone() else { return Ok(None) };
         let is_named = |named: &Arc<NamedAccounts>| {

@@ -1,6 +1,6 @@
 //! Engine types whose messages have the same fields, in one table for both directions.
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use assay_chain_protocol::message::{
     ActivityFactsMessage, AssetActivityMessage, BehaviorFactsMessage, BlockIdMessage,
@@ -87,18 +87,18 @@ macro_rules! words {
     )+};
 }
 
-/// Types whose messages have the same fields.
+/// Types whose messages have the same fields, without those of account chains: chain servers answer for UTXO chains.
 macro_rules! fields {
-    ($($of:ident as $message:ident { $($field:ident),+ $(,)? })+) => {$(
+    ($($of:ident as $message:ident { $($field:ident),+ $(,)? $(; $($absent:ident = $value:expr),+)? })+) => {$(
         impl MessageForm<$message> for $of {
             fn into_message(self) -> $message {
-                let Self { $($field),+ } = self;
+                let Self { $($field),+ $(, $($absent: _),+)? } = self;
                 $message { $($field: $field.into_message()),+ }
             }
 
             fn read(message: $message) -> Result<Self, InvalidAnswer> {
                 let $message { $($field),+ } = message;
-                Ok(Self { $($field: MessageForm::read($field)?),+ })
+                Ok(Self { $($field: MessageForm::read($field)?),+ $(, $($absent: $value),+)? })
             }
         }
     )+};
@@ -144,7 +144,13 @@ fields! {
     FlowPart as FlowPartMessage {
         end, entity, distance, is_direct, tier, confidence, amount, recent, outstanding, mass, decayed,
         listed, listed_by, solicitation, carried, listing_period, days_before_listing,
-        party_of_path, transactions, paths
+        party_of_path, transactions, paths; assets = BTreeMap::new()
+    }
+    Ledger as LedgerMessage {
+        unit, decimals, source, destination, held; left_out_decimals = 0, of_accounts = false
+    }
+    PathStep as PathStepMessage {
+        transaction, address, time, amount, label; asset = None, place = None
     }
     Mass as MassMessage { earlier, recent }
     PartyListing as PartyListingMessage { list_name, list, programs, entity_id, listed_on }
@@ -217,57 +223,6 @@ impl MessageForm<FlowFactsMessage> for FlowFacts {
         let is_outdated = message.are_compositions_outdated;
         let compositions = compositions.map(|revision| UsedCompositions { revision, is_outdated });
         Ok(Self { complete, ledgers: MessageForm::read(ledgers)?, compositions, account: None })
-    }
-}
-
-impl MessageForm<LedgerMessage> for Ledger {
-    fn into_message(self) -> LedgerMessage {
-        // Chain servers answer for UTXO chains.
-        let Self {
-            unit,
-            decimals,
-            source,
-            destination,
-            held,
-            left_out_decimals: _,
-            of_accounts: _,
-        } = self;
-        LedgerMessage {
-            unit,
-            decimals,
-            source: source.into_message(),
-            destination: destination.into_message(),
-            held: held.into_message(),
-        }
-    }
-
-    fn read(message: LedgerMessage) -> Result<Self, InvalidAnswer> {
-        let LedgerMessage { unit, decimals, source, destination, held } = message;
-        Ok(Self {
-            unit,
-            decimals,
-            left_out_decimals: 0,
-            source: MessageForm::read(source)?,
-            destination: MessageForm::read(destination)?,
-            held: MessageForm::read(held)?,
-            of_accounts: false,
-        })
-    }
-}
-
-impl MessageForm<PathStepMessage> for PathStep {
-    fn into_message(self) -> PathStepMessage {
-        // Chain servers answer for UTXO chains, which have one asset and no places.
-        let Self { transaction, address, time, amount, asset: _, place: _, label } = self;
-        let label = label.map(MessageForm::into_message);
-        PathStepMessage { transaction: transaction.into_message(), address, time, amount, label }
-    }
-
-    fn read(message: PathStepMessage) -> Result<Self, InvalidAnswer> {
-        let PathStepMessage { transaction, address, time, amount, label } = message;
-        let label = label.map(MessageForm::read).transpose()?;
-        let transaction = MessageForm::read(transaction)?;
-        Ok(Self { transaction, address, time, amount, asset: None, place: None, label })
     }
 }
 
