@@ -1,5 +1,7 @@
 //! Direct dealings with listed and risky parties (`docs/model/accounts.md` B8): exact, whatever the number of records.
 
+use std::collections::BTreeMap;
+
 use jiff::Timestamp;
 use rustc_hash::FxHashMap;
 
@@ -37,26 +39,22 @@ pub struct Dealing {
 
 /// The direct dealings of all accounts with listed and risky parties.
 #[derive(Clone, Debug, Default)]
-pub struct Dealings(FxHashMap<OwnerNumber, Vec<(DealingKey, Dealing)>>);
+pub struct Dealings(FxHashMap<OwnerNumber, BTreeMap<DealingKey, Dealing>>);
 
 impl Dealings {
     /// Adds a dealing of an account.
     pub fn add(&mut self, of: OwnerNumber, key: DealingKey, time: Timestamp, amount: u128) {
-        let known = self.0.entry(of).or_default();
-        match known.iter_mut().find(|(other, _)| *other == key) {
-            Some((_, dealing)) => {
-                dealing.first = dealing.first.min(time);
-                dealing.last = dealing.last.max(time);
-                dealing.count += 1;
-                dealing.amount = dealing.amount.saturating_add(amount);
-            }
-            None => known.push((key, Dealing { first: time, last: time, count: 1, amount })),
-        }
+        let new = Dealing { first: time, last: time, count: 0, amount: 0 };
+        let dealing = self.0.entry(of).or_default().entry(key).or_insert(new);
+        dealing.first = dealing.first.min(time);
+        dealing.last = dealing.last.max(time);
+        dealing.count += 1;
+        dealing.amount = dealing.amount.saturating_add(amount);
     }
 
-    /// The dealings of an account, in the order of the first ones.
-    #[must_use]
-    pub fn of(&self, account: OwnerNumber) -> &[(DealingKey, Dealing)] {
-        self.0.get(&account).map(Vec::as_slice).unwrap_or_default()
+    /// The dealings of an account, in the order of their keys.
+    pub fn of(&self, account: OwnerNumber) -> impl Iterator<Item = (DealingKey, Dealing)> {
+        let of_account = self.0.get(&account).into_iter().flatten();
+        of_account.map(|(key, dealing)| (*key, *dealing))
     }
 }

@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 
 use ruint::aliases::U512;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::ledger::OwnerNumber;
 
@@ -29,6 +29,12 @@ pub struct Netted {
     /// Dealings: payments that are left after opposite payments and circles cancel, and payments through others.
     pub dealings: Vec<Edge>,
 }
+
+/// Most pairs of a payer and a payee of an account that is left out: more would make one transaction a burden for all.
+pub(super) const MOST_PAIRS: usize = 10_000;
+
+/// Numbers of payments by account.
+type Counts = FxHashMap<OwnerNumber, usize>;
 
 /// Nets the transfers of one asset within a transaction, in the order of their logs. `is_end` tells the accounts that
 /// never pass money on.
@@ -99,7 +105,8 @@ impl Pairs {
 
     /// True if an account both pays and receives.
     fn is_connected(&self) -> bool {
-        self.live().any(|(from, ..)| self.live().any(|(_, to, _)| to == from))
+        let receivers: FxHashSet<OwnerNumber> = self.live().map(|(_, to, _)| to).collect();
+        self.live().any(|(from, ..)| receivers.contains(&from))
     }
 
     fn take(&mut self, from: OwnerNumber, to: OwnerNumber, amount: u128) {
@@ -179,20 +186,23 @@ impl Pairs {
         }
     }
 
-    /// The first account, in the order of the transfers, that receives and pays and none of whose payers does.
+    /// The first account, in the order of the transfers, that receives and pays and none of whose payers does. Accounts with
+    /// too many pairs of payers and payees are not left out.
     fn next_to_join(&self, is_end: &impl Fn(OwnerNumber) -> bool) -> Option<OwnerNumber> {
-        let live: Vec<_> = self.live().collect();
-        let pays = |account| live.iter().any(|(from, ..)| *from == account);
-        let mut passing = Vec::new();
-        for (_, to, _) in &live {
-            if !passing.contains(to) && pays(*to) && !is_end(*to) {
-                passing.push(*to);
-            }
+        let (mut incoming, mut outgoing) = (Counts::default(), Counts::default());
+        for (from, to, _) in self.live() {
+            *outgoing.entry(from).or_default() += 1;
+            *incoming.entry(to).or_default() += 1;
         }
-        let has_none_before = |account: &&OwnerNumber| {
-            !live.iter().any(|(from, to, _)| to == *account && passing.contains(from))
+        let passes = |account: OwnerNumber| {
+            let number = |of: &Counts| of.get(&account).copied().unwrap_or(0);
+            let pairs: usize = number(&incoming).saturating_mul(number(&outgoing));
+            (1..=MOST_PAIRS).contains(&pairs) && !is_end(account)
         };
-        passing.iter().find(has_none_before).or_else(|| passing.first()).copied()
+        let after_others: FxHashSet<OwnerNumber> =
+            self.live().filter(|(from, ..)| passes(*from)).map(|(_, to, _)| to).collect();
+        let mut receivers = self.live().map(|(_, to, _)| to).filter(|to| passes(*to));
+        receivers.find(|account| !after_others.contains(account))
     }
 
     fn join_at(&mut self, account: OwnerNumber) {
@@ -348,6 +358,20 @@ mod tests {
     fn what_it_keeps_stays_with_it() {
         let paid = netted(&[(1, 5, 100), (4, 5, 100), (5, 2, 50)], &[]).paid;
         assert_eq!(paid, [edge((1, 5, 75)), edge((4, 5, 75)), edge((1, 2, 25)), edge((4, 2, 25))]);
+    }
+
+    #[test]
+    fn an_account_of_too_many_pairs_stays() {
+        let paying = (1..=200).map(|payer| (payer, 999, 10));
+        let receiving = (1001..=1200).map(|payee| (999, payee, 10));
+        let transfers: Vec<_> = paying.chain(receiving).collect();
+        assert_eq!(netted(&transfers, &[]).paid.len(), transfers.len());
+    }
+
+    #[test]
+    fn a_chain_of_many_accounts_is_one_payment() {
+        let transfers: Vec<_> = (0..2_000).map(|account| (account, account + 1, 7)).collect();
+        assert_eq!(netted(&transfers, &[]).paid, [edge((0, 2_000, 7))]);
     }
 
     proptest! {

@@ -7,7 +7,7 @@ use super::{
     dealings::DealingKey,
     ends::MoneyEnds,
     ledger::AccountLedger,
-    netting::{Edge, net},
+    netting::{Edge, MOST_PAIRS, net},
     origin::MoneyOrigin,
     shares::{Hop, Shares},
 };
@@ -172,9 +172,34 @@ impl Booking<'_> {
             let Movement { from, to, amount, .. } = *movement;
             (movement.asset, Edge { from, to, amount }, movement.kind)
         }));
-        // All payers pay from their ledgers as before the transaction.
+        let receives = |asset: AssetNumber, payer: OwnerNumber| {
+            self.holds(payer) && edges.iter().any(|(of, edge, _)| *of == asset && edge.to == payer)
+        };
+        let (late, early): (Vec<_>, Vec<_>) =
+            edges.iter().copied().partition(|(asset, edge, kind)| {
+                edges.len() > MOST_PAIRS.isqrt()
+                    && *kind == MovementKind::Payment
+                    && receives(*asset, edge.from)
+            });
+        self.pay(&early, &exchanges, into);
+        // Accounts that netting could not leave out pay after they received.
+        self.pay(&late, &exchanges, into);
+        for movement in movements.iter().filter(|movement| movement.kind == MovementKind::Balance) {
+            if movement.is_scored && self.holds(movement.to) {
+                into.ledger_mut(movement.to, movement.asset).set_balance(movement.amount);
+            }
+        }
+    }
+
+    /// Pays edges, all from the ledgers as before.
+    fn pay(
+        &self,
+        edges: &[(AssetNumber, Edge, MovementKind)],
+        exchanges: &Exchanges,
+        into: &mut impl LedgerBook,
+    ) {
         let mut totals: Vec<(AssetNumber, OwnerNumber, u128)> = Vec::new();
-        for (asset, edge, _) in &edges {
+        for (asset, edge, _) in edges {
             match totals.iter_mut().find(|(of, from, _)| (of, from) == (asset, &edge.from)) {
                 Some((.., total)) => *total = total.saturating_add(edge.amount),
                 None => totals.push((*asset, edge.from, edge.amount)),
@@ -187,7 +212,7 @@ impl Booking<'_> {
         for (asset, from, total) in &totals {
             self.take(*asset, *from, *total, into);
         }
-        for (asset, edge, kind) in edges {
+        for (asset, edge, kind) in edges.iter().copied() {
             let found = totals
                 .iter()
                 .zip(&shares)
@@ -206,11 +231,6 @@ impl Booking<'_> {
                 }
             }
             self.put(Paid { asset, kind, edge, shares, hop }, into);
-        }
-        for movement in movements.iter().filter(|movement| movement.kind == MovementKind::Balance) {
-            if movement.is_scored && self.holds(movement.to) {
-                into.ledger_mut(movement.to, movement.asset).set_balance(movement.amount);
-            }
         }
     }
 

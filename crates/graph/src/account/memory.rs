@@ -459,7 +459,7 @@ impl AccountView for MemoryAccounts {
     }
 
     fn dealings(&self, of: OwnerNumber) -> Vec<(DealingKey, Dealing)> {
-        self.ledgers.dealings.of(of).to_vec()
+        self.ledgers.dealings.of(of).collect()
     }
 
     fn has_internal_transfers(&self) -> bool {

@@ -164,7 +164,7 @@ fn is_funded(party: Wallet, asset: SampleAsset) -> bool {
         "Causeway Bridge",
         "Quiet River Mixer",
     ];
-    services.contains(&party.name) || matches!(coin, SampleAsset::Ember | SampleAsset::FalseDollar)
+    services.contains(&party.name) || matches!(asset, SampleAsset::Ember | SampleAsset::FalseDollar)
 }
 
 fn account(wallet: Wallet) -> Result<AccountAddress, ScenarioError> {
@@ -178,7 +178,7 @@ fn asset(asset: SampleAsset) -> Result<(Asset, u8), ScenarioError> {
         let contract = account(Wallet { name, index: 0 })?;
         Ok((Asset::Token(contract), 6))
     };
-    match coin {
+    match asset {
         SampleAsset::Ether => Ok((Asset::Native, 18)),
         SampleAsset::Dollar => {
             let asset = Asset::parse(ChainId::ETH, DOLLAR);
