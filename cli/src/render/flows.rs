@@ -412,6 +412,7 @@ mod tests {
             entity: Some(format!("party of {amount}")),
             listing: None,
             amount: coins_of(amount),
+            assets: Vec::new(),
             share: "0.000001".to_owned(),
             recent_amount: coins_of(0),
             outstanding: None,

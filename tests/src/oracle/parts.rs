@@ -267,6 +267,7 @@ impl Parts {
             days_before_listing: part.days_before_listing,
             transactions: Vec::new(),
             paths: part.paths(recent + earlier, case, ledger, side),
+            assets: std::collections::BTreeMap::new(),
         };
         let flows = self.0.iter().zip(self.in_base_units()).map(flow);
         let mut flows: Vec<FlowPart> = flows.filter(|flow| flow.amount > 0).collect();

@@ -127,7 +127,12 @@ impl DirectionalFlows<'_> {
             amount: self.amount(line.amount),
             assets: std::mem::take(&mut line.assets)
                 .into_iter()
-                .map(|(asset, amount)| Amount { value: amount.to_string(), asset, usd: None })
+                .map(|(asset, amount)| Amount {
+                    value: amount.to_string(),
+                    asset,
+                    usd: None,
+                    price_day: None,
+                })
                 .collect(),
             share: decimal(line.share),
             recent_amount: self.amount(line.recent),
