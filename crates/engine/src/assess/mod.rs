@@ -50,7 +50,7 @@ use crate::{
 
 /// Version of the risk model that this crate implements. The version changes whenever the same facts and policy could
 /// give another assessment.
-pub const MODEL_VERSION: &str = "2.3";
+pub const MODEL_VERSION: &str = "2.4";
 
 /// Assesses one address by the facts about it.
 ///

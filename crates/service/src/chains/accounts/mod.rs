@@ -3,6 +3,7 @@
 //! - `named`: the accounts that lists and labels name, and those at which money ends
 //! - `attributions`: attributions of accounts during one check
 //! - `state`: the transfers in memory, with the ledgers for the present lists and labels
+//! - `tokens`: tokens whose money is not followed
 //! - `associates`: accounts that are associated with a subject
 //! - `reader`: the reader
 
@@ -11,5 +12,6 @@ mod attributions;
 mod named;
 mod reader;
 mod state;
+mod tokens;
 
 pub use reader::{AccountReader, AccountReaders};

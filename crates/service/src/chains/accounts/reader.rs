@@ -21,12 +21,14 @@ use super::{
     associates::associates,
     attributions::CheckAttributions,
     state::{AccountState, CheckState},
+    tokens::add_tokens,
 };
 use crate::chains::{
     reader::ChainReader,
     subject::{ReadError, SubjectData, TraceRequest},
     transfer::{TransferError, TransferRead, TransferReadRequest},
 };
+use crate::large::beside_others_if;
 
 /// Reader of the transfers of one account chain.
 #[derive(Debug)]
@@ -71,7 +73,10 @@ impl AccountReader {
     async fn read(&self, request: TraceRequest<'_>) -> Result<SubjectData, GraphError> {
         let TraceRequest { intel, now, .. } = request;
         match self.state.on_day(intel, intel.day(now)).await? {
-            Some(state) => Ok(self.subject_data(request, &state)),
+            Some(state) => {
+                let is_large = state.has_many_payments(request.subject);
+                Ok(beside_others_if(is_large, || self.subject_data(request, &state)))
+            }
             None => Ok(SubjectData::unavailable(Unavailable::NotYetRead)),
         }
     }
@@ -104,7 +109,7 @@ impl AccountReader {
                 let of = AccountSubject { view, owner, attributions: &attributions, prices, today };
                 let mut flows = of.flows();
                 if let Some(limits) = &mut flows.account {
-                    limits.other_tokens = view.transactions().with_other_tokens(owner).len() as u64;
+                    add_tokens(state, owner, limits);
                 }
                 let mut values = Valuation::new(prices);
                 let associates = associates(view, owner, &attributions, &mut values);

@@ -3,9 +3,10 @@
 //! The transfers are read again when the file has more of them. The ledgers are computed anew when the parties at which
 //! money ends change; until then checks use the earlier ones and say so.
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
-use assay_address::ChainId;
+use assay_address::{CanonicalAddress, ChainId};
+use assay_engine::account::{AccountAddress, AccountView};
 use assay_graph::{
     EmbeddedGraphs, GraphError,
     account::{AccountTransactions, MemoryAccounts, RecordedState},
@@ -38,6 +39,8 @@ struct KeptState {
 struct Transfers {
     recorded: RecordedState,
     transactions: Arc<AccountTransactions>,
+    /// Tickers that tokens outside the table of scored assets bear, by contract.
+    lookalikes: Arc<BTreeMap<AccountAddress, String>>,
 }
 
 /// Ledgers for one state of transfers and ends.
@@ -55,12 +58,26 @@ pub(super) struct CheckState {
     pub(super) recorded: RecordedState,
     /// Transactions and ledgers.
     pub(super) accounts: MemoryAccounts,
+    /// Tickers that tokens outside the table of scored assets bear, by contract.
+    pub(super) lookalikes: Arc<BTreeMap<AccountAddress, String>>,
     /// The accounts that lists and labels name now.
     pub(super) named: Arc<NamedAccounts>,
     /// Revision of the ends for which the ledgers were computed.
     pub(super) revision: String,
     /// True if lists and labels name other ends now.
     pub(super) is_outdated: bool,
+}
+
+/// Number of payments from which on a check takes long.
+const MANY_PAYMENTS: usize = 1_000;
+
+impl CheckState {
+    /// True if a check of an account takes long.
+    pub(super) fn has_many_payments(&self, subject: &CanonicalAddress) -> bool {
+        let account = AccountAddress::of(subject);
+        let owner = account.and_then(|it| self.accounts.transactions().owner_number(it));
+        owner.is_some_and(|owner| self.accounts.payments(owner).nth(MANY_PAYMENTS).is_some())
+    }
 }
 
 impl AccountState {
@@ -118,6 +135,7 @@ impl AccountState {
         Ok(Some(CheckState {
             recorded: transfers.recorded,
             accounts: ledgers.accounts.clone(),
+            lookalikes: Arc::clone(&transfers.lookalikes),
             named,
             revision: ledgers.revision.clone(),
             is_outdated,
@@ -152,7 +170,8 @@ impl AccountState {
             transactions.push(transaction?);
         }
         let transactions = Arc::new(transactions);
-        Ok(Some(Transfers { recorded: *recorded.state(), transactions }))
+        let lookalikes = Arc::new(recorded.lookalike_symbols()?);
+        Ok(Some(Transfers { recorded: *recorded.state(), transactions, lookalikes }))
     }
 }
 
