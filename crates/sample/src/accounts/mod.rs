@@ -40,7 +40,10 @@ const DOLLAR: &str = "0xdAC17F958D2ee523a2206206994597C13D831ec7";
 /// Returns an error if a transaction of the scenario is impossible.
 pub fn transactions() -> Result<Vec<AccountTransaction>, ScenarioError> {
     let mut built = Builder::default();
-    STEPS.iter().enumerate().map(|(index, step)| built.transaction(index, step)).collect()
+    let mut steps: Vec<&Step> = STEPS.iter().collect();
+    // Days are written so that they sort as texts.
+    steps.sort_by_key(|step| step.day);
+    steps.into_iter().enumerate().map(|(index, step)| built.transaction(index, step)).collect()
 }
 
 /// Prices of the demo chain's coin.

@@ -60,7 +60,7 @@ macro_rules! steps {
     };
 }
 
-/// All transactions, in their order. Days do not decrease.
+/// All transactions. Those of one day are in the order of the table.
 pub(super) const STEPS: &[Step] = steps! {
     // Lena provides a pool that exchanges ether for dollars.
     "2025-01-06" "Harbor Lane Exchange": 400 Ether "Harbor Lane Exchange" => "Lena", 1200000 Dollar "Harbor Lane Exchange" => "Lena";
