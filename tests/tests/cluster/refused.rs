@@ -243,6 +243,10 @@ a SHA-256 digest has 64 hexadecimal digits
 {"mandatory": true}
 name the lists that are mandatory, such as `ofac-sdn`
 
+{"format": "prices-csv"}
+{"format": "prices-csv", "mandatory": true}
+prices cannot be mandatory
+
 {"maximumAge": "1h"}
 {"maximumAge": "59m"}
 must be from 1h to 90d

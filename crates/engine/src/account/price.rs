@@ -237,8 +237,14 @@ pub type DayPrice = (AssetId, Date, UsdPrice);
 /// Prices of assets by UTC day.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Prices {
-    /// The prices of each asset in ascending order of days, one a day.
-    by_asset: FxHashMap<AssetId, Vec<(Date, UsdPrice)>>,
+    by_asset: FxHashMap<AssetId, AssetPrices>,
+}
+
+/// The prices of one asset in ascending order of days, one a day. Days have a list of their own, which is searched.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct AssetPrices {
+    days: Vec<Date>,
+    prices: Vec<UsdPrice>,
 }
 
 impl Prices {
@@ -248,14 +254,15 @@ impl Prices {
         for (asset, day, price) in prices {
             by_asset.entry(asset).or_default().push((day, price));
         }
-        for days in by_asset.values_mut() {
+        let in_order = |(asset, mut days): (AssetId, Vec<(Date, UsdPrice)>)| {
             // The sort is stable: the last price of a day comes first after the reversal.
             days.reverse();
             days.sort_by_key(|(day, _)| *day);
             days.dedup_by_key(|(day, _)| *day);
-            days.shrink_to_fit();
-        }
-        Self { by_asset }
+            let (days, prices) = days.into_iter().unzip();
+            (asset, AssetPrices { days, prices })
+        };
+        Self { by_asset: by_asset.into_iter().map(in_order).collect() }
     }
 
     /// The price of an asset on a UTC day: that of the day, or else the nearest earlier one of the last
@@ -275,9 +282,12 @@ impl Prices {
     }
 
     fn imported(&self, asset: AssetId, day: Date) -> Option<PriceOfDay> {
-        let days = self.by_asset.get(&asset)?;
-        let until = days.partition_point(|(known, _)| *known <= day);
-        let (known, price) = *days.get(until.checked_sub(1)?)?;
+        let AssetPrices { days, prices } = self.by_asset.get(&asset)?;
+        let index = days.partition_point(|known| *known <= day).checked_sub(1)?;
+        let (known, price) = (*days.get(index)?, *prices.get(index)?);
+        if known == day {
+            return Some(PriceOfDay { price, carried_days: 0 });
+        }
         let carried = known.until((Unit::Day, day)).ok()?.get_days();
         let carried_days = u8::try_from(carried).ok().filter(|days| *days <= MAX_CARRIED_DAYS)?;
         Some(PriceOfDay { price, carried_days })
@@ -286,11 +296,10 @@ impl Prices {
     /// All prices, by asset and day.
     #[must_use]
     pub fn rows(&self) -> Vec<DayPrice> {
-        let of_asset = |(asset, days): (&AssetId, &Vec<(Date, UsdPrice)>)| {
-            let asset = *asset;
-            days.iter().map(move |(day, price)| (asset, *day, *price)).collect::<Vec<_>>()
-        };
-        let mut rows: Vec<DayPrice> = self.by_asset.iter().flat_map(of_asset).collect();
+        let all = self.by_asset.iter().flat_map(|(asset, AssetPrices { days, prices })| {
+            days.iter().zip(prices).map(|(day, price)| (*asset, *day, *price))
+        });
+        let mut rows: Vec<DayPrice> = all.collect();
         rows.sort_unstable_by_key(|(asset, day, _)| (*asset, *day));
         rows
     }
@@ -298,7 +307,7 @@ impl Prices {
     /// The number of prices.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.by_asset.values().map(Vec::len).sum()
+        self.by_asset.values().map(|of_asset| of_asset.days.len()).sum()
     }
 
     /// True if there is no price.
@@ -310,7 +319,7 @@ impl Prices {
     /// The newest day with a price.
     #[must_use]
     pub fn newest_day(&self) -> Option<Date> {
-        self.by_asset.values().filter_map(|days| days.last()).map(|(day, _)| *day).max()
+        self.by_asset.values().filter_map(|of_asset| of_asset.days.last()).copied().max()
     }
 }
 

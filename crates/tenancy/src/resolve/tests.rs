@@ -298,6 +298,10 @@ fn errors_of_an_intel_source_are_named() {
     ] {
         assert!(complaints.contains(part), "{part}: {complaints}");
     }
+    let spec = json!({"location": "prices.csv", "format": "prices-csv", "mandatory": true});
+    let complaints = problems_of(&[feed("prices", spec)]);
+    assert_eq!(complaints.len(), 1, "{complaints:?}");
+    assert!(complaints[0].contains("spec.mandatory: prices cannot be mandatory"), "{complaints:?}");
     let secret = feed(
         "sdn",
         json!({

@@ -211,6 +211,9 @@ fn a_list_is_imported_on_its_schedule_one_import_at_a_time() {
     let pod = &job["jobTemplate"]["spec"]["template"]["spec"];
     assert_eq!(arguments(pod)[..4], ["ingest", "labels", "--format=tagpack", "--source=own"]);
     assert_eq!(arguments(pod)[4], format!("--accept-digest={digest}"));
+    let job = spec_of(&intel(json!({"format": "prices-jsonl"}), &proxied()), "CronJob");
+    let pod = &job["jobTemplate"]["spec"]["template"]["spec"];
+    assert_eq!(arguments(pod)[..4], ["ingest", "prices", "--format=prices-jsonl", "--source=own"]);
 }
 
 #[test]
