@@ -25,6 +25,7 @@ BENCHMARKS = {
     "chain_servers": "checks through a chain server",
     "compositions": "compositions of a million transactions",
     "clusters": "merge of two clusters of 500,000",
+    "account_ledgers": "ledgers of a million transfers on an account chain",
     "engine_instructions": "instructions of the engine",
     "served_check": "checks over HTTP",
     "evasion": "laundering schemes and innocents",
