@@ -134,7 +134,7 @@ impl Simulation {
                 let pool = *self.dice.pick(&pools);
                 pool.swap(&mut self.chain, from, ETH, amount.min(20 * ETHER));
             }
-            600..700 => self.lend(from),
+            600..700 => self.supply_or_redeem(from),
             700..740 if asset == ETH => {
                 for _ in 0..(amount / (10 * ETHER)).min(5) {
                     self.pay(from, self.mixer, ETH, 10 * ETHER);

@@ -120,7 +120,7 @@ impl Simulation {
                 }
             }
             66..76 if person.habits < 50 => self.gamble(me),
-            76..80 if person.habits < 30 => self.lend(me),
+            76..80 if person.habits < 30 => self.supply_or_redeem(me),
             80..85 => self.stake_or_wrap(me),
             85..87 if dollars > 100 => {
                 self.pay(me, self.bridge, asset, balance * 3 / 10);
@@ -162,7 +162,7 @@ impl Simulation {
     }
 
     /// Lends money for a receipt token, or takes it back.
-    pub(super) fn lend(&mut self, me: AccountAddress) {
+    pub(super) fn supply_or_redeem(&mut self, me: AccountAddress) {
         let asset = *self.dice.pick(&[ETH, USDT, USDC]);
         let (receipt, lender) = (self.receipts[&asset], self.lender);
         let owned = self.chain.balance(me, receipt);

@@ -5,6 +5,7 @@
 //! - [`people`]: simulated people
 //! - [`schemes`]: random laundering schemes
 
+mod attacks;
 mod cases;
 mod ledgers;
 mod people;
