@@ -12,7 +12,7 @@ use assay_engine::{
     reading::{BlockPosition, GatheredChain, Query, QueryProgress},
     score::Verdict,
     trace::{AttributionsByScript, Trace, TraceRules, TraceSubject},
-    transfer::TransferFacts,
+    transfer::{FoundTransfer, TransferFacts},
     utxo::{
         OutputSelector, ScriptOwner, SideEntry, Transaction, TransactionView, Transfer, TxInput,
     },
@@ -185,6 +185,7 @@ fn transfer_facts() -> Option<TransferFacts> {
     let senders = transfer.senders().into_iter();
     let senders = senders.map(|(owner, _)| attribute(owner).end).collect();
     let direction = TransferDirection::Deposit;
+    let transfer = FoundTransfer::Outputs(transfer);
     Some(TransferFacts { direction, transfer, senders, receiver, destinations: None, tip_height })
 }
 

@@ -6,7 +6,11 @@ use std::{
 };
 
 use assay_address::ChainId;
-use assay_engine::{assessment::Assessment, utxo::InvalidTransfer};
+use assay_engine::{
+    account::{InvalidAccountTransfer, PublishedPlace},
+    assessment::Assessment,
+    utxo::InvalidTransfer,
+};
 use assay_request::{
     check::{CheckRequest, TransferDirection},
     head,
@@ -156,6 +160,28 @@ fn failed(error: CheckError) -> Problem {
                 }
             };
             Problem::new(code, &detail).field(field, detail)
+        }
+        TransferError::InvalidOfAccounts(invalid) => {
+            let (code, field) = match *invalid {
+                InvalidAccountTransfer::Several(_) => (Code::InvalidRequest, "log_index"),
+                InvalidAccountTransfer::NoSuchPlace { place: PublishedPlace::Log(_), .. } => {
+                    (Code::OutputNotFound, "log_index")
+                }
+                InvalidAccountTransfer::NoSuchPlace { place: PublishedPlace::Trace(_), .. } => {
+                    (Code::OutputNotFound, "trace_index")
+                }
+                InvalidAccountTransfer::NotPaid(_) => (Code::OutputNotFound, "address"),
+                InvalidAccountTransfer::NoTransfer
+                | InvalidAccountTransfer::MovesNothing
+                | InvalidAccountTransfer::NotFollowed(_)
+                | InvalidAccountTransfer::TooLarge
+                | InvalidAccountTransfer::Destroyed
+                | InvalidAccountTransfer::GivenBack => (Code::UnsupportedTransfer, "transaction"),
+            };
+            Problem::new(code, &detail).field(field, detail)
+        }
+        TransferError::OtherLedger(_) => {
+            Problem::new(Code::InvalidRequest, &detail).field("transaction", detail)
         }
         TransferError::Read(error) => {
             tracing::error!(%error, "failed to read a transfer");

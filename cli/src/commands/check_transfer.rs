@@ -2,12 +2,13 @@
 
 use std::io::Write;
 
-use assay_address::ChainId;
+use assay_address::{ChainId, LedgerKind};
 use assay_engine::{
+    account::{AccountTransferSelector, PublishedPlace, parse_transaction},
     assess_transfer,
     assessment::Assessment,
-    transfer::{TransferDirection, TransferQuery},
-    utxo::{OutputSelector, Txid},
+    transfer::{TransferDirection, TransferQuery, TransferSelector},
+    utxo::OutputSelector,
 };
 use assay_intel::IntelSnapshot;
 use assay_service::{
@@ -29,9 +30,10 @@ use crate::render;
 const EXAMPLES: &str = "\
 Examples:
   assay check-transfer btc TXID --output 0 --direction deposit
-  assay check-transfer btc TXID --address ADDRESS --direction withdrawal --json";
+  assay check-transfer btc TXID --address ADDRESS --direction withdrawal --json
+  assay check-transfer eth TXID --log-index 12 --direction deposit";
 
-/// Assess the risk of one transfer: outputs of one transaction
+/// Assess the risk of one transfer: outputs of one transaction, or one transfer of an account chain
 ///
 /// A deposit is assessed by the origins of its money, a withdrawal by its receiver and by the destinations
 /// of its money. Reads the database directly: no server is needed.
@@ -41,16 +43,17 @@ pub(super) struct CheckTransferArgs {
     /// Blockchain, such as btc
     chain: ChainId,
     /// Transaction id (hexadecimal)
-    transaction: Txid,
+    transaction: String,
     /// Index of the output that is the transfer, from 0
-    #[arg(
-        long,
-        value_name = "INDEX",
-        required_unless_present = "address",
-        conflicts_with = "address"
-    )]
+    #[arg(long, value_name = "INDEX", conflicts_with = "address")]
     output: Option<u32>,
-    /// Address whose outputs in the transaction are the transfer
+    /// Index of the transfer's event log in its block, on an account chain
+    #[arg(long, value_name = "INDEX", conflicts_with = "trace_index")]
+    log_index: Option<u32>,
+    /// Address of the transfer's call trace, such as 0,1, or its index, on an account chain
+    #[arg(long, value_name = "INDEX")]
+    trace_index: Option<String>,
+    /// Receiver, whose outputs in the transaction are the transfer
     #[arg(long)]
     address: Option<String>,
     /// Direction of the transfer
@@ -113,7 +116,7 @@ pub(super) async fn run(
         };
         print_json(&answer)?;
     } else {
-        let receiver = &facts.transfer.receiver;
+        let receiver = facts.transfer.receiver();
         let draw = if args.all { render::full } else { render::summary };
         let text = draw(receiver, &assessment, None, now, text_width());
         write!(output(), "{text}")?;
@@ -123,18 +126,46 @@ pub(super) async fn run(
 }
 
 fn query(args: &CheckTransferArgs) -> Result<TransferQuery, Failure> {
-    let selector = match (args.output, &args.address) {
-        (Some(index), _) => OutputSelector::Index(index),
-        (None, Some(address)) => OutputSelector::Address(parse_address(args.chain, address)?),
-        (None, None) => {
-            return Err(Failure::Usage("--output INDEX or --address ADDRESS is required".into()));
-        }
+    let txid = parse_transaction(args.chain, &args.transaction)
+        .map_err(|error| Failure::Usage(error.to_string()))?;
+    let selector = if args.chain.info().ledger == LedgerKind::Account {
+        TransferSelector::OfAccounts(of_accounts(args)?)
+    } else {
+        TransferSelector::Outputs(outputs(args)?)
     };
     let direction = match args.direction {
         Direction::Deposit => TransferDirection::Deposit,
         Direction::Withdrawal => TransferDirection::Withdrawal,
     };
-    Ok(TransferQuery { chain: args.chain, txid: args.transaction, selector, direction })
+    Ok(TransferQuery { chain: args.chain, txid, selector, direction })
+}
+
+fn outputs(args: &CheckTransferArgs) -> Result<OutputSelector, Failure> {
+    if args.log_index.is_some() || args.trace_index.is_some() {
+        let text = format!("transfers on {} are outputs: use --output or --address", args.chain);
+        return Err(Failure::Usage(text));
+    }
+    match (args.output, &args.address) {
+        (Some(index), _) => Ok(OutputSelector::Index(index)),
+        (None, Some(address)) => Ok(OutputSelector::Address(parse_address(args.chain, address)?)),
+        (None, None) => {
+            Err(Failure::Usage("--output INDEX or --address ADDRESS is required".into()))
+        }
+    }
+}
+
+fn of_accounts(args: &CheckTransferArgs) -> Result<AccountTransferSelector, Failure> {
+    if args.output.is_some() {
+        return Err(Failure::Usage(format!(
+            "transactions on {} have no outputs: where one has several transfers, use --log-index, --trace-index or --address",
+            args.chain
+        )));
+    }
+    let log = args.log_index.map(PublishedPlace::Log);
+    let trace = args.trace_index.as_deref().map(|trace| PublishedPlace::Trace(trace.into()));
+    let receiver =
+        args.address.as_deref().map(|text| parse_address(args.chain, text)).transpose()?;
+    Ok(AccountTransferSelector { place: log.or(trace), receiver })
 }
 
 impl From<TransferError> for Failure {
@@ -144,7 +175,9 @@ impl From<TransferError> for Failure {
             TransferError::Unavailable(..) => Self::Failed(error.to_string()),
             TransferError::NotFollowed(_)
             | TransferError::UnknownTransaction(_)
-            | TransferError::Invalid(_) => Self::Input(error.to_string()),
+            | TransferError::Invalid(_)
+            | TransferError::InvalidOfAccounts(_)
+            | TransferError::OtherLedger(_) => Self::Input(error.to_string()),
         }
     }
 }

@@ -149,7 +149,18 @@ pub(super) fn draw_transfer(page: &mut Page, chain: ChainId, transfer: &Assessed
     let name = if transfer.outputs_count == 1 { "output" } else { "outputs" };
     page.section(format!("{what} of {}", amount(chain, &transfer.amount)));
     page.field(2, NAMES, "transaction", &transfer.transaction);
-    page.field(2, NAMES, name, format!("{}{more}", outputs.join(", ")));
+    if let Some(account) = &transfer.account {
+        page.field(2, NAMES, "place", &account.place);
+        page.field(2, NAMES, "asset", &account.asset);
+        page.field(2, NAMES, "from", account.from.as_deref().unwrap_or("nobody: new units"));
+        if let Some(initiator) =
+            account.initiator.as_ref().filter(|it| Some(*it) != account.from.as_ref())
+        {
+            page.field(2, NAMES, "sent by", initiator);
+        }
+    } else {
+        page.field(2, NAMES, name, format!("{}{more}", outputs.join(", ")));
+    }
     let confirmations = counted(transfer.confirmations, "confirmation", "confirmations");
     let block = format!("{}  {}  {confirmations}", transfer.block_height, transfer.block_time);
     page.field(2, NAMES, "block", block);

@@ -17,7 +17,10 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 pub use exposure::{Exposure, ExposurePart, ExposurePath, RuleClaim};
-pub use transfer::{AssessedOutput, AssessedTransfer, Sender, TransferBasis, TransferStatus};
+pub use transfer::{
+    AssessedAccountTransfer, AssessedOutput, AssessedTransfer, Sender, TransferBasis,
+    TransferStatus,
+};
 
 use crate::{
     evidence::{

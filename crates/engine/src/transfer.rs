@@ -4,11 +4,12 @@
 //! labels do not count; a listing of the address does, because no rule weakens a listing. A withdrawal is assessed by
 //! its receiver, or by the destinations of its own funds if these are riskier.
 
-use assay_address::ChainId;
+use assay_address::{CanonicalAddress, ChainId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    account::{AccountAddress, AccountTransfer, AccountTransferSelector, MoneyUnit},
     evidence::DirectionFlows,
     facts::Facts,
     trace::AttributedEnd,
@@ -45,10 +46,50 @@ pub struct TransferQuery {
     pub chain: ChainId,
     /// The transaction.
     pub txid: Txid,
-    /// Selection of the transaction's outputs that make up the transfer.
-    pub selector: OutputSelector,
+    /// Selection of the transfer within the transaction.
+    pub selector: TransferSelector,
     /// The direction.
     pub direction: TransferDirection,
+}
+
+/// Selection of a transfer within its transaction, by the ledger of the chain.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum TransferSelector {
+    /// Outputs of the transaction, which make up the transfer.
+    Outputs(OutputSelector),
+    /// One transfer of a transaction of an account chain.
+    OfAccounts(AccountTransferSelector),
+}
+
+/// A transfer as its chain has it.
+#[derive(Clone, Debug)]
+pub enum FoundTransfer {
+    /// Outputs with their transaction.
+    Outputs(Transfer),
+    /// A transfer of an account chain.
+    OfAccounts(Box<FoundAccountTransfer>),
+}
+
+/// A transfer of an account chain with the accounts whose money it was.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FoundAccountTransfer {
+    /// The transfer.
+    pub transfer: AccountTransfer,
+    /// The accounts whose money it was, with their sums in base units, the largest first; `None` for new units.
+    pub senders: Vec<(Option<AccountAddress>, u128)>,
+    /// Unit in which the money is assessed.
+    pub unit: MoneyUnit,
+}
+
+impl FoundTransfer {
+    /// The receiver.
+    #[must_use]
+    pub fn receiver(&self) -> &CanonicalAddress {
+        match self {
+            Self::Outputs(transfer) => &transfer.receiver,
+            Self::OfAccounts(found) => &found.transfer.receiver,
+        }
+    }
 }
 
 /// The facts about a transfer, gathered before the transfer is assessed.
@@ -56,9 +97,9 @@ pub struct TransferQuery {
 pub struct TransferFacts {
     /// The direction.
     pub direction: TransferDirection,
-    /// The outputs with their transaction.
-    pub transfer: Transfer,
-    /// Attributions of [`Transfer::senders`], in the same order.
+    /// The transfer.
+    pub transfer: FoundTransfer,
+    /// Attributions of the senders, in their order ([`Transfer::senders`], [`FoundAccountTransfer::senders`]).
     pub senders: Vec<Option<AttributedEnd>>,
     /// The facts about the receiver. For a deposit, the facts hold only the receiver's listings, and the origins of
     /// this transfer's funds as the flows.

@@ -68,7 +68,7 @@ codes! {
     InsufficientScope "insufficient_scope" FORBIDDEN No "The API key lacks the required scope.";
     NotFound "not_found" NOT_FOUND No "Nothing exists at this path.";
     TransactionNotFound "transaction_not_found" NOT_FOUND Later "The transaction is not known on this blockchain.";
-    OutputNotFound "output_not_found" NOT_FOUND No "The transaction has no such output.";
+    OutputNotFound "output_not_found" NOT_FOUND No "The transaction has no such output or transfer.";
     MethodNotAllowed "method_not_allowed" METHOD_NOT_ALLOWED No "This method is not allowed here.";
     RequestTimeout "request_timeout" REQUEST_TIMEOUT Later "The request did not arrive in time.";
     BodyTooLarge "body_too_large" PAYLOAD_TOO_LARGE No "The body is too large.";

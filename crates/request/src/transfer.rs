@@ -1,8 +1,10 @@
 //! Body of a check of one transfer.
 
+use assay_address::{ChainId, LedgerKind};
 use assay_engine::{
-    transfer::{TransferDirection, TransferQuery},
-    utxo::{OutputSelector, Txid},
+    account::{AccountTransferSelector, PublishedPlace, parse_transaction},
+    transfer::{TransferDirection, TransferQuery, TransferSelector},
+    utxo::OutputSelector,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -14,20 +16,29 @@ use crate::{
     problem::{Code, Problem},
 };
 
-/// Request to check one transfer: outputs of one transaction, named either by `output` or by `address`.
+/// Request to check one transfer: outputs of one transaction, named either by `output` or by `address`; on an account chain,
+/// one transfer, named by `log_index`, `trace_index` or `address` where the transaction has several.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TransferRequest {
     /// Blockchain: its identifier (`btc`, `ltc` and others) or a well-known name, in any letter case.
     #[schemars(length(min = 1))]
     pub blockchain: String,
-    /// Identifier of the transaction, as explorers show it: 64 hexadecimal digits.
-    #[schemars(regex(pattern = "^[0-9A-Fa-f]{64}$"))]
+    /// Identifier of the transaction, as explorers show it: 64 hexadecimal digits; on an account chain with or without
+    /// `0x`.
+    #[schemars(regex(pattern = "^(0[Xx])?[0-9A-Fa-f]{64}$"))]
     pub transaction: String,
-    /// Index of the output that is the transfer, from 0.
+    /// Index of the output that is the transfer, from 0; not on an account chain.
     #[serde(default)]
     pub output: Option<u32>,
-    /// Address whose outputs in the transaction are the transfer, in any form that the blockchain allows.
+    /// Index of the event log of the transfer in its block, on an account chain.
+    #[serde(default)]
+    pub log_index: Option<u32>,
+    /// Address of the call trace of the transfer, such as `0,1`, or its index, as published, on an account chain.
+    #[serde(default)]
+    #[schemars(length(max = 128))]
+    pub trace_index: Option<String>,
+    /// Receiver, whose outputs in the transaction are the transfer, in any form that the blockchain allows.
     #[serde(default)]
     #[schemars(length(min = 1))]
     pub address: Option<String>,
@@ -57,11 +68,26 @@ impl TransferRequest {
     pub fn query(&self) -> Result<TransferQuery, Problem> {
         require_reference(self.reference.as_deref())?;
         let chain = parse_chain(&self.blockchain)?;
-        let invalid = |field: &str, message: String| {
-            Problem::new(Code::InvalidRequest, format!("{field}: {message}")).field(field, message)
+        let txid = parse_transaction(chain, &self.transaction)
+            .map_err(|error| invalid("transaction", format!("{error}")))?;
+        let selector = if chain.info().ledger == LedgerKind::Account {
+            TransferSelector::OfAccounts(self.of_accounts(chain)?)
+        } else {
+            TransferSelector::Outputs(self.outputs(chain)?)
         };
-        let txid: Txid =
-            self.transaction.parse().map_err(|error| invalid("transaction", format!("{error}")))?;
+        Ok(TransferQuery { chain, txid, selector, direction: self.direction })
+    }
+
+    /// The outputs that the request names.
+    fn outputs(&self, chain: ChainId) -> Result<OutputSelector, Problem> {
+        let places =
+            [("log_index", self.log_index.is_some()), ("trace_index", self.trace_index.is_some())];
+        if let Some((field, _)) = places.iter().find(|(_, is_sent)| *is_sent) {
+            let message = format!(
+                "transfers on {chain} are outputs: send the index of the output as `output`, or its address as `address`"
+            );
+            return Err(invalid(field, message));
+        }
         let selector = match (self.output, &self.address) {
             (Some(index), None) => OutputSelector::Index(index),
             (None, Some(address)) => OutputSelector::Address(parse_address(chain, address)?),
@@ -75,8 +101,35 @@ impl TransferRequest {
                 return Err(invalid("output", message.into()).field("address", message));
             }
         };
-        Ok(TransferQuery { chain, txid, selector, direction: self.direction })
+        Ok(selector)
     }
+
+    /// The transfer of an account chain that the request names.
+    fn of_accounts(&self, chain: ChainId) -> Result<AccountTransferSelector, Problem> {
+        if self.output.is_some() {
+            let message = format!(
+                "transactions on {chain} have no outputs: where one has several transfers, send `log_index` or `trace_index`, \
+                 as explorers show it, or the receiver as `address`"
+            );
+            return Err(invalid("output", message));
+        }
+        let place = match (self.log_index, &self.trace_index) {
+            (Some(_), Some(_)) => {
+                let message = "send either `log_index` or `trace_index`, not both";
+                return Err(invalid("log_index", message.into()).field("trace_index", message));
+            }
+            (Some(index), None) => Some(PublishedPlace::Log(index)),
+            (None, Some(trace)) => Some(PublishedPlace::Trace(trace.as_str().into())),
+            (None, None) => None,
+        };
+        let receiver =
+            self.address.as_deref().map(|text| parse_address(chain, text)).transpose()?;
+        Ok(AccountTransferSelector { place, receiver })
+    }
+}
+
+fn invalid(field: &str, message: String) -> Problem {
+    Problem::new(Code::InvalidRequest, format!("{field}: {message}")).field(field, message)
 }
 
 #[cfg(test)]
@@ -97,14 +150,60 @@ mod tests {
     #[test]
     fn an_output_is_named_by_its_index_or_its_address() {
         let by_index = query(r#""output": 1, "direction": "deposit""#).unwrap();
-        assert_eq!(by_index.selector, OutputSelector::Index(1));
+        assert_eq!(by_index.selector, TransferSelector::Outputs(OutputSelector::Index(1)));
         assert_eq!(by_index.txid.to_string(), TXID);
         let address = "1Q2TWHE3GMdB6BZKafqwxXtWAWgFt5Jvm3";
         let by_address =
             query(&format!(r#""address": "{address}", "direction": "withdrawal""#)).unwrap();
-        let OutputSelector::Address(paid) = by_address.selector else { panic!("an address") };
+        let TransferSelector::Outputs(OutputSelector::Address(paid)) = by_address.selector else {
+            panic!("an address")
+        };
         assert_eq!(paid.as_str(), address);
         assert_eq!(by_address.direction, TransferDirection::Withdrawal);
+    }
+
+    fn query_of(chain: &str, fields: &str) -> Result<TransferQuery, (String, Vec<String>)> {
+        let body = format!(
+            r#"{{"blockchain": "{chain}", "transaction": "0x{TXID}", "direction": "deposit"{fields}}}"#
+        );
+        let query = TransferRequest::read(body.as_bytes()).and_then(|request| request.query());
+        query.map_err(|problem| {
+            let details = problem.details("/", "");
+            (details.code, details.errors.into_iter().map(|error| error.field).collect())
+        })
+    }
+
+    #[test]
+    fn a_transfer_of_an_account_chain_is_named_by_its_place_or_receiver_or_not_at_all() {
+        let selector = |fields| match query_of("eth", fields).unwrap().selector {
+            TransferSelector::OfAccounts(selector) => selector,
+            TransferSelector::Outputs(outputs) => panic!("{outputs:?}"),
+        };
+        assert_eq!(selector(""), AccountTransferSelector::default());
+        let place = |fields| selector(fields).place;
+        assert_eq!(place(r#", "log_index": 12"#), Some(PublishedPlace::Log(12)));
+        let trace = PublishedPlace::Trace("0,1".into());
+        assert_eq!(place(r#", "trace_index": "0,1""#), Some(trace));
+        let receiver = "0xdAC17F958D2ee523a2206206994597C13D831ec7";
+        let paid = selector(&format!(r#", "address": "{receiver}""#)).receiver.unwrap();
+        assert_eq!(paid.as_str(), receiver);
+        assert_eq!(query_of("eth", "").unwrap().txid.to_string(), TXID);
+    }
+
+    #[test]
+    fn each_ledger_refuses_the_fields_of_the_other() {
+        let wrong = |chain, fields| query_of(chain, fields).unwrap_err().1;
+        assert_eq!(wrong("eth", r#", "output": 0"#), ["output"]);
+        let both = r#", "log_index": 1, "trace_index": "0""#;
+        assert_eq!(wrong("trx", both), ["log_index", "trace_index"]);
+        assert_eq!(wrong("eth", r#", "address": "x""#), ["address"]);
+        assert_eq!(wrong("eth", r#", "log_index": "12""#), ["log_index"]);
+        // Identifiers on chains of outputs have no prefix.
+        assert_eq!(wrong("btc", r#", "output": 0"#), ["transaction"]);
+        assert_eq!(
+            query(r#""trace_index": "0", "direction": "deposit""#).unwrap_err().1,
+            ["trace_index"]
+        );
     }
 
     #[test]

@@ -159,7 +159,7 @@ impl Service {
                 facts.receiver.differing_branches = differing(key, after);
                 // The origins of a deposit are completed by its next check.
                 if query.direction == TransferDirection::Withdrawal {
-                    let receiver = &facts.transfer.receiver;
+                    let receiver = facts.transfer.receiver();
                     self.complete_later(receiver, policy, &facts.receiver.chain, now);
                 }
                 let assessed = beside_others_if(facts.receiver.is_large(), || {

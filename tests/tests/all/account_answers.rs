@@ -1,8 +1,8 @@
-//! Answers about account chains: amounts in the units of their assets.
+//! Answers about account chains: amounts in the units of their assets, and checks of one transfer.
 
-use std::{fmt::Write, fs, path::Path};
+use std::{fmt::Write, fs, path::Path, sync::Arc};
 
-use assay_tests::assay;
+use assay_tests::{Finished, Server, assay, tenant};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -160,4 +160,214 @@ fn a_trace_shows_each_unit_with_paths_by_asset_and_place() {
     let refused = assay(directory.path(), ["trace", "eth", &ann, "--hops", "3"]);
     assert_eq!(refused.code, 2);
     assert!(refused.stderr.contains("leave the flag out"), "{}", refused.stderr);
+}
+
+/// A transfer check as the command line prints it.
+fn check_transfer(directory: &Path, transaction: u64, further: &[&str]) -> Finished {
+    let txid = txid(transaction);
+    let start = ["check-transfer", "eth", &txid];
+    assay(directory, start.iter().chain(further))
+}
+
+const DEPOSIT: [&str; 2] = ["--direction", "deposit"];
+const WITHDRAWAL: [&str; 2] = ["--direction", "withdrawal"];
+
+#[test]
+fn a_deposit_is_assessed_by_the_origins_of_its_own_money() {
+    // Given an exchange's wallet with clean money, and a thief's deposit of one part of it.
+    let mut rows = vec![
+        row(1, 0, "native", "exchange", "wallet", 900 * ETHER),
+        row(2, 0, "native", "thief", "bob", 60 * ETHER),
+        row(3, 0, "native", "exchange", "bob", 40 * ETHER),
+    ];
+    rows.push(row(4, 0, "native", "bob", "wallet", 50 * ETHER));
+    let labels =
+        [("thief", "stolen_funds", "Example theft"), ("exchange", "exchange", "Other Exchange")];
+    let directory = recorded(&rows, &labels);
+    // When the deposit is checked, without naming the only transfer of its transaction.
+    let json = [&DEPOSIT[..], &["--json"]].concat();
+    let answer = check_transfer(directory.path(), 4, &json).ok().json();
+    // Then its money counts, and not the wallet's.
+    assert_eq!((&answer["verdict"], &answer["direction"]), (&json!("review"), &json!("deposit")));
+    let stolen = answer["exposure"].as_array().unwrap().iter();
+    let stolen = stolen.clone().find(|line| line["category"] == "stolen_funds").unwrap().clone();
+    assert_eq!(stolen["share"], "0.600000", "{answer:#}");
+    assert_eq!(stolen["amount"]["value"], (30 * ETHER).to_string());
+    assert_eq!(stolen["paths"][0]["steps"][1]["label"]["entity"], "Example theft");
+    let transfer = &answer["transfer"];
+    assert_eq!(
+        (&transfer["transaction"], &transfer["amount"]["value"], &transfer["amount"]["asset"]),
+        (&json!(txid(4)), &json!((50 * ETHER).to_string()), &json!("ETH"))
+    );
+    let account = &transfer["account"];
+    assert_eq!(account["asset"], "native");
+    assert_eq!(account["place"], "index 0");
+    let lower = |value: &Value| value.as_str().unwrap().to_lowercase();
+    assert_eq!(
+        (lower(&account["from"]), lower(&account["to"])),
+        (address("bob"), address("wallet"))
+    );
+    assert_eq!(lower(&account["initiator"]), address("bob"));
+    assert_eq!((&transfer["basis"], &transfer["outputs"]), (&json!("origins"), &json!([])));
+    assert_eq!(lower(&transfer["senders"][0]["address"]), address("bob"));
+    assert_eq!(answer["activity"]["counts"], json!({"transfers_in": 1, "transfers_out": 0}));
+    let text = check_transfer(directory.path(), 4, &DEPOSIT).ok().stdout;
+    for expected in ["deposit of 50 ETH", "index 0", "native", "the origins of this money"] {
+        assert!(text.contains(expected), "{expected}: {text}");
+    }
+    // The same transfer without the prefix of its identifier.
+    let bare = &txid(4)[2..];
+    let same = ["check-transfer", "eth", bare, "--direction", "deposit", "--json"];
+    let same = assay(directory.path(), same).ok().json();
+    assert_eq!(same["assessment_digest"], answer["assessment_digest"]);
+}
+
+#[test]
+fn money_that_a_payer_only_passes_on_is_that_of_the_accounts_before_it() {
+    // Given a contract that pays a deposit with a thief's money and a little of its own, in one transaction.
+    let rows = [
+        row(1, 0, "native", "exchange", "contract", 10 * ETHER),
+        row(2, 0, "native", "thief", "contract", 90 * ETHER),
+        row_by("thief", 2, 1, "native", ("contract", "wallet"), 10 * ETHER),
+        row_by("thief", 2, 2, "native", ("contract", "wallet"), 90 * ETHER),
+    ];
+    let labels = [("thief", "stolen_funds", "Example theft"), ("exchange", "exchange", "X")];
+    let directory = recorded(&rows, &labels);
+    // When either transfer is checked.
+    for (index, amount) in [("1", 10), ("2", 90)] {
+        let arguments = [&DEPOSIT[..], &["--log-index", index, "--json"]].concat();
+        let answer = check_transfer(directory.path(), 2, &arguments).ok().json();
+        // Then nine tenths of it are stolen, whichever the thief would have had checked.
+        let exposure = answer["exposure"].as_array().unwrap();
+        let stolen = exposure.iter().find(|line| line["category"] == "stolen_funds").unwrap();
+        assert_eq!(stolen["share"], "0.900000", "{answer:#}");
+        assert_eq!(stolen["amount"]["value"], (amount * ETHER * 9 / 10).to_string());
+    }
+}
+
+#[test]
+fn a_deposit_that_a_contract_forwards_at_once_is_assessed_all_the_same() {
+    let rows = [
+        row(1, 0, USDT, "thief", "bob", 5_000_000_000),
+        row(2, 0, USDT, "bob", "forwarder", 5_000_000_000),
+        row_by("bob", 2, 1, USDT, ("forwarder", "hot"), 5_000_000_000),
+    ];
+    let directory = recorded(&rows, &[("thief", "stolen_funds", "Example theft")]);
+    let arguments = [&DEPOSIT[..], &["--address", &address("forwarder"), "--json"]].concat();
+    let answer = check_transfer(directory.path(), 2, &arguments).ok().json();
+    let line = &answer["exposure"][0];
+    assert_eq!((&line["category"], &line["share"]), (&json!("stolen_funds"), &json!("1.000000")));
+    assert_eq!(answer["transfer"]["amount"]["value"], "5000000000");
+}
+
+#[test]
+fn a_withdrawal_is_assessed_by_the_receiver_and_by_where_its_own_money_went() {
+    let rows = [
+        row(1, 0, "native", "exchange", "ann", 10 * ETHER),
+        row(2, 0, "native", "ann", "scam", 10 * ETHER),
+        row(3, 0, "native", "exchange", "ann", 2 * ETHER),
+    ];
+    let labels = [("scam", "scam", "Example scam"), ("exchange", "exchange", "X")];
+    let directory = recorded(&rows, &labels);
+    let answer = |transaction| {
+        let arguments = [&WITHDRAWAL[..], &["--json"]].concat();
+        check_transfer(directory.path(), transaction, &arguments).ok().json()
+    };
+    // When the money that went to the scam is checked.
+    let first = answer(1);
+    let destination = &first["transfer"]["destinations"][0];
+    assert_eq!(
+        (&destination["category"], &destination["share"], &destination["hops"]),
+        (&json!("scam"), &json!("0.833333"), &json!(1)),
+        "{first:#}"
+    );
+    // Then the later money, which is still there, has its own destination; the receiver's history counts for both.
+    let second = answer(3);
+    let own = &second["transfer"]["destinations"];
+    assert_eq!(
+        (&own[0]["endpoint_type"], own.as_array().unwrap().len()),
+        (&json!("unspent_by_subject"), 1),
+        "{own:#}"
+    );
+    assert_eq!(second["verdict"], first["verdict"]);
+    assert_eq!(second["transfer"]["basis"], "receiver");
+}
+
+#[test]
+fn a_transfer_that_cannot_be_assessed_is_refused_with_the_reason() {
+    let junk = address("junk-token");
+    let rows = [
+        row(1, 0, "native", "ann", "bob", 3 * ETHER),
+        row_by("ann", 1, 1, USDT, ("ann", "cid"), 2_500_000).replace("transfer,,", "transfer,17,"),
+        row(2, 0, &junk, "ann", "bob", 5),
+        row(3, 0, USDT, "ann", "bob", 0),
+        row(4, 0, USDT, "ann", "bob", 1).replace("transfer,,", "transfer,3,"),
+        row(5, 0, "native", "ann", "bob", ETHER),
+        row_by("ann", 5, 1, "native", ("bob", "ann"), ETHER),
+    ];
+    let directory = recorded(&rows, &[]);
+    let refused = |transaction, further: &[&str]| {
+        let failed = check_transfer(directory.path(), transaction, &[&DEPOSIT, further].concat());
+        assert_ne!(failed.code, 0, "{}", failed.stdout);
+        failed.stderr.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let several = refused(1, &[]);
+    for listed in ["index 0: 3 ETH from 0x", "log 17: 2.5 USDT from 0x", "has several transfers"] {
+        assert!(several.contains(listed), "{listed}: {several}");
+    }
+    assert!(
+        refused(1, &["--log-index", "9"]).contains("no transfer at log 9; it has: index 0: 3 ETH")
+    );
+    assert!(refused(1, &["--address", &address("eve")]).contains("no transfer to 0x"));
+    assert!(refused(1, &["--output", "0"]).contains("have no outputs"));
+    assert!(refused(2, &[]).contains("its money is not followed"));
+    assert!(refused(3, &[]).contains("moves nothing"));
+    assert!(refused(5, &["--address", &address("bob")]).contains("gives back"));
+    assert!(refused(9, &[]).contains("there is no transaction"));
+    let trace = refused(4, &["--trace-index", "0,1"]);
+    assert!(trace.contains("no transfer at trace 0,1; it has: log 3: 0.000001 USDT"), "{trace}");
+    // The place that is right is accepted.
+    let _ =
+        check_transfer(directory.path(), 1, &[&DEPOSIT[..], &["--log-index", "17"]].concat()).ok();
+}
+
+#[test]
+fn transfers_of_account_chains_are_checked_over_the_api() {
+    // Given a server over recorded transfers.
+    let rows = [
+        row(1, 0, "native", "thief", "ann", 5 * ETHER),
+        row(2, 0, "native", "ann", "bob", 2 * ETHER).replace("transfer,,", "transfer,,\"0,1\""),
+        row_by("ann", 2, 1, USDT, ("cid", "bob"), 7).replace("transfer,,", "transfer,8,"),
+    ];
+    let directory = Arc::new(recorded(&rows, &[("thief", "stolen_funds", "Example theft")]));
+    fs::write(directory.path().join("tenant.yaml"), tenant("acme", "enterprise")).unwrap();
+    let _ = assay(directory.path(), ["apply", "-f", "tenant.yaml"]).ok();
+    let key = ["keys", "create", "--tenant", "acme", "--name", "tests", "--scopes", "check"];
+    let key = assay(directory.path(), key).ok().stdout;
+    let server = Server::start(Arc::clone(&directory), &[]);
+    let caller = server.caller(key.trim());
+    let ask = |fields: Value| {
+        let mut body = json!({"blockchain": "eth", "transaction": txid(2), "direction": "deposit"});
+        body.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+        caller.post("/api/v1/check/transfer", &body)
+    };
+    // When transfers are checked by their places.
+    let by_trace = ask(json!({"trace_index": "0,1"})).json();
+    let by_log = ask(json!({"log_index": 8})).json();
+    // Then each has an answer of its own, also from the cache.
+    assert_eq!(by_trace["transfer"]["account"]["place"], "trace 0,1", "{by_trace:#}");
+    assert_eq!(by_trace["exposure"][0]["category"], "stolen_funds");
+    assert_eq!(by_log["transfer"]["account"]["place"], "log 8", "{by_log:#}");
+    assert_eq!(by_log["transfer"]["amount"]["asset"], "USDT");
+    let again = ask(json!({"trace_index": "0,1"})).json();
+    assert_eq!(
+        (&again["cached"], &again["assessment_digest"]),
+        (&json!(true), &by_trace["assessment_digest"])
+    );
+    // And requests that name none or the wrong one are told the fields that would be right.
+    let several = ask(json!({}));
+    assert_eq!(several.problem(), (400, "invalid_request".into()));
+    assert!(several.json()["detail"].as_str().unwrap().contains("trace 0,1: 2 ETH"));
+    assert_eq!(ask(json!({"log_index": 9})).problem(), (404, "output_not_found".into()));
+    assert_eq!(ask(json!({"output": 0})).problem(), (400, "invalid_request".into()));
 }

@@ -21,6 +21,7 @@
 //! - `path`: paths that show where money came from
 //! - `owners`: accounts that are associated with a subject
 //! - `subject`: the facts about a subject
+//! - `transfer`: one transfer as the subject of an assessment
 //! - `record`: transactions with their transfers, as files and nodes deliver them
 //! - `scored`: the table of assets whose money is followed
 
@@ -44,6 +45,7 @@ mod sent;
 mod shares;
 mod step;
 mod subject;
+mod transfer;
 mod unit;
 mod view;
 
@@ -68,6 +70,9 @@ pub use shares::{Hop, MOST_ENTRIES, OriginShare, Shares, WHOLE};
 pub use step::{
     AssetNumber, LedgerBook, Movement, MovementKind, NumberedTransaction, Payment, book,
 };
-pub use subject::{AccountSubject, transaction_text};
-pub use unit::{MoneyUnit, Valuation, decimals_of};
+pub use subject::{AccountSubject, parse_transaction, transaction_text};
+pub use transfer::{
+    AccountTransfer, AccountTransferSelector, BookedTransfer, Choices, InvalidAccountTransfer,
+};
+pub use unit::{MoneyUnit, Valuation, decimals_of, whole_units};
 pub use view::{AccountAttributions, AccountView};

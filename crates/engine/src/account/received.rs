@@ -49,7 +49,16 @@ impl Valued<'_> {
         subject: OwnerNumber,
         values: &mut Valuation<'_>,
     ) -> Vec<Valued<'p>> {
-        let of_scored = view.payments(subject).filter_map(|payment| {
+        Self::of(view, view.payments(subject), values)
+    }
+
+    /// Payments in scored assets, with their values.
+    pub(super) fn of<'p>(
+        view: &'p dyn AccountView,
+        payments: impl Iterator<Item = &'p Payment>,
+        values: &mut Valuation<'_>,
+    ) -> Vec<Valued<'p>> {
+        let of_scored = payments.filter_map(|payment| {
             let asset = view.scored(payment.asset)?;
             let time = view.time(payment.transaction);
             let (unit, value) = values.value(asset, payment.amount, time);

@@ -64,6 +64,15 @@ pub struct TransferPlace {
     pub published: Option<PublishedPlace>,
 }
 
+impl fmt::Display for TransferPlace {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.published {
+            Some(published) => published.fmt(formatter),
+            None => write!(formatter, "index {}", self.index),
+        }
+    }
+}
+
 /// A place of a transfer that explorers show too.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum PublishedPlace {

@@ -66,6 +66,42 @@ pub(super) fn sent(
     trace.units
 }
 
+/// Adds up the money of payments to a subject by what became of it, by unit: money that the subject received is divided
+/// over what it paid since and holds.
+pub(super) fn sent_on(
+    view: &dyn AccountView,
+    subject: OwnerNumber,
+    payments: &[Valued<'_>],
+    attributions: &dyn AccountAttributions,
+    recent_since: Timestamp,
+) -> BTreeMap<MoneyUnit, Parts> {
+    let total = payments.iter().fold(0, |sum: u128, it| sum.saturating_add(it.value));
+    let mut trace = ForwardTrace {
+        view,
+        subject,
+        attributions,
+        units: BTreeMap::new(),
+        waiting: BinaryHeap::new(),
+        records: MOST_RECORDS,
+        least: FineSum::of_units(FineSum::whole(total).units() / FOLLOWED_ONE_IN),
+    };
+    for valued in payments {
+        let (payment, unit, sum) = (valued.payment, valued.unit, FineSum::whole(valued.value));
+        let is_recent = valued.time >= recent_since;
+        let (decayed, own) = (sum, payment.transaction);
+        if payment.to == subject {
+            let order = std::cmp::Reverse((own, subject, payment.asset));
+            trace.waiting.push(Waiting { sum, order, decayed, is_recent, hops: 0, own, unit });
+        } else {
+            let time = valued.time;
+            let hops = 1;
+            trace.reach(PassedMoney { unit, payment, time, sum, decayed, is_recent, hops, own });
+        }
+    }
+    trace.run();
+    trace.units
+}
+
 /// Money that reached the receiver of a payment.
 #[derive(Clone, Copy)]
 struct PassedMoney<'v> {

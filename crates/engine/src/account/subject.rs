@@ -2,17 +2,20 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use assay_address::ChainId;
+use assay_address::{ChainId, LedgerKind};
 use jiff::{Timestamp, civil::Date};
 
 use super::{
     Prices,
+    ends::ends_money,
     held::held,
     origin::{MoneyOrigin, OriginCode},
     parts::Parts,
     path::path_back,
     received::{MOST_NETTED, Valued, received},
-    sent::sent,
+    sent::{sent, sent_on},
+    step::Payment,
+    transfer::BookedTransfer,
     unit::{MoneyUnit, Valuation},
     view::{AccountAttributions, AccountView},
 };
@@ -21,7 +24,7 @@ use crate::{
     ledger::OwnerNumber,
     taxonomy::RISKY_FROM,
     trace::recent_since,
-    utxo::Txid,
+    utxo::{Txid, txid::InvalidTxid},
 };
 
 /// Most paths of a subject.
@@ -47,22 +50,55 @@ impl AccountSubject<'_> {
     /// The flows of all payments of the subject.
     #[must_use]
     pub fn flows(&self) -> FlowFacts {
+        let Self { view, owner, attributions, today, .. } = *self;
         let mut values = Valuation::new(self.prices);
-        let payments = Valued::all(self.view, self.owner, &mut values);
-        self.flows_of(&payments, values)
+        let payments = Valued::all(view, owner, &mut values);
+        let since = recent_since(today);
+        let mut source = received(owner, &payments, attributions, since);
+        self.show_paths(&mut source, &payments);
+        let destination = sent(view, owner, &payments, attributions, since);
+        let held = held(view, owner, today, &mut values);
+        let limits = self.limits(&payments, values);
+        self.facts(UnitSums { source, destination, held }, limits)
     }
 
-    /// The flows of some payments of the subject.
-    fn flows_of(&self, payments: &[Valued<'_>], mut values: Valuation<'_>) -> FlowFacts {
+    /// The origins of payments to the subject, apart from everything else that the subject received, sent and holds. No part
+    /// of them is dust: the caller asks about them.
+    #[must_use]
+    pub fn origins_of(&self, payments: &[Payment]) -> FlowFacts {
         let Self { view, owner, attributions, today, .. } = *self;
-        let since = recent_since(today);
-        let mut source = received(owner, payments, attributions, since);
-        self.show_paths(&mut source, payments);
-        let mut destination = sent(view, owner, payments, attributions, since);
-        let mut held = held(view, owner, today, &mut values);
+        let payments: Vec<Payment> =
+            payments.iter().map(|payment| Payment { to: owner, ..payment.clone() }).collect();
+        let mut values = Valuation::new(self.prices);
+        let payments = asked_about(view, &payments, &mut values);
+        let mut source = received(owner, &payments, attributions, recent_since(today));
+        self.show_paths(&mut source, &payments);
+        let limits = self.limits_of(&payments, values);
+        self.facts(UnitSums { source, ..UnitSums::default() }, limits)
+    }
+
+    /// The destinations of a transfer to the subject, apart from everything else that the subject sent. `None` if money
+    /// ends at the subject.
+    #[must_use]
+    pub fn destinations_of(&self, transfer: &BookedTransfer) -> Option<FlowFacts> {
+        let Self { view, owner, attributions, today, .. } = *self;
+        let attribution = attributions.of_account(owner);
+        if attribution.as_ref().and_then(|it| it.end.as_ref()).is_some_and(ends_money) {
+            return None;
+        }
+        let mut values = Valuation::new(self.prices);
+        let payments = asked_about(view, transfer.payments(), &mut values);
+        let destination = sent_on(view, owner, &payments, attributions, recent_since(today));
+        let limits = self.limits_of(&payments, values);
+        Some(self.facts(UnitSums { destination, ..UnitSums::default() }, limits))
+    }
+
+    fn facts(&self, sums: UnitSums, limits: AccountLimits) -> FlowFacts {
+        let view = self.view;
+        let UnitSums { mut source, mut destination, mut held } = sums;
         let units: BTreeSet<MoneyUnit> =
             source.keys().chain(destination.keys()).chain(held.keys()).copied().collect();
-        let is_netted = payments.len() <= MOST_NETTED;
+        let is_netted = !limits.is_whole_not_netted;
         let txid = |number| transaction_text(view.chain(), view.txid(number));
         let flows = |parts: &mut BTreeMap<MoneyUnit, Parts>, unit| {
             let parts = parts.remove(&unit).filter(|parts| !parts.is_empty());
@@ -78,7 +114,6 @@ impl AccountSubject<'_> {
             of_accounts: true,
         });
         let ledgers = ledgers.collect();
-        let limits = self.limits(payments, values);
         FlowFacts { complete: true, ledgers, compositions: None, account: Some(Box::new(limits)) }
     }
 
@@ -117,6 +152,29 @@ impl AccountSubject<'_> {
             if let Some(path) = path {
                 part.show(path);
             }
+        }
+    }
+
+    /// The limits of what is known about payments by themselves: of their payers.
+    fn limits_of(&self, payments: &[Valued<'_>], values: Valuation<'_>) -> AccountLimits {
+        let view = self.view;
+        let missing_at_payer = |valued: &&Valued<'_>| {
+            let payment = valued.payment;
+            let ledgers = view.ledgers(payment.from).into_iter();
+            let mut of_asset = ledgers.filter(|(asset, _)| *asset == payment.asset);
+            of_asset.any(|(_, ledger)| ledger.missing >= payment.amount)
+        };
+        let unrecorded: Vec<&Valued<'_>> = payments.iter().filter(missing_at_payer).collect();
+        let native = |valued: &&Valued<'_>| {
+            let asset = view.scored(valued.payment.asset);
+            asset.is_some_and(|asset| asset.id.asset == super::Asset::Native)
+        };
+        AccountLimits {
+            has_unrecorded_money: !unrecorded.is_empty(),
+            may_lack_internal_transfers: !view.has_internal_transfers()
+                && unrecorded.iter().any(native),
+            is_whole_not_netted: false,
+            ..self.limits(payments, values)
         }
     }
 
@@ -195,6 +253,35 @@ impl AccountSubject<'_> {
         let amounts = amounts.into_values().collect();
         Some(ActivityFacts { first_seen, last_seen, transfers_in, transfers_out, amounts })
     }
+}
+
+/// Sums of a subject's money by unit.
+#[derive(Default)]
+struct UnitSums {
+    source: BTreeMap<MoneyUnit, Parts>,
+    destination: BTreeMap<MoneyUnit, Parts>,
+    held: BTreeMap<MoneyUnit, Parts>,
+}
+
+/// Payments about which a caller asks, with their values; none of them is dust.
+fn asked_about<'p>(
+    view: &'p dyn AccountView,
+    payments: &'p [Payment],
+    values: &mut Valuation<'_>,
+) -> Vec<Valued<'p>> {
+    let valued = Valued::of(view, payments.iter(), values).into_iter();
+    valued.map(|valued| Valued { dust: None, ..valued }).collect()
+}
+
+/// Parses the identifier of a transaction as its chain writes it; on account chains, with or without `0x`.
+///
+/// # Errors
+///
+/// Returns an error if the text is no identifier of a transaction.
+pub fn parse_transaction(chain: ChainId, text: &str) -> Result<Txid, InvalidTxid> {
+    let is_of_accounts = chain.info().ledger == LedgerKind::Account;
+    let digits = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X"));
+    digits.filter(|_| is_of_accounts).unwrap_or(text).parse()
 }
 
 /// The identifier of a transaction as its chain writes it: with `0x` on EVM chains, without it on TRON.

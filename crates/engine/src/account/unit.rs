@@ -1,7 +1,7 @@
 //! The units in which the money of a subject is added up (`docs/model/accounts.md` B6, B10): US dollars of the day where a
 //! price is known, else each asset by itself.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, fmt};
 
 use assay_address::ChainId;
 use jiff::{Timestamp, civil::Date, tz::TimeZone};
@@ -98,6 +98,16 @@ pub fn decimals_of(chain: ChainId, unit: &str) -> Option<u8> {
         return Some(native.decimals);
     }
     scored_assets(chain).find(|asset| asset.ticker == unit).map(|asset| asset.decimals)
+}
+
+/// An amount of base units in whole units of an asset, exactly.
+#[must_use]
+pub fn whole_units(amount: impl fmt::Display, decimals: u8) -> String {
+    let decimals = usize::from(decimals);
+    let digits = format!("{:0>width$}", amount.to_string(), width = decimals + 1);
+    let (whole, part) = digits.split_at(digits.len().saturating_sub(decimals));
+    let part = part.trim_end_matches('0');
+    if part.is_empty() { whole.to_owned() } else { format!("{whole}.{part}") }
 }
 
 /// Values of amounts on days, looked up once a day and asset.
@@ -234,6 +244,20 @@ mod tests {
                 assert_eq!(decimals_of(chain, asset.ticker), Some(decimals), "{chain}");
             }
         }
+    }
+
+    #[test]
+    fn amounts_are_written_in_whole_units_exactly() {
+        for (amount, decimals, expected) in [
+            (0_u64, 18, "0"),
+            (1, 18, "0.000000000000000001"),
+            (1_500_000, 6, "1.5"),
+            (2_000_000, 6, "2"),
+            (7, 0, "7"),
+        ] {
+            assert_eq!(whole_units(amount, decimals), expected);
+        }
+        assert_eq!(whole_units("9".repeat(90), 6).len(), 91);
     }
 
     #[test]

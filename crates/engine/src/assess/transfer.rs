@@ -1,20 +1,20 @@
 //! The assessment of one transfer: the assessment of the receiver's address with the flows that count for the
 //! transfer's direction.
 
+use assay_address::{CanonicalAddress, ChainId};
 use jiff::Timestamp;
 
 use super::{assess, usd};
 use crate::{
     assessment::{
-        Amount, AssessedOutput, AssessedTransfer, Assessment, Exposure, Sender, TransferBasis,
-        TransferStatus,
+        Amount, AssessedAccountTransfer, AssessedOutput, AssessedTransfer, Assessment, Exposure,
+        Sender, TransferBasis, TransferStatus,
     },
-    evidence::{ChainState, Direction, DirectionFlows},
+    evidence::{ChainState, Direction, DirectionFlows, Ledger},
     facts::Facts,
     policy::Policy,
     trace::AttributedEnd,
-    transfer::{TransferDirection, TransferFacts},
-    utxo::ScriptOwner,
+    transfer::{FoundTransfer, TransferDirection, TransferFacts},
 };
 
 /// Most outputs, and most senders, that an answer shows.
@@ -28,7 +28,7 @@ const MAX_SHOWN: usize = 100;
 /// transfer hide a risky history.
 #[must_use]
 pub fn assess_transfer(facts: &TransferFacts, policy: &Policy, now: Timestamp) -> Assessment {
-    let receiver = &facts.transfer.receiver;
+    let receiver = facts.transfer.receiver();
     let as_receiver = assess(receiver, &facts.receiver, policy, now);
     let (mut assessment, basis, destinations) = match &facts.destinations {
         _ if facts.direction == TransferDirection::Deposit => {
@@ -36,7 +36,7 @@ pub fn assess_transfer(facts: &TransferFacts, policy: &Policy, now: Timestamp) -
         }
         None => (as_receiver, TransferBasis::Receiver, vec![]),
         Some(destinations) => {
-            let own = with_destinations(&facts.receiver, destinations);
+            let own = with_destinations(&facts.receiver, destinations, &facts.transfer);
             let as_money = assess(receiver, &own, policy, now);
             let shown = destinations_of(&as_money);
             if as_money.risk_score > as_receiver.risk_score {
@@ -53,11 +53,43 @@ pub fn assess_transfer(facts: &TransferFacts, policy: &Policy, now: Timestamp) -
 }
 
 /// The receiver's facts, with the destinations of this transfer's funds instead of all destinations.
-fn with_destinations(receiver: &Facts, destinations: &DirectionFlows) -> Facts {
+fn with_destinations(
+    receiver: &Facts,
+    destinations: &DirectionFlows,
+    transfer: &FoundTransfer,
+) -> Facts {
     let mut facts = receiver.clone();
-    if let ChainState::Followed(chain) = &mut facts.chain {
-        for ledger in &mut chain.flows.ledgers {
-            ledger.destination = destinations.clone();
+    let ChainState::Followed(chain) = &mut facts.chain else { return facts };
+    let ledgers = &mut chain.flows.ledgers;
+    match transfer {
+        FoundTransfer::Outputs(_) => {
+            for ledger in ledgers {
+                ledger.destination = destinations.clone();
+            }
+        }
+        FoundTransfer::OfAccounts(found) => {
+            let unit = found.unit.name();
+            for ledger in ledgers.iter_mut() {
+                ledger.destination = DirectionFlows::default();
+            }
+            let of_unit = match ledgers.iter_mut().find(|ledger| ledger.unit == unit) {
+                Some(ledger) => &mut ledger.destination,
+                // The receiver passed the money on at once: it is not in the receiver's flows.
+                None => {
+                    ledgers.push(Ledger {
+                        unit,
+                        decimals: found.unit.decimals(),
+                        left_out_decimals: found.unit.left_out_decimals(),
+                        source: DirectionFlows::default(),
+                        destination: DirectionFlows::default(),
+                        held: DirectionFlows::default(),
+                        of_accounts: true,
+                    });
+                    let Some(last) = ledgers.last_mut() else { return facts };
+                    &mut last.destination
+                }
+            };
+            *of_unit = destinations.clone();
         }
     }
     facts
@@ -73,49 +105,103 @@ fn view(
     basis: TransferBasis,
     destinations: Vec<Exposure>,
 ) -> AssessedTransfer {
-    let transfer = &facts.transfer;
-    let transaction = &transfer.transaction;
-    let asset = transfer.receiver.chain().info().native().code;
-    let amount = |value: u128| Amount {
-        value: value.to_string(),
-        asset: asset.to_owned(),
-        usd: None,
-        price_day: None,
-    };
-    let senders = transfer.senders();
-    let sender = |(owner, value): (&ScriptOwner, u128), end: Option<&AttributedEnd>| Sender {
-        address: owner.address(transfer.receiver.chain()).map(|address| address.to_string()),
-        amount: amount(value),
-        category: end.map(|end| end.category),
-        entity: end.and_then(|end| end.entity.as_deref()).map(str::to_owned),
-        listed: end.is_some_and(|end| end.listed),
-    };
-    let ends = facts.senders.iter().map(Option::as_ref).chain(std::iter::repeat(None));
-    let outputs = transfer.outputs.iter().take(MAX_SHOWN);
-    AssessedTransfer {
-        transaction: transaction.txid.to_string(),
-        direction: facts.direction,
-        outputs: outputs
-            .map(|output| AssessedOutput {
-                index: output.index,
-                amount: amount(output.value.into()),
-            })
-            .collect(),
-        outputs_count: u64::try_from(transfer.outputs.len()).unwrap_or(u64::MAX),
-        amount: amount(transfer.amount()),
-        status: TransferStatus::Confirmed,
-        confirmations: facts.tip_height.saturating_sub(transaction.height).saturating_add(1),
-        block_height: transaction.height,
-        block_time: transaction.time,
-        senders_count: u64::try_from(senders.len()).unwrap_or(u64::MAX),
-        senders: senders
-            .into_iter()
-            .zip(ends)
-            .take(MAX_SHOWN)
-            .map(|(known, end)| sender(known, end))
-            .collect(),
-        basis,
-        destinations,
+    let senders = Senders { ends: &facts.senders, chain: facts.transfer.receiver().chain() };
+    let confirmations = |height: u64| facts.tip_height.saturating_sub(height).saturating_add(1);
+    match &facts.transfer {
+        FoundTransfer::Outputs(transfer) => {
+            let transaction = &transfer.transaction;
+            let asset = transfer.receiver.chain().info().native().code;
+            let amount = |value: u128| of_asset(asset, value);
+            let outputs = transfer.outputs.iter().take(MAX_SHOWN);
+            let (senders, senders_count) = senders.shown(asset, transfer.senders(), |owner| {
+                owner.address(senders.chain).map(|address| address.to_string())
+            });
+            AssessedTransfer {
+                transaction: transaction.txid.to_string(),
+                direction: facts.direction,
+                account: None,
+                outputs: outputs
+                    .map(|output| AssessedOutput {
+                        index: output.index,
+                        amount: amount(output.value.into()),
+                    })
+                    .collect(),
+                outputs_count: u64::try_from(transfer.outputs.len()).unwrap_or(u64::MAX),
+                amount: amount(transfer.amount()),
+                status: TransferStatus::Confirmed,
+                confirmations: confirmations(transaction.height),
+                block_height: transaction.height,
+                block_time: transaction.time,
+                senders_count,
+                senders,
+                basis,
+                destinations,
+            }
+        }
+        FoundTransfer::OfAccounts(found) => {
+            let transfer = &found.transfer;
+            let asset = transfer.asset;
+            let name = |address: &CanonicalAddress| address.as_str().to_owned();
+            let (senders, senders_count) =
+                senders.shown(asset.ticker, found.senders.clone(), |account| {
+                    let address = account.and_then(|account| account.on(senders.chain));
+                    address.as_ref().map(name)
+                });
+            AssessedTransfer {
+                transaction: transfer.transaction_text(),
+                direction: facts.direction,
+                account: Some(AssessedAccountTransfer {
+                    asset: asset.id.asset.text(asset.id.chain),
+                    place: transfer.place.to_string(),
+                    from: transfer.payer.as_ref().map(name),
+                    to: name(&transfer.receiver),
+                    initiator: transfer.initiator.as_ref().map(name),
+                }),
+                outputs: Vec::new(),
+                outputs_count: 0,
+                amount: of_asset(asset.ticker, transfer.amount),
+                status: TransferStatus::Confirmed,
+                confirmations: confirmations(transfer.block),
+                block_height: transfer.block,
+                block_time: transfer.time,
+                senders_count,
+                senders,
+                basis,
+                destinations,
+            }
+        }
+    }
+}
+
+fn of_asset(asset: &str, value: u128) -> Amount {
+    Amount { value: value.to_string(), asset: asset.to_owned(), usd: None, price_day: None }
+}
+
+/// The senders of a transfer with their attributions.
+#[derive(Clone, Copy)]
+struct Senders<'a> {
+    ends: &'a [Option<AttributedEnd>],
+    chain: ChainId,
+}
+
+impl Senders<'_> {
+    /// The senders that an answer shows, and the number of all senders.
+    fn shown<S>(
+        self,
+        asset: &str,
+        senders: Vec<(S, u128)>,
+        address: impl Fn(&S) -> Option<String>,
+    ) -> (Vec<Sender>, u64) {
+        let count = u64::try_from(senders.len()).unwrap_or(u64::MAX);
+        let ends = self.ends.iter().map(Option::as_ref).chain(std::iter::repeat(None));
+        let shown = senders.iter().zip(ends).take(MAX_SHOWN).map(|((sender, value), end)| Sender {
+            address: address(sender),
+            amount: of_asset(asset, *value),
+            category: end.map(|end| end.category),
+            entity: end.and_then(|end| end.entity.as_deref()).map(str::to_owned),
+            listed: end.is_some_and(|end| end.listed),
+        });
+        (shown.collect(), count)
     }
 }
 

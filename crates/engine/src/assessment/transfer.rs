@@ -14,11 +14,14 @@ pub struct AssessedTransfer {
     pub transaction: String,
     /// Direction of the transfer.
     pub direction: TransferDirection,
-    /// Outputs of the transaction that make up the transfer, in order: at most 100.
+    /// The transfer on an account chain; left out on chains of outputs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub account: Option<AssessedAccountTransfer>,
+    /// Outputs of the transaction that make up the transfer, in order: at most 100. None on an account chain.
     pub outputs: Vec<AssessedOutput>,
     /// Number of the outputs.
     pub outputs_count: u64,
-    /// Total of the outputs.
+    /// Total of the outputs, or the amount of an account chain's transfer.
     pub amount: Amount,
     /// Status of the transaction.
     pub status: TransferStatus,
@@ -28,7 +31,8 @@ pub struct AssessedTransfer {
     pub block_height: u64,
     /// Time of the transaction's block.
     pub block_time: Timestamp,
-    /// Owners of the transaction's inputs, those with the largest amounts first: at most 100.
+    /// Owners of the transaction's inputs, or accounts whose money the transfer was, those with the largest amounts first: at
+    /// most 100.
     pub senders: Vec<Sender>,
     /// Number of owners that were read.
     pub senders_count: u64,
@@ -36,6 +40,21 @@ pub struct AssessedTransfer {
     pub basis: TransferBasis,
     /// Destinations of the funds of this transfer; for withdrawals only. Shares sum exactly to 1.
     pub destinations: Vec<Exposure>,
+}
+
+/// Transfer of an account chain.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct AssessedAccountTransfer {
+    /// Asset: `native` or the address of the token's contract.
+    pub asset: String,
+    /// Place in the transaction, such as `log 12`, `trace 0,1`, or `index 3` where the source states only the order.
+    pub place: String,
+    /// Payer of the transfer; null for new units. `senders` holds the accounts whose money it was.
+    pub from: Option<String>,
+    /// Receiver of the transfer.
+    pub to: String,
+    /// Account that sent the transaction; null where it is not known.
+    pub initiator: Option<String>,
 }
 
 /// Output of an assessed transfer.

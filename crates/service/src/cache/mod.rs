@@ -281,7 +281,7 @@ mod tests {
 
     use assay_engine::{
         policy::Policy,
-        transfer::TransferDirection,
+        transfer::{TransferDirection, TransferSelector},
         utxo::{OutputSelector, Txid},
     };
     use assay_redis::{RedisClient, RedisSettings};
@@ -311,6 +311,7 @@ mod tests {
 
     fn transfer(selector: OutputSelector, direction: TransferDirection) -> CacheKey {
         let txid = Txid::from_bytes([7; 32]);
+        let selector = TransferSelector::Outputs(selector);
         let query = TransferQuery { chain: ChainId::BTC, txid, selector, direction };
         CacheKey { subject: CheckSubject::Transfer(Box::new(query)), ..key("a") }
     }

@@ -6,7 +6,11 @@
 
 use std::time::Duration;
 
-use assay_engine::{transfer::TransferQuery, utxo::OutputSelector};
+use assay_engine::{
+    account::AccountTransferSelector,
+    transfer::{TransferQuery, TransferSelector},
+    utxo::OutputSelector,
+};
 use assay_redis::RedisClient;
 use redis::{Cmd, cmd};
 use sha2::{Digest, Sha256};
@@ -60,8 +64,17 @@ fn subject_parts(subject: &CheckSubject) -> Vec<String> {
         CheckSubject::Transfer(query) => {
             let TransferQuery { chain, txid, selector, direction } = &**query;
             let (by, selected) = match selector {
-                OutputSelector::Index(index) => ("output", index.to_string()),
-                OutputSelector::Address(address) => ("address", address.to_string()),
+                TransferSelector::Outputs(OutputSelector::Index(index)) => {
+                    ("output", index.to_string())
+                }
+                TransferSelector::Outputs(OutputSelector::Address(address)) => {
+                    ("address", address.to_string())
+                }
+                TransferSelector::OfAccounts(AccountTransferSelector { place, receiver }) => {
+                    let place = place.as_ref().map(ToString::to_string).unwrap_or_default();
+                    let receiver = receiver.as_ref().map(ToString::to_string).unwrap_or_default();
+                    ("place", format!("{place}/{receiver}"))
+                }
             };
             let transfer = ["transfer", chain.as_str(), direction.as_str(), by];
             let named = transfer.into_iter().map(str::to_owned);

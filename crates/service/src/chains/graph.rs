@@ -303,7 +303,7 @@ impl State<'_> {
         let transfer = request.select(found.ok_or_else(unknown)?)?;
         let number = view.transaction_number(&query.txid).await?.ok_or_else(unknown)?;
         let (chain, rules) = (query.chain, request.own_rules());
-        let of_receiver = request.of_receiver(&transfer);
+        let of_receiver = request.of_receiver(&transfer.receiver);
         let attributions = self.attributions(chain, of_receiver).await?;
         if query.direction == TransferDirection::Deposit {
             let asked = ReadRequest { transactions: vec![number], outputs: vec![] };

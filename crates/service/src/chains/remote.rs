@@ -15,6 +15,7 @@ use assay_engine::{
     facts::DifferingBranches,
     ledger::BlockRef,
     trace::is_bounded,
+    transfer::TransferSelector,
     utxo::Txid,
 };
 use assay_telemetry::stage;
@@ -93,9 +94,12 @@ impl ChainReader for RemoteReader {
     ) -> Result<TransferRead, TransferError> {
         let TransferReadRequest { query, rules, policy, intel, now } = request;
         let span = stage!("ask_chain_server", chain = self.servers.chain().info().id);
+        let TransferSelector::Outputs(selector) = &query.selector else {
+            return Err(TransferError::OtherLedger(query.chain));
+        };
         let question = TransferQuestion {
             transaction: query.txid.into_message(),
-            outputs: outputs(&query.selector),
+            outputs: outputs(selector),
             direction: query.direction.into_message(),
             policy: tracing_policy(policy, rules),
             now,

@@ -6,7 +6,7 @@ use assay_engine::{
     evidence::{AddressLabels, Unavailable},
     policy::Policy,
     trace::TraceRules,
-    transfer::{TransferDirection, TransferFacts, TransferQuery},
+    transfer::{FoundTransfer, TransferDirection, TransferFacts, TransferQuery},
 };
 use assay_intel::IntelSnapshot;
 use jiff::Timestamp;
@@ -91,10 +91,18 @@ pub async fn transfer_facts(
     let TransferRead { transfer, traced, destinations, tip_height } =
         reader.transfer(request).await?;
     let today = intel.day(now);
-    let senders = transfer.senders().into_iter();
-    let senders = senders.map(|(owner, _)| intel.attribution(chain, owner, policy, today).end);
-    let senders = senders.collect();
-    let mut receiver = intel.facts(&transfer.receiver);
+    let senders = match &transfer {
+        FoundTransfer::Outputs(transfer) => {
+            let senders = transfer.senders().into_iter();
+            senders.map(|(owner, _)| intel.attribution(chain, owner, policy, today).end).collect()
+        }
+        FoundTransfer::OfAccounts(found) => {
+            let attribution = |account| intel.account_attribution(chain, account, policy, today);
+            let senders = found.senders.iter();
+            senders.map(|(account, _)| account.and_then(|it| attribution(it).end)).collect()
+        }
+    };
+    let mut receiver = intel.facts(transfer.receiver());
     if query.direction == TransferDirection::Deposit {
         receiver.labels = AddressLabels::default();
         receiver.same_key.clear();

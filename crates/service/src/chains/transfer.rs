@@ -1,13 +1,17 @@
 //! Request for one transfer, and the data that a reader of any kind returns.
 
-use assay_address::ChainId;
+use assay_address::{CanonicalAddress, ChainId};
 use assay_engine::{
-    evidence::{ChainFacts, ChainState, Direction, DirectionFlows, FlowFacts, Tip, Unavailable},
+    account::InvalidAccountTransfer,
+    evidence::{
+        ActivityFacts, ChainFacts, ChainState, Direction, DirectionFlows, FlowFacts, Tip,
+        Unavailable,
+    },
     ledger::{OwnerNumber, Statistics},
     policy::Policy,
     reading::{ChainView, LookupResult, TransactionRead, ViewError, Waypoint},
     trace::TraceRules,
-    transfer::TransferQuery,
+    transfer::{FoundTransfer, TransferQuery, TransferSelector},
     utxo::{InvalidTransfer, Spending, TransactionView, Transfer, Txid},
 };
 use assay_graph::GraphError;
@@ -35,9 +39,23 @@ pub enum TransferError {
     /// The selected outputs cannot be assessed.
     #[error("{0}")]
     Invalid(#[from] InvalidTransfer),
+    /// The selected transfer of an account chain cannot be assessed.
+    #[error("{0}")]
+    InvalidOfAccounts(Box<InvalidAccountTransfer>),
+    /// The transfer is named by properties that transfers of the chain do not have.
+    #[error(
+        "transfers of {0} are named otherwise: by an output on chains of outputs, by a place on account chains"
+    )]
+    OtherLedger(ChainId),
     /// A database failed.
     #[error(transparent)]
     Read(#[from] ReadError),
+}
+
+impl From<InvalidAccountTransfer> for TransferError {
+    fn from(error: InvalidAccountTransfer) -> Self {
+        Self::InvalidOfAccounts(Box::new(error))
+    }
 }
 
 impl From<GraphError> for TransferError {
@@ -122,15 +140,18 @@ pub struct TransferReadRequest<'a> {
 
 impl<'a> TransferReadRequest<'a> {
     /// Selects the transfer from its transaction, whose inputs and outputs were all read.
-    pub(super) fn select(self, transaction: TransactionView) -> Result<Transfer, InvalidTransfer> {
+    pub(super) fn select(self, transaction: TransactionView) -> Result<Transfer, TransferError> {
         let TransferQuery { chain, selector, .. } = self.query;
-        Transfer::select(*chain, transaction, selector, self.rules.read_limits())
+        let TransferSelector::Outputs(selector) = selector else {
+            return Err(TransferError::OtherLedger(*chain));
+        };
+        Ok(Transfer::select(*chain, transaction, selector, self.rules.read_limits())?)
     }
 
     /// Returns the request for the flows of the receiver.
-    pub(super) const fn of_receiver(self, transfer: &'a Transfer) -> TraceRequest<'a> {
+    pub(super) const fn of_receiver(self, receiver: &'a CanonicalAddress) -> TraceRequest<'a> {
         let Self { rules, policy, intel, now, .. } = self;
-        TraceRequest { subject: &transfer.receiver, rules, policy, intel, now }
+        TraceRequest { subject: receiver, rules, policy, intel, now }
     }
 
     /// Returns the bounds of a trace of the transfer's own money. No part of the transfer's money is unsolicited,
@@ -144,7 +165,7 @@ impl<'a> TransferReadRequest<'a> {
 #[derive(Clone, Debug)]
 pub struct TransferRead {
     /// The transfer.
-    pub(super) transfer: Transfer,
+    pub(super) transfer: FoundTransfer,
     /// Origins of the money of a deposit, or flows of the receiver of a withdrawal.
     pub(super) traced: SubjectData,
     /// The destinations of a withdrawal's money.
@@ -158,6 +179,17 @@ impl TransferRead {
     pub(super) fn deposit(
         transfer: Transfer,
         statistics: &Statistics,
+        flows: FlowFacts,
+        (tip, revision): (Tip, String),
+    ) -> Self {
+        let activity = activity(&transfer.receiver, statistics);
+        Self::of_origins(FoundTransfer::Outputs(transfer), activity, flows, (tip, revision))
+    }
+
+    /// Returns a deposit with the origins of its money.
+    pub(super) fn of_origins(
+        transfer: FoundTransfer,
+        activity: ActivityFacts,
         mut flows: FlowFacts,
         (tip, revision): (Tip, String),
     ) -> Self {
@@ -165,7 +197,7 @@ impl TransferRead {
         for ledger in &mut flows.ledgers {
             ledger.destination = DirectionFlows::default();
         }
-        let activity = Some(activity(&transfer.receiver, statistics));
+        let activity = Some(activity);
         let tip_height = tip.height;
         let facts = ChainFacts { tip, flows, behavior: None, activity };
         Self {
@@ -185,7 +217,7 @@ impl TransferRead {
         }
         let own = own.ledgers.into_iter().next();
         let destinations = own.map(|ledger| ledger.destination);
-        Self { transfer, traced, destinations, tip_height }
+        Self { transfer: FoundTransfer::Outputs(transfer), traced, destinations, tip_height }
     }
 }
 

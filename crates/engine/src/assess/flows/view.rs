@@ -10,6 +10,7 @@ use super::{
     parts::{DirectionalFlows, Part, PartClaim, SHARE_WHOLE},
     rules::RuleFunds,
 };
+pub(in super::super) use crate::account::whole_units;
 use crate::{
     assessment::{
         Amount, ComponentKind, EvidenceKind, EvidenceReference, Exposure, ExposurePart,
@@ -511,12 +512,4 @@ pub(super) fn transactions<'a>(
     ids.into_iter()
         .map(|id| EvidenceReference { kind: EvidenceKind::Transaction, reference: id.clone() })
         .collect()
-}
-
-/// Formats an amount in whole units.
-pub(in super::super) fn whole_units(amount: u128, decimals: u8) -> String {
-    let digits = format!("{amount:0>width$}", width = usize::from(decimals) + 1);
-    let (whole, part) = digits.split_at(digits.len().saturating_sub(decimals.into()));
-    let part = part.trim_end_matches('0');
-    if part.is_empty() { whole.to_owned() } else { format!("{whole}.{part}") }
 }

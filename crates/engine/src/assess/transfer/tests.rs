@@ -1,4 +1,3 @@
-use assay_address::{CanonicalAddress, ChainId};
 use jiff::Timestamp;
 
 use super::*;
@@ -13,8 +12,8 @@ use crate::{
     score::{Confidence, Verdict},
     taxonomy::Category,
     utxo::{
-        OutPoint, OutputSelector, SideEntry, TransactionKind, TransactionSide, TransactionView,
-        Transfer, TxOut, Txid,
+        OutPoint, OutputSelector, ScriptOwner, SideEntry, TransactionKind, TransactionSide,
+        TransactionView, Transfer, TxOut, Txid,
     },
 };
 
@@ -111,7 +110,7 @@ fn facts(
     };
     TransferFacts {
         direction,
-        transfer: transfer(),
+        transfer: FoundTransfer::Outputs(transfer()),
         senders: vec![None],
         receiver,
         destinations: own.map(|parts| DirectionFlows { parts, ..DirectionFlows::default() }),
@@ -125,7 +124,7 @@ fn assessed(facts: &TransferFacts) -> Assessment {
 
 /// The assessment of the receiver's address.
 fn as_receiver(facts: &TransferFacts) -> Assessment {
-    assess(&facts.transfer.receiver, &facts.receiver, &Policy::default(), now())
+    assess(facts.transfer.receiver(), &facts.receiver, &Policy::default(), now())
 }
 
 fn held(amount: u128) -> FlowPart {

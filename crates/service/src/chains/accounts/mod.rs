@@ -5,6 +5,7 @@
 //! - `state`: the transfers in memory, with the ledgers for the present lists and labels
 //! - `tokens`: tokens whose money is not followed
 //! - `associates`: accounts that are associated with a subject
+//! - `transfer`: one transfer with the flows of its own money
 //! - `reader`: the reader
 
 mod associates;
@@ -13,5 +14,6 @@ mod named;
 mod reader;
 mod state;
 mod tokens;
+mod transfer;
 
 pub use reader::{AccountReader, AccountReaders};

@@ -10,6 +10,7 @@ use assay_engine::{
     account::{AccountAddress, AccountSubject, Valuation},
     evidence::{ChainFacts, FlowFacts, IngestMode, Tip, Unavailable, UsedCompositions},
     facts::Counterparties,
+    transfer::{FoundTransfer, TransferDirection},
 };
 use assay_graph::{EmbeddedGraphs, GraphError, account::RecordedState};
 use assay_telemetry::stage;
@@ -22,6 +23,7 @@ use super::{
     attributions::CheckAttributions,
     state::{AccountState, CheckState},
     tokens::add_tokens,
+    transfer::ReadTransfer,
 };
 use crate::chains::{
     reader::ChainReader,
@@ -82,13 +84,9 @@ impl AccountReader {
     }
 
     fn subject_data(&self, request: TraceRequest<'_>, state: &CheckState) -> SubjectData {
-        let TraceRequest { subject, policy, intel, now, .. } = request;
+        let TraceRequest { subject, intel, now, .. } = request;
         let today = intel.day(now);
         let view = &state.accounts;
-        let compositions = Some(UsedCompositions {
-            revision: state.revision.clone(),
-            is_outdated: state.is_outdated,
-        });
         let owner = AccountAddress::of(subject).and_then(|it| view.transactions().owner_number(it));
         let (flows, activity, counterparties) = match owner {
             None => {
@@ -96,15 +94,7 @@ impl AccountReader {
                 (flows, None, Counterparties::default())
             }
             Some(owner) => {
-                let attributions = CheckAttributions {
-                    chain: self.chain,
-                    view,
-                    named: &state.named,
-                    intel,
-                    policy,
-                    today,
-                    known: Mutex::new(FxHashMap::default()),
-                };
+                let attributions = self.attributions(request, state);
                 let prices = intel.prices().as_ref();
                 let of = AccountSubject { view, owner, attributions: &attributions, prices, today };
                 let mut flows = of.flows();
@@ -118,10 +108,62 @@ impl AccountReader {
         };
         let tip = tip(&state.recorded);
         let revision = revision(self.chain, &state.recorded, &state.revision);
-        let flows = FlowFacts { compositions, ..flows };
+        let flows = FlowFacts { compositions: Some(used(state)), ..flows };
         let facts = ChainFacts { tip, flows, behavior: None, activity };
         SubjectData { counterparties, ..SubjectData::facts(facts, revision) }
     }
+
+    fn attributions<'a>(
+        &self,
+        request: TraceRequest<'a>,
+        state: &'a CheckState,
+    ) -> CheckAttributions<'a> {
+        let TraceRequest { policy, intel, now, .. } = request;
+        CheckAttributions {
+            chain: self.chain,
+            view: &state.accounts,
+            named: &state.named,
+            intel,
+            policy,
+            today: intel.day(now),
+            known: Mutex::new(FxHashMap::default()),
+        }
+    }
+
+    async fn read_transfer(
+        &self,
+        request: TransferReadRequest<'_>,
+    ) -> Result<TransferRead, TransferError> {
+        let TransferReadRequest { query, intel, now, .. } = request;
+        let today = intel.day(now);
+        let state = self.state.on_day(intel, today).await?;
+        let state = state.ok_or(TransferError::Unavailable(self.chain, Unavailable::NotYetRead))?;
+        let (view, prices) = (&state.accounts, intel.prices().as_ref());
+        let mut values = Valuation::new(prices);
+        let read = ReadTransfer::find(view, &state.recorded, query, &mut values, now)?;
+        let of_receiver = request.of_receiver(&read.found.transfer.receiver);
+        let attributions = self.attributions(of_receiver, &state);
+        let owner = read.receiver;
+        let of = AccountSubject { view, owner, attributions: &attributions, prices, today };
+        if query.direction == TransferDirection::Deposit {
+            let flows = of.origins_of(read.booked.payments());
+            let flows = FlowFacts { compositions: Some(used(&state)), ..flows };
+            let revision = revision(self.chain, &state.recorded, &state.revision);
+            let (activity, tip) = (read.activity(), tip(&state.recorded));
+            let transfer = FoundTransfer::OfAccounts(Box::new(read.found));
+            return Ok(TransferRead::of_origins(transfer, activity, flows, (tip, revision)));
+        }
+        let destinations = read.destinations(&of);
+        let traced = self.subject_data(of_receiver, &state);
+        let transfer = FoundTransfer::OfAccounts(Box::new(read.found));
+        let tip_height = state.recorded.tip.height;
+        Ok(TransferRead { transfer, traced, destinations, tip_height })
+    }
+}
+
+/// Returns the ledgers that a check rests on.
+fn used(state: &CheckState) -> UsedCompositions {
+    UsedCompositions { revision: state.revision.clone(), is_outdated: state.is_outdated }
 }
 
 #[async_trait]
@@ -133,9 +175,10 @@ impl ChainReader for AccountReader {
 
     async fn transfer(
         &self,
-        _request: TransferReadRequest<'_>,
+        request: TransferReadRequest<'_>,
     ) -> Result<TransferRead, TransferError> {
-        Err(TransferError::Unavailable(self.chain, Unavailable::NotYetRead))
+        let span = stage!("read_transfer", chain = self.chain.info().id);
+        self.read_transfer(request).instrument(span).await
     }
 
     async fn latest_block(&self) -> Result<Option<Tip>, ReadError> {

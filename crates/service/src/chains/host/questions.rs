@@ -8,7 +8,10 @@ use assay_chain_protocol::message::{
     PART_BYTES, Question, RequestEnvelope, TraceAnswer, TraceQuestion, TransactionAnswer,
     TransactionQuestion, TransferAnswer, TransferQuestion,
 };
-use assay_engine::{transfer::TransferQuery, utxo::OutputSelector};
+use assay_engine::{
+    transfer::{TransferQuery, TransferSelector},
+    utxo::OutputSelector,
+};
 use assay_graph::{GraphCopy, blocking};
 use assay_telemetry::request::run_on_thread;
 
@@ -100,6 +103,7 @@ impl Answers<TransferQuestion> for ChainHost {
             Outputs::Address(text) => OutputSelector::Address(address(chain, &text)?),
         };
         let (txid, direction) = (MessageForm::read(transaction)?, MessageForm::read(direction)?);
+        let selector = TransferSelector::Outputs(selector);
         let query = TransferQuery { chain, txid, selector, direction };
         let rules = MessageForm::read(policy.rules)?;
         let policy = self.policies.policy_for(&policy)?;

@@ -14,7 +14,7 @@ use assay_engine::{
     },
     policy::{Policy, PolicySpec},
     taxonomy::Category,
-    transfer::TransferQuery,
+    transfer::{FoundTransfer, TransferQuery, TransferSelector},
     utxo::{InvalidTransfer, OutputSelector, Transfer},
 };
 use assay_intel::IntelSnapshot;
@@ -206,14 +206,18 @@ impl AnswerReader<'_> {
             Transfer::of_outputs(transaction, &receiver, outputs).ok_or_else(no_owner)?;
         let destinations = MessageForm::read(destinations)?;
         let traced = self.traced(traced)?;
+        let transfer = FoundTransfer::Outputs(transfer);
         Ok(Ok(TransferRead { transfer, traced, destinations, tip_height }))
     }
 }
 
 fn of_selector(
     invalid: InvalidOutputs,
-    selector: &OutputSelector,
+    selector: &TransferSelector,
 ) -> Result<InvalidTransfer, InvalidAnswer> {
+    let TransferSelector::Outputs(selector) = selector else {
+        return Err(InvalidAnswer(format!("{invalid:?} of {selector:?}")));
+    };
     Ok(match (invalid, selector) {
         (InvalidOutputs::NoSuchOutput(count), OutputSelector::Index(index)) => {
             InvalidTransfer::NoSuchOutput { index: *index, count }

@@ -12,6 +12,7 @@ use assay_engine::{
     ledger::{OwnHistory, OwnTransaction},
     policy::Policy,
     trace::TraceRules,
+    transfer::FoundTransfer,
     utxo::{InvalidTransfer, OutputSelector, Transfer},
 };
 use assay_intel::IntelSnapshot;
@@ -152,6 +153,10 @@ pub(in crate::chains) fn transfer_answer(
 ) -> Result<TransferAnswer, TransferError> {
     match read {
         Ok(TransferRead { transfer, traced, destinations, tip_height }) => {
+            let chain = transfer.receiver().chain();
+            let FoundTransfer::Outputs(transfer) = transfer else {
+                return Err(TransferError::OtherLedger(chain));
+            };
             let Transfer { transaction, receiver, outputs, .. } = transfer;
             Ok(TransferAnswer::Read(Box::new(ReadTransfer {
                 transaction: transaction.into_message(),

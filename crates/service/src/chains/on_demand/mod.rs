@@ -222,7 +222,7 @@ impl OnDemand {
         };
         let all = SideLimits { inputs: u32::MAX, outputs: u32::MAX };
         let transfer = request.select(transaction.view(all))?;
-        let (of_receiver, rules) = (request.of_receiver(&transfer), request.own_rules());
+        let (of_receiver, rules) = (request.of_receiver(&transfer.receiver), request.own_rules());
         let mut source = source(&fetcher, &stored, tip.height);
         source.used.add([query.txid].into_iter());
         source.add([&transaction].into_iter()).await?;
