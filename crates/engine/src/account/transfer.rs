@@ -218,7 +218,7 @@ impl AccountTransfer {
     }
 }
 
-/// True if a transfer is at a place. Where a source states only the order of transfers, their number in the order stands
+/// True if a transfer is at a place. If a source states only the order of transfers, their number in the order stands
 /// for the index of the log.
 fn is_at(place: &TransferPlace, wanted: &PublishedPlace) -> bool {
     match &place.published {
