@@ -95,7 +95,10 @@ pub(super) fn sent_on(
         } else {
             let time = valued.time;
             let hops = 1;
-            trace.reach(PassedMoney { unit, payment, time, sum, decayed, is_recent, hops, own });
+            let asset = Some((valued.ticker, FineSum::whole(payment.amount)));
+            let passed =
+                PassedMoney { unit, payment, time, sum, decayed, is_recent, hops, own, asset };
+            trace.reach(passed);
         }
     }
     trace.run();
