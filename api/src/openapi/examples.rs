@@ -185,7 +185,7 @@ fn transfer_facts() -> Option<TransferFacts> {
     let senders = transfer.senders().into_iter();
     let senders = senders.map(|(owner, _)| attribute(owner).end).collect();
     let direction = TransferDirection::Deposit;
-    let transfer = FoundTransfer::Outputs(transfer);
+    let transfer = FoundTransfer::Outputs(Box::new(transfer));
     Some(TransferFacts { direction, transfer, senders, receiver, destinations: None, tip_height })
 }
 

@@ -4,6 +4,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use assay_address::{ChainCoverage, ChainId};
+use assay_engine::account::{Asset, scored_assets};
 use assay_intel::IntelSnapshot;
 use assay_telemetry::stage;
 use axum::{Json, extract::State};
@@ -33,10 +34,38 @@ pub struct ChainRow {
     pub aliases: &'static [&'static str],
     /// Ticker of the native coin; empty if there is none.
     pub asset: &'static str,
+    /// Assets whose money is followed, the native coin first.
+    pub assets: Vec<FollowedAsset>,
     /// Parts of an answer that this version can give on the chain.
     pub supported: ChainCoverage,
     /// Parts that this installation has data for.
     pub installed: InstalledChain,
+}
+
+/// An asset whose money is followed.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct FollowedAsset {
+    /// Asset: `native`, or the address of the token's contract.
+    pub asset: String,
+    /// Ticker of amounts in answers.
+    pub ticker: &'static str,
+    /// Decimals: one unit has 10 to this power base units.
+    pub decimals: u8,
+}
+
+impl FollowedAsset {
+    /// Returns the assets of a chain; only the coin on a chain of outputs.
+    fn of(chain: ChainId) -> Vec<Self> {
+        let coin = chain.info().native();
+        let coin = Self { asset: "native".to_owned(), ticker: coin.code, decimals: coin.decimals };
+        let tokens = scored_assets(chain).filter(|asset| asset.id.asset != Asset::Native);
+        let tokens = tokens.map(|token| Self {
+            asset: token.id.asset.text(chain),
+            ticker: token.ticker,
+            decimals: token.decimals,
+        });
+        std::iter::once(coin).chain(tokens).filter(|asset| !asset.ticker.is_empty()).collect()
+    }
 }
 
 /// Data of this installation on a blockchain.
@@ -68,6 +97,7 @@ pub(crate) fn rows(
                 name: info.name,
                 aliases: info.aliases,
                 asset: info.native().code,
+                assets: FollowedAsset::of(chain),
                 supported: info.coverage(),
                 installed: InstalledChain {
                     listed_addresses: listed,

@@ -18,7 +18,7 @@ use assay_chain::transfers::{
     ingest::{IngestTransfersError, IngestedTransfers, TransferSources, ingest_transfers},
 };
 use assay_engine::{
-    account::{Asset, AssetId, scored_asset},
+    account::{Asset, AssetId, scored_asset, whole_units},
     facts::Environment,
 };
 use assay_graph::account::{RecordedBlock, RecordedState};
@@ -28,7 +28,7 @@ use serde::Serialize;
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::{CommandOutcome, Context, Failure, output, print_json, progress::Progress};
-use crate::render::{counted, units};
+use crate::render::counted;
 
 impl From<IngestTransfersError> for Failure {
     fn from(error: IngestTransfersError) -> Self {
@@ -232,7 +232,7 @@ impl AssetReport {
             ticker: scored.map(|scored| scored.ticker),
             transfers: sum.transfers,
             amount: sum.amount.to_string(),
-            units: scored.map(|scored| units(sum.amount, scored.decimals)),
+            units: scored.map(|scored| whole_units(sum.amount, scored.decimals)),
         }
     }
 }

@@ -32,6 +32,7 @@ mod sources;
 mod terminal;
 mod trace;
 mod tx;
+mod tx_accounts;
 mod usage;
 
 use std::{
@@ -401,8 +402,8 @@ fn require_graph<G>(chain: ChainId, graph: Option<G>) -> Result<G, Failure> {
                 format!("the {chain} chain is not ingested: run `assay ingest chain {chain}`")
             }
             None => format!(
-                "the {chain} chain has no graph: Assay ingests Bitcoin-like chains, and searches \
-                 lists and labels for addresses of {chain} (`assay check {chain} ADDRESS`)"
+                "no transfers of the {chain} chain are recorded: run `assay ingest chain {chain} \
+                 --transfers FILE`; lists and labels are searched without (`assay check {chain} ADDRESS`)"
             ),
         })
     })

@@ -2,11 +2,11 @@
 
 use std::{io::Write, sync::Arc};
 
-use assay_address::{CanonicalAddress, ChainId};
+use assay_address::{CanonicalAddress, ChainId, LedgerKind};
 use assay_engine::{
     evidence::Pattern,
     policy::Policy,
-    utxo::{SideEntry, TransactionKind, TransactionSide, TransactionView, Txid},
+    utxo::{SideEntry, TransactionKind, TransactionSide, TransactionView, Txid, txid::InvalidTxid},
 };
 use assay_intel::IntelSnapshot;
 use assay_service::chains::{
@@ -18,24 +18,27 @@ use serde::Serialize;
 
 use super::{
     CommandOutcome, Context, Failure, check::policy, graph, output, print_json,
-    terminal::text_width,
+    terminal::text_width, tx_accounts,
 };
 use crate::render::{self, SideRow, SideTable, Unit};
 
 const EXAMPLES: &str = "\
 Examples:
   assay tx btc f4184fc596403b9d638783cf57adfe4c75c605f6356fbc91338530e9831e9e16
-  assay tx btc TXID --json | jq '.outputs[].address'";
+  assay tx btc TXID --json | jq '.outputs[].address'
+  assay tx eth TXID";
 
-/// Show a transaction of an ingested chain: inputs, outputs and known entities
+/// Show a transaction of an ingested chain: inputs and outputs, or transfers, with known entities
+///
+/// On an account chain also the payments to which the transfers amount.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct TxArgs {
     /// Blockchain, such as btc
     chain: ChainId,
     /// Transaction id (hexadecimal)
-    txid: Txid,
-    /// Largest number of inputs and of outputs to show, the largest first
+    txid: String,
+    /// Largest number of inputs and of outputs to show, the largest first, or of transfers
     #[arg(long, value_name = "NUMBER", default_value_t = 50)]
     most: u32,
     /// Print JSON
@@ -82,14 +85,21 @@ struct ShownEntry {
 pub(super) async fn run(args: &TxArgs, context: &Context) -> Result<CommandOutcome, Failure> {
     let databases = context.open_databases().await?;
     let store = &databases.store;
+    if args.chain.info().ledger == LedgerKind::Account {
+        let most = usize::try_from(args.most).unwrap_or(usize::MAX);
+        let (named, at) = ((args.chain, args.txid.as_str()), (&databases, context));
+        return tx_accounts::run(named, most, args.json, at).await;
+    }
+    let txid: Txid =
+        args.txid.parse().map_err(|error: InvalidTxid| Failure::Usage(error.to_string()))?;
     // All inputs are read, so that the missing ones are those of unknown value.
     let answer = if let Some(servers) = databases.chain_servers.servers_of(args.chain) {
         let reader = RemoteReader::new(Arc::clone(servers));
-        let read = reader.transaction(&args.txid, u32::MAX).await;
+        let read = reader.transaction(&txid, u32::MAX).await;
         read.map_err(|error| Failure::Failed(error.to_string()))?
     } else {
         let graph = graph(&databases.graphs, args.chain)?;
-        transaction(&*graph, args.chain, &args.txid, u32::MAX).await?
+        transaction(&*graph, args.chain, &txid, u32::MAX).await?
     };
     let TransactionWithForms { transaction, forms } = answer.ok_or_else(|| {
         Failure::Input(format!("there is no transaction {} on {}", args.txid, args.chain))

@@ -18,6 +18,6 @@ pub(crate) use import::import_outcome;
 pub(crate) use page::Page;
 pub(crate) use summary::summary;
 pub(crate) use table::table;
-pub(crate) use text::{Unit, ago, counted, units};
+pub(crate) use text::{Unit, ago, counted};
 pub(crate) use trace::{TracedDirection, TracedEnd, TracedPath, trace};
-pub(crate) use tx::{SideRow, SideTable, transaction};
+pub(crate) use tx::{SideRow, SideTable, sections, transaction};

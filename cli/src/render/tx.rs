@@ -30,6 +30,29 @@ pub(crate) struct SideRow<'a> {
     pub(crate) owner: Option<String>,
 }
 
+/// Draws head lines, and sections with a title and entries each, in lines of at most `width` columns.
+pub(crate) fn sections(
+    head: &[String],
+    sections: &[(String, Vec<String>)],
+    width: usize,
+) -> String {
+    let mut page = Page::new(width);
+    for line in head {
+        page.line(line);
+    }
+    for (title, entries) in sections {
+        page.gap();
+        page.line(title);
+        for entry in entries {
+            page.hanging("  ", "    ", entry);
+        }
+        if entries.is_empty() {
+            page.hanging("  ", "    ", "none");
+        }
+    }
+    page.finish()
+}
+
 /// Draws a transaction below its head lines, in lines of at most `width` columns.
 pub(crate) fn transaction(
     chain: ChainId,

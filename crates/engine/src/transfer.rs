@@ -65,7 +65,7 @@ pub enum TransferSelector {
 #[derive(Clone, Debug)]
 pub enum FoundTransfer {
     /// Outputs with their transaction.
-    Outputs(Transfer),
+    Outputs(Box<Transfer>),
     /// A transfer of an account chain.
     OfAccounts(Box<FoundAccountTransfer>),
 }

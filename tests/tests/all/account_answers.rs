@@ -54,7 +54,9 @@ fn recorded(rows: &[String], labels: &[(&str, &str, &str)]) -> TempDir {
     fs::write(directory.path().join("labels.csv"), text).unwrap();
     let import = ["ingest", "labels", "labels.csv", "--format", "csv", "--source", "own"];
     let _ = assay(directory.path(), import).ok();
-    ingest(directory.path(), rows);
+    if !rows.is_empty() {
+        ingest(directory.path(), rows);
+    }
     directory
 }
 
@@ -253,7 +255,8 @@ fn a_deposit_that_a_contract_forwards_at_once_is_assessed_all_the_same() {
         row_by("bob", 2, 1, USDT, ("forwarder", "hot"), 5_000_000_000),
     ];
     let directory = recorded(&rows, &[("thief", "stolen_funds", "Example theft")]);
-    let arguments = [&DEPOSIT[..], &["--address", &address("forwarder"), "--json"]].concat();
+    let forwarder = address("forwarder");
+    let arguments = [&DEPOSIT[..], &["--address", &forwarder, "--json"]].concat();
     let answer = check_transfer(directory.path(), 2, &arguments).ok().json();
     let line = &answer["exposure"][0];
     assert_eq!((&line["category"], &line["share"]), (&json!("stolen_funds"), &json!("1.000000")));
@@ -349,8 +352,15 @@ fn transfers_of_account_chains_are_checked_over_the_api() {
     let ask = |fields: Value| {
         let mut body = json!({"blockchain": "eth", "transaction": txid(2), "direction": "deposit"});
         body.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
-        caller.post("/api/v1/check/transfer", &body)
+        caller.post("/api/v1/check/transfer", &body.to_string(), &[])
     };
+    // Decimals of the assets are told.
+    let chains = caller.get("/api/v1/chains").json();
+    let eth =
+        chains["chains"].as_array().unwrap().iter().find(|it| it["blockchain"] == "eth").unwrap();
+    assert_eq!(eth["assets"][0], json!({"asset": "native", "ticker": "ETH", "decimals": 18}));
+    let usdt = json!({"asset": USDT, "ticker": "USDT", "decimals": 6});
+    assert!(eth["assets"].as_array().unwrap().contains(&usdt), "{eth:#}");
     // When transfers are checked by their places.
     let by_trace = ask(json!({"trace_index": "0,1"})).json();
     let by_log = ask(json!({"log_index": 8})).json();
@@ -370,4 +380,77 @@ fn transfers_of_account_chains_are_checked_over_the_api() {
     assert!(several.json()["detail"].as_str().unwrap().contains("trace 0,1: 2 ETH"));
     assert_eq!(ask(json!({"log_index": 9})).problem(), (404, "output_not_found".into()));
     assert_eq!(ask(json!({"output": 0})).problem(), (400, "invalid_request".into()));
+}
+
+#[test]
+fn a_transaction_is_shown_with_its_transfers_and_the_payments_to_which_they_amount() {
+    // Given a payment through a router, with a worthless token.
+    let junk = address("junk-token");
+    let rows = [
+        row(1, 0, "native", "exchange", "ann", 5 * ETHER),
+        row(2, 0, USDT, "ann", "router", 7_500_000).replace("transfer,,", "transfer,4,"),
+        row_by("ann", 2, 1, USDT, ("router", "thief"), 7_500_000),
+        row_by("ann", 2, 2, &junk, ("router", "ann"), 12),
+    ];
+    let directory = recorded(&rows, &[("thief", "stolen_funds", "Example theft")]);
+    // When it is shown.
+    let text = printed(directory.path(), &["tx", "eth", &txid(2)]);
+    // Then both the transfers and what was netted are there.
+    for expected in [
+        "block 20000002 2023-11-14T22:13:44Z sent by 0x616E6e",
+        "3 transfers",
+        "log 4 7.5 USDT from",
+        "index 1 7.5 USDT from",
+        "12 base units of 0x6A756e6b",
+        "Example theft (stolen_funds)",
+        "Payments to which the transfers amount 7.5 USDT from 0x616E6e",
+    ] {
+        assert!(text.contains(expected), "{expected}: {text}");
+    }
+    let answer = json_of(directory.path(), &["tx", "eth", &txid(2)[2..]]);
+    let payments = answer["payments"].as_array().unwrap();
+    assert_eq!((payments.len(), &payments[0]["ticker"]), (1, &json!("USDT")), "{answer:#}");
+    assert_eq!(payments[0]["to"]["entity"], "Example theft");
+    assert_eq!(answer["transfers"][2]["ticker"], Value::Null);
+    let missing = assay(directory.path(), ["tx", "eth", &txid(9)]);
+    assert!(missing.stderr.contains(&format!("there is no transaction {} on eth", txid(9))));
+}
+
+#[test]
+fn exported_transfers_can_be_ingested_again() {
+    // Given transfers with places, a mint, a fee, a reward of a block and a huge amount of an unlisted token.
+    let zero = format!("0x{}", "0".repeat(40));
+    let mut rows = vec![
+        row(1, 0, "native", "exchange", "ann", 5 * ETHER),
+        row(2, 0, "native", "ann", "bob", ETHER).replace("transfer,,", "transfer,,\"0,1\""),
+        row(2, 1, "native", "ann", "builder", 9).replace("transfer,,", "fee,,"),
+        row(3, 0, USDT, "ann", "bob", 7).replace("transfer,,", "transfer,31,"),
+    ];
+    rows.push(
+        row_by("ann", 3, 1, USDT, ("mint", "ann"), 8)
+            .replace(&address("mint"), &zero)
+            .replace("transfer,,", "mint,,"),
+    );
+    rows.push(
+        row_by("ann", 3, 2, &address("junk"), ("ann", "bob"), u128::MAX)
+            .replace(&u128::MAX.to_string(), &format!("{}0", u128::MAX)),
+    );
+    let directory = recorded(&rows, &[("exchange", "exchange", "X")]);
+    let checked = json_of(directory.path(), &["check", "eth", &address("bob")]);
+    for format in ["csv", "jsonl"] {
+        // When they are exported and ingested elsewhere.
+        let file = format!("copy.{format}");
+        let export = ["export", "transfers", "eth", "--format", format, "-o", &file];
+        let _ = assay(directory.path(), export).ok();
+        let copy = recorded(&[], &[("exchange", "exchange", "X")]);
+        fs::copy(directory.path().join(&file), copy.path().join(&file)).unwrap();
+        let _ = assay(copy.path(), ["ingest", "chain", "eth", "--transfers", &file]).ok();
+        // Then the copy gives the same answers.
+        let again = json_of(copy.path(), &["check", "eth", &address("bob")]);
+        assert_eq!(again["assessment_digest"], checked["assessment_digest"], "{format}");
+    }
+    // The transfers of one account and of some blocks can be exported alone.
+    let of_bob = ["export", "transfers", "eth", "--address", &address("bob"), "--from", "20000003"];
+    let text = assay(directory.path(), of_bob).ok().stdout;
+    assert_eq!(text.lines().count(), 3, "{text}");
 }

@@ -127,7 +127,7 @@ fn an_address_or_chain_without_clusters_is_an_error() {
         (
             ["cluster", "eth", "0x8589427373d6d84e98730d7795d8f6f8731fda16"],
             1,
-            "the eth chain has no graph: Assay ingests Bitcoin-like chains",
+            "no transfers of the eth chain are recorded: run `assay ingest chain eth --transfers FILE`",
         ),
     ] {
         let ended = assay(directory.path(), arguments);

@@ -2,23 +2,28 @@
 
 use std::path::PathBuf;
 
-use assay_address::ChainId;
+use assay_address::{ChainId, LedgerKind};
 use assay_chain::jsonl;
 use assay_engine::utxo::{Block, ResolvedBlock, ScriptOwner, TransactionKind, TxOut};
 use clap::Args;
 use serde::Serialize;
 
-use super::sink::{ExportFormat, Sink};
-use crate::commands::{Context, Failure, graph as open_graph, require_block};
+use super::{
+    account_transfers,
+    sink::{ExportFormat, Sink},
+};
+use crate::commands::{Context, Failure, graph as open_graph, parse_address, require_block};
 
 const EXAMPLES: &str = "\
 Examples:
   assay export transfers btc --format jsonl -o btc.jsonl
-  assay export transfers btc --from 426884 --to 426884 > block.csv";
+  assay export transfers btc --from 426884 --to 426884 > block.csv
+  assay export transfers eth --address ADDRESS -o transfers.csv";
 
 /// Export the transactions of an ingested chain
 ///
-/// JSON lines can be ingested again. CSV has one row per input and output.
+/// JSON lines can be ingested again. CSV has one row per input and output. On an account chain, both formats have one row
+/// per transfer and can be ingested again (`--transfers`).
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(in crate::commands) struct TransfersArgs {
@@ -33,6 +38,9 @@ pub(in crate::commands) struct TransfersArgs {
     /// Height of the last block [default: the newest]
     #[arg(long, value_name = "HEIGHT")]
     to: Option<u64>,
+    /// Account that pays or receives the transfers, on an account chain [default: all]
+    #[arg(long)]
+    address: Option<String>,
     /// File to write [default: standard output]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -53,6 +61,20 @@ struct Row<'a> {
 }
 
 pub(super) async fn run(args: TransfersArgs, context: &Context) -> Result<(), Failure> {
+    if args.chain.info().ledger == LedgerKind::Account {
+        let account = args.address.as_deref().map(|text| parse_address(args.chain, text));
+        let account = account.transpose()?;
+        let selection = account_transfers::Selection { from: args.from, to: args.to, account };
+        let columns = account_transfers::COLUMNS;
+        let sink = Sink::new(args.format, &columns, args.output.as_deref())?;
+        return account_transfers::run(args.chain, &selection, sink, context).await;
+    }
+    if args.address.is_some() {
+        return Err(Failure::Usage(format!(
+            "--address: transactions on {} have several payers; export all of them",
+            args.chain
+        )));
+    }
     let databases = context.open_databases().await?;
     let graph = open_graph(&databases.graphs, args.chain)?;
     let tip = require_block(args.chain, graph.tip().await?)?;

@@ -93,12 +93,17 @@ pub(super) fn sent_on(
             let order = std::cmp::Reverse((own, subject, payment.asset));
             trace.waiting.push(Waiting { sum, order, decayed, is_recent, hops: 0, own, unit });
         } else {
-            let time = valued.time;
-            let hops = 1;
-            let asset = Some((valued.ticker, FineSum::whole(payment.amount)));
-            let passed =
-                PassedMoney { unit, payment, time, sum, decayed, is_recent, hops, own, asset };
-            trace.reach(passed);
+            trace.reach(PassedMoney {
+                unit,
+                payment,
+                time: valued.time,
+                sum,
+                decayed,
+                is_recent,
+                hops: 1,
+                own,
+                asset: Some((valued.ticker, FineSum::whole(payment.amount))),
+            });
         }
     }
     trace.run();

@@ -269,8 +269,8 @@ fn asked_about<'p>(
     payments: &'p [Payment],
     values: &mut Valuation<'_>,
 ) -> Vec<Valued<'p>> {
-    let valued = Valued::of(view, payments.iter(), values).into_iter();
-    valued.map(|valued| Valued { dust: None, ..valued }).collect()
+    let all = Valued::of(view, payments.iter(), values).into_iter();
+    all.map(|each| Valued { dust: None, ..each }).collect()
 }
 
 /// Parses the identifier of a transaction as its chain writes it; on account chains, with or without `0x`.

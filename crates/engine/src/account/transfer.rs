@@ -260,10 +260,10 @@ impl BookedTransfer {
             };
             view.payments(owner).filter(is_of).collect()
         };
-        let received = paid_to(receiver);
-        if !received.is_empty() {
-            let own = own_payments(transaction, transfer, &received, &number);
-            let counted = if own.is_empty() { received } else { own };
+        let direct = paid_to(receiver);
+        if !direct.is_empty() {
+            let own = own_payments(transaction, transfer, &direct, &number);
+            let counted = if own.is_empty() { direct } else { own };
             return Some(Self::Received(in_proportion(&counted, transfer.amount)));
         }
         let onwards = passed_on_to(transaction, asset, receiver).into_iter().flat_map(paid_to);
@@ -285,14 +285,14 @@ impl BookedTransfer {
 fn own_payments<'p>(
     transaction: &AccountTransaction,
     transfer: &AccountTransfer,
-    received: &[&'p Payment],
+    paid: &[&'p Payment],
     number: &impl Fn(AccountAddress) -> Option<OwnerNumber>,
 ) -> Vec<&'p Payment> {
     let payer = transfer.payer.as_ref().and_then(AccountAddress::of);
     let receiver = AccountAddress::of(&transfer.receiver);
     let Some(owner) = payer.and_then(number) else { return Vec::new() };
-    let own: Vec<&Payment> = received.iter().copied().filter(|it| it.from == owner).collect();
-    let paid = own.iter().fold(0, |sum: u128, payment| sum.saturating_add(payment.amount));
+    let own: Vec<&Payment> = paid.iter().copied().filter(|it| it.from == owner).collect();
+    let sum = own.iter().fold(0, |sum: u128, payment| sum.saturating_add(payment.amount));
     let transferred = transaction.transfers.iter().filter(|it| {
         Some(it.from) == payer
             && Some(it.to) == receiver
@@ -301,7 +301,7 @@ fn own_payments<'p>(
     });
     let transferred = transferred.filter_map(|it| u128::try_from(it.amount).ok());
     let transferred = transferred.fold(0, u128::saturating_add);
-    if paid >= transferred { own } else { Vec::new() }
+    if sum >= transferred { own } else { Vec::new() }
 }
 
 /// The accounts to which an account passed money of an asset on within a transaction, over any number of accounts.

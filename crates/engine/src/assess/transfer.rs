@@ -69,27 +69,23 @@ fn with_destinations(
         }
         FoundTransfer::OfAccounts(found) => {
             let unit = found.unit.name();
-            for ledger in ledgers.iter_mut() {
-                ledger.destination = DirectionFlows::default();
+            // A receiver that passed the money on at once has no flows of the unit.
+            if !ledgers.iter().any(|ledger| ledger.unit == unit) {
+                ledgers.push(Ledger {
+                    unit: unit.clone(),
+                    decimals: found.unit.decimals(),
+                    left_out_decimals: found.unit.left_out_decimals(),
+                    source: DirectionFlows::default(),
+                    destination: DirectionFlows::default(),
+                    held: DirectionFlows::default(),
+                    of_accounts: true,
+                });
             }
-            let of_unit = match ledgers.iter_mut().find(|ledger| ledger.unit == unit) {
-                Some(ledger) => &mut ledger.destination,
-                // The receiver passed the money on at once: it is not in the receiver's flows.
-                None => {
-                    ledgers.push(Ledger {
-                        unit,
-                        decimals: found.unit.decimals(),
-                        left_out_decimals: found.unit.left_out_decimals(),
-                        source: DirectionFlows::default(),
-                        destination: DirectionFlows::default(),
-                        held: DirectionFlows::default(),
-                        of_accounts: true,
-                    });
-                    let Some(last) = ledgers.last_mut() else { return facts };
-                    &mut last.destination
-                }
-            };
-            *of_unit = destinations.clone();
+            for ledger in ledgers {
+                let is_own = ledger.unit == unit;
+                ledger.destination =
+                    if is_own { destinations.clone() } else { DirectionFlows::default() };
+            }
         }
     }
     facts
@@ -113,7 +109,7 @@ fn view(
             let asset = transfer.receiver.chain().info().native().code;
             let amount = |value: u128| of_asset(asset, value);
             let outputs = transfer.outputs.iter().take(MAX_SHOWN);
-            let (senders, senders_count) = senders.shown(asset, transfer.senders(), |owner| {
+            let (senders, senders_count) = senders.shown(asset, &transfer.senders(), |owner| {
                 owner.address(senders.chain).map(|address| address.to_string())
             });
             AssessedTransfer {
@@ -142,11 +138,10 @@ fn view(
             let transfer = &found.transfer;
             let asset = transfer.asset;
             let name = |address: &CanonicalAddress| address.as_str().to_owned();
-            let (senders, senders_count) =
-                senders.shown(asset.ticker, found.senders.clone(), |account| {
-                    let address = account.and_then(|account| account.on(senders.chain));
-                    address.as_ref().map(name)
-                });
+            let (senders, senders_count) = senders.shown(asset.ticker, &found.senders, |account| {
+                let address = account.and_then(|account| account.on(senders.chain));
+                address.as_ref().map(name)
+            });
             AssessedTransfer {
                 transaction: transfer.transaction_text(),
                 direction: facts.direction,
@@ -189,7 +184,7 @@ impl Senders<'_> {
     fn shown<S>(
         self,
         asset: &str,
-        senders: Vec<(S, u128)>,
+        senders: &[(S, u128)],
         address: impl Fn(&S) -> Option<String>,
     ) -> (Vec<Sender>, u64) {
         let count = u64::try_from(senders.len()).unwrap_or(u64::MAX);

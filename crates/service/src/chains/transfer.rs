@@ -183,7 +183,12 @@ impl TransferRead {
         (tip, revision): (Tip, String),
     ) -> Self {
         let activity = activity(&transfer.receiver, statistics);
-        Self::of_origins(FoundTransfer::Outputs(transfer), activity, flows, (tip, revision))
+        Self::of_origins(
+            FoundTransfer::Outputs(Box::new(transfer)),
+            activity,
+            flows,
+            (tip, revision),
+        )
     }
 
     /// Returns a deposit with the origins of its money.
@@ -217,7 +222,12 @@ impl TransferRead {
         }
         let own = own.ledgers.into_iter().next();
         let destinations = own.map(|ledger| ledger.destination);
-        Self { transfer: FoundTransfer::Outputs(transfer), traced, destinations, tip_height }
+        Self {
+            transfer: FoundTransfer::Outputs(Box::new(transfer)),
+            traced,
+            destinations,
+            tip_height,
+        }
     }
 }
 

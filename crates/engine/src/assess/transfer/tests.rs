@@ -110,7 +110,7 @@ fn facts(
     };
     TransferFacts {
         direction,
-        transfer: FoundTransfer::Outputs(transfer()),
+        transfer: FoundTransfer::Outputs(Box::new(transfer())),
         senders: vec![None],
         receiver,
         destinations: own.map(|parts| DirectionFlows { parts, ..DirectionFlows::default() }),

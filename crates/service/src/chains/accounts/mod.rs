@@ -5,6 +5,7 @@
 //! - `state`: the transfers in memory, with the ledgers for the present lists and labels
 //! - `tokens`: tokens whose money is not followed
 //! - `associates`: accounts that are associated with a subject
+//! - `transaction`: one transaction with its payments
 //! - `transfer`: one transfer with the flows of its own money
 //! - `reader`: the reader
 
@@ -14,6 +15,8 @@ mod named;
 mod reader;
 mod state;
 mod tokens;
+mod transaction;
 mod transfer;
 
 pub use reader::{AccountReader, AccountReaders};
+pub use transaction::{BookedPayment, BookedTransaction};

@@ -11,10 +11,13 @@ use assay_engine::{
     evidence::{ChainFacts, FlowFacts, IngestMode, Tip, Unavailable, UsedCompositions},
     facts::Counterparties,
     transfer::{FoundTransfer, TransferDirection},
+    utxo::Txid,
 };
 use assay_graph::{EmbeddedGraphs, GraphError, account::RecordedState};
+use assay_intel::IntelSnapshot;
 use assay_telemetry::stage;
 use async_trait::async_trait;
+use jiff::civil::Date;
 use rustc_hash::FxHashMap;
 use tracing::Instrument;
 
@@ -23,6 +26,7 @@ use super::{
     attributions::CheckAttributions,
     state::{AccountState, CheckState},
     tokens::add_tokens,
+    transaction::BookedTransaction,
     transfer::ReadTransfer,
 };
 use crate::chains::{
@@ -111,6 +115,21 @@ impl AccountReader {
         let flows = FlowFacts { compositions: Some(used(state)), ..flows };
         let facts = ChainFacts { tip, flows, behavior: None, activity };
         SubjectData { counterparties, ..SubjectData::facts(facts, revision) }
+    }
+
+    /// Returns the transaction with an identifier, as it is booked on a day; `None` if the chain does not have it.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the transfers cannot be read.
+    pub async fn transaction(
+        &self,
+        txid: &Txid,
+        intel: &IntelSnapshot,
+        today: Date,
+    ) -> Result<Option<BookedTransaction>, ReadError> {
+        let state = self.state.on_day(intel, today).await?;
+        Ok(state.and_then(|state| BookedTransaction::find(&state.accounts, txid)))
     }
 
     fn attributions<'a>(

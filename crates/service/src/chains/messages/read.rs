@@ -206,7 +206,7 @@ impl AnswerReader<'_> {
             Transfer::of_outputs(transaction, &receiver, outputs).ok_or_else(no_owner)?;
         let destinations = MessageForm::read(destinations)?;
         let traced = self.traced(traced)?;
-        let transfer = FoundTransfer::Outputs(transfer);
+        let transfer = FoundTransfer::Outputs(Box::new(transfer));
         Ok(Ok(TransferRead { transfer, traced, destinations, tip_height }))
     }
 }

@@ -157,7 +157,7 @@ pub(in crate::chains) fn transfer_answer(
             let FoundTransfer::Outputs(transfer) = transfer else {
                 return Err(TransferError::OtherLedger(chain));
             };
-            let Transfer { transaction, receiver, outputs, .. } = transfer;
+            let Transfer { transaction, receiver, outputs, .. } = *transfer;
             Ok(TransferAnswer::Read(Box::new(ReadTransfer {
                 transaction: transaction.into_message(),
                 receiver: text(&receiver),
