@@ -14,7 +14,7 @@ use std::{
 
 use assay_address::{ChainId, LedgerKind};
 use assay_chain::transfers::{
-    AssetSum, FileCounts, TransferCounts, TransferFiles,
+    AssetSum, FileCounts, TransferCounts, TransferFileError, TransferFiles,
     ingest::{IngestTransfersError, IngestedTransfers, TransferSources, ingest_transfers},
 };
 use assay_engine::{
@@ -22,7 +22,7 @@ use assay_engine::{
     facts::Environment,
 };
 use assay_graph::account::{RecordedBlock, RecordedState};
-use assay_input::Encoding;
+use assay_input::{Encoding, InputError};
 use jiff::Timestamp;
 use serde::Serialize;
 use tokio::signal::unix::{SignalKind, signal};
@@ -34,6 +34,9 @@ impl From<IngestTransfersError> for Failure {
     fn from(error: IngestTransfersError) -> Self {
         match error {
             IngestTransfersError::Graph(error) => error.into(),
+            IngestTransfersError::File(TransferFileError::Input(InputError::Spool(_))) => {
+                Self::Failed(error.to_string())
+            }
             IngestTransfersError::File(_) => Self::Input(error.to_string()),
             IngestTransfersError::OtherSums | IngestTransfersError::Stopped => {
                 Self::Failed(error.to_string())

@@ -146,6 +146,18 @@ impl TransferFiles {
         }
     }
 
+    /// Reads the rows of the next block without making transactions of them; returns their number, or `None` after the
+    /// last block.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error for a row that cannot be read, or whose block is below that of a row before it.
+    pub fn skip_block(&mut self) -> Result<Option<usize>, TransferFileError> {
+        let heights = self.files.iter().filter_map(|file| Some(file.next.as_ref()?.block));
+        let Some(height) = heights.min() else { return Ok(None) };
+        Ok(Some(self.rows_of(height)?.len()))
+    }
+
     /// Counts of the blocks that were returned.
     #[must_use]
     pub const fn counts(&self) -> &TransferCounts {
