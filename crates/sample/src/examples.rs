@@ -91,7 +91,7 @@ pub fn examples() -> Vec<Example> {
         (Allow, "nothing known", on_bitcoin("a stranger")),
         (Allow, "a customer of an exchange on Ethereum", on_ethereum("Aino", 0)),
         (Allow, "a deposit address of an exchange", on_ethereum("Meridian Square deposit", 0)),
-        (Review, "its ether was stolen, two hops before", on_ethereum("Mole", 1)),
+        (Block, "paid directly by a thief on Ethereum", on_ethereum("Mole", 0)),
         (Review, "sold a boat for stolen ether", on_ethereum("Orla", 0)),
         (Review, "paid out of a mixer on Ethereum", on_ethereum("Nils", 0)),
         (Review, "drained of its dollars: possibly a victim", on_ethereum("Sanna", 0)),

@@ -195,6 +195,7 @@ fn record_transfers(graphs: &EmbeddedGraphs) -> Result<(), SampleLoadError> {
         }
         return Ok(());
     }
+    writer.note_lookalike_symbols(accounts::lookalike_symbols()?)?;
     for transaction in transactions {
         let block = RecordedBlock { height: transaction.block, time: transaction.time };
         writer.append(block, &[transaction])?;

@@ -47,13 +47,15 @@ const HEADER: &str =
 /// A data directory with the transfers of rows, and labels: person, category, entity.
 fn recorded(rows: &[String], labels: &[(&str, &str, &str)]) -> TempDir {
     let directory = TempDir::new().unwrap();
-    let mut text = "blockchain,address,category,tier,confidence,entity\n".to_owned();
-    for (person, category, entity) in labels {
-        writeln!(text, "eth,{},{category},investigation,95,{entity}", address(person)).unwrap();
+    if !labels.is_empty() {
+        let mut text = "blockchain,address,category,tier,confidence,entity\n".to_owned();
+        for (person, category, entity) in labels {
+            writeln!(text, "eth,{},{category},investigation,95,{entity}", address(person)).unwrap();
+        }
+        fs::write(directory.path().join("labels.csv"), text).unwrap();
+        let import = ["ingest", "labels", "labels.csv", "--format", "csv", "--source", "own"];
+        let _ = assay(directory.path(), import).ok();
     }
-    fs::write(directory.path().join("labels.csv"), text).unwrap();
-    let import = ["ingest", "labels", "labels.csv", "--format", "csv", "--source", "own"];
-    let _ = assay(directory.path(), import).ok();
     if !rows.is_empty() {
         ingest(directory.path(), rows);
     }
@@ -401,7 +403,7 @@ fn a_transaction_is_shown_with_its_transfers_and_the_payments_to_which_they_amou
         "3 transfers",
         "log 4 7.5 USDT from",
         "index 1 7.5 USDT from",
-        "12 base units of 0x6A756e6b",
+        "12 base units of 0x6A756E6B",
         "Example theft (stolen_funds)",
         "Payments to which the transfers amount 7.5 USDT from 0x616E6e",
     ] {

@@ -64,9 +64,11 @@ fn assert_sums_agree(answer: &Value) {
 
 #[test]
 fn every_example_has_its_documented_verdict_and_sums_exactly() {
-    let (_server, business, _) = sample_server();
-    for example in assay_sample::examples() {
-        let answer = business.check(example.address.chain().as_str(), example.address.as_str());
+    let (_server, business, enterprise) = sample_server();
+    for (index, example) in assay_sample::examples().into_iter().enumerate() {
+        // Each tenant has a burst of its own.
+        let caller = if index % 2 == 0 { &business } else { &enterprise };
+        let answer = caller.check(example.address.chain().as_str(), example.address.as_str());
         let answer = answer.json();
         assert_eq!(
             answer["verdict"],

@@ -36,19 +36,24 @@ impl Exchanges {
         exchanges
     }
 
-    /// True if a payment came in exchange for another asset: the receiver gave one, the payer got one, or the account that
-    /// sent the transaction gave one to have the payer pay. Without a known sender, anybody else who gave one counts.
+    /// True if a payment by another account than the transaction's sender came in exchange for another asset: the receiver
+    /// gave one, the payer got one, or the sender gave one to have the payer pay. Without a known sender, anybody else who
+    /// gave one counts.
     pub(super) fn is_conversion(
         &self,
         (payer, receiver): (OwnerNumber, OwnerNumber),
         asset: AssetNumber,
         initiator: Option<OwnerNumber>,
     ) -> bool {
+        // The sender's own payment keeps its own history, whatever it got for it.
+        if initiator == Some(payer) {
+            return false;
+        }
         let other = |of: &[(OwnerNumber, AssetNumber)], account: &dyn Fn(OwnerNumber) -> bool| {
             of.iter().any(|(owner, given)| *given != asset && account(*owner))
         };
         let is_by_others = match initiator {
-            Some(initiator) => initiator != payer && other(&self.gave, &|owner| owner == initiator),
+            Some(initiator) => other(&self.gave, &|owner| owner == initiator),
             None => other(&self.gave, &|owner| owner != payer),
         };
         is_by_others

@@ -19,7 +19,8 @@ pub struct ScoredAsset {
     pub decimals: u8,
     /// Role of the asset.
     pub role: AssetRole,
-    /// Contract from which new units come and to which destroyed units go; `None` for a native coin.
+    /// Contract from which new units come and to which destroyed units go; `None` for a native coin, and for a dollar token,
+    /// whose issuer's dollars are not on the chain.
     pub issuer: Option<AccountAddress>,
     /// The way in which a token logs what its issuer issues and redeems.
     pub issue: IssueLog,
@@ -144,7 +145,7 @@ static TABLE: LazyLock<HashMap<AssetId, ScoredAsset>> = LazyLock::new(|| {
             ticker: row.ticker,
             decimals: row.decimals,
             role: row.role,
-            issuer: Some(contract),
+            issuer: (row.role != AssetRole::Stablecoin).then_some(contract),
             issue: row.issue,
             is_rebasing: row.is_rebasing,
         })

@@ -1,6 +1,7 @@
 //! The ledgers after a transaction (`docs/model/accounts.md` B4).
 
 use jiff::{Timestamp, civil::Date, tz::TimeZone};
+use rustc_hash::FxHashSet;
 
 use super::{
     conversion::Exchanges,
@@ -182,12 +183,32 @@ impl Booking<'_> {
                     && receives(*asset, edge.from)
             });
         self.pay(&early, &exchanges, into);
-        // Accounts that netting could not leave out pay after they received.
-        self.pay(&late, &exchanges, into);
+        self.pay_late(late, &exchanges, into);
         for movement in movements.iter().filter(|movement| movement.kind == MovementKind::Balance) {
             if movement.is_scored && self.holds(movement.to) {
                 into.ledger_mut(movement.to, movement.asset).set_balance(movement.amount);
             }
+        }
+    }
+
+    /// Pays for accounts that netting could not leave out: each pays after its own payers did.
+    fn pay_late(
+        &self,
+        mut late: Vec<(AssetNumber, Edge, MovementKind)>,
+        exchanges: &Exchanges,
+        into: &mut impl LedgerBook,
+    ) {
+        while !late.is_empty() {
+            let receivers: FxHashSet<(AssetNumber, OwnerNumber)> =
+                late.iter().map(|(asset, edge, _)| (*asset, edge.to)).collect();
+            let is_ready = |(asset, edge, _): &(AssetNumber, Edge, MovementKind)| {
+                !receivers.contains(&(*asset, edge.from))
+            };
+            let (first, rest): (Vec<_>, Vec<_>) = late.iter().copied().partition(is_ready);
+            // Netting left no circles, so that some account has no payer that is still to pay.
+            let (first, rest) = if first.is_empty() { (late, Vec::new()) } else { (first, rest) };
+            self.pay(&first, exchanges, into);
+            late = rest;
         }
     }
 

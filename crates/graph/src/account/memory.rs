@@ -264,7 +264,12 @@ impl AccountTransactions {
             let kind = match transfer.kind {
                 TransferKind::Fee => MovementKind::Fee,
                 TransferKind::Balance => MovementKind::Balance,
-                _ if from == OwnerNumber::NOBODY => MovementKind::New,
+                // New units of a dollar token are of unknown origin.
+                _ if from == OwnerNumber::NOBODY
+                    && (scored.is_none() || transfer.asset == Asset::Native) =>
+                {
+                    MovementKind::New
+                }
                 _ => MovementKind::Payment,
             };
             into.push(Movement { kind, asset, is_scored: scored.is_some(), from, to, amount });

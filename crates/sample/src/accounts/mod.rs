@@ -2,7 +2,7 @@
 
 mod scenario;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use assay_address::ChainId;
 use assay_engine::{
@@ -44,6 +44,20 @@ pub fn transactions() -> Result<Vec<AccountTransaction>, ScenarioError> {
     // Days are written so that they sort as texts.
     steps.sort_by_key(|step| step.day);
     steps.into_iter().enumerate().map(|(index, step)| built.transaction(index, step)).collect()
+}
+
+/// Symbols of tokens that bear the name of another one, by contract.
+///
+/// # Errors
+///
+/// Returns an error if the scenario has no such token.
+pub fn lookalike_symbols() -> Result<BTreeMap<AccountAddress, String>, ScenarioError> {
+    let (found, _) = asset(SampleAsset::FalseDollar)?;
+    let contract = match found {
+        Asset::Token(contract) => Some((contract, "USDT".to_owned())),
+        Asset::Native | Asset::Numbered(_) => None,
+    };
+    Ok(contract.into_iter().collect())
 }
 
 /// Prices of the demo chain's coin.
