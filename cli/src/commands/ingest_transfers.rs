@@ -34,13 +34,10 @@ impl From<IngestTransfersError> for Failure {
     fn from(error: IngestTransfersError) -> Self {
         match error {
             IngestTransfersError::Graph(error) => error.into(),
-            IngestTransfersError::File(TransferFileError::Input(InputError::Spool(_))) => {
-                Self::Failed(error.to_string())
-            }
+            IngestTransfersError::File(TransferFileError::Input(InputError::Spool(_)))
+            | IngestTransfersError::OtherSums
+            | IngestTransfersError::Stopped => Self::Failed(error.to_string()),
             IngestTransfersError::File(_) => Self::Input(error.to_string()),
-            IngestTransfersError::OtherSums | IngestTransfersError::Stopped => {
-                Self::Failed(error.to_string())
-            }
         }
     }
 }

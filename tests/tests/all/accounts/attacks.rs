@@ -41,15 +41,15 @@ fn through_hubs(count: u32) -> (AccountWorld, Vec<AccountAddress>) {
     let amount = ETHER / 10;
     let (mut first, mut middle, mut last) = (Vec::new(), Vec::new(), Vec::new());
     for number in 0..count {
-        let [payer, between, payee] = chain.accounts();
+        let [payer, between, receiver] = chain.accounts();
         let source = if number % 2 == 0 { thief } else { exchange };
         chain.pay(source, payer, ETH, amount);
         first.push((payer, hubs[0], ETH, amount));
         middle.push((hubs[0], between, ETH, amount));
         middle.push((between, hubs[1], ETH, amount));
-        last.push((hubs[1], payee, ETH, amount));
+        last.push((hubs[1], receiver, ETH, amount));
     }
-    let payees = last.iter().map(|(_, payee, ..)| *payee).collect();
+    let payees = last.iter().map(|(_, receiver, ..)| *receiver).collect();
     let moves = first.into_iter().chain(middle).chain(last);
     let transfers = moves.map(|it| move_of(TransferKind::Transfer, it)).collect();
     chain.record(Some(hubs[0]), transfers, Vec::new());
@@ -58,17 +58,17 @@ fn through_hubs(count: u32) -> (AccountWorld, Vec<AccountAddress>) {
 
 #[test]
 fn thousands_of_payers_and_payees_within_a_transaction_are_a_mixture() {
-    // Up to some pairs, each payer pays each payee; beyond, the hubs do.
+    // Up to some pairs, each payer pays each receiver; beyond, the hubs do.
     for count in [40, 1_000] {
         let (world, payees) = through_hubs(count);
-        for payee in [payees[0], payees[payees.len() - 1]] {
-            let ledger = world.ledger(payee, ETH).unwrap();
+        for receiver in [payees[0], payees[payees.len() - 1]] {
+            let ledger = world.ledger(receiver, ETH).unwrap();
             assert_eq!(ledger.balance, ETHER / 10);
             let severe = ledger.shares.severe();
             assert!(severe.abs_diff(1 << 62) < 1 << 20, "{count}: {ledger:?}");
             let hops = ledger.shares.known().iter().map(|share| share.hops).max();
             assert_eq!(hops, Some(2), "{count}: {ledger:?}");
-            assert_eq!(world.assess(payee).verdict, Verdict::Review, "{count}");
+            assert_eq!(world.assess(receiver).verdict, Verdict::Review, "{count}");
         }
     }
 }
@@ -91,13 +91,13 @@ fn a_listed_party_that_pays_many_through_hubs_pays_directly() {
     let mut moves = vec![(listed, hub, ETH, 2 * ETHER)];
     let mut payees = Vec::new();
     for _ in 0..80 {
-        let [between, payee, payer] = chain.accounts();
+        let [between, receiver, payer] = chain.accounts();
         chain.pay(exchange, payer, ETH, 20 * ETHER);
         moves.push((payer, hub, ETH, 2 * ETHER));
         moves.push((hub, between, ETH, 2 * ETHER));
         moves.push((between, second, ETH, 2 * ETHER));
-        moves.push((second, payee, ETH, 2 * ETHER));
-        payees.push(payee);
+        moves.push((second, receiver, ETH, 2 * ETHER));
+        payees.push(receiver);
     }
     let transfers = moves.into_iter().map(|it| move_of(TransferKind::Transfer, it)).collect();
     chain.record(Some(hub), transfers, Vec::new());
