@@ -4,6 +4,8 @@
 //! are swapped once would be clean. Until conversions are resolved, what came in exchange for another asset is a
 //! conversion: shown, and benign to nobody.
 
+use rustc_hash::FxHashSet;
+
 use crate::ledger::OwnerNumber;
 
 use super::step::{AssetNumber, Movement};
@@ -36,17 +38,17 @@ impl Exchanges {
         exchanges
     }
 
-    /// True if a payment by another account than the transaction's sender came in exchange for another asset: the receiver
-    /// gave one, the payer got one, or the sender gave one to have the payer pay. Without a known sender, anybody else who
-    /// gave one counts.
+    /// True if a payment by an account that sends no transactions came in exchange for another asset: the receiver gave one,
+    /// the payer got one, or the transaction's sender gave one to have the payer pay. Without a known sender, anybody else
+    /// who gave one counts.
     pub(super) fn is_conversion(
         &self,
         (payer, receiver): (OwnerNumber, OwnerNumber),
         asset: AssetNumber,
-        initiator: Option<OwnerNumber>,
+        (initiator, senders): (Option<OwnerNumber>, &FxHashSet<OwnerNumber>),
     ) -> bool {
-        // The sender's own payment keeps its own history, whatever it got for it.
-        if initiator == Some(payer) {
+        // An account that sends transactions is no pool: its payment keeps its own history, whatever it got for it.
+        if initiator == Some(payer) || senders.contains(&payer) {
             return false;
         }
         let other = |of: &[(OwnerNumber, AssetNumber)], account: &dyn Fn(OwnerNumber) -> bool| {
