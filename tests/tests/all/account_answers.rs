@@ -399,13 +399,13 @@ fn a_transaction_is_shown_with_its_transfers_and_the_payments_to_which_they_amou
     let text = printed(directory.path(), &["tx", "eth", &txid(2)]);
     // Then both the transfers and what was netted are there.
     for expected in [
-        "block 20000002 2023-11-14T22:13:44Z sent by 0x616E6e",
+        "block 20000002 2023-11-14T22:13:44Z sent by 0x616E6E",
         "3 transfers",
         "log 4 7.5 USDT from",
         "index 1 7.5 USDT from",
         "12 base units of 0x6A756E6B",
         "Example theft (stolen_funds)",
-        "Payments to which the transfers amount 7.5 USDT from 0x616E6e",
+        "Payments to which the transfers amount 7.5 USDT from 0x616E6E",
     ] {
         assert!(text.contains(expected), "{expected}: {text}");
     }
