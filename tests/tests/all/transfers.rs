@@ -350,7 +350,13 @@ fn what_is_no_transfer_is_refused_with_the_reason() {
             "not a valid btc address",
         ),
         (json!({"blockchain": "nochain"}), 422, "unsupported_chain", "nochain"),
-        (json!({"blockchain": "eth"}), 422, "chain_not_followed", "no node or indexer"),
+        (json!({"blockchain": "eth"}), 400, "invalid_request", "eth have no outputs"),
+        (
+            json!({"blockchain": "bsc", "output": "absent"}),
+            422,
+            "chain_not_followed",
+            "no node or indexer",
+        ),
         (json!({"blockchain": "ltc"}), 422, "chain_not_followed", "no node or indexer"),
         (
             json!({"transaction": coinbase.txid.to_string()}),
