@@ -4,8 +4,6 @@
 //! are swapped once would be clean. Until conversions are resolved, what came in exchange for another asset is a
 //! conversion: shown, and benign to nobody.
 
-use rustc_hash::FxHashSet;
-
 use crate::ledger::OwnerNumber;
 
 use super::step::{AssetNumber, Movement};
@@ -38,28 +36,32 @@ impl Exchanges {
         exchanges
     }
 
-    /// True if a payment by an account that sends no transactions came in exchange for another asset: the receiver gave one,
-    /// the payer got one, or the transaction's sender gave one to have the payer pay. Without a known sender, anybody else
-    /// who gave one counts.
+    /// True if a payment came in exchange for another asset: the receiver gave one, or, of a payment by another account than
+    /// the transaction's sender, the payer got one or the sender gave one to have the payer pay. Without a known sender,
+    /// anybody else who gave one counts.
     pub(super) fn is_conversion(
         &self,
         (payer, receiver): (OwnerNumber, OwnerNumber),
         asset: AssetNumber,
-        (initiator, senders): (Option<OwnerNumber>, &FxHashSet<OwnerNumber>),
+        initiator: Option<OwnerNumber>,
     ) -> bool {
-        // An account that sends transactions is no pool: its payment keeps its own history, whatever it got for it.
-        if initiator == Some(payer) || senders.contains(&payer) {
-            return false;
-        }
         let other = |of: &[(OwnerNumber, AssetNumber)], account: &dyn Fn(OwnerNumber) -> bool| {
             of.iter().any(|(owner, given)| *given != asset && account(*owner))
         };
-        let is_by_others = match initiator {
-            Some(initiator) => other(&self.gave, &|owner| owner == initiator),
-            None => other(&self.gave, &|owner| owner != payer),
-        };
-        is_by_others
-            || other(&self.gave, &|owner| owner == receiver)
-            || other(&self.got, &|owner| owner == payer)
+        if other(&self.gave, &|owner| owner == receiver) {
+            return true;
+        }
+        match initiator {
+            // Whatever the sender got beside, such as a worthless token: its own payment keeps its history.
+            Some(initiator) if initiator == payer => false,
+            Some(initiator) => {
+                other(&self.got, &|owner| owner == payer)
+                    || other(&self.gave, &|owner| owner == initiator)
+            }
+            None => {
+                other(&self.got, &|owner| owner == payer)
+                    || other(&self.gave, &|owner| owner != payer)
+            }
+        }
     }
 }

@@ -69,8 +69,6 @@ pub struct NumberedTransaction<'a> {
     pub initiator: Option<OwnerNumber>,
     /// The movements in the order of the transaction.
     pub movements: &'a [Movement],
-    /// Accounts that send transactions: they are no contracts. Empty if senders are not recorded.
-    pub senders: &'a FxHashSet<OwnerNumber>,
 }
 
 impl NumberedTransaction<'_> {
@@ -247,9 +245,8 @@ impl Booking<'_> {
                 MovementKind::Fee => hop = Hop::FromPayer,
                 MovementKind::Payment | MovementKind::Balance => {
                     let pair = (edge.from, edge.to);
-                    let senders = (self.transaction.initiator, self.transaction.senders);
                     let is_end = self.ends.get(edge.from).is_some();
-                    if !is_end && exchanges.is_conversion(pair, asset, senders) {
+                    if !is_end && exchanges.is_conversion(pair, asset, self.transaction.initiator) {
                         shares = Shares::wholly(MoneyOrigin::Conversion);
                     }
                 }

@@ -321,7 +321,6 @@ impl AccountLedgers {
                 time: transaction.time,
                 initiator: transaction.initiator.and_then(|it| chain.owner_number(it)),
                 movements: &movements,
-                senders: &chain.senders,
             };
             let ends = std::mem::take(&mut self.ends);
             book(&numbered, &ends, self);
