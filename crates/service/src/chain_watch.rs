@@ -70,10 +70,15 @@ impl ChainWatch {
     /// Returns the readers of all chains, after adding new graphs and changed sources.
     async fn renew(&self, service: &Service) -> Result<Arc<ChainReaders>, ReadError> {
         let known = service.chains.load_full();
-        let present = service.databases.graphs.chains();
+        let graphs = &service.databases.graphs;
+        let mut with_transfers = graphs.chains_with_transfers();
+        // Readers are in the order of chains too.
+        with_transfers.sort_unstable();
+        let present = graphs.chains();
         let access = service.access();
         let mut manifests = self.manifests.lock().await;
         let unchanged = known.with_graphs().eq(present.iter().copied())
+            && known.with_transfers().eq(with_transfers)
             && *manifests == access.manifests_revision;
         let chains = if unchanged {
             known

@@ -6,6 +6,8 @@ use assay_tests::{Finished, Server, assay, tenant};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+use crate::support::wait_until;
+
 const USDT: &str = "0xdAC17F958D2ee523a2206206994597C13D831ec7";
 /// One ETH in base units.
 const ETHER: u128 = 1_000_000_000_000_000_000;
@@ -334,6 +336,31 @@ fn a_transfer_that_cannot_be_assessed_is_refused_with_the_reason() {
     // The place that is right is accepted.
     let _ =
         check_transfer(directory.path(), 1, &[&DEPOSIT[..], &["--log-index", "17"]].concat()).ok();
+}
+
+#[test]
+fn transfers_that_are_recorded_while_a_server_runs_end_its_kept_answers() {
+    // Given a server without transfers of the chain.
+    let directory = Arc::new(recorded(&[], &[("thief", "stolen_funds", "Example theft")]));
+    fs::write(directory.path().join("tenant.yaml"), tenant("acme", "enterprise")).unwrap();
+    let _ = assay(directory.path(), ["apply", "-f", "tenant.yaml"]).ok();
+    let key = ["keys", "create", "--tenant", "acme", "--name", "tests", "--scopes", "check"];
+    let key = assay(directory.path(), key).ok().stdout;
+    let server = Server::start(Arc::clone(&directory), &[]);
+    let caller = server.caller(key.trim());
+    let received = || {
+        let answer = caller.check("eth", &address("bob")).json();
+        answer["activity"]["in"][0]["value"].as_str().map(str::to_owned)
+    };
+    assert_eq!(received(), None);
+    // When transfers are recorded, and then more of them.
+    let mut rows = vec![row(1, 0, "native", "thief", "bob", ETHER)];
+    ingest(directory.path(), &rows);
+    // Then the server answers with them, although it keeps answers.
+    wait_until("the first transfers are read", || received() == Some(ETHER.to_string()));
+    rows = vec![row(2, 0, "native", "thief", "bob", 2 * ETHER)];
+    ingest(directory.path(), &rows);
+    wait_until("the next transfers are read", || received() == Some((3 * ETHER).to_string()));
 }
 
 #[test]

@@ -45,12 +45,6 @@ impl OriginCode {
         }
     }
 
-    /// The number of the code.
-    #[must_use]
-    pub const fn number(self) -> u8 {
-        self.0
-    }
-
     /// True for a category of a default severity of 80 and more, whose shares are rounded up.
     #[must_use]
     pub const fn is_severe(self) -> bool {

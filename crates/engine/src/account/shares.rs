@@ -73,16 +73,6 @@ impl Shares {
         severe.map(|share| share.far).fold(0, u64::saturating_add)
     }
 
-    /// True if both are the same breakdown in memory, so that their equality needs no comparison.
-    #[must_use]
-    pub fn is_same(&self, other: &Self) -> bool {
-        match (&self.0, &other.0) {
-            (None, None) => true,
-            (Some(one), Some(other)) => Arc::ptr_eq(one, other),
-            _ => false,
-        }
-    }
-
     /// The breakdown of an amount of which only `known` has this breakdown and the rest is unknown.
     #[must_use]
     pub fn diluted(&self, known: u128, amount: u128) -> Self {

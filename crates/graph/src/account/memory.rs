@@ -15,7 +15,7 @@ use assay_engine::{
     utxo::Txid,
 };
 use jiff::Timestamp;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
 /// The transactions of an account chain by numbers, in the order of the chain.
 #[derive(Debug)]
@@ -28,8 +28,6 @@ pub struct AccountTransactions {
     numbers: FxHashMap<AccountAddress, OwnerNumber>,
     assets: Vec<(Asset, Option<&'static ScoredAsset>)>,
     asset_numbers: HashMap<Asset, AssetNumber>,
-    /// Accounts that sent a transaction: they are no contracts.
-    senders: FxHashSet<OwnerNumber>,
     /// Transactions that transfer a token outside the table, by owner.
     other_tokens: FxHashMap<OwnerNumber, Vec<TransactionNumber>>,
     /// The account that created each contract.
@@ -72,7 +70,6 @@ impl AccountTransactions {
             numbers: FxHashMap::default(),
             assets: Vec::new(),
             asset_numbers: HashMap::new(),
-            senders: FxHashSet::default(),
             other_tokens: FxHashMap::default(),
             deployers: FxHashMap::default(),
             deployed: FxHashMap::default(),
@@ -86,8 +83,7 @@ impl AccountTransactions {
         let is_outside = transaction.id == AccountTransaction::id_of_block(transaction.block);
         match transaction.initiator {
             Some(initiator) => {
-                let initiator = self.number(initiator);
-                self.senders.insert(initiator);
+                self.number(initiator);
             }
             None if !is_outside => self.counts.without_initiator += 1,
             None => {}
@@ -205,12 +201,6 @@ impl AccountTransactions {
     #[must_use]
     pub fn deployed(&self, by: OwnerNumber) -> &[OwnerNumber] {
         self.deployed.get(&by).map(Vec::as_slice).unwrap_or_default()
-    }
-
-    /// True if an account sent a transaction, so that it is no contract.
-    #[must_use]
-    pub fn is_sender(&self, owner: OwnerNumber) -> bool {
-        self.senders.contains(&owner)
     }
 
     /// The asset with a number.

@@ -173,6 +173,11 @@ impl ChainReaders {
         self.graphs.chains()
     }
 
+    /// Iterates over the account chains with recorded transfers.
+    pub fn with_transfers(&self) -> impl Iterator<Item = ChainId> {
+        self.accounts.chains()
+    }
+
     /// Iterates over the readers of all chains whose blocks are recorded.
     pub fn readers(&self) -> impl Iterator<Item = (ChainId, &dyn ChainReader)> {
         let recorded = self.graphs.chains().chain(self.accounts.chains());

@@ -10,6 +10,7 @@ use assay_engine::{
     account::{AccountAddress, AccountSubject, Valuation},
     evidence::{ChainFacts, FlowFacts, IngestMode, Tip, Unavailable, UsedCompositions},
     facts::Counterparties,
+    ledger::BlockRef,
     transfer::{FoundTransfer, TransferDirection},
     utxo::Txid,
 };
@@ -30,6 +31,7 @@ use super::{
     transfer::ReadTransfer,
 };
 use crate::chains::{
+    changes::ChainChanges,
     reader::ChainReader,
     subject::{ReadError, SubjectData, TraceRequest},
     transfer::{TransferError, TransferRead, TransferReadRequest},
@@ -198,6 +200,23 @@ impl ChainReader for AccountReader {
     ) -> Result<TransferRead, TransferError> {
         let span = stage!("read_transfer", chain = self.chain.info().id);
         self.read_transfer(request).instrument(span).await
+    }
+
+    async fn changes(&self, since: Option<BlockRef>) -> Result<Option<ChainChanges>, ReadError> {
+        Ok(self.state.recorded()?.map(|recorded| {
+            let newest = BlockRef {
+                height: recorded.tip.height,
+                hash: recorded.digest,
+                parent: [0; 32],
+                time: recorded.tip.time,
+            };
+            if since == Some(newest) {
+                ChainChanges::nothing(newest)
+            } else {
+                // New transfers change ledgers of any account.
+                ChainChanges { newest, addresses: None }
+            }
+        }))
     }
 
     async fn latest_block(&self) -> Result<Option<Tip>, ReadError> {
