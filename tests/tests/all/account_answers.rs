@@ -2,7 +2,7 @@
 
 use std::{fmt::Write, fs, path::Path, sync::Arc};
 
-use assay_tests::{Finished, Server, assay, tenant};
+use assay_tests::{Finished, Server, assay, sample, tenant};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -482,4 +482,115 @@ fn exported_transfers_can_be_ingested_again() {
     let of_bob = ["export", "transfers", "eth", "--address", &address("bob"), "--from", "20000003"];
     let text = assay(directory.path(), of_bob).ok().stdout;
     assert_eq!(text.lines().count(), 3, "{text}");
+}
+
+/// The rows of `assay export exposures` of an account: of each asset the origins with their columns.
+fn exposures(text: &str, address: &str) -> Vec<Value> {
+    let rows = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    rows.filter(|row| row["address"].as_str().unwrap().eq_ignore_ascii_case(address)).collect()
+}
+
+const EXPOSURES: [&str; 4] = ["export", "exposures", "--blockchain", "eth"];
+
+#[test]
+fn exported_exposures_are_the_origins_of_received_and_of_held_money_by_asset() {
+    // Given Ann, who swaps 40 of a thief's 50 ETH and passes the dollars on to Dan.
+    let directory = swap();
+    // When exposures are exported.
+    let lines = [&EXPOSURES[..], &["--format", "jsonl"]].concat();
+    let text = assay(directory.path(), lines).ok().stdout;
+    // Then what came in exchange is a conversion, which she no longer has,
+    let rows = exposures(&text, &address("ann"));
+    let of = |asset: &str| rows.iter().find(|row| row["asset"] == asset).unwrap();
+    assert_eq!(rows.len(), 2, "{rows:#?}");
+    let dollars = of(USDT);
+    assert_eq!(dollars["origin"], "conversion");
+    let is = |row: &Value, received: &str, share: f64, balance: &str, held: f64| {
+        assert_eq!((&row["received"], &row["share"]), (&json!(received), &json!(share)), "{row}");
+        assert_eq!(
+            (&row["balance"], &row["balance_share"]),
+            (&json!(balance), &json!(held)),
+            "{row}"
+        );
+    };
+    is(dollars, "100000500000", 1.0, "0", 0.0);
+    // her ETH is the thief's over one account,
+    let ether = of("native");
+    assert_eq!((&ether["origin"], &ether["hops"]), (&json!("stolen_funds"), &json!(2)));
+    is(ether, &(50 * ETHER).to_string(), 1.0, &(10 * ETHER).to_string(), 1.0);
+    assert_eq!(ether["decayed_share"], json!(0.485_765_971));
+    // Cid's money is an exchange's, directly,
+    for row in exposures(&text, &address("cid")) {
+        assert_eq!((&row["origin"], &row["hops"]), (&json!("exchange"), &json!(1)), "{row}");
+        assert_eq!(row["decayed_share"], json!(1.0), "{row}");
+    }
+    // and money of parties at which it ends is not followed.
+    assert_eq!(exposures(&text, &address("thief")), [] as [Value; 0]);
+    let csv = assay(directory.path(), EXPOSURES).ok().stdout;
+    let header = "blockchain,address,asset,received,origin,listing_period,share,decayed_share,hops,\
+                  balance,balance_share\n";
+    assert!(csv.starts_with(header), "{csv}");
+    assert_eq!(csv.lines().count(), text.lines().count() + 1);
+    let row = format!("native,{},stolen_funds,,1.0,0.485765971,2,{},1.0", 50 * ETHER, 10 * ETHER);
+    assert!(csv.lines().any(|line| line.ends_with(&row)), "{csv}");
+}
+
+#[test]
+fn exported_exposures_change_with_labels_and_weigh_by_amounts() {
+    // Given Ann, with 3 ETH of an exchange and 1 ETH of a thief, of which she spent half.
+    let rows = [
+        row(1, 0, "native", "exchange", "ann", 3 * ETHER),
+        row(2, 0, "native", "thief", "ann", ETHER),
+        row(3, 0, "native", "ann", "shop", 2 * ETHER),
+        row(4, 0, "native", "nobody", "shop", 2 * ETHER),
+    ];
+    let directory = recorded(&rows, &[("exchange", "exchange", "Example Exchange")]);
+    let lines = [&EXPOSURES[..], &["--format", "jsonl"]].concat();
+    let of = |person: &str| -> Vec<(String, f64, Value)> {
+        let text = assay(directory.path(), lines.clone()).ok().stdout;
+        let own = exposures(&text, &address(person)).into_iter();
+        own.map(|row| {
+            let origin = row["origin"].as_str().unwrap().to_owned();
+            (origin, row["share"].as_f64().unwrap(), row["balance_share"].clone())
+        })
+        .collect()
+    };
+    let row = |origin: &str, share: f64| (origin.to_owned(), share, json!(share));
+    assert_eq!(of("ann"), [row("exchange", 0.75), row("unknown", 0.25)]);
+    // When the thief is labelled, then the same transfers tell a theft.
+    let header = "blockchain,address,category,tier,confidence,entity\n";
+    let label = format!("eth,{},stolen_funds,investigation,95,Example theft\n", address("thief"));
+    fs::write(directory.path().join("more.csv"), format!("{header}{label}")).unwrap();
+    let import = ["ingest", "labels", "more.csv", "--format", "csv", "--source", "more"];
+    let _ = assay(directory.path(), import).ok();
+    assert_eq!(of("ann"), [row("stolen_funds", 0.25), row("exchange", 0.75)]);
+    assert_eq!(
+        of("shop"),
+        [row("stolen_funds", 0.125), row("exchange", 0.375), row("unknown", 0.5)]
+    );
+    // A chain without transfers is refused with what to do.
+    let refused = assay(directory.path(), ["export", "exposures", "--blockchain", "trx"]);
+    assert_eq!(refused.code, 1);
+    assert!(refused.stderr.contains("assay ingest chain trx --transfers"), "{}", refused.stderr);
+}
+
+#[test]
+fn exported_exposures_of_the_demo_agree_with_its_story() {
+    // Given the demo's Ethereum story.
+    let (server, ..) = sample();
+    let lines = [&EXPOSURES[..], &["--sample", "--format", "jsonl"]].concat();
+    let text = server.assay(&lines).ok().stdout;
+    let examples = assay_sample::examples();
+    let of = |what: &str| {
+        let found = examples.iter().find(|example| example.description.contains(what)).unwrap();
+        exposures(&text, found.address.as_str())
+    };
+    // Then a hundredth of Pavel's salary is the thief's, over Mole and the studio.
+    let pavel = of("a hundredth of its salary");
+    let share = |category: &str| {
+        let row = pavel.iter().find(|row| row["origin"] == category).unwrap();
+        (row["share"].as_f64().unwrap(), row["hops"].as_u64().unwrap())
+    };
+    assert_eq!(share("exchange"), (0.99, 2), "{pavel:#?}");
+    assert_eq!(share("stolen_funds"), (0.01, 3), "{pavel:#?}");
 }

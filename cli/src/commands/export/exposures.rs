@@ -2,7 +2,7 @@
 
 use std::{path::PathBuf, sync::Arc};
 
-use assay_address::ChainId;
+use assay_address::{ChainId, LedgerKind};
 use assay_engine::{
     composition::Origin,
     evidence::ListingPeriod,
@@ -14,14 +14,18 @@ use assay_service::chains::ends::ends;
 use clap::Args;
 use serde::Serialize;
 
-use super::sink::{ExportFormat, Sink};
+use super::{
+    account_exposures,
+    sink::{ExportFormat, Sink},
+};
 use crate::commands::{Context, Failure, progress::Progress, require_block, require_graph};
 
 const EXAMPLES: &str = "\
 Examples:
   assay export exposures --blockchain btc --format csv -o exposures.csv
   assay export exposures --blockchain btc --format jsonl |
-    jq -c 'select(.origin == \"sanctions\" and .share > 0.1)'";
+    jq -c 'select(.origin == \"sanctions\" and .share > 0.1)'
+  assay export exposures --blockchain eth -o exposures.csv";
 
 /// Number of transactions whose compositions (breakdowns of their funds by origin) are computed together.
 const SLICE: u64 = 200_000;
@@ -34,7 +38,12 @@ const SLICE: u64 = 200_000;
 /// follow from the whole chain, at any distance, by haircut: all outputs of a transaction are made of the same money.
 /// Labels that count in some policies only, and private labels, do not count.
 ///
-/// Assay stores the composition (breakdown of the funds by origin) of each transaction beside the graph, and first
+/// On an account chain, one row per account, scored asset and origin: in addition `asset` (`native` or the contract),
+/// `decayed_share` (`share`, decayed by each hop but the first), `hops` (fewest), `balance` (base units; empty for
+/// parties at which money ends) and `balance_share` (of the balance); no `mixed`. Another origin is `conversion`:
+/// received in exchange for another asset. Shares below a billionth have no row.
+///
+/// On UTXO chains, Assay stores the composition (breakdown of the funds by origin) of each transaction beside the graph, and first
 /// computes missing compositions. After a change of lists or labels, Assay computes all compositions of the chain anew.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
@@ -67,6 +76,9 @@ const COLUMNS: [&str; 7] =
 
 pub(super) async fn run(args: ExposuresArgs, context: &Context) -> Result<(), Failure> {
     let chain = args.blockchain;
+    if chain.info().ledger == LedgerKind::Account {
+        return account_exposures::run(chain, args.format, args.output.as_deref(), context).await;
+    }
     let databases = context.open_databases().await?;
     let graphs = context.graphs();
     let graph = require_graph(chain, graphs.open(chain)?)?;
@@ -125,13 +137,7 @@ fn write(chain: ChainId, exposure: &OwnerExposure, sink: &mut Sink) -> Result<()
     for (origin, share) in composition.origins() {
         (row.origin, row.listing_period) = match origin {
             Origin::Mining => ("mining", None),
-            Origin::Party(category, period) => {
-                let period = period.map(|period| match period {
-                    ListingPeriod::Before => "before",
-                    ListingPeriod::Since => "since",
-                });
-                (category.as_str(), period)
-            }
+            Origin::Party(category, period) => (category.as_str(), period.map(period_text)),
         };
         row.share = decimal(share);
         sink.row(&row)?;
@@ -143,6 +149,14 @@ fn write(chain: ChainId, exposure: &OwnerExposure, sink: &mut Sink) -> Result<()
         sink.row(&row)?;
     }
     Ok(())
+}
+
+/// The identifier of a listing period.
+pub(super) const fn period_text(period: ListingPeriod) -> &'static str {
+    match period {
+        ListingPeriod::Before => "before",
+        ListingPeriod::Since => "since",
+    }
 }
 
 /// A share of the funds with nine decimals, rounded down.

@@ -1,5 +1,6 @@
 //! `assay export`: listings, labels, prices, transactions, clusters, exposures and patterns as CSV or JSON lines.
 
+mod account_exposures;
 mod account_transfers;
 mod clusters;
 mod exposures;

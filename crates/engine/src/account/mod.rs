@@ -20,6 +20,7 @@
 //! - `received`, `held`, `sent`: the money of a subject
 //! - `path`: paths that show where money came from
 //! - `owners`: accounts that are associated with a subject
+//! - `exposure`: origins of all money of an account, by asset
 //! - `subject`: the facts about a subject
 //! - `transfer`: one transfer as the subject of an assessment
 //! - `record`: transactions with their transfers, as files and nodes deliver them
@@ -30,6 +31,7 @@ mod asset;
 mod conversion;
 mod dealings;
 mod ends;
+mod exposure;
 mod held;
 mod ledger;
 mod netting;
@@ -53,6 +55,7 @@ pub use address::AccountAddress;
 pub use asset::{Asset, AssetId, InvalidAsset};
 pub use dealings::{Dealing, DealingKey, Dealings};
 pub use ends::{MoneyEnd, MoneyEnds, ends_money};
+pub use exposure::{AssetExposure, OriginExposure, exposures};
 pub use ledger::AccountLedger;
 pub use netting::{Edge, Netted, net};
 pub use origin::{MoneyOrigin, OriginCode};

@@ -19,4 +19,5 @@ mod transaction;
 mod transfer;
 
 pub use reader::{AccountReader, AccountReaders};
+pub use state::present_ledgers;
 pub use transaction::{BookedPayment, BookedTransaction};

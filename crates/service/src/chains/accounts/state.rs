@@ -68,6 +68,21 @@ pub(super) struct CheckState {
     pub(super) is_outdated: bool,
 }
 
+/// Returns the accounts of a chain with their ledgers for lists and labels of a day; `None` without transfers.
+///
+/// # Errors
+///
+/// Returns an error if the transfers cannot be read.
+pub async fn present_ledgers(
+    chain: ChainId,
+    graphs: Arc<EmbeddedGraphs>,
+    intel: &IntelSnapshot,
+    today: Date,
+) -> Result<Option<MemoryAccounts>, GraphError> {
+    let state = Arc::new(AccountState::new(chain, graphs));
+    Ok(state.on_day(intel, today).await?.map(|state| state.accounts))
+}
+
 /// Number of payments from which on a check takes long.
 const MANY_PAYMENTS: usize = 1_000;
 
