@@ -263,6 +263,7 @@ mod tests {
                 ("cluster_listed", true),
                 ("cluster_listed_counterparty", true),
                 ("severe_funds_held", true),
+                ("funds_taken", true),
             ]
         );
         let atm = rules.iter().find(|rule| rule.id == "atm").unwrap();

@@ -18,6 +18,7 @@
 //! - `unit`: dollars of the day, or an asset without a price
 //! - `parts`: sums of a subject's money by endpoint
 //! - `received`, `held`, `sent`: the money of a subject
+//! - `taken`: funds that parties which harm payers got without the subject's doing
 //! - `path`: paths that show where money came from
 //! - `owners`: accounts that are associated with a subject
 //! - `exposure`: origins of all money of an account, by asset
@@ -47,6 +48,7 @@ mod sent;
 mod shares;
 mod step;
 mod subject;
+mod taken;
 mod transfer;
 mod unit;
 mod view;

@@ -15,6 +15,7 @@ use super::{
     received::{MOST_NETTED, Valued, received},
     sent::{sent, sent_on},
     step::Payment,
+    taken::taken,
     transfer::BookedTransfer,
     unit::{MoneyUnit, Valuation},
     view::{AccountAttributions, AccountView},
@@ -58,7 +59,8 @@ impl AccountSubject<'_> {
         self.show_paths(&mut source, &payments);
         let destination = sent(view, owner, &payments, attributions, since);
         let held = held(view, owner, today, &mut values);
-        let limits = self.limits(&payments, values);
+        let taken = taken(view, owner, &payments, attributions);
+        let limits = AccountLimits { taken, ..self.limits(&payments, values) };
         self.facts(UnitSums { source, destination, held }, limits)
     }
 
@@ -210,6 +212,7 @@ impl AccountSubject<'_> {
             carried_prices: values.carried(),
             is_whole_not_netted: payments.len() > MOST_NETTED,
             has_initiators: view.has_initiators(),
+            taken: Vec::new(),
             lookalike_tokens: Vec::new(),
             other_tokens: 0,
         }

@@ -1,10 +1,15 @@
 //! Limits of what is known about a subject on an account chain, as an answer states them (`docs/model/accounts.md` B15).
 
-use super::verdict::MissingData;
+use super::{
+    MinimumScore,
+    flows::{transactions, whole_units, words},
+    verdict::MissingData,
+};
 use crate::{
     assessment::{VerdictReason, Warning},
-    evidence::{AccountLimits, ChainState},
+    evidence::{AccountLimits, ChainState, TakenFunds},
     facts::Facts,
+    policy::{FUNDS_TAKEN, Policy},
 };
 
 /// The limits of the subject's flows; `None` on other chains.
@@ -55,6 +60,29 @@ impl AccountLimits {
         remarks
     }
 
+    /// The minimum score for funds that were taken from the address, by labels that rules use.
+    pub(super) fn taken(&self, policy: &Policy) -> Option<MinimumScore> {
+        let used: Vec<&TakenFunds> = self
+            .taken
+            .iter()
+            .filter(|taken| policy.would_review(taken.category, taken.tier, taken.confidence))
+            .collect();
+        if used.is_empty() {
+            return None;
+        }
+        let parties = used.iter().map(|taken| {
+            let amount = whole_units(taken.amount, taken.decimals);
+            let category = words(taken.category.as_str());
+            let name = taken.entity.as_deref().map(|name| format!("{name}, ")).unwrap_or_default();
+            format!("{amount} {} ({name}{category})", taken.unit)
+        });
+        let parties: Vec<String> = parties.collect();
+        let what = FUNDS_TAKEN.description.trim_end_matches('.');
+        let message = format!("{what}: {}; possibly as its victim", parties.join(", "));
+        let evidence = transactions(used.iter().flat_map(|taken| &taken.transactions));
+        Some(MinimumScore::fixed(FUNDS_TAKEN, message, evidence, policy))
+    }
+
     /// The warning about tokens that bear the ticker of a scored asset.
     pub(super) fn warning(&self) -> Option<Warning> {
         let names = self.lookalike_tokens.join(", ");
@@ -81,7 +109,7 @@ impl AccountLimits {
         }
         if !self.has_initiators {
             add(
-                "the senders of transactions are not recorded: payments that the address did not send are not told apart",
+                "the senders of transactions are not recorded: the rule `funds_taken` was not assessed",
             );
         }
         details

@@ -99,6 +99,7 @@ pub fn assess(
     } else {
         minimum_scores.extend(flows.minimum_scores(policy));
         minimum_scores.extend(flows.severe_held(policy));
+        minimum_scores.extend(accounts::limits(facts).and_then(|it| it.taken(policy)));
     }
     let none = flows::Flows::default();
     let counted_flows = if is_service { &none } else { &flows };

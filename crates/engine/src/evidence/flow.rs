@@ -146,10 +146,33 @@ pub struct AccountLimits {
     /// True if the sender of each transaction is recorded: without it, nobody knows which payments the subject did not
     /// initiate.
     pub has_initiators: bool,
+    /// Funds that parties which harm payers got in transactions that the subject did not send.
+    pub taken: Vec<TakenFunds>,
     /// Transfers of scored assets' tickers by other contracts in the subject's history.
     pub lookalike_tokens: Vec<String>,
     /// Number of the subject's transfers of tokens whose money is not followed.
     pub other_tokens: u64,
+}
+
+/// Funds of a subject that a party which harms payers got directly, in transactions that the subject did not send.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TakenFunds {
+    /// Category of the party.
+    pub category: Category,
+    /// Name of the party, if known.
+    pub entity: Option<Arc<str>>,
+    /// Strength of the party's attribution.
+    pub tier: Tier,
+    /// Confidence of the party's attribution.
+    pub confidence: Confidence,
+    /// Sum, in the unit as it is shown.
+    pub amount: u128,
+    /// Name of the unit.
+    pub unit: String,
+    /// Decimals of the unit.
+    pub decimals: u8,
+    /// The largest transactions.
+    pub transactions: Vec<String>,
 }
 
 /// Compositions (breakdowns of transactions' funds by origin) on which flows rest.

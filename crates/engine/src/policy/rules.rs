@@ -75,13 +75,21 @@ pub const SEVERE_HELD: FixedRule = FixedRule {
     description: "A tenth or more of the coins that the address holds comes from severe categories.",
 };
 
+/// Funds that others moved from the address to a party that harms payers.
+pub const FUNDS_TAKEN: FixedRule = FixedRule {
+    id: "funds_taken",
+    description: "Funds of the address went to a party that steals, extorts or deceives, in a transaction that the \
+                  address did not send.",
+};
+
 /// The rules that every policy has.
-pub const FIXED_RULES: [FixedRule; 5] = [
+pub const FIXED_RULES: [FixedRule; 6] = [
     LISTED_ADVISORY,
     LISTING_RECENTLY_EXPIRED,
     CLUSTER_LISTED,
     CLUSTER_LISTED_COUNTERPARTY,
     SEVERE_HELD,
+    FUNDS_TAKEN,
 ];
 
 /// Verdict that a rule leads to at least.

@@ -5,6 +5,7 @@ use assay_engine::{
     account::{AccountAddress, Asset, TransferKind},
     assessment::{Assessment, Exposure},
     evidence::UnresolvedReason,
+    policy::Role,
     score::Verdict,
     taxonomy::Category,
 };
@@ -433,6 +434,107 @@ fn a_drained_person_is_reviewed_as_a_possible_victim_28() {
     assert_review(&person);
     let reasons = format!("{:?}", person.reasons);
     assert!(reasons.contains("as a victim"), "{person:#?}");
+}
+
+/// A person who sends transactions, with 90,000 dollars from the exchange and a drainer's label of a category.
+fn person_and_drainer(theft: &mut Theft, category: Category) -> (AccountAddress, AccountAddress) {
+    let drainer = theft.chain.party(category, "Some Drainer");
+    let person = theft.clean(USDT, 90_000 * DOLLAR);
+    let shop = theft.chain.account();
+    theft.chain.pay(person, shop, USDT, 60_000 * DOLLAR);
+    (person, drainer)
+}
+
+#[test]
+fn a_hundredth_that_a_drainer_takes_makes_a_possible_victim_28() {
+    for category in Role::HARMS_PAYERS {
+        // A drainer sends the transaction, alone or over a contract.
+        for is_over_contract in [false, true] {
+            let mut theft = Theft::of(0);
+            let (person, drainer) = person_and_drainer(&mut theft, category);
+            let [sender, contract] = theft.chain.accounts();
+            let amount = 900 * DOLLAR;
+            let moves = if is_over_contract {
+                vec![(person, contract, USDT, amount), (contract, drainer, USDT, amount)]
+            } else {
+                vec![(person, drainer, USDT, amount)]
+            };
+            theft.chain.send(sender, &moves);
+            let [person] = theft.assess([person]);
+            assert_review(&person);
+            let taken = person.reasons.iter().find(|reason| reason.code == "funds_taken");
+            let message = &taken.expect("the reason").message;
+            assert!(message.contains("900 USD (Some Drainer, "), "{message}");
+            assert!(!reason_codes(&person).contains(&"severe_category_exposure"), "{person:#?}");
+        }
+    }
+}
+
+#[test]
+fn what_the_owner_sends_itself_is_not_taken_28() {
+    let mut theft = Theft::of(0);
+    let (person, drainer) = person_and_drainer(&mut theft, Category::Scam);
+    theft.chain.pay(person, drainer, USDT, 900 * DOLLAR);
+    let [person] = theft.assess([person]);
+    assert_allow(&person);
+    // The possible victim's role is still told.
+    let detail = format!("{:?}", person.scoring_components);
+    assert!(detail.contains("as a victim"), "{person:#?}");
+}
+
+#[test]
+fn nothing_is_taken_from_contracts_by_others_than_thieves_or_of_a_dollar_28() {
+    let mut theft = Theft::of(0);
+    let drainer = theft.chain.party(Category::Scam, "Some Drainer");
+    let [member, relayer, shop] = theft.chain.accounts();
+    // Contracts pay in transactions of others: a wallet of several owners.
+    let wallet = theft.clean(USDT, 90_000 * DOLLAR);
+    theft.chain.send(member, &[(wallet, drainer, USDT, 900 * DOLLAR)]);
+    // A relayer carries out what a person signed, to a shop and to an exchange.
+    let (person, exchange) = (theft.clean(USDT, 90_000 * DOLLAR), theft.exchange);
+    theft.chain.pay(person, shop, USDT, 100 * DOLLAR);
+    theft.chain.send(relayer, &[(person, shop, USDT, 9_000 * DOLLAR)]);
+    theft.chain.send(relayer, &[(person, exchange, USDT, 9_000 * DOLLAR)]);
+    // Cents, and transfers of nothing in somebody's name, as poisoners make them.
+    let (poisoned, scam) = person_and_drainer(&mut theft, Category::Scam);
+    theft.chain.send(scam, &[(poisoned, scam, USDT, 0)]);
+    theft.chain.send(scam, &[(poisoned, scam, USDT, DOLLAR / 2)]);
+    for answer in theft.assess([wallet, person, poisoned]) {
+        assert!(!reason_codes(&answer).contains(&"funds_taken"), "{answer:#?}");
+    }
+}
+
+#[test]
+fn a_thief_gains_nothing_by_being_drained_28() {
+    // The accomplice passes a half on to a party of his that is labelled, by himself or by a contract of his.
+    for category in Role::HARMS_PAYERS {
+        let of = |is_taken: bool| {
+            let mut theft = Theft::new();
+            let own = theft.chain.party(category, "Some Drainer");
+            let (accomplice, helper, shop) =
+                (theft.accomplice, theft.chain.account(), theft.chain.account());
+            theft.chain.pay(accomplice, shop, ETH, ETHER);
+            let sender = if is_taken { helper } else { accomplice };
+            theft.chain.send(sender, &[(accomplice, own, ETH, 50 * ETHER)]);
+            let [answer] = theft.assess([accomplice]);
+            answer
+        };
+        let (taken, sent) = (of(true), of(false));
+        assert!(reason_codes(&taken).contains(&"funds_taken"), "{taken:#?}");
+        assert!(taken.risk_score >= sent.risk_score && taken.verdict == sent.verdict, "{taken:#?}");
+    }
+}
+
+#[test]
+fn without_senders_nobody_says_that_funds_were_taken_28() {
+    let mut theft = Theft::of(0);
+    theft.chain.hide_senders();
+    let (person, drainer) = person_and_drainer(&mut theft, Category::PhishingDrainer);
+    theft.chain.send(drainer, &[(person, drainer, USDT, 900 * DOLLAR)]);
+    let [person] = theft.assess([person]);
+    assert!(!reason_codes(&person).contains(&"funds_taken"), "{person:#?}");
+    let coverage = format!("{:?}", person.coverage);
+    assert!(coverage.contains("`funds_taken` was not assessed"), "{coverage}");
 }
 
 #[test]

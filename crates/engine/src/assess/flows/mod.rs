@@ -28,7 +28,7 @@ pub(super) use basis::Decay;
 pub use ordered::united_parts;
 pub(super) use parts::SHARE_WHOLE;
 pub(super) use sum::{LargestSum, PartSelection};
-pub(super) use view::{decimal, whole_units, words};
+pub(super) use view::{decimal, transactions, whole_units, words};
 
 use ordered::OrderedParts;
 use parts::DirectionalFlows;

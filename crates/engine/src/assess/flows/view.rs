@@ -506,7 +506,7 @@ pub(in super::super) fn decimal(millionths: u64) -> String {
     format!("{}.{:06}", millionths / SHARE_WHOLE, millionths % SHARE_WHOLE)
 }
 
-pub(super) fn transactions<'a>(
+pub(in super::super) fn transactions<'a>(
     ids: impl IntoIterator<Item = &'a String>,
 ) -> Vec<EvidenceReference> {
     ids.into_iter()
