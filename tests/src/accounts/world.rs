@@ -9,7 +9,7 @@ use assay_address::CanonicalAddress;
 use assay_engine::{
     account::{
         AccountAddress, AccountAttributions, AccountLedger, AccountSubject, AccountTransaction,
-        AccountView, MoneyEnd, Prices, ends_money,
+        AccountView, MOST_PAYMENTS, MoneyEnd, Prices, ends_money,
     },
     assess,
     assessment::Assessment,
@@ -123,9 +123,13 @@ impl AccountWorld {
     /// The flows of an account.
     #[must_use]
     pub fn flows(&self, account: AccountAddress) -> FlowFacts {
+        self.flows_of_newest(account, MOST_PAYMENTS)
+    }
+
+    fn flows_of_newest(&self, account: AccountAddress, most: usize) -> FlowFacts {
         self.subject(account).map_or_else(
             || FlowFacts { complete: true, ..FlowFacts::default() },
-            |subject| subject.flows(),
+            |subject| subject.flows(&self.accounts.payments(subject.owner, most)),
         )
     }
 
@@ -142,9 +146,17 @@ impl AccountWorld {
     /// The engine's answer about an account.
     #[must_use]
     pub fn assess(&self, account: AccountAddress) -> Assessment {
+        self.assess_newest(account, MOST_PAYMENTS)
+    }
+
+    /// The engine's answer about an account of which a check reads the newest payments only.
+    #[must_use]
+    pub fn assess_newest(&self, account: AccountAddress, most: usize) -> Assessment {
         let address = self.address(account);
         let mut facts = self.intel.facts(&address);
-        let activity = self.subject(account).and_then(|subject| subject.activity());
+        let activity = self
+            .subject(account)
+            .and_then(|subject| subject.activity(&self.accounts.payments(subject.owner, most)));
         let height = self.accounts.transactions().transactions().len() as u64;
         facts.chain = ChainState::Followed(Box::new(ChainFacts {
             tip: Tip {
@@ -156,7 +168,7 @@ impl AccountWorld {
                 ingest_mode: IngestMode::Ingested,
                 sample: false,
             },
-            flows: self.flows(account),
+            flows: self.flows_of_newest(account, most),
             behavior: None,
             activity,
         }));

@@ -4,7 +4,7 @@ use std::{path::Path, sync::Arc};
 
 use assay_address::ChainId;
 use assay_engine::{
-    account::{AccountView, AssetExposure, MoneyOrigin, OriginExposure, WHOLE, exposures},
+    account::{AssetExposure, MoneyOrigin, OriginExposure, WHOLE, exposures},
     ledger::OwnerNumber,
 };
 use assay_intel::IntelSnapshot;
@@ -61,12 +61,12 @@ pub(super) async fn run(
     let accounts = present_ledgers(chain, Arc::new(context.graphs()), &intel, today).await?;
     let accounts = require_graph(chain, accounts)?;
     let mut sink = Sink::new(format, &COLUMNS, output)?;
-    let owners = u64::try_from(accounts.transactions().owners()).unwrap_or(u64::MAX);
+    let owners = accounts.owners();
     let progress = Progress::towards("addresses");
     for number in 0..owners {
         let owner = OwnerNumber(number);
         if let Some(address) = accounts.address(owner).and_then(|account| account.on(chain)) {
-            for exposure in exposures(&accounts, owner) {
+            for exposure in exposures(&*accounts, owner) {
                 write((chain, address.as_str()), &exposure, &mut sink)?;
             }
         }
@@ -74,6 +74,7 @@ pub(super) async fn run(
             progress.reached(number, owners);
         }
     }
+    accounts.check()?;
     progress.finish();
     sink.finish()
 }

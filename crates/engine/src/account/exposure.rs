@@ -41,11 +41,12 @@ pub struct OriginExposure {
     pub held: u64,
 }
 
-/// Returns the money of an account by asset, in the order in which the chain first had the assets.
+/// Returns the money of an account by asset, in the order of the scored assets of the chain.
 #[must_use]
 pub fn exposures(view: &dyn AccountView, owner: OwnerNumber) -> Vec<AssetExposure> {
     let mut assets: BTreeMap<AssetNumber, Sums> = BTreeMap::new();
-    for payment in view.payments(owner).filter(|payment| payment.to == owner) {
+    let own = view.payments(owner, usize::MAX).payments.into_iter();
+    for payment in own.filter(|payment| payment.to == owner) {
         let sums = assets.entry(payment.asset).or_default();
         sums.received = sums.received.saturating_add(U256::from(payment.amount));
         for share in payment.shares.known() {

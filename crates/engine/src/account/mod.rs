@@ -80,4 +80,6 @@ pub use transfer::{
     AccountTransfer, AccountTransferSelector, BookedTransfer, Choices, InvalidAccountTransfer,
 };
 pub use unit::{MoneyUnit, Valuation, decimals_of, whole_units};
-pub use view::{AccountAttributions, AccountView};
+pub use view::{
+    AccountAttributions, AccountPayments, AccountView, MOST_OTHER_TOKENS, MOST_PAYMENTS,
+};

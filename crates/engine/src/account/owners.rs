@@ -9,9 +9,9 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::{
     Asset, AssetId,
     ends::ends_money,
-    step::MovementKind,
+    step::{MovementKind, Payment},
     unit::{MoneyUnit, Valuation},
-    view::{AccountAttributions, AccountView},
+    view::{AccountAttributions, AccountPayments, AccountView},
 };
 use crate::{
     facts::AccountRole,
@@ -46,18 +46,18 @@ pub struct AccountCounterparty {
     pub last_seen: Timestamp,
 }
 
-/// The accounts that paid the subject or were paid by it: the funder first, then by the value of all payments, then by
-/// their first payment.
+/// The accounts that paid the subject or were paid by it in its own payments: the funder first, then by the value of all
+/// payments, then by their first payment.
 #[must_use]
 pub fn counterparties(
     view: &dyn AccountView,
-    subject: OwnerNumber,
+    (subject, own): (OwnerNumber, &[Payment]),
     attributions: &dyn AccountAttributions,
     values: &mut Valuation<'_>,
 ) -> Vec<AccountCounterparty> {
     let mut sums: FxHashMap<OwnerNumber, Sums> = FxHashMap::default();
     let mut funder = None;
-    for payment in view.payments(subject).filter(|it| it.kind == MovementKind::Payment) {
+    for payment in own.iter().filter(|it| it.kind == MovementKind::Payment) {
         let is_received = payment.to == subject;
         let other = if is_received { payment.from } else { payment.to };
         let Some(asset) = view.scored(payment.asset).filter(|_| other != OwnerNumber::NOBODY)
@@ -149,10 +149,11 @@ pub fn is_deposit_address(
     }
     let mut service = None;
     let mut payers: FxHashSet<OwnerNumber> = FxHashSet::default();
-    for (read, payment) in view.payments(account).enumerate() {
-        if read == MOST_RECORDS {
-            return false;
-        }
+    let AccountPayments { payments, left_out } = view.payments(account, MOST_RECORDS);
+    if left_out > 0 {
+        return false;
+    }
+    for payment in payments {
         if payment.kind != MovementKind::Payment {
             continue;
         }

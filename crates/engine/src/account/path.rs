@@ -26,12 +26,12 @@ pub(super) fn path_back(
 ) -> Option<FlowPath> {
     let mut steps = Vec::new();
     let mut records = MOST_RECORDS;
-    let mut at = from;
+    let mut at = from.clone();
     while steps.len() < MOST_HOPS {
         let attribution = attributions.of_account(at.from);
         let party = attribution.as_ref().and_then(|it| it.end.as_ref()).filter(|it| ends_money(it));
         steps.push(PathStep {
-            transaction: named(view, at),
+            transaction: named(view, &at),
             address: view
                 .address(at.from)
                 .and_then(|address| address.on(view.chain()))
@@ -40,7 +40,7 @@ pub(super) fn path_back(
             amount: Some(at.amount.to_string()),
             asset: view.scored(at.asset).map(|asset| asset.id.asset.text(view.chain())),
             place: view
-                .transfer_place(at)
+                .transfer_place(&at)
                 .and_then(|place| place.published)
                 .map(|place| place.to_string()),
             label: party.map(|party| StepLabel {
@@ -54,25 +54,23 @@ pub(super) fn path_back(
         if party.is_some() {
             return Some(FlowPath { amount, steps });
         }
-        at = largest_before(view, at, origin, &mut records)?;
+        at = largest_before(view, &at, origin, &mut records)?;
     }
     None
 }
 
-/// The payment to the payer of `after`, before it and in its asset, with the largest sum of an origin.
-fn largest_before<'v>(
-    view: &'v dyn AccountView,
+/// The payment to the payer of `after`, before it and in its asset, with the largest sum of an origin; of the newest ones,
+/// if there are more than may still be read.
+fn largest_before(
+    view: &dyn AccountView,
     after: &Payment,
     origin: OriginCode,
     records: &mut usize,
-) -> Option<&'v Payment> {
-    let mut largest: Option<(FineSum, &Payment)> = None;
-    for payment in view.payments(after.from).rev() {
-        *records = records.checked_sub(1)?;
-        let is_before = payment.transaction < after.transaction;
-        if !is_before || payment.to != after.from || payment.asset != after.asset {
-            continue;
-        }
+) -> Option<Payment> {
+    let mut largest: Option<(FineSum, Payment)> = None;
+    let read = view.payments_before(after.from, after.asset, after.transaction, *records);
+    *records = records.saturating_sub(read.len());
+    for payment in read.into_iter().filter(|payment| payment.to == after.from) {
         let share = payment.shares.known().iter().find(|share| share.origin == origin);
         let Some(share) = share else { continue };
         // Amounts of one asset are compared: their unit does not matter.
@@ -81,7 +79,7 @@ fn largest_before<'v>(
             share.far.into(),
             WHOLE.into(),
         ));
-        if largest.is_none_or(|(known, _)| known < sum) {
+        if largest.as_ref().is_none_or(|(known, _)| *known < sum) {
             largest = Some((sum, payment));
         }
     }

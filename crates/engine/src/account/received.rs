@@ -43,22 +43,13 @@ pub(super) struct Valued<'p> {
 }
 
 impl Valued<'_> {
-    /// The payments of the subject in scored assets, with their values.
-    pub(super) fn all<'p>(
-        view: &'p dyn AccountView,
-        subject: OwnerNumber,
-        values: &mut Valuation<'_>,
-    ) -> Vec<Valued<'p>> {
-        Self::of(view, view.payments(subject), values)
-    }
-
     /// Payments in scored assets, with their values.
     pub(super) fn of<'p>(
-        view: &'p dyn AccountView,
-        payments: impl Iterator<Item = &'p Payment>,
+        view: &dyn AccountView,
+        payments: &'p [Payment],
         values: &mut Valuation<'_>,
     ) -> Vec<Valued<'p>> {
-        let of_scored = payments.filter_map(|payment| {
+        let of_scored = payments.iter().filter_map(|payment| {
             let asset = view.scored(payment.asset)?;
             let time = view.time(payment.transaction);
             let (unit, value) = values.value(asset, payment.amount, time);

@@ -118,10 +118,24 @@ pub fn scored_asset(id: AssetId) -> Option<&'static ScoredAsset> {
 
 /// The scored assets of a chain, the native coin first. Chains without rows have their native coin only.
 pub fn scored_assets(chain: ChainId) -> impl Iterator<Item = &'static ScoredAsset> {
-    let mut of_chain: Vec<_> = TABLE.values().filter(|asset| asset.id.chain == chain).collect();
-    of_chain.sort_by_key(|asset| asset.id.asset);
-    of_chain.into_iter()
+    of_chain(chain).iter().copied()
 }
+
+/// The scored assets of a chain, by their position in [`scored_assets`].
+pub(super) fn of_chain(chain: ChainId) -> &'static [&'static ScoredAsset] {
+    BY_CHAIN.get(&chain).map(Vec::as_slice).unwrap_or_default()
+}
+
+static BY_CHAIN: LazyLock<HashMap<ChainId, Vec<&'static ScoredAsset>>> = LazyLock::new(|| {
+    let mut by_chain: HashMap<ChainId, Vec<&'static ScoredAsset>> = HashMap::new();
+    for asset in TABLE.values() {
+        by_chain.entry(asset.id.chain).or_default().push(asset);
+    }
+    for assets in by_chain.values_mut() {
+        assets.sort_by_key(|asset| asset.id.asset);
+    }
+    by_chain
+});
 
 static TABLE: LazyLock<HashMap<AssetId, ScoredAsset>> = LazyLock::new(|| {
     let coins = ChainId::all().filter(|chain| chain.info().ledger == LedgerKind::Account);

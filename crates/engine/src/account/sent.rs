@@ -215,26 +215,25 @@ impl ForwardTrace<'_> {
     /// Divides the money at an account over what it paid since and what it holds.
     fn follow(&mut self, waiting: Waiting) {
         let std::cmp::Reverse((since, account, asset)) = waiting.order;
-        let mut paid: Vec<&Payment> = Vec::new();
-        for payment in self.view.payments(account).rev() {
-            if payment.transaction <= since || self.records == 0 {
-                break;
-            }
-            self.records -= 1;
-            if payment.from == account && payment.asset == asset {
-                paid.push(payment);
-            }
-        }
+        let after = TransactionNumber(since.0.saturating_add(1));
+        let mut paid = self.view.payments_from(account, asset, after, self.records);
+        self.records = self.records.saturating_sub(paid.len());
+        paid.retain(|payment| payment.from == account);
         let held = self.view.ledgers(account).into_iter().find(|(of, _)| *of == asset);
         let held = held.map_or(0, |(_, ledger)| ledger.balance);
         let sum = paid.iter().fold(held, |sum, it| sum.saturating_add(it.amount));
+        let end = match self.records {
+            // There may be more payments.
+            0 => FlowEnd::Unresolved(UnresolvedReason::TraceLimit),
+            _ => FlowEnd::Unspent,
+        };
         if sum == 0 {
-            self.rest(FlowEnd::Unspent, waiting, waiting.sum);
+            self.rest(end, waiting, waiting.sum);
             return;
         }
         let whole = FineSum::of_units(sum);
         let mut rest = waiting.sum;
-        for payment in paid.into_iter().rev() {
+        for payment in &paid {
             let part = FineSum::of_units(payment.amount);
             let passed = waiting.sum.times(part, whole);
             rest = rest.less(passed);
@@ -253,7 +252,7 @@ impl ForwardTrace<'_> {
                 asset: None,
             });
         }
-        self.rest(FlowEnd::Unspent, waiting, rest);
+        self.rest(end, waiting, rest);
     }
 
     fn rest(&mut self, end: FlowEnd, waiting: Waiting, sum: FineSum) {

@@ -1,15 +1,18 @@
 //! The ledgers after a transaction (`docs/model/accounts.md` B4).
 
+use assay_address::ChainId;
 use jiff::{Timestamp, civil::Date, tz::TimeZone};
 use rustc_hash::FxHashSet;
 
 use super::{
+    ScoredAsset,
     conversion::Exchanges,
     dealings::DealingKey,
     ends::MoneyEnds,
     ledger::AccountLedger,
     netting::{Edge, MOST_PAIRS, net},
     origin::MoneyOrigin,
+    scored,
     shares::{Hop, Shares},
 };
 use crate::{
@@ -17,9 +20,32 @@ use crate::{
     ledger::{OwnerNumber, TransactionNumber},
 };
 
-/// The number of an asset of a chain.
+/// The number of an asset of a chain: of a scored asset its position in [`scored_assets`](super::scored_assets), of any
+/// other [`Self::FIRST_OTHER`] and up, in the order in which the chain first had them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct AssetNumber(pub u32);
+
+impl AssetNumber {
+    /// The first number of assets outside the table.
+    pub const FIRST_OTHER: Self = Self(256);
+
+    /// True for the numbers of assets whose money is followed.
+    #[must_use]
+    pub const fn is_scored(self) -> bool {
+        self.0 < Self::FIRST_OTHER.0
+    }
+
+    /// The scored asset of a chain with the number; `None` for any other asset.
+    #[must_use]
+    pub fn scored(self, chain: ChainId) -> Option<&'static ScoredAsset> {
+        scored::of_chain(chain).get(usize::try_from(self.0).ok()?).copied()
+    }
+
+    /// The numbers of a chain's scored assets.
+    pub fn all_scored(chain: ChainId) -> impl Iterator<Item = Self> {
+        (0..Self::FIRST_OTHER.0).map(Self).take(scored::of_chain(chain).len())
+    }
+}
 
 /// A transfer by numbers, as the model books it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,6 +112,8 @@ pub struct Payment {
     pub kind: MovementKind,
     /// The transaction.
     pub transaction: TransactionNumber,
+    /// Place among the payments of the transaction, in the order in which [`LedgerBook::paid`] gets them.
+    pub sequence: u32,
     /// The payer; [`OwnerNumber::NOBODY`] for new coins.
     pub from: OwnerNumber,
     /// The receiver; [`OwnerNumber::NOBODY`] for destroyed units.
@@ -117,7 +145,7 @@ pub trait LedgerBook {
 /// Books one transaction: nets its transfers, and moves money between ledgers with its breakdown.
 pub fn book(transaction: &NumberedTransaction<'_>, ends: &MoneyEnds, into: &mut impl LedgerBook) {
     let day = transaction.day();
-    let booking = Booking { transaction, ends, day };
+    let mut booking = Booking { transaction, ends, day, paid: 0 };
     if let [movement @ Movement { kind: MovementKind::Payment, is_scored: true, .. }] =
         transaction.movements
     {
@@ -141,6 +169,8 @@ struct Booking<'a> {
     transaction: &'a NumberedTransaction<'a>,
     ends: &'a MoneyEnds,
     day: Date,
+    /// Number of payments that are kept.
+    paid: u32,
 }
 
 /// A payment that has left its payer's ledger.
@@ -153,7 +183,7 @@ struct Paid {
 }
 
 impl Booking<'_> {
-    fn all(&self, into: &mut impl LedgerBook) {
+    fn all(&mut self, into: &mut impl LedgerBook) {
         let movements = self.transaction.movements;
         let exchanges = Exchanges::of(movements);
         let mut edges: Vec<(AssetNumber, Edge, MovementKind)> = Vec::with_capacity(movements.len());
@@ -193,7 +223,7 @@ impl Booking<'_> {
 
     /// Pays for accounts that netting could not leave out: each pays after its own payers did.
     fn pay_late(
-        &self,
+        &mut self,
         mut late: Vec<(AssetNumber, Edge, MovementKind)>,
         exchanges: &Exchanges,
         into: &mut impl LedgerBook,
@@ -214,7 +244,7 @@ impl Booking<'_> {
 
     /// Pays edges, all from the ledgers as before.
     fn pay(
-        &self,
+        &mut self,
         edges: &[(AssetNumber, Edge, MovementKind)],
         exchanges: &Exchanges,
         into: &mut impl LedgerBook,
@@ -299,7 +329,7 @@ impl Booking<'_> {
         }
     }
 
-    fn put(&self, paid: Paid, into: &mut impl LedgerBook) {
+    fn put(&mut self, paid: Paid, into: &mut impl LedgerBook) {
         let Paid { asset, kind, edge, shares, hop } = paid;
         if self.holds(edge.to) {
             into.ledger_mut(edge.to, asset).receive(edge.amount, &shares, hop);
@@ -307,6 +337,7 @@ impl Booking<'_> {
         into.paid(Payment {
             kind,
             transaction: self.transaction.number,
+            sequence: self.paid,
             from: edge.from,
             to: edge.to,
             asset,
@@ -315,6 +346,7 @@ impl Booking<'_> {
             hop,
             is_initiated: self.transaction.initiator.map(|initiator| initiator == edge.from),
         });
+        self.paid = self.paid.saturating_add(1);
     }
 
     /// Keeps dealings of both sides with each other, as far as they are listed or risky.

@@ -18,7 +18,7 @@ use super::{
     taken::taken,
     transfer::BookedTransfer,
     unit::{MoneyUnit, Valuation},
-    view::{AccountAttributions, AccountView},
+    view::{AccountAttributions, AccountPayments, AccountView},
 };
 use crate::{
     evidence::{AccountLimits, ActivityFacts, AssetActivity, DirectionFlows, FlowFacts, Ledger},
@@ -48,19 +48,20 @@ pub struct AccountSubject<'a> {
 }
 
 impl AccountSubject<'_> {
-    /// The flows of all payments of the subject.
+    /// The flows of the subject's own payments. Without the older ones they are not complete.
     #[must_use]
-    pub fn flows(&self) -> FlowFacts {
+    pub fn flows(&self, own: &AccountPayments) -> FlowFacts {
         let Self { view, owner, attributions, today, .. } = *self;
         let mut values = Valuation::new(self.prices);
-        let payments = Valued::all(view, owner, &mut values);
+        let payments = Valued::of(view, &own.payments, &mut values);
         let since = recent_since(today);
         let mut source = received(owner, &payments, attributions, since);
         self.show_paths(&mut source, &payments);
         let destination = sent(view, owner, &payments, attributions, since);
         let held = held(view, owner, today, &mut values);
         let taken = taken(view, owner, &payments, attributions);
-        let limits = AccountLimits { taken, ..self.limits(&payments, values) };
+        let limits = self.limits(&payments, values);
+        let limits = AccountLimits { taken, unread_payments: own.left_out, ..limits };
         self.facts(UnitSums { source, destination, held }, limits)
     }
 
@@ -115,8 +116,12 @@ impl AccountSubject<'_> {
             held: flows(&mut held, unit),
             of_accounts: true,
         });
-        let ledgers = ledgers.collect();
-        FlowFacts { complete: true, ledgers, compositions: None, account: Some(Box::new(limits)) }
+        FlowFacts {
+            complete: limits.unread_payments == 0,
+            ledgers: ledgers.collect(),
+            compositions: None,
+            account: Some(Box::new(limits)),
+        }
     }
 
     /// Shows the paths of the largest risky parts that no direct payer explains.
@@ -213,19 +218,20 @@ impl AccountSubject<'_> {
             is_whole_not_netted: payments.len() > MOST_NETTED,
             has_initiators: view.has_initiators(),
             taken: Vec::new(),
+            unread_payments: 0,
             lookalike_tokens: Vec::new(),
             other_tokens: 0,
         }
     }
 
-    /// The activity of the subject by asset; `None` if the subject never appeared.
+    /// The activity of the subject by asset in its own payments; `None` without any.
     #[must_use]
-    pub fn activity(&self) -> Option<ActivityFacts> {
+    pub fn activity(&self, own: &AccountPayments) -> Option<ActivityFacts> {
         let Self { view, owner, .. } = *self;
         let mut amounts: BTreeMap<super::AssetId, AssetActivity> = BTreeMap::new();
         let (mut transfers_in, mut transfers_out) = (0, 0);
         let mut seen: Option<(Timestamp, Timestamp)> = None;
-        for payment in view.payments(owner) {
+        for payment in &own.payments {
             let time = view.time(payment.transaction);
             seen = Some(seen.map_or((time, time), |(first, _)| (first, time)));
             let Some(asset) = view.scored(payment.asset) else { continue };
@@ -268,11 +274,11 @@ struct UnitSums {
 
 /// Payments about which a caller asks, with their values; none of them is dust.
 fn asked_about<'p>(
-    view: &'p dyn AccountView,
+    view: &dyn AccountView,
     payments: &'p [Payment],
     values: &mut Valuation<'_>,
 ) -> Vec<Valued<'p>> {
-    let all = Valued::of(view, payments.iter(), values).into_iter();
+    let all = Valued::of(view, payments, values).into_iter();
     all.map(|each| Valued { dust: None, ..each }).collect()
 }
 

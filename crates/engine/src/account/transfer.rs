@@ -13,10 +13,7 @@ use super::{
     unit::whole_units,
     view::AccountView,
 };
-use crate::{
-    ledger::{OwnerNumber, TransactionNumber},
-    utxo::Txid,
-};
+use crate::{ledger::TransactionNumber, utxo::Txid};
 
 /// Most transfers that an error lists.
 const MOST_CHOICES: usize = 20;
@@ -239,30 +236,27 @@ pub enum BookedTransfer {
 impl BookedTransfer {
     /// The payments as which a transfer of a transaction is booked. A payer that only passes money on is left out: the
     /// payments are those of the accounts whose money it was. `None` if the transaction gives the money back.
-    ///
-    /// `number` tells the number of an account.
     #[must_use]
     pub fn of(
         view: &dyn AccountView,
         (position, transaction): (TransactionNumber, &AccountTransaction),
         transfer: &AccountTransfer,
-        number: impl Fn(AccountAddress) -> Option<OwnerNumber>,
     ) -> Option<Self> {
+        let all = view.payments_of_transaction(position);
         let asset = transfer.asset.id.asset;
         let receiver = AccountAddress::of(&transfer.receiver)?;
         let paid_to = |account: AccountAddress| -> Vec<&Payment> {
-            let Some(owner) = number(account) else { return Vec::new() };
+            let Some(owner) = view.owner(account) else { return Vec::new() };
             let is_of = |payment: &&Payment| {
-                payment.transaction == position
-                    && payment.to == owner
+                payment.to == owner
                     && matches!(payment.kind, MovementKind::Payment | MovementKind::New)
                     && view.scored(payment.asset).is_some_and(|it| it.id.asset == asset)
             };
-            view.payments(owner).filter(is_of).collect()
+            all.iter().filter(is_of).collect()
         };
         let direct = paid_to(receiver);
         if !direct.is_empty() {
-            let own = own_payments(transaction, transfer, &direct, &number);
+            let own = own_payments(view, transaction, transfer, &direct);
             let counted = if own.is_empty() { direct } else { own };
             return Some(Self::Received(in_proportion(&counted, transfer.amount)));
         }
@@ -283,14 +277,14 @@ impl BookedTransfer {
 /// The payments of the transfer's payer, if they cover all that it transferred to the receiver. Otherwise it passed on
 /// money of others, and none of its transfers is of its own money alone.
 fn own_payments<'p>(
+    view: &dyn AccountView,
     transaction: &AccountTransaction,
     transfer: &AccountTransfer,
     paid: &[&'p Payment],
-    number: &impl Fn(AccountAddress) -> Option<OwnerNumber>,
 ) -> Vec<&'p Payment> {
     let payer = transfer.payer.as_ref().and_then(AccountAddress::of);
     let receiver = AccountAddress::of(&transfer.receiver);
-    let Some(owner) = payer.and_then(number) else { return Vec::new() };
+    let Some(owner) = payer.and_then(|payer| view.owner(payer)) else { return Vec::new() };
     let own: Vec<&Payment> = paid.iter().copied().filter(|it| it.from == owner).collect();
     let sum = own.iter().fold(0, |sum: u128, payment| sum.saturating_add(payment.amount));
     let transferred = transaction.transfers.iter().filter(|it| {

@@ -6,7 +6,7 @@ use assay_address::ChainId;
 use jiff::Timestamp;
 
 use super::{
-    AccountAddress, ScoredAsset, TransferPlace,
+    AccountAddress, AccountTransaction, Asset, ScoredAsset, TransferPlace,
     dealings::{Dealing, DealingKey},
     ledger::AccountLedger,
     step::{AssetNumber, Payment},
@@ -17,7 +17,15 @@ use crate::{
     utxo::Txid,
 };
 
-/// One state of an account graph. Numbers of transactions grow in the order of the chain.
+/// Most payments of a subject that a check reads.
+pub const MOST_PAYMENTS: usize = 1_000_000;
+/// Most transactions of a subject that a check reads for tokens outside the table of scored assets.
+pub const MOST_OTHER_TOKENS: usize = 10_000;
+
+/// One state of an account graph. Numbers of transactions grow in the order of the chain. Answers are owned: a view may
+/// decode them from a store. Each list of answers has a budget.
+///
+/// A view that cannot read its store gives empty answers; its owner tells whether it could.
 pub trait AccountView: Send + Sync {
     /// The chain.
     fn chain(&self) -> ChainId;
@@ -25,25 +33,72 @@ pub trait AccountView: Send + Sync {
     fn time(&self, transaction: TransactionNumber) -> Timestamp;
     /// The identifier of a transaction.
     fn txid(&self, transaction: TransactionNumber) -> Txid;
+    /// The number of the newest transaction with an identifier.
+    fn find(&self, id: &Txid) -> Option<TransactionNumber>;
+    /// A transaction with its transfers.
+    fn transaction(&self, number: TransactionNumber) -> Option<AccountTransaction>;
+    /// The number of an account; `None` if it never appeared.
+    fn owner(&self, account: AccountAddress) -> Option<OwnerNumber>;
     /// The address of an account; `None` for nobody.
     fn address(&self, owner: OwnerNumber) -> Option<AccountAddress>;
+    /// An asset that the chain had, or a scored one.
+    fn asset(&self, asset: AssetNumber) -> Option<Asset>;
     /// An asset whose money is followed; `None` for any other token.
-    fn scored(&self, asset: AssetNumber) -> Option<&'static ScoredAsset>;
-    /// The payments of an account in both directions, in the order of the chain.
-    fn payments(
+    fn scored(&self, asset: AssetNumber) -> Option<&'static ScoredAsset> {
+        asset.scored(self.chain())
+    }
+    /// The newest `most` payments of an account in both directions and all followed assets, in the order of the chain:
+    /// by transaction, then by [`Payment::sequence`].
+    fn payments(&self, of: OwnerNumber, most: usize) -> AccountPayments;
+    /// The payments of an account in one asset before a transaction, in both directions, the newest first, at most `most`.
+    fn payments_before(
         &self,
         of: OwnerNumber,
-    ) -> Box<dyn DoubleEndedIterator<Item = &Payment> + Send + '_>;
+        asset: AssetNumber,
+        before: TransactionNumber,
+        most: usize,
+    ) -> Vec<Payment>;
+    /// The payments of an account in one asset from a transaction on, in both directions, the oldest first, at most `most`.
+    fn payments_from(
+        &self,
+        of: OwnerNumber,
+        asset: AssetNumber,
+        from: TransactionNumber,
+        most: usize,
+    ) -> Vec<Payment>;
+    /// The payments as which a transaction is booked, by [`Payment::sequence`].
+    fn payments_of_transaction(&self, transaction: TransactionNumber) -> Vec<Payment>;
     /// The place of a payment's first transfer to its receiver, if the payment is one of the transaction's transfers.
-    fn transfer_place(&self, payment: &Payment) -> Option<TransferPlace>;
-    /// The ledgers of an account.
+    fn transfer_place(&self, payment: &Payment) -> Option<TransferPlace> {
+        let asset = self.asset(payment.asset)?;
+        let to = self.address(payment.to)?;
+        let transfers = self.transaction(payment.transaction)?.transfers.into_iter();
+        let mut of_receiver = transfers.filter(|it| it.asset == asset && it.to == to);
+        of_receiver.next().map(|transfer| transfer.place)
+    }
+    /// The ledgers of an account, by the numbers of their assets.
     fn ledgers(&self, of: OwnerNumber) -> Vec<(AssetNumber, AccountLedger)>;
     /// The direct dealings of an account with listed and risky parties.
     fn dealings(&self, of: OwnerNumber) -> Vec<(DealingKey, Dealing)>;
+    /// The newest transactions of an account that transfer tokens outside the table, the newest first, at most `most`.
+    fn with_other_tokens(&self, of: OwnerNumber, most: usize) -> Vec<TransactionNumber>;
+    /// The account that created a contract.
+    fn deployer(&self, contract: OwnerNumber) -> Option<OwnerNumber>;
+    /// The first contracts that an account created, in the order of the chain, at most `most`.
+    fn deployed(&self, by: OwnerNumber, most: usize) -> Vec<OwnerNumber>;
     /// True if transfers of the native coin inside of transactions are recorded.
     fn has_internal_transfers(&self) -> bool;
     /// True if the sender of each transaction is recorded.
     fn has_initiators(&self) -> bool;
+}
+
+/// The newest payments of an account.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AccountPayments {
+    /// The payments, in the order of the chain.
+    pub payments: Vec<Payment>,
+    /// Number of older payments, which were not read.
+    pub left_out: u64,
 }
 
 /// Attributions of accounts by the lists, labels and policy of a check.

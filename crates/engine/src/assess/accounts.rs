@@ -6,6 +6,7 @@ use super::{
     verdict::MissingData,
 };
 use crate::{
+    account::MOST_OTHER_TOKENS,
     assessment::{VerdictReason, Warning},
     evidence::{AccountLimits, ChainState, TakenFunds},
     facts::Facts,
@@ -101,8 +102,15 @@ impl AccountLimits {
             details.push_str("; ");
             details.push_str(text);
         };
+        if self.unread_payments > 0 {
+            add(&format!("{} oldest payments were not read", self.unread_payments));
+        }
         if self.other_tokens > 0 {
-            add(&format!("{} transfers of tokens whose money is not followed", self.other_tokens));
+            let is_counted =
+                usize::try_from(self.other_tokens).is_ok_and(|it| it < MOST_OTHER_TOKENS);
+            let least = if is_counted { "" } else { "at least " };
+            let tokens = self.other_tokens;
+            add(&format!("{least}{tokens} transfers of tokens whose money is not followed"));
         }
         for (asset, days) in &self.carried_prices {
             add(&format!("prices of {asset} from up to {days} days before"));

@@ -72,9 +72,12 @@ pub(super) fn assess(
                 None => {}
             }
             if !chain.flows.complete {
-                missing.push(incomplete());
-                // The next check continues the trace.
-                expires(now);
+                let unread = unread_payments(&chain.flows);
+                missing.push(incomplete(unread));
+                if unread == 0 {
+                    // The next check continues the trace.
+                    expires(now);
+                }
             }
             missing.extend(outdated_compositions(&chain.flows));
         }
@@ -273,16 +276,20 @@ fn intel_stale() -> MissingData {
     }
 }
 
-fn incomplete() -> MissingData {
-    MissingData {
-        reason: VerdictReason {
-            code: "flows_incomplete",
-            message:
-                "the trace did not complete within its time limit: the next check continues it"
-                    .to_owned(),
-        },
-        source: None,
-    }
+/// Number of older payments on an account chain that are more than a check reads.
+fn unread_payments(flows: &FlowFacts) -> u64 {
+    flows.account.as_ref().map_or(0, |limits| limits.unread_payments)
+}
+
+fn incomplete(unread_payments: u64) -> MissingData {
+    let message = match unread_payments {
+        0 => "the trace did not complete within its time limit: the next check continues it"
+            .to_owned(),
+        unread => format!(
+            "the address has more payments than a check reads: the {unread} oldest were not read"
+        ),
+    };
+    MissingData { reason: VerdictReason { code: "flows_incomplete", message }, source: None }
 }
 
 /// Reports compositions (breakdowns by origin) that rest on earlier lists and labels.
@@ -483,7 +490,7 @@ fn exposure(chain: &ChainFacts) -> CoverageBlock {
     if let Some(limits) = &flows.account {
         detail.push_str(&limits.details());
     }
-    if !flows.complete {
+    if !flows.complete && unread_payments(flows) == 0 {
         detail.push_str("; the time limit was reached, the next check continues");
     }
     block(status, &detail)

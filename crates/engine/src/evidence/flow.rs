@@ -148,9 +148,12 @@ pub struct AccountLimits {
     pub has_initiators: bool,
     /// Funds that parties which harm payers got in transactions that the subject did not send.
     pub taken: Vec<TakenFunds>,
+    /// Number of the subject's oldest payments, which were not read.
+    pub unread_payments: u64,
     /// Transfers of scored assets' tickers by other contracts in the subject's history.
     pub lookalike_tokens: Vec<String>,
-    /// Number of the subject's transfers of tokens whose money is not followed.
+    /// Number of the subject's transfers of tokens whose money is not followed; counted up to
+    /// [`MOST_OTHER_TOKENS`](crate::account::MOST_OTHER_TOKENS).
     pub other_tokens: u64,
 }
 

@@ -6,16 +6,18 @@ use std::{collections::HashMap, sync::Arc};
 use assay_address::ChainId;
 use assay_engine::{
     account::{
-        AccountAddress, AccountLedger, AccountTransaction, AccountView, Asset, AssetId,
+        AccountAddress, AccountLedger, AccountPayments, AccountTransaction, AccountView, Asset,
         AssetNumber, Dealing, DealingKey, Dealings, LedgerBook, MoneyEnd, MoneyEnds, Movement,
-        MovementKind, NumberedTransaction, Payment, ScoredAsset, Transfer, TransferKind,
-        TransferPlace, book, scored_asset,
+        MovementKind, NumberedTransaction, Payment, ScoredAsset, Transfer, TransferKind, book,
     },
     ledger::{OwnerNumber, TransactionNumber},
     utxo::Txid,
 };
 use jiff::Timestamp;
 use rustc_hash::FxHashMap;
+
+use super::AccountGraphView;
+use crate::GraphError;
 
 /// The transactions of an account chain by numbers, in the order of the chain.
 #[derive(Debug)]
@@ -26,7 +28,9 @@ pub struct AccountTransactions {
     by_id: HashMap<Txid, TransactionNumber>,
     owners: Vec<AccountAddress>,
     numbers: FxHashMap<AccountAddress, OwnerNumber>,
-    assets: Vec<(Asset, Option<&'static ScoredAsset>)>,
+    /// Assets outside the table, from [`AssetNumber::FIRST_OTHER`] on.
+    other_assets: Vec<Asset>,
+    /// Numbers of all scored assets of the chain, and of the other ones that it had.
     asset_numbers: HashMap<Asset, AssetNumber>,
     /// Transactions that transfer a token outside the table, by owner.
     other_tokens: FxHashMap<OwnerNumber, Vec<TransactionNumber>>,
@@ -62,14 +66,16 @@ impl AccountTransactions {
     /// A chain without transactions.
     #[must_use]
     pub fn new(chain: ChainId) -> Self {
+        let scored = AssetNumber::all_scored(chain);
+        let scored = scored.filter_map(|number| Some((number.scored(chain)?.id.asset, number)));
         Self {
             chain,
             transactions: Vec::new(),
             by_id: HashMap::new(),
             owners: Vec::new(),
             numbers: FxHashMap::default(),
-            assets: Vec::new(),
-            asset_numbers: HashMap::new(),
+            other_assets: Vec::new(),
+            asset_numbers: scored.collect(),
             other_tokens: FxHashMap::default(),
             deployers: FxHashMap::default(),
             deployed: FxHashMap::default(),
@@ -102,7 +108,7 @@ impl AccountTransactions {
         number: TransactionNumber,
     ) {
         let asset = self.asset_number(transfer.asset);
-        let is_scored = self.scored(asset).is_some();
+        let is_scored = asset.is_scored();
         for account in [transfer.from, transfer.to] {
             if account != AccountAddress::ZERO {
                 let owner = self.number(account);
@@ -206,11 +212,15 @@ impl AccountTransactions {
     /// The asset with a number.
     #[must_use]
     pub fn asset(&self, number: AssetNumber) -> Option<Asset> {
-        self.assets.get(number.0 as usize).map(|(asset, _)| *asset)
+        if let Some(scored) = self.scored(number) {
+            return Some(scored.id.asset);
+        }
+        let index = number.0.checked_sub(AssetNumber::FIRST_OTHER.0)?;
+        self.other_assets.get(usize::try_from(index).ok()?).copied()
     }
 
     fn scored(&self, number: AssetNumber) -> Option<&'static ScoredAsset> {
-        self.assets.get(number.0 as usize).and_then(|(_, scored)| *scored)
+        number.scored(self.chain)
     }
 
     fn number(&mut self, account: AccountAddress) -> OwnerNumber {
@@ -222,10 +232,11 @@ impl AccountTransactions {
     }
 
     fn asset_number(&mut self, asset: Asset) -> AssetNumber {
-        let (assets, chain) = (&mut self.assets, self.chain);
+        let others = &mut self.other_assets;
         *self.asset_numbers.entry(asset).or_insert_with(|| {
-            assets.push((asset, scored_asset(AssetId { chain, asset })));
-            AssetNumber(u32::try_from(assets.len() - 1).unwrap_or(u32::MAX))
+            let index = u32::try_from(others.len()).unwrap_or(u32::MAX);
+            others.push(asset);
+            AssetNumber(AssetNumber::FIRST_OTHER.0.saturating_add(index))
         })
     }
 
@@ -274,7 +285,8 @@ pub struct AccountLedgers {
     ledgers: FxHashMap<(OwnerNumber, AssetNumber), AccountLedger>,
     assets_of: FxHashMap<OwnerNumber, Vec<AssetNumber>>,
     payments: Vec<Payment>,
-    payments_of: FxHashMap<OwnerNumber, Vec<u32>>,
+    /// Positions of payments.
+    payments_of: FxHashMap<(OwnerNumber, AssetNumber), Vec<u32>>,
     dealings: Dealings,
     /// Number of transactions that are booked.
     booked: usize,
@@ -339,6 +351,29 @@ impl AccountLedgers {
     pub fn payments(&self) -> &[Payment] {
         &self.payments
     }
+
+    /// Positions of the payments of an account in one asset, in the order of the chain.
+    fn positions(&self, of: OwnerNumber, asset: AssetNumber) -> &[u32] {
+        self.payments_of.get(&(of, asset)).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    fn at(&self, position: u32) -> Option<&Payment> {
+        self.payments.get(usize::try_from(position).ok()?)
+    }
+
+    /// Positions of the payments of an account in one asset, before a transaction and from it on.
+    fn positions_around(
+        &self,
+        of: OwnerNumber,
+        asset: AssetNumber,
+        transaction: TransactionNumber,
+    ) -> (&[u32], &[u32]) {
+        let positions = self.positions(of, asset);
+        let is_before =
+            |position: &u32| self.at(*position).is_some_and(|it| it.transaction < transaction);
+        let before = positions.partition_point(is_before);
+        positions.split_at_checked(before).unwrap_or_default()
+    }
 }
 
 impl LedgerBook for AccountLedgers {
@@ -359,7 +394,7 @@ impl LedgerBook for AccountLedgers {
         let index = u32::try_from(self.payments.len()).unwrap_or(u32::MAX);
         for owner in [payment.from, payment.to] {
             if owner != OwnerNumber::NOBODY {
-                self.payments_of.entry(owner).or_default().push(index);
+                self.payments_of.entry((owner, payment.asset)).or_default().push(index);
             }
         }
         self.payments.push(payment);
@@ -393,6 +428,13 @@ impl MemoryAccounts {
         Self { transactions, ledgers: Arc::new(ledgers) }
     }
 
+    /// The transactions without ledgers, as before they are booked.
+    #[must_use]
+    pub fn unbooked(transactions: Arc<AccountTransactions>) -> Self {
+        let ledgers = AccountLedgers::new(MoneyEnds::default());
+        Self { transactions, ledgers: Arc::new(ledgers) }
+    }
+
     /// The transactions.
     #[must_use]
     pub fn transactions(&self) -> &AccountTransactions {
@@ -420,29 +462,69 @@ impl AccountView for MemoryAccounts {
         found.map_or(Txid::from_bytes([0; 32]), |it| it.id)
     }
 
+    fn find(&self, id: &Txid) -> Option<TransactionNumber> {
+        self.transactions.find(id).map(|(number, _)| number)
+    }
+
+    fn transaction(&self, number: TransactionNumber) -> Option<AccountTransaction> {
+        self.transactions.transaction(number).cloned()
+    }
+
+    fn owner(&self, account: AccountAddress) -> Option<OwnerNumber> {
+        self.transactions.owner_number(account)
+    }
+
     fn address(&self, owner: OwnerNumber) -> Option<AccountAddress> {
         self.transactions.account(owner)
     }
 
-    fn scored(&self, asset: AssetNumber) -> Option<&'static ScoredAsset> {
-        self.transactions.scored(asset)
+    fn asset(&self, asset: AssetNumber) -> Option<Asset> {
+        self.transactions.asset(asset)
     }
 
-    fn payments(
+    fn payments(&self, of: OwnerNumber, most: usize) -> AccountPayments {
+        let ledgers = &self.ledgers;
+        let (mut newest, mut all) = (Vec::new(), 0);
+        for asset in AssetNumber::all_scored(self.transactions.chain) {
+            let positions = ledgers.positions(of, asset);
+            all += positions.len();
+            newest.extend(positions.iter().rev().take(most));
+        }
+        newest.sort_unstable();
+        let more = newest.len().saturating_sub(most);
+        let payments = newest.into_iter().skip(more).filter_map(|it| ledgers.at(it).cloned());
+        let payments: Vec<Payment> = payments.collect();
+        let left_out = u64::try_from(all.saturating_sub(payments.len())).unwrap_or(u64::MAX);
+        AccountPayments { payments, left_out }
+    }
+
+    fn payments_before(
         &self,
         of: OwnerNumber,
-    ) -> Box<dyn DoubleEndedIterator<Item = &Payment> + Send + '_> {
-        let indices = self.ledgers.payments_of.get(&of).map(Vec::as_slice).unwrap_or_default();
-        Box::new(indices.iter().filter_map(|index| self.ledgers.payments.get(*index as usize)))
+        asset: AssetNumber,
+        before: TransactionNumber,
+        most: usize,
+    ) -> Vec<Payment> {
+        let (earlier, _) = self.ledgers.positions_around(of, asset, before);
+        earlier.iter().rev().take(most).filter_map(|it| self.ledgers.at(*it).cloned()).collect()
     }
 
-    fn transfer_place(&self, payment: &Payment) -> Option<TransferPlace> {
-        let asset = self.transactions.asset(payment.asset)?;
-        let to = self.transactions.account(payment.to)?;
-        let transaction = self.transactions.transaction(payment.transaction)?;
-        let transfers = transaction.transfers.iter();
-        let mut of_receiver = transfers.filter(|it| it.asset == asset && it.to == to);
-        of_receiver.next().map(|transfer| transfer.place.clone())
+    fn payments_from(
+        &self,
+        of: OwnerNumber,
+        asset: AssetNumber,
+        from: TransactionNumber,
+        most: usize,
+    ) -> Vec<Payment> {
+        let (_, later) = self.ledgers.positions_around(of, asset, from);
+        later.iter().take(most).filter_map(|it| self.ledgers.at(*it).cloned()).collect()
+    }
+
+    fn payments_of_transaction(&self, transaction: TransactionNumber) -> Vec<Payment> {
+        let all = &self.ledgers.payments;
+        let first = all.partition_point(|payment| payment.transaction < transaction);
+        let own = all.iter().skip(first).take_while(|it| it.transaction == transaction);
+        own.cloned().collect()
     }
 
     fn ledgers(&self, of: OwnerNumber) -> Vec<(AssetNumber, AccountLedger)> {
@@ -450,11 +532,25 @@ impl AccountView for MemoryAccounts {
         let known = assets
             .iter()
             .filter_map(|asset| Some((*asset, self.ledgers.ledgers.get(&(of, *asset))?.clone())));
-        known.collect()
+        let mut known: Vec<(AssetNumber, AccountLedger)> = known.collect();
+        known.sort_unstable_by_key(|(asset, _)| *asset);
+        known
     }
 
     fn dealings(&self, of: OwnerNumber) -> Vec<(DealingKey, Dealing)> {
         self.ledgers.dealings.of(of).collect()
+    }
+
+    fn with_other_tokens(&self, of: OwnerNumber, most: usize) -> Vec<TransactionNumber> {
+        self.transactions.with_other_tokens(of).iter().rev().take(most).copied().collect()
+    }
+
+    fn deployer(&self, contract: OwnerNumber) -> Option<OwnerNumber> {
+        self.transactions.deployer(contract)
+    }
+
+    fn deployed(&self, by: OwnerNumber, most: usize) -> Vec<OwnerNumber> {
+        self.transactions.deployed(by).iter().take(most).copied().collect()
     }
 
     fn has_internal_transfers(&self) -> bool {
@@ -463,5 +559,15 @@ impl AccountView for MemoryAccounts {
 
     fn has_initiators(&self) -> bool {
         self.transactions.counts.without_initiator == 0
+    }
+}
+
+impl AccountGraphView for MemoryAccounts {
+    fn owners(&self) -> u64 {
+        u64::try_from(self.transactions.owners()).unwrap_or(u64::MAX)
+    }
+
+    fn check(&self) -> Result<(), GraphError> {
+        Ok(())
     }
 }

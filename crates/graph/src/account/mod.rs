@@ -7,6 +7,7 @@
 //! - `file`: the layout of the file: its heads and its frames
 //! - `memory`: the graph in memory, with the ledgers that follow from the transfers
 //! - `reader`: reading in the order of the chain
+//! - `view`: account graphs whose reads may fail
 //! - `writer`: appending
 
 mod codec;
@@ -15,6 +16,7 @@ mod memory;
 mod reader;
 #[cfg(test)]
 mod tests;
+mod view;
 mod writer;
 
 use assay_address::ChainId;
@@ -22,6 +24,7 @@ use jiff::Timestamp;
 
 pub use memory::{AccountLedgers, AccountTransactions, MemoryAccounts, RecordCounts};
 pub use reader::{RecordedBlocks, RecordedTransactions, RecordedTransfers};
+pub use view::AccountGraphView;
 pub use writer::TransferWriter;
 
 use crate::{EmbeddedGraphs, GraphError, blocking};

@@ -3,10 +3,12 @@
 //! - [`cases`]: the cases of the model, of thieves and of the innocent
 //! - [`ledgers`]: ledgers against exact fractions
 //! - [`people`]: simulated people
+//! - [`reads`]: reads of a chain by checks, and their budgets
 //! - [`schemes`]: random laundering schemes
 
 mod attacks;
 mod cases;
 mod ledgers;
 mod people;
+mod reads;
 mod schemes;

@@ -3,12 +3,12 @@
 use assay_address::{CanonicalAddress, ChainId};
 use assay_engine::{
     account::{
-        AccountCounterparty, AccountView, Valuation, counterparties, scored_asset, transaction_text,
+        AccountCounterparty, AccountView, AssetNumber, Payment, Valuation, counterparties,
+        scored_asset, transaction_text,
     },
     facts::{AccountRole, Counterparties, Counterparty, CounterpartyAsset},
-    ledger::OwnerNumber,
+    ledger::{OwnerNumber, TransactionNumber},
 };
-use assay_graph::account::MemoryAccounts;
 use assay_intel::IntelSnapshot;
 use jiff::Timestamp;
 
@@ -19,14 +19,14 @@ const STRONGEST: usize = 10;
 /// Number of listed counterparties, and of contracts, in an answer, in addition to the strongest.
 const FURTHER: usize = 10;
 
-/// Returns the accounts that are associated with a subject.
+/// Returns the accounts that are associated with a subject, by the subject's own payments.
 pub(super) fn associates(
-    view: &MemoryAccounts,
-    subject: OwnerNumber,
+    view: &dyn AccountView,
+    (subject, own): (OwnerNumber, &[Payment]),
     attributions: &CheckAttributions<'_>,
     values: &mut Valuation<'_>,
 ) -> Counterparties {
-    let found = counterparties(view, subject, attributions, values);
+    let found = counterparties(view, (subject, own), attributions, values);
     let number = u64::try_from(found.len()).unwrap_or(u64::MAX);
     let (chain, intel) = (attributions.chain, attributions.intel);
     let (mut others, mut listed) = (0, 0);
@@ -54,7 +54,7 @@ pub(super) fn associates(
 }
 
 fn counterparty(
-    view: &MemoryAccounts,
+    view: &dyn AccountView,
     chain: ChainId,
     address: CanonicalAddress,
     party: &AccountCounterparty,
@@ -82,24 +82,25 @@ fn counterparty(
 
 /// The contracts that a subject created; of a contract, its creator and the creator's other contracts.
 fn contracts(
-    view: &MemoryAccounts,
+    view: &dyn AccountView,
     chain: ChainId,
     subject: OwnerNumber,
     intel: &IntelSnapshot,
 ) -> Vec<Counterparty> {
-    let transactions = view.transactions();
-    let deployer = transactions.deployer(subject);
-    let own = transactions.deployed(subject).iter().map(|it| (*it, AccountRole::Deployed));
-    let by_same = deployer.map(|deployer| transactions.deployed(deployer)).unwrap_or_default();
-    let by_same = by_same.iter().filter(|it| **it != subject);
-    let by_same = by_same.map(|it| (*it, AccountRole::SameDeployer));
+    let deployer = view.deployer(subject);
+    let own = view.deployed(subject, FURTHER).into_iter().map(|it| (it, AccountRole::Deployed));
+    // The subject is one of them.
+    let by_same = deployer.map(|deployer| view.deployed(deployer, FURTHER + 1)).unwrap_or_default();
+    let by_same = by_same.into_iter().filter(|it| *it != subject);
+    let by_same = by_same.map(|it| (it, AccountRole::SameDeployer));
     let deployer = deployer.map(|deployer| (deployer, AccountRole::Deployer));
     let all = deployer.into_iter().chain(own).chain(by_same).take(FURTHER);
     all.filter_map(|(owner, role)| {
         let address = view.address(owner)?.on(chain)?;
-        let mut times = view.payments(owner).map(|payment| view.time(payment.transaction));
-        let first_seen = times.next().unwrap_or(Timestamp::UNIX_EPOCH);
-        let last_seen = times.next_back().unwrap_or(first_seen);
+        let first_seen =
+            first_payment(view, owner).map_or(Timestamp::UNIX_EPOCH, |it| view.time(it));
+        let newest = view.payments(owner, 1).payments.pop();
+        let last_seen = newest.map_or(first_seen, |payment| view.time(payment.transaction));
         Some(Counterparty {
             labels: intel.labels().labels_of(&address),
             listings: intel.listings_of(&address),
@@ -115,4 +116,11 @@ fn contracts(
         })
     })
     .collect()
+}
+
+/// The transaction of an account's first payment.
+fn first_payment(view: &dyn AccountView, owner: OwnerNumber) -> Option<TransactionNumber> {
+    let first = AssetNumber::all_scored(view.chain())
+        .filter_map(|asset| view.payments_from(owner, asset, TransactionNumber(0), 1).pop());
+    first.map(|payment| payment.transaction).min()
 }

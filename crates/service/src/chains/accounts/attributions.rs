@@ -12,7 +12,6 @@ use assay_engine::{
     policy::Policy,
     trace::Attribution,
 };
-use assay_graph::account::MemoryAccounts;
 use assay_intel::IntelSnapshot;
 use jiff::civil::Date;
 use rustc_hash::FxHashMap;
@@ -20,10 +19,9 @@ use rustc_hash::FxHashMap;
 use super::named::NamedAccounts;
 
 /// Attributions by the lists, labels and policy of one check, looked up once for each account.
-#[derive(Debug)]
 pub(super) struct CheckAttributions<'a> {
     pub(super) chain: ChainId,
-    pub(super) view: &'a MemoryAccounts,
+    pub(super) view: &'a dyn AccountView,
     pub(super) named: &'a NamedAccounts,
     pub(super) intel: &'a IntelSnapshot,
     pub(super) policy: &'a Policy,

@@ -4,10 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use assay_address::ChainId;
 use assay_engine::{
-    account::{AccountAddress, MoneyEnd, ends_money},
+    account::{AccountAddress, AccountView, MoneyEnd, ends_money},
     policy::Policy,
 };
-use assay_graph::account::AccountTransactions;
 use assay_intel::IntelSnapshot;
 use jiff::civil::Date;
 use sha2::{Digest, Sha256};
@@ -31,14 +30,14 @@ impl NamedAccounts {
     /// Returns the accounts that lists and labels name.
     pub(super) fn of(
         chain: ChainId,
-        transactions: &AccountTransactions,
+        view: &dyn AccountView,
         intel: &IntelSnapshot,
         today: Date,
     ) -> Self {
         let policy = Policy::default();
         let accounts = intel.named_accounts(chain);
         let accounts: BTreeSet<AccountAddress> =
-            accounts.filter(|account| transactions.owner_number(*account).is_some()).collect();
+            accounts.filter(|account| view.owner(*account).is_some()).collect();
         let ends = accounts.iter().filter_map(|account| {
             let end = intel.account_attribution(chain, *account, &policy, today).end?;
             let money_end = MoneyEnd { category: end.category, listed_on: end.listed_on };

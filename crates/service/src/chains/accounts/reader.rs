@@ -7,10 +7,10 @@ use std::{
 
 use assay_address::ChainId;
 use assay_engine::{
-    account::{AccountAddress, AccountSubject, Valuation},
+    account::{AccountAddress, AccountPayments, AccountSubject, MOST_PAYMENTS, Valuation},
     evidence::{ChainFacts, FlowFacts, IngestMode, Tip, Unavailable, UsedCompositions},
     facts::Counterparties,
-    ledger::BlockRef,
+    ledger::{BlockRef, OwnerNumber},
     transfer::{FoundTransfer, TransferDirection},
     utxo::Txid,
 };
@@ -37,6 +37,9 @@ use crate::chains::{
     transfer::{TransferError, TransferRead, TransferReadRequest},
 };
 use crate::large::beside_others_if;
+
+/// Number of payments from which on a check takes long.
+const MANY_PAYMENTS: usize = 1_000;
 
 /// Reader of the transfers of one account chain.
 #[derive(Debug)]
@@ -81,35 +84,57 @@ impl AccountReader {
     async fn read(&self, request: TraceRequest<'_>) -> Result<SubjectData, GraphError> {
         let TraceRequest { intel, now, .. } = request;
         match self.state.on_day(intel, intel.day(now)).await? {
-            Some(state) => {
-                let is_large = state.has_many_payments(request.subject);
-                Ok(beside_others_if(is_large, || self.subject_data(request, &state)))
-            }
+            Some(state) => self.subject_data(request, &state),
             None => Ok(SubjectData::unavailable(Unavailable::NotYetRead)),
         }
     }
 
-    fn subject_data(&self, request: TraceRequest<'_>, state: &CheckState) -> SubjectData {
-        let TraceRequest { subject, intel, now, .. } = request;
-        let today = intel.day(now);
-        let view = &state.accounts;
-        let owner = AccountAddress::of(subject).and_then(|it| view.transactions().owner_number(it));
-        let (flows, activity, counterparties) = match owner {
+    fn subject_data(
+        &self,
+        request: TraceRequest<'_>,
+        state: &CheckState,
+    ) -> Result<SubjectData, GraphError> {
+        let view = &*state.accounts;
+        let owner = AccountAddress::of(request.subject).and_then(|account| view.owner(account));
+        let few = owner.map(|owner| (owner, view.payments(owner, MANY_PAYMENTS)));
+        let is_large = few.as_ref().is_some_and(|(_, own)| own.left_out > 0);
+        let data = beside_others_if(is_large, || {
+            let all = few.map(|(owner, few)| match few.left_out {
+                0 => (owner, few),
+                _ => (owner, view.payments(owner, MOST_PAYMENTS)),
+            });
+            self.data_of_payments(request, state, all)
+        });
+        view.check()?;
+        Ok(data)
+    }
+
+    /// Returns the data about a subject with its own payments; `None` for one that never appeared.
+    fn data_of_payments(
+        &self,
+        request: TraceRequest<'_>,
+        state: &CheckState,
+        of: Option<(OwnerNumber, AccountPayments)>,
+    ) -> SubjectData {
+        let TraceRequest { intel, now, .. } = request;
+        let (view, today) = (&*state.accounts, intel.day(now));
+        let (flows, activity, counterparties) = match of {
             None => {
                 let flows = FlowFacts { complete: true, ..FlowFacts::default() };
                 (flows, None, Counterparties::default())
             }
-            Some(owner) => {
+            Some((owner, own)) => {
                 let attributions = self.attributions(request, state);
                 let prices = intel.prices().as_ref();
                 let of = AccountSubject { view, owner, attributions: &attributions, prices, today };
-                let mut flows = of.flows();
+                let mut flows = of.flows(&own);
                 if let Some(limits) = &mut flows.account {
                     add_tokens(state, owner, limits);
                 }
                 let mut values = Valuation::new(prices);
-                let associates = associates(view, owner, &attributions, &mut values);
-                (flows, of.activity(), associates)
+                let of_owner = (owner, own.payments.as_slice());
+                let associates = associates(view, of_owner, &attributions, &mut values);
+                (flows, of.activity(&own), associates)
             }
         };
         let tip = tip(&state.recorded);
@@ -131,7 +156,8 @@ impl AccountReader {
         today: Date,
     ) -> Result<Option<BookedTransaction>, ReadError> {
         let state = self.state.on_day(intel, today).await?;
-        Ok(state.and_then(|state| BookedTransaction::find(&state.accounts, txid)))
+        let Some(state) = state else { return Ok(None) };
+        Ok(BookedTransaction::find(&*state.accounts, txid)?)
     }
 
     fn attributions<'a>(
@@ -142,7 +168,7 @@ impl AccountReader {
         let TraceRequest { policy, intel, now, .. } = request;
         CheckAttributions {
             chain: self.chain,
-            view: &state.accounts,
+            view: &*state.accounts,
             named: &state.named,
             intel,
             policy,
@@ -159,7 +185,7 @@ impl AccountReader {
         let today = intel.day(now);
         let state = self.state.on_day(intel, today).await?;
         let state = state.ok_or(TransferError::Unavailable(self.chain, Unavailable::NotYetRead))?;
-        let (view, prices) = (&state.accounts, intel.prices().as_ref());
+        let (view, prices) = (&*state.accounts, intel.prices().as_ref());
         let mut values = Valuation::new(prices);
         let read = ReadTransfer::find(view, &state.recorded, query, &mut values, now)?;
         let of_receiver = request.of_receiver(&read.found.transfer.receiver);
@@ -168,6 +194,7 @@ impl AccountReader {
         let of = AccountSubject { view, owner, attributions: &attributions, prices, today };
         if query.direction == TransferDirection::Deposit {
             let flows = of.origins_of(read.booked.payments());
+            view.check()?;
             let flows = FlowFacts { compositions: Some(used(&state)), ..flows };
             let revision = revision(self.chain, &state.recorded, &state.revision);
             let (activity, tip) = (read.activity(), tip(&state.recorded));
@@ -175,7 +202,8 @@ impl AccountReader {
             return Ok(TransferRead::of_origins(transfer, activity, flows, (tip, revision)));
         }
         let destinations = read.destinations(&of);
-        let traced = self.subject_data(of_receiver, &state);
+        // The check of the receiver's data covers the destinations as well.
+        let traced = self.subject_data(of_receiver, &state)?;
         let transfer = FoundTransfer::OfAccounts(Box::new(read.found));
         let tip_height = state.recorded.tip.height;
         Ok(TransferRead { transfer, traced, destinations, tip_height })
@@ -243,3 +271,6 @@ fn revision(chain: ChainId, recorded: &RecordedState, ends: &str) -> String {
     let digest = hex::encode(recorded.digest);
     format!("{chain}@{}-{}+{ends}", recorded.tip.height, digest.get(..12).unwrap_or_default())
 }
+
+#[cfg(test)]
+mod tests;

@@ -5,11 +5,11 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use assay_address::{CanonicalAddress, ChainId};
-use assay_engine::account::{AccountAddress, AccountView};
+use assay_address::ChainId;
+use assay_engine::account::AccountAddress;
 use assay_graph::{
     EmbeddedGraphs, GraphError,
-    account::{AccountTransactions, MemoryAccounts, RecordedState},
+    account::{AccountGraphView, AccountTransactions, MemoryAccounts, RecordedState},
 };
 use assay_intel::IntelSnapshot;
 use jiff::civil::Date;
@@ -48,16 +48,16 @@ struct Transfers {
 struct Ledgers {
     digest: [u8; 32],
     revision: String,
-    accounts: MemoryAccounts,
+    accounts: Arc<MemoryAccounts>,
 }
 
 /// One state as a check reads it.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(super) struct CheckState {
     /// Description of the recorded transfers.
     pub(super) recorded: RecordedState,
     /// Transactions and ledgers.
-    pub(super) accounts: MemoryAccounts,
+    pub(super) accounts: Arc<dyn AccountGraphView>,
     /// Tickers that tokens outside the table of scored assets bear, by contract.
     pub(super) lookalikes: Arc<BTreeMap<AccountAddress, String>>,
     /// The accounts that lists and labels name now.
@@ -78,21 +78,9 @@ pub async fn present_ledgers(
     graphs: Arc<EmbeddedGraphs>,
     intel: &IntelSnapshot,
     today: Date,
-) -> Result<Option<MemoryAccounts>, GraphError> {
+) -> Result<Option<Arc<dyn AccountGraphView>>, GraphError> {
     let state = Arc::new(AccountState::new(chain, graphs));
     Ok(state.on_day(intel, today).await?.map(|state| state.accounts))
-}
-
-/// Number of payments from which on a check takes long.
-const MANY_PAYMENTS: usize = 1_000;
-
-impl CheckState {
-    /// True if a check of an account takes long.
-    pub(super) fn has_many_payments(&self, subject: &CanonicalAddress) -> bool {
-        let account = AccountAddress::of(subject);
-        let owner = account.and_then(|it| self.accounts.transactions().owner_number(it));
-        owner.is_some_and(|owner| self.accounts.payments(owner).nth(MANY_PAYMENTS).is_some())
-    }
 }
 
 impl AccountState {
@@ -130,7 +118,8 @@ impl AccountState {
             named
         } else {
             let found = beside_others_if(true, || {
-                NamedAccounts::of(self.chain, &transfers.transactions, intel, today)
+                let view = MemoryAccounts::unbooked(Arc::clone(&transfers.transactions));
+                NamedAccounts::of(self.chain, &view, intel, today)
             });
             Arc::clone(kept.named.insert(Arc::new(found)))
         };
@@ -149,7 +138,7 @@ impl AccountState {
         }
         Ok(Some(CheckState {
             recorded: transfers.recorded,
-            accounts: ledgers.accounts.clone(),
+            accounts: Arc::<MemoryAccounts>::clone(&ledgers.accounts),
             lookalikes: Arc::clone(&transfers.lookalikes),
             named,
             revision: ledgers.revision.clone(),
@@ -195,7 +184,7 @@ impl Ledgers {
         let ends = named.ends.iter().map(|(account, end)| (*account, *end));
         let accounts = MemoryAccounts::compute(Arc::clone(&transfers.transactions), ends);
         let (digest, revision) = (transfers.recorded.digest, named.revision.clone());
-        Self { digest, revision, accounts }
+        Self { digest, revision, accounts: Arc::new(accounts) }
     }
 }
 

@@ -1,8 +1,8 @@
 //! One transaction of an account chain, with the payments as which it is booked.
 
-use assay_engine::account::{AccountAddress, AccountTransaction, AccountView, ScoredAsset};
+use assay_engine::account::{AccountAddress, AccountTransaction, ScoredAsset};
 use assay_engine::utxo::Txid;
-use assay_graph::account::MemoryAccounts;
+use assay_graph::{GraphError, account::AccountGraphView};
 
 /// A transaction with its payments.
 #[derive(Clone, Debug)]
@@ -28,12 +28,23 @@ pub struct BookedPayment {
 
 impl BookedTransaction {
     /// Returns the transaction with an identifier.
-    pub(super) fn find(view: &MemoryAccounts, txid: &Txid) -> Option<Self> {
-        let (number, transaction) = view.transactions().find(txid)?;
-        let all = view.ledgers().payments();
-        let first = all.partition_point(|payment| payment.transaction < number);
-        let own = all.iter().skip(first).take_while(|payment| payment.transaction == number);
-        let payments = own.filter_map(|payment| {
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the graph cannot be read.
+    pub(super) fn find(
+        view: &dyn AccountGraphView,
+        txid: &Txid,
+    ) -> Result<Option<Self>, GraphError> {
+        let found = Self::read(view, txid);
+        view.check()?;
+        Ok(found)
+    }
+
+    fn read(view: &dyn AccountGraphView, txid: &Txid) -> Option<Self> {
+        let number = view.find(txid)?;
+        let transaction = view.transaction(number)?;
+        let payments = view.payments_of_transaction(number).into_iter().filter_map(|payment| {
             Some(BookedPayment {
                 from: view.address(payment.from),
                 to: view.address(payment.to),
@@ -41,6 +52,6 @@ impl BookedTransaction {
                 amount: payment.amount,
             })
         });
-        Some(Self { payments: payments.collect(), transaction: transaction.clone() })
+        Some(Self { payments: payments.collect(), transaction })
     }
 }

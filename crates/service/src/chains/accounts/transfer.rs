@@ -9,7 +9,7 @@ use assay_engine::{
     ledger::OwnerNumber,
     transfer::{FoundAccountTransfer, TransferQuery, TransferSelector},
 };
-use assay_graph::account::{MemoryAccounts, RecordedState};
+use assay_graph::account::{AccountGraphView, RecordedState};
 use jiff::Timestamp;
 
 use crate::chains::transfer::TransferError;
@@ -24,8 +24,25 @@ pub(super) struct ReadTransfer {
 
 impl ReadTransfer {
     /// Returns the transfer that a query names.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the query names none, or if the graph cannot be read.
     pub(super) fn find(
-        view: &MemoryAccounts,
+        view: &dyn AccountGraphView,
+        recorded: &RecordedState,
+        query: &TransferQuery,
+        values: &mut Valuation<'_>,
+        now: Timestamp,
+    ) -> Result<Self, TransferError> {
+        let found = Self::read(view, recorded, query, values, now);
+        // A transfer that could not be read is not unknown.
+        view.check()?;
+        found
+    }
+
+    fn read(
+        view: &dyn AccountView,
         recorded: &RecordedState,
         query: &TransferQuery,
         values: &mut Valuation<'_>,
@@ -34,14 +51,14 @@ impl ReadTransfer {
         let TransferSelector::OfAccounts(selector) = &query.selector else {
             return Err(TransferError::OtherLedger(query.chain));
         };
-        let transactions = view.transactions();
         let unknown = || TransferError::unknown(query, recorded.tip.height, recorded.tip.time, now);
-        let (number, transaction) = transactions.find(&query.txid).ok_or_else(unknown)?;
-        let transfer = AccountTransfer::select(query.chain, transaction, selector)?;
-        let owner = |account: AccountAddress| transactions.owner_number(account);
-        let booked = BookedTransfer::of(view, (number, transaction), &transfer, owner);
+        let number = view.find(&query.txid).ok_or_else(unknown)?;
+        let transaction = view.transaction(number).ok_or_else(unknown)?;
+        let transfer = AccountTransfer::select(query.chain, &transaction, selector)?;
+        let booked = BookedTransfer::of(view, (number, &transaction), &transfer);
         let booked = booked.ok_or(InvalidAccountTransfer::GivenBack)?;
-        let receiver = AccountAddress::of(&transfer.receiver).and_then(owner);
+        let receiver = AccountAddress::of(&transfer.receiver);
+        let receiver = receiver.and_then(|account| view.owner(account));
         let receiver = receiver.ok_or_else(unknown)?;
         let senders = senders(view, booked.payments());
         let (unit, _) = values.value(transfer.asset, transfer.amount, transfer.time);
@@ -76,7 +93,7 @@ impl ReadTransfer {
 }
 
 /// Returns the accounts whose money payments are, the largest sums first.
-fn senders(view: &MemoryAccounts, payments: &[Payment]) -> Vec<(Option<AccountAddress>, u128)> {
+fn senders(view: &dyn AccountView, payments: &[Payment]) -> Vec<(Option<AccountAddress>, u128)> {
     let mut sums: Vec<(Option<AccountAddress>, u128)> = Vec::new();
     for payment in payments {
         let payer = view.address(payment.from);
