@@ -41,6 +41,8 @@ pub const SAME_KEY_SCORE: Score = Score::from_points(90);
 
 /// A large amount of severe funds divided by the least amount of them that matters among held coins.
 const LARGE_OVER_HELD: u32 = 50;
+/// The least held amount that matters divided by that on account chains.
+const HELD_OVER_HELD_BY_ACCOUNT: u32 = 10;
 
 /// Hexadecimal digits of a policy's revision: 64 bits, enough to distinguish policies.
 const REVISION_DIGITS: usize = 16;
@@ -126,10 +128,18 @@ impl Policy {
     }
 
     /// The least amount of severe funds among held coins that matters ([`SEVERE_HELD`]), in a unit: a fiftieth of a large
-    /// amount, USD 1,000 or 0.02 BTC. `None` for a unit without a large amount.
+    /// amount, USD 1,000 or 0.02 BTC. `None` for a unit without a large amount. On account chains see
+    /// [`Self::least_held_by_account`].
     #[must_use]
     pub fn least_held(unit: &str) -> Option<Quantity> {
         rules::large_amounts().get(unit).map(|large| large.divided(LARGE_OVER_HELD))
+    }
+
+    /// The same least amount on account chains, where money can go round for cents and a part below it would pass for
+    /// little beside that: a tenth of it, USD 100.
+    #[must_use]
+    pub fn least_held_by_account(unit: &str) -> Option<Quantity> {
+        Some(Self::least_held(unit)?.divided(HELD_OVER_HELD_BY_ACCOUNT))
     }
 
     /// The minimum score rules in force, without the rules that every policy has ([`FIXED_RULES`]).

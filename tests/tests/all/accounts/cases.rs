@@ -168,6 +168,27 @@ fn a_ring_of_three_does_not_clean_what_is_held_8c() {
 }
 
 #[test]
+fn small_stolen_parts_beside_a_ring_are_reviewed_where_they_lie_8c() {
+    // Nine hundred stolen dollars beside 60,000 that only went round.
+    let mut theft = Theft::of(0);
+    let ring: [AccountAddress; 3] = theft.chain.accounts();
+    for account in ring {
+        theft.chain.pay(theft.thief, theft.accomplice, USDT, 900 * DOLLAR);
+        theft.chain.pay(theft.accomplice, account, USDT, 900 * DOLLAR);
+    }
+    theft.withdraw(ring[0], ETH, ETHER / 2);
+    for _ in 0..40 {
+        for (from, to) in [(0, 1), (1, 2), (2, 0)] {
+            theft.chain.pay(ring[from], ring[to], ETH, ETHER / 2);
+        }
+    }
+    for answer in theft.assess(ring) {
+        assert_review(&answer);
+        assert!(reason_codes(&answer).contains(&"severe_funds_held"), "{answer:#?}");
+    }
+}
+
+#[test]
 fn an_emptied_ring_is_allowed_and_its_payee_reviewed_8d() {
     let mut theft = after_rings(40);
     let (account, payee) = (theft.accomplice, theft.chain.account());

@@ -33,3 +33,11 @@ fn no_scheme_of_payments_launders() {
 fn no_scheme_of_swaps_is_allowed_with_a_complete_answer() {
     assert_nothing_is_laundered(Moves::Swaps);
 }
+
+/// Parts of less than a thousand dollars beside rings, which one of the first 4,000 schemes found.
+#[test]
+fn small_parts_beside_rings_are_not_allowed_3428() {
+    for outcome in outcomes(3_428..3_429, Moves::Swaps) {
+        assert!(!outcome.is_laundered(), "{outcome}");
+    }
+}

@@ -33,7 +33,11 @@ impl Flows<'_> {
 
 impl DirectionalFlows<'_> {
     fn severe(&self, policy: &Policy) -> Option<MinimumScore> {
-        let least = Policy::least_held(self.unit)?;
+        let least = if self.is_of_accounts() {
+            Policy::least_held_by_account(self.unit)?
+        } else {
+            Policy::least_held(self.unit)?
+        };
         let fired = evaluate(&rule(self.unit, least), &self.rule_view(), policy)?;
         if !self.is_of_accounts() && fired.amount.saturating_mul(OF_RECEIVED_ONE_IN) < self.received
         {
