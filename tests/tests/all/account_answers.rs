@@ -594,3 +594,73 @@ fn exported_exposures_of_the_demo_agree_with_its_story() {
     assert_eq!(share("exchange"), (0.99, 2), "{pavel:#?}");
     assert_eq!(share("stolen_funds"), (0.01, 3), "{pavel:#?}");
 }
+
+/// A token that no table knows.
+const FALSE_TOKEN: &str = "0x00000000000000000000000000000000000fa15e";
+
+/// The message of the warning about look-alikes of counterparties.
+fn lookalike_warning(directory: &Path, person: &str) -> Option<String> {
+    let answer = json_of(directory, &["check", "eth", &address(person)]);
+    let warnings = answer["warnings"].as_array().unwrap().iter();
+    let mut messages = warnings.filter(|warning| warning["code"] == "lookalike_account");
+    messages.next().map(|warning| warning["message"].as_str().unwrap().to_owned())
+}
+
+#[test]
+fn a_look_alike_of_a_counterparty_that_sends_worthless_transfers_is_warned_of() {
+    // Given Ann, who paid Bob. Bog looks like Bob: their first five and last digits are the same.
+    let paid = [
+        row(1, 0, USDT, "exchange", "ann", 9_000_000_000),
+        row(2, 0, USDT, "ann", "bob", 500_000_000),
+    ];
+    for worthless in [
+        // When Bog sends dust, nothing, a false token, or has a payment logged in Ann's name,
+        row(3, 0, USDT, "bog", "ann", 500_000),
+        row(3, 0, USDT, "bog", "ann", 0),
+        row(3, 0, FALSE_TOKEN, "bog", "ann", 500_000_000),
+        row_by("poisoner", 3, 0, USDT, ("ann", "bog"), 0),
+        row_by("poisoner", 3, 0, FALSE_TOKEN, ("ann", "bog"), 500_000_000),
+    ] {
+        let rows = [&paid[..], std::slice::from_ref(&worthless)].concat();
+        let directory = recorded(&rows, &[]);
+        // then Ann is warned, by both addresses and the transaction,
+        let message = lookalike_warning(directory.path(), "ann").expect("a warning");
+        let message = message.to_lowercase();
+        for expected in [address("bob"), address("bog"), txid(3)] {
+            assert!(message.contains(&expected), "{worthless}: {message}");
+        }
+        assert!(!message.contains("by mistake"), "{message}");
+        // and Bob and Bog are not.
+        assert_eq!(lookalike_warning(directory.path(), "bob"), None);
+        assert_eq!(lookalike_warning(directory.path(), "bog"), None);
+        // When Ann falls for it, she is told.
+        ingest(directory.path(), &[row(4, 0, USDT, "ann", "bog", 500_000_000)]);
+        let message = lookalike_warning(directory.path(), "ann").expect("a warning");
+        assert!(message.contains("by mistake for"), "{message}");
+    }
+}
+
+#[test]
+fn friends_with_alike_addresses_are_not_warned_of() {
+    let paid = [
+        row(1, 0, USDT, "exchange", "ann", 9_000_000_000),
+        row(2, 0, USDT, "ann", "bob", 500_000_000),
+    ];
+    for others in [
+        // A second address of the friend, which pays.
+        vec![row(3, 0, USDT, "bog", "ann", 500_000), row(4, 0, USDT, "bog", "ann", 90_000_000)],
+        // An address that is not alike.
+        vec![row(3, 0, USDT, "dog", "ann", 0)],
+        // The friend itself sends dust, nothing and a token.
+        vec![
+            row(3, 0, USDT, "bob", "ann", 500_000),
+            row(4, 0, USDT, "bob", "ann", 0),
+            row(5, 0, FALSE_TOKEN, "bob", "ann", 1),
+        ],
+        // An alike address that Ann pays, which sent her nothing.
+        vec![row(3, 0, USDT, "ann", "bog", 90_000_000)],
+    ] {
+        let directory = recorded(&[&paid[..], &others].concat(), &[]);
+        assert_eq!(lookalike_warning(directory.path(), "ann"), None, "{others:?}");
+    }
+}

@@ -21,6 +21,7 @@
 //! - `taken`: funds that parties which harm payers got without the subject's doing
 //! - `path`: paths that show where money came from
 //! - `owners`: accounts that are associated with a subject
+//! - `lookalikes`: accounts that look like a subject's counterparties
 //! - `exposure`: origins of all money of an account, by asset
 //! - `subject`: the facts about a subject
 //! - `transfer`: one transfer as the subject of an assessment
@@ -35,6 +36,7 @@ mod ends;
 mod exposure;
 mod held;
 mod ledger;
+mod lookalikes;
 mod netting;
 mod origin;
 mod owners;
@@ -59,6 +61,7 @@ pub use dealings::{Dealing, DealingKey, Dealings};
 pub use ends::{MoneyEnd, MoneyEnds, ends_money};
 pub use exposure::{AssetExposure, OriginExposure, exposures};
 pub use ledger::AccountLedger;
+pub use lookalikes::{Acquaintances, Lookalike};
 pub use netting::{Edge, Netted, net};
 pub use origin::{MoneyOrigin, OriginCode};
 pub use owners::{AccountCounterparty, counterparties, is_deposit_address};

@@ -220,6 +220,7 @@ impl AccountSubject<'_> {
             taken: Vec::new(),
             unread_payments: 0,
             lookalike_tokens: Vec::new(),
+            lookalike_accounts: Vec::new(),
             other_tokens: 0,
         }
     }

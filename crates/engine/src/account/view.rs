@@ -19,7 +19,8 @@ use crate::{
 
 /// Most payments of a subject that a check reads.
 pub const MOST_PAYMENTS: usize = 1_000_000;
-/// Most transactions of a subject that a check reads for tokens outside the table of scored assets.
+/// Most transactions of a subject that a check reads for tokens outside the table of scored assets, and for transfers of
+/// nothing.
 pub const MOST_OTHER_TOKENS: usize = 10_000;
 
 /// One state of an account graph. Numbers of transactions grow in the order of the chain. Answers are owned: a view may
@@ -80,7 +81,8 @@ pub trait AccountView: Send + Sync {
     fn ledgers(&self, of: OwnerNumber) -> Vec<(AssetNumber, AccountLedger)>;
     /// The direct dealings of an account with listed and risky parties.
     fn dealings(&self, of: OwnerNumber) -> Vec<(DealingKey, Dealing)>;
-    /// The newest transactions of an account that transfer tokens outside the table, the newest first, at most `most`.
+    /// The newest transactions of an account that transfer tokens outside the table, or nothing, the newest first, at most
+    /// `most`.
     fn with_other_tokens(&self, of: OwnerNumber, most: usize) -> Vec<TransactionNumber>;
     /// The account that created a contract.
     fn deployer(&self, contract: OwnerNumber) -> Option<OwnerNumber>;

@@ -1,5 +1,7 @@
 //! Limits of what is known about a subject on an account chain, as an answer states them (`docs/model/accounts.md` B15).
 
+use std::fmt::Write;
+
 use super::{
     MinimumScore,
     flows::{transactions, whole_units, words},
@@ -8,7 +10,7 @@ use super::{
 use crate::{
     account::MOST_OTHER_TOKENS,
     assessment::{VerdictReason, Warning},
-    evidence::{AccountLimits, ChainState, TakenFunds},
+    evidence::{AccountLimits, ChainState, LookalikeAccount, TakenFunds},
     facts::Facts,
     policy::{FUNDS_TAKEN, Policy},
 };
@@ -84,8 +86,13 @@ impl AccountLimits {
         Some(MinimumScore::fixed(FUNDS_TAKEN, message, evidence, policy))
     }
 
+    /// The warnings about accounts and tokens that are not what they seem.
+    pub(super) fn warnings(&self) -> impl Iterator<Item = Warning> {
+        self.lookalike_accounts().into_iter().chain(self.lookalike_tokens())
+    }
+
     /// The warning about tokens that bear the ticker of a scored asset.
-    pub(super) fn warning(&self) -> Option<Warning> {
+    fn lookalike_tokens(&self) -> Option<Warning> {
         let names = self.lookalike_tokens.join(", ");
         (!names.is_empty()).then(|| Warning {
             code: "lookalike_token",
@@ -93,6 +100,26 @@ impl AccountLimits {
                 "tokens of other contracts than the known ones bear the ticker of {names}"
             ),
         })
+    }
+
+    /// The warning about accounts that look like counterparties.
+    fn lookalike_accounts(&self) -> Option<Warning> {
+        let (first, others) = self.lookalike_accounts.split_first()?;
+        let transaction = first.transactions.first().map(String::as_str).unwrap_or_default();
+        let mut message = format!(
+            "{} looks like the counterparty {}, and sent the address nothing but worthless transfers (transaction \
+             {transaction}): poisoning imitates addresses so; compare every character",
+            first.address, first.of
+        );
+        if !others.is_empty() {
+            let _ = write!(message, "; and {} more", others.len());
+        }
+        let paid = self.lookalike_accounts.iter().filter(|lookalike| lookalike.is_paid);
+        for lookalike in paid {
+            let LookalikeAccount { address, of, .. } = lookalike;
+            let _ = write!(message, "; the address paid {address}, possibly by mistake for {of}");
+        }
+        Some(Warning { code: "lookalike_account", message })
     }
 
     /// The details of the coverage of exposure.

@@ -370,8 +370,8 @@ fn about_the_address(facts: &Facts, unowned: Option<UnownedKind>) -> Warnings {
         Some(kind) => Some(nobody_controls(kind)),
         None => look_alike(facts),
     };
-    let tokens = accounts::limits(facts).and_then(AccountLimits::warning);
-    about.into_iter().chain(differing_branches(facts)).chain(tokens).collect()
+    let of_account = accounts::limits(facts).into_iter().flat_map(AccountLimits::warnings);
+    about.into_iter().chain(differing_branches(facts)).chain(of_account).collect()
 }
 
 /// Warning that nobody controls the address.

@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
+use assay_address::CanonicalAddress;
 use jiff::{Timestamp, civil::Date};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -152,8 +153,10 @@ pub struct AccountLimits {
     pub unread_payments: u64,
     /// Transfers of scored assets' tickers by other contracts in the subject's history.
     pub lookalike_tokens: Vec<String>,
-    /// Number of the subject's transfers of tokens whose money is not followed; counted up to
-    /// [`MOST_OTHER_TOKENS`](crate::account::MOST_OTHER_TOKENS).
+    /// Accounts that sent the subject worthless transfers and look like its counterparties.
+    pub lookalike_accounts: Vec<LookalikeAccount>,
+    /// Number of the subject's transfers of tokens whose money is not followed, in the newest
+    /// [`MOST_OTHER_TOKENS`](crate::account::MOST_OTHER_TOKENS) transactions with such transfers.
     pub other_tokens: u64,
 }
 
@@ -175,6 +178,20 @@ pub struct TakenFunds {
     /// Decimals of the unit.
     pub decimals: u8,
     /// The largest transactions.
+    pub transactions: Vec<String>,
+}
+
+/// An account that looks like a counterparty of the subject, and sent the subject nothing but dust, transfers of nothing
+/// and worthless tokens, or had such transfers logged in the subject's name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LookalikeAccount {
+    /// The account.
+    pub address: CanonicalAddress,
+    /// The counterparty that it looks like.
+    pub of: CanonicalAddress,
+    /// True if the subject paid the account more than dust.
+    pub is_paid: bool,
+    /// The first transactions of its worthless transfers.
     pub transactions: Vec<String>,
 }
 

@@ -15,8 +15,8 @@ mod tier;
 pub use flow::{
     AccountLimits, ActivityFacts, AssetActivity, CarriedLabel, CarriedPart, ChainFacts, ChainState,
     Direction, DirectionFlows, FlowDistance, FlowEnd, FlowFacts, FlowPart, FlowPath, IngestMode,
-    LabelDistance, Ledger, ListingPeriod, PartyListing, PathStep, Solicitation, StepLabel,
-    TakenFunds, Tip, Unavailable, UnresolvedReason, UsedCompositions,
+    LabelDistance, Ledger, ListingPeriod, LookalikeAccount, PartyListing, PathStep, Solicitation,
+    StepLabel, TakenFunds, Tip, Unavailable, UnresolvedReason, UsedCompositions,
 };
 pub use label::{AddressLabel, Label};
 pub use labels::AddressLabels;

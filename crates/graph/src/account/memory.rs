@@ -32,7 +32,7 @@ pub struct AccountTransactions {
     other_assets: Vec<Asset>,
     /// Numbers of all scored assets of the chain, and of the other ones that it had.
     asset_numbers: HashMap<Asset, AssetNumber>,
-    /// Transactions that transfer a token outside the table, by owner.
+    /// Transactions that transfer a token outside the table, or nothing, by owner.
     other_tokens: FxHashMap<OwnerNumber, Vec<TransactionNumber>>,
     /// The account that created each contract.
     deployers: FxHashMap<OwnerNumber, OwnerNumber>,
@@ -112,7 +112,7 @@ impl AccountTransactions {
         for account in [transfer.from, transfer.to] {
             if account != AccountAddress::ZERO {
                 let owner = self.number(account);
-                if !is_scored {
+                if !is_scored || transfer.amount.is_zero() {
                     let known = self.other_tokens.entry(owner).or_default();
                     if known.last() != Some(&number) {
                         known.push(number);
@@ -191,7 +191,7 @@ impl AccountTransactions {
         self.transactions.get(usize::try_from(number.0).ok()?)
     }
 
-    /// The transactions of an account that transfer tokens outside the table.
+    /// The transactions of an account that transfer tokens outside the table, or nothing.
     #[must_use]
     pub fn with_other_tokens(&self, owner: OwnerNumber) -> &[TransactionNumber] {
         self.other_tokens.get(&owner).map(Vec::as_slice).unwrap_or_default()

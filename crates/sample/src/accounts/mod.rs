@@ -30,6 +30,10 @@ const PRIORITY_FEE: u128 = 40_000_000_000_000;
 const BASE_FEE: u128 = 300_000_000_000_000;
 /// Name of the producer of all blocks.
 const PRODUCER: Wallet = Wallet { name: "a block producer", index: 0 };
+/// Name of an account that looks like another one.
+const LOOKALIKE: &str = "a look-alike";
+/// The account that it looks like.
+const IMITATED: Wallet = Wallet { name: "Joiner's workshop", index: 0 };
 /// The dollar token: USDT on Ethereum.
 const DOLLAR: &str = "0xdAC17F958D2ee523a2206206994597C13D831ec7";
 
@@ -184,7 +188,19 @@ fn is_funded(party: Wallet, asset: SampleAsset) -> bool {
     services.contains(&party.name) || matches!(asset, SampleAsset::Ember | SampleAsset::FalseDollar)
 }
 
+/// The account of a wallet. A look-alike has the first and last bytes of the account that it imitates.
 fn account(wallet: Wallet) -> Result<AccountAddress, ScenarioError> {
+    if wallet.name == LOOKALIKE {
+        let AccountAddress([a, b, .., y, z]) = account(IMITATED)?;
+        let mut account = own_account(wallet)?;
+        let AccountAddress([first, second, .., before, last]) = &mut account;
+        (*first, *second, *before, *last) = (a, b, y, z);
+        return Ok(account);
+    }
+    own_account(wallet)
+}
+
+fn own_account(wallet: Wallet) -> Result<AccountAddress, ScenarioError> {
     let address = world::address(wallet.name, ChainId::ETH, wallet.index);
     let found = address.and_then(|address| AccountAddress::of(&address));
     found.ok_or(ScenarioError::Nobody(wallet.name))

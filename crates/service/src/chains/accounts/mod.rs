@@ -3,6 +3,7 @@
 //! - `named`: the accounts that lists and labels name, and those at which money ends
 //! - `attributions`: attributions of accounts during one check
 //! - `state`: the transfers in memory, with the ledgers for the present lists and labels
+//! - `lookalikes`: accounts that look like counterparties of a subject
 //! - `tokens`: tokens whose money is not followed
 //! - `associates`: accounts that are associated with a subject
 //! - `transaction`: one transaction with its payments
@@ -11,6 +12,7 @@
 
 mod associates;
 mod attributions;
+mod lookalikes;
 mod named;
 mod reader;
 mod state;

@@ -7,7 +7,9 @@ use std::{
 
 use assay_address::ChainId;
 use assay_engine::{
-    account::{AccountAddress, AccountPayments, AccountSubject, MOST_PAYMENTS, Valuation},
+    account::{
+        AccountAddress, AccountPayments, AccountSubject, Acquaintances, MOST_PAYMENTS, Valuation,
+    },
     evidence::{ChainFacts, FlowFacts, IngestMode, Tip, Unavailable, UsedCompositions},
     facts::Counterparties,
     ledger::{BlockRef, OwnerNumber},
@@ -25,8 +27,9 @@ use tracing::Instrument;
 use super::{
     associates::associates,
     attributions::CheckAttributions,
+    lookalikes::add_lookalikes,
     state::{AccountState, CheckState},
-    tokens::add_tokens,
+    tokens::{add_tokens, unfollowed_transfers},
     transaction::BookedTransaction,
     transfer::ReadTransfer,
 };
@@ -129,7 +132,10 @@ impl AccountReader {
                 let of = AccountSubject { view, owner, attributions: &attributions, prices, today };
                 let mut flows = of.flows(&own);
                 if let Some(limits) = &mut flows.account {
-                    add_tokens(state, owner, limits);
+                    let unfollowed = unfollowed_transfers(state, owner);
+                    add_tokens(state, &unfollowed, limits);
+                    let known = Acquaintances::of(view, (owner, &own.payments), prices);
+                    add_lookalikes(state, owner, known, &unfollowed, limits);
                 }
                 let mut values = Valuation::new(prices);
                 let of_owner = (owner, own.payments.as_slice());
