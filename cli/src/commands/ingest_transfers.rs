@@ -117,6 +117,8 @@ struct TransferReport {
     duplicates: u64,
     /// Transfers of the files by kind.
     kinds: BTreeMap<&'static str, u64>,
+    /// Events that name a beneficiary.
+    beneficiaries: u64,
     /// Rows and values that are no transfers, by reason.
     left_out: BTreeMap<&'static str, u64>,
     #[serde(skip)]
@@ -254,6 +256,7 @@ impl TransferReport {
             recorded_before: done.recorded_before,
             duplicates: counts.duplicates,
             kinds: counts.kinds.iter().map(|(kind, count)| (kind.as_str(), *count)).collect(),
+            beneficiaries: counts.beneficiaries,
             reasons: left_out.clone().map(|(it, count)| (*count, it.explanation())).collect(),
             left_out: left_out.map(|(reason, count)| (reason.as_str(), *count)).collect(),
             transactions_without_initiator: counts.transactions_without_initiator,
@@ -297,6 +300,12 @@ impl TransferReport {
             self.kinds.iter().map(|(kind, count)| format!("{kind} {count}")).collect();
         if !kinds.is_empty() {
             line(format!("kinds: {}", kinds.join(", ")));
+        }
+        if self.beneficiaries > 0 {
+            line(format!(
+                "named by events: {}",
+                counted(self.beneficiaries, "beneficiary", "beneficiaries")
+            ));
         }
         for (count, reason) in &self.reasons {
             line(format!("left out: {count} ({reason})"));

@@ -447,7 +447,7 @@ fn a_transaction_is_shown_with_its_transfers_and_the_payments_to_which_they_amou
 
 #[test]
 fn exported_transfers_can_be_ingested_again() {
-    // Given transfers with places, a mint, a fee, a reward of a block and a huge amount of an unlisted token.
+    // Given transfers with places, a mint, a fee, a huge amount of an unlisted token, and an event.
     let zero = format!("0x{}", "0".repeat(40));
     let mut rows = vec![
         row(1, 0, "native", "exchange", "ann", 5 * ETHER),
@@ -464,6 +464,9 @@ fn exported_transfers_can_be_ingested_again() {
         row_by("ann", 3, 2, &address("junk"), ("ann", "bob"), u128::MAX)
             .replace(&u128::MAX.to_string(), &format!("{}0", u128::MAX)),
     );
+    // An event names Bob as the owner of what a contract got.
+    let named = row_by("ann", 3, 3, "", ("vault", "bob"), 0);
+    rows.push(named.replace("transfer,,", "beneficiary,,"));
     let directory = recorded(&rows, &[("exchange", "exchange", "X")]);
     let checked = json_of(directory.path(), &["check", "eth", &address("bob")]);
     for format in ["csv", "jsonl"] {
@@ -481,7 +484,8 @@ fn exported_transfers_can_be_ingested_again() {
     // The transfers of one account and of some blocks can be exported alone.
     let of_bob = ["export", "transfers", "eth", "--address", &address("bob"), "--from", "20000003"];
     let text = assay(directory.path(), of_bob).ok().stdout;
-    assert_eq!(text.lines().count(), 3, "{text}");
+    assert_eq!(text.lines().count(), 4, "{text}");
+    assert!(text.contains(",0,") && text.contains(",beneficiary,"), "{text}");
 }
 
 /// The rows of `assay export exposures` of an account: of each asset the origins with their columns.

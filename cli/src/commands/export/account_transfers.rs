@@ -2,7 +2,8 @@
 
 use assay_address::{CanonicalAddress, ChainId};
 use assay_engine::account::{
-    AccountAddress, AccountTransaction, PublishedPlace, Transfer, transaction_text,
+    AccountAddress, AccountTransaction, BeneficiaryEvent, PublishedPlace, Transfer,
+    transaction_text,
 };
 use serde::Serialize;
 
@@ -16,7 +17,8 @@ struct Row<'a> {
     time: &'a str,
     /// Empty for records of a block that are in no transaction.
     txid: &'a str,
-    index: u32,
+    /// `None` for an event, which moves nothing.
+    index: Option<u32>,
     asset: String,
     from: String,
     to: String,
@@ -101,7 +103,7 @@ fn write(
             block: transaction.block,
             time: &time,
             txid: &txid,
-            index: transfer.place.index,
+            index: Some(transfer.place.index),
             asset: transfer.asset.text(chain),
             from: text(transfer.from),
             to: text(transfer.to),
@@ -110,6 +112,25 @@ fn write(
             kind: transfer.kind.as_str(),
             log_index,
             trace_index,
+        })?;
+    }
+    let is_selected = |event: &&BeneficiaryEvent| {
+        account.is_none_or(|account| event.contract == account || event.beneficiary == account)
+    };
+    for event in transaction.beneficiaries.iter().filter(is_selected) {
+        sink.row(&Row {
+            block: transaction.block,
+            time: &time,
+            txid: &txid,
+            index: None,
+            asset: String::new(),
+            from: text(event.contract),
+            to: text(event.beneficiary),
+            amount: "0".to_owned(),
+            initiator: &initiator,
+            kind: "beneficiary",
+            log_index: None,
+            trace_index: None,
         })?;
     }
     Ok(())

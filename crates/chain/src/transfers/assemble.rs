@@ -1,10 +1,12 @@
 //! Transactions of a block from its rows, whichever file they come from.
 
+use std::collections::{BTreeMap, btree_map::Entry};
+
 use assay_address::ChainId;
 use assay_engine::{
     account::{
-        AccountAddress, AccountTransaction, Asset, PublishedPlace, Transfer, TransferKind,
-        TransferPlace,
+        AccountAddress, AccountTransaction, Asset, BeneficiaryEvent, PublishedPlace, Transfer,
+        TransferKind, TransferPlace,
     },
     utxo::Txid,
 };
@@ -14,7 +16,10 @@ use rustc_hash::FxHashMap;
 
 use super::{
     counts::{LeftOut, TransferCounts},
-    row::{BlockRow, Content, Frame, FrameKind, Row, RowOrigin, TransactionRow, TransferRow},
+    row::{
+        BeneficiaryRow, BlockRow, Content, Frame, FrameKind, Row, RowOrigin, TransactionRow,
+        TransferRow,
+    },
 };
 
 /// A block with its transactions.
@@ -28,6 +33,8 @@ pub struct FileBlock {
     pub transactions: Vec<AccountTransaction>,
     /// Rows of the transfers of each transaction.
     pub origins: Vec<Vec<RowOrigin>>,
+    /// Rows of the beneficiaries of each transaction.
+    pub beneficiary_origins: Vec<Vec<RowOrigin>>,
 }
 
 /// A row that is refused, and a row that it contradicts.
@@ -66,13 +73,18 @@ pub(super) fn assemble(
     order(height, &mut drafts);
     let mut transactions = Vec::with_capacity(drafts.len());
     let mut origins: Vec<Vec<RowOrigin>> = Vec::with_capacity(drafts.len());
+    let mut beneficiary_origins: Vec<Vec<RowOrigin>> = Vec::with_capacity(drafts.len());
     for draft in drafts {
         let id = draft.id;
-        let FinishedDraft { initiator, transfers } =
+        let FinishedDraft { initiator, transfers, beneficiaries } =
             draft.finish(chain, header.as_ref().map(|(header, _)| header), counts)?;
         if transfers.is_empty() {
+            for _ in beneficiaries {
+                counts.leave_out(LeftOut::WithoutTransfer);
+            }
             continue;
         }
+        counts.beneficiaries += u64::try_from(beneficiaries.len()).unwrap_or(u64::MAX);
         let (transfers, rows): (Vec<_>, Vec<_>) = transfers.into_iter().unzip();
         let Some(time) = time else {
             let origin = rows.first().copied();
@@ -84,7 +96,7 @@ pub(super) fn assemble(
         if initiator.is_none() && id != AccountTransaction::id_of_block(height) {
             counts.transactions_without_initiator += 1;
         }
-        let beneficiaries = Vec::new();
+        let (beneficiaries, events): (Vec<_>, Vec<_>) = beneficiaries.into_iter().unzip();
         transactions.push(AccountTransaction {
             block: height,
             time,
@@ -94,8 +106,9 @@ pub(super) fn assemble(
             beneficiaries,
         });
         origins.push(rows);
+        beneficiary_origins.push(events);
     }
-    Ok(time.map(|time| FileBlock { height, time, transactions, origins }))
+    Ok(time.map(|time| FileBlock { height, time, transactions, origins, beneficiary_origins }))
 }
 
 const NO_TIME: &str = "the time of the block is not known: give the file of its blocks (number, timestamp) or of its \
@@ -140,12 +153,15 @@ struct Draft {
     moves: Vec<Move>,
     frames: Vec<(Frame, RowOrigin)>,
     stated: Option<(TransactionRow, RowOrigin)>,
+    /// Events that name beneficiaries with their rows, in no order: it says nothing.
+    beneficiaries: BTreeMap<BeneficiaryEvent, RowOrigin>,
 }
 
-/// The sender of a transaction, and its transfers in order with their rows.
+/// The sender of a transaction, its transfers in order with their rows, and the beneficiaries that events name.
 struct FinishedDraft {
     initiator: Option<AccountAddress>,
     transfers: Vec<(Transfer, RowOrigin)>,
+    beneficiaries: Vec<(BeneficiaryEvent, RowOrigin)>,
 }
 
 /// A transfer with its order in the transaction.
@@ -194,6 +210,7 @@ impl Block {
                 moves: Vec::new(),
                 frames: Vec::new(),
                 stated: None,
+                beneficiaries: BTreeMap::new(),
             });
         }
         self.drafts.get_mut(at)
@@ -209,7 +226,10 @@ impl Block {
         match &content {
             Content::Transfer(transfer) => counts.state(transfer.asset, transfer.amount),
             Content::Frame(frame) => counts.state(Asset::Native, frame.amount),
-            Content::Transaction(_) | Content::Block(_) | Content::LeftOut(_) => {}
+            Content::Beneficiary(_)
+            | Content::Transaction(_)
+            | Content::Block(_)
+            | Content::LeftOut(_) => {}
         }
         let id = txid.unwrap_or_else(|| AccountTransaction::id_of_block(height));
         match content {
@@ -237,6 +257,7 @@ impl Block {
                 draft.set_index(transaction_index, origin)?;
                 match content {
                     Content::Transfer(transfer) => draft.add_transfer(transfer, origin)?,
+                    Content::Beneficiary(row) => draft.add_beneficiary(row, origin, counts)?,
                     Content::Frame(frame) => draft.frames.push((frame, origin)),
                     Content::Transaction(transaction) => {
                         draft.add_transaction(*transaction, origin, counts)?;
@@ -409,6 +430,24 @@ impl Draft {
         Ok(())
     }
 
+    fn add_beneficiary(
+        &mut self,
+        row: BeneficiaryRow,
+        origin: RowOrigin,
+        counts: &mut TransferCounts,
+    ) -> Result<(), RefusedRow> {
+        if let Some(initiator) = row.initiator {
+            self.set_initiator(initiator, true, origin)?;
+        }
+        match self.beneficiaries.entry(row.event) {
+            Entry::Vacant(new) => {
+                new.insert(origin);
+            }
+            Entry::Occupied(_) => counts.duplicates += 1,
+        }
+        Ok(())
+    }
+
     fn add_transaction(
         &mut self,
         row: TransactionRow,
@@ -450,7 +489,7 @@ impl Draft {
                 self.add_fees(&stated, header, origin, counts);
             }
         }
-        let Self { id, mut moves, initiator, .. } = self;
+        let Self { id, mut moves, initiator, beneficiaries, .. } = self;
         moves.sort_by(|one, other| one.order.cmp(&other.order));
         let is_renumbered = moves.iter().any(|it| it.order.class != OrderClass::Stated);
         let mut kept: Vec<Move> = Vec::with_capacity(moves.len());
@@ -478,7 +517,9 @@ impl Draft {
             (kept.transfer, kept.origin)
         });
         let initiator = initiator.map(|(initiator, _)| initiator);
-        Ok(FinishedDraft { initiator, transfers: numbered.collect() })
+        let transfers = numbered.collect();
+        let beneficiaries = beneficiaries.into_iter().collect();
+        Ok(FinishedDraft { initiator, transfers, beneficiaries })
     }
 
     /// Adds what calls moved.

@@ -27,11 +27,13 @@ pub enum LeftOut {
     UnknownStatus,
     /// A value without a stated receiver.
     WithoutReceiver,
+    /// A named beneficiary in a transaction without transfers.
+    WithoutTransfer,
 }
 
 impl LeftOut {
     /// Every reason.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Failed,
         Self::Delegate,
         Self::WithoutValue,
@@ -40,6 +42,7 @@ impl LeftOut {
         Self::RewardAfterMerge,
         Self::UnknownStatus,
         Self::WithoutReceiver,
+        Self::WithoutTransfer,
     ];
 
     /// The identifier in reports.
@@ -54,6 +57,7 @@ impl LeftOut {
             Self::RewardAfterMerge => "reward_after_merge",
             Self::UnknownStatus => "unknown_status",
             Self::WithoutReceiver => "without_receiver",
+            Self::WithoutTransfer => "without_transfer",
         }
     }
 
@@ -71,6 +75,7 @@ impl LeftOut {
                 "values of transactions whose success is not stated: give receipts or traces along"
             }
             Self::WithoutReceiver => "values without a stated receiver",
+            Self::WithoutTransfer => "beneficiaries in transactions without transfers",
         }
     }
 }
@@ -119,6 +124,8 @@ pub struct FileCounts {
 pub struct TransferCounts {
     /// Transfers by kind.
     pub kinds: BTreeMap<TransferKind, u64>,
+    /// Events that name a beneficiary.
+    pub beneficiaries: u64,
     /// Rows and values that are no transfers, by reason.
     pub left_out: BTreeMap<LeftOut, u64>,
     /// Rows that repeat another row.

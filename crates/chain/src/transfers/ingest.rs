@@ -114,11 +114,11 @@ fn ingest(
     };
     let mut sums = AssetSums::default();
     while let Some(block) = files.next_block()? {
-        let FileBlock { height, time, transactions, origins } = &block;
+        let FileBlock { height, time, transactions, .. } = &block;
         let reference = RecordedBlock { height: *height, time: *time };
         done.range = Some((done.range.map_or(reference, |(first, _)| first), reference));
         if tip.is_some_and(|tip| *height <= tip) {
-            let unrecorded = recorded.first_unrecorded(reference, transactions, origins)?;
+            let unrecorded = recorded.first_unrecorded(reference, &block)?;
             if let Some(origin) = unrecorded {
                 return Err(files.row_error(origin, already_recorded(*height, tip)).into());
             }
@@ -172,12 +172,11 @@ struct RecordedComparison {
 }
 
 impl RecordedComparison {
-    /// The row of the first transfer that is not recorded.
+    /// The row of the first transfer or beneficiary that is not recorded.
     fn first_unrecorded(
         &mut self,
         block: RecordedBlock,
-        transactions: &[AccountTransaction],
-        origins: &[Vec<RowOrigin>],
+        FileBlock { transactions, origins, beneficiary_origins, .. }: &FileBlock,
     ) -> Result<Option<RowOrigin>, GraphError> {
         while self.block.as_ref().is_none_or(|(recorded, _)| recorded.height < block.height) {
             match self.blocks.as_mut().and_then(Iterator::next) {
@@ -205,6 +204,17 @@ impl RecordedComparison {
                 .map(move |(transfer, origin)| (content(transaction, transfer), *origin))
         });
         let mut unrecorded = stated.filter(|(content, _)| !recorded.contains(content));
-        Ok(unrecorded.next().map(|(_, origin)| origin))
+        if let Some((_, origin)) = unrecorded.next() {
+            return Ok(Some(origin));
+        }
+        let named = |it: &AccountTransaction| {
+            let id = it.id;
+            it.beneficiaries.clone().into_iter().map(move |event| (id, event))
+        };
+        let recorded: HashSet<_> = known.iter().flat_map(named).collect();
+        let stated = transactions.iter().zip(beneficiary_origins);
+        let mut stated = stated.flat_map(|(it, origins)| named(it).zip(origins));
+        let unrecorded = stated.find(|(event, _)| !recorded.contains(event));
+        Ok(unrecorded.map(|(_, origin)| *origin))
     }
 }

@@ -2,7 +2,7 @@
 
 use assay_address::ChainId;
 use assay_engine::{
-    account::{AccountAddress, Asset, PublishedPlace, TransferKind},
+    account::{AccountAddress, Asset, BeneficiaryEvent, PublishedPlace, TransferKind},
     utxo::Txid,
 };
 use jiff::Timestamp;
@@ -43,6 +43,7 @@ pub(super) struct Row {
 #[derive(Clone, Debug)]
 pub(super) enum Content {
     Transfer(TransferRow),
+    Beneficiary(BeneficiaryRow),
     Frame(Frame),
     Transaction(Box<TransactionRow>),
     Block(Box<BlockRow>),
@@ -63,6 +64,16 @@ pub(super) struct TransferRow {
     pub(super) published: Option<PublishedPlace>,
     pub(super) initiator: Option<AccountAddress>,
 }
+
+/// An event that names a beneficiary.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct BeneficiaryRow {
+    pub(super) event: BeneficiaryEvent,
+    pub(super) initiator: Option<AccountAddress>,
+}
+
+/// Kind of rows of events that name a beneficiary.
+const BENEFICIARY: &str = "beneficiary";
 
 /// A call, a reward or another record of a trace.
 #[derive(Clone, Debug)]
@@ -237,6 +248,7 @@ impl<'a, C: Cells> RowReader<'a, C> {
     fn transfer(&mut self, txid: &mut Option<Txid>) -> Result<Content, String> {
         let kind = match self.cell(Field::Kind).text() {
             None => TransferKind::Transfer,
+            Some(BENEFICIARY) => return self.beneficiary(txid.as_ref()),
             Some(kind) => kind.parse().map_err(|error| format!("kind: {error}"))?,
         };
         let asset = self.asset(Field::Asset)?;
@@ -293,6 +305,25 @@ impl<'a, C: Cells> RowReader<'a, C> {
             published,
             initiator,
         }))
+    }
+
+    /// An event of our own format that names a beneficiary: `from` logged it, and nothing moves.
+    fn beneficiary(&mut self, txid: Option<&Txid>) -> Result<Content, String> {
+        if txid.is_none() {
+            return Err(format!("txid: it is missing; a {BENEFICIARY} is named in a transaction"));
+        }
+        let (from, to) = (self.account(Field::From)?, self.account(Field::To)?);
+        let contract = self.required(Field::From, from)?;
+        let beneficiary = self.required(Field::To, to)?;
+        if [contract, beneficiary].contains(&AccountAddress::ZERO) {
+            return Err(format!("a {BENEFICIARY} row names a contract and an account"));
+        }
+        if self.with(Field::Amount, cell::amount)?.is_some_and(|amount| !amount.is_zero()) {
+            return Err(format!("amount: a {BENEFICIARY} row moves nothing; write 0"));
+        }
+        let initiator = self.account(Field::Initiator)?;
+        let event = BeneficiaryEvent { contract, beneficiary };
+        Ok(Content::Beneficiary(BeneficiaryRow { event, initiator }))
     }
 
     /// A transfer of a token as warehouses export it.

@@ -152,7 +152,7 @@ impl fmt::Display for TransferKind {
 /// A text that is no kind of transfer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "unknown kind `{0}`: write transfer, fee, mint, burn, reward, withdrawal, create or balance"
+    "unknown kind `{0}`: write transfer, fee, mint, burn, reward, withdrawal, create, balance or beneficiary"
 )]
 pub struct UnknownKind(String);
 
@@ -166,7 +166,7 @@ impl FromStr for TransferKind {
 }
 
 /// An event that names a beneficiary of what a contract received.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BeneficiaryEvent {
     /// The contract that logged the event.
     pub contract: AccountAddress,

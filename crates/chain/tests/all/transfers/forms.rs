@@ -417,6 +417,51 @@ fn kinds_of_our_own_format_are_recorded() {
     }
 }
 
+/// A row of our own format with a kind.
+fn row_of_kind(block: u64, kind: &str, cells: &str) -> String {
+    format!("{block},2020-09-13T12:26:40Z,{},{cells},{kind}", txid(block))
+}
+
+#[test]
+fn named_beneficiaries_are_a_part_of_their_transaction() {
+    let (payer, contract, owner, other) = (account(1), account(8), account(2), account(3));
+    let paid = |block| row_of_kind(block, "", &format!("0,native,{payer},{contract},7"));
+    let named = |block, whom: &str, amount: &str| {
+        row_of_kind(block, "beneficiary", &format!(",,{contract},{whom},{amount}"))
+    };
+    let file =
+        |rows: &[String]| [&[format!("{HEADER},kind")], rows, &[String::new()]].concat().join("\n");
+    let one = [named(1, &other, "0"), paid(1), named(1, &owner, ""), named(1, &other, "0")];
+    let alone = [named(2, &owner, "0")];
+    let ingest = Ingest::new(ChainId::ETH);
+    let done = ingest.ingest("named.csv", file(&[&one[..], &alone].concat())).unwrap();
+    assert_eq!((done.counts.beneficiaries, done.counts.duplicates), (2, 1));
+    assert_eq!(done.counts.left_out[&LeftOut::WithoutTransfer], 1);
+    let transactions = ingest.transactions();
+    let events: Vec<_> = transactions.iter().flat_map(|it| &it.beneficiaries).collect();
+    let named_in_order: Vec<_> = events.iter().map(|it| it.beneficiary.to_string()).collect();
+    assert_eq!(named_in_order, [owner.clone(), other.clone()]);
+    assert!(events.iter().all(|it| it.contract.to_string() == contract));
+    assert_eq!(transactions.iter().map(|it| it.transfers.len()).sum::<usize>(), 1);
+    // The same file is recorded already; a beneficiary that is not is refused with its row.
+    let again = ingest.ingest("named.csv", file(&one)).unwrap();
+    assert_eq!(again.ingested.transactions, 0);
+    let more = file(&[paid(1), named(1, &payer, "0")]);
+    let error = ingest.refusal("more.csv", more);
+    assert!(error.contains("more.csv, line 3: ") && error.contains("not recorded"), "{error}");
+    // An event moves nothing, and names two accounts in a transaction.
+    let outside = named(1, &owner, "0").replace(&txid(1), "");
+    for (row, reason) in [
+        (named(1, &owner, "7"), "amount: a beneficiary row moves nothing"),
+        (named(1, "", "0"), "to: it is missing"),
+        (named(1, &account(0), "0"), "names a contract and an account"),
+        (outside, "txid: it is missing"),
+    ] {
+        let error = Ingest::new(ChainId::ETH).refusal("named.csv", file(&[row]));
+        assert!(error.contains("named.csv, line 2: ") && error.contains(reason), "{error}");
+    }
+}
+
 #[test]
 fn rows_of_a_transaction_are_one_transaction_whichever_file_they_come_from() {
     let ingest = Ingest::new(ChainId::ETH);
