@@ -9,6 +9,7 @@
 //! - `cell`: values of cells
 //! - `row`: rows from cells
 //! - `text`: CSV and JSON lines
+//! - `pages`: sizes of the pages of Parquet files
 //! - `parquet`: Parquet
 //! - `assemble`: the transactions of a block from its rows
 //! - `counts`: counts for reports
@@ -21,6 +22,7 @@ mod counts;
 mod error;
 #[cfg(feature = "edge")]
 pub mod ingest;
+mod pages;
 mod parquet;
 mod row;
 mod text;

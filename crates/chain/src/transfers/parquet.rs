@@ -10,11 +10,14 @@ use std::{
 use assay_input::InputLimits;
 use jiff::Timestamp;
 use parquet::{
-    basic::{ConvertedType, LogicalType, TimeUnit, Type as PhysicalType},
+    basic::{Compression, ConvertedType, LogicalType, TimeUnit, Type as PhysicalType},
     column::reader::{ColumnReader, ColumnReaderImpl},
     data_type::{ByteArray, DataType, FixedLenByteArray, Int96},
     errors::ParquetError,
-    file::reader::{FileReader, SerializedFileReader},
+    file::{
+        metadata::ColumnChunkMetaData,
+        reader::{FileReader, SerializedFileReader},
+    },
     schema::types::ColumnDescriptor,
 };
 use ruint::aliases::U256;
@@ -23,6 +26,7 @@ use super::{
     RowPosition,
     cell::CellValue,
     columns::{Columns, FileForm, is_column},
+    pages::{InvalidPages, PagesOfColumn, check_pages},
     row::Cells,
     text::Refusal,
 };
@@ -48,6 +52,8 @@ pub(super) fn open_if_parquet(path: &Path) -> io::Result<Option<File>> {
 /// Rows of a Parquet file.
 pub(super) struct ParquetSource {
     reader: SerializedFileReader<File>,
+    /// The same file, for the headers of its pages.
+    file: File,
     pub(super) columns: Columns,
     pub(super) form: FileForm,
     leaves: Vec<Leaf>,
@@ -153,6 +159,8 @@ impl Cells for ParquetRow<'_> {
 
 impl ParquetSource {
     pub(super) fn open(file: File) -> Result<Self, Refusal> {
+        let unreadable = |error| Refusal::of_file(format!("it cannot be read: {error}"));
+        let pages = file.try_clone().map_err(unreadable)?;
         let reader = guarded(|| SerializedFileReader::new(file))?;
         let metadata = reader.metadata();
         let stated_rows = u64::try_from(metadata.file_metadata().num_rows())
@@ -179,6 +187,7 @@ impl ParquetSource {
         let form = columns.form().map_err(Refusal::of_file)?;
         let mut source = Self {
             reader,
+            file: pages,
             columns,
             form,
             leaves,
@@ -204,11 +213,9 @@ impl ParquetSource {
                 let Some(chunk) = group.columns().get(leaf.index) else {
                     return Err(Refusal::of_file("it is damaged: a row group lacks a column"));
                 };
-                let size = |bytes: i64| u64::try_from(bytes).unwrap_or(u64::MAX);
                 let (packed, unpacked) =
                     (size(chunk.compressed_size()), size(chunk.uncompressed_size()));
-                let ratio = packed.saturating_mul(assay_input::TextFile::LIMITS.unpacking_ratio);
-                let most = ratio.clamp(InputLimits::RATIO_FROM_BYTES, LARGEST_COLUMN);
+                let most = largest_unpacked(chunk);
                 if unpacked > most {
                     let column = chunk.column_path().string();
                     return Err(Refusal::of_file(format!(
@@ -246,6 +253,9 @@ impl ParquetSource {
             let group = guarded(|| self.reader.get_row_group(self.group))?;
             self.left_in_group = u64::try_from(group.metadata().num_rows()).unwrap_or_default();
             for leaf in &mut self.leaves {
+                if let Some(chunk) = group.metadata().columns().get(leaf.index) {
+                    check_chunk(&mut self.file, chunk)?;
+                }
                 leaf.reader = Some(guarded(|| group.get_column_reader(leaf.index))?);
             }
             self.group += 1;
@@ -270,6 +280,35 @@ impl ParquetSource {
         self.at = 0;
         Ok(true)
     }
+}
+
+fn size(bytes: i64) -> u64 {
+    u64::try_from(bytes).unwrap_or(u64::MAX)
+}
+
+/// Largest size of a column of a row group after unpacking.
+fn largest_unpacked(chunk: &ColumnChunkMetaData) -> u64 {
+    let packed = size(chunk.compressed_size());
+    let ratio = packed.saturating_mul(assay_input::TextFile::LIMITS.unpacking_ratio);
+    ratio.clamp(InputLimits::RATIO_FROM_BYTES, LARGEST_COLUMN)
+}
+
+/// Refuses a column of a row group whose pages unpack to far more than they are packed to.
+fn check_chunk(file: &mut File, chunk: &ColumnChunkMetaData) -> Result<(), Refusal> {
+    let (start, length) = guarded(|| Ok(chunk.byte_range()))?;
+    let is_gzip = matches!(chunk.compression(), Compression::GZIP(_));
+    let most = largest_unpacked(chunk);
+    let problem = match check_pages(file, PagesOfColumn { start, length, most, is_gzip }) {
+        Ok(()) => return Ok(()),
+        Err(InvalidPages::Damaged) => "it is damaged: a page has no valid header".to_owned(),
+        Err(InvalidPages::TooLarge) => format!(
+            "the pages of its column {} unpack to more than {most} bytes or than they state: it was made to exhaust \
+             memory",
+            chunk.column_path().string()
+        ),
+        Err(InvalidPages::Io(error)) => format!("it cannot be read: {error}"),
+    };
+    Err(Refusal::of_file(problem))
 }
 
 impl LeafKind {

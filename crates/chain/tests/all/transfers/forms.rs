@@ -6,7 +6,7 @@ use assay_address::ChainId;
 use assay_chain::transfers::LeftOut;
 use assay_engine::account::{PublishedPlace, TransferKind};
 use parquet::{
-    basic::Compression,
+    basic::{Compression, GzipLevel},
     data_type::{
         ByteArray, ByteArrayType, DoubleType, FixedLenByteArrayType, Int32Type, Int64Type,
     },
@@ -245,6 +245,24 @@ fn a_damaged_parquet_file_is_refused() {
             assert!(done.counts.sums_match());
         }
     }
+}
+
+#[test]
+fn a_gzip_page_that_unpacks_to_more_than_it_states_is_refused() {
+    let rows = &rows()[..500];
+    let texts: Vec<_> = (0..8).map(|column| Column::Text(cells(rows, column))).collect();
+    let schema = HEADER.split(',').map(|name| format!("required binary {name} (UTF8);"));
+    let schema = schema.collect::<Vec<_>>().join(" ");
+    let ingest = Ingest::new(ChainId::ETH);
+    let file = parquet(&ingest, &schema, Compression::GZIP(GzipLevel::default()), &texts);
+    let mut bytes = std::fs::read(file).unwrap();
+    assert!(Ingest::new(ChainId::ETH).ingest("whole.parquet", bytes.clone()).is_ok());
+    // The first page stands behind the mark. Its header states the kind and, as the second field, the size.
+    assert_eq!((bytes[4], bytes[6]), (0x15, 0x15));
+    assert_ne!(bytes[7] & 0x7e, 0, "a size that can be less");
+    bytes[7] -= 2;
+    let error = Ingest::new(ChainId::ETH).refusal("forged.parquet", bytes);
+    assert!(error.contains("made to exhaust memory"), "{error}");
 }
 
 #[test]
