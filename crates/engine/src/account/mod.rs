@@ -73,6 +73,7 @@ pub use record::{
     AccountTransaction, BeneficiaryEvent, PublishedPlace, Transfer, TransferKind, TransferPlace,
     UnknownKind,
 };
+pub(crate) use scored::worth_of_ticker;
 pub use scored::{AssetRole, IssueLog, ScoredAsset, scored_asset, scored_assets};
 pub use shares::{Hop, MOST_ENTRIES, OriginShare, Shares, WHOLE};
 pub use step::{

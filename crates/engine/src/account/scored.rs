@@ -54,8 +54,6 @@ pub enum IssueLog {
 
 /// US dollars that are dust at most (B9).
 const DUST_DOLLARS: u128 = 1;
-/// US dollars from which on severe funds lead to a review at a small share (R3).
-const LARGE_DOLLARS: u128 = 50_000;
 
 impl ScoredAsset {
     /// The largest payment that is dust, in base units: about one US dollar. 0 for a coin without a known order of worth.
@@ -64,29 +62,31 @@ impl ScoredAsset {
         self.units_of(DUST_DOLLARS)
     }
 
-    /// Base units worth about 50,000 US dollars, from which on severe funds lead to a review at a small share; `None` for a
-    /// coin without a known order of worth.
-    #[must_use]
-    pub fn large_amount(&self) -> Option<u128> {
-        Some(self.units_of(LARGE_DOLLARS)).filter(|amount| *amount > 0)
-    }
-
     /// Base units worth about so many US dollars, by the order of worth of the asset.
     fn units_of(&self, dollars: u128) -> u128 {
         let one = 10_u128.saturating_pow(self.decimals.into());
-        let worth = match self.role {
+        let cents = one.saturating_mul(dollars).saturating_mul(100);
+        self.worth_in_cents().map_or(0, |worth| cents / worth)
+    }
+
+    /// The order of worth of a whole unit in US cents.
+    fn worth_in_cents(&self) -> Option<u128> {
+        let dollars = match self.role {
             AssetRole::Stablecoin => Some(1),
             AssetRole::Wrapped if self.ticker.contains("BTC") => Some(50_000),
             AssetRole::Wrapped | AssetRole::Staked => Some(2_500),
             AssetRole::Native => order_of_worth(self.ticker),
         };
-        match worth {
-            Some(worth) => one.saturating_mul(dollars) / worth,
-            // Coins of less than a dollar: their worth is given in cents.
-            None => order_of_worth_in_cents(self.ticker)
-                .map_or(0, |cents| one.saturating_mul(dollars).saturating_mul(100) / cents),
-        }
+        // Coins of less than a dollar: their worth is given in cents.
+        dollars.map(|dollars| dollars * 100).or_else(|| order_of_worth_in_cents(self.ticker))
     }
+}
+
+/// The order of worth of a whole unit of the scored asset with a ticker, in US cents: for amounts of assets without a price.
+/// `None` for a ticker of no scored asset, and for a coin without a known order of worth.
+pub(crate) fn worth_of_ticker(ticker: &str) -> Option<u128> {
+    let mut all = ChainId::all().flat_map(scored_assets);
+    all.find(|asset| asset.ticker == ticker)?.worth_in_cents()
 }
 
 /// The order of worth of a native coin in US dollars, for dust and large amounts only. Prices are imported.

@@ -107,7 +107,7 @@ impl AccountLimits {
         let (first, others) = self.lookalike_accounts.split_first()?;
         let transaction = first.transactions.first().map(String::as_str).unwrap_or_default();
         let mut message = format!(
-            "{} looks like the counterparty {}, and sent the address nothing but worthless transfers (transaction \
+            "{} looks like the counterparty {}, and has worthless transfers with the address (transaction \
              {transaction}): poisoning imitates addresses so; compare every character",
             first.address, first.of
         );

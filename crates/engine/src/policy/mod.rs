@@ -26,6 +26,7 @@ pub use spec::{
 };
 
 use crate::{
+    account::worth_of_ticker,
     evidence::{ALWAYS_BLOCKING, Pattern, Tier},
     fixed::Fraction,
     names::ListId,
@@ -132,7 +133,15 @@ impl Policy {
     /// [`Self::least_held_by_account`].
     #[must_use]
     pub fn least_held(unit: &str) -> Option<Quantity> {
-        rules::large_amounts().get(unit).map(|large| large.divided(LARGE_OVER_HELD))
+        Some(Self::amount_in(&rules::large_amounts(), unit)?.divided(LARGE_OVER_HELD))
+    }
+
+    /// The amount in a unit of which a policy states an amount for some units: of an asset without a price, the amount in
+    /// dollars by the asset's order of worth.
+    #[must_use]
+    pub fn amount_in(amounts: &BTreeMap<String, Quantity>, unit: &str) -> Option<Quantity> {
+        let in_dollars = || Some(amounts.get("USD")?.at_worth(worth_of_ticker(unit)?));
+        amounts.get(unit).copied().or_else(in_dollars)
     }
 
     /// The same least amount on account chains, where money can go round for cents and a part below it would pass for

@@ -32,6 +32,13 @@ impl Quantity {
         Self(self.0 / u128::from(by))
     }
 
+    /// The quantity of an asset that is worth this quantity of US dollars, rounded down; `worth` is that of a whole unit in
+    /// cents.
+    #[must_use]
+    pub(super) fn at_worth(self, worth: u128) -> Self {
+        Self(self.0.saturating_mul(100).checked_div(worth).unwrap_or(self.0))
+    }
+
     /// The amount in base units of an asset with `decimals`, rounded down.
     #[must_use]
     pub fn base_units(self, decimals: u8) -> u128 {

@@ -29,7 +29,10 @@ impl Theft {
     }
 
     fn of(amount: u128) -> Self {
-        let mut chain = AccountChain::new();
+        Self::on(AccountChain::new(), amount)
+    }
+
+    fn on(mut chain: AccountChain, amount: u128) -> Self {
         let exchange = chain.party(Category::Exchange, "Some Exchange");
         let thief = chain.party(Category::StolenFunds, "Some Hack");
         let accomplice = chain.account();
@@ -164,6 +167,34 @@ fn a_ring_of_three_does_not_clean_what_is_held_8c() {
         let account = theft.accomplice;
         let [assessment] = theft.assess([account]);
         assert_eq!(assessment.verdict, Verdict::Review, "{turns} turns: {assessment:#?}");
+    }
+}
+
+#[test]
+fn a_ring_of_ether_without_a_price_does_not_clean_what_is_held_8c() {
+    let mut theft = Theft::on(AccountChain::without_prices(), 0);
+    let ring: [AccountAddress; 3] = theft.chain.accounts();
+    theft.withdraw(ring[0], ETH, ETHER);
+    for _ in 0..500 {
+        for (from, to) in [(0, 1), (1, 2), (2, 0)] {
+            theft.chain.pay(ring[from], ring[to], ETH, ETHER);
+        }
+    }
+    theft.chain.pay(theft.thief, ring[0], ETH, 3 * ETHER);
+    let [answer] = theft.assess([ring[0]]);
+    assert_review(&answer);
+    assert!(reason_codes(&answer).contains(&"severe_funds_held"), "{answer:#?}");
+}
+
+#[test]
+fn a_large_sum_of_ether_without_a_price_is_reviewed_among_very_much() {
+    // 25 ether are about 60,000 dollars, 10 are not 50,000; both are less than a hundredth.
+    for (ether, expected) in [(25, Verdict::Review), (10, Verdict::Allow)] {
+        let mut theft = Theft::on(AccountChain::without_prices(), 0);
+        let account = theft.clean(ETH, 9_000 * ETHER);
+        theft.chain.pay(theft.thief, account, ETH, ether * ETHER);
+        let [answer] = theft.assess([account]);
+        assert_eq!(answer.verdict, expected, "{answer:#?}");
     }
 }
 

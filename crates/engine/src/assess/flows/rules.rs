@@ -251,7 +251,7 @@ impl Evaluation<'_> {
         // Older money that the rule selects does not make the recent money less.
         let without_older = sum.recent.saturating_add(other.amount);
         let thresholds = &alternative.thresholds;
-        let amount = |from: &crate::policy::Quantity| {
+        let amount = |from: crate::policy::Quantity| {
             sum.amount >= U256::from(from.base_units(self.view.decimals))
         };
         !sum.amount.is_zero()
@@ -268,7 +268,7 @@ impl Evaluation<'_> {
                 !recent.is_zero() && reaches(recent, whole, from)
             })
             && (thresholds.amounts.is_empty()
-                || thresholds.amounts.get(self.view.unit).is_some_and(amount))
+                || Policy::amount_in(&thresholds.amounts, self.view.unit).is_some_and(amount))
     }
 }
 
