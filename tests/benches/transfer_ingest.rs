@@ -24,7 +24,7 @@ use assay_chain::transfers::{
     TransferFiles,
     ingest::{TransferSources, ingest_transfers},
 };
-use assay_graph::EmbeddedGraphs;
+use assay_graph::{EmbeddedGraphs, account::AccountEnds};
 use assay_test_random::Random;
 use parquet::{
     basic::Compression,
@@ -84,15 +84,16 @@ fn main() {
         let paths = std::slice::from_ref(file);
         let sources = TransferSources { chain: ChainId::ETH, paths, encoding: None, sample: false };
         let mut go_on = |_, _| ControlFlow::Continue(());
-        let (done, _) = ingest_transfers(&graphs, sources, &mut go_on).expect("an ingest");
+        let ends = AccountEnds::default();
+        let (done, _) = ingest_transfers(&graphs, sources, &ends, &mut go_on).expect("an ingest");
         println!("  ingest: {}", begun.line(transfers));
         assert_eq!(done.transfers, transfers, "every transfer is recorded");
 
-        let recorded =
-            fs::metadata(data.path().join("chains/eth.transfers")).expect("a file").len();
+        let recorded = graphs.account_bytes(ChainId::ETH);
         let begun = Stopwatch::now();
-        let opened = graphs.recorded_transfers(ChainId::ETH).expect("a file").expect("transfers");
-        let read: usize = opened.transactions().map(|it| it.expect("one").transfers.len()).sum();
+        let opened = graphs.account_snapshot(ChainId::ETH).expect("a graph").expect("transfers");
+        let transactions = opened.blocks().flat_map(|block| block.expect("one").1);
+        let read: usize = transactions.map(|it| it.transfers.len()).sum();
         println!(
             "  reading {:.0} MB recorded: {}",
             megabytes(recorded),

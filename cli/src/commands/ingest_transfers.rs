@@ -21,8 +21,9 @@ use assay_engine::{
     account::{Asset, AssetId, scored_asset, whole_units},
     facts::Environment,
 };
-use assay_graph::account::{RecordedBlock, RecordedState};
+use assay_graph::account::{AccountEnds, RecordedBlock, RecordedState};
 use assay_input::{Encoding, InputError};
+use assay_intel::IntelSnapshot;
 use jiff::Timestamp;
 use serde::Serialize;
 use tokio::signal::unix::{SignalKind, signal};
@@ -37,7 +38,9 @@ impl From<IngestTransfersError> for Failure {
             IngestTransfersError::File(TransferFileError::Input(InputError::Spool(_)))
             | IngestTransfersError::OtherSums
             | IngestTransfersError::Stopped => Self::Failed(error.to_string()),
-            IngestTransfersError::File(_) => Self::Input(error.to_string()),
+            IngestTransfersError::File(_) | IngestTransfersError::Rest { .. } => {
+                Self::Input(error.to_string())
+            }
         }
     }
 }
@@ -56,6 +59,9 @@ pub(super) async fn run(
     }
     let databases = context.open_or_create_databases().await?;
     let sample = databases.store.environment().await? == Environment::Sample;
+    let intel = IntelSnapshot::load(&*databases.store, None).await?;
+    let today = intel.day(context.clock.now());
+    let ends: AccountEnds = intel.account_ends(chain, today).collect();
     let progress = Arc::new(Progress::new("transfers", true));
     let is_stopped = Arc::new(AtomicBool::new(false));
     let graphs = Arc::clone(&databases.graphs);
@@ -71,7 +77,7 @@ pub(super) async fn run(
             ControlFlow::Continue(())
         };
         let sources = TransferSources { chain, paths: &paths, encoding, sample };
-        let (done, files) = ingest_transfers(&graphs, sources, &mut reached)?;
+        let (done, files) = ingest_transfers(&graphs, sources, &ends, &mut reached)?;
         Ok::<_, IngestTransfersError>(TransferReport::new(chain, &files, &done))
     });
     // The first process of a container is not ended by this signal unless it listens for it.

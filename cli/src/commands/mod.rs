@@ -212,9 +212,9 @@ impl From<DatabaseError> for Failure {
 impl From<GraphError> for Failure {
     fn from(error: GraphError) -> Self {
         match error {
-            GraphError::SpentBefore { .. }
-            | GraphError::SpentTwice(_)
-            | GraphError::TooManyTransfers { .. } => Self::Input(error.to_string()),
+            GraphError::SpentBefore { .. } | GraphError::SpentTwice(_) => {
+                Self::Input(error.to_string())
+            }
             other => Self::Failed(other.to_string()),
         }
     }

@@ -104,6 +104,12 @@ impl NamedTable {
         Ok(rows.map(move |row| row.map_err(&failed)))
     }
 
+    /// All rows.
+    pub fn all<'t>(&self, txn: &'t RoTxn<'_>) -> Result<Rows<'t>, ColumnsError> {
+        let rows = self.table.range(txn, &(Bound::Unbounded::<&[u8]>, Bound::Unbounded));
+        Ok(Rows { name: self.name, rows: rows.map_err(self.failed())? })
+    }
+
     /// True if there are no rows.
     pub fn is_empty(&self, txn: &RoTxn<'_>) -> Result<bool, ColumnsError> {
         self.table.is_empty(txn).map_err(self.failed())

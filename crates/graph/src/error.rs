@@ -107,26 +107,22 @@ pub enum GraphError {
         /// The counted items, such as `owners`.
         what: &'static str,
     },
-    /// A file of recorded transfers cannot be used.
+    /// The graph follows other assets than the table of scored assets has now.
     #[error(
-        "{path} cannot be read: {detail}; restore it from a backup, or delete it and ingest the transfers again"
+        "the ledgers of the {0} chain follow other assets than this version of assay does: delete the chain's folder and \
+         ingest it again"
     )]
-    Transfers {
+    OtherAssets(ChainId),
+    /// An earlier version of the program recorded the transfers, in a file.
+    #[error(
+        "{path} was made by an earlier version of assay and is not read any more: delete it and run `assay ingest chain \
+         {chain} --transfers` with your files again"
+    )]
+    OldTransfers {
         /// The file.
         path: PathBuf,
-        /// Description of the problem.
-        detail: String,
-    },
-    /// More transfers than a file of recorded transfers may hold.
-    #[error(
-        "more than {most} transfers of the {chain} chain: nothing was written; ingest fewer blocks, or leave out \
-         tokens that are not scored"
-    )]
-    TooManyTransfers {
         /// The chain.
         chain: ChainId,
-        /// The greatest number of transfers.
-        most: u64,
     },
     /// A block spends an output whose transaction has fewer outputs.
     #[error(

@@ -11,10 +11,10 @@ use assay_chain::{
     BlockSource,
     follow::{IngestError, IngestObserver, IngestRequest, ingest},
 };
-use assay_engine::facts::Environment;
-use assay_engine::names::SourceId;
-use assay_graph::{EmbeddedGraphs, GraphError, account::RecordedBlock};
+use assay_engine::{facts::Environment, ledger::BlockRef, names::SourceId};
+use assay_graph::{EmbeddedGraphs, GraphError, account::AccountBlock};
 use assay_intel::{
+    IntelSnapshot,
     import::{ImportError, ImportOrigin, listings, prices},
     plan::ImportOptions,
     prices::PriceSet,
@@ -140,7 +140,7 @@ pub async fn load(
         store.record_labels(&import).await?;
     }
     ingest_chain(&databases.graphs, clock).await?;
-    record_transfers(&databases.graphs)?;
+    record_transfers(databases, now).await?;
     record_prices(store, now).await?;
     let documents = manifests::parse("sample.yaml", MANIFESTS)?;
     // They name no files.
@@ -179,28 +179,32 @@ async fn ingest_chain(graphs: &EmbeddedGraphs, clock: &Clock) -> Result<(), Samp
 }
 
 /// Records the transfers of the demo data set's Ethereum chain, unless some are recorded.
-fn record_transfers(graphs: &EmbeddedGraphs) -> Result<(), SampleLoadError> {
-    let chain = ChainId::ETH;
-    let mut writer = match graphs.transfer_writer(chain, true) {
+async fn record_transfers(databases: &Databases, now: Timestamp) -> Result<(), SampleLoadError> {
+    let (chain, graphs) = (ChainId::ETH, &databases.graphs);
+    let transactions = accounts::transactions()?;
+    if let Some(known) = graphs.account_snapshot(chain)? {
+        if usize::try_from(known.recorded().transactions).ok() != Some(transactions.len()) {
+            tracing::warn!(%chain, "the sample's own transfers were not loaded: others are recorded");
+        }
+        return Ok(());
+    }
+    let intel = IntelSnapshot::load(&*databases.store, None).await?;
+    let ends = intel.account_ends(chain, intel.day(now)).collect();
+    let mut writer = match graphs.account_writer(chain, true, &ends) {
         Ok(writer) => writer,
         // Another program loads the same transfers.
         Err(GraphError::Busy(_)) => return Ok(()),
         Err(error) => return Err(error.into()),
     };
-    let transactions = accounts::transactions()?;
-    if let Some(known) = writer.before() {
-        let recorded = known.state().transactions;
-        if usize::try_from(recorded).ok() != Some(transactions.len()) {
-            tracing::warn!(%chain, "the sample's own transfers were not loaded: others are recorded");
-        }
-        return Ok(());
-    }
-    writer.note_lookalike_symbols(accounts::lookalike_symbols()?)?;
-    for transaction in transactions {
-        let block = RecordedBlock { height: transaction.block, time: transaction.time };
-        writer.append(block, &[transaction])?;
-    }
-    writer.commit()?;
+    let blocks = transactions.into_iter().map(|transaction| {
+        let (height, time) = (transaction.block, transaction.time);
+        let reference = BlockRef { height, hash: [0; 32], parent: [0; 32], time };
+        AccountBlock { reference, transactions: vec![transaction] }
+    });
+    let blocks: Vec<AccountBlock> = blocks.collect();
+    let settled = blocks.last().map_or(0, |last| last.reference.height + 1);
+    writer.append(&blocks, settled, now)?;
+    writer.note_lookalike_symbols(&accounts::lookalike_symbols()?)?;
     Ok(())
 }
 

@@ -71,7 +71,7 @@ impl ChainWatch {
     async fn renew(&self, service: &Service) -> Result<Arc<ChainReaders>, ReadError> {
         let known = service.chains.load_full();
         let graphs = &service.databases.graphs;
-        let mut with_transfers = graphs.chains_with_transfers();
+        let mut with_transfers = graphs.account_chains();
         // Readers are in the order of chains too.
         with_transfers.sort_unstable();
         let present = graphs.chains();

@@ -1,5 +1,6 @@
 //! Chains for tests: blocks of transactions whose amounts add up, all from a seed.
 //!
+//! - [`account_chain`]: a long account chain
 //! - [`assembler`]: identifiers, heights and times of transactions and blocks
 //! - [`builder`]: a chain that grows payment by payment
 //! - [`random_chain`]: random small chains of everything that a graph must keep
@@ -11,6 +12,7 @@
     reason = "a wrong generator stops the test"
 )]
 
+pub mod account_chain;
 pub mod assembler;
 pub mod builder;
 pub mod random_chain;

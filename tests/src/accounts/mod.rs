@@ -9,6 +9,7 @@
 #![expect(clippy::missing_panics_doc, reason = "a wrong generator stops the test")]
 
 pub mod chain;
+pub mod conformance;
 pub mod economy;
 pub mod oracle;
 pub mod pool;

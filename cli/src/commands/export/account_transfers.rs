@@ -61,16 +61,16 @@ pub(super) async fn run(
     context: &Context,
 ) -> Result<(), Failure> {
     let databases = context.open_databases().await?;
-    let recorded = require_graph(chain, databases.graphs.recorded_transfers(chain)?)?;
+    let recorded = require_graph(chain, databases.graphs.account_snapshot(chain)?)?;
     let (first, last) = (selection.from.unwrap_or(0), selection.to.unwrap_or(u64::MAX));
     let account = selection.account.as_ref().and_then(AccountAddress::of);
-    for transaction in recorded.transactions() {
-        let transaction = transaction?;
-        if transaction.block > last {
+    for block in recorded.blocks_from(first) {
+        let (block, transactions) = block?;
+        if block.height > last {
             break;
         }
-        if transaction.block >= first {
-            write(chain, &transaction, account, &mut sink)?;
+        for transaction in &transactions {
+            write(chain, transaction, account, &mut sink)?;
         }
     }
     sink.finish()

@@ -1,4 +1,4 @@
-//! Recording of transfer files: all of them or nothing.
+//! Recording of transfer files: the files are read twice, so that a file that is refused leaves nothing behind.
 
 use std::{
     collections::{BTreeSet, HashSet},
@@ -7,15 +7,23 @@ use std::{
 };
 
 use assay_address::ChainId;
-use assay_engine::account::{AccountTransaction, Transfer};
+use assay_engine::{
+    account::{AccountTransaction, Transfer},
+    ledger::BlockRef,
+};
 use assay_graph::{
     EmbeddedGraphs, GraphError,
-    account::{RecordedBlock, RecordedBlocks, RecordedState, RecordedTransfers},
+    account::{
+        AccountBlock, AccountEnds, AccountGraphWriter, AccountSnapshot, RecordedBlock,
+        RecordedBlocks, RecordedState,
+    },
 };
-
 use assay_input::Encoding;
 
 use super::{AssetSums, FileBlock, RowOrigin, TransferFileError, TransferFiles};
+
+/// Number of transfers from which on blocks are written together.
+const BATCH: usize = 100_000;
 
 /// Reason why transfers were not recorded.
 #[derive(Debug, thiserror::Error)]
@@ -23,17 +31,25 @@ pub enum IngestTransfersError {
     /// A file is refused.
     #[error("{0}; nothing was recorded")]
     File(#[from] TransferFileError),
+    /// Standard input is refused after some of its blocks were recorded.
+    #[error("{error}; blocks up to {height} are recorded")]
+    Rest {
+        /// The error.
+        error: TransferFileError,
+        /// The newest recorded block.
+        height: u64,
+    },
     /// The recorded transfers cannot be read or written.
     #[error(transparent)]
     Graph(#[from] GraphError),
     /// The sums of the transfers differ from those of the rows.
     #[error(
-        "the sums of the transfers differ from those of the rows of the files: nothing was recorded; this is a fault of \
-         the program, which we ask you to report"
+        "the sums of the transfers differ from those of the rows of the files: a file changed while it was read, or the \
+         program has a fault, which we ask you to report"
     )]
     OtherSums,
     /// The ingest was stopped.
-    #[error("stopped: nothing was recorded")]
+    #[error("stopped: complete blocks are recorded; run the same command again to go on")]
     Stopped,
 }
 
@@ -69,88 +85,170 @@ pub struct TransferSources<'a> {
     pub sample: bool,
 }
 
+/// Called with each height and the number of transfers so far; `Break` stops the ingest.
+pub type IngestProgress<'r> = dyn FnMut(u64, u64) -> ControlFlow<()> + 'r;
+
 /// Records the transfers of files behind the recorded ones. Blocks up to the newest recorded one may stand in the files
-/// again, as long as the files agree with what is recorded. `reached` receives each height and the number of
-/// transfers so far; `Break` stops the ingest. Returns the files too, with their counts.
+/// again, as long as the files agree with what is recorded. The ledgers of a chain without recorded transfers are computed
+/// for `ends`. Returns the files too, with their counts.
 ///
 /// # Errors
 ///
 /// Returns an error if a row cannot be read, or states a transfer that is not recorded in a block that is: nothing is
-/// recorded then.
+/// recorded then. Standard input is read once, so that its blocks before such a row stay recorded.
 pub fn ingest_transfers(
     graphs: &EmbeddedGraphs,
     sources: TransferSources<'_>,
-    reached: &mut dyn FnMut(u64, u64) -> ControlFlow<()>,
+    ends: &AccountEnds,
+    reached: &mut IngestProgress<'_>,
 ) -> Result<(IngestedTransfers, TransferFiles), IngestTransfersError> {
     let TransferSources { chain, paths, encoding, sample } = sources;
+    let is_stream = paths.iter().any(|path| path.as_os_str() == "-");
+    let known = graphs.account_snapshot(chain)?;
     let mut unsorted = BTreeSet::new();
-    loop {
+    let mut checked = None;
+    while !is_stream && checked.is_none() {
         let mut files = TransferFiles::open(chain, paths, encoding, &unsorted)?;
-        match ingest(graphs, &mut files, sample, reached) {
-            Ok(done) => return Ok((done, files)),
-            // Standard input cannot be read again.
+        let mut pass = Pass::new(known.as_ref());
+        match pass.all(&mut files, None, &mut |height, _| reached(height, 0)) {
+            Ok(()) => checked = Some((pass, files)),
             Err(IngestTransfersError::File(TransferFileError::Unsorted { index, .. }))
-                if paths.get(index).is_some_and(|path| path.as_os_str() != "-")
-                    && unsorted.insert(index) => {}
+                if unsorted.insert(index) => {}
             Err(error) => return Err(error),
         }
     }
-}
-
-fn ingest(
-    graphs: &EmbeddedGraphs,
-    files: &mut TransferFiles,
-    sample: bool,
-    reached: &mut dyn FnMut(u64, u64) -> ControlFlow<()>,
-) -> Result<IngestedTransfers, IngestTransfersError> {
-    let mut writer = graphs.transfer_writer(files.chain(), sample)?;
-    let before = writer.before().cloned();
-    let tip = before.as_ref().map(|before| before.state().tip.height);
-    let mut recorded =
-        RecordedComparison { blocks: before.as_ref().map(RecordedTransfers::blocks), block: None };
-    let mut done = IngestedTransfers {
-        before: before.as_ref().map_or(0, |before| before.state().transfers),
-        ..IngestedTransfers::default()
+    let checked = match checked {
+        Some((_, files)) if !files.counts().sums_match() => {
+            return Err(IngestTransfersError::OtherSums);
+        }
+        Some((pass, files)) if pass.done.blocks == 0 && files.lookalike_symbols().is_empty() => {
+            let recorded = known.as_ref().map(|known| *known.recorded());
+            return Ok((IngestedTransfers { recorded, ..pass.done }, files));
+        }
+        checked => checked.map(|(pass, _)| (pass.done, pass.sums)),
     };
-    let mut sums = AssetSums::default();
-    while let Some(block) = files.next_block()? {
-        let FileBlock { height, time, transactions, .. } = &block;
-        let reference = RecordedBlock { height: *height, time: *time };
-        done.range = Some((done.range.map_or(reference, |(first, _)| first), reference));
-        if tip.is_some_and(|tip| *height <= tip) {
-            let unrecorded = recorded.first_unrecorded(reference, &block)?;
-            if let Some(origin) = unrecorded {
-                return Err(files.row_error(origin, already_recorded(*height, tip)).into());
-            }
-            let count = transactions.iter().map(|transaction| transaction.transfers.len()).sum();
-            done.recorded_before += count_of(count);
-            continue;
-        }
-        writer.append(reference, transactions)?;
-        done.blocks += 1;
-        done.transactions += count_of(transactions.len());
-        let added = transactions.iter().map(|transaction| transaction.transfers.len()).sum();
-        done.transfers += count_of(added);
-        for transfer in transactions.iter().flat_map(|transaction| &transaction.transfers) {
-            sums.entry(transfer.asset).or_default().add(transfer.amount);
-        }
-        if reached(*height, done.transfers).is_break() {
-            return Err(IngestTransfersError::Stopped);
-        }
+    let mut writer = graphs.account_writer(chain, sample, ends)?;
+    if writer.recorded() != known.as_ref().map(|known| *known.recorded()) {
+        return Err(GraphError::Conflict(chain).into());
     }
-    let mut written = AssetSums::default();
-    for block in writer.appended()? {
-        let (_, transactions) = block?;
-        for transfer in transactions.iter().flat_map(|transaction| &transaction.transfers) {
-            written.entry(transfer.asset).or_default().add(transfer.amount);
-        }
-    }
-    if written != sums || !files.counts().sums_match() {
+    let mut files = TransferFiles::open(chain, paths, encoding, &unsorted)?;
+    let mut pass = Pass::new(known.as_ref());
+    pass.all(&mut files, Some(&mut writer), reached)?;
+    let is_as_checked = checked.is_none_or(|checked| checked == (pass.done, pass.sums));
+    if !is_as_checked || !files.counts().sums_match() {
         return Err(IngestTransfersError::OtherSums);
     }
-    writer.note_lookalike_symbols(files.lookalike_symbols())?;
-    done.recorded = writer.commit()?;
-    Ok(done)
+    writer.note_lookalike_symbols(&files.lookalike_symbols())?;
+    Ok((IngestedTransfers { recorded: writer.recorded(), ..pass.done }, files))
+}
+
+/// One reading of the files.
+struct Pass<'s> {
+    tip: Option<u64>,
+    recorded: RecordedComparison<'s>,
+    done: IngestedTransfers,
+    sums: AssetSums,
+    batch: Batch,
+}
+
+/// Blocks that are to be written together.
+#[derive(Default)]
+struct Batch {
+    blocks: Vec<AccountBlock>,
+    /// Number of transfers and transactions.
+    rows: usize,
+}
+
+impl<'s> Pass<'s> {
+    fn new(known: Option<&'s AccountSnapshot>) -> Self {
+        Self {
+            tip: known.map(|known| known.recorded().tip.height),
+            recorded: RecordedComparison {
+                blocks: known.map(AccountSnapshot::blocks),
+                block: None,
+            },
+            done: IngestedTransfers {
+                before: known.map_or(0, |known| known.recorded().transfers),
+                ..IngestedTransfers::default()
+            },
+            sums: AssetSums::default(),
+            batch: Batch::default(),
+        }
+    }
+
+    /// Reads all blocks, and writes them if there is a writer.
+    fn all(
+        &mut self,
+        files: &mut TransferFiles,
+        mut writer: Option<&mut AccountGraphWriter>,
+        reached: &mut IngestProgress<'_>,
+    ) -> Result<(), IngestTransfersError> {
+        loop {
+            let next = files.next_block().map_err(IngestTransfersError::File);
+            let added = next.and_then(|block| match block {
+                Some(block) => self.add(files, block).map(Some),
+                None => Ok(None),
+            });
+            let height = match added {
+                Ok(height) => height,
+                Err(error) => {
+                    let is_before =
+                        |recorded: &RecordedState| Some(recorded.tip.height) != self.tip;
+                    let recorded = writer.and_then(|writer| writer.recorded()).filter(is_before);
+                    return Err(match (error, recorded) {
+                        (IngestTransfersError::File(error), Some(recorded)) => {
+                            IngestTransfersError::Rest { error, height: recorded.tip.height }
+                        }
+                        (error, _) => error,
+                    });
+                }
+            };
+            if height.is_none() || self.batch.rows >= BATCH {
+                let batch = std::mem::take(&mut self.batch).blocks;
+                if let Some((writer, last)) = writer.as_mut().zip(batch.last()) {
+                    // A file is no source that replaces blocks.
+                    let settled = last.reference.height.saturating_add(1);
+                    writer.append(&batch, settled, last.reference.time)?;
+                }
+            }
+            let Some(height) = height else { return Ok(()) };
+            if reached(height, self.done.transfers).is_break() {
+                return Err(IngestTransfersError::Stopped);
+            }
+        }
+    }
+
+    /// Adds a block, and returns its height. A block that is recorded is compared.
+    fn add(
+        &mut self,
+        files: &TransferFiles,
+        block: FileBlock,
+    ) -> Result<u64, IngestTransfersError> {
+        let (height, time) = (block.height, block.time);
+        let reference = RecordedBlock { height, time };
+        let done = &mut self.done;
+        done.range = Some((done.range.map_or(reference, |(first, _)| first), reference));
+        let transfers: usize = block.transactions.iter().map(|it| it.transfers.len()).sum();
+        if self.tip.is_some_and(|tip| height <= tip) {
+            let unrecorded = self.recorded.first_unrecorded(reference, &block)?;
+            if let Some(origin) = unrecorded {
+                return Err(files.row_error(origin, already_recorded(height, self.tip)).into());
+            }
+            done.recorded_before += count_of(transfers);
+            return Ok(height);
+        }
+        let transactions = block.transactions;
+        done.blocks += 1;
+        done.transactions += count_of(transactions.len());
+        done.transfers += count_of(transfers);
+        for transfer in transactions.iter().flat_map(|transaction| &transaction.transfers) {
+            self.sums.entry(transfer.asset).or_default().add(transfer.amount);
+        }
+        self.batch.rows += transfers + transactions.len();
+        let reference = BlockRef { height, hash: [0; 32], parent: [0; 32], time };
+        self.batch.blocks.push(AccountBlock { reference, transactions });
+        Ok(height)
+    }
 }
 
 fn count_of(count: usize) -> u64 {
@@ -160,18 +258,18 @@ fn count_of(count: usize) -> u64 {
 fn already_recorded(height: u64, tip: Option<u64>) -> String {
     format!(
         "block {height} is not above block {}, the newest recorded one, and this transfer is not recorded: give all files \
-         of the same blocks in one run (to begin anew, delete the chain's file of recorded transfers)",
+         of the same blocks in one run (to begin anew, delete the chain's folder of recorded transfers)",
         tip.unwrap_or_default()
     )
 }
 
 /// Comparison of the blocks of files with the recorded ones, both in the order of the chain.
-struct RecordedComparison {
-    blocks: Option<RecordedBlocks>,
+struct RecordedComparison<'s> {
+    blocks: Option<RecordedBlocks<'s>>,
     block: Option<(RecordedBlock, Vec<AccountTransaction>)>,
 }
 
-impl RecordedComparison {
+impl RecordedComparison<'_> {
     /// The row of the first transfer or beneficiary that is not recorded.
     fn first_unrecorded(
         &mut self,

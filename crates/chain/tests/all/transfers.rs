@@ -24,7 +24,7 @@ use assay_chain::transfers::{
     ingest::{IngestTransfersError, IngestedTransfers, TransferSources, ingest_transfers},
 };
 use assay_engine::account::{AccountTransaction, Asset, TransferKind};
-use assay_graph::EmbeddedGraphs;
+use assay_graph::{EmbeddedGraphs, account::AccountEnds};
 use tempfile::TempDir;
 
 /// A data directory, with files to ingest.
@@ -63,7 +63,8 @@ impl Ingest {
         let chain = self.chain;
         let sources = TransferSources { chain, paths: &paths, encoding: None, sample: false };
         let mut go_on = |_, _| ControlFlow::Continue(());
-        let (ingested, files) = ingest_transfers(&self.graphs, sources, &mut go_on)?;
+        let ends = AccountEnds::default();
+        let (ingested, files) = ingest_transfers(&self.graphs, sources, &ends, &mut go_on)?;
         let unknown_columns = files.files().flat_map(|file| file.unknown_columns.clone()).collect();
         let sorted = files.files().filter(|file| file.is_sorted_in_memory).count();
         Ok(Done { ingested, counts: files.counts().clone(), unknown_columns, sorted })
@@ -84,10 +85,10 @@ impl Ingest {
     }
 
     fn transactions(&self) -> Vec<AccountTransaction> {
-        let recorded = self.graphs.recorded_transfers(self.chain).unwrap();
-        recorded.map_or_else(Vec::new, |recorded| {
-            recorded.transactions().collect::<Result<_, _>>().unwrap()
-        })
+        let Some(recorded) = self.graphs.account_snapshot(self.chain).unwrap() else {
+            return Vec::new();
+        };
+        recorded.blocks().flat_map(|block| block.unwrap().1).collect()
     }
 
     /// Sums of what is recorded by asset.
@@ -100,7 +101,7 @@ impl Ingest {
     }
 
     fn digest(&self) -> [u8; 32] {
-        self.graphs.recorded_transfers(self.chain).unwrap().unwrap().state().digest
+        self.graphs.account_snapshot(self.chain).unwrap().unwrap().recorded().digest
     }
 
     /// The kinds, assets and amounts of what is recorded, as texts.

@@ -3,7 +3,7 @@
 use crate::bytes::{ByteReader, NUMBER_BYTES, number};
 
 /// An entry of a run. Entries are ordered as the bytes of their keys.
-pub trait RunEntry: Copy + Ord {
+pub trait RunEntry: Clone + Ord {
     /// Appends the key's bytes.
     fn put_key(&self, into: &mut Vec<u8>);
 
@@ -25,7 +25,16 @@ pub trait RunEntry: Copy + Ord {
     /// Reads an entry from a page, relative to the previous entry.
     fn take(before: Option<&Self>, reading: &mut ByteReader<'_>) -> Option<Self>;
 
-    /// Adds another entry to this entry if their keys are equal; returns false otherwise.
+    /// Appends the fields that are not in the key, for the table of recent entries.
+    fn put_value(&self, _into: &mut Vec<u8>) {}
+
+    /// Reads the fields that are not in the key, as the table of recent entries has them; `None` if they are damaged.
+    fn take_value(&mut self, _reading: &mut ByteReader<'_>) -> Option<()> {
+        Some(())
+    }
+
+    /// Adds another entry to this entry, or takes the newer one of both, if they are of the same subject; returns false
+    /// otherwise. Such entries follow one another in the order of keys.
     fn try_merge(&mut self, _other: &Self) -> bool {
         false
     }

@@ -9,6 +9,7 @@
 
 mod entry;
 mod filter;
+mod index;
 mod manifest;
 mod merge;
 mod page;
@@ -22,10 +23,11 @@ use crate::ColumnsError;
 
 pub use entry::{NumberByHash, RunEntry};
 pub use filter::{Filter, Filters};
+pub use index::{IndexReader, recent_key};
 pub use manifest::RunManifest;
 pub use merge::{MergeSlice, UnfinishedFilters, continue_merges};
 pub use page::write;
-pub use read::{Cursors, fill_filters, find_all};
+pub use read::{Cursors, FilterFilling, fill_filters, find_all};
 
 /// A kind of runs of a chain family: the type of their entries.
 pub trait RunKind: Copy + Eq + Debug + 'static {
@@ -35,7 +37,7 @@ pub trait RunKind: Copy + Eq + Debug + 'static {
     /// Number of the kind in stored keys.
     fn number(self) -> u8;
 
-    /// True if the kind's entries are [`NumberByHash`].
+    /// True if the kind's entries have [hashes](RunEntry::hash), so that its runs have filters.
     fn is_hashed(self) -> bool;
 
     /// True if most hashes that are looked up are in no run of the kind. At most one kind of a family returns true.
@@ -47,4 +49,14 @@ pub trait RunKind: Copy + Eq + Debug + 'static {
     ///
     /// Returns an error if the table fails.
     fn merge(self, slice: MergeSlice<'_, '_, Self>) -> Result<bool, ColumnsError>;
+
+    /// Fills the filter of a run of this kind: calls [`FilterFilling::fill_from`] with the type of its entries. Called for
+    /// hashed kinds only.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the table fails.
+    fn fill(self, filling: FilterFilling<'_, '_, Self>) -> Result<(), ColumnsError> {
+        filling.fill_from::<NumberByHash>()
+    }
 }

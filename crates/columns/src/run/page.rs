@@ -50,7 +50,7 @@ impl<E: RunEntry> Pages<E> {
             self.first.extend_from_slice(&self.prefix);
             entry.put_key(&mut self.first);
         }
-        self.before = Some(*entry);
+        self.before = Some(entry.clone());
         self.counts[1] += 1;
     }
 
@@ -117,7 +117,7 @@ pub fn write<K: RunKind, E: RunEntry>(
             }
         }
         let is_absorbed = open.as_mut().is_some_and(|open| open.try_merge(entry));
-        if !is_absorbed && let Some(before) = open.replace(*entry) {
+        if !is_absorbed && let Some(before) = open.replace(entry.clone()) {
             pages.push(&before);
         }
     }

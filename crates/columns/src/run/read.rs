@@ -11,7 +11,6 @@ use crate::{ColumnsError, NamedTable, Rows, bytes::ByteReader};
 struct Cursor<'t, E> {
     pages: Rows<'t>,
     page: ByteReader<'t>,
-    before: Option<E>,
     /// The next entry.
     next: Option<E>,
 }
@@ -34,7 +33,7 @@ impl<'t, E: RunEntry> Cursor<'t, E> {
         };
         let end = page_key(kind, id.saturating_add(1));
         let pages = table.range(txn, Bound::Included(&start), Bound::Excluded(&end))?;
-        let mut cursor = Self { pages, page: ByteReader(&[]), before: None, next: None };
+        let mut cursor = Self { pages, page: ByteReader(&[]), next: None };
         cursor.advance()?;
         // Most entries of a page are told by their first numbers.
         if let Some(leading) = E::leading_number_of(from) {
@@ -68,12 +67,11 @@ impl<'t, E: RunEntry> Cursor<'t, E> {
             };
             let (_, bytes) = page?;
             self.page = ByteReader(bytes);
-            self.before = None;
+            // The first entry of a page is encoded in full.
+            self.next = None;
         }
-        let entry = E::take(self.before.as_ref(), &mut self.page);
-        let entry = entry.ok_or_else(|| ColumnsError::damaged("run", "a page"))?;
-        self.before = Some(entry);
-        self.next = Some(entry);
+        let entry = E::take(self.next.as_ref(), &mut self.page);
+        self.next = Some(entry.ok_or_else(|| ColumnsError::damaged("run", "a page"))?);
         Ok(())
     }
 }
@@ -144,7 +142,7 @@ impl<'t, E: RunEntry> Cursors<'t, E> {
 
     fn take_first(&mut self) -> Result<Option<E>, ColumnsError> {
         let Some(first) = self.first() else { return Ok(None) };
-        let entry = self.cursors.get(first).and_then(Cursor::peek).copied();
+        let entry = self.cursors.get(first).and_then(Cursor::peek).cloned();
         self.advance(first)?;
         Ok(entry)
     }
@@ -258,20 +256,81 @@ pub fn fill_filters<K: RunKind>(
         if !filters.is_enabled() {
             return Ok(());
         }
+        run.kind.fill(FilterFilling { txn, table, run, filters: &mut *filters })?;
+    }
+    Ok(())
+}
+
+/// The filling of a run's filter.
+pub struct FilterFilling<'s, 't, K> {
+    txn: &'s RoTxn<'t>,
+    table: NamedTable,
+    run: &'s Run<K>,
+    filters: &'s mut Filters,
+}
+
+impl<K: std::fmt::Debug> std::fmt::Debug for FilterFilling<'_, '_, K> {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("FilterFilling").field("run", &self.run).finish_non_exhaustive()
+    }
+}
+
+impl<K: RunKind> FilterFilling<'_, '_, K> {
+    /// Fills the filter from entries of this type.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the table fails.
+    pub fn fill_from<E: RunEntry>(self) -> Result<(), ColumnsError> {
+        let Self { txn, table, run, filters } = self;
         let mut filter = filters.begin(run.entries);
-        let mut entries = Cursor::<NumberByHash>::open(txn, table, (run.kind, run.id), &[])?;
-        while let Some(entry) = entries.peek() {
+        let mut entries = Cursor::<E>::open(txn, table, (run.kind, run.id), &[])?;
+        while let Some(hash) = entries.peek().and_then(RunEntry::hash) {
             if let Some(filter) = &mut filter {
-                filter.insert(entry.hash);
+                filter.insert(hash);
             }
             if run.kind.is_mostly_new() {
-                filters.note(entry.hash);
+                filters.note(hash);
             }
             entries.advance()?;
         }
         if let Some(filter) = filter {
             filters.keep(run.id, filter);
         }
+        Ok(())
     }
-    Ok(())
+}
+
+/// The newest entry whose key begins with `prefix`, of a kind of which the newest entry replaces all others; `None` if no
+/// run has one. `hash` is that of the entry.
+///
+/// # Errors
+///
+/// Returns an error if the table fails.
+pub(super) fn newest<K: RunKind, E: RunEntry>(
+    txn: &RoTxn<'_>,
+    table: NamedTable,
+    (manifest, filters): (&RunManifest<K>, Option<&Filters>),
+    kind: K,
+    (prefix, hash): (&[u8], u64),
+) -> Result<Option<E>, ColumnsError> {
+    let mut runs: Vec<&Run<K>> = manifest.of_kind(kind).collect();
+    // A merge takes all runs of its level, so that runs of lower levels are newer, and of one level those with higher
+    // numbers.
+    runs.sort_unstable_by_key(|run| (run.level, std::cmp::Reverse(run.id)));
+    let mut key = Vec::with_capacity(32);
+    for run in runs {
+        if filters.is_some_and(|filters| !filters.may_have(run.id, hash)) {
+            continue;
+        }
+        let mut cursor = Cursor::<E>::open(txn, table, (kind, run.id), prefix)?;
+        if let Some(entry) = cursor.peek() {
+            key.clear();
+            entry.put_key(&mut key);
+            if key.starts_with(prefix) {
+                return Ok(cursor.next.take());
+            }
+        }
+    }
+    Ok(None)
 }

@@ -45,6 +45,19 @@ impl OriginCode {
         }
     }
 
+    /// The code as a byte in stored ledgers. It is that of the taxonomy's order, so that another order is another format.
+    #[must_use]
+    pub const fn to_byte(self) -> u8 {
+        self.0
+    }
+
+    /// The code of a byte; `None` for a byte that is no code.
+    #[must_use]
+    pub fn from_byte(byte: u8) -> Option<Self> {
+        let place = usize::from(byte / CODES_OF_CATEGORY);
+        (place < Category::ALL.len() || byte == NEW || byte == CONVERSION).then_some(Self(byte))
+    }
+
     /// True for a category of a default severity of 80 and more, whose shares are rounded up.
     #[must_use]
     pub const fn is_severe(self) -> bool {

@@ -53,6 +53,19 @@ impl Shares {
         Self(Some(Arc::new([OriginShare { origin, hops: 1, far: WHOLE, near: WHOLE }])))
     }
 
+    /// The breakdown with these shares, as it was stored; `None` for shares that are no breakdown.
+    #[must_use]
+    pub fn of_stored(shares: &[OriginShare]) -> Option<Self> {
+        let is_sorted = shares.is_sorted_by(|one, next| one.origin < next.origin);
+        let sum: u128 = shares.iter().map(|share| u128::from(share.far)).sum();
+        let has_bounds = shares.iter().all(|share| share.far >= LEAST && share.near <= share.far);
+        let is_breakdown = shares.len() <= MOST_ENTRIES && sum <= u128::from(WHOLE);
+        match shares {
+            [] => Some(Self::UNKNOWN),
+            _ => (is_sorted && has_bounds && is_breakdown).then(|| Self(Some(shares.into()))),
+        }
+    }
+
     /// The shares of the known origins.
     #[must_use]
     pub fn known(&self) -> &[OriginShare] {

@@ -7,8 +7,8 @@ use assay_address::ChainId;
 use assay_engine::{
     account::{
         AccountAddress, AccountLedger, AccountPayments, AccountTransaction, AccountView, Asset,
-        AssetNumber, Dealing, DealingKey, Dealings, LedgerBook, MoneyEnd, MoneyEnds, Movement,
-        MovementKind, NumberedTransaction, Payment, ScoredAsset, Transfer, TransferKind, book,
+        AssetNumber, Dealing, DealingKey, Dealings, LedgerBook, MoneyEnd, MoneyEnds,
+        NumberedTransaction, Payment, ScoredAsset, Transfer, book,
     },
     ledger::{OwnerNumber, TransactionNumber},
     utxo::Txid,
@@ -16,13 +16,17 @@ use assay_engine::{
 use jiff::Timestamp;
 use rustc_hash::FxHashMap;
 
-use super::AccountGraphView;
+use super::{
+    AccountGraphView, RecordCounts,
+    numbering::{ScoredAssets, is_creation},
+};
 use crate::GraphError;
 
 /// The transactions of an account chain by numbers, in the order of the chain.
 #[derive(Debug)]
 pub struct AccountTransactions {
     chain: ChainId,
+    scored: ScoredAssets,
     transactions: Vec<AccountTransaction>,
     /// Numbers of transactions by identifier.
     by_id: HashMap<Txid, TransactionNumber>,
@@ -41,27 +45,6 @@ pub struct AccountTransactions {
     counts: RecordCounts,
 }
 
-/// Counts of recorded transfers.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct RecordCounts {
-    /// Transfers.
-    pub transfers: u64,
-    /// Transfers of tokens outside the table of scored assets.
-    pub of_other_tokens: u64,
-    /// Transfers of more than 128 bits, which are shown and move no ledger.
-    pub too_large: u64,
-    /// Transactions without a stated sender, records outside of transactions aside.
-    pub without_initiator: u64,
-    /// Transfers of the native coin inside of transactions.
-    pub internal: u64,
-}
-
-/// The contract that deposits of Ethereum's validators are paid to, and from which their withdrawals come.
-const DEPOSIT_CONTRACT: AccountAddress = AccountAddress([
-    0x00, 0x00, 0x00, 0x00, 0x21, 0x9a, 0xb5, 0x40, 0x35, 0x6c, 0xbb, 0x83, 0x9c, 0xbe, 0x05, 0x30,
-    0x3d, 0x77, 0x05, 0xfa,
-]);
-
 impl AccountTransactions {
     /// A chain without transactions.
     #[must_use]
@@ -70,6 +53,7 @@ impl AccountTransactions {
         let scored = scored.filter_map(|number| Some((number.scored(chain)?.id.asset, number)));
         Self {
             chain,
+            scored: ScoredAssets::of(chain),
             transactions: Vec::new(),
             by_id: HashMap::new(),
             owners: Vec::new(),
@@ -86,33 +70,26 @@ impl AccountTransactions {
     /// Adds the next transaction of the chain.
     pub fn push(&mut self, transaction: AccountTransaction) {
         let number = TransactionNumber(self.transactions.len() as u64);
-        let is_outside = transaction.id == AccountTransaction::id_of_block(transaction.block);
-        match transaction.initiator {
-            Some(initiator) => {
-                self.number(initiator);
-            }
-            None if !is_outside => self.counts.without_initiator += 1,
-            None => {}
-        }
+        let is_of_known_block =
+            self.transactions.last().is_some_and(|it| it.block == transaction.block);
+        self.counts.blocks += u64::from(!is_of_known_block);
+        let scored = self.scored.clone();
+        scored.accounts_of(&transaction, |account| {
+            self.number(account);
+        });
         for transfer in &transaction.transfers {
-            self.count(transfer, transaction.initiator, number);
+            self.add(transfer, number);
         }
+        self.counts.add(&self.scored, &transaction);
         self.by_id.insert(transaction.id, number);
         self.transactions.push(transaction);
     }
 
-    fn count(
-        &mut self,
-        transfer: &Transfer,
-        initiator: Option<AccountAddress>,
-        number: TransactionNumber,
-    ) {
-        let asset = self.asset_number(transfer.asset);
-        let is_scored = asset.is_scored();
-        for account in [transfer.from, transfer.to] {
-            if account != AccountAddress::ZERO {
-                let owner = self.number(account);
-                if !is_scored || transfer.amount.is_zero() {
+    fn add(&mut self, transfer: &Transfer, number: TransactionNumber) {
+        if !self.asset_number(transfer.asset).is_scored() || transfer.amount.is_zero() {
+            for account in [transfer.from, transfer.to] {
+                if account != AccountAddress::ZERO {
+                    let owner = self.number(account);
                     let known = self.other_tokens.entry(owner).or_default();
                     if known.last() != Some(&number) {
                         known.push(number);
@@ -120,26 +97,11 @@ impl AccountTransactions {
                 }
             }
         }
-        for counterpart in [self.scored(asset).and_then(|scored| scored.issuer)]
-            .into_iter()
-            .chain((transfer.kind == TransferKind::Withdrawal).then_some(Some(DEPOSIT_CONTRACT)))
-            .flatten()
-        {
-            self.number(counterpart);
-        }
-        if transfer.kind == TransferKind::Create {
+        if is_creation(transfer) {
             let (deployer, contract) = (self.number(transfer.from), self.number(transfer.to));
             self.deployers.insert(contract, deployer);
             self.deployed.entry(deployer).or_default().push(contract);
         }
-        let is_native = transfer.asset == Asset::Native;
-        let is_internal = is_native
-            && matches!(transfer.kind, TransferKind::Transfer | TransferKind::Create)
-            && initiator.is_some_and(|initiator| initiator != transfer.from);
-        self.counts.transfers += 1;
-        self.counts.of_other_tokens += u64::from(!is_scored);
-        self.counts.too_large += u64::from(u128::try_from(transfer.amount).is_err());
-        self.counts.internal += u64::from(is_internal);
     }
 
     /// The chain.
@@ -239,43 +201,6 @@ impl AccountTransactions {
             AssetNumber(AssetNumber::FIRST_OTHER.0.saturating_add(index))
         })
     }
-
-    /// The movements of a transaction: transfers in their order, without those of more than 128 bits. New and destroyed
-    /// units of a token come from and go to its issuer.
-    fn movements(&self, transaction: &AccountTransaction, into: &mut Vec<Movement>) {
-        into.clear();
-        for transfer in &transaction.transfers {
-            let Ok(amount) = u128::try_from(transfer.amount) else { continue };
-            let Some(asset) = self.asset_numbers.get(&transfer.asset).copied() else { continue };
-            let scored = self.scored(asset);
-            let issuer = scored.and_then(|scored| scored.issuer);
-            let known = |account| self.owner_number(account).unwrap_or(OwnerNumber::NOBODY);
-            let of_nobody = match (issuer, transfer.kind) {
-                (Some(issuer), _) => known(issuer),
-                // Withdrawals of validators come from the deposits.
-                (None, TransferKind::Withdrawal) if self.chain == ChainId::ETH => {
-                    known(DEPOSIT_CONTRACT)
-                }
-                (None, _) => OwnerNumber::NOBODY,
-            };
-            let owner = |account: AccountAddress| {
-                if account == AccountAddress::ZERO { of_nobody } else { known(account) }
-            };
-            let (from, to) = (owner(transfer.from), owner(transfer.to));
-            let kind = match transfer.kind {
-                TransferKind::Fee => MovementKind::Fee,
-                TransferKind::Balance => MovementKind::Balance,
-                // New units of a dollar token are of unknown origin.
-                _ if from == OwnerNumber::NOBODY
-                    && (scored.is_none() || transfer.asset == Asset::Native) =>
-                {
-                    MovementKind::New
-                }
-                _ => MovementKind::Payment,
-            };
-            into.push(Movement { kind, asset, is_scored: scored.is_some(), from, to, amount });
-        }
-    }
 }
 
 /// The ledgers of a chain, for the parties at which money ends.
@@ -317,7 +242,11 @@ impl AccountLedgers {
         let mut movements = Vec::new();
         let booked = chain.transactions.iter().enumerate().take(transactions).skip(self.booked);
         for (index, transaction) in booked {
-            chain.movements(transaction, &mut movements);
+            let owner = |account| chain.owner_number(account).unwrap_or(OwnerNumber::NOBODY);
+            let token = |asset| {
+                chain.asset_numbers.get(&asset).copied().unwrap_or(AssetNumber::FIRST_OTHER)
+            };
+            chain.scored.movements(transaction, owner, token, &mut movements);
             let numbered = NumberedTransaction {
                 number: TransactionNumber(index as u64),
                 time: transaction.time,
@@ -392,7 +321,8 @@ impl LedgerBook for AccountLedgers {
     fn paid(&mut self, payment: Payment) {
         // The number of records in memory is limited far below.
         let index = u32::try_from(self.payments.len()).unwrap_or(u32::MAX);
-        for owner in [payment.from, payment.to] {
+        let payee = (payment.to != payment.from).then_some(payment.to);
+        for owner in [payment.from].into_iter().chain(payee) {
             if owner != OwnerNumber::NOBODY {
                 self.payments_of.entry((owner, payment.asset)).or_default().push(index);
             }

@@ -1,36 +1,31 @@
-//! Recorded transfers of account chains: one file per chain in the data directory (`chains/eth.transfers`).
+//! Graphs of account chains: recorded transfers, and the ledgers that follow from them.
 //!
-//! The file is append-only. A program reads all of it at its start; one program at a time appends to it. Blocks count
-//! from the commit of their writer on, all at once: an interrupted writer leaves the state before.
-//!
-//! - `codec`: transactions as bytes
-//! - `file`: the layout of the file: its heads and its frames
-//! - `memory`: the graph in memory, with the ledgers that follow from the transfers
-//! - `reader`: reading in the order of the chain
+//! - `codec`: transactions as bytes, for digests
+//! - `ends`: the accounts at which money ends
+//! - `memory`: graphs in memory, the reference
+//! - `numbering`: the rules of graphs in memory and in a store
+//! - `store`: graphs in a store: one folder per chain in the data directory (`chains/eth.accounts`)
 //! - `view`: account graphs whose reads may fail
-//! - `writer`: appending
 
 mod codec;
-mod file;
+mod ends;
 mod memory;
-mod reader;
+mod numbering;
+mod store;
 #[cfg(test)]
 mod tests;
 mod view;
-mod writer;
 
-use assay_address::ChainId;
 use jiff::Timestamp;
 
-pub use memory::{AccountLedgers, AccountTransactions, MemoryAccounts, RecordCounts};
-pub use reader::{RecordedBlocks, RecordedTransactions, RecordedTransfers};
+pub use ends::AccountEnds;
+pub use memory::{AccountLedgers, AccountTransactions, MemoryAccounts};
+pub use numbering::RecordCounts;
+pub use store::{
+    AccountBlock, AccountGraphWriter, AccountSnapshot, EmbeddedAccounts, LedgerRebuild,
+    RebuildStep, RecordedBlocks, RecordedContent,
+};
 pub use view::AccountGraphView;
-pub use writer::TransferWriter;
-
-use crate::{EmbeddedGraphs, GraphError, blocking};
-
-/// Maximum number of transfers in the file of a chain, which programs hold in memory.
-pub const MAX_RECORDED_TRANSFERS: u64 = 10_000_000;
 
 /// A block of an account chain, without its transactions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,39 +55,4 @@ pub struct RecordedState {
     pub digest: [u8; 32],
     /// True if the transfers are demo data.
     pub sample: bool,
-}
-
-impl EmbeddedGraphs {
-    /// The recorded transfers of an account chain; `None` if the chain has none. The call blocks its thread
-    /// ([`blocking`]).
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the file cannot be read, is incomplete or is no such file.
-    pub fn recorded_transfers(
-        &self,
-        chain: ChainId,
-    ) -> Result<Option<RecordedTransfers>, GraphError> {
-        blocking(|| RecordedTransfers::open(&self.transfers_path(chain), chain))
-    }
-
-    /// The chains that have recorded transfers, in the order of [`ChainId::all`].
-    #[must_use]
-    pub fn chains_with_transfers(&self) -> Vec<ChainId> {
-        ChainId::all().filter(|chain| self.transfers_path(*chain).is_file()).collect()
-    }
-
-    /// Opens the recorded transfers of a chain for appending, and creates the file with the first commit. `sample` tells
-    /// that a new file is to hold demo data.
-    ///
-    /// # Errors
-    ///
-    /// Returns [`GraphError::Busy`] if another writer exists, and the errors of [`Self::recorded_transfers`].
-    pub fn transfer_writer(
-        &self,
-        chain: ChainId,
-        sample: bool,
-    ) -> Result<TransferWriter, GraphError> {
-        blocking(|| TransferWriter::open(&self.transfers_path(chain), chain, sample))
-    }
 }

@@ -1,4 +1,4 @@
-use std::{fs, path::Path};
+use std::fs;
 
 use assay_address::ChainId;
 use assay_engine::{
@@ -6,12 +6,13 @@ use assay_engine::{
         AccountAddress, AccountTransaction, Asset, BeneficiaryEvent, PublishedPlace, Transfer,
         TransferKind, TransferPlace,
     },
+    ledger::BlockRef,
     utxo::Txid,
 };
 use jiff::Timestamp;
 use ruint::aliases::U256;
 
-use super::{MAX_RECORDED_TRANSFERS, RecordedBlock, RecordedState};
+use super::{AccountBlock, AccountEnds, AccountGraphWriter, RecordedBlock, RecordedState};
 use crate::{EmbeddedGraphs, GraphError};
 
 fn block(height: u64) -> RecordedBlock {
@@ -66,29 +67,40 @@ fn transactions(height: u64) -> Vec<AccountTransaction> {
     vec![of_transaction, unsigned, of_block]
 }
 
+fn full(height: u64) -> AccountBlock {
+    let RecordedBlock { height, time } = block(height);
+    let reference = BlockRef { height, hash: [0; 32], parent: [0; 32], time };
+    AccountBlock { reference, transactions: transactions(height) }
+}
+
+fn writer(graphs: &EmbeddedGraphs) -> AccountGraphWriter {
+    graphs.account_writer(ChainId::ETH, false, &AccountEnds::default()).unwrap()
+}
+
 fn append(graphs: &EmbeddedGraphs, heights: impl IntoIterator<Item = u64>) -> RecordedState {
-    let mut writer = graphs.transfer_writer(ChainId::ETH, false).unwrap();
-    for height in heights {
-        writer.append(block(height), &transactions(height)).unwrap();
-    }
-    writer.commit().unwrap().unwrap()
+    let mut writer = writer(graphs);
+    let blocks: Vec<_> = heights.into_iter().map(full).collect();
+    let settled = blocks.last().map_or(0, |last| last.reference.height + 1);
+    writer.append(&blocks, settled, Timestamp::UNIX_EPOCH).unwrap();
+    writer.recorded().unwrap()
 }
 
 fn read(graphs: &EmbeddedGraphs) -> Result<Vec<AccountTransaction>, GraphError> {
-    let recorded = graphs.recorded_transfers(ChainId::ETH)?.expect("recorded transfers");
-    recorded.transactions().collect()
+    let snapshot = graphs.account_snapshot(ChainId::ETH)?.expect("recorded transfers");
+    let blocks: Result<Vec<_>, _> = snapshot.blocks().collect();
+    Ok(blocks?.into_iter().flat_map(|(_, transactions)| transactions).collect())
 }
 
-fn path(folder: &Path) -> std::path::PathBuf {
-    folder.join("chains/eth.transfers")
+fn state(graphs: &EmbeddedGraphs) -> Option<RecordedState> {
+    graphs.account_snapshot(ChainId::ETH).unwrap().map(|snapshot| *snapshot.recorded())
 }
 
 #[test]
 fn what_is_recorded_is_read_back_in_one_run_or_in_several() {
     let folders = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
     let [one, several] = folders.each_ref().map(|folder| EmbeddedGraphs::new(folder.path()));
-    assert!(one.recorded_transfers(ChainId::ETH).unwrap().is_none());
-    assert!(one.chains_with_transfers().is_empty());
+    assert!(state(&one).is_none());
+    assert!(one.account_chains().is_empty());
 
     let of_one = append(&one, 5..3_000);
     append(&several, [5]);
@@ -103,9 +115,8 @@ fn what_is_recorded_is_read_back_in_one_run_or_in_several() {
     let expected: Vec<_> = (5..3_000).flat_map(transactions).collect();
     for graphs in [one, several] {
         assert_eq!(read(&graphs).unwrap(), expected);
-        assert_eq!(graphs.chains_with_transfers(), [ChainId::ETH]);
-        let recorded = graphs.recorded_transfers(ChainId::ETH).unwrap().unwrap();
-        assert_eq!(*recorded.state(), of_one);
+        assert_eq!(graphs.account_chains(), [ChainId::ETH]);
+        assert_eq!(state(&graphs), Some(of_one));
     }
 }
 
@@ -113,12 +124,11 @@ fn what_is_recorded_is_read_back_in_one_run_or_in_several() {
 fn other_contents_have_other_digests() {
     let digest = |change: &dyn Fn(&mut Vec<AccountTransaction>)| {
         let folder = tempfile::tempdir().unwrap();
-        let graphs = EmbeddedGraphs::new(folder.path());
-        let mut writer = graphs.transfer_writer(ChainId::ETH, false).unwrap();
-        let mut changed = transactions(1);
-        change(&mut changed);
-        writer.append(block(1), &changed).unwrap();
-        writer.commit().unwrap().unwrap().digest
+        let mut writer = writer(&EmbeddedGraphs::new(folder.path()));
+        let mut block = full(1);
+        change(&mut block.transactions);
+        writer.append(&[block], 2, Timestamp::UNIX_EPOCH).unwrap();
+        writer.recorded().unwrap().digest
     };
     let same = digest(&|_| {});
     assert_eq!(same, digest(&|_| {}));
@@ -128,86 +138,41 @@ fn other_contents_have_other_digests() {
 }
 
 #[test]
-fn an_interrupted_writer_leaves_the_state_before() {
+fn a_writer_without_blocks_records_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let graphs = EmbeddedGraphs::new(folder.path());
-    // A new file exists from its first commit on.
-    let mut writer = graphs.transfer_writer(ChainId::ETH, false).unwrap();
-    writer.append(block(1), &transactions(1)).unwrap();
-    drop(writer);
-    assert!(graphs.recorded_transfers(ChainId::ETH).unwrap().is_none());
-
-    let state = append(&graphs, 1..100);
-    let committed = fs::read(path(folder.path())).unwrap();
-    // A killed writer leaves any part of its frames behind the committed ones.
-    append(&graphs, 100..3_000);
-    let later = fs::read(path(folder.path())).unwrap();
-    for kept in [committed.len() + 1, committed.len() + 5_000, later.len()] {
-        let mut killed = committed.clone();
-        killed.extend_from_slice(&later[committed.len()..kept]);
-        fs::write(path(folder.path()), killed).unwrap();
-        let expected: Vec<_> = (1..100).flat_map(transactions).collect();
-        assert_eq!(read(&graphs).unwrap(), expected);
-    }
-    // The next writer goes on from the committed state.
-    assert_eq!(append(&graphs, []), state);
-    append(&graphs, 100..3_000);
-    assert_eq!(read(&graphs).unwrap(), (1..3_000).flat_map(transactions).collect::<Vec<_>>());
+    drop(writer(&graphs));
+    assert!(state(&graphs).is_none());
 }
 
 #[test]
-fn a_torn_head_leaves_the_state_before() {
-    let folder = tempfile::tempdir().unwrap();
-    let graphs = EmbeddedGraphs::new(folder.path());
-    append(&graphs, 1..10);
-    append(&graphs, 10..20);
-    let mut bytes = fs::read(path(folder.path())).unwrap();
-    bytes[512 + 40] ^= 1; // The second commit wrote the first of the two heads.
-    fs::write(path(folder.path()), bytes).unwrap();
-    assert_eq!(read(&graphs).unwrap(), (1..10).flat_map(transactions).collect::<Vec<_>>());
-}
-
-#[test]
-fn a_damaged_file_is_refused_wherever_it_is_damaged() {
+fn a_foreign_folder_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let graphs = EmbeddedGraphs::new(folder.path());
     append(&graphs, 1..4);
-    let intact = fs::read(path(folder.path())).unwrap();
-    let expected = read(&graphs).unwrap();
-    let read_changed = |bytes: &[u8]| {
-        fs::write(path(folder.path()), bytes).unwrap();
-        read(&graphs)
-    };
-    for length in (0..intact.len()).step_by(97).chain([intact.len() - 1]) {
-        let error = read_changed(&intact[..length]).expect_err("a truncated file").to_string();
-        assert!(error.contains("cut off") && error.contains("eth.transfers"), "{error}");
-    }
-    for changed in (0..intact.len()).step_by(13) {
-        let mut bytes = intact.clone();
-        bytes[changed] ^= 0x10;
-        // Bytes between the heads carry nothing.
-        match read_changed(&bytes) {
-            Ok(read) => assert!(changed < 4096 && read == expected, "byte {changed}"),
-            Err(error) => assert!(error.to_string().contains("delete it"), "{error}"),
-        }
-    }
-    for foreign in [&b"block,time,txid\n"[..], &[0; 8192], b"PAR1"] {
-        let error = read_changed(foreign).expect_err("a foreign file").to_string();
-        assert!(error.contains("no file of recorded transfers") || error.contains("cut off"));
-    }
-    // A writer does not write over such a file.
-    assert!(graphs.transfer_writer(ChainId::ETH, false).is_err());
-    assert_eq!(fs::read(path(folder.path())).unwrap(), b"PAR1");
+    graphs.close();
+    let chains = folder.path().join("chains");
+    fs::rename(chains.join("eth.accounts"), chains.join("bsc.accounts")).unwrap();
+    let error = graphs.account_snapshot(ChainId::BSC).expect_err("another chain").to_string();
+    assert!(error.contains("chain eth"), "{error}");
+    let error = graphs.account_writer(ChainId::BSC, false, &AccountEnds::default());
+    assert!(error.expect_err("another chain").to_string().contains("chain, eth"));
+    fs::write(chains.join("bsc.accounts/current"), "../elsewhere").unwrap();
+    let error = graphs.account_snapshot(ChainId::BSC).expect_err("no folder").to_string();
+    assert!(error.contains("names no folder"), "{error}");
 }
 
 #[test]
-fn a_file_of_another_chain_is_refused() {
+fn transfers_of_an_earlier_version_are_told() {
     let folder = tempfile::tempdir().unwrap();
     let graphs = EmbeddedGraphs::new(folder.path());
-    append(&graphs, 1..4);
-    fs::rename(path(folder.path()), folder.path().join("chains/bsc.transfers")).unwrap();
-    let error = graphs.recorded_transfers(ChainId::BSC).expect_err("another chain").to_string();
-    assert!(error.contains("it holds transfers of eth, not of bsc"), "{error}");
+    fs::create_dir(folder.path().join("chains")).unwrap();
+    fs::write(folder.path().join("chains/eth.transfers"), "old").unwrap();
+    assert_eq!(graphs.account_chains(), [ChainId::ETH]);
+    let error = graphs.account_snapshot(ChainId::ETH).expect_err("an old file").to_string();
+    assert!(error.contains("eth.transfers was made by an earlier version"), "{error}");
+    let error = graphs.account_writer(ChainId::ETH, false, &AccountEnds::default());
+    assert!(matches!(error, Err(GraphError::OldTransfers { .. })));
 }
 
 #[test]
@@ -215,22 +180,22 @@ fn symbols_of_lookalike_tokens_are_kept_beside_the_blocks() {
     let folder = tempfile::tempdir().unwrap();
     let graphs = EmbeddedGraphs::new(folder.path());
     let note = |height: Option<u64>, symbols: &[(u8, &str)]| {
-        let mut writer = graphs.transfer_writer(ChainId::ETH, false).unwrap();
+        let mut writer = writer(&graphs);
         if let Some(height) = height {
-            writer.append(block(height), &transactions(height)).unwrap();
+            writer.append(&[full(height)], height + 1, Timestamp::UNIX_EPOCH).unwrap();
         }
         let symbols =
             symbols.iter().map(|(number, symbol)| (account(*number), (*symbol).to_owned()));
-        writer.note_lookalike_symbols(symbols.collect()).unwrap();
-        writer.commit().unwrap().unwrap().digest
+        writer.note_lookalike_symbols(&symbols.collect()).unwrap();
+        writer.recorded().unwrap().digest
     };
     let first = note(Some(1), &[(1, "USDT")]);
     assert_eq!(note(None, &[(1, "USDT")]), first);
     // A cached answer must know that more is recorded.
     assert_ne!(note(None, &[(1, "USDT"), (2, "USDC")]), first);
     note(Some(2), &[]);
-    let recorded = graphs.recorded_transfers(ChainId::ETH).unwrap().unwrap();
-    let symbols = recorded.lookalike_symbols().unwrap();
+    let snapshot = graphs.account_snapshot(ChainId::ETH).unwrap().unwrap();
+    let symbols = snapshot.lookalike_symbols().unwrap();
     let expected = [(account(1), "USDT".to_owned()), (account(2), "USDC".to_owned())];
     assert_eq!(symbols.into_iter().collect::<Vec<_>>(), expected);
     assert_eq!(read(&graphs).unwrap(), (1..3).flat_map(transactions).collect::<Vec<_>>());
@@ -241,34 +206,36 @@ fn one_writer_at_a_time_appends_above_the_newest_block() {
     let folder = tempfile::tempdir().unwrap();
     let graphs = EmbeddedGraphs::new(folder.path());
     append(&graphs, [7]);
-    let mut writer = graphs.transfer_writer(ChainId::ETH, false).unwrap();
-    let second = graphs.transfer_writer(ChainId::ETH, false).expect_err("a second writer");
-    assert!(second.is_busy(), "{second}");
-    assert!(graphs.transfer_writer(ChainId::BSC, false).is_ok());
+    let mut first = writer(&graphs);
+    let second = graphs.account_writer(ChainId::ETH, false, &AccountEnds::default());
+    assert!(second.expect_err("a second writer").is_busy());
+    assert!(graphs.account_writer(ChainId::BSC, false, &AccountEnds::default()).is_ok());
     for height in [6, 7] {
-        let error = writer.append(block(height), &[]).expect_err("a block that is not above");
+        let error = first.append(&[full(height)], 100, Timestamp::UNIX_EPOCH);
+        let error = error.expect_err("a block that is not above");
         assert!(matches!(error, GraphError::Gap { tip: 7, .. }), "{error}");
     }
     // A block without transactions is recorded too: its time is known to hold none.
-    writer.append(block(9), &[]).unwrap();
-    assert_eq!(writer.commit().unwrap().unwrap().tip, block(9));
+    let empty = AccountBlock { transactions: Vec::new(), ..full(9) };
+    first.append(&[empty], 10, Timestamp::UNIX_EPOCH).unwrap();
+    assert_eq!(first.recorded().unwrap().tip, block(9));
+    drop(first);
     assert_eq!(read(&graphs).unwrap(), transactions(7));
 }
 
 #[test]
-fn more_transfers_than_programs_hold_in_memory_are_refused() {
+fn blocks_with_hashes_follow_their_parents() {
     let folder = tempfile::tempdir().unwrap();
-    let graphs = EmbeddedGraphs::new(folder.path());
-    let mut writer = graphs.transfer_writer(ChainId::ETH, false).unwrap();
-    let mut large = transactions(1).remove(0);
-    let transfer = large.transfers.remove(0);
-    large.transfers = vec![transfer; 1_000_000];
-    for height in 1..=10 {
-        writer.append(block(height), std::slice::from_ref(&large)).unwrap();
+    let mut writer = writer(&EmbeddedGraphs::new(folder.path()));
+    let hashed = |height: u8, parent: u8| {
+        let mut block = full(height.into());
+        (block.reference.hash, block.reference.parent) = ([height; 32], [parent; 32]);
+        block
+    };
+    writer.append(&[hashed(7, 6), hashed(8, 7)], 0, Timestamp::UNIX_EPOCH).unwrap();
+    for wrong in [hashed(9, 7), hashed(10, 8)] {
+        let error = writer.append(&[wrong], 0, Timestamp::UNIX_EPOCH);
+        assert!(matches!(error, Err(GraphError::Gap { tip: 8, .. })));
     }
-    assert_eq!(writer.state().unwrap().transfers, MAX_RECORDED_TRANSFERS);
-    let error = writer.append(block(11), &transactions(11)).expect_err("one more").to_string();
-    assert!(error.contains("10000000") && error.contains("nothing was written"), "{error}");
-    drop(writer);
-    assert!(graphs.recorded_transfers(ChainId::ETH).unwrap().is_none());
+    writer.append(&[hashed(9, 8)], 0, Timestamp::UNIX_EPOCH).unwrap();
 }

@@ -18,7 +18,9 @@ pub(crate) use backup::{file_error, sync_to_disk};
 pub use copy::{GraphCopy, PartialCopy};
 
 use crate::{
-    Graph, GraphError, WriterOptions, blocking,
+    Graph, GraphError, WriterOptions,
+    account::{AccountEnds, AccountGraphWriter, AccountSnapshot, EmbeddedAccounts, LedgerRebuild},
+    blocking,
     error::damaged,
     utxo::{
         EmbeddedGraph, GraphWriter, Tables,
@@ -34,22 +36,23 @@ const FOLDER: &str = "chains";
 pub struct EmbeddedGraphs {
     folder: PathBuf,
     opened: Mutex<HashMap<ChainId, Arc<EmbeddedGraph>>>,
+    opened_accounts: Mutex<HashMap<ChainId, EmbeddedAccounts>>,
 }
 
 impl EmbeddedGraphs {
     /// The graphs in the data directory `directory`, which is neither read nor written yet.
     #[must_use]
     pub fn new(directory: &Path) -> Self {
-        Self { folder: directory.join(FOLDER), opened: Mutex::default() }
+        let folder = directory.join(FOLDER);
+        Self { folder, opened: Mutex::default(), opened_accounts: Mutex::default() }
     }
 
     fn path(&self, chain: ChainId) -> PathBuf {
         self.folder.join(format!("{chain}.graph"))
     }
 
-    /// The file with the recorded transfers of an account chain.
-    pub(crate) fn transfers_path(&self, chain: ChainId) -> PathBuf {
-        self.folder.join(format!("{chain}.transfers"))
+    fn accounts_path(&self, chain: ChainId) -> PathBuf {
+        self.folder.join(format!("{chain}.accounts"))
     }
 
     fn compositions_path(&self, chain: ChainId) -> PathBuf {
@@ -61,6 +64,15 @@ impl EmbeddedGraphs {
         let path = self.folder.join(format!("{chain}.sqlite"));
         if path.exists() && !self.path(chain).exists() {
             return Err(GraphError::Sqlite { path, chain });
+        }
+        Ok(())
+    }
+
+    /// Returns an error if the chain has only a file of transfers of an earlier version.
+    fn expect_no_old_transfers(&self, chain: ChainId) -> Result<(), GraphError> {
+        let path = self.folder.join(format!("{chain}.transfers"));
+        if path.exists() && !self.accounts_path(chain).exists() {
+            return Err(GraphError::OldTransfers { path, chain });
         }
         Ok(())
     }
@@ -99,6 +111,43 @@ impl EmbeddedGraphs {
     /// Closes all graphs that were opened for reading.
     pub fn close(&self) {
         self.opened.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        self.opened_accounts.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+
+    /// Opens the graph of an account chain for writing, and creates it if the chain has none: with demo data if `sample`,
+    /// and with ledgers for `ends`. An existing graph keeps the ends of its ledgers.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`GraphError::Busy`] if another writer exists.
+    pub fn account_writer(
+        &self,
+        chain: ChainId,
+        sample: bool,
+        ends: &AccountEnds,
+    ) -> Result<AccountGraphWriter, GraphError> {
+        self.expect_no_old_transfers(chain)?;
+        blocking(|| AccountGraphWriter::open(&self.accounts_path(chain), chain, sample, ends))
+    }
+
+    /// Opens the graph of an account chain for reading; `None` if the chain has no graph. The call blocks its thread
+    /// ([`blocking`]).
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the graph cannot be opened, or is of another chain.
+    pub fn accounts(&self, chain: ChainId) -> Result<Option<EmbeddedAccounts>, GraphError> {
+        let mut opened = self.opened_accounts.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(graph) = opened.get(&chain).filter(|graph| graph.is_current()) {
+            return Ok(Some(graph.clone()));
+        }
+        opened.remove(&chain);
+        self.expect_no_old_transfers(chain)?;
+        let found = blocking(|| EmbeddedAccounts::open(&self.accounts_path(chain), chain))?;
+        if let Some(graph) = &found {
+            opened.insert(chain, graph.clone());
+        }
+        Ok(found)
     }
 
     /// Opens the graph of a chain for reading; `None` if the chain has no graph.
@@ -131,6 +180,44 @@ impl EmbeddedGraphs {
     #[must_use]
     pub fn bytes(&self, chain: ChainId) -> u64 {
         [self.path(chain), self.compositions_path(chain)].iter().map(|it| bytes_in(it)).sum()
+    }
+
+    /// Begins, or resumes, the computing of an account chain's ledgers for other ends; `None` without a graph.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`GraphError::Busy`] if another program computes them, and an error if a store fails.
+    pub fn rebuild_ledgers(
+        &self,
+        chain: ChainId,
+        ends: &AccountEnds,
+    ) -> Result<Option<LedgerRebuild>, GraphError> {
+        blocking(|| LedgerRebuild::open(&self.accounts_path(chain), chain, ends))
+    }
+
+    /// The chains that have an account graph, in the order of [`ChainId::all`].
+    #[must_use]
+    pub fn account_chains(&self) -> Vec<ChainId> {
+        let has_graph = |chain: &ChainId| {
+            self.accounts_path(*chain).is_dir() || self.expect_no_old_transfers(*chain).is_err()
+        };
+        ChainId::all().filter(has_graph).collect()
+    }
+
+    /// The newest state of an account chain's graph; `None` without blocks.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`Self::accounts`], and an error if the store fails.
+    pub fn account_snapshot(&self, chain: ChainId) -> Result<Option<AccountSnapshot>, GraphError> {
+        let Some(graph) = self.accounts(chain)? else { return Ok(None) };
+        blocking(|| graph.snapshot())
+    }
+
+    /// Bytes that the graph of an account chain occupies on the disk; 0 without a graph.
+    #[must_use]
+    pub fn account_bytes(&self, chain: ChainId) -> u64 {
+        bytes_in(&self.accounts_path(chain))
     }
 
     /// Opens the compositions (origin breakdowns) of a chain for writing.

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use assay_columns::{
     bytes::{ByteReader, number},
-    run::{self, Cursors, Filters, NumberByHash, RunEntry, RunKind as _},
+    run::{self, Filters, NumberByHash, RunEntry, recent_key},
 };
 use assay_engine::{
     ledger::Statistics,
@@ -66,55 +66,6 @@ impl Side {
     }
 }
 
-/// The key of a recent entry, or a prefix of keys.
-fn recent_key(kind: RunEntryKind, key: &[u8]) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(32);
-    bytes.push(kind.number());
-    bytes.extend_from_slice(key);
-    bytes
-}
-
-/// Passes the recent entries whose keys begin with `prefix` to `each`, with their values, until `each` returns false.
-fn recent<E: RunEntry>(
-    reader: &Reader<'_>,
-    kind: RunEntryKind,
-    prefix: &[u8],
-    mut each: impl FnMut(E, &[u8]) -> Result<bool, GraphError>,
-) -> Result<(), GraphError> {
-    if !reader.has_recent()? {
-        return Ok(());
-    }
-    let prefix = recent_key(kind, prefix);
-    for found in reader.tables.recent.prefix(reader.txn, &prefix)? {
-        let (key, value) = found?;
-        let entry = key.split_first().and_then(|(_, key)| E::from_key(&mut ByteReader(key)));
-        if !each(entry.ok_or_else(|| damaged("recent", hex::encode(key)))?, value)? {
-            break;
-        }
-    }
-    Ok(())
-}
-
-/// Passes the numbers with a hash to `each`, recent entries first, until `each` returns false.
-fn under_hash(
-    reader: &Reader<'_>,
-    filters: Option<&Filters>,
-    kind: RunEntryKind,
-    hash: u64,
-    mut each: impl FnMut(u64) -> Result<bool, GraphError>,
-) -> Result<(), GraphError> {
-    let mut goes_on = true;
-    recent(reader, kind, &hash.to_be_bytes(), |found: NumberByHash, _| {
-        goes_on = each(found.number)?;
-        Ok(goes_on)
-    })?;
-    if goes_on {
-        let runs = (reader.runs, filters);
-        run::find_all(reader.txn, reader.tables.run, runs, kind, hash, each)?;
-    }
-    Ok(())
-}
-
 /// The number of the newest transaction with an identifier.
 pub(super) fn newest_transaction(
     reader: &Reader<'_>,
@@ -122,11 +73,11 @@ pub(super) fn newest_transaction(
     txid: &Txid,
 ) -> Result<Option<u64>, GraphError> {
     let mut newest = None;
-    under_hash(reader, filters, RunEntryKind::Txid, txid_hash(txid), |number| {
+    reader.index()?.under_hash(filters, RunEntryKind::Txid, txid_hash(txid), |number| {
         if newest < Some(number) && reader.txid(number)? == *txid {
             newest = Some(number);
         }
-        Ok(true)
+        Ok::<_, GraphError>(true)
     })?;
     Ok(newest)
 }
@@ -139,11 +90,11 @@ pub(super) fn find_owner(
     hash: u64,
 ) -> Result<Option<u64>, GraphError> {
     let mut found = None;
-    under_hash(reader, filters, RunEntryKind::Script, hash, |number| {
+    reader.index()?.under_hash(filters, RunEntryKind::Script, hash, |number| {
         if reader.script(number)? == Some(key) {
             found = Some(number);
         }
-        Ok(found.is_none())
+        Ok::<_, GraphError>(found.is_none())
     })?;
     Ok(found)
 }
@@ -180,11 +131,12 @@ impl Reader<'_> {
             Some(sum) => sum.add(&more),
             none => *none = Some(more),
         };
-        recent(self, RunEntryKind::Statistics, &key, |_: PartialStatistics, value| {
+        let index = self.index()?;
+        index.recent(RunEntryKind::Statistics, &key, |_: PartialStatistics, value| {
             add(read_sums(owner, value)?);
-            Ok(true)
+            Ok::<_, GraphError>(true)
         })?;
-        let mut runs = cursors::<PartialStatistics>(self, RunEntryKind::Statistics, &key)?;
+        let mut runs = index.runs::<PartialStatistics>(RunEntryKind::Statistics, &key)?;
         if let Some(found) = runs.next()?.filter(|found| found.owner == owner) {
             add(found);
         }
@@ -212,10 +164,11 @@ impl Reader<'_> {
         mut each: impl FnMut(OwnerEntry) -> bool,
     ) -> Result<(), GraphError> {
         let is_own = |entry: &StoredOwnerEntry| entry.owner == owner;
-        all_from(self, side.kind(), &number(owner), is_own, |entry| {
+        let key = number(owner);
+        Ok(self.index()?.all_from(side.kind(), (&key, &key), is_own, |entry| {
             let StoredOwnerEntry { inverse, transaction, index, .. } = entry;
             each(OwnerEntry { value: !inverse, transaction, index })
-        })
+        })?)
     }
 
     /// Passes the children of a parent to `each`, by rising size of the clusters that their links joined, until `each`
@@ -226,51 +179,15 @@ impl Reader<'_> {
         mut each: impl FnMut(u64) -> bool,
     ) -> Result<(), GraphError> {
         let is_own = |entry: &ChildLink| entry.parent == parent;
-        all_from(self, RunEntryKind::ChildLink, &number(parent), is_own, |entry| each(entry.child))
+        let key = number(parent);
+        let kind = RunEntryKind::ChildLink;
+        Ok(self.index()?.all_from(kind, (&key, &key), is_own, |entry| each(entry.child))?)
     }
 }
 
 fn read_sums(owner: u64, value: &[u8]) -> Result<PartialStatistics, GraphError> {
     PartialStatistics::take_sums(owner, &mut ByteReader(value))
         .ok_or_else(|| damaged("recent", format!("owner {owner}")))
-}
-
-fn cursors<'t, E: RunEntry>(
-    reader: &Reader<'t>,
-    kind: RunEntryKind,
-    from: &[u8],
-) -> Result<Cursors<'t, E>, GraphError> {
-    Ok(Cursors::open(reader.txn, reader.tables.run, reader.runs, kind, from)?)
-}
-
-/// Passes entries whose keys begin with `from` to `each`, in order, recent entries included, until `each` returns
-/// false. `is_own` is true for an entry whose key begins with `from`.
-fn all_from<E: RunEntry>(
-    reader: &Reader<'_>,
-    kind: RunEntryKind,
-    from: &[u8],
-    is_own: impl Fn(&E) -> bool,
-    mut each: impl FnMut(E) -> bool,
-) -> Result<(), GraphError> {
-    let mut runs = cursors::<E>(reader, kind, from)?;
-    let mut next = runs.next()?.filter(&is_own);
-    let mut goes_on = true;
-    recent(reader, kind, from, |entry: E, _| {
-        while let Some(older) = next.filter(|older| *older < entry) {
-            goes_on = each(older);
-            if !goes_on {
-                return Ok(false);
-            }
-            next = runs.next()?.filter(&is_own);
-        }
-        goes_on = each(entry);
-        Ok(goes_on)
-    })?;
-    while let Some(entry) = next.filter(|_| goes_on) {
-        goes_on = each(entry);
-        next = runs.next()?.filter(&is_own);
-    }
-    Ok(())
 }
 
 /// The index entries of a range of blocks.

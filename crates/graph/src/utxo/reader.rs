@@ -2,12 +2,12 @@
 
 use std::cell::OnceCell;
 
-use assay_columns::{PageCache, ReadCache, bytes::number};
+use assay_columns::{PageCache, ReadCache, bytes::number, run::IndexReader};
 use assay_engine::utxo::{ScriptOwner, Txid};
 use heed::RoTxn;
 
 use super::{
-    entry::GraphRuns,
+    entry::{GraphRuns, RunEntryKind},
     link::ForestNode,
     record::{StoredBlock, TransactionRecord},
     state::{self, GraphState},
@@ -75,6 +75,12 @@ impl<'t> Reader<'t> {
         }
         let empty = self.tables.recent.is_empty(self.txn)?;
         Ok(*self.recent.get_or_init(|| !empty))
+    }
+
+    /// The indexes of the state.
+    pub(super) fn index(&self) -> Result<IndexReader<'_, RunEntryKind>, GraphError> {
+        let recent = self.has_recent()?.then_some(self.tables.recent);
+        Ok(IndexReader::new(self.txn, recent, self.tables.run, self.runs))
     }
 
     /// The graph's state; `None` in a new environment.

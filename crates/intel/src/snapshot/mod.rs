@@ -11,7 +11,7 @@ mod look_alike;
 
 use assay_address::{CanonicalAddress, ChainId, KeyIdentity};
 use assay_engine::{
-    account::{AccountAddress, Prices},
+    account::{AccountAddress, MoneyEnd, Prices, ends_money},
     attribute,
     evidence::{ChainState, Listing, SourceState, assessment_day},
     facts::{AccountControl, Counterparties, Environment, Facts, SameKey},
@@ -289,6 +289,20 @@ impl IntelSnapshot {
             _ => None,
         });
         own.chain(of_keys)
+    }
+
+    /// The accounts of a chain at which money ends on a day under the default policy.
+    pub fn account_ends(
+        &self,
+        chain: ChainId,
+        today: Date,
+    ) -> impl Iterator<Item = (AccountAddress, MoneyEnd)> {
+        let policy = Policy::default();
+        self.named_accounts(chain).filter_map(move |account| {
+            let end = self.account_attribution(chain, account, &policy, today).end?;
+            let money_end = MoneyEnd { category: end.category, listed_on: end.listed_on };
+            ends_money(&end).then_some((account, money_end))
+        })
     }
 
     /// Attribution of an account of a chain. Nearly all accounts are unknown.

@@ -5,6 +5,7 @@
 //! - [`people`]: simulated people
 //! - [`reads`]: reads of a chain by checks, and their budgets
 //! - [`schemes`]: random laundering schemes
+//! - [`store`]: graphs in a store against those in memory
 
 mod attacks;
 mod cases;
@@ -12,3 +13,4 @@ mod ledgers;
 mod people;
 mod reads;
 mod schemes;
+mod store;

@@ -218,7 +218,7 @@ fn ten_thousand_tokens_with_false_names_are_told_apart_by_contract() {
     assert_eq!(done.ingested.transfers, 10_000);
     assert_eq!(ingest.sums().len(), 10_000);
     assert!(done.unknown_columns.is_empty());
-    let recorded = ingest.graphs.recorded_transfers(ChainId::ETH).unwrap().unwrap();
+    let recorded = ingest.graphs.account_snapshot(ChainId::ETH).unwrap().unwrap();
     let symbols = recorded.lookalike_symbols().unwrap();
     assert_eq!(symbols.len(), 10_000);
     assert!(symbols.values().all(|symbol| symbol == "USDT"));
@@ -238,7 +238,7 @@ fn ten_thousand_tokens_with_false_names_are_told_apart_by_contract() {
     ];
     let few = ethereum();
     let _ = few.ingest("few.csv", text.join("\n")).unwrap();
-    let recorded = few.graphs.recorded_transfers(ChainId::ETH).unwrap().unwrap();
+    let recorded = few.graphs.account_snapshot(ChainId::ETH).unwrap().unwrap();
     let symbols = recorded.lookalike_symbols().unwrap();
     assert_eq!(symbols.into_values().collect::<Vec<_>>(), ["USDC"]);
 }

@@ -67,10 +67,10 @@ impl AccountReaders {
         self.0.keys().copied()
     }
 
-    /// Returns the readers of the chains that have recorded transfers now. A reader keeps what it holds in memory.
+    /// Returns the readers of the chains that have recorded transfers now. A reader keeps what it knows.
     #[must_use]
     pub fn renewed(&self, graphs: &Arc<EmbeddedGraphs>) -> Self {
-        let chains = graphs.chains_with_transfers().into_iter();
+        let chains = graphs.account_chains().into_iter();
         let readers = chains.map(|chain| {
             let known = self.0.get(&chain).map(Arc::clone);
             let reader = known.unwrap_or_else(|| {

@@ -1,7 +1,7 @@
-//! The transfers of a chain in memory, with the ledgers for the present lists and labels.
+//! The graph of an account chain, with its ledgers for the present lists and labels.
 //!
-//! The transfers are read again when the file has more of them. The ledgers are computed anew when the parties at which
-//! money ends change; until then checks use the earlier ones and say so.
+//! The ledgers are computed anew beside the checks when the parties at which money ends change; until then checks use the
+//! earlier ones and say so.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -9,7 +9,7 @@ use assay_address::ChainId;
 use assay_engine::account::AccountAddress;
 use assay_graph::{
     EmbeddedGraphs, GraphError,
-    account::{AccountGraphView, AccountTransactions, MemoryAccounts, RecordedState},
+    account::{AccountGraphView, AccountSnapshot, RebuildStep, RecordedState},
 };
 use assay_intel::IntelSnapshot;
 use jiff::civil::Date;
@@ -23,32 +23,8 @@ use crate::large::beside_others_if;
 pub(super) struct AccountState {
     chain: ChainId,
     graphs: Arc<EmbeddedGraphs>,
-    kept: Mutex<KeptState>,
+    named: Mutex<Option<Arc<NamedAccounts>>>,
     computing: Arc<Mutex<()>>,
-}
-
-#[derive(Clone, Debug, Default)]
-struct KeptState {
-    transfers: Option<Arc<Transfers>>,
-    named: Option<Arc<NamedAccounts>>,
-    ledgers: Option<Arc<Ledgers>>,
-}
-
-/// Transfers in memory.
-#[derive(Debug)]
-struct Transfers {
-    recorded: RecordedState,
-    transactions: Arc<AccountTransactions>,
-    /// Tickers that tokens outside the table of scored assets bear, by contract.
-    lookalikes: Arc<BTreeMap<AccountAddress, String>>,
-}
-
-/// Ledgers for one state of transfers and ends.
-#[derive(Debug)]
-struct Ledgers {
-    digest: [u8; 32],
-    revision: String,
-    accounts: Arc<MemoryAccounts>,
 }
 
 /// One state as a check reads it.
@@ -68,124 +44,103 @@ pub(super) struct CheckState {
     pub(super) is_outdated: bool,
 }
 
-/// Returns the accounts of a chain with their ledgers for lists and labels of a day; `None` without transfers.
+/// Returns the accounts of a chain with their ledgers for lists and labels of a day; `None` without transfers. Ledgers for
+/// other lists and labels are computed anew before the call returns.
 ///
 /// # Errors
 ///
-/// Returns an error if the transfers cannot be read.
+/// Returns an error if the transfers cannot be read, or if another program appends to them.
 pub async fn present_ledgers(
     chain: ChainId,
     graphs: Arc<EmbeddedGraphs>,
     intel: &IntelSnapshot,
     today: Date,
 ) -> Result<Option<Arc<dyn AccountGraphView>>, GraphError> {
-    let state = Arc::new(AccountState::new(chain, graphs));
-    Ok(state.on_day(intel, today).await?.map(|state| state.accounts))
+    let named = Arc::new(NamedAccounts::of(chain, intel, today));
+    let is_present = |snapshot: &AccountSnapshot| snapshot.ends_revision() == named.revision;
+    let Some(snapshot) = graphs.account_snapshot(chain)? else { return Ok(None) };
+    if is_present(&snapshot) {
+        return Ok(Some(Arc::new(snapshot)));
+    }
+    drop(snapshot);
+    let (of, ends) = (Arc::clone(&graphs), Arc::clone(&named));
+    blocking(move || compute(&of, chain, &ends)).await?;
+    let snapshot = graphs.account_snapshot(chain)?.filter(is_present);
+    let snapshot = snapshot.ok_or(GraphError::Conflict(chain))?;
+    Ok(Some(Arc::new(snapshot)))
 }
 
 impl AccountState {
     pub(super) fn new(chain: ChainId, graphs: Arc<EmbeddedGraphs>) -> Self {
-        Self { chain, graphs, kept: Mutex::default(), computing: Arc::default() }
+        Self { chain, graphs, named: Mutex::default(), computing: Arc::default() }
     }
 
     /// Returns the description of the recorded transfers; `None` without transfers.
     pub(super) fn recorded(&self) -> Result<Option<RecordedState>, GraphError> {
-        Ok(self.graphs.recorded_transfers(self.chain)?.map(|recorded| *recorded.state()))
+        let snapshot = self.graphs.account_snapshot(self.chain)?;
+        Ok(snapshot.map(|snapshot| *snapshot.recorded()))
     }
 
-    /// Returns the state for lists and labels of a day; `None` without transfers. The first state is computed before the
-    /// call returns, a later one beside the calls.
+    /// Returns the newest state, with what lists and labels name on a day; `None` without transfers.
     pub(super) async fn on_day(
         self: &Arc<Self>,
         intel: &IntelSnapshot,
         today: Date,
     ) -> Result<Option<CheckState>, GraphError> {
-        let mut kept = self.kept.lock().await;
-        let Some(recorded) = self.recorded()? else {
-            *kept = KeptState::default();
-            return Ok(None);
-        };
-        if kept.transfers.as_ref().is_none_or(|known| known.recorded.digest != recorded.digest) {
-            let state = Arc::clone(self);
-            let read = blocking(move || state.read()).await?;
-            *kept = KeptState { transfers: read.map(Arc::new), ..KeptState::default() };
-        }
-        let Some(transfers) = kept.transfers.clone() else { return Ok(None) };
-        let is_named = |named: &Arc<NamedAccounts>| {
+        let mut kept = self.named.lock().await;
+        let is_named = |named: &&Arc<NamedAccounts>| {
             (named.generation, named.today) == (intel.generation(), today)
         };
-        let named = if let Some(named) = kept.named.clone().filter(is_named) {
-            named
+        let named = if let Some(named) = kept.as_ref().filter(is_named) {
+            Arc::clone(named)
         } else {
-            let found = beside_others_if(true, || {
-                let view = MemoryAccounts::unbooked(Arc::clone(&transfers.transactions));
-                NamedAccounts::of(self.chain, &view, intel, today)
-            });
-            Arc::clone(kept.named.insert(Arc::new(found)))
-        };
-        let ledgers = match kept.ledgers.clone() {
-            Some(ledgers) if ledgers.digest == transfers.recorded.digest => ledgers,
-            _ => {
-                let (transfers, named) = (Arc::clone(&transfers), Arc::clone(&named));
-                let computed = blocking(move || Ok(Ledgers::compute(&transfers, &named))).await?;
-                Arc::clone(kept.ledgers.insert(Arc::new(computed)))
-            }
+            let found = beside_others_if(true, || NamedAccounts::of(self.chain, intel, today));
+            Arc::clone(kept.insert(Arc::new(found)))
         };
         drop(kept);
-        let is_outdated = ledgers.revision != named.revision;
+        let Some(snapshot) = self.graphs.account_snapshot(self.chain)? else { return Ok(None) };
+        let revision = snapshot.ends_revision().to_owned();
+        let is_outdated = revision != named.revision;
         if is_outdated {
-            self.compute_beside(transfers.clone(), Arc::clone(&named));
+            self.compute_beside(Arc::clone(&named));
         }
-        Ok(Some(CheckState {
-            recorded: transfers.recorded,
-            accounts: Arc::<MemoryAccounts>::clone(&ledgers.accounts),
-            lookalikes: Arc::clone(&transfers.lookalikes),
-            named,
-            revision: ledgers.revision.clone(),
-            is_outdated,
-        }))
+        let lookalikes = Arc::new(snapshot.lookalike_symbols()?);
+        let recorded = *snapshot.recorded();
+        let accounts = Arc::new(snapshot);
+        Ok(Some(CheckState { recorded, accounts, lookalikes, named, revision, is_outdated }))
     }
 
     /// Computes the ledgers for other ends, unless this is in progress.
-    fn compute_beside(self: &Arc<Self>, transfers: Arc<Transfers>, named: Arc<NamedAccounts>) {
+    fn compute_beside(self: &Arc<Self>, named: Arc<NamedAccounts>) {
         let Ok(turn) = Arc::clone(&self.computing).try_lock_owned() else { return };
-        let state = Arc::clone(self);
+        let (chain, graphs) = (self.chain, Arc::clone(&self.graphs));
         tokio::spawn(async move {
-            let chain = state.chain;
-            let of = Arc::clone(&transfers);
-            match blocking(move || Ok(Ledgers::compute(&of, &named))).await {
-                Ok(computed) => {
-                    let mut kept = state.kept.lock().await;
-                    let is_present = |known: &Arc<Transfers>| Arc::ptr_eq(known, &transfers);
-                    if kept.transfers.as_ref().is_some_and(is_present) {
-                        kept.ledgers = Some(Arc::new(computed));
-                    }
+            match blocking(move || compute(&graphs, chain, &named)).await {
+                Ok(()) => {}
+                // Another program appends blocks or computes the ledgers: a later check tries again.
+                Err(error @ (GraphError::Busy(_) | GraphError::Conflict(_))) => {
+                    tracing::debug!(%chain, %error, "ledgers are not computed yet");
                 }
                 Err(error) => tracing::error!(%chain, %error, "failed to compute ledgers"),
             }
             drop(turn);
         });
     }
-
-    fn read(&self) -> Result<Option<Transfers>, GraphError> {
-        let Some(recorded) = self.graphs.recorded_transfers(self.chain)? else { return Ok(None) };
-        let mut transactions = AccountTransactions::new(self.chain);
-        for transaction in recorded.transactions() {
-            transactions.push(transaction?);
-        }
-        let transactions = Arc::new(transactions);
-        let lookalikes = Arc::new(recorded.lookalike_symbols()?);
-        Ok(Some(Transfers { recorded: *recorded.state(), transactions, lookalikes }))
-    }
 }
 
-impl Ledgers {
-    fn compute(transfers: &Transfers, named: &NamedAccounts) -> Self {
-        let ends = named.ends.iter().map(|(account, end)| (*account, *end));
-        let accounts = MemoryAccounts::compute(Arc::clone(&transfers.transactions), ends);
-        let (digest, revision) = (transfers.recorded.digest, named.revision.clone());
-        Self { digest, revision, accounts: Arc::new(accounts) }
+/// Computes the ledgers of a chain for other ends.
+fn compute(
+    graphs: &EmbeddedGraphs,
+    chain: ChainId,
+    named: &NamedAccounts,
+) -> Result<(), GraphError> {
+    let Some(mut rebuild) = graphs.rebuild_ledgers(chain, &named.ends)? else { return Ok(()) };
+    let mut blocks = 0;
+    while let RebuildStep::Booked(booked) = rebuild.advance()? {
+        blocks += booked;
     }
+    tracing::info!(%chain, blocks, revision = named.revision, "computed ledgers for other lists and labels");
+    Ok(())
 }
 
 /// Runs work that blocks its thread.

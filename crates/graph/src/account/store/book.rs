@@ -1,0 +1,202 @@
+//! Booking of a batch of blocks: the ledgers that its transactions change, and the entries that it adds.
+
+use assay_columns::run::Filters;
+use assay_engine::{
+    account::{
+        AccountLedger, AssetNumber, DealingKey, LedgerBook, MoneyEnds, NumberedTransaction,
+        Payment, Shares, book,
+    },
+    ledger::OwnerNumber,
+};
+use jiff::Timestamp;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::{
+    entry::{StoredDealing, StoredLedger, StoredPayment},
+    index::IndexEntries,
+    reader::Reader,
+    writer::LedgerCache,
+};
+use crate::GraphError;
+
+/// The key of a ledger: account and asset.
+pub(super) type LedgerKey = (u64, u32);
+
+/// The ledgers of a batch.
+pub(super) struct LedgersOfBatch<'b, 't> {
+    reader: &'b Reader<'t>,
+    filters: &'b Filters,
+    cache: &'b LedgerCache,
+    /// Accounts from this number on are new in the batch.
+    first_new: u64,
+    ledgers: FxHashMap<LedgerKey, StoredLedger>,
+    changed: FxHashSet<LedgerKey>,
+    /// Entries that are not collected yet.
+    payments: Vec<StoredPayment>,
+    dealings: Vec<StoredDealing>,
+    transaction: u64,
+    /// Time of the transaction in milliseconds.
+    time: i64,
+    sequence: u32,
+}
+
+impl<'b, 't> LedgersOfBatch<'b, 't> {
+    pub(super) fn new(
+        reader: &'b Reader<'t>,
+        (filters, cache): (&'b Filters, &'b LedgerCache),
+        first_new: u64,
+    ) -> Self {
+        Self {
+            reader,
+            filters,
+            cache,
+            first_new,
+            ledgers: FxHashMap::default(),
+            changed: FxHashSet::default(),
+            payments: Vec::new(),
+            dealings: Vec::new(),
+            transaction: 0,
+            time: 0,
+            sequence: 0,
+        }
+    }
+
+    /// Books a transaction.
+    pub(super) fn book(
+        &mut self,
+        transaction: &NumberedTransaction<'_>,
+        ends: &MoneyEnds,
+    ) -> Result<(), GraphError> {
+        self.transaction = transaction.number.0;
+        self.time = transaction.time.as_millisecond();
+        self.sequence = 0;
+        for movement in transaction.movements.iter().filter(|movement| movement.is_scored) {
+            for owner in [movement.from, movement.to] {
+                if owner != OwnerNumber::NOBODY {
+                    self.load((owner.0, movement.asset.0))?;
+                }
+            }
+        }
+        book(transaction, ends, self);
+        Ok(())
+    }
+
+    /// Makes the ledger of a key present.
+    fn load(&mut self, key: LedgerKey) -> Result<(), GraphError> {
+        if self.ledgers.contains_key(&key) {
+            return Ok(());
+        }
+        let (owner, asset) = key;
+        let found = match self.cache.get(&key) {
+            Some(known) => Some(known.clone()),
+            None if owner < self.first_new => {
+                self.reader.ledger(Some(self.filters), owner, asset)?
+            }
+            None => None,
+        };
+        self.ledgers.insert(key, found.unwrap_or_else(|| StoredLedger::new(owner, asset)));
+        Ok(())
+    }
+
+    /// Adds the entries since the last call to others.
+    pub(super) fn collect(&mut self, into: &mut IndexEntries) {
+        into.payments.append(&mut self.payments);
+        into.dealings.append(&mut self.dealings);
+        let changed = self.changed.drain().filter_map(|key| self.ledgers.get(&key));
+        into.ledgers.extend(changed.cloned());
+    }
+
+    /// The ledgers of the batch.
+    pub(super) fn into_ledgers(self) -> FxHashMap<LedgerKey, StoredLedger> {
+        self.ledgers
+    }
+
+    fn change(&mut self, owner: OwnerNumber, asset: AssetNumber) -> &mut StoredLedger {
+        let key = (owner.0, asset.0);
+        self.changed.insert(key);
+        let stored = self.ledgers.entry(key).or_insert_with(|| StoredLedger::new(key.0, key.1));
+        stored.transaction = self.transaction;
+        stored
+    }
+
+    /// Adds a payment to the sums of one side.
+    fn count(&mut self, owner: OwnerNumber, asset: AssetNumber, amount: u128, is_received: bool) {
+        let time = self.time;
+        let sums = &mut self.change(owner, asset).sums;
+        if sums.payments_in + sums.payments_out == 0 {
+            sums.first = time;
+        }
+        sums.last = time;
+        let (sum, payments) = if is_received {
+            (&mut sums.received, &mut sums.payments_in)
+        } else {
+            (&mut sums.sent, &mut sums.payments_out)
+        };
+        *sum = sum.saturating_add(amount);
+        *payments += 1;
+    }
+}
+
+impl LedgerBook for LedgersOfBatch<'_, '_> {
+    fn ledger(&self, owner: OwnerNumber, asset: AssetNumber) -> Option<&AccountLedger> {
+        self.ledgers.get(&(owner.0, asset.0)).map(|stored| &stored.ledger)
+    }
+
+    fn ledger_mut(&mut self, owner: OwnerNumber, asset: AssetNumber) -> &mut AccountLedger {
+        &mut self.change(owner, asset).ledger
+    }
+
+    fn paid(&mut self, payment: Payment) {
+        let Payment { kind, from, to, asset, amount, shares, hop, is_initiated, .. } = payment;
+        let (transaction, sequence, time) = (self.transaction, self.sequence, self.time);
+        self.sequence += 1;
+        let number = |owner: OwnerNumber| (owner != OwnerNumber::NOBODY).then_some(owner.0);
+        let (payer, receiver) = (number(from), number(to));
+        let entry = |owner: u64, other: Option<u64>, is_received: bool| StoredPayment {
+            owner,
+            asset: asset.0,
+            transaction,
+            sequence,
+            is_received,
+            other,
+            kind,
+            hop,
+            is_initiated,
+            amount,
+            time,
+            shares: Shares::UNKNOWN,
+        };
+        let mut shares = Some(shares);
+        if let Some(owner) = receiver {
+            let shares = shares.take().unwrap_or_default();
+            self.payments.push(StoredPayment { shares, ..entry(owner, payer, true) });
+            self.count(to, asset, amount, true);
+        }
+        // A payment to itself is one entry.
+        if let Some(owner) = payer.filter(|_| payer != receiver) {
+            let shares = shares.take().unwrap_or_default();
+            self.payments.push(StoredPayment { shares, ..entry(owner, receiver, false) });
+        }
+        if from != OwnerNumber::NOBODY {
+            self.count(from, asset, amount, false);
+        }
+    }
+
+    fn dealt(&mut self, account: OwnerNumber, dealing: DealingKey, time: Timestamp, amount: u128) {
+        if account == OwnerNumber::NOBODY {
+            return;
+        }
+        let time = time.as_millisecond();
+        self.dealings.push(StoredDealing {
+            owner: account.0,
+            party: dealing.party.0,
+            asset: dealing.asset.0,
+            side: StoredDealing::side_of(dealing.period, dealing.direction),
+            transaction: self.transaction,
+            first: time,
+            last: time,
+            count: 1,
+            amount,
+        });
+    }
+}

@@ -1,0 +1,37 @@
+//! Account graphs in a store: memory-mapped tables (LMDB), one environment per chain. [`MemoryAccounts`] is the reference.
+//!
+//! Accounts, assets and transactions are numbered in the order of the chain. A payment is an entry of its payer and of its
+//! receiver, with its breakdown by origin in the receiver's entry, so that a check reads ranges of entries and never the
+//! log. The log holds all transfers, for answers about transactions.
+//!
+//! - `tables`, `block`, `log`, `entry`: the tables and the format of their rows
+//! - `amount`, `asset_bytes`, `end_bytes`, `share_bytes`: values as bytes
+//! - `folders`: the folders of a chain
+//! - `index`: entries by an account or a hash
+//! - `book`: the ledgers of a batch
+//! - `reader`: reading of one state by numbers
+//! - `rebuild`: computing the ledgers anew for other ends
+//! - `view`: one state as checks read it
+//! - `writer`: recording and rollback of blocks
+//!
+//! [`MemoryAccounts`]: super::MemoryAccounts
+
+mod amount;
+mod asset_bytes;
+mod block;
+mod book;
+mod end_bytes;
+mod entry;
+mod folders;
+mod index;
+mod log;
+mod reader;
+mod rebuild;
+mod share_bytes;
+mod tables;
+mod view;
+mod writer;
+
+pub use rebuild::{LedgerRebuild, RebuildStep};
+pub use view::{AccountSnapshot, EmbeddedAccounts, RecordedBlocks, RecordedContent};
+pub use writer::{AccountBlock, AccountGraphWriter};

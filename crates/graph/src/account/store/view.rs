@@ -1,0 +1,529 @@
+//! One state of a graph as checks read it.
+
+use std::{
+    collections::BTreeMap,
+    fmt,
+    path::Path,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use assay_address::ChainId;
+use assay_engine::{
+    account::{
+        AccountAddress, AccountLedger, AccountPayments, AccountTransaction, AccountView, Asset,
+        AssetNumber, Dealing, DealingKey, Payment,
+    },
+    ledger::{OwnerNumber, TransactionNumber},
+    utxo::Txid,
+};
+use assay_mapped::ReadTransaction;
+use jiff::Timestamp;
+use rustc_hash::FxHashMap;
+
+use super::{
+    block::GraphState,
+    entry::{AccountRuns, StoredPayment},
+    folders::ChainFolder,
+    reader::Reader,
+    tables::Tables,
+    writer::AccountBlock,
+};
+use crate::{
+    GraphError,
+    account::{
+        AccountGraphView, RecordCounts, RecordedBlock, RecordedState, numbering::ScoredAssets,
+    },
+    error::damaged,
+};
+
+/// One state of a graph, unaffected by blocks that are recorded or rolled back later. It prevents the reuse of its pages, so
+/// that it should live no longer than a check. The first error of the store ends the reading: then all answers are empty.
+pub struct AccountSnapshot {
+    tables: Arc<Tables>,
+    runs: AccountRuns,
+    scored: ScoredAssets,
+    state: GraphState,
+    recorded: RecordedState,
+    reading: Mutex<Reading>,
+}
+
+struct Reading {
+    transaction: ReadTransaction,
+    failure: Option<GraphError>,
+    /// Times of transactions whose payments were read.
+    times: FxHashMap<u64, Timestamp>,
+}
+
+impl fmt::Debug for AccountSnapshot {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("AccountSnapshot")
+            .field("state", &self.state)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The graph of an account chain in a store, for reading.
+#[derive(Clone, Debug)]
+pub struct EmbeddedAccounts {
+    folders: ChainFolder,
+    number: u64,
+    tables: Arc<Tables>,
+}
+
+impl EmbeddedAccounts {
+    /// Opens the graph in the folder of a chain; `None` if there is none.
+    pub(crate) fn open(folder: &Path, chain: ChainId) -> Result<Option<Self>, GraphError> {
+        let folders = ChainFolder::new(folder);
+        loop {
+            let Some(number) = folders.current()? else { return Ok(None) };
+            let opened = Self::tables(&folders.folder(number), chain)?;
+            // Another computing may have taken the place meanwhile.
+            if let Some(tables) = opened {
+                return Ok(Some(Self { folders, number, tables: Arc::new(tables) }));
+            }
+            if folders.current()? == Some(number) {
+                return Ok(None);
+            }
+        }
+    }
+
+    /// Opens one computing of the ledgers.
+    pub(super) fn open_folder(folder: &Path, chain: ChainId) -> Result<Option<Self>, GraphError> {
+        let folders = ChainFolder::new(folder);
+        let tables = Self::tables(folder, chain)?;
+        Ok(tables.map(|tables| Self { folders, number: 0, tables: Arc::new(tables) }))
+    }
+
+    fn tables(folder: &Path, chain: ChainId) -> Result<Option<Tables>, GraphError> {
+        let Some(tables) = Tables::open(folder)? else { return Ok(None) };
+        let transaction = tables.environment.read()?;
+        let runs = AccountRuns::default();
+        let reader = Reader::new(&tables, &runs, &transaction);
+        match reader.state()? {
+            Some(state) if state.chain != chain => {
+                return Err(damaged("meta", format!("chain {}", state.chain)));
+            }
+            Some(_) if !reader.follows(&ScoredAssets::of(chain))? => {
+                return Err(GraphError::OtherAssets(chain));
+            }
+            Some(_) => {}
+            None => return Ok(None),
+        }
+        drop(reader);
+        drop(transaction);
+        Ok(Some(tables))
+    }
+
+    /// True unless the graph was deleted or replaced since it was opened.
+    pub(crate) fn is_current(&self) -> bool {
+        self.tables.environment.is_current()
+            && matches!(self.folders.current(), Ok(Some(number)) if number == self.number)
+    }
+
+    /// The newest state; `None` without blocks.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the store fails.
+    pub fn snapshot(&self) -> Result<Option<AccountSnapshot>, GraphError> {
+        let tables = Arc::clone(&self.tables);
+        let transaction = tables.environment.read()?;
+        let runs = tables.runs(&transaction)?;
+        let state = Reader::new(&tables, &runs, &transaction).state()?;
+        let state = state.ok_or_else(|| damaged("meta", "its state"))?;
+        let Some(recorded) = state.recorded() else { return Ok(None) };
+        let scored = ScoredAssets::of(state.chain);
+        let reading = Reading { transaction, failure: None, times: FxHashMap::default() };
+        let reading = Mutex::new(reading);
+        Ok(Some(AccountSnapshot { tables, runs, scored, state, recorded, reading }))
+    }
+}
+
+impl AccountSnapshot {
+    /// Counts of all recorded blocks.
+    #[must_use]
+    pub fn counts(&self) -> RecordCounts {
+        self.state.tip.map(|tip| tip.counts).unwrap_or_default()
+    }
+
+    /// Description of the recorded blocks.
+    #[must_use]
+    pub const fn recorded(&self) -> &RecordedState {
+        &self.recorded
+    }
+
+    /// The recorded blocks with their transactions, in the order of the chain. The iterator ends after an error.
+    #[must_use]
+    pub const fn blocks(&self) -> RecordedBlocks<'_> {
+        self.blocks_from(0)
+    }
+
+    /// The recorded blocks from a height on. The iterator ends after an error.
+    #[must_use]
+    pub const fn blocks_from(&self, height: u64) -> RecordedBlocks<'_> {
+        RecordedBlocks(self.full_blocks(height))
+    }
+
+    /// The recorded blocks from a height on, with their hashes.
+    pub(super) const fn full_blocks(&self, from: u64) -> FullBlocks<'_> {
+        FullBlocks { snapshot: self, next: Some(from) }
+    }
+
+    /// The digest of all blocks up to a recorded height; `None` if no block has the height.
+    pub(super) fn digest_at(&self, height: u64) -> Result<Option<[u8; 32]>, GraphError> {
+        let reading = self.reading.lock().unwrap_or_else(PoisonError::into_inner);
+        let reader = Reader::new(&self.tables, &self.runs, &reading.transaction);
+        Ok(reader.block(height)?.map(|block| block.digest))
+    }
+
+    /// The lowest height that can be rolled back.
+    pub(super) const fn reorganizable_from(&self) -> u64 {
+        self.state.reorganizable_from
+    }
+
+    /// Time at which a source last confirmed the newest block.
+    pub(super) const fn verified_at(&self) -> Timestamp {
+        self.state.verified_at
+    }
+
+    /// Symbols of tokens by contract, where a source states the symbol of a scored asset for another contract.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the store fails.
+    pub fn lookalike_symbols(&self) -> Result<BTreeMap<AccountAddress, String>, GraphError> {
+        let reading = self.reading.lock().unwrap_or_else(PoisonError::into_inner);
+        Reader::new(&self.tables, &self.runs, &reading.transaction).symbols()
+    }
+
+    /// Revision of the ends of the ledgers.
+    #[must_use]
+    pub fn ends_revision(&self) -> &str {
+        &self.state.ends
+    }
+
+    /// Reads from the store, or returns the default if it fails or has failed.
+    fn read<T: Default>(
+        &self,
+        read: impl FnOnce(&Reader<'_>, &mut FxHashMap<u64, Timestamp>) -> Result<T, GraphError>,
+    ) -> T {
+        let mut reading = self.reading.lock().unwrap_or_else(PoisonError::into_inner);
+        let Reading { transaction, failure, times } = &mut *reading;
+        if failure.is_some() {
+            return T::default();
+        }
+        let reader = Reader::new(&self.tables, &self.runs, transaction);
+        match read(&reader, times) {
+            Ok(found) => found,
+            Err(error) => {
+                *failure = Some(error);
+                T::default()
+            }
+        }
+    }
+
+    /// Reads payments of an account, by asset and then in the order of the chain.
+    fn read_payments(
+        &self,
+        of: OwnerNumber,
+        from: Option<(AssetNumber, TransactionNumber)>,
+        mut each: impl FnMut(Payment) -> bool,
+    ) {
+        let from = from.map(|(asset, transaction)| (asset.0, transaction.0));
+        self.read(|reader, times| {
+            reader.payments(of.0, from, |stored| {
+                times.insert(stored.transaction, time_of(stored.time));
+                each(payment(stored))
+            })
+        });
+    }
+}
+
+/// A block with its transactions.
+pub type RecordedContent = (RecordedBlock, Vec<AccountTransaction>);
+
+/// Iterator over recorded blocks.
+#[derive(Debug)]
+pub struct RecordedBlocks<'s>(FullBlocks<'s>);
+
+impl Iterator for RecordedBlocks<'_> {
+    type Item = Result<RecordedContent, GraphError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let block = self.0.next()?;
+        Some(block.map(|AccountBlock { reference, transactions }| {
+            (RecordedBlock { height: reference.height, time: reference.time }, transactions)
+        }))
+    }
+}
+
+/// Iterator over recorded blocks with their hashes. It ends after an error.
+#[derive(Debug)]
+pub(super) struct FullBlocks<'s> {
+    snapshot: &'s AccountSnapshot,
+    /// Least height of the next block; `None` at the end.
+    next: Option<u64>,
+}
+
+impl FullBlocks<'_> {
+    fn read(&self, from: u64) -> Result<Option<AccountBlock>, GraphError> {
+        let AccountSnapshot { tables, runs, state, reading, .. } = self.snapshot;
+        let reading = reading.lock().unwrap_or_else(PoisonError::into_inner);
+        let reader = Reader::new(tables, runs, &reading.transaction);
+        let Some(block) = reader.block_from(from)? else { return Ok(None) };
+        let reference = block.block;
+        let after = reader.block_from(reference.height.saturating_add(1))?;
+        let end = after.map_or(state.next_transaction, |after| after.first_transaction);
+        let mut transactions = Vec::new();
+        reader.transactions(block.first_transaction, end, |_, transaction| {
+            transactions.push(transaction);
+            Ok(())
+        })?;
+        Ok(Some(AccountBlock { reference, transactions }))
+    }
+}
+
+impl Iterator for FullBlocks<'_> {
+    type Item = Result<AccountBlock, GraphError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let found = self.read(self.next?);
+        self.next = match &found {
+            Ok(Some(block)) => block.reference.height.checked_add(1),
+            Ok(None) | Err(_) => None,
+        };
+        found.transpose()
+    }
+}
+
+/// The time of milliseconds that a graph stored.
+fn time_of(milliseconds: i64) -> Timestamp {
+    Timestamp::from_millisecond(milliseconds).unwrap_or(Timestamp::MIN)
+}
+
+/// The payment of an entry.
+fn payment(stored: StoredPayment) -> Payment {
+    let owner = OwnerNumber(stored.owner);
+    let other = stored.other.map_or(OwnerNumber::NOBODY, OwnerNumber);
+    let (from, to) = if stored.is_received { (other, owner) } else { (owner, other) };
+    Payment {
+        kind: stored.kind,
+        transaction: TransactionNumber(stored.transaction),
+        sequence: stored.sequence,
+        from,
+        to,
+        asset: AssetNumber(stored.asset),
+        amount: stored.amount,
+        shares: stored.shares,
+        hop: stored.hop,
+        is_initiated: stored.is_initiated,
+    }
+}
+
+impl AccountView for AccountSnapshot {
+    fn chain(&self) -> ChainId {
+        self.state.chain
+    }
+
+    fn time(&self, transaction: TransactionNumber) -> Timestamp {
+        self.read(|reader, times| {
+            if let Some(known) = times.get(&transaction.0) {
+                return Ok(*known);
+            }
+            let height = reader.record(transaction.0)?.height;
+            let block = reader.block(height)?.ok_or_else(|| damaged("block", height))?;
+            let time = time_of(block.block.time.as_millisecond());
+            times.insert(transaction.0, time);
+            Ok(time)
+        })
+    }
+
+    fn txid(&self, transaction: TransactionNumber) -> Txid {
+        let found = self.read(|reader, _| reader.txid(transaction.0).map(Some));
+        found.unwrap_or(Txid::from_bytes([0; 32]))
+    }
+
+    fn find(&self, id: &Txid) -> Option<TransactionNumber> {
+        self.read(|reader, _| reader.find(id)).map(TransactionNumber)
+    }
+
+    fn transaction(&self, number: TransactionNumber) -> Option<AccountTransaction> {
+        if number.0 >= self.state.next_transaction {
+            return None;
+        }
+        self.read(|reader, _| reader.transaction(number.0).map(Some))
+    }
+
+    fn owner(&self, account: AccountAddress) -> Option<OwnerNumber> {
+        self.read(|reader, _| reader.owner(None, account)).map(OwnerNumber)
+    }
+
+    fn address(&self, owner: OwnerNumber) -> Option<AccountAddress> {
+        if owner.0 >= self.state.next_owner {
+            return None;
+        }
+        self.read(|reader, _| reader.address(owner.0).map(Some))
+    }
+
+    fn asset(&self, asset: AssetNumber) -> Option<Asset> {
+        if let Some(scored) = self.scored.get(asset) {
+            return Some(scored.id.asset);
+        }
+        self.read(|reader, _| reader.asset(asset).map(Some))
+    }
+
+    fn payments(&self, of: OwnerNumber, most: usize) -> AccountPayments {
+        let mut payments = Vec::new();
+        self.read_payments(of, None, |payment| {
+            payments.push(payment);
+            true
+        });
+        payments.sort_by_key(|payment| (payment.transaction, payment.sequence));
+        let left_out = payments.len().saturating_sub(most);
+        payments.drain(..left_out);
+        AccountPayments { payments, left_out: u64::try_from(left_out).unwrap_or(u64::MAX) }
+    }
+
+    fn payments_before(
+        &self,
+        of: OwnerNumber,
+        asset: AssetNumber,
+        before: TransactionNumber,
+        most: usize,
+    ) -> Vec<Payment> {
+        let mut newest = std::collections::VecDeque::new();
+        self.read_payments(of, Some((asset, TransactionNumber(0))), |payment| {
+            let is_before = payment.transaction < before;
+            if is_before {
+                if newest.len() == most {
+                    newest.pop_front();
+                }
+                newest.push_back(payment);
+            }
+            is_before
+        });
+        newest.into_iter().rev().collect()
+    }
+
+    fn payments_from(
+        &self,
+        of: OwnerNumber,
+        asset: AssetNumber,
+        from: TransactionNumber,
+        most: usize,
+    ) -> Vec<Payment> {
+        let mut oldest = Vec::new();
+        self.read_payments(of, Some((asset, from)), |payment| {
+            if oldest.len() < most {
+                oldest.push(payment);
+            }
+            oldest.len() < most
+        });
+        oldest
+    }
+
+    fn payments_of_transaction(&self, transaction: TransactionNumber) -> Vec<Payment> {
+        let Some(of) = self.transaction(transaction) else { return Vec::new() };
+        let mut accounts = Vec::new();
+        self.scored.accounts_of(&of, |account| {
+            if !accounts.contains(&account) {
+                accounts.push(account);
+            }
+        });
+        let mut assets: Vec<AssetNumber> =
+            of.transfers.iter().filter_map(|it| self.scored.number(it.asset)).collect();
+        assets.sort_unstable();
+        assets.dedup();
+        let mut payments: Vec<Payment> = Vec::new();
+        for account in accounts {
+            let Some(owner) = self.owner(account) else { continue };
+            for asset in &assets {
+                self.read_payments(owner, Some((*asset, transaction)), |payment| {
+                    let is_own = payment.transaction == transaction;
+                    // The entry that has the breakdown.
+                    let is_whole = payment.to == owner || payment.to == OwnerNumber::NOBODY;
+                    if is_own && is_whole {
+                        payments.push(payment);
+                    }
+                    is_own
+                });
+            }
+        }
+        payments.sort_by_key(|payment| payment.sequence);
+        payments
+    }
+
+    fn ledgers(&self, of: OwnerNumber) -> Vec<(AssetNumber, AccountLedger)> {
+        let ledgers = self.read(|reader, _| {
+            // Accounts at which money ends have sums, and no ledger.
+            if of.0 < self.state.next_owner && reader.is_end(of.0)? {
+                return Ok(Vec::new());
+            }
+            reader.ledgers(of.0)
+        });
+        ledgers.into_iter().map(|stored| (AssetNumber(stored.asset), stored.ledger)).collect()
+    }
+
+    fn dealings(&self, of: OwnerNumber) -> Vec<(DealingKey, Dealing)> {
+        let stored = self.read(|reader, _| reader.dealings(of.0));
+        let mut dealings: Vec<(DealingKey, Dealing)> = stored
+            .into_iter()
+            .map(|stored| {
+                let key = DealingKey {
+                    party: OwnerNumber(stored.party),
+                    asset: AssetNumber(stored.asset),
+                    period: stored.period(),
+                    direction: stored.direction(),
+                };
+                let (first, last) = (time_of(stored.first), time_of(stored.last));
+                let (count, amount) = (stored.count, stored.amount);
+                (key, Dealing { first, last, count, amount })
+            })
+            .collect();
+        dealings.sort_by_key(|(key, _)| *key);
+        dealings
+    }
+
+    fn with_other_tokens(&self, of: OwnerNumber, most: usize) -> Vec<TransactionNumber> {
+        let found = self.read(|reader, _| reader.other_tokens(of.0, most));
+        found.into_iter().map(TransactionNumber).collect()
+    }
+
+    fn deployer(&self, contract: OwnerNumber) -> Option<OwnerNumber> {
+        // A contract that was created again has its newest creator.
+        let found = self.read(|reader, _| reader.creations(contract.0, false, usize::MAX));
+        found.last().copied().map(OwnerNumber)
+    }
+
+    fn deployed(&self, by: OwnerNumber, most: usize) -> Vec<OwnerNumber> {
+        let found = self.read(|reader, _| reader.creations(by.0, true, most));
+        found.into_iter().map(OwnerNumber).collect()
+    }
+
+    fn has_internal_transfers(&self) -> bool {
+        self.counts().internal > 0
+    }
+
+    fn has_initiators(&self) -> bool {
+        self.counts().without_initiator == 0
+    }
+}
+
+impl AccountGraphView for AccountSnapshot {
+    fn owners(&self) -> u64 {
+        self.state.next_owner
+    }
+
+    fn check(&self) -> Result<(), GraphError> {
+        let mut reading = self.reading.lock().unwrap_or_else(PoisonError::into_inner);
+        match reading.failure.take() {
+            Some(failure) => {
+                // The answers after the first error were empty too.
+                reading.failure = Some(GraphError::unreadable("view", &failure));
+                Err(failure)
+            }
+            None => Ok(()),
+        }
+    }
+}

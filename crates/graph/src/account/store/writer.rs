@@ -1,0 +1,789 @@
+//! Writing a graph: a batch of blocks is one transaction of the environment, ledgers included.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    path::Path,
+    sync::Arc,
+};
+
+use assay_address::ChainId;
+use assay_columns::{
+    KeyedState, RowCache,
+    run::{self, Filters, NumberByHash, UnfinishedFilters, fill_filters},
+};
+use assay_engine::{
+    account::{
+        AccountAddress, AccountTransaction, Asset, AssetNumber, MoneyEnds, NumberedTransaction,
+    },
+    ledger::{BlockRef, OwnerNumber, TransactionNumber},
+};
+use assay_mapped::{MappedError, WriteTransaction, WriterLock};
+use heed::RoTxn;
+use jiff::Timestamp;
+use sha2::{Digest, Sha256};
+
+use super::{
+    asset_bytes::asset_bytes,
+    block::{GraphState, StoredBlock},
+    book::{LedgerKey, LedgersOfBatch},
+    end_bytes,
+    entry::{AccountRuns, Creation, OtherToken, StoredLedger},
+    folders::ChainFolder,
+    index::{IndexEntries, address_hash, delete_recent, txid_hash},
+    log::{LogPages, Numbers},
+    reader::Reader,
+    tables::{RUNS, STATE, Tables},
+};
+use crate::{
+    GraphError, MAX_REORGANIZATION_DEPTH,
+    account::{
+        AccountEnds, RecordedBlock, RecordedState,
+        codec::write_block,
+        numbering::{FIRST_TOKEN, ScoredAssets, is_creation},
+    },
+    blocking,
+    error::damaged,
+};
+
+/// Size of the cache of accounts, in bytes.
+const OWNER_BYTES: usize = 96 << 20;
+/// Size of the cache of ledgers, in bytes.
+const LEDGER_BYTES: usize = 256 << 20;
+/// Heap bytes of a ledger: its breakdown, which several ledgers may share.
+const LEDGER_HEAP: usize = 64;
+/// Number of blocks whose entries move together from the table of recent entries into runs, after they cannot be rolled
+/// back: a run of one block would be small.
+const MOVED_TOGETHER: u64 = 16;
+/// The number of the first computing of the ledgers.
+const FIRST_FOLDER: u64 = 1;
+
+/// A block of an account chain with its transactions in their order. A source that states no hashes leaves them zero.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AccountBlock {
+    /// The block.
+    pub reference: BlockRef,
+    /// Its transactions.
+    pub transactions: Vec<AccountTransaction>,
+}
+
+/// A writer's cache of ledgers.
+pub(super) type LedgerCache = RowCache<LedgerKey, StoredLedger>;
+
+/// The caches of a writer.
+struct Caches {
+    owners: RowCache<AccountAddress, u64>,
+    ledgers: LedgerCache,
+    filters: Filters,
+    unfinished: UnfinishedFilters,
+}
+
+/// The writer of a chain's graph. One writer exists at a time, until it is dropped or its program ends. The methods block
+/// their thread until the disk has written ([`blocking`]).
+pub struct AccountGraphWriter {
+    tables: Arc<Tables>,
+    lock: WriterLock,
+    scored: ScoredAssets,
+    state: GraphState,
+    runs: AccountRuns,
+    ends: AccountEnds,
+    /// The ends that the chain has, by number.
+    numbered_ends: MoneyEnds,
+    tokens: HashMap<Asset, AssetNumber, KeyedState>,
+    caches: Caches,
+    /// True after a failed change: the state in memory may differ from the recorded state.
+    needs_reload: bool,
+}
+
+impl std::fmt::Debug for AccountGraphWriter {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let state = &self.state;
+        formatter.debug_struct("AccountGraphWriter").field("state", state).finish_non_exhaustive()
+    }
+}
+
+impl AccountGraphWriter {
+    /// Opens the graph in the folder of a chain for writing, and creates it if there is none: with demo data if `sample`, and
+    /// with ledgers for `ends`. An existing graph keeps its own.
+    pub(crate) fn open(
+        folder: &Path,
+        chain: ChainId,
+        sample: bool,
+        ends: &AccountEnds,
+    ) -> Result<Self, GraphError> {
+        let folders = ChainFolder::new(folder);
+        loop {
+            let current = folders.current()?;
+            let number = current.unwrap_or(FIRST_FOLDER);
+            if current.is_none() {
+                folders.create()?;
+            }
+            let writer = Self::create(&folders.folder(number), chain, sample, ends)?;
+            if current.is_none() {
+                folders.set_current(number)?;
+            }
+            // Another computing of the ledgers may have taken the place before this writer held the lock.
+            if folders.current()? == Some(number) {
+                return Ok(writer);
+            }
+        }
+    }
+
+    /// Takes the lock of one computing of the ledgers, so that no program appends blocks. Returns the state.
+    pub(super) fn lock(folder: &Path, chain: ChainId) -> Result<LockedGraph, GraphError> {
+        let (tables, lock) = Self::tables(folder, chain)?;
+        Ok(LockedGraph { tables, _lock: lock })
+    }
+
+    fn tables(folder: &Path, chain: ChainId) -> Result<(Tables, WriterLock), GraphError> {
+        Tables::create(folder).map_err(|error| match error {
+            GraphError::Environment(MappedError::Busy { .. }) => GraphError::Busy(chain),
+            error => error,
+        })
+    }
+
+    /// Opens one computing of the ledgers for writing, and creates it if the folder has none.
+    pub(super) fn create(
+        folder: &Path,
+        chain: ChainId,
+        sample: bool,
+        ends: &AccountEnds,
+    ) -> Result<Self, GraphError> {
+        let (tables, lock) = Self::tables(folder, chain)?;
+        let scored = ScoredAssets::of(chain);
+        let state = tables.environment.write(&lock, |txn| {
+            begin(&tables, txn, &GraphState::new(chain, sample, ends.revision()), (&scored, ends))
+        })?;
+        let mut writer = Self {
+            tables: Arc::new(tables),
+            lock,
+            scored,
+            state,
+            runs: AccountRuns::default(),
+            ends: AccountEnds::default(),
+            numbered_ends: MoneyEnds::default(),
+            tokens: HashMap::default(),
+            caches: Caches {
+                owners: RowCache::within(OWNER_BYTES, 0),
+                ledgers: RowCache::within(LEDGER_BYTES, LEDGER_HEAP),
+                filters: Filters::enabled(),
+                unfinished: UnfinishedFilters::default(),
+            },
+            needs_reload: true,
+        };
+        writer.reload_if_needed()?;
+        Ok(writer)
+    }
+
+    /// Description of the recorded blocks; `None` without blocks.
+    #[must_use]
+    pub fn recorded(&self) -> Option<RecordedState> {
+        self.state.recorded()
+    }
+
+    /// The ends of the ledgers.
+    #[must_use]
+    pub const fn ends(&self) -> &AccountEnds {
+        &self.ends
+    }
+
+    /// Records blocks above the tip, in one transaction. Blocks from the height `reorganizable_from` on can be rolled back.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`GraphError::Gap`] if a block is not above the one before, or states another parent.
+    pub fn append(
+        &mut self,
+        blocks: &[AccountBlock],
+        reorganizable_from: u64,
+        at: Timestamp,
+    ) -> Result<(), GraphError> {
+        blocking(|| self.write(blocks, reorganizable_from, at))
+    }
+
+    /// Rolls back every block above `height`.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`GraphError::TooDeep`] if a block above `height` cannot be rolled back any more.
+    pub fn roll_back(&mut self, height: u64) -> Result<(), GraphError> {
+        blocking(|| self.remove_above(height))
+    }
+
+    /// Records symbols of tokens by contract that are the symbol of a scored asset with another contract. Earlier ones stay.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the store fails.
+    pub fn note_lookalike_symbols(
+        &mut self,
+        symbols: &BTreeMap<AccountAddress, String>,
+    ) -> Result<(), GraphError> {
+        blocking(|| {
+            self.reload_if_needed()?;
+            if symbols.is_empty() {
+                return Ok(());
+            }
+            self.needs_reload = true;
+            let (tables, state) = (&self.tables, &self.state);
+            self.tables.environment.write(&self.lock, |txn| {
+                for (contract, symbol) in symbols {
+                    if tables.symbol.get(txn, &contract.0)?.is_none() {
+                        tables.symbol.put(txn, &contract.0, symbol.as_bytes())?;
+                    }
+                }
+                let mut digest = Sha256::new();
+                for row in tables.symbol.all(txn)? {
+                    let (contract, symbol) = row?;
+                    digest.update(contract);
+                    digest.update(u64::try_from(symbol.len()).unwrap_or_default().to_be_bytes());
+                    digest.update(symbol);
+                }
+                let symbols = digest.finalize().into();
+                put_state(tables, txn, &GraphState { symbols, ..state.clone() })
+            })?;
+            self.reload_if_needed()
+        })
+    }
+
+    /// Digest of all recorded blocks.
+    pub(super) fn digest_of_blocks(&self) -> Option<(u64, [u8; 32])> {
+        self.state.tip.map(|tip| (tip.block.height, tip.digest))
+    }
+
+    /// Reads the state again after a failed change.
+    fn reload_if_needed(&mut self) -> Result<(), GraphError> {
+        if !self.needs_reload {
+            return Ok(());
+        }
+        let transaction = self.tables.environment.read()?;
+        self.runs = self.tables.runs(&transaction)?;
+        let reader = Reader::new(&self.tables, &self.runs, &transaction);
+        self.state = reader.state()?.ok_or_else(|| damaged("meta", "its state"))?;
+        self.caches.owners.clear();
+        self.caches.ledgers.clear();
+        self.caches.filters.clear();
+        self.caches.unfinished.clear();
+        fill_filters(&transaction, self.tables.run, &self.runs, &mut self.caches.filters)?;
+        self.tokens.clear();
+        for (number, asset) in reader.assets()? {
+            if number.0 >= FIRST_TOKEN {
+                self.tokens.insert(asset, number);
+            }
+        }
+        self.ends = end_bytes::load(&self.tables, &transaction)?;
+        self.numbered_ends = MoneyEnds::default();
+        for (account, end) in self.ends.iter() {
+            if let Some(owner) = reader.owner(Some(&self.caches.filters), account)? {
+                self.numbered_ends.add(OwnerNumber(owner), end);
+            }
+        }
+        self.needs_reload = false;
+        Ok(())
+    }
+
+    fn write(
+        &mut self,
+        blocks: &[AccountBlock],
+        reorganizable_from: u64,
+        at: Timestamp,
+    ) -> Result<(), GraphError> {
+        self.reload_if_needed()?;
+        self.state.expect_next(blocks)?;
+        let Some(last) = blocks.last().map(|block| block.reference.height) else { return Ok(()) };
+        let reorganizable_from = self.state.reorganizable_after(last, blocks, reorganizable_from);
+        // After an error from here on, the caches hold data of the failed batch.
+        self.needs_reload = true;
+        let committed = self.tables.environment.read()?;
+        let reader = Reader::new(&self.tables, &self.runs, &committed);
+        if reader.state()?.as_ref() != Some(&self.state) {
+            return Err(GraphError::Conflict(self.state.chain));
+        }
+        let mut plan = Planner {
+            scored: &self.scored,
+            reader: &reader,
+            owners: HashMap::default(),
+            tokens: &mut self.tokens,
+            caches: &mut self.caches,
+            ends: (&self.ends, &mut self.numbered_ends),
+            state: self.state.clone(),
+            plan: Plan::default(),
+        };
+        plan.state.reorganizable_from = reorganizable_from;
+        plan.blocks(blocks)?;
+        let (plan, mut after) = (plan.plan, plan.state);
+        after.verified_at = after.verified_at.max(at);
+        let mut runs = self.runs.clone();
+        let (tables, caches, before) = (&self.tables, &mut self.caches, &self.state);
+        tables.environment.write(&self.lock, |txn| {
+            plan.write(tables, (&committed, txn), (before, &mut after), &mut runs, caches)
+        })?;
+        (self.state, self.runs, self.needs_reload) = (after, runs, false);
+        Ok(())
+    }
+
+    fn remove_above(&mut self, height: u64) -> Result<(), GraphError> {
+        self.reload_if_needed()?;
+        if self.state.tip.is_none_or(|tip| tip.block.height <= height) {
+            return Ok(());
+        }
+        self.state.expect_reversible(height)?;
+        self.needs_reload = true;
+        let committed = self.tables.environment.read()?;
+        let reader = Reader::new(&self.tables, &self.runs, &committed);
+        let (tables, state) = (&self.tables, &self.state);
+        tables.environment.write(&self.lock, |txn| roll_back(&reader, txn, state, height))?;
+        self.reload_if_needed()
+    }
+}
+
+/// A graph whose lock is held.
+pub(super) struct LockedGraph {
+    tables: Tables,
+    _lock: WriterLock,
+}
+
+impl LockedGraph {
+    /// Description of the recorded blocks; `None` without blocks.
+    pub(super) fn recorded(&self) -> Result<Option<RecordedState>, GraphError> {
+        let transaction = self.tables.environment.read()?;
+        let runs = AccountRuns::default();
+        let state = Reader::new(&self.tables, &runs, &transaction).state()?;
+        Ok(state.and_then(|state| state.recorded()))
+    }
+
+    /// The recorded symbols.
+    pub(super) fn lookalike_symbols(&self) -> Result<BTreeMap<AccountAddress, String>, GraphError> {
+        let transaction = self.tables.environment.read()?;
+        Reader::new(&self.tables, &AccountRuns::default(), &transaction).symbols()
+    }
+}
+
+/// Reads the state of a graph, or creates it for a graph without one.
+fn begin(
+    tables: &Tables,
+    txn: &mut WriteTransaction<'_>,
+    new: &GraphState,
+    (scored, ends): (&ScoredAssets, &AccountEnds),
+) -> Result<GraphState, GraphError> {
+    let runs = AccountRuns::default();
+    let reader = Reader::new(tables, &runs, txn);
+    if let Some(stored) = reader.state()? {
+        if stored.chain != new.chain {
+            return Err(damaged("meta", format!("another chain, {}", stored.chain)));
+        }
+        if !reader.follows(scored)? {
+            return Err(GraphError::OtherAssets(new.chain));
+        }
+        return Ok(stored);
+    }
+    drop(reader);
+    for (scored, number) in scored.all().zip(0_u32..) {
+        tables.asset.put(txn, &number.to_be_bytes(), &asset_bytes(scored.id.asset))?;
+    }
+    end_bytes::store(tables, txn, ends)?;
+    put_state(tables, txn, new)?;
+    Ok(new.clone())
+}
+
+fn put_state(
+    tables: &Tables,
+    txn: &mut WriteTransaction<'_>,
+    state: &GraphState,
+) -> Result<(), GraphError> {
+    Ok(tables.meta.put(txn, STATE, &state.to_bytes())?)
+}
+
+impl GraphState {
+    fn new(chain: ChainId, sample: bool, ends: String) -> Self {
+        Self {
+            chain,
+            sample,
+            first: None,
+            tip: None,
+            verified_at: Timestamp::MIN,
+            highest: 0,
+            next_transaction: 0,
+            next_owner: 0,
+            next_token: FIRST_TOKEN,
+            reorganizable_from: 0,
+            recent_from: 0,
+            symbols: [0; 32],
+            ends,
+        }
+    }
+
+    /// Checks that blocks follow the tip and one another: heights rise, and parents are the blocks before, as far as the
+    /// source states hashes.
+    fn expect_next(&self, blocks: &[AccountBlock]) -> Result<(), GraphError> {
+        let mut tip = self.tip.map(|tip| tip.block);
+        for block in blocks.iter().map(|block| block.reference) {
+            let states_parent = block.parent != [0; 32];
+            let follows = tip.is_none_or(|tip| {
+                block.height > tip.height
+                    && (!states_parent
+                        || (block.parent == tip.hash && block.height == tip.height + 1))
+            });
+            if !follows {
+                let tip = tip.map_or(0, |tip| tip.height);
+                return Err(GraphError::Gap { chain: self.chain, height: block.height, tip });
+            }
+            tip = Some(block);
+        }
+        Ok(())
+    }
+
+    /// The lowest height that can be rolled back after blocks up to `last` are recorded, if the caller requested `wanted`.
+    fn reorganizable_after(&self, last: u64, blocks: &[AccountBlock], wanted: u64) -> u64 {
+        let oldest_kept = (last + 1).saturating_sub(MAX_REORGANIZATION_DEPTH);
+        let first_new = blocks.first().map_or(last, |block| block.reference.height);
+        // A block without undo log also prevents the rollback of lower blocks.
+        if wanted > first_new {
+            return wanted.max(oldest_kept).min(last + 1);
+        }
+        self.reorganizable_from.max(oldest_kept)
+    }
+
+    fn expect_reversible(&self, height: u64) -> Result<(), GraphError> {
+        let lowest = height + 1;
+        if lowest < self.reorganizable_from {
+            let height = self.reorganizable_from.saturating_sub(1);
+            return Err(GraphError::TooDeep { chain: self.chain, height });
+        }
+        Ok(())
+    }
+}
+
+/// The rows of a batch.
+#[derive(Default)]
+struct Plan {
+    blocks: Vec<StoredBlock>,
+    log: LogPages,
+    txids: Vec<u8>,
+    addresses: Vec<u8>,
+    tokens: Vec<Asset>,
+    /// Entries of blocks that cannot be rolled back.
+    settled: IndexEntries,
+    /// Entries of blocks that can be rolled back, by height.
+    recent: Vec<(u64, IndexEntries)>,
+}
+
+/// The planning of a batch.
+struct Planner<'p> {
+    scored: &'p ScoredAssets,
+    reader: &'p Reader<'p>,
+    /// The accounts of the batch.
+    owners: HashMap<AccountAddress, OwnerNumber, KeyedState>,
+    tokens: &'p mut HashMap<Asset, AssetNumber, KeyedState>,
+    caches: &'p mut Caches,
+    ends: (&'p AccountEnds, &'p mut MoneyEnds),
+    state: GraphState,
+    plan: Plan,
+}
+
+/// Numbers of a batch, for the log.
+struct BatchNumbers<'n> {
+    scored: &'n ScoredAssets,
+    owners: &'n HashMap<AccountAddress, OwnerNumber, KeyedState>,
+    tokens: &'n HashMap<Asset, AssetNumber, KeyedState>,
+}
+
+impl Numbers for BatchNumbers<'_> {
+    fn owner(&self, account: AccountAddress) -> OwnerNumber {
+        self.owners.get(&account).copied().unwrap_or(OwnerNumber::NOBODY)
+    }
+
+    fn asset(&self, asset: Asset) -> AssetNumber {
+        let scored = self.scored.number(asset);
+        let token = || self.tokens.get(&asset).copied();
+        scored.or_else(token).unwrap_or(AssetNumber(u32::MAX))
+    }
+}
+
+impl Planner<'_> {
+    fn blocks(&mut self, blocks: &[AccountBlock]) -> Result<(), GraphError> {
+        // All accounts are numbered before any is booked, so that the numbers are there.
+        let mut first = Vec::with_capacity(blocks.len());
+        let mut settled = IndexEntries::default();
+        let mut entries_of: Vec<IndexEntries> = Vec::new();
+        for block in blocks {
+            let is_recent = block.reference.height >= self.state.reorganizable_from;
+            let (owner, token) = (self.state.next_owner, self.state.next_token);
+            first.push((owner, token));
+            let mut own = IndexEntries::default();
+            for transaction in &block.transactions {
+                self.number(transaction, if is_recent { &mut own } else { &mut settled })?;
+            }
+            if is_recent {
+                entries_of.push(own);
+            }
+        }
+        let first_new = first.first().map_or(self.state.next_owner, |(owner, _)| *owner);
+        let mut recent = entries_of.into_iter();
+        let mut ledgers = LedgersOfBatch::new(
+            self.reader,
+            (&self.caches.filters, &self.caches.ledgers),
+            first_new,
+        );
+        let mut movements = Vec::new();
+        let numbers =
+            BatchNumbers { scored: self.scored, owners: &self.owners, tokens: &*self.tokens };
+        let state = &mut self.state;
+        let mut counts = state.tip.map(|tip| tip.counts).unwrap_or_default();
+        let mut digest = state.tip.map_or([0; 32], |tip| tip.digest);
+        let mut bytes = Vec::new();
+        for (block, (first_owner, first_token)) in blocks.iter().zip(first) {
+            let AccountBlock { reference, transactions } = block;
+            let is_recent = reference.height >= state.reorganizable_from;
+            let mut own = if is_recent { recent.next() } else { None };
+            if is_recent {
+                // What was booked before belongs to blocks that cannot be rolled back.
+                ledgers.collect(&mut settled);
+                self.plan.log.finish_page();
+            }
+            let first_transaction = state.next_transaction;
+            for transaction in transactions {
+                let number = state.next_transaction;
+                state.next_transaction += 1;
+                let into = own.as_mut().unwrap_or(&mut settled);
+                into.txids.push(NumberByHash { hash: txid_hash(&transaction.id), number });
+                self.plan.txids.extend_from_slice(transaction.id.as_bytes());
+                self.plan.log.push(number, transaction, &numbers);
+                counts.add(self.scored, transaction);
+                others(transaction, number, &numbers, into);
+                let (owner, token) = (|it| numbers.owner(it), |it| numbers.asset(it));
+                self.scored.movements(transaction, owner, token, &mut movements);
+                let numbered = NumberedTransaction {
+                    number: TransactionNumber(number),
+                    time: transaction.time,
+                    initiator: transaction.initiator.map(|account| numbers.owner(account)),
+                    movements: &movements,
+                };
+                ledgers.book(&numbered, self.ends.1)?;
+            }
+            counts.blocks += 1;
+            bytes.clear();
+            let recorded = RecordedBlock { height: reference.height, time: reference.time };
+            write_block(&mut bytes, recorded, transactions);
+            digest = Sha256::new().chain_update(digest).chain_update(&bytes).finalize().into();
+            let stored = StoredBlock {
+                block: *reference,
+                digest,
+                first_transaction,
+                first_owner,
+                first_token,
+                counts,
+            };
+            self.plan.blocks.push(stored);
+            state.first = state.first.or(Some(stored));
+            state.tip = Some(stored);
+            state.highest = state.highest.max(reference.height);
+            if let Some(mut own) = own {
+                ledgers.collect(&mut own);
+                self.plan.log.finish_page();
+                self.plan.recent.push((reference.height, own));
+            }
+        }
+        self.plan.log.finish_page();
+        ledgers.collect(&mut settled);
+        self.plan.settled = settled;
+        for (key, ledger) in ledgers.into_ledgers() {
+            self.caches.ledgers.insert(key, ledger);
+        }
+        Ok(())
+    }
+
+    /// Numbers the accounts and tokens of a transaction.
+    fn number(
+        &mut self,
+        transaction: &AccountTransaction,
+        into: &mut IndexEntries,
+    ) -> Result<(), GraphError> {
+        let mut failed = None;
+        let scored = self.scored;
+        scored.accounts_of(transaction, |account| {
+            if failed.is_none()
+                && let Err(error) = self.number_account(account, into)
+            {
+                failed = Some(error);
+            }
+        });
+        if let Some(error) = failed {
+            return Err(error);
+        }
+        for transfer in &transaction.transfers {
+            let asset = transfer.asset;
+            if self.scored.number(asset).is_none() && !self.tokens.contains_key(&asset) {
+                let next = self.state.next_token;
+                let chain = self.state.chain;
+                let too_many = || GraphError::TooMany { chain, what: "tokens" };
+                self.state.next_token = next.checked_add(1).ok_or_else(too_many)?;
+                self.tokens.insert(asset, AssetNumber(next));
+                self.plan.tokens.push(asset);
+            }
+        }
+        Ok(())
+    }
+
+    fn number_account(
+        &mut self,
+        account: AccountAddress,
+        into: &mut IndexEntries,
+    ) -> Result<(), GraphError> {
+        if self.owners.contains_key(&account) {
+            return Ok(());
+        }
+        let known = match self.caches.owners.get(&account) {
+            Some(known) => Some(*known),
+            None => self.reader.owner(Some(&self.caches.filters), account)?,
+        };
+        let number = if let Some(known) = known {
+            known
+        } else {
+            let number = self.state.next_owner;
+            self.state.next_owner += 1;
+            into.addresses.push(NumberByHash { hash: address_hash(account), number });
+            self.plan.addresses.extend_from_slice(&account.0);
+            let (ends, numbered) = &mut self.ends;
+            if let Some(end) = ends.get(account) {
+                numbered.add(OwnerNumber(number), end);
+            }
+            number
+        };
+        self.caches.owners.insert(account, number);
+        self.owners.insert(account, OwnerNumber(number));
+        Ok(())
+    }
+}
+
+/// Adds the entries of a transaction for tokens outside the table, and for created contracts.
+fn others(
+    transaction: &AccountTransaction,
+    number: u64,
+    numbers: &BatchNumbers<'_>,
+    into: &mut IndexEntries,
+) {
+    for transfer in &transaction.transfers {
+        let is_other = numbers.scored.number(transfer.asset).is_none() || transfer.amount.is_zero();
+        let accounts = [transfer.from, transfer.to].into_iter();
+        for account in accounts.filter(|account| is_other && *account != AccountAddress::ZERO) {
+            let owner = numbers.owner(account).0;
+            into.other_tokens.push(OtherToken { owner, transaction: number });
+        }
+        if is_creation(transfer) {
+            let (creator, contract) =
+                (numbers.owner(transfer.from).0, numbers.owner(transfer.to).0);
+            let creation = |owner, other, is_creator| Creation {
+                owner,
+                is_creator,
+                transaction: number,
+                other,
+            };
+            into.creations.push(creation(creator, contract, true));
+            into.creations.push(creation(contract, creator, false));
+        }
+    }
+}
+
+impl Plan {
+    /// Writes the batch. `committed` is the state before the batch.
+    fn write(
+        self,
+        tables: &Tables,
+        (committed, txn): (&RoTxn<'_>, &mut WriteTransaction<'_>),
+        (before, after): (&GraphState, &mut GraphState),
+        runs: &mut AccountRuns,
+        caches: &mut Caches,
+    ) -> Result<(), GraphError> {
+        for (first, page) in &self.log.full {
+            tables.log.append(txn, &assay_columns::bytes::number(*first), page)?;
+        }
+        tables.txid.append(txn, before.next_transaction, &self.txids)?;
+        tables.address.append(txn, before.next_owner, &self.addresses)?;
+        for (asset, number) in self.tokens.iter().zip(before.next_token..) {
+            tables.asset.append(txn, &number.to_be_bytes(), &asset_bytes(*asset))?;
+        }
+        for block in &self.blocks {
+            tables.block.append(txn, &StoredBlock::key(block.block.height), &block.to_bytes())?;
+        }
+        let mut pages = move_recent(tables, (committed, txn), (before, after), runs, caches)?;
+        pages += self.settled.write_runs(tables, txn, runs, &mut caches.filters)?;
+        for (height, entries) in self.recent {
+            entries.write_recent(tables, txn, height)?;
+        }
+        let memory = (&mut caches.filters, &mut caches.unfinished);
+        run::continue_merges(tables.run, (committed, txn), runs, memory, pages)?;
+        tables.meta.put(txn, RUNS, &runs.to_bytes())?;
+        put_state(tables, txn, after)
+    }
+}
+
+/// Moves recent entries that cannot be rolled back any more into runs, and returns the number of written pages.
+fn move_recent(
+    tables: &Tables,
+    (committed, txn): (&RoTxn<'_>, &mut WriteTransaction<'_>),
+    (before, after): (&GraphState, &mut GraphState),
+    runs: &mut AccountRuns,
+    caches: &mut Caches,
+) -> Result<u64, GraphError> {
+    let (from, until) = (before.recent_from, after.reorganizable_from);
+    let Some(tip) = before.tip.filter(|_| until > from) else {
+        after.recent_from = after.recent_from.max(until);
+        return Ok(0);
+    };
+    // Entries of new blocks that cannot be rolled back go into runs now, which must be newer than those of older blocks.
+    let are_new_settled = until > tip.block.height + 1;
+    if !are_new_settled && until - from < MOVED_TOGETHER {
+        return Ok(0);
+    }
+    after.recent_from = until;
+    let reader = Reader::new(tables, runs, committed);
+    let mut moved = IndexEntries::default();
+    let mut height = from;
+    while let Some(block) = reader.block_from(height)? {
+        height = block.block.height;
+        if height >= until {
+            break;
+        }
+        moved.read_recent(tables, committed, height)?;
+        delete_recent(tables, (committed, txn), height)?;
+        height += 1;
+    }
+    moved.write_runs(tables, txn, runs, &mut caches.filters)
+}
+
+/// Rolls back all blocks above a height. `reader` reads the state before the rollback.
+fn roll_back(
+    reader: &Reader<'_>,
+    txn: &mut WriteTransaction<'_>,
+    state: &GraphState,
+    height: u64,
+) -> Result<(), GraphError> {
+    use std::ops::Bound::{Included, Unbounded};
+    let Some(first) = reader.block_from(height + 1)? else { return Ok(()) };
+    let tables = reader.tables;
+    let mut next = Some(first);
+    while let Some(block) = next {
+        delete_recent(tables, (reader.txn, txn), block.block.height)?;
+        next = reader.block_from(block.block.height + 1)?;
+    }
+    let from = assay_columns::bytes::number(first.first_transaction);
+    tables.log.delete_range(txn, Included(&from), Unbounded)?;
+    tables.txid.truncate(txn, state.next_transaction, first.first_transaction)?;
+    tables.address.truncate(txn, state.next_owner, first.first_owner)?;
+    tables.asset.delete_range(txn, Included(&first.first_token.to_be_bytes()), Unbounded)?;
+    let key = StoredBlock::key(first.block.height);
+    tables.block.delete_range(txn, Included(&key), Unbounded)?;
+    let newest = match first.block.height.checked_sub(1) {
+        Some(height) => reader.block_up_to(height)?,
+        None => None,
+    };
+    let after = GraphState {
+        first: state.first.filter(|_| newest.is_some()),
+        tip: newest,
+        next_transaction: first.first_transaction,
+        next_owner: first.first_owner,
+        next_token: first.first_token,
+        ..state.clone()
+    };
+    put_state(tables, txn, &after)
+}
