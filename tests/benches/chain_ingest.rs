@@ -19,9 +19,11 @@ use std::{
 use assay_address::ChainId;
 use assay_engine::utxo::{OutPoint, ResolvedBlock, Txid};
 use assay_graph::{EmbeddedGraphs, GraphWriter, RecordedOutput, WriterOptions};
-use assay_tests::big_chain::{BigChain, ChainShape, ends};
+use assay_tests::{
+    big_chain::{BigChain, ChainShape, ends},
+    cpu_time, own_memory,
+};
 use jiff::Timestamp;
-use rustix::time::{ClockId, clock_gettime};
 
 /// Number of transactions of a block.
 const BLOCK: usize = 2_500;
@@ -121,14 +123,14 @@ struct Stopwatch(Instant, Duration);
 
 impl Stopwatch {
     fn now() -> Self {
-        Self(Instant::now(), processor_time())
+        Self(Instant::now(), cpu_time())
     }
 
     fn until_now(&self, transactions: u64) -> MeasuredCost {
         MeasuredCost {
             transactions,
             wall: self.0.elapsed(),
-            processor: processor_time().saturating_sub(self.1),
+            processor: cpu_time().saturating_sub(self.1),
         }
     }
 }
@@ -158,21 +160,6 @@ impl MeasuredCost {
             count / wall
         )
     }
-}
-
-/// Processor time of this thread.
-fn processor_time() -> Duration {
-    let time = clock_gettime(ClockId::ThreadCPUTime);
-    Duration::new(time.tv_sec.unsigned_abs(), u32::try_from(time.tv_nsec).unwrap_or(0))
-}
-
-/// Memory of this program, without the pages of mapped files.
-fn own_memory() -> u64 {
-    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:"));
-    let kibibytes =
-        line.and_then(|line| line.trim().strip_suffix(" kB")?.trim().parse::<u64>().ok());
-    kibibytes.unwrap_or(0) << 10
 }
 
 /// Bytes on the disk of all files in a folder.

@@ -26,13 +26,13 @@ use assay_chain::transfers::{
 };
 use assay_graph::{EmbeddedGraphs, account::AccountEnds};
 use assay_test_random::Random;
+use assay_tests::{cpu_time, own_memory};
 use parquet::{
     basic::Compression,
     data_type::{ByteArray, ByteArrayType, Int64Type},
     file::{properties::WriterProperties, writer::SerializedFileWriter},
     schema::parser::parse_message_type,
 };
-use rustix::time::{ClockId, clock_gettime};
 
 /// Number of transfers of a block.
 const BLOCK: u64 = 250;
@@ -216,14 +216,14 @@ struct Stopwatch(Instant, Duration);
 
 impl Stopwatch {
     fn now() -> Self {
-        Self(Instant::now(), processor_time())
+        Self(Instant::now(), cpu_time())
     }
 
     /// Processor time and rate since the start, and the memory of this program.
     fn line(&self, rows: u64) -> String {
         #[expect(clippy::cast_precision_loss, reason = "for people")]
         let count = rows.max(1) as f64;
-        let processor = processor_time().saturating_sub(self.1).as_secs_f64();
+        let processor = cpu_time().saturating_sub(self.1).as_secs_f64();
         let wall = self.0.elapsed().as_secs_f64();
         format!(
             "{:.2} us of the processor a row, {:.0} rows a second, {:.0} MB of memory",
@@ -232,21 +232,6 @@ impl Stopwatch {
             megabytes(own_memory())
         )
     }
-}
-
-/// Processor time of this thread.
-fn processor_time() -> Duration {
-    let time = clock_gettime(ClockId::ThreadCPUTime);
-    Duration::new(time.tv_sec.unsigned_abs(), u32::try_from(time.tv_nsec).unwrap_or(0))
-}
-
-/// Memory of this program, without the pages of mapped files.
-fn own_memory() -> u64 {
-    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:"));
-    let kibibytes =
-        line.and_then(|line| line.trim().strip_suffix(" kB")?.trim().parse::<u64>().ok());
-    kibibytes.unwrap_or(0) << 10
 }
 
 #[expect(clippy::cast_precision_loss, reason = "for people")]

@@ -26,6 +26,7 @@ BENCHMARKS = {
     "compositions": "compositions of a million transactions",
     "clusters": "merge of two clusters of 500,000",
     "account_ledgers": "ledgers of a million transfers on an account chain",
+    "account_store": "account chains in a store",
     "engine_instructions": "instructions of the engine",
     "served_check": "checks over HTTP",
     "evasion": "laundering schemes and innocents",

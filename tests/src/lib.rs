@@ -56,7 +56,7 @@ pub use collector::Collector;
 pub use connection::Connection;
 pub use data::TestData;
 pub use database::migrated_database;
-pub use figures::{Figures, cpu_time};
+pub use figures::{Figures, cpu_time, own_memory};
 pub use full::is_full;
 pub use helm::Helm;
 pub use linters::Linters;

@@ -68,6 +68,15 @@ impl NamedTable {
         self.table.get_lower_than_or_equal_to(txn, key).map_err(self.failed())
     }
 
+    /// The last row whose key is less than `key`.
+    pub fn before<'t>(
+        &self,
+        txn: &'t RoTxn<'_>,
+        key: &[u8],
+    ) -> Result<Option<Row<'t>>, ColumnsError> {
+        self.table.get_lower_than(txn, key).map_err(self.failed())
+    }
+
     /// The first row whose key is `key` or greater.
     pub fn at_or_after<'t>(
         &self,

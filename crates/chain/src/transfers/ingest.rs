@@ -22,8 +22,8 @@ use assay_input::Encoding;
 
 use super::{AssetSums, FileBlock, RowOrigin, TransferFileError, TransferFiles};
 
-/// Number of transfers from which on blocks are written together.
-const BATCH: usize = 100_000;
+/// Number of transfers and transactions from which on blocks are written together: large runs are merged less often.
+const BATCH: usize = 400_000;
 
 /// Reason why transfers were not recorded.
 #[derive(Debug, thiserror::Error)]

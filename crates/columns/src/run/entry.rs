@@ -25,6 +25,12 @@ pub trait RunEntry: Clone + Ord {
     /// Reads an entry from a page, relative to the previous entry.
     fn take(before: Option<&Self>, reading: &mut ByteReader<'_>) -> Option<Self>;
 
+    /// Passes over an entry of a page: reads the fields by which entries are ordered and encoded, and may leave others
+    /// empty.
+    fn skip(before: Option<&Self>, reading: &mut ByteReader<'_>) -> Option<Self> {
+        Self::take(before, reading)
+    }
+
     /// Appends the fields that are not in the key, for the table of recent entries.
     fn put_value(&self, _into: &mut Vec<u8>) {}
 

@@ -3,7 +3,7 @@
 use heed::RoTxn;
 
 use super::{
-    Cursors, Filters, NumberByHash, RunEntry, RunKind, RunManifest,
+    BackwardsCursors, Cursors, Filters, NumberByHash, RunEntry, RunKind, RunManifest,
     read::{find_all, newest},
 };
 use crate::{ColumnsError, NamedTable, bytes::ByteReader};
@@ -132,6 +132,35 @@ impl<'t, K: RunKind> IndexReader<'t, K> {
     /// Returns an error if a table fails.
     pub fn runs<E: RunEntry>(&self, kind: K, from: &[u8]) -> Result<Cursors<'t, E>, ColumnsError> {
         Cursors::open(self.txn, self.runs, self.manifest, kind, from)
+    }
+
+    /// Opens cursors that go backwards from the last entry whose key is less than `before`, recent entries included.
+    /// Recent entries are those whose keys begin with `prefix`.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if a table fails.
+    pub fn backwards<E: RunEntry>(
+        &self,
+        kind: K,
+        (prefix, before): (&[u8], &[u8]),
+    ) -> Result<BackwardsCursors<'t, E>, ColumnsError> {
+        let mut recent = Vec::new();
+        let mut key = Vec::with_capacity(32);
+        self.recent(kind, prefix, |mut entry: E, value| {
+            key.clear();
+            entry.put_key(&mut key);
+            if &*key >= before {
+                return Ok(false);
+            }
+            let is_read = entry.take_value(&mut ByteReader(value)).is_some();
+            if !is_read {
+                return Err(ColumnsError::damaged("recent", format!("a value of {kind:?}")));
+            }
+            recent.push(entry);
+            Ok(true)
+        })?;
+        BackwardsCursors::open(self.txn, self.runs, self.manifest, (kind, before), recent)
     }
 
     /// Passes entries from the key `from` on to `each`, in order, recent entries included, until `each` returns false or

@@ -7,6 +7,7 @@
 //!
 //! A chain family defines a [`RunKind`] for each type of [`RunEntry`] that its runs hold.
 
+mod backwards;
 mod entry;
 mod filter;
 mod index;
@@ -21,6 +22,7 @@ use std::fmt::Debug;
 
 use crate::ColumnsError;
 
+pub use backwards::BackwardsCursors;
 pub use entry::{NumberByHash, RunEntry};
 pub use filter::{Filter, Filters};
 pub use index::{IndexReader, recent_key};

@@ -34,23 +34,37 @@ impl<'t, E: RunEntry> Cursor<'t, E> {
         let end = page_key(kind, id.saturating_add(1));
         let pages = table.range(txn, Bound::Included(&start), Bound::Excluded(&end))?;
         let mut cursor = Self { pages, page: ByteReader(&[]), next: None };
-        cursor.advance()?;
-        // Most entries of a page are told by their first numbers.
-        if let Some(leading) = E::leading_number_of(from) {
-            while cursor.next.as_ref().is_some_and(|entry| entry.leading_number() < leading) {
-                cursor.advance()?;
-            }
-        }
-        let mut key = Vec::with_capacity(32);
-        while let Some(entry) = &cursor.next {
-            key.clear();
-            entry.put_key(&mut key);
-            if &*key >= from {
-                break;
-            }
-            cursor.advance()?;
-        }
+        cursor.skip_to(from)?;
         Ok(cursor)
+    }
+
+    /// Goes to the first entry whose key is at or after `from`.
+    fn skip_to(&mut self, from: &[u8]) -> Result<(), ColumnsError> {
+        let damaged = || ColumnsError::damaged("run", "a page");
+        // Most entries of a page are told by their first numbers.
+        let leading = E::leading_number_of(from).unwrap_or(0);
+        let mut key = Vec::with_capacity(32);
+        let mut before: Option<E> = None;
+        loop {
+            if self.page.0.is_empty() {
+                let Some(page) = self.pages.next() else { return Ok(()) };
+                self.page = ByteReader(page?.1);
+                before = None;
+            }
+            let start = self.page;
+            let entry = E::skip(before.as_ref(), &mut self.page).ok_or_else(damaged)?;
+            key.clear();
+            if entry.leading_number() >= leading {
+                entry.put_key(&mut key);
+                if &*key >= from {
+                    self.page = start;
+                    let entry = E::take(before.as_ref(), &mut self.page);
+                    self.next = Some(entry.ok_or_else(damaged)?);
+                    return Ok(());
+                }
+            }
+            before = Some(entry);
+        }
     }
 
     #[inline]

@@ -51,6 +51,8 @@ pub trait AccountView: Send + Sync {
     /// The newest `most` payments of an account in both directions and all followed assets, in the order of the chain:
     /// by transaction, then by [`Payment::sequence`].
     fn payments(&self, of: OwnerNumber, most: usize) -> AccountPayments;
+    /// Number of the payments of an account in both directions and all followed assets.
+    fn payment_count(&self, of: OwnerNumber) -> u64;
     /// The payments of an account in one asset before a transaction, in both directions, the newest first, at most `most`.
     fn payments_before(
         &self,

@@ -428,6 +428,12 @@ impl AccountView for MemoryAccounts {
         AccountPayments { payments, left_out }
     }
 
+    fn payment_count(&self, of: OwnerNumber) -> u64 {
+        let assets = AssetNumber::all_scored(self.transactions.chain);
+        let counts = assets.map(|asset| self.ledgers.positions(of, asset).len());
+        u64::try_from(counts.sum::<usize>()).unwrap_or(u64::MAX)
+    }
+
     fn payments_before(
         &self,
         of: OwnerNumber,

@@ -217,7 +217,8 @@ impl EmbeddedGraphs {
     /// Bytes that the graph of an account chain occupies on the disk; 0 without a graph.
     #[must_use]
     pub fn account_bytes(&self, chain: ChainId) -> u64 {
-        bytes_in(&self.accounts_path(chain))
+        let Ok(folders) = std::fs::read_dir(self.accounts_path(chain)) else { return 0 };
+        folders.flatten().map(|folder| bytes_in(&folder.path())).sum()
     }
 
     /// Opens the compositions (origin breakdowns) of a chain for writing.

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use assay_address::ChainId;
 use assay_engine::{
-    account::{AccountAddress, AccountTransaction, MoneyEnd},
-    ledger::BlockRef,
+    account::{AccountAddress, AccountTransaction, AccountView, MoneyEnd},
+    ledger::{BlockRef, OwnerNumber, TransactionNumber},
     taxonomy::Category,
 };
 use assay_graph::{
@@ -15,9 +15,13 @@ use assay_graph::{
         MemoryAccounts, RebuildStep,
     },
 };
+use assay_test_chains::account_chain::LongAccountChain;
 use assay_test_random::Random;
 use assay_tests::{
-    accounts::{conformance::assert_equal_views, oracle::History},
+    accounts::{
+        conformance::{assert_equal_accounts, assert_equal_transactions, assert_equal_views},
+        oracle::History,
+    },
     is_full,
 };
 use jiff::Timestamp;
@@ -128,6 +132,50 @@ fn what_is_rolled_back_leaves_nothing() {
         let memory = reference(&history.transactions[..done], ends.iter());
         assert_equal(&format!("seed {seed}"), folder.path(), &memory);
     }
+}
+
+#[test]
+fn a_chain_of_many_runs_answers_as_memory_does() {
+    const OF_BLOCK: usize = 30;
+    let count = if is_full() { 40_000 } else { 6_000 };
+    let mut transactions: Vec<_> = LongAccountChain::new(5, 3_000, true).take(count).collect();
+    for (number, transaction) in transactions.iter_mut().enumerate() {
+        transaction.block = u64::try_from(number / OF_BLOCK).unwrap();
+    }
+    let of_block = |one: &AccountTransaction, next: &AccountTransaction| one.block == next.block;
+    for same in transactions.chunk_by_mut(of_block) {
+        let time = same[0].time;
+        for transaction in same {
+            transaction.time = time;
+        }
+    }
+    let folder = TempDir::new().unwrap();
+    let graphs = EmbeddedGraphs::new(folder.path());
+    let ends: AccountEnds = LongAccountChain::ends().collect();
+    let mut writer = open(&graphs, &ends);
+    let all = blocks(&transactions);
+    // The newest third can be rolled back, as far as 100 blocks reach.
+    let reorganizable_from = all[all.len() * 2 / 3].reference.height;
+    for (number, block) in all.iter().enumerate() {
+        let block = std::slice::from_ref(block);
+        writer.append(block, reorganizable_from, Timestamp::UNIX_EPOCH).unwrap();
+        if number % 50 == 49 {
+            drop(writer);
+            writer = open(&graphs, &ends);
+        }
+    }
+    let memory = reference(&transactions, ends.iter());
+    let store = graphs.account_snapshot(ChainId::ETH).unwrap().unwrap();
+    let owners = memory.transactions().owners() as u64;
+    let numbers = transactions.len() as u64;
+    let views: (&dyn AccountView, &dyn AccountView) = (&memory, &store);
+    for owner in (0..owners).filter(|owner| owner % 23 == 0 || *owner < 60) {
+        assert_equal_accounts("many runs", views, OwnerNumber(owner), numbers);
+    }
+    for number in (0..numbers).step_by(37) {
+        assert_equal_transactions("many runs", views, TransactionNumber(number));
+    }
+    store.check().unwrap();
 }
 
 fn append_reversible(

@@ -306,6 +306,15 @@ impl StoredLedger {
         prefix
     }
 
+    /// Reads the key from a page, and the length of the rest.
+    fn take_head(before: Option<&Self>, reading: &mut ByteReader<'_>) -> Option<(Self, usize)> {
+        let owner = before.map_or(0, |before| before.owner).wrapping_add(reading.varint()?);
+        let asset = u32::try_from(reading.varint()?).ok()?;
+        let transaction = reading.varint()?;
+        let length = usize::try_from(reading.varint()?).ok()?;
+        Some((Self { transaction, ..Self::new(owner, asset) }, length))
+    }
+
     /// The hash of a ledger's key in filters.
     pub(super) const fn hash_of(owner: u64, asset: u32) -> u64 {
         let mixed = (owner ^ (asset as u64) << 40).wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -372,15 +381,27 @@ impl RunEntry for StoredLedger {
         put_varint(into, self.owner.wrapping_sub(before.map_or(0, |before| before.owner)));
         put_varint(into, self.asset.into());
         put_varint(into, self.transaction);
+        // Its length comes before the rest, so that a search passes over it.
+        let at = into.len();
         self.put_rest(into);
+        let length = into.len().saturating_sub(at);
+        put_varint(into, length as u64);
+        let width = into.len().saturating_sub(at + length);
+        if let Some(end) = into.get_mut(at..) {
+            end.rotate_right(width);
+        }
     }
 
     fn take(before: Option<&Self>, reading: &mut ByteReader<'_>) -> Option<Self> {
-        let owner = before.map_or(0, |before| before.owner).wrapping_add(reading.varint()?);
-        let asset = u32::try_from(reading.varint()?).ok()?;
-        let transaction = reading.varint()?;
-        let mut entry = Self { transaction, ..Self::new(owner, asset) };
-        entry.take_rest(reading)?;
+        let (mut entry, length) = Self::take_head(before, reading)?;
+        let mut rest = ByteReader(reading.take(length)?);
+        entry.take_rest(&mut rest)?;
+        rest.0.is_empty().then_some(entry)
+    }
+
+    fn skip(before: Option<&Self>, reading: &mut ByteReader<'_>) -> Option<Self> {
+        let (entry, length) = Self::take_head(before, reading)?;
+        reading.take(length)?;
         Some(entry)
     }
 

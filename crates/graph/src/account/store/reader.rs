@@ -5,7 +5,7 @@ use std::{cell::OnceCell, collections::BTreeMap};
 use assay_columns::{
     PageCache,
     bytes::{from_number, number},
-    run::{Filters, IndexReader},
+    run::{BackwardsCursors, Filters, IndexReader},
 };
 use assay_engine::{
     account::{AccountAddress, AccountTransaction, Asset, AssetNumber},
@@ -237,19 +237,31 @@ impl<'t> Reader<'t> {
         Ok(())
     }
 
+    /// The payments of an account in an asset before a transaction, the newest first.
+    pub(super) fn payments_before(
+        &self,
+        owner: u64,
+        asset: u32,
+        before: u64,
+    ) -> Result<PaymentsBackwards<'_>, GraphError> {
+        let prefix = StoredLedger::prefix(owner, asset);
+        let end = [&prefix[..], &number(before)].concat();
+        let cursors = self.index()?.backwards(EntryKind::Payment, (&prefix, &end))?;
+        Ok(PaymentsBackwards { owner, asset, cursors })
+    }
+
     /// The newest transactions of an account with other tokens, newest first.
     pub(super) fn other_tokens(&self, owner: u64, most: usize) -> Result<Vec<u64>, GraphError> {
-        let mut all = std::collections::VecDeque::new();
-        let key = number(owner);
-        let is_own = |entry: &OtherToken| entry.owner == owner;
-        self.index()?.all_from(EntryKind::OtherToken, (&key, &key), is_own, |entry| {
-            if all.len() == most {
-                all.pop_front();
-            }
-            all.push_back(entry.transaction);
-            true
-        })?;
-        Ok(all.into_iter().rev().collect())
+        let (key, end) = (number(owner), number(owner + 1));
+        let kind = EntryKind::OtherToken;
+        let mut entries = self.index()?.backwards::<OtherToken>(kind, (&key, &end))?;
+        let mut newest = Vec::new();
+        while newest.len() < most
+            && let Some(entry) = entries.next()?.filter(|entry| entry.owner == owner)
+        {
+            newest.push(entry.transaction);
+        }
+        Ok(newest)
     }
 
     /// The contracts that an account created, or the account that created it, in the order of the chain.
@@ -336,6 +348,21 @@ impl<'t> Reader<'t> {
             }
         }
         Ok(())
+    }
+}
+
+/// Payments of an account in an asset, the newest first.
+pub(super) struct PaymentsBackwards<'t> {
+    owner: u64,
+    asset: u32,
+    cursors: BackwardsCursors<'t, StoredPayment>,
+}
+
+impl PaymentsBackwards<'_> {
+    pub(super) fn next(&mut self) -> Result<Option<StoredPayment>, GraphError> {
+        let is_own =
+            |payment: &StoredPayment| (payment.owner, payment.asset) == (self.owner, self.asset);
+        Ok(self.cursors.next()?.filter(is_own))
     }
 }
 

@@ -1,13 +1,14 @@
 //! One state of a graph as checks read it.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BinaryHeap},
     fmt,
     path::Path,
     sync::{Arc, Mutex, PoisonError},
 };
 
 use assay_address::ChainId;
+use assay_columns::bytes::LARGEST_NUMBER;
 use assay_engine::{
     account::{
         AccountAddress, AccountLedger, AccountPayments, AccountTransaction, AccountView, Asset,
@@ -240,6 +241,41 @@ impl AccountSnapshot {
     }
 }
 
+/// A payment to be read, ordered by its place in the chain, with the index of its asset's payments.
+type NextPayment = ((u64, u32), usize);
+
+impl AccountSnapshot {
+    /// The newest payments of an account over all assets, in any order.
+    fn newest_payments(&self, of: OwnerNumber, most: usize) -> Vec<Payment> {
+        self.read(|reader, times| {
+            let mut by_asset = Vec::new();
+            let mut next: BinaryHeap<NextPayment> = BinaryHeap::new();
+            for ledger in reader.ledgers(of.0)? {
+                let mut payments = reader.payments_before(of.0, ledger.asset, LARGEST_NUMBER)?;
+                if let Some(first) = payments.next()? {
+                    next.push(((first.transaction, first.sequence), by_asset.len()));
+                    by_asset.push((Some(first), payments));
+                }
+            }
+            let mut newest = Vec::new();
+            while newest.len() < most
+                && let Some((_, index)) = next.pop()
+                && let Some((waiting, payments)) = by_asset.get_mut(index)
+            {
+                let after = payments.next()?;
+                if let Some(after) = &after {
+                    next.push(((after.transaction, after.sequence), index));
+                }
+                if let Some(stored) = std::mem::replace(waiting, after) {
+                    times.insert(stored.transaction, time_of(stored.time));
+                    newest.push(payment(stored));
+                }
+            }
+            Ok(newest)
+        })
+    }
+}
+
 /// A block with its transactions.
 pub type RecordedContent = (RecordedBlock, Vec<AccountTransaction>);
 
@@ -374,15 +410,26 @@ impl AccountView for AccountSnapshot {
     }
 
     fn payments(&self, of: OwnerNumber, most: usize) -> AccountPayments {
+        let count = self.payment_count(of);
         let mut payments = Vec::new();
-        self.read_payments(of, None, |payment| {
-            payments.push(payment);
-            true
-        });
+        if u64::try_from(most).is_ok_and(|most| most < count) {
+            payments = self.newest_payments(of, most);
+        } else {
+            self.read_payments(of, None, |payment| {
+                payments.push(payment);
+                true
+            });
+        }
         payments.sort_by_key(|payment| (payment.transaction, payment.sequence));
-        let left_out = payments.len().saturating_sub(most);
-        payments.drain(..left_out);
-        AccountPayments { payments, left_out: u64::try_from(left_out).unwrap_or(u64::MAX) }
+        let read = u64::try_from(payments.len()).unwrap_or(u64::MAX);
+        AccountPayments { payments, left_out: count.saturating_sub(read) }
+    }
+
+    fn payment_count(&self, of: OwnerNumber) -> u64 {
+        let ledgers = self.read(|reader, _| reader.ledgers(of.0));
+        let counts =
+            ledgers.iter().map(|stored| stored.sums.payments_in + stored.sums.payments_out);
+        counts.sum()
     }
 
     fn payments_before(
@@ -392,18 +439,17 @@ impl AccountView for AccountSnapshot {
         before: TransactionNumber,
         most: usize,
     ) -> Vec<Payment> {
-        let mut newest = std::collections::VecDeque::new();
-        self.read_payments(of, Some((asset, TransactionNumber(0))), |payment| {
-            let is_before = payment.transaction < before;
-            if is_before {
-                if newest.len() == most {
-                    newest.pop_front();
-                }
-                newest.push_back(payment);
+        self.read(|reader, times| {
+            let mut payments = reader.payments_before(of.0, asset.0, before.0)?;
+            let mut newest = Vec::new();
+            while newest.len() < most
+                && let Some(stored) = payments.next()?
+            {
+                times.insert(stored.transaction, time_of(stored.time));
+                newest.push(payment(stored));
             }
-            is_before
-        });
-        newest.into_iter().rev().collect()
+            Ok(newest)
+        })
     }
 
     fn payments_from(

@@ -42,7 +42,7 @@ use crate::chains::{
 use crate::large::beside_others_if;
 
 /// Number of payments from which on a check takes long.
-const MANY_PAYMENTS: usize = 1_000;
+const MANY_PAYMENTS: u64 = 1_000;
 
 /// Reader of the transfers of one account chain.
 #[derive(Debug)]
@@ -99,14 +99,10 @@ impl AccountReader {
     ) -> Result<SubjectData, GraphError> {
         let view = &*state.accounts;
         let owner = AccountAddress::of(request.subject).and_then(|account| view.owner(account));
-        let few = owner.map(|owner| (owner, view.payments(owner, MANY_PAYMENTS)));
-        let is_large = few.as_ref().is_some_and(|(_, own)| own.left_out > 0);
+        let is_large = owner.is_some_and(|owner| view.payment_count(owner) > MANY_PAYMENTS);
         let data = beside_others_if(is_large, || {
-            let all = few.map(|(owner, few)| match few.left_out {
-                0 => (owner, few),
-                _ => (owner, view.payments(owner, MOST_PAYMENTS)),
-            });
-            self.data_of_payments(request, state, all)
+            let own = owner.map(|owner| (owner, view.payments(owner, MOST_PAYMENTS)));
+            self.data_of_payments(request, state, own)
         });
         view.check()?;
         Ok(data)

@@ -55,6 +55,10 @@ impl AccountView for Failed {
         AccountPayments::default()
     }
 
+    fn payment_count(&self, _: OwnerNumber) -> u64 {
+        0
+    }
+
     fn payments_before(
         &self,
         _: OwnerNumber,
