@@ -9,8 +9,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use assay_address::ChainId;
-use assay_graph::{EmbeddedGraphs, GraphTip};
+use assay_address::{ChainId, LedgerKind};
+use assay_graph::{EmbeddedGraphs, GraphTip, account::RecordedState};
 use clap::{Args, Subcommand};
 
 use super::{CommandOutcome, Context, Failure, graph, output, require_graph};
@@ -54,8 +54,8 @@ pub(super) struct RestoreArgs {
 
 /// Read a chain's graph and print its fingerprint
 ///
-/// Graphs with equal fingerprints have the same blocks, transactions and clusters. Indexes, which follow from the
-/// blocks, are not read.
+/// Graphs with equal fingerprints have the same blocks, transactions and clusters; on account chains, the same blocks,
+/// transfers and ledgers. Indexes, which follow from the blocks, are not read.
 #[derive(Debug, Args)]
 pub(super) struct VerifyArgs {
     /// Blockchain, such as btc
@@ -84,13 +84,13 @@ fn back_up(
         let message = format!("{} exists already: name another file", file.display());
         return Err(Failure::Usage(message));
     }
-    let tip = require_graph(chain, graphs.back_up(chain, file)?)?;
-    writeln!(
-        output(),
-        "{chain}: blocks up to {} or newer written to {}",
-        block(&tip),
-        file.display()
-    )?;
+    let newest = if has_accounts(chain) {
+        last(&require_graph(chain, graphs.back_up_accounts(chain, file)?)?)
+    } else {
+        block(&require_graph(chain, graphs.back_up(chain, file)?)?)
+    };
+    let file = file.display();
+    writeln!(output(), "{chain}: blocks up to {newest} or newer written to {file}")?;
     Ok(CommandOutcome::Success)
 }
 
@@ -102,12 +102,23 @@ fn restore(
     if !file.is_file() {
         return Err(Failure::Usage(format!("there is no file {}", file.display())));
     }
-    let tip = graphs.restore(chain, file)?;
-    writeln!(output(), "{chain}: blocks up to {} restored", block(&tip))?;
+    let newest = if has_accounts(chain) {
+        last(&graphs.restore_accounts(chain, file)?)
+    } else {
+        block(&graphs.restore(chain, file)?)
+    };
+    writeln!(output(), "{chain}: blocks up to {newest} restored")?;
     Ok(CommandOutcome::Success)
 }
 
 async fn verify(graphs: &EmbeddedGraphs, chain: ChainId) -> Result<CommandOutcome, Failure> {
+    if has_accounts(chain) {
+        let snapshot = require_graph(chain, graphs.account_snapshot(chain)?)?;
+        let fingerprint = snapshot.fingerprint()?;
+        writeln!(output(), "{chain}: blocks up to {}", last(snapshot.recorded()))?;
+        writeln!(output(), "fingerprint {}", hex::encode(fingerprint))?;
+        return Ok(CommandOutcome::Success);
+    }
     let view = graph(graphs, chain)?.view().await?;
     let empty = || Failure::Failed(format!("the graph of the {chain} chain has no block"));
     let view = view.ok_or_else(empty)?;
@@ -116,6 +127,16 @@ async fn verify(graphs: &EmbeddedGraphs, chain: ChainId) -> Result<CommandOutcom
     writeln!(output(), "{chain}: blocks up to {}", block(&tip))?;
     writeln!(output(), "fingerprint {}", hex::encode(fingerprint))?;
     Ok(CommandOutcome::Success)
+}
+
+/// True for a chain of accounts.
+fn has_accounts(chain: ChainId) -> bool {
+    chain.info().ledger == LedgerKind::Account
+}
+
+/// Describes the newest block of an account chain in words.
+fn last(recorded: &RecordedState) -> String {
+    format!("{} (digest {})", recorded.tip.height, hex::encode(recorded.digest))
 }
 
 /// Describes a block in words.

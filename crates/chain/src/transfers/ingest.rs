@@ -2,6 +2,7 @@
 
 use std::{
     collections::{BTreeSet, HashSet},
+    fs,
     ops::ControlFlow,
     path::PathBuf,
 };
@@ -15,7 +16,7 @@ use assay_graph::{
     EmbeddedGraphs, GraphError,
     account::{
         AccountBlock, AccountEnds, AccountGraphWriter, AccountSnapshot, RecordedBlock,
-        RecordedBlocks, RecordedState,
+        RecordedState,
     },
 };
 use assay_input::Encoding;
@@ -45,7 +46,7 @@ pub enum IngestTransfersError {
     /// The sums of the transfers differ from those of the rows.
     #[error(
         "the sums of the transfers differ from those of the rows of the files: a file changed while it was read, or the \
-         program has a fault, which we ask you to report"
+         program has a fault, which we ask you to report; blocks that are recorded stay"
     )]
     OtherSums,
     /// The ingest was stopped.
@@ -103,13 +104,15 @@ pub fn ingest_transfers(
     reached: &mut IngestProgress<'_>,
 ) -> Result<(IngestedTransfers, TransferFiles), IngestTransfersError> {
     let TransferSources { chain, paths, encoding, sample } = sources;
-    let is_stream = paths.iter().any(|path| path.as_os_str() == "-");
-    let known = graphs.account_snapshot(chain)?;
+    // A pipe can be read once.
+    let is_file = |path: &PathBuf| fs::metadata(path).map_or(true, |found| found.is_file());
+    let is_stream = paths.iter().any(|path| path.as_os_str() == "-" || !is_file(path));
+    let known = graphs.account_snapshot(chain)?.map(|known| *known.recorded());
     let mut unsorted = BTreeSet::new();
     let mut checked = None;
     while !is_stream && checked.is_none() {
         let mut files = TransferFiles::open(chain, paths, encoding, &unsorted)?;
-        let mut pass = Pass::new(known.as_ref());
+        let mut pass = Pass::new(graphs.account_snapshot(chain)?);
         match pass.all(&mut files, None, &mut |height, _| reached(height, 0)) {
             Ok(()) => checked = Some((pass, files)),
             Err(IngestTransfersError::File(TransferFileError::Unsorted { index, .. }))
@@ -122,17 +125,16 @@ pub fn ingest_transfers(
             return Err(IngestTransfersError::OtherSums);
         }
         Some((pass, files)) if pass.done.blocks == 0 && files.lookalike_symbols().is_empty() => {
-            let recorded = known.as_ref().map(|known| *known.recorded());
-            return Ok((IngestedTransfers { recorded, ..pass.done }, files));
+            return Ok((IngestedTransfers { recorded: known, ..pass.done }, files));
         }
         checked => checked.map(|(pass, _)| (pass.done, pass.sums)),
     };
     let mut writer = graphs.account_writer(chain, sample, ends)?;
-    if writer.recorded() != known.as_ref().map(|known| *known.recorded()) {
+    if writer.recorded() != known {
         return Err(GraphError::Conflict(chain).into());
     }
     let mut files = TransferFiles::open(chain, paths, encoding, &unsorted)?;
-    let mut pass = Pass::new(known.as_ref());
+    let mut pass = Pass::new(graphs.account_snapshot(chain)?);
     pass.all(&mut files, Some(&mut writer), reached)?;
     let is_as_checked = checked.is_none_or(|checked| checked == (pass.done, pass.sums));
     if !is_as_checked || !files.counts().sums_match() {
@@ -143,9 +145,10 @@ pub fn ingest_transfers(
 }
 
 /// One reading of the files.
-struct Pass<'s> {
+struct Pass {
     tip: Option<u64>,
-    recorded: RecordedComparison<'s>,
+    /// The recorded blocks, until the files go beyond them: a state that is held keeps its pages from being used again.
+    recorded: Option<RecordedComparison>,
     done: IngestedTransfers,
     sums: AssetSums,
     batch: Batch,
@@ -159,21 +162,30 @@ struct Batch {
     rows: usize,
 }
 
-impl<'s> Pass<'s> {
-    fn new(known: Option<&'s AccountSnapshot>) -> Self {
+impl Pass {
+    fn new(known: Option<AccountSnapshot>) -> Self {
+        let recorded = known.as_ref().map(|known| *known.recorded());
         Self {
-            tip: known.map(|known| known.recorded().tip.height),
-            recorded: RecordedComparison {
-                blocks: known.map(AccountSnapshot::blocks),
-                block: None,
-            },
+            tip: recorded.map(|recorded| recorded.tip.height),
+            recorded: known.map(RecordedComparison),
             done: IngestedTransfers {
-                before: known.map_or(0, |known| known.recorded().transfers),
+                before: recorded.map_or(0, |recorded| recorded.transfers),
                 ..IngestedTransfers::default()
             },
             sums: AssetSums::default(),
             batch: Batch::default(),
         }
+    }
+
+    /// Writes the blocks of the batch, if there is a writer.
+    fn write(&mut self, writer: &mut Option<&mut AccountGraphWriter>) -> Result<(), GraphError> {
+        let batch = std::mem::take(&mut self.batch).blocks;
+        if let Some((writer, last)) = writer.as_mut().zip(batch.last()) {
+            // A file is no source that replaces blocks.
+            let settled = last.reference.height.saturating_add(1);
+            writer.append(&batch, settled, last.reference.time)?;
+        }
+        Ok(())
     }
 
     /// Reads all blocks, and writes them if there is a writer.
@@ -192,6 +204,7 @@ impl<'s> Pass<'s> {
             let height = match added {
                 Ok(height) => height,
                 Err(error) => {
+                    self.write(&mut writer)?;
                     let is_before =
                         |recorded: &RecordedState| Some(recorded.tip.height) != self.tip;
                     let recorded = writer.and_then(|writer| writer.recorded()).filter(is_before);
@@ -204,15 +217,11 @@ impl<'s> Pass<'s> {
                 }
             };
             if height.is_none() || self.batch.rows >= BATCH {
-                let batch = std::mem::take(&mut self.batch).blocks;
-                if let Some((writer, last)) = writer.as_mut().zip(batch.last()) {
-                    // A file is no source that replaces blocks.
-                    let settled = last.reference.height.saturating_add(1);
-                    writer.append(&batch, settled, last.reference.time)?;
-                }
+                self.write(&mut writer)?;
             }
             let Some(height) = height else { return Ok(()) };
             if reached(height, self.done.transfers).is_break() {
+                self.write(&mut writer)?;
                 return Err(IngestTransfersError::Stopped);
             }
         }
@@ -230,13 +239,15 @@ impl<'s> Pass<'s> {
         done.range = Some((done.range.map_or(reference, |(first, _)| first), reference));
         let transfers: usize = block.transactions.iter().map(|it| it.transfers.len()).sum();
         if self.tip.is_some_and(|tip| height <= tip) {
-            let unrecorded = self.recorded.first_unrecorded(reference, &block)?;
-            if let Some(origin) = unrecorded {
+            let recorded = self.recorded.as_ref();
+            let unrecorded = recorded.map(|it| it.first_unrecorded(reference, &block));
+            if let Some(origin) = unrecorded.transpose()?.flatten() {
                 return Err(files.row_error(origin, already_recorded(height, self.tip)).into());
             }
             done.recorded_before += count_of(transfers);
             return Ok(height);
         }
+        self.recorded = None;
         let transactions = block.transactions;
         done.blocks += 1;
         done.transactions += count_of(transactions.len());
@@ -263,26 +274,18 @@ fn already_recorded(height: u64, tip: Option<u64>) -> String {
     )
 }
 
-/// Comparison of the blocks of files with the recorded ones, both in the order of the chain.
-struct RecordedComparison<'s> {
-    blocks: Option<RecordedBlocks<'s>>,
-    block: Option<(RecordedBlock, Vec<AccountTransaction>)>,
-}
+/// Comparison of the blocks of files with the recorded ones.
+struct RecordedComparison(AccountSnapshot);
 
-impl RecordedComparison<'_> {
+impl RecordedComparison {
     /// The row of the first transfer or beneficiary that is not recorded.
     fn first_unrecorded(
-        &mut self,
+        &self,
         block: RecordedBlock,
         FileBlock { transactions, origins, beneficiary_origins, .. }: &FileBlock,
     ) -> Result<Option<RowOrigin>, GraphError> {
-        while self.block.as_ref().is_none_or(|(recorded, _)| recorded.height < block.height) {
-            match self.blocks.as_mut().and_then(Iterator::next) {
-                Some(next) => self.block = Some(next?),
-                None => break,
-            }
-        }
-        let known = self.block.as_ref().filter(|(recorded, _)| *recorded == block);
+        let known = self.0.blocks_from(block.height).next().transpose()?;
+        let known = known.as_ref().filter(|(recorded, _)| *recorded == block);
         let known = known.map(|(_, transactions)| transactions.as_slice()).unwrap_or_default();
         let content = |transaction: &AccountTransaction, transfer: &Transfer| {
             let Transfer { kind, asset, from, to, amount, place } = transfer.clone();

@@ -40,7 +40,9 @@ const LARGEST_COLUMN: u64 = 2 * 1024 * 1024 * 1024;
 
 /// Opens a file if it is a Parquet file.
 pub(super) fn open_if_parquet(path: &Path) -> io::Result<Option<File>> {
-    let Ok(mut file) = File::open(path) else { return Ok(None) };
+    // What is read from a pipe is gone.
+    let is_file = std::fs::metadata(path).is_ok_and(|found| found.is_file());
+    let Some(Ok(mut file)) = is_file.then(|| File::open(path)) else { return Ok(None) };
     let mut start = [0; MARK.len()];
     if !file.metadata()?.is_file() || file.read(&mut start)? < MARK.len() || start != *MARK {
         return Ok(None);

@@ -15,10 +15,10 @@ use crate::{ColumnsError, NamedTable};
 
 /// Number of runs of a level that are merged into one.
 const FAN_IN: usize = 8;
-/// Largest number of pages that a slice writes, and of pages that a slice deletes.
+/// Largest number of pages that a slice writes.
 const MOST_PAGES: u64 = 4096;
 const FEWEST_PAGES: u64 = 256;
-/// Number of pages that a slice may write for each page that a batch wrote: merges of up to eight levels keep up with
+/// Number of pages that slices may write for each page that a batch wrote: merges of up to eight levels keep up with
 /// the batches.
 const PAGES_FOR_EACH: u64 = 8;
 
@@ -38,23 +38,27 @@ pub fn continue_merges<K: RunKind>(
     (filters, unfinished): (&mut Filters, &mut UnfinishedFilters),
     written: u64,
 ) -> Result<(), ColumnsError> {
-    let mut left = (written * PAGES_FOR_EACH).clamp(FEWEST_PAGES, MOST_PAGES);
+    let most = written.saturating_mul(PAGES_FOR_EACH).max(FEWEST_PAGES);
+    let mut left = most;
     // Small runs first: they are many, and done at once.
     manifest.merges.sort_by_key(|merge| (merge.output.level, merge.output.id));
     let merges = std::mem::take(&mut manifest.merges);
     for mut merge in merges {
-        let has_ended = left > 0 && {
-            let (merge, left) = (&mut merge, &mut left);
+        let mut has_ended = false;
+        while left > 0 && !has_ended {
+            let mut of_slice = left.min(MOST_PAGES);
+            left -= of_slice;
             let kind = merge.output.kind;
-            kind.merge(MergeSlice {
+            has_ended = kind.merge(MergeSlice {
                 table,
                 committed,
                 txn: &mut *txn,
-                merge,
+                merge: &mut merge,
                 unfinished: &mut *unfinished,
-                left,
-            })?
-        };
+                left: &mut of_slice,
+            })?;
+            left += of_slice;
+        }
         if !has_ended {
             manifest.merges.push(merge);
             continue;
@@ -69,7 +73,7 @@ pub fn continue_merges<K: RunKind>(
         }
         manifest.runs.push(merge.output);
     }
-    drop_runs(table, (committed, txn), manifest)?;
+    drop_runs(table, (committed, txn), manifest, most.max(MOST_PAGES))?;
     begin(manifest, (filters, unfinished));
     Ok(())
 }
@@ -159,13 +163,14 @@ impl<K: RunKind> MergeSlice<'_, '_, K> {
     }
 }
 
-/// Deletes pages of runs that were merged.
+/// Deletes pages of runs that were merged, `most` at most.
 fn drop_runs<K: RunKind>(
     table: NamedTable,
     (committed, txn): (&RoTxn<'_>, &mut WriteTransaction<'_>),
     manifest: &mut RunManifest<K>,
+    most: u64,
 ) -> Result<(), ColumnsError> {
-    let mut left = MOST_PAGES;
+    let mut left = most;
     while let Some((kind, id)) = manifest.dropped.last().copied() {
         let mut keys: Vec<Vec<u8>> = Vec::new();
         let prefix = page_key(kind, id);

@@ -67,18 +67,25 @@ impl ScoredAssets {
         };
         transaction.initiator.into_iter().for_each(&mut pass);
         for transfer in &transaction.transfers {
-            pass(transfer.from);
-            pass(transfer.to);
-            let issuer = self.of_asset(transfer.asset).and_then(|scored| scored.issuer);
-            issuer.into_iter().for_each(&mut pass);
-            if transfer.kind == TransferKind::Withdrawal {
-                pass(DEPOSIT_CONTRACT);
-            }
+            self.accounts_of_transfer(transfer, &mut pass);
         }
         for event in &transaction.beneficiaries {
             pass(event.contract);
             pass(event.beneficiary);
         }
+    }
+
+    /// Passes the payer, the receiver and the counterpart of a transfer to `each`, without the zero address.
+    pub(super) fn accounts_of_transfer(
+        &self,
+        transfer: &Transfer,
+        mut each: impl FnMut(AccountAddress),
+    ) {
+        let issuer = self.of_asset(transfer.asset).and_then(|scored| scored.issuer);
+        let deposits = (transfer.kind == TransferKind::Withdrawal).then_some(DEPOSIT_CONTRACT);
+        let accounts = [Some(transfer.from), Some(transfer.to), issuer, deposits];
+        let accounts = accounts.into_iter().flatten();
+        accounts.filter(|account| *account != AccountAddress::ZERO).for_each(&mut each);
     }
 
     /// The movements of a transaction: transfers in their order, without those of more than 128 bits. New and destroyed

@@ -19,7 +19,10 @@ pub use copy::{GraphCopy, PartialCopy};
 
 use crate::{
     Graph, GraphError, WriterOptions,
-    account::{AccountEnds, AccountGraphWriter, AccountSnapshot, EmbeddedAccounts, LedgerRebuild},
+    account::{
+        AccountEnds, AccountGraphWriter, AccountSnapshot, EmbeddedAccounts, LedgerRebuild,
+        RecordedState,
+    },
     blocking,
     error::damaged,
     utxo::{
@@ -212,6 +215,35 @@ impl EmbeddedGraphs {
     pub fn account_snapshot(&self, chain: ChainId) -> Result<Option<AccountSnapshot>, GraphError> {
         let Some(graph) = self.accounts(chain)? else { return Ok(None) };
         blocking(|| graph.snapshot())
+    }
+
+    /// Writes the newest state of an account chain's graph to `file`, which must not exist. Returns its description; `None`
+    /// without blocks.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the graph cannot be read or the file cannot be written completely.
+    pub fn back_up_accounts(
+        &self,
+        chain: ChainId,
+        file: &Path,
+    ) -> Result<Option<RecordedState>, GraphError> {
+        let Some(graph) = self.accounts(chain)? else { return Ok(None) };
+        blocking(|| graph.back_up(file))
+    }
+
+    /// Restores an account chain's graph from a backup, completely or not at all. Returns its description.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`GraphError::Exists`] if the chain has a graph, [`GraphError::BeingRestored`] if another process
+    /// restores one, and an error if the file is not a complete graph of the chain.
+    pub fn restore_accounts(
+        &self,
+        chain: ChainId,
+        file: &Path,
+    ) -> Result<RecordedState, GraphError> {
+        blocking(|| EmbeddedAccounts::restore(&self.accounts_path(chain), chain, file))
     }
 
     /// Bytes that the graph of an account chain occupies on the disk; 0 without a graph.

@@ -1,6 +1,6 @@
 //! Graphs of account chains in a store against those in memory.
 
-use std::path::Path;
+use std::{fs, path::Path};
 
 use assay_address::ChainId;
 use assay_engine::{
@@ -57,7 +57,16 @@ fn reference(
     MemoryAccounts::compute(all, ends)
 }
 
-/// Asserts that a store and a graph in memory answer alike.
+/// The fingerprint of a graph that is written in one batch.
+fn fingerprint_at_once(transactions: &[AccountTransaction], ends: &AccountEnds) -> [u8; 32] {
+    let folder = TempDir::new().unwrap();
+    let graphs = EmbeddedGraphs::new(folder.path());
+    let mut writer = open(&graphs, ends);
+    writer.append(&blocks(transactions), u64::MAX, Timestamp::UNIX_EPOCH).unwrap();
+    graphs.account_snapshot(ChainId::ETH).unwrap().unwrap().fingerprint().unwrap()
+}
+
+/// Asserts that a store and a graph in memory answer alike, and that nothing else is left in the store.
 fn assert_equal(name: &str, folder: &Path, memory: &MemoryAccounts) {
     let graphs = EmbeddedGraphs::new(folder);
     let store = graphs.account_snapshot(ChainId::ETH).unwrap().unwrap();
@@ -66,6 +75,9 @@ fn assert_equal(name: &str, folder: &Path, memory: &MemoryAccounts) {
     assert_equal_views(name, memory, &store, (owners, transactions));
     assert_eq!(*memory.transactions().counts(), store.counts(), "{name}");
     store.check().unwrap();
+    let ends = open(&graphs, &AccountEnds::default()).ends().clone();
+    let at_once = fingerprint_at_once(memory.transactions().transactions(), &ends);
+    assert_eq!(hex::encode(store.fingerprint().unwrap()), hex::encode(at_once), "{name}");
 }
 
 /// Appends blocks in batches of random sizes, some of which can be rolled back.
@@ -240,10 +252,127 @@ fn ledgers_for_other_ends_equal_those_that_are_computed_anew() {
         }
         while rebuild.advance().unwrap() != RebuildStep::Finished {}
         assert_eq!(revision(), changed.revision(), "{name}");
+        drop(rebuild);
         let memory = reference(&history.transactions, changed.iter());
         assert_equal(&name, folder.path(), &memory);
         // The next writer goes on with the new ledgers.
-        drop(rebuild);
         assert_eq!(open(&graphs, &AccountEnds::default()).ends(), &changed, "{name}");
     }
+}
+
+#[test]
+fn a_backup_is_the_graph_of_its_moment() {
+    let (history, folder) = (History::generate(3), TempDir::new().unwrap());
+    let graphs = EmbeddedGraphs::new(folder.path());
+    let all = blocks(&history.transactions);
+    let (first, rest) = all.split_at(all.len() / 2);
+    let mut writer = open(&graphs, &ends(&history));
+    assert_eq!(graphs.back_up_accounts(ChainId::ETH, &folder.path().join("none")).unwrap(), None);
+    writer.append(first, 0, Timestamp::UNIX_EPOCH).unwrap();
+    let before = graphs.account_snapshot(ChainId::ETH).unwrap().unwrap();
+    let file = folder.path().join("backup");
+    let told = graphs.back_up_accounts(ChainId::ETH, &file).unwrap();
+    assert_eq!(told.as_ref(), Some(before.recorded()));
+    writer.append(rest, 0, Timestamp::UNIX_EPOCH).unwrap();
+    // A graph is never restored over another one,
+    let error = graphs.restore_accounts(ChainId::ETH, &file);
+    assert!(matches!(error, Err(GraphError::Exists { .. })));
+    // and a file that is no backup leaves nothing behind.
+    let elsewhere = TempDir::new().unwrap();
+    let restored = EmbeddedGraphs::new(elsewhere.path());
+    let wrong = folder.path().join("wrong");
+    fs::write(&wrong, "no backup").unwrap();
+    restored.restore_accounts(ChainId::ETH, &wrong).unwrap_err();
+    assert!(restored.account_chains().is_empty());
+    assert_eq!(restored.restore_accounts(ChainId::ETH, &file).unwrap(), told.unwrap());
+    let after = restored.account_snapshot(ChainId::ETH).unwrap().unwrap();
+    assert_eq!(after.fingerprint().unwrap(), before.fingerprint().unwrap());
+    // A writer goes on where the backup ended.
+    let mut writer = open(&restored, &AccountEnds::default());
+    writer.append(rest, 0, Timestamp::UNIX_EPOCH).unwrap();
+    let memory = reference(&history.transactions, ends(&history).iter());
+    drop(writer);
+    assert_equal("restored", elsewhere.path(), &memory);
+}
+
+/// Blocks of some transactions each, at the given heights.
+fn blocks_at(heights: &[u64]) -> Vec<AccountBlock> {
+    let mut chain = LongAccountChain::new(11, 100, true);
+    let blocks = heights.iter().map(|height| {
+        let seconds = 1_700_000_000 + 12 * i64::try_from(*height).unwrap();
+        let time = Timestamp::from_second(seconds).unwrap();
+        let of_block = |mut transaction: AccountTransaction| {
+            transaction.block = *height;
+            transaction.time = time;
+            // As of a call by the chain itself.
+            if height.is_multiple_of(20) {
+                transaction.initiator = Some(AccountAddress::ZERO);
+            }
+            transaction
+        };
+        let transactions: Vec<_> = chain.by_ref().take(30).map(of_block).collect();
+        let reference = BlockRef { height: *height, hash: [0; 32], parent: [0; 32], time };
+        AccountBlock { reference, transactions }
+    });
+    blocks.collect()
+}
+
+#[test]
+fn blocks_with_gaps_can_be_rolled_back_and_settled_in_any_order() {
+    let folder = TempDir::new().unwrap();
+    let graphs = EmbeddedGraphs::new(folder.path());
+    let ends: AccountEnds = LongAccountChain::ends().collect();
+    let mut writer = open(&graphs, &ends);
+    let mut append = |blocks: &[AccountBlock], from| {
+        writer.append(blocks, from, Timestamp::UNIX_EPOCH).unwrap();
+    };
+    let first = blocks_at(&[50]);
+    append(&first, 51);
+    append(&blocks_at(&[150, 200]), 0);
+    writer.roll_back(100).unwrap();
+    // A batch of a block that is settled and one that is not, below those that were rolled back.
+    let rest = blocks_at(&[60, 70, 80, 90, 91]);
+    let mut append = |blocks: &[AccountBlock], from| {
+        writer.append(blocks, from, Timestamp::UNIX_EPOCH).unwrap();
+    };
+    append(&rest[..2], 65);
+    append(&rest[2..3], 81);
+    append(&rest[3..], 0);
+    drop(writer);
+    let all: Vec<AccountTransaction> =
+        first.into_iter().chain(rest).flat_map(|block| block.transactions).collect();
+    assert_equal("gaps", folder.path(), &reference(&all, ends.iter()));
+}
+
+#[test]
+fn ledgers_are_computed_anew_by_one_program_at_a_time() {
+    let (history, folder) = (History::generate(8), TempDir::new().unwrap());
+    let graphs = EmbeddedGraphs::new(folder.path());
+    let mut writer = open(&graphs, &ends(&history));
+    writer.append(&blocks(&history.transactions), 0, Timestamp::UNIX_EPOCH).unwrap();
+    drop(writer);
+    let others = AccountEnds::default();
+    let mut first = graphs.rebuild_ledgers(ChainId::ETH, &others).unwrap().unwrap();
+    let second = EmbeddedGraphs::new(folder.path()).rebuild_ledgers(ChainId::ETH, &ends(&history));
+    assert!(matches!(second, Err(GraphError::Busy(_))));
+    while first.advance().unwrap() != RebuildStep::Finished {}
+    drop(first);
+    // What an interrupted program left in the folder of the next ledgers does no harm.
+    let current: u64 = fs::read_to_string(folder.path().join("chains/eth.accounts/current"))
+        .unwrap()
+        .trim()
+        .parse()
+        .unwrap();
+    let next = folder.path().join(format!("chains/eth.accounts/{}", current + 1));
+    fs::create_dir(&next).unwrap();
+    fs::write(next.join("data.mdb"), "half a file").unwrap();
+    let mut again = graphs.rebuild_ledgers(ChainId::ETH, &ends(&history)).unwrap().unwrap();
+    while again.advance().unwrap() != RebuildStep::Finished {}
+    drop(again);
+    let memory = reference(&history.transactions, ends(&history).iter());
+    assert_equal("again", folder.path(), &memory);
+    // A folder without the graph that it names is no chain without transfers.
+    graphs.close();
+    fs::remove_dir_all(folder.path().join(format!("chains/eth.accounts/{}", current + 1))).unwrap();
+    assert!(EmbeddedGraphs::new(folder.path()).account_snapshot(ChainId::ETH).is_err());
 }

@@ -1,7 +1,7 @@
 //! Given a file that was damaged or made to mislead, then it is refused with its line and what to write, or what it states
 //! is recorded exactly.
 
-use std::io::Write;
+use std::{fs, io::Write, process::Command, thread};
 
 use assay_address::ChainId;
 use assay_chain::transfers::{LeftOut, Sum};
@@ -335,4 +335,16 @@ fn rows_that_move_nothing_are_counted_by_reason() {
         zero.ingest("zero.csv", csv(&[super::row(1, 1, 0, "0")])).unwrap().ingested.transfers,
         1
     );
+}
+
+#[test]
+fn a_pipe_is_read_once() {
+    let ingest = ethereum();
+    let pipe = ingest.folder.path().join("pipe.csv");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let (text, to) = (csv(&[row(1, 1, 0, "5"), row(2, 2, 0, "6")]), pipe.clone());
+    let written = thread::spawn(move || fs::write(to, text).unwrap());
+    let done = ingest.run(&[pipe]).unwrap();
+    written.join().unwrap();
+    assert_eq!((done.ingested.transfers, ingest.transactions().len()), (2, 2));
 }

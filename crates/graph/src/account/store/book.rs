@@ -177,7 +177,7 @@ impl LedgerBook for LedgersOfBatch<'_, '_> {
             let shares = shares.take().unwrap_or_default();
             self.payments.push(StoredPayment { shares, ..entry(owner, receiver, false) });
         }
-        if payer == receiver {
+        if payer.is_some() && payer == receiver {
             let sums = &mut self.change(from, asset).sums;
             sums.sent = sums.sent.saturating_add(amount);
         } else if payer.is_some() {

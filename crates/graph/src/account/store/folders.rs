@@ -2,10 +2,12 @@
 //! for other ends are computed in a new folder and take the old one's place at once.
 
 use std::{
-    fs::{self, DirBuilder, File},
+    fs::{self, DirBuilder, File, TryLockError},
     io::{self, Write as _},
     path::{Path, PathBuf},
 };
+
+use assay_address::ChainId;
 
 use crate::{
     GraphError,
@@ -60,6 +62,29 @@ impl ChainFolder {
         private.recursive(true);
         std::os::unix::fs::DirBuilderExt::mode(&mut private, 0o700);
         private.create(&self.0).map_err(|error| file_error(&self.0, error))
+    }
+
+    /// Takes the lock of those who compute ledgers anew. It is held until the file is dropped.
+    pub(super) fn lock_rebuild(&self, chain: ChainId) -> Result<File, GraphError> {
+        let path = self.0.join("rebuild.lock");
+        let mut options = File::options();
+        options.create(true).truncate(false).write(true);
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let file = options.open(&path).map_err(|error| file_error(&path, error))?;
+        match file.try_lock() {
+            Ok(()) => Ok(file),
+            Err(TryLockError::WouldBlock) => Err(GraphError::Busy(chain)),
+            Err(TryLockError::Error(error)) => Err(file_error(&path, error)),
+        }
+    }
+
+    /// Deletes a folder.
+    pub(super) fn delete(&self, number: u64) -> Result<(), GraphError> {
+        let path = self.folder(number);
+        match fs::remove_dir_all(&path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(file_error(&path, error)),
+            _ => Ok(()),
+        }
     }
 
     /// Deletes all folders but the present one and `kept`. Programs that read one of them keep it until they close it.

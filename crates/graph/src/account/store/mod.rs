@@ -6,6 +6,7 @@
 //!
 //! - `tables`, `block`, `log`, `entry`: the tables and the format of their rows
 //! - `amount`, `asset_bytes`, `end_bytes`, `share_bytes`: values as bytes
+//! - `copy`, `fingerprint`: backups, and a digest of all that a graph says
 //! - `folders`: the folders of a chain
 //! - `index`: entries by an account or a hash
 //! - `book`: the ledgers of a batch
@@ -20,8 +21,10 @@ mod amount;
 mod asset_bytes;
 mod block;
 mod book;
+mod copy;
 mod end_bytes;
 mod entry;
+mod fingerprint;
 mod folders;
 mod index;
 mod log;

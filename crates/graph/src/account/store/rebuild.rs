@@ -1,6 +1,6 @@
 //! Computing the ledgers of a chain anew for other ends, beside the graph.
 
-use std::{fs, path::Path};
+use std::{fs::File, path::Path};
 
 use assay_address::ChainId;
 
@@ -22,6 +22,8 @@ pub struct LedgerRebuild {
     chain: ChainId,
     from: u64,
     writer: AccountGraphWriter,
+    /// Held as long as the ledgers are computed.
+    _lock: File,
 }
 
 /// Result of a slice.
@@ -41,6 +43,11 @@ impl LedgerRebuild {
         ends: &AccountEnds,
     ) -> Result<Option<Self>, GraphError> {
         let folders = ChainFolder::new(folder);
+        if folders.current()?.is_none() {
+            return Ok(None);
+        }
+        let lock = folders.lock_rebuild(chain)?;
+        // Whoever held the lock before may have replaced the graph.
         let Some(from) = folders.current()? else { return Ok(None) };
         let Some(graph) = EmbeddedAccounts::open(folder, chain)? else { return Ok(None) };
         let Some(old) = graph.snapshot()? else { return Ok(None) };
@@ -48,15 +55,22 @@ impl LedgerRebuild {
         folders.delete_others(Some(to))?;
         let path = folders.folder(to);
         let sample = old.recorded().sample;
-        let mut writer = AccountGraphWriter::create(&path, chain, sample, ends)?;
-        if writer.ends().revision() != ends.revision() || !continues(&old, &writer)? {
-            // A computing for other ends, or of a branch that was replaced.
-            drop(writer);
-            fs::remove_dir_all(&path)
-                .map_err(|error| crate::directory::file_error(&path, error))?;
-            writer = AccountGraphWriter::create(&path, chain, sample, ends)?;
-        }
-        Ok(Some(Self { folders, chain, from, writer }))
+        let resumed = AccountGraphWriter::create(&path, chain, sample, ends);
+        let is_resumed = |writer: &AccountGraphWriter| {
+            let has_same_ends = writer.ends().revision() == ends.revision();
+            Ok::<_, GraphError>(has_same_ends && continues(&old, writer)?)
+        };
+        let writer = match resumed {
+            Ok(writer) if is_resumed(&writer)? => writer,
+            Err(error) if error.is_busy() => return Err(error),
+            // A computing for other ends, or of a branch that was replaced, or one that cannot be read.
+            unusable => {
+                drop(unusable);
+                folders.delete(to)?;
+                AccountGraphWriter::create(&path, chain, sample, ends)?
+            }
+        };
+        Ok(Some(Self { folders, chain, from, writer, _lock: lock }))
     }
 
     /// Books the next slice, or, after the last one, makes the ledgers the present ones.
@@ -72,7 +86,8 @@ impl LedgerRebuild {
         if !continues(&old, &self.writer)? {
             return Err(GraphError::Conflict(self.chain));
         }
-        let next = self.writer.recorded().map_or(0, |recorded| recorded.tip.height + 1);
+        let next =
+            self.writer.recorded().map_or(0, |recorded| recorded.tip.height.saturating_add(1));
         let mut blocks: Vec<AccountBlock> = Vec::new();
         let mut transfers = 0;
         for block in old.full_blocks(next) {
@@ -95,7 +110,7 @@ impl LedgerRebuild {
         // No other program appends blocks from here on.
         let present = AccountGraphWriter::lock(&folder, self.chain)?;
         let is_current = self.folders.current()? == Some(self.from);
-        if !is_current {
+        if !is_current || !self.writer.is_in_place() {
             return Err(GraphError::Conflict(self.chain));
         }
         self.writer.note_lookalike_symbols(&present.lookalike_symbols()?)?;

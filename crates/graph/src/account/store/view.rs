@@ -1,7 +1,7 @@
 //! One state of a graph as checks read it.
 
 use std::{
-    collections::{BTreeMap, BinaryHeap},
+    collections::{BTreeMap, BTreeSet, BinaryHeap},
     fmt,
     path::Path,
     sync::{Arc, Mutex, PoisonError},
@@ -84,7 +84,7 @@ impl EmbeddedAccounts {
                 return Ok(Some(Self { folders, number, tables: Arc::new(tables) }));
             }
             if folders.current()? == Some(number) {
-                return Ok(None);
+                return Err(damaged("current", format!("folder {number}, which has no graph")));
             }
         }
     }
@@ -114,6 +114,11 @@ impl EmbeddedAccounts {
         drop(reader);
         drop(transaction);
         Ok(Some(tables))
+    }
+
+    /// Writes the newest state to a new file.
+    pub(super) fn copy_to(&self, file: &Path) -> Result<(), GraphError> {
+        Ok(self.tables.environment.copy_to(file)?)
     }
 
     /// True unless the graph was deleted or replaced since it was opened.
@@ -173,9 +178,7 @@ impl AccountSnapshot {
 
     /// The digest of all blocks up to a recorded height; `None` if no block has the height.
     pub(super) fn digest_at(&self, height: u64) -> Result<Option<[u8; 32]>, GraphError> {
-        let reading = self.reading.lock().unwrap_or_else(PoisonError::into_inner);
-        let reader = Reader::new(&self.tables, &self.runs, &reading.transaction);
-        Ok(reader.block(height)?.map(|block| block.digest))
+        self.with_reader(|reader| Ok(reader.block(height)?.map(|block| block.digest)))
     }
 
     /// The lowest height that can be rolled back.
@@ -194,14 +197,25 @@ impl AccountSnapshot {
     ///
     /// Returns an error if the store fails.
     pub fn lookalike_symbols(&self) -> Result<BTreeMap<AccountAddress, String>, GraphError> {
-        let reading = self.reading.lock().unwrap_or_else(PoisonError::into_inner);
-        Reader::new(&self.tables, &self.runs, &reading.transaction).symbols()
+        self.with_reader(|reader| {
+            let symbols = reader.symbols()?;
+            Ok(symbols)
+        })
     }
 
     /// Revision of the ends of the ledgers.
     #[must_use]
     pub fn ends_revision(&self) -> &str {
         &self.state.ends
+    }
+
+    /// Reads from the store.
+    pub(super) fn with_reader<T>(
+        &self,
+        read: impl FnOnce(&Reader<'_>) -> Result<T, GraphError>,
+    ) -> Result<T, GraphError> {
+        let reading = self.reading.lock().unwrap_or_else(PoisonError::into_inner);
+        read(&Reader::new(&self.tables, &self.runs, &reading.transaction))
     }
 
     /// Reads from the store, or returns the default if it fails or has failed.
@@ -234,7 +248,7 @@ impl AccountSnapshot {
         let from = from.map(|(asset, transaction)| (asset.0, transaction.0));
         self.read(|reader, times| {
             reader.payments(of.0, from, |stored| {
-                times.insert(stored.transaction, time_of(stored.time));
+                note_time(times, &stored);
                 each(payment(stored))
             })
         });
@@ -267,7 +281,7 @@ impl AccountSnapshot {
                     next.push(((after.transaction, after.sequence), index));
                 }
                 if let Some(stored) = std::mem::replace(waiting, after) {
-                    times.insert(stored.transaction, time_of(stored.time));
+                    note_time(times, &stored);
                     newest.push(payment(stored));
                 }
             }
@@ -304,19 +318,19 @@ pub(super) struct FullBlocks<'s> {
 
 impl FullBlocks<'_> {
     fn read(&self, from: u64) -> Result<Option<AccountBlock>, GraphError> {
-        let AccountSnapshot { tables, runs, state, reading, .. } = self.snapshot;
-        let reading = reading.lock().unwrap_or_else(PoisonError::into_inner);
-        let reader = Reader::new(tables, runs, &reading.transaction);
-        let Some(block) = reader.block_from(from)? else { return Ok(None) };
-        let reference = block.block;
-        let after = reader.block_from(reference.height.saturating_add(1))?;
-        let end = after.map_or(state.next_transaction, |after| after.first_transaction);
-        let mut transactions = Vec::new();
-        reader.transactions(block.first_transaction, end, |_, transaction| {
-            transactions.push(transaction);
-            Ok(())
-        })?;
-        Ok(Some(AccountBlock { reference, transactions }))
+        self.snapshot.with_reader(|reader| {
+            let Some(block) = reader.block_from(from)? else { return Ok(None) };
+            let reference = block.block;
+            let after = reader.block_from(reference.height.saturating_add(1))?;
+            let end = self.snapshot.state.next_transaction;
+            let end = after.map_or(end, |after| after.first_transaction);
+            let mut transactions = Vec::new();
+            reader.transactions(block.first_transaction, end, |_, transaction| {
+                transactions.push(transaction);
+                Ok(())
+            })?;
+            Ok(Some(AccountBlock { reference, transactions }))
+        })
     }
 }
 
@@ -331,6 +345,19 @@ impl Iterator for FullBlocks<'_> {
         };
         found.transpose()
     }
+}
+
+/// Most accounts of a transaction, each in one asset, whose payments are read.
+const MOST_ACCOUNTS: usize = 20_000;
+/// Most transactions whose times a view keeps.
+const MOST_TIMES: usize = 1 << 16;
+
+/// Keeps the time of a payment's transaction.
+fn note_time(times: &mut FxHashMap<u64, Timestamp>, stored: &StoredPayment) {
+    if times.len() >= MOST_TIMES {
+        times.clear();
+    }
+    times.insert(stored.transaction, time_of(stored.time));
 }
 
 /// The time of milliseconds that a graph stored.
@@ -363,6 +390,9 @@ impl AccountView for AccountSnapshot {
     }
 
     fn time(&self, transaction: TransactionNumber) -> Timestamp {
+        if transaction.0 >= self.state.next_transaction {
+            return Timestamp::UNIX_EPOCH;
+        }
         self.read(|reader, times| {
             if let Some(known) = times.get(&transaction.0) {
                 return Ok(*known);
@@ -376,7 +406,9 @@ impl AccountView for AccountSnapshot {
     }
 
     fn txid(&self, transaction: TransactionNumber) -> Txid {
-        let found = self.read(|reader, _| reader.txid(transaction.0).map(Some));
+        let is_known = transaction.0 < self.state.next_transaction;
+        let txid = || self.read(|reader, _| reader.txid(transaction.0).map(Some));
+        let found = is_known.then(txid).flatten();
         found.unwrap_or(Txid::from_bytes([0; 32]))
     }
 
@@ -405,6 +437,9 @@ impl AccountView for AccountSnapshot {
     fn asset(&self, asset: AssetNumber) -> Option<Asset> {
         if let Some(scored) = self.scored.get(asset) {
             return Some(scored.id.asset);
+        }
+        if asset.is_scored() || asset.0 >= self.state.next_token {
+            return None;
         }
         self.read(|reader, _| reader.asset(asset).map(Some))
     }
@@ -445,7 +480,7 @@ impl AccountView for AccountSnapshot {
             while newest.len() < most
                 && let Some(stored) = payments.next()?
             {
-                times.insert(stored.transaction, time_of(stored.time));
+                note_time(times, &stored);
                 newest.push(payment(stored));
             }
             Ok(newest)
@@ -471,30 +506,25 @@ impl AccountView for AccountSnapshot {
 
     fn payments_of_transaction(&self, transaction: TransactionNumber) -> Vec<Payment> {
         let Some(of) = self.transaction(transaction) else { return Vec::new() };
-        let mut accounts = Vec::new();
-        self.scored.accounts_of(&of, |account| {
-            if !accounts.contains(&account) {
-                accounts.push(account);
-            }
-        });
-        let mut assets: Vec<AssetNumber> =
-            of.transfers.iter().filter_map(|it| self.scored.number(it.asset)).collect();
-        assets.sort_unstable();
-        assets.dedup();
+        let mut moved: BTreeSet<(AssetNumber, AccountAddress)> = BTreeSet::new();
+        for transfer in &of.transfers {
+            let Some(asset) = self.scored.number(transfer.asset) else { continue };
+            self.scored.accounts_of_transfer(transfer, |account| {
+                moved.insert((asset, account));
+            });
+        }
         let mut payments: Vec<Payment> = Vec::new();
-        for account in accounts {
+        for (asset, account) in moved.into_iter().take(MOST_ACCOUNTS) {
             let Some(owner) = self.owner(account) else { continue };
-            for asset in &assets {
-                self.read_payments(owner, Some((*asset, transaction)), |payment| {
-                    let is_own = payment.transaction == transaction;
-                    // The entry that has the breakdown.
-                    let is_whole = payment.to == owner || payment.to == OwnerNumber::NOBODY;
-                    if is_own && is_whole {
-                        payments.push(payment);
-                    }
-                    is_own
-                });
-            }
+            self.read_payments(owner, Some((asset, transaction)), |payment| {
+                let is_own = payment.transaction == transaction;
+                // The entry that has the breakdown.
+                let is_whole = payment.to == owner || payment.to == OwnerNumber::NOBODY;
+                if is_own && is_whole {
+                    payments.push(payment);
+                }
+                is_own
+            });
         }
         payments.sort_by_key(|payment| payment.sequence);
         payments
@@ -503,7 +533,7 @@ impl AccountView for AccountSnapshot {
     fn ledgers(&self, of: OwnerNumber) -> Vec<(AssetNumber, AccountLedger)> {
         let ledgers = self.read(|reader, _| {
             // Accounts at which money ends have sums, and no ledger.
-            if of.0 < self.state.next_owner && reader.is_end(of.0)? {
+            if of.0 >= self.state.next_owner || reader.is_end(of.0)? {
                 return Ok(Vec::new());
             }
             reader.ledgers(of.0)
@@ -532,6 +562,9 @@ impl AccountView for AccountSnapshot {
     }
 
     fn with_other_tokens(&self, of: OwnerNumber, most: usize) -> Vec<TransactionNumber> {
+        if of.0 >= self.state.next_owner {
+            return Vec::new();
+        }
         let found = self.read(|reader, _| reader.other_tokens(of.0, most));
         found.into_iter().map(TransactionNumber).collect()
     }

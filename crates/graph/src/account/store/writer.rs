@@ -55,7 +55,7 @@ const LEDGER_HEAP: usize = 64;
 /// back: a run of one block would be small.
 const MOVED_TOGETHER: u64 = 16;
 /// The number of the first computing of the ledgers.
-const FIRST_FOLDER: u64 = 1;
+pub(super) const FIRST_FOLDER: u64 = 1;
 
 /// A block of an account chain with its transactions in their order. A source that states no hashes leaves them zero.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -220,12 +220,17 @@ impl AccountGraphWriter {
     ) -> Result<(), GraphError> {
         blocking(|| {
             self.reload_if_needed()?;
-            if symbols.is_empty() {
+            let committed = self.tables.environment.read()?;
+            let mut are_new = false;
+            for contract in symbols.keys() {
+                are_new |= self.tables.symbol.get(&committed, &contract.0)?.is_none();
+            }
+            drop(committed);
+            if !are_new {
                 return Ok(());
             }
-            self.needs_reload = true;
             let (tables, state) = (&self.tables, &self.state);
-            self.tables.environment.write(&self.lock, |txn| {
+            let changed = self.tables.environment.write(&self.lock, |txn| {
                 for (contract, symbol) in symbols {
                     if tables.symbol.get(txn, &contract.0)?.is_none() {
                         tables.symbol.put(txn, &contract.0, symbol.as_bytes())?;
@@ -238,11 +243,18 @@ impl AccountGraphWriter {
                     digest.update(u64::try_from(symbol.len()).unwrap_or_default().to_be_bytes());
                     digest.update(symbol);
                 }
-                let symbols = digest.finalize().into();
-                put_state(tables, txn, &GraphState { symbols, ..state.clone() })
+                let changed = GraphState { symbols: digest.finalize().into(), ..state.clone() };
+                put_state(tables, txn, &changed)?;
+                Ok::<_, GraphError>(changed)
             })?;
-            self.reload_if_needed()
+            self.state = changed;
+            Ok(())
         })
+    }
+
+    /// True unless the graph was deleted since it was opened.
+    pub(super) fn is_in_place(&self) -> bool {
+        self.tables.environment.is_current()
     }
 
     /// Digest of all recorded blocks.
@@ -421,7 +433,8 @@ impl GraphState {
             let follows = tip.is_none_or(|tip| {
                 block.height > tip.height
                     && (!states_parent
-                        || (block.parent == tip.hash && block.height == tip.height + 1))
+                        || (block.parent == tip.hash
+                            && Some(block.height) == tip.height.checked_add(1)))
             });
             if !follows {
                 let tip = tip.map_or(0, |tip| tip.height);
@@ -434,17 +447,18 @@ impl GraphState {
 
     /// The lowest height that can be rolled back after blocks up to `last` are recorded, if the caller requested `wanted`.
     fn reorganizable_after(&self, last: u64, blocks: &[AccountBlock], wanted: u64) -> u64 {
-        let oldest_kept = (last + 1).saturating_sub(MAX_REORGANIZATION_DEPTH);
+        let after = last.saturating_add(1);
+        let oldest_kept = after.saturating_sub(MAX_REORGANIZATION_DEPTH);
         let first_new = blocks.first().map_or(last, |block| block.reference.height);
         // A block without undo log also prevents the rollback of lower blocks.
         if wanted > first_new {
-            return wanted.max(oldest_kept).min(last + 1);
+            return wanted.max(oldest_kept).min(after);
         }
         self.reorganizable_from.max(oldest_kept)
     }
 
     fn expect_reversible(&self, height: u64) -> Result<(), GraphError> {
-        let lowest = height + 1;
+        let lowest = height.saturating_add(1);
         if lowest < self.reorganizable_from {
             let height = self.reorganizable_from.saturating_sub(1);
             return Err(GraphError::TooDeep { chain: self.chain, height });
@@ -555,7 +569,10 @@ impl Planner<'_> {
                 let numbered = NumberedTransaction {
                     number: TransactionNumber(number),
                     time: transaction.time,
-                    initiator: transaction.initiator.map(|account| numbers.owner(account)),
+                    initiator: transaction
+                        .initiator
+                        .map(|account| numbers.owner(account))
+                        .filter(|owner| *owner != OwnerNumber::NOBODY),
                     movements: &movements,
                 };
                 ledgers.book(&numbered, self.ends.1)?;
@@ -727,11 +744,12 @@ fn move_recent(
 ) -> Result<u64, GraphError> {
     let (from, until) = (before.recent_from, after.reorganizable_from);
     let Some(tip) = before.tip.filter(|_| until > from) else {
-        after.recent_from = after.recent_from.max(until);
+        // There are no recent entries below either of both.
+        after.recent_from = until;
         return Ok(0);
     };
     // Entries of new blocks that cannot be rolled back go into runs now, which must be newer than those of older blocks.
-    let are_new_settled = until > tip.block.height + 1;
+    let are_new_settled = until > tip.block.height.saturating_add(1);
     if !are_new_settled && until - from < MOVED_TOGETHER {
         return Ok(0);
     }
@@ -746,7 +764,7 @@ fn move_recent(
         }
         moved.read_recent(tables, committed, height)?;
         delete_recent(tables, (committed, txn), height)?;
-        height += 1;
+        height = height.saturating_add(1);
     }
     moved.write_runs(tables, txn, runs, &mut caches.filters)
 }
@@ -759,12 +777,12 @@ fn roll_back(
     height: u64,
 ) -> Result<(), GraphError> {
     use std::ops::Bound::{Included, Unbounded};
-    let Some(first) = reader.block_from(height + 1)? else { return Ok(()) };
+    let Some(first) = reader.block_from(height.saturating_add(1))? else { return Ok(()) };
     let tables = reader.tables;
     let mut next = Some(first);
     while let Some(block) = next {
         delete_recent(tables, (reader.txn, txn), block.block.height)?;
-        next = reader.block_from(block.block.height + 1)?;
+        next = reader.block_from(block.block.height.saturating_add(1))?;
     }
     let from = assay_columns::bytes::number(first.first_transaction);
     tables.log.delete_range(txn, Included(&from), Unbounded)?;

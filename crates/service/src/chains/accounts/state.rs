@@ -3,7 +3,7 @@
 //! The ledgers are computed anew beside the checks when the parties at which money ends change; until then checks use the
 //! earlier ones and say so.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use assay_address::ChainId;
 use assay_engine::account::AccountAddress;
@@ -63,8 +63,7 @@ pub async fn present_ledgers(
         return Ok(Some(Arc::new(snapshot)));
     }
     drop(snapshot);
-    let (of, ends) = (Arc::clone(&graphs), Arc::clone(&named));
-    blocking(move || compute(&of, chain, &ends)).await?;
+    compute(Arc::clone(&graphs), chain, Arc::clone(&named), false).await?;
     let snapshot = graphs.account_snapshot(chain)?.filter(is_present);
     let snapshot = snapshot.ok_or(GraphError::Conflict(chain))?;
     Ok(Some(Arc::new(snapshot)))
@@ -115,29 +114,52 @@ impl AccountState {
         let Ok(turn) = Arc::clone(&self.computing).try_lock_owned() else { return };
         let (chain, graphs) = (self.chain, Arc::clone(&self.graphs));
         tokio::spawn(async move {
-            match blocking(move || compute(&graphs, chain, &named)).await {
+            match compute(graphs, chain, named, true).await {
                 Ok(()) => {}
                 // Another program appends blocks or computes the ledgers: a later check tries again.
                 Err(error @ (GraphError::Busy(_) | GraphError::Conflict(_))) => {
                     tracing::debug!(%chain, %error, "ledgers are not computed yet");
+                    tokio::time::sleep(WAIT).await;
                 }
-                Err(error) => tracing::error!(%chain, %error, "failed to compute ledgers"),
+                Err(error) => {
+                    tracing::error!(%chain, %error, "failed to compute ledgers");
+                    tokio::time::sleep(AFTER_FAILURE).await;
+                }
             }
             drop(turn);
         });
     }
 }
 
-/// Computes the ledgers of a chain for other ends.
-fn compute(
-    graphs: &EmbeddedGraphs,
+/// Time before the next attempt after a failure, such as a full disk.
+const AFTER_FAILURE: Duration = Duration::from_mins(1);
+/// Time between attempts while another program appends blocks.
+const WAIT: Duration = Duration::from_secs(1);
+
+/// Computes the ledgers of a chain for other ends. With `waits`, it waits while another program appends blocks.
+async fn compute(
+    graphs: Arc<EmbeddedGraphs>,
     chain: ChainId,
-    named: &NamedAccounts,
+    named: Arc<NamedAccounts>,
+    waits: bool,
 ) -> Result<(), GraphError> {
-    let Some(mut rebuild) = graphs.rebuild_ledgers(chain, &named.ends)? else { return Ok(()) };
+    let of = Arc::clone(&named);
+    let begun = blocking(move || graphs.rebuild_ledgers(chain, &of.ends)).await?;
+    let Some(mut rebuild) = begun else { return Ok(()) };
     let mut blocks = 0;
-    while let RebuildStep::Booked(booked) = rebuild.advance()? {
-        blocks += booked;
+    loop {
+        let (kept, step) = blocking(move || {
+            let step = rebuild.advance();
+            Ok((rebuild, step))
+        })
+        .await?;
+        rebuild = kept;
+        match step {
+            Ok(RebuildStep::Booked(booked)) => blocks += booked,
+            Ok(RebuildStep::Finished) => break,
+            Err(GraphError::Busy(_)) if waits => tokio::time::sleep(WAIT).await,
+            Err(error) => return Err(error),
+        }
     }
     tracing::info!(%chain, blocks, revision = named.revision, "computed ledgers for other lists and labels");
     Ok(())
