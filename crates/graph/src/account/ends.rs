@@ -21,18 +21,6 @@ impl AccountEnds {
         self.0.iter().map(|(account, end)| (*account, *end))
     }
 
-    /// Number of parties.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.0.len()
-    }
-
-    /// True if there are no parties.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
     /// The revision: the first digits of a digest over all parties.
     #[must_use]
     pub fn revision(&self) -> String {

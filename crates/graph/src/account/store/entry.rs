@@ -119,6 +119,24 @@ pub(super) struct StoredPayment {
 }
 
 impl StoredPayment {
+    /// An entry of which only the key is known.
+    const fn empty(owner: u64, asset: u32, transaction: u64, sequence: u32) -> Self {
+        Self {
+            owner,
+            asset,
+            transaction,
+            sequence,
+            is_received: false,
+            other: None,
+            kind: MovementKind::Payment,
+            hop: Hop::FromPayer,
+            is_initiated: None,
+            amount: 0,
+            time: 0,
+            shares: Shares::UNKNOWN,
+        }
+    }
+
     const fn key(&self) -> (u64, u32, u64, u32, bool) {
         (self.owner, self.asset, self.transaction, self.sequence, self.is_received)
     }
@@ -196,20 +214,10 @@ impl RunEntry for StoredPayment {
     }
 
     fn from_key(reading: &mut ByteReader<'_>) -> Option<Self> {
-        Some(Self {
-            owner: reading.number()?,
-            asset: reading.u32()?,
-            transaction: reading.number()?,
-            sequence: reading.u32()?,
-            is_received: reading.byte()? != 0,
-            other: None,
-            kind: MovementKind::Payment,
-            hop: Hop::FromPayer,
-            is_initiated: None,
-            amount: 0,
-            time: 0,
-            shares: Shares::UNKNOWN,
-        })
+        let (owner, asset) = (reading.number()?, reading.u32()?);
+        let (transaction, sequence) = (reading.number()?, reading.u32()?);
+        let is_received = reading.byte()? != 0;
+        Some(Self { is_received, ..Self::empty(owner, asset, transaction, sequence) })
     }
 
     #[inline]
@@ -236,20 +244,9 @@ impl RunEntry for StoredPayment {
         let asset = asset.wrapping_add(u32::try_from(reading.varint()?).ok()?);
         let same = same_owner.filter(|before| before.asset == asset);
         let transaction = same.map_or(0, |before| before.transaction);
-        let mut entry = Self {
-            owner,
-            asset,
-            transaction: transaction.wrapping_add(reading.varint()?),
-            sequence: u32::try_from(reading.varint()?).ok()?,
-            is_received: false,
-            other: None,
-            kind: MovementKind::Payment,
-            hop: Hop::FromPayer,
-            is_initiated: None,
-            amount: 0,
-            time: 0,
-            shares: Shares::UNKNOWN,
-        };
+        let transaction = transaction.wrapping_add(reading.varint()?);
+        let sequence = u32::try_from(reading.varint()?).ok()?;
+        let mut entry = Self::empty(owner, asset, transaction, sequence);
         entry.take_rest(same.map_or(0, |before| before.time), reading)?;
         Some(entry)
     }

@@ -191,6 +191,12 @@ impl AccountSnapshot {
         self.state.verified_at
     }
 
+    /// Digest of the symbols: states with equal digests have the same symbols.
+    #[must_use]
+    pub const fn symbols_digest(&self) -> [u8; 32] {
+        self.state.symbols
+    }
+
     /// Symbols of tokens by contract, where a source states the symbol of a scored asset for another contract.
     ///
     /// # Errors

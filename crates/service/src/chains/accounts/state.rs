@@ -24,8 +24,12 @@ pub(super) struct AccountState {
     chain: ChainId,
     graphs: Arc<EmbeddedGraphs>,
     named: Mutex<Option<Arc<NamedAccounts>>>,
+    symbols: Mutex<KeptSymbols>,
     computing: Arc<Mutex<()>>,
 }
+
+/// Tickers that tokens outside the table of scored assets bear, with their digest.
+type KeptSymbols = ([u8; 32], Arc<BTreeMap<AccountAddress, String>>);
 
 /// One state as a check reads it.
 #[derive(Clone)]
@@ -71,7 +75,13 @@ pub async fn present_ledgers(
 
 impl AccountState {
     pub(super) fn new(chain: ChainId, graphs: Arc<EmbeddedGraphs>) -> Self {
-        Self { chain, graphs, named: Mutex::default(), computing: Arc::default() }
+        Self {
+            chain,
+            graphs,
+            named: Mutex::default(),
+            symbols: Mutex::default(),
+            computing: Arc::default(),
+        }
     }
 
     /// Returns the description of the recorded transfers; `None` without transfers.
@@ -103,10 +113,23 @@ impl AccountState {
         if is_outdated {
             self.compute_beside(Arc::clone(&named));
         }
-        let lookalikes = Arc::new(snapshot.lookalike_symbols()?);
+        let lookalikes = self.symbols_of(&snapshot).await?;
         let recorded = *snapshot.recorded();
         let accounts = Arc::new(snapshot);
         Ok(Some(CheckState { recorded, accounts, lookalikes, named, revision, is_outdated }))
+    }
+
+    /// Returns the symbols of a state, which are read again only if others are recorded.
+    async fn symbols_of(
+        &self,
+        snapshot: &AccountSnapshot,
+    ) -> Result<Arc<BTreeMap<AccountAddress, String>>, GraphError> {
+        let mut kept = self.symbols.lock().await;
+        let digest = snapshot.symbols_digest();
+        if kept.0 != digest {
+            *kept = (digest, Arc::new(snapshot.lookalike_symbols()?));
+        }
+        Ok(Arc::clone(&kept.1))
     }
 
     /// Computes the ledgers for other ends, unless this is in progress.
