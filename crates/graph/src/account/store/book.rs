@@ -14,8 +14,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::{
     entry::{StoredDealing, StoredLedger, StoredPayment},
     index::IndexEntries,
+    plan::LedgerCache,
     reader::Reader,
-    writer::LedgerCache,
 };
 use crate::GraphError;
 

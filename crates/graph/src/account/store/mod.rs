@@ -10,6 +10,7 @@
 //! - `folders`: the folders of a chain
 //! - `index`: entries by an account or a hash
 //! - `book`: the ledgers of a batch
+//! - `plan`: planning of a batch of blocks
 //! - `reader`: reading of one state by numbers
 //! - `rebuild`: computing the ledgers anew for other ends
 //! - `view`: one state as checks read it
@@ -28,6 +29,7 @@ mod fingerprint;
 mod folders;
 mod index;
 mod log;
+mod plan;
 mod reader;
 mod rebuild;
 mod share_bytes;

@@ -8,14 +8,12 @@ use std::{
 
 use assay_address::ChainId;
 use assay_columns::{
-    KeyedState, RowCache,
-    run::{self, Filters, NumberByHash, UnfinishedFilters, fill_filters},
+    KeyedState,
+    run::{self, fill_filters},
 };
 use assay_engine::{
-    account::{
-        AccountAddress, AccountTransaction, Asset, AssetNumber, MoneyEnds, NumberedTransaction,
-    },
-    ledger::{BlockRef, OwnerNumber, TransactionNumber},
+    account::{AccountAddress, AccountTransaction, Asset, AssetNumber, MoneyEnds},
+    ledger::{BlockRef, OwnerNumber},
 };
 use assay_mapped::{MappedError, WriteTransaction, WriterLock};
 use heed::RoTxn;
@@ -25,32 +23,24 @@ use sha2::{Digest, Sha256};
 use super::{
     asset_bytes::asset_bytes,
     block::{GraphState, StoredBlock},
-    book::{LedgerKey, LedgersOfBatch},
     end_bytes,
-    entry::{AccountRuns, Creation, OtherToken, StoredLedger},
+    entry::AccountRuns,
     folders::ChainFolder,
-    index::{IndexEntries, address_hash, delete_recent, txid_hash},
-    log::{LogPages, Numbers},
+    index::{IndexEntries, delete_recent},
+    plan::{Caches, Plan, Planner},
     reader::Reader,
     tables::{RUNS, STATE, Tables},
 };
 use crate::{
     GraphError, MAX_REORGANIZATION_DEPTH,
     account::{
-        AccountEnds, RecordedBlock, RecordedState,
-        codec::write_block,
-        numbering::{FIRST_TOKEN, ScoredAssets, is_creation},
+        AccountEnds, RecordedState,
+        numbering::{FIRST_TOKEN, ScoredAssets},
     },
     blocking,
     error::damaged,
 };
 
-/// Size of the cache of accounts, in bytes.
-const OWNER_BYTES: usize = 96 << 20;
-/// Size of the cache of ledgers, in bytes.
-const LEDGER_BYTES: usize = 256 << 20;
-/// Heap bytes of a ledger: its breakdown, which several ledgers may share.
-const LEDGER_HEAP: usize = 64;
 /// Number of blocks whose entries move together from the table of recent entries into runs, after they cannot be rolled
 /// back: a run of one block would be small.
 const MOVED_TOGETHER: u64 = 16;
@@ -64,17 +54,6 @@ pub struct AccountBlock {
     pub reference: BlockRef,
     /// Its transactions.
     pub transactions: Vec<AccountTransaction>,
-}
-
-/// A writer's cache of ledgers.
-pub(super) type LedgerCache = RowCache<LedgerKey, StoredLedger>;
-
-/// The caches of a writer.
-struct Caches {
-    owners: RowCache<AccountAddress, u64>,
-    ledgers: LedgerCache,
-    filters: Filters,
-    unfinished: UnfinishedFilters,
 }
 
 /// The writer of a chain's graph. One writer exists at a time, until it is dropped or its program ends. The methods block
@@ -162,12 +141,7 @@ impl AccountGraphWriter {
             ends: AccountEnds::default(),
             numbered_ends: MoneyEnds::default(),
             tokens: HashMap::default(),
-            caches: Caches {
-                owners: RowCache::within(OWNER_BYTES, 0),
-                ledgers: RowCache::within(LEDGER_BYTES, LEDGER_HEAP),
-                filters: Filters::enabled(),
-                unfinished: UnfinishedFilters::default(),
-            },
+            caches: Caches::new(),
             needs_reload: true,
         };
         writer.reload_if_needed()?;
@@ -271,10 +245,7 @@ impl AccountGraphWriter {
         self.runs = self.tables.runs(&transaction)?;
         let reader = Reader::new(&self.tables, &self.runs, &transaction);
         self.state = reader.state()?.ok_or_else(|| damaged("meta", "its state"))?;
-        self.caches.owners.clear();
-        self.caches.ledgers.clear();
-        self.caches.filters.clear();
-        self.caches.unfinished.clear();
+        self.caches.clear();
         fill_filters(&transaction, self.tables.run, &self.runs, &mut self.caches.filters)?;
         self.tokens.clear();
         for (number, asset) in reader.assets()? {
@@ -310,19 +281,18 @@ impl AccountGraphWriter {
         if reader.state()?.as_ref() != Some(&self.state) {
             return Err(GraphError::Conflict(self.state.chain));
         }
-        let mut plan = Planner {
+        let mut planner = Planner {
             scored: &self.scored,
             reader: &reader,
             owners: HashMap::default(),
             tokens: &mut self.tokens,
             caches: &mut self.caches,
             ends: (&self.ends, &mut self.numbered_ends),
-            state: self.state.clone(),
+            state: GraphState { reorganizable_from, ..self.state.clone() },
             plan: Plan::default(),
         };
-        plan.state.reorganizable_from = reorganizable_from;
-        plan.blocks(blocks)?;
-        let (plan, mut after) = (plan.plan, plan.state);
+        planner.blocks(blocks)?;
+        let Planner { plan, state: mut after, .. } = planner;
         after.verified_at = after.verified_at.max(at);
         let mut runs = self.runs.clone();
         let (tables, caches, before) = (&self.tables, &mut self.caches, &self.state);
@@ -464,240 +434,6 @@ impl GraphState {
             return Err(GraphError::TooDeep { chain: self.chain, height });
         }
         Ok(())
-    }
-}
-
-/// The rows of a batch.
-#[derive(Default)]
-struct Plan {
-    blocks: Vec<StoredBlock>,
-    log: LogPages,
-    txids: Vec<u8>,
-    addresses: Vec<u8>,
-    tokens: Vec<Asset>,
-    /// Entries of blocks that cannot be rolled back.
-    settled: IndexEntries,
-    /// Entries of blocks that can be rolled back, by height.
-    recent: Vec<(u64, IndexEntries)>,
-}
-
-/// The planning of a batch.
-struct Planner<'p> {
-    scored: &'p ScoredAssets,
-    reader: &'p Reader<'p>,
-    /// The accounts of the batch.
-    owners: HashMap<AccountAddress, OwnerNumber, KeyedState>,
-    tokens: &'p mut HashMap<Asset, AssetNumber, KeyedState>,
-    caches: &'p mut Caches,
-    ends: (&'p AccountEnds, &'p mut MoneyEnds),
-    state: GraphState,
-    plan: Plan,
-}
-
-/// Numbers of a batch, for the log.
-struct BatchNumbers<'n> {
-    scored: &'n ScoredAssets,
-    owners: &'n HashMap<AccountAddress, OwnerNumber, KeyedState>,
-    tokens: &'n HashMap<Asset, AssetNumber, KeyedState>,
-}
-
-impl Numbers for BatchNumbers<'_> {
-    fn owner(&self, account: AccountAddress) -> OwnerNumber {
-        self.owners.get(&account).copied().unwrap_or(OwnerNumber::NOBODY)
-    }
-
-    fn asset(&self, asset: Asset) -> AssetNumber {
-        let scored = self.scored.number(asset);
-        let token = || self.tokens.get(&asset).copied();
-        scored.or_else(token).unwrap_or(AssetNumber(u32::MAX))
-    }
-}
-
-impl Planner<'_> {
-    fn blocks(&mut self, blocks: &[AccountBlock]) -> Result<(), GraphError> {
-        // All accounts are numbered before any is booked, so that the numbers are there.
-        let mut first = Vec::with_capacity(blocks.len());
-        let mut settled = IndexEntries::default();
-        let mut entries_of: Vec<IndexEntries> = Vec::new();
-        for block in blocks {
-            let is_recent = block.reference.height >= self.state.reorganizable_from;
-            let (owner, token) = (self.state.next_owner, self.state.next_token);
-            first.push((owner, token));
-            let mut own = IndexEntries::default();
-            for transaction in &block.transactions {
-                self.number(transaction, if is_recent { &mut own } else { &mut settled })?;
-            }
-            if is_recent {
-                entries_of.push(own);
-            }
-        }
-        let first_new = first.first().map_or(self.state.next_owner, |(owner, _)| *owner);
-        let mut recent = entries_of.into_iter();
-        let mut ledgers = LedgersOfBatch::new(
-            self.reader,
-            (&self.caches.filters, &self.caches.ledgers),
-            first_new,
-        );
-        let mut movements = Vec::new();
-        let numbers =
-            BatchNumbers { scored: self.scored, owners: &self.owners, tokens: &*self.tokens };
-        let state = &mut self.state;
-        let mut counts = state.tip.map(|tip| tip.counts).unwrap_or_default();
-        let mut digest = state.tip.map_or([0; 32], |tip| tip.digest);
-        let mut bytes = Vec::new();
-        for (block, (first_owner, first_token)) in blocks.iter().zip(first) {
-            let AccountBlock { reference, transactions } = block;
-            let is_recent = reference.height >= state.reorganizable_from;
-            let mut own = if is_recent { recent.next() } else { None };
-            if is_recent {
-                // What was booked before belongs to blocks that cannot be rolled back.
-                ledgers.collect(&mut settled);
-                self.plan.log.finish_page();
-            }
-            let first_transaction = state.next_transaction;
-            for transaction in transactions {
-                let number = state.next_transaction;
-                state.next_transaction += 1;
-                let into = own.as_mut().unwrap_or(&mut settled);
-                into.txids.push(NumberByHash { hash: txid_hash(&transaction.id), number });
-                self.plan.txids.extend_from_slice(transaction.id.as_bytes());
-                self.plan.log.push(number, transaction, &numbers);
-                counts.add(self.scored, transaction);
-                others(transaction, number, &numbers, into);
-                let (owner, token) = (|it| numbers.owner(it), |it| numbers.asset(it));
-                self.scored.movements(transaction, owner, token, &mut movements);
-                let numbered = NumberedTransaction {
-                    number: TransactionNumber(number),
-                    time: transaction.time,
-                    initiator: transaction
-                        .initiator
-                        .map(|account| numbers.owner(account))
-                        .filter(|owner| *owner != OwnerNumber::NOBODY),
-                    movements: &movements,
-                };
-                ledgers.book(&numbered, self.ends.1)?;
-            }
-            counts.blocks += 1;
-            bytes.clear();
-            let recorded = RecordedBlock { height: reference.height, time: reference.time };
-            write_block(&mut bytes, recorded, transactions);
-            digest = Sha256::new().chain_update(digest).chain_update(&bytes).finalize().into();
-            let stored = StoredBlock {
-                block: *reference,
-                digest,
-                first_transaction,
-                first_owner,
-                first_token,
-                counts,
-            };
-            self.plan.blocks.push(stored);
-            state.first = state.first.or(Some(stored));
-            state.tip = Some(stored);
-            state.highest = state.highest.max(reference.height);
-            if let Some(mut own) = own {
-                ledgers.collect(&mut own);
-                self.plan.log.finish_page();
-                self.plan.recent.push((reference.height, own));
-            }
-        }
-        self.plan.log.finish_page();
-        ledgers.collect(&mut settled);
-        self.plan.settled = settled;
-        for (key, ledger) in ledgers.into_ledgers() {
-            self.caches.ledgers.insert(key, ledger);
-        }
-        Ok(())
-    }
-
-    /// Numbers the accounts and tokens of a transaction.
-    fn number(
-        &mut self,
-        transaction: &AccountTransaction,
-        into: &mut IndexEntries,
-    ) -> Result<(), GraphError> {
-        let mut failed = None;
-        let scored = self.scored;
-        scored.accounts_of(transaction, |account| {
-            if failed.is_none()
-                && let Err(error) = self.number_account(account, into)
-            {
-                failed = Some(error);
-            }
-        });
-        if let Some(error) = failed {
-            return Err(error);
-        }
-        for transfer in &transaction.transfers {
-            let asset = transfer.asset;
-            if self.scored.number(asset).is_none() && !self.tokens.contains_key(&asset) {
-                let next = self.state.next_token;
-                let chain = self.state.chain;
-                let too_many = || GraphError::TooMany { chain, what: "tokens" };
-                self.state.next_token = next.checked_add(1).ok_or_else(too_many)?;
-                self.tokens.insert(asset, AssetNumber(next));
-                self.plan.tokens.push(asset);
-            }
-        }
-        Ok(())
-    }
-
-    fn number_account(
-        &mut self,
-        account: AccountAddress,
-        into: &mut IndexEntries,
-    ) -> Result<(), GraphError> {
-        if self.owners.contains_key(&account) {
-            return Ok(());
-        }
-        let known = match self.caches.owners.get(&account) {
-            Some(known) => Some(*known),
-            None => self.reader.owner(Some(&self.caches.filters), account)?,
-        };
-        let number = if let Some(known) = known {
-            known
-        } else {
-            let number = self.state.next_owner;
-            self.state.next_owner += 1;
-            into.addresses.push(NumberByHash { hash: address_hash(account), number });
-            self.plan.addresses.extend_from_slice(&account.0);
-            let (ends, numbered) = &mut self.ends;
-            if let Some(end) = ends.get(account) {
-                numbered.add(OwnerNumber(number), end);
-            }
-            number
-        };
-        self.caches.owners.insert(account, number);
-        self.owners.insert(account, OwnerNumber(number));
-        Ok(())
-    }
-}
-
-/// Adds the entries of a transaction for tokens outside the table, and for created contracts.
-fn others(
-    transaction: &AccountTransaction,
-    number: u64,
-    numbers: &BatchNumbers<'_>,
-    into: &mut IndexEntries,
-) {
-    for transfer in &transaction.transfers {
-        let is_other = numbers.scored.number(transfer.asset).is_none() || transfer.amount.is_zero();
-        let accounts = [transfer.from, transfer.to].into_iter();
-        for account in accounts.filter(|account| is_other && *account != AccountAddress::ZERO) {
-            let owner = numbers.owner(account).0;
-            into.other_tokens.push(OtherToken { owner, transaction: number });
-        }
-        if is_creation(transfer) {
-            let (creator, contract) =
-                (numbers.owner(transfer.from).0, numbers.owner(transfer.to).0);
-            let creation = |owner, other, is_creator| Creation {
-                owner,
-                is_creator,
-                transaction: number,
-                other,
-            };
-            into.creations.push(creation(creator, contract, true));
-            into.creations.push(creation(contract, creator, false));
-        }
     }
 }
 
