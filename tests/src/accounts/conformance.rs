@@ -61,6 +61,7 @@ pub fn assert_equal_accounts(
         );
         assert_eq!(one.deployed(owner, most), other.deployed(owner, most), "{name}");
     }
+    assert_equal_histories(&name, (one, other), owner, &[0, 1_000, usize::MAX]);
     assert_eq!(one.deployer(owner), other.deployer(owner), "{name}");
     for asset in AssetNumber::all_scored(one.chain()) {
         let places = [0, 1, transactions / 2, transactions].map(TransactionNumber);
@@ -74,6 +75,26 @@ pub fn assert_equal_accounts(
             };
             assert_eq!(from(one), from(other), "{name}, {asset:?}, from {place:?}");
         }
+    }
+}
+
+/// Asserts that two views read and sum the payments of an account alike.
+///
+/// # Panics
+///
+/// Panics if they do not.
+pub fn assert_equal_histories(
+    name: &str,
+    (one, other): (&dyn AccountView, &dyn AccountView),
+    owner: OwnerNumber,
+    budgets: &[usize],
+) {
+    for most in budgets {
+        let (ours, theirs) = (one.history(owner, *most), other.history(owner, *most));
+        assert_eq!(ours.sums, theirs.sums, "{name}, {most}");
+        assert_eq!(ours.left_out, theirs.left_out, "{name}, {most}");
+        let own = |payments| received(owner, payments);
+        assert_eq!(own(ours.payments), own(theirs.payments), "{name}, {most}");
     }
 }
 

@@ -14,6 +14,7 @@
 //! - `ends`: the parties at which money ends
 //! - `step`: the ledgers after a transaction
 //! - `dealings`: direct dealings with listed and risky parties
+//! - `history`: the payments of a subject as a check reads them
 //! - `view`: one state of an account graph, as checks read it
 //! - `unit`: dollars of the day, or an asset without a price
 //! - `parts`: sums of a subject's money by endpoint
@@ -35,6 +36,7 @@ mod dealings;
 mod ends;
 mod exposure;
 mod held;
+mod history;
 mod ledger;
 mod lookalikes;
 mod netting;
@@ -60,6 +62,9 @@ pub use asset::{Asset, AssetId, InvalidAsset};
 pub use dealings::{Dealing, DealingKey, Dealings};
 pub use ends::{MoneyEnd, MoneyEnds, ends_money};
 pub use exposure::{AssetExposure, OriginExposure, exposures};
+pub use history::{
+    AccountPayments, PAGE_PAYMENTS, PageOfSums, PaymentSum, PaymentSums, ends_page, summed_until,
+};
 pub use ledger::AccountLedger;
 pub use lookalikes::{Acquaintances, Lookalike};
 pub use netting::{Edge, Netted, net};
@@ -84,6 +89,4 @@ pub use transfer::{
     AccountTransfer, AccountTransferSelector, BookedTransfer, Choices, InvalidAccountTransfer,
 };
 pub use unit::{MoneyUnit, Valuation, decimals_of, whole_units};
-pub use view::{
-    AccountAttributions, AccountPayments, AccountView, MOST_OTHER_TOKENS, MOST_PAYMENTS,
-};
+pub use view::{AccountAttributions, AccountView, MOST_OTHER_TOKENS, MOST_PAYMENTS};

@@ -9,9 +9,10 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::{
     Asset, AssetId,
     ends::ends_money,
+    history::AccountPayments,
     step::{MovementKind, Payment},
     unit::{MoneyUnit, Valuation},
-    view::{AccountAttributions, AccountPayments, AccountView},
+    view::{AccountAttributions, AccountView},
 };
 use crate::{
     facts::AccountRole,
@@ -149,7 +150,7 @@ pub fn is_deposit_address(
     }
     let mut service = None;
     let mut payers: FxHashSet<OwnerNumber> = FxHashSet::default();
-    let AccountPayments { payments, left_out } = view.payments(account, MOST_RECORDS);
+    let AccountPayments { payments, left_out, .. } = view.payments(account, MOST_RECORDS);
     if left_out > 0 {
         return false;
     }

@@ -7,6 +7,7 @@ use rustc_hash::FxHashMap;
 
 use super::{
     ends::ends_money,
+    history::PaymentSum,
     origin::{MoneyOrigin, OriginCode},
     parts::{Amount, PartKey, Parts},
     shares::WHOLE,
@@ -66,20 +67,37 @@ impl Valued<'_> {
         of_scored.collect()
     }
 
+    /// Sums of payments in scored assets, with their values. None of them is dust: dust is told by single payments.
+    pub(super) fn of_sums<'p>(
+        view: &dyn AccountView,
+        sums: &'p [PaymentSum],
+        values: &mut Valuation<'_>,
+    ) -> Vec<Valued<'p>> {
+        let of_scored = sums.iter().filter_map(|sum| {
+            let (payment, time) = (&sum.payment, sum.time);
+            let asset = view.scored(payment.asset)?;
+            let (unit, value) = values.value(asset, payment.amount, time);
+            Some(Valued { payment, ticker: asset.ticker, time, unit, value, dust: None })
+        });
+        of_scored.collect()
+    }
+
     fn is_to(&self, subject: OwnerNumber) -> bool {
         self.payment.to == subject
     }
 }
 
-/// Adds up the money that a subject received, by unit.
+/// Adds up the money that a subject received, by unit. With `is_netted`, benign money that went round with a counterparty is
+/// left out.
 pub(super) fn received(
     subject: OwnerNumber,
     payments: &[Valued<'_>],
     attributions: &dyn AccountAttributions,
-    recent_since: Timestamp,
+    (recent_since, is_netted): (Timestamp, bool),
 ) -> BTreeMap<MoneyUnit, Parts> {
     let dust = DustOfOwners::of(subject, payments);
-    let outstanding = Outstanding::of(subject, payments);
+    let netted = if is_netted { payments } else { &[] };
+    let outstanding = Outstanding::of(subject, netted);
     let mut paid_back = PaidBack::default();
     let mut units: BTreeMap<MoneyUnit, Parts> = BTreeMap::new();
     for valued in payments {
@@ -246,9 +264,6 @@ struct OutstandingSum {
 impl Outstanding {
     fn of(subject: OwnerNumber, payments: &[Valued<'_>]) -> Self {
         let mut sums: FxHashMap<(OwnerNumber, MoneyUnitKey), OutstandingSum> = FxHashMap::default();
-        if payments.len() > MOST_NETTED {
-            return Self(sums);
-        }
         for valued in payments {
             let payment = valued.payment;
             let value = FineSum::whole(valued.value);

@@ -157,6 +157,9 @@ impl ForwardTrace<'_> {
         let end = match payment.kind {
             MovementKind::Fee => Some(FlowEnd::Fee),
             _ if payment.to == OwnerNumber::NOBODY => Some(FlowEnd::Destroyed),
+            _ if payment.to == OwnerNumber::SEVERAL => {
+                Some(FlowEnd::Unresolved(UnresolvedReason::TraceLimit))
+            }
             _ if payment.to == self.subject => Some(FlowEnd::Returned),
             _ => None,
         };

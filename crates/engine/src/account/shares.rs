@@ -3,11 +3,14 @@
 //! Shares are units of 2^-63. Shares of severe origins are rounded up, all others down: severe money never becomes less
 //! by rounding.
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use ruint::aliases::U256;
 
-use super::origin::{MoneyOrigin, OriginCode};
+use super::{
+    history::{OriginSum, mean},
+    origin::{MoneyOrigin, OriginCode},
+};
 use crate::ledger::mass;
 
 /// The whole: one, in units of 2^-63.
@@ -64,6 +67,12 @@ impl Shares {
             [] => Some(Self::UNKNOWN),
             _ => (is_sorted && has_bounds && is_breakdown).then(|| Self(Some(shares.into()))),
         }
+    }
+
+    /// The mean breakdown of payments of so much in all, by the sums of their origins.
+    #[must_use]
+    pub(super) fn of_sums(amount: u128, origins: &BTreeMap<OriginCode, OriginSum>) -> Self {
+        Self::of(origins.iter().map(|(code, sum)| mean(amount, *code, sum)).collect())
     }
 
     /// The shares of the known origins.

@@ -136,8 +136,12 @@ pub trait LedgerBook {
     fn ledger(&self, owner: OwnerNumber, asset: AssetNumber) -> Option<&AccountLedger>;
     /// The ledger of an account in a scored asset, for writing.
     fn ledger_mut(&mut self, owner: OwnerNumber, asset: AssetNumber) -> &mut AccountLedger;
-    /// Keeps a payment.
-    fn paid(&mut self, payment: Payment);
+    /// Keeps a payment. `is_late` tells that the payer paid after what it received within the transaction, and not before.
+    fn paid(&mut self, payment: Payment, is_late: bool);
+    /// Keeps that a balance was set to what the chain states.
+    fn was_set(&mut self, _owner: OwnerNumber, _asset: AssetNumber, _balance: u128) {}
+    /// Keeps that an account both received and paid an asset within the transaction, so that netting looked at it.
+    fn passed(&mut self, _account: OwnerNumber) {}
     /// Keeps a direct dealing of an account with a listed or risky party.
     fn dealt(&mut self, account: OwnerNumber, dealing: DealingKey, time: Timestamp, amount: u128);
 }
@@ -157,7 +161,7 @@ pub fn book(transaction: &NumberedTransaction<'_>, ends: &MoneyEnds, into: &mut 
             booking.take(movement.asset, edge.from, edge.amount, into);
             let hop = booking.hop(edge.from);
             let (asset, kind) = (movement.asset, movement.kind);
-            booking.put(Paid { asset, kind, edge, shares, hop }, into);
+            booking.put(Paid { asset, kind, edge, shares, hop }, (into, false));
         }
         return;
     }
@@ -189,6 +193,9 @@ impl Booking<'_> {
         let mut edges: Vec<(AssetNumber, Edge, MovementKind)> = Vec::with_capacity(movements.len());
         for asset in assets(movements) {
             let netted = net(payments(movements, asset), |owner| self.never_passes(owner));
+            for account in passing(movements, asset) {
+                into.passed(account);
+            }
             for dealing in netted.dealings {
                 self.deal(asset, dealing, into);
             }
@@ -212,11 +219,12 @@ impl Booking<'_> {
                     && *kind == MovementKind::Payment
                     && receives(*asset, edge.from)
             });
-        self.pay(&early, &exchanges, into);
+        self.pay(&early, &exchanges, (into, false));
         self.pay_late(late, &exchanges, into);
         for movement in movements.iter().filter(|movement| movement.kind == MovementKind::Balance) {
             if movement.is_scored && self.holds(movement.to) {
                 into.ledger_mut(movement.to, movement.asset).set_balance(movement.amount);
+                into.was_set(movement.to, movement.asset, movement.amount);
             }
         }
     }
@@ -237,7 +245,7 @@ impl Booking<'_> {
             let (first, rest): (Vec<_>, Vec<_>) = late.iter().copied().partition(is_ready);
             // Netting left no circles, so that some account has no payer that is still to pay.
             let (first, rest) = if first.is_empty() { (late, Vec::new()) } else { (first, rest) };
-            self.pay(&first, exchanges, into);
+            self.pay(&first, exchanges, (into, true));
             late = rest;
         }
     }
@@ -247,7 +255,7 @@ impl Booking<'_> {
         &mut self,
         edges: &[(AssetNumber, Edge, MovementKind)],
         exchanges: &Exchanges,
-        into: &mut impl LedgerBook,
+        (into, is_late): (&mut impl LedgerBook, bool),
     ) {
         let mut totals: Vec<(AssetNumber, OwnerNumber, u128)> = Vec::new();
         for (asset, edge, _) in edges {
@@ -281,7 +289,7 @@ impl Booking<'_> {
                     }
                 }
             }
-            self.put(Paid { asset, kind, edge, shares, hop }, into);
+            self.put(Paid { asset, kind, edge, shares, hop }, (into, is_late));
         }
     }
 
@@ -329,12 +337,12 @@ impl Booking<'_> {
         }
     }
 
-    fn put(&mut self, paid: Paid, into: &mut impl LedgerBook) {
+    fn put(&mut self, paid: Paid, (into, is_late): (&mut impl LedgerBook, bool)) {
         let Paid { asset, kind, edge, shares, hop } = paid;
         if self.holds(edge.to) {
             into.ledger_mut(edge.to, asset).receive(edge.amount, &shares, hop);
         }
-        into.paid(Payment {
+        let payment = Payment {
             kind,
             transaction: self.transaction.number,
             sequence: self.paid,
@@ -345,7 +353,8 @@ impl Booking<'_> {
             shares,
             hop,
             is_initiated: self.transaction.initiator.map(|initiator| initiator == edge.from),
-        });
+        };
+        into.paid(payment, is_late);
         self.paid = self.paid.saturating_add(1);
     }
 
@@ -373,6 +382,22 @@ fn assets(movements: &[Movement]) -> Vec<AssetNumber> {
         }
     }
     assets
+}
+
+/// The accounts that both receive and pay an asset in a transaction.
+fn passing(movements: &[Movement], asset: AssetNumber) -> Vec<OwnerNumber> {
+    let mut edges = payments(movements, asset);
+    let (Some(first), Some(second)) = (edges.next(), edges.next()) else { return Vec::new() };
+    let edges: Vec<Edge> = [first, second].into_iter().chain(edges).collect();
+    let is_moved = |edge: &&Edge| edge.amount > 0 && edge.from != edge.to;
+    let payers: FxHashSet<OwnerNumber> =
+        edges.iter().filter(is_moved).map(|edge| edge.from).collect();
+    let receivers: FxHashSet<OwnerNumber> =
+        edges.iter().filter(is_moved).map(|edge| edge.to).collect();
+    let both = payers.intersection(&receivers).copied();
+    let mut passing: Vec<OwnerNumber> = both.filter(|it| *it != OwnerNumber::NOBODY).collect();
+    passing.sort_unstable();
+    passing
 }
 
 fn payments(movements: &[Movement], asset: AssetNumber) -> impl Iterator<Item = Edge> {

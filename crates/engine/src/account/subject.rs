@@ -9,6 +9,7 @@ use super::{
     Prices,
     ends::ends_money,
     held::held,
+    history::AccountPayments,
     origin::{MoneyOrigin, OriginCode},
     parts::Parts,
     path::path_back,
@@ -18,7 +19,7 @@ use super::{
     taken::taken,
     transfer::BookedTransfer,
     unit::{MoneyUnit, Valuation},
-    view::{AccountAttributions, AccountPayments, AccountView},
+    view::{AccountAttributions, AccountView},
 };
 use crate::{
     evidence::{AccountLimits, ActivityFacts, AssetActivity, DirectionFlows, FlowFacts, Ledger},
@@ -53,15 +54,23 @@ impl AccountSubject<'_> {
     pub fn flows(&self, own: &AccountPayments) -> FlowFacts {
         let Self { view, owner, attributions, today, .. } = *self;
         let mut values = Valuation::new(self.prices);
-        let payments = Valued::of(view, &own.payments, &mut values);
+        let mut payments = Valued::of_sums(view, &own.sums, &mut values);
+        payments.extend(Valued::of(view, &own.payments, &mut values));
         let since = recent_since(today);
-        let mut source = received(owner, &payments, attributions, since);
+        let is_netted = own.sums.is_empty() && payments.len() <= MOST_NETTED;
+        let mut source = received(owner, &payments, attributions, (since, is_netted));
         self.show_paths(&mut source, &payments);
         let destination = sent(view, owner, &payments, attributions, since);
         let held = held(view, owner, today, &mut values);
         let taken = taken(view, owner, &payments, attributions);
         let limits = self.limits(&payments, values);
-        let limits = AccountLimits { taken, unread_payments: own.left_out, ..limits };
+        let limits = AccountLimits {
+            taken,
+            summed_payments: own.summed(),
+            unread_payments: own.left_out,
+            is_whole_not_netted: !is_netted,
+            ..limits
+        };
         self.facts(UnitSums { source, destination, held }, limits)
     }
 
@@ -74,7 +83,8 @@ impl AccountSubject<'_> {
             payments.iter().map(|payment| Payment { to: owner, ..payment.clone() }).collect();
         let mut values = Valuation::new(self.prices);
         let payments = asked_about(view, &payments, &mut values);
-        let mut source = received(owner, &payments, attributions, recent_since(today));
+        let of = (recent_since(today), payments.len() <= MOST_NETTED);
+        let mut source = received(owner, &payments, attributions, of);
         self.show_paths(&mut source, &payments);
         let limits = self.limits_of(&payments, values);
         self.facts(UnitSums { source, ..UnitSums::default() }, limits)
@@ -146,12 +156,19 @@ impl AccountSubject<'_> {
             }
             shown += 1;
             let origin = OriginCode::from(MoneyOrigin::Party(category, key.period));
-            let of_transaction = payments.iter().map(|valued| valued.payment).filter(|payment| {
+            let is_wanted = |payment: &&Payment| {
                 payment.transaction == number
                     && payment.to == self.owner
                     && payment.shares.known().iter().any(|share| share.origin == origin)
-            });
-            let largest = of_transaction.max_by_key(|payment| payment.amount);
+            };
+            let of_transaction = payments.iter().map(|valued| valued.payment).filter(is_wanted);
+            let mut largest = of_transaction.max_by_key(|payment| payment.amount);
+            // A sum names its largest payment, which may be of another origin.
+            let single: Vec<Payment>;
+            if largest.is_some_and(|payment| payment.from == OwnerNumber::SEVERAL) {
+                single = self.view.payments_of_transaction(number);
+                largest = single.iter().filter(is_wanted).max_by_key(|payment| payment.amount);
+            }
             let amount = part.total().shown(unit);
             let path = largest.and_then(|payment| {
                 path_back(self.view, self.attributions, payment, origin, amount)
@@ -180,7 +197,6 @@ impl AccountSubject<'_> {
             has_unrecorded_money: !unrecorded.is_empty(),
             may_lack_internal_transfers: !view.has_internal_transfers()
                 && unrecorded.iter().any(native),
-            is_whole_not_netted: false,
             ..self.limits(payments, values)
         }
     }
@@ -215,9 +231,10 @@ impl AccountSubject<'_> {
                 && unseen >= moved,
             unpriced: unpriced.into_iter().collect(),
             carried_prices: values.carried(),
-            is_whole_not_netted: payments.len() > MOST_NETTED,
+            is_whole_not_netted: false,
             has_initiators: view.has_initiators(),
             taken: Vec::new(),
+            summed_payments: 0,
             unread_payments: 0,
             lookalike_tokens: Vec::new(),
             lookalike_accounts: Vec::new(),
@@ -232,9 +249,14 @@ impl AccountSubject<'_> {
         let mut amounts: BTreeMap<super::AssetId, AssetActivity> = BTreeMap::new();
         let (mut transfers_in, mut transfers_out) = (0, 0);
         let mut seen: Option<(Timestamp, Timestamp)> = None;
-        for payment in &own.payments {
+        let sums = own.sums.iter().map(|sum| (&sum.payment, sum.count, (sum.first, sum.time)));
+        let single = own.payments.iter().map(|payment| {
             let time = view.time(payment.transaction);
-            seen = Some(seen.map_or((time, time), |(first, _)| (first, time)));
+            (payment, 1, (time, time))
+        });
+        for (payment, count, (begin, end)) in sums.chain(single) {
+            seen =
+                Some(seen.map_or((begin, end), |(first, last)| (first.min(begin), last.max(end))));
             let Some(asset) = view.scored(payment.asset) else { continue };
             let activity = amounts.entry(asset.id).or_insert_with(|| AssetActivity {
                 asset: asset.ticker.to_owned(),
@@ -243,10 +265,10 @@ impl AccountSubject<'_> {
                 balance: 0,
             });
             if payment.to == owner {
-                transfers_in += 1;
+                transfers_in += count;
                 activity.received = activity.received.saturating_add(payment.amount);
             } else {
-                transfers_out += 1;
+                transfers_out += count;
                 activity.sent = activity.sent.saturating_add(payment.amount);
             }
         }

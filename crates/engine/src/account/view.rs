@@ -8,6 +8,7 @@ use jiff::Timestamp;
 use super::{
     AccountAddress, AccountTransaction, Asset, ScoredAsset, TransferPlace,
     dealings::{Dealing, DealingKey},
+    history::AccountPayments,
     ledger::AccountLedger,
     step::{AssetNumber, Payment},
 };
@@ -17,8 +18,8 @@ use crate::{
     utxo::Txid,
 };
 
-/// Most payments of a subject that a check reads.
-pub const MOST_PAYMENTS: usize = 1_000_000;
+/// Most payments of a subject that a check reads one by one.
+pub const MOST_PAYMENTS: usize = 16_384;
 /// Most transactions of a subject that a check reads for tokens outside the table of scored assets, and for transfers of
 /// nothing.
 pub const MOST_OTHER_TOKENS: usize = 10_000;
@@ -51,6 +52,9 @@ pub trait AccountView: Send + Sync {
     /// The newest `most` payments of an account in both directions and all followed assets, in the order of the chain:
     /// by transaction, then by [`Payment::sequence`].
     fn payments(&self, of: OwnerNumber, most: usize) -> AccountPayments;
+    /// The payments of an account in both directions and all followed assets: about the newest `most` one by one, whole
+    /// pages of older ones as sums.
+    fn history(&self, of: OwnerNumber, most: usize) -> AccountPayments;
     /// Number of the payments of an account in both directions and all followed assets.
     fn payment_count(&self, of: OwnerNumber) -> u64;
     /// The payments of an account in one asset before a transaction, in both directions, the newest first, at most `most`.
@@ -94,15 +98,6 @@ pub trait AccountView: Send + Sync {
     fn has_internal_transfers(&self) -> bool;
     /// True if the sender of each transaction is recorded.
     fn has_initiators(&self) -> bool;
-}
-
-/// The newest payments of an account.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct AccountPayments {
-    /// The payments, in the order of the chain.
-    pub payments: Vec<Payment>,
-    /// Number of older payments, which were not read.
-    pub left_out: u64,
 }
 
 /// Attributions of accounts by the lists, labels and policy of a check.

@@ -129,6 +129,13 @@ impl AccountLimits {
             details.push_str("; ");
             details.push_str(text);
         };
+        if self.summed_payments > 0 {
+            add(&format!(
+                "{} older payments were read as sums of their days: small payments among them count in full, and what \
+                 their receivers did is not followed",
+                self.summed_payments
+            ));
+        }
         if self.unread_payments > 0 {
             add(&format!("{} oldest payments were not read", self.unread_payments));
         }

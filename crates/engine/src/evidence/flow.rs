@@ -149,6 +149,8 @@ pub struct AccountLimits {
     pub has_initiators: bool,
     /// Funds that parties which harm payers got in transactions that the subject did not send.
     pub taken: Vec<TakenFunds>,
+    /// Number of the subject's older payments, of which sums were read.
+    pub summed_payments: u64,
     /// Number of the subject's oldest payments, which were not read.
     pub unread_payments: u64,
     /// Transfers of scored assets' tickers by other contracts in the subject's history.

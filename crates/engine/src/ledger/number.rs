@@ -15,4 +15,6 @@ pub struct OwnerNumber(pub u64);
 impl OwnerNumber {
     /// The number of an owner that appears in no transaction: the subject of a trace of a deposit.
     pub const NOBODY: Self = Self(u64::MAX);
+    /// The number that stands for several owners, in sums of payments.
+    pub const SEVERAL: Self = Self(u64::MAX - 1);
 }

@@ -8,7 +8,8 @@ use assay_engine::{
     account::{
         AccountAddress, AccountLedger, AccountPayments, AccountTransaction, AccountView, Asset,
         AssetNumber, Dealing, DealingKey, Dealings, LedgerBook, MoneyEnd, MoneyEnds,
-        NumberedTransaction, Payment, ScoredAsset, Transfer, book,
+        NumberedTransaction, PageOfSums, Payment, PaymentSums, ScoredAsset, Transfer, book,
+        ends_page, summed_until,
     },
     ledger::{OwnerNumber, TransactionNumber},
     utxo::Txid,
@@ -318,7 +319,7 @@ impl LedgerBook for AccountLedgers {
         })
     }
 
-    fn paid(&mut self, payment: Payment) {
+    fn paid(&mut self, payment: Payment, _is_late: bool) {
         // The number of records in memory is limited far below.
         let index = u32::try_from(self.payments.len()).unwrap_or(u32::MAX);
         let payee = (payment.to != payment.from).then_some(payment.to);
@@ -378,6 +379,31 @@ impl MemoryAccounts {
     }
 }
 
+impl MemoryAccounts {
+    /// The pages of an account's payments in an asset, with their sums.
+    fn pages(&self, of: OwnerNumber, asset: AssetNumber) -> Vec<(PageOfSums, PaymentSums)> {
+        let positions = self.ledgers.positions(of, asset).iter();
+        let payments: Vec<&Payment> = positions.filter_map(|it| self.ledgers.at(*it)).collect();
+        let (mut pages, mut payments_before) = (Vec::new(), 0);
+        let (mut sums, mut count) = (PaymentSums::new(of, asset), 0);
+        for own in payments.chunk_by(|one, next| one.transaction == next.transaction) {
+            for payment in own {
+                let is_end = |owner| self.ledgers.ends.get(owner).is_some();
+                sums.add(payment, self.time(payment.transaction), is_end);
+                count += 1;
+            }
+            let all = payments_before + count;
+            if let Some(last) = own.last().filter(|_| ends_page(payments_before, all)) {
+                let page = PageOfSums { asset, last: last.transaction, payments: count };
+                let full = std::mem::replace(&mut sums, PaymentSums::new(of, asset));
+                pages.push((page, full));
+                (payments_before, count) = (all, 0);
+            }
+        }
+        pages
+    }
+}
+
 impl AccountView for MemoryAccounts {
     fn chain(&self) -> ChainId {
         self.transactions.chain
@@ -425,7 +451,26 @@ impl AccountView for MemoryAccounts {
         let payments = newest.into_iter().skip(more).filter_map(|it| ledgers.at(it).cloned());
         let payments: Vec<Payment> = payments.collect();
         let left_out = u64::try_from(all.saturating_sub(payments.len())).unwrap_or(u64::MAX);
-        AccountPayments { payments, left_out }
+        AccountPayments { payments, left_out, ..AccountPayments::default() }
+    }
+
+    fn history(&self, of: OwnerNumber, most: usize) -> AccountPayments {
+        let assets = AssetNumber::all_scored(self.transactions.chain);
+        let all = assets.flat_map(|asset| self.pages(of, asset)).map(|(page, _)| page);
+        let until = summed_until(all.collect(), self.payment_count(of), most);
+        let mut found = AccountPayments::default();
+        for asset in AssetNumber::all_scored(self.transactions.chain) {
+            let last = until.get(&asset).copied();
+            let pages = self.pages(of, asset).into_iter();
+            let summed = pages.filter(|(page, _)| last.is_some_and(|last| page.last <= last));
+            found.sums.extend(summed.flat_map(|(_, sums)| sums.finish()));
+            let positions = self.ledgers.positions(of, asset).iter();
+            let payments = positions.filter_map(|it| self.ledgers.at(*it));
+            let single = payments.filter(|it| last.is_none_or(|last| it.transaction > last));
+            found.payments.extend(single.cloned());
+        }
+        found.payments.sort_by_key(|payment| (payment.transaction, payment.sequence));
+        found
     }
 
     fn payment_count(&self, of: OwnerNumber) -> u64 {

@@ -142,7 +142,7 @@ fn compare_payments(view: &dyn AccountGraphView, all: &[Payment]) {
         let own: Vec<&Payment> =
             all.iter().filter(|it| it.from == owner || it.to == owner).collect();
         for most in [0, 1, 3, own.len(), usize::MAX] {
-            let AccountPayments { payments, left_out } = view.payments(owner, most);
+            let AccountPayments { payments, left_out, .. } = view.payments(owner, most);
             let skipped = own.len().saturating_sub(most);
             assert_eq!(left_out, skipped as u64, "{owner:?} {most}");
             assert!(payments.iter().eq(own.iter().skip(skipped).copied()), "{owner:?} {most}");

@@ -4,9 +4,13 @@ use std::{fs, path::Path};
 
 use assay_address::ChainId;
 use assay_engine::{
-    account::{AccountAddress, AccountTransaction, AccountView, MoneyEnd},
+    account::{
+        AccountAddress, AccountTransaction, AccountView, Asset, MoneyEnd, Transfer, TransferKind,
+        TransferPlace, scored_assets,
+    },
     ledger::{BlockRef, OwnerNumber, TransactionNumber},
     taxonomy::Category,
+    utxo::Txid,
 };
 use assay_graph::{
     EmbeddedGraphs, GraphError,
@@ -15,16 +19,20 @@ use assay_graph::{
         MemoryAccounts, RebuildStep,
     },
 };
-use assay_test_chains::account_chain::LongAccountChain;
+use assay_test_chains::account_chain::{Group, LongAccountChain, account};
 use assay_test_random::Random;
 use assay_tests::{
     accounts::{
-        conformance::{assert_equal_accounts, assert_equal_transactions, assert_equal_views},
+        conformance::{
+            assert_equal_accounts, assert_equal_histories, assert_equal_transactions,
+            assert_equal_views,
+        },
         oracle::History,
     },
     is_full,
 };
 use jiff::Timestamp;
+use ruint::aliases::U256;
 use tempfile::TempDir;
 
 fn blocks(transactions: &[AccountTransaction]) -> Vec<AccountBlock> {
@@ -375,4 +383,73 @@ fn ledgers_are_computed_anew_by_one_program_at_a_time() {
     graphs.close();
     fs::remove_dir_all(folder.path().join(format!("chains/eth.accounts/{}", current + 1))).unwrap();
     assert!(EmbeddedGraphs::new(folder.path()).account_snapshot(ChainId::ETH).is_err());
+}
+
+/// A chain of which one account has most payments, in two assets: bursts, ends, fees, and transactions that pay it and are
+/// paid by it.
+fn chain_with_a_hub(seed: u64, count: u64) -> (Vec<AccountTransaction>, AccountEnds) {
+    let mut dice = Random::new(seed);
+    let hub = account(Group::Contract, 0);
+    let others: Vec<AccountAddress> =
+        (0..40).map(|number| account(Group::Person, number)).collect();
+    let ends = [(0, Category::Exchange), (1, Category::StolenFunds), (2, Category::Gambling)];
+    let ends = ends.map(|(at, category)| (others[at], MoneyEnd { category, listed_on: None }));
+    let assets: Vec<Asset> =
+        scored_assets(ChainId::ETH).take(2).map(|scored| scored.id.asset).collect();
+    let transactions = (0..count).map(|number| {
+        let block = number / 20;
+        let mut transfers = Vec::new();
+        for log in 0..if dice.one_in(8) { 3 } else { 1 } {
+            let other = others[dice.index(others.len())];
+            let pair = match dice.below(10) {
+                0 => (other, others[dice.index(others.len())]),
+                1..6 => (other, hub),
+                _ => (hub, other),
+            };
+            transfers.push(Transfer {
+                from: pair.0,
+                to: pair.1,
+                asset: assets[dice.index(2)],
+                amount: U256::from(1 + dice.below(1_000_000)),
+                kind: TransferKind::Transfer,
+                place: TransferPlace { index: log, published: None },
+            });
+        }
+        let seconds = 1_700_000_000 + 900 * i64::try_from(block).unwrap();
+        AccountTransaction {
+            id: Txid::from_bytes(U256::from(number + 1).to_be_bytes()),
+            block,
+            time: Timestamp::from_second(seconds).unwrap(),
+            initiator: Some(others[dice.index(others.len())]),
+            transfers,
+            beneficiaries: Vec::new(),
+        }
+    });
+    let transactions = transactions.collect();
+    (transactions, ends.into_iter().collect())
+}
+
+#[test]
+fn a_hub_is_read_as_its_newest_payments_and_sums_of_older_ones() {
+    let (transactions, ends) = chain_with_a_hub(1, if is_full() { 40_000 } else { 6_000 });
+    let folder = TempDir::new().unwrap();
+    let graphs = EmbeddedGraphs::new(folder.path());
+    let mut dice = Random::new(2);
+    let all = blocks(&transactions);
+    let (first, last) = all.split_at(all.len() - 1);
+    for batch in first.chunks(37) {
+        let mut writer = open(&graphs, &ends);
+        append(&mut writer, &mut dice, batch);
+    }
+    open(&graphs, &ends).append(last, u64::MAX, Timestamp::UNIX_EPOCH).unwrap();
+    let memory = reference(&transactions, ends.iter());
+    let store = graphs.account_snapshot(ChainId::ETH).unwrap().unwrap();
+    let hub = memory.owner(account(Group::Contract, 0)).unwrap();
+    let count = memory.payment_count(hub);
+    let summed = store.history(hub, 2_000);
+    assert!(summed.summed() > 2_000 && summed.payments.len() <= 2_000, "{}", summed.summed());
+    assert_eq!(summed.summed() + summed.payments.len() as u64, count);
+    let budgets = [0, 1, 600, 1_100, 2_000, 4_000, usize::try_from(count).unwrap()];
+    assert_equal_histories("hub", (&memory, &store), hub, &budgets);
+    store.check().unwrap();
 }

@@ -118,6 +118,8 @@ pub(super) struct GraphState {
     pub(super) recent_from: u64,
     /// Digest of the recorded symbols; zeros without symbols.
     pub(super) symbols: [u8; 32],
+    /// Number of updates of the ledgers for other ends.
+    pub(super) update: u64,
     /// Revision of the ends of the ledgers.
     pub(super) ends: String,
 }
@@ -162,6 +164,7 @@ impl GraphState {
         bytes.extend_from_slice(&self.next_token.to_be_bytes());
         bytes.extend_from_slice(&self.reorganizable_from.to_be_bytes());
         bytes.extend_from_slice(&self.recent_from.to_be_bytes());
+        bytes.extend_from_slice(&self.update.to_be_bytes());
         for block in [self.first, self.tip] {
             bytes.push(block.is_some().into());
             bytes.extend(block.map(StoredBlock::to_bytes).unwrap_or_default());
@@ -182,6 +185,7 @@ impl GraphState {
             [reading.u64()?, reading.u64()?, reading.u64()?];
         let next_token = reading.u32()?;
         let (reorganizable_from, recent_from) = (reading.u64()?, reading.u64()?);
+        let update = reading.u64()?;
         let mut block = || {
             Some(match reading.byte()? {
                 0 => None,
@@ -205,6 +209,7 @@ impl GraphState {
             reorganizable_from,
             recent_from,
             symbols,
+            update,
             ends,
         })
     }

@@ -3,8 +3,8 @@
 use assay_columns::run::Filters;
 use assay_engine::{
     account::{
-        AccountLedger, AssetNumber, DealingKey, LedgerBook, MoneyEnds, NumberedTransaction,
-        Payment, Shares, book,
+        AccountLedger, AssetNumber, DealingKey, Hop, LedgerBook, MoneyEnds, MovementKind,
+        NumberedTransaction, Payment, Shares, book, ends_page,
     },
     ledger::OwnerNumber,
 };
@@ -12,7 +12,7 @@ use jiff::Timestamp;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{
-    entry::{StoredDealing, StoredLedger, StoredPayment},
+    entry::{StoredDealing, StoredLedger, StoredPage, StoredPayment, TransactionOf},
     index::IndexEntries,
     plan::LedgerCache,
     reader::Reader,
@@ -29,11 +29,17 @@ pub(super) struct LedgersOfBatch<'b, 't> {
     cache: &'b LedgerCache,
     /// Accounts from this number on are new in the batch.
     first_new: u64,
+    /// Number of the update of the ledgers that entries are of.
+    update: u64,
     ledgers: FxHashMap<LedgerKey, StoredLedger>,
     changed: FxHashSet<LedgerKey>,
     /// Entries that are not collected yet.
     payments: Vec<StoredPayment>,
     dealings: Vec<StoredDealing>,
+    pages: Vec<StoredPage>,
+    passing: Vec<TransactionOf>,
+    /// The ledgers whose pages end with the transaction.
+    ending: Vec<LedgerKey>,
     transaction: u64,
     /// Time of the transaction in milliseconds.
     time: i64,
@@ -44,17 +50,21 @@ impl<'b, 't> LedgersOfBatch<'b, 't> {
     pub(super) fn new(
         reader: &'b Reader<'t>,
         (filters, cache): (&'b Filters, &'b LedgerCache),
-        first_new: u64,
+        (first_new, update): (u64, u64),
     ) -> Self {
         Self {
             reader,
             filters,
             cache,
             first_new,
+            update,
             ledgers: FxHashMap::default(),
             changed: FxHashSet::default(),
             payments: Vec::new(),
             dealings: Vec::new(),
+            pages: Vec::new(),
+            passing: Vec::new(),
+            ending: Vec::new(),
             transaction: 0,
             time: 0,
             sequence: 0,
@@ -78,6 +88,19 @@ impl<'b, 't> LedgersOfBatch<'b, 't> {
             }
         }
         book(transaction, ends, self);
+        for (owner, asset) in std::mem::take(&mut self.ending) {
+            let Some(stored) = self.ledgers.get(&(owner, asset)) else { continue };
+            self.pages.push(StoredPage {
+                owner,
+                asset,
+                transaction: self.transaction,
+                update: self.update,
+                is_removed: false,
+                ledger: stored.ledger.clone(),
+                payments: stored.sums.payments(),
+                sums: Vec::new(),
+            });
+        }
         Ok(())
     }
 
@@ -102,6 +125,8 @@ impl<'b, 't> LedgersOfBatch<'b, 't> {
     pub(super) fn collect(&mut self, into: &mut IndexEntries) {
         into.payments.append(&mut self.payments);
         into.dealings.append(&mut self.dealings);
+        into.pages.append(&mut self.pages);
+        into.passing.append(&mut self.passing);
         let changed = self.changed.drain().filter_map(|key| self.ledgers.get(&key));
         into.ledgers.extend(changed.cloned());
     }
@@ -116,6 +141,7 @@ impl<'b, 't> LedgersOfBatch<'b, 't> {
         self.changed.insert(key);
         let stored = self.ledgers.entry(key).or_insert_with(|| StoredLedger::new(key.0, key.1));
         stored.transaction = self.transaction;
+        stored.update = self.update;
         stored
     }
 
@@ -123,7 +149,8 @@ impl<'b, 't> LedgersOfBatch<'b, 't> {
     fn count(&mut self, owner: OwnerNumber, asset: AssetNumber, amount: u128, is_received: bool) {
         let time = self.time;
         let sums = &mut self.change(owner, asset).sums;
-        if sums.payments_in + sums.payments_out == 0 {
+        let before = sums.payments();
+        if before == 0 {
             sums.first = time;
         }
         sums.last = time;
@@ -134,6 +161,9 @@ impl<'b, 't> LedgersOfBatch<'b, 't> {
         };
         *sum = sum.saturating_add(amount);
         *payments += 1;
+        if ends_page(before, before + 1) {
+            self.ending.push((owner.0, asset.0));
+        }
     }
 }
 
@@ -146,9 +176,10 @@ impl LedgerBook for LedgersOfBatch<'_, '_> {
         &mut self.change(owner, asset).ledger
     }
 
-    fn paid(&mut self, payment: Payment) {
+    fn paid(&mut self, payment: Payment, is_late: bool) {
         let Payment { kind, from, to, asset, amount, shares, hop, is_initiated, .. } = payment;
         let (transaction, sequence, time) = (self.transaction, self.sequence, self.time);
+        let update = self.update;
         self.sequence += 1;
         let number = |owner: OwnerNumber| (owner != OwnerNumber::NOBODY).then_some(owner.0);
         let (payer, receiver) = (number(from), number(to));
@@ -165,6 +196,9 @@ impl LedgerBook for LedgersOfBatch<'_, '_> {
             amount,
             time,
             shares: Shares::UNKNOWN,
+            is_late,
+            is_removed: false,
+            update,
         };
         let mut shares = Some(shares);
         if let Some(owner) = receiver {
@@ -185,6 +219,31 @@ impl LedgerBook for LedgersOfBatch<'_, '_> {
         }
     }
 
+    fn was_set(&mut self, owner: OwnerNumber, asset: AssetNumber, balance: u128) {
+        self.payments.push(StoredPayment {
+            owner: owner.0,
+            asset: asset.0,
+            transaction: self.transaction,
+            sequence: self.sequence,
+            is_received: true,
+            other: None,
+            kind: MovementKind::Balance,
+            hop: Hop::FromPayer,
+            is_initiated: None,
+            amount: balance,
+            time: self.time,
+            shares: Shares::UNKNOWN,
+            is_late: false,
+            is_removed: false,
+            update: self.update,
+        });
+        self.sequence += 1;
+    }
+
+    fn passed(&mut self, account: OwnerNumber) {
+        self.passing.push(TransactionOf { owner: account.0, transaction: self.transaction });
+    }
+
     fn dealt(&mut self, account: OwnerNumber, dealing: DealingKey, time: Timestamp, amount: u128) {
         if account == OwnerNumber::NOBODY {
             return;
@@ -195,6 +254,8 @@ impl LedgerBook for LedgersOfBatch<'_, '_> {
             party: dealing.party.0,
             asset: dealing.asset.0,
             side: StoredDealing::side_of(dealing.period, dealing.direction),
+            update: self.update,
+            replaces: false,
             transaction: self.transaction,
             first: time,
             last: time,

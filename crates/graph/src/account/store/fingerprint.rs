@@ -4,7 +4,9 @@ use assay_columns::run::RunEntry;
 use sha2::{Digest, Sha256};
 
 use super::{
-    entry::{Creation, EntryKind, OtherToken, StoredDealing, StoredLedger, StoredPayment},
+    entry::{
+        Creation, EntryKind, StoredDealing, StoredLedger, StoredPage, StoredPayment, TransactionOf,
+    },
     reader::Reader,
     view::AccountSnapshot,
 };
@@ -44,20 +46,32 @@ impl AccountSnapshot {
                 all.update([0]);
             }
             all.update(self.ends_revision());
-            hash_entries::<StoredLedger>(reader, EntryKind::Ledger, &mut all)?;
-            hash_entries::<StoredPayment>(reader, EntryKind::Payment, &mut all)?;
-            hash_entries::<StoredDealing>(reader, EntryKind::Dealing, &mut all)?;
-            hash_entries::<OtherToken>(reader, EntryKind::OtherToken, &mut all)?;
-            hash_entries::<Creation>(reader, EntryKind::Creation, &mut all)?;
+            // Numbers of updates, and entries that updates removed, say nothing.
+            hash_entries(reader, EntryKind::Ledger, &mut all, |ledger: StoredLedger| {
+                (ledger.sums.payments() > 0).then_some(StoredLedger { update: 0, ..ledger })
+            })?;
+            hash_entries(reader, EntryKind::Payment, &mut all, |payment: StoredPayment| {
+                (!payment.is_removed).then_some(StoredPayment { update: 0, ..payment })
+            })?;
+            hash_entries(reader, EntryKind::Page, &mut all, |page: StoredPage| {
+                // Sums follow from the payments, and are not there as long as blocks can be rolled back.
+                let said = StoredPage { update: 0, sums: Vec::new(), ..page };
+                (!said.is_removed).then_some(said)
+            })?;
+            hash_dealings(reader, &mut all)?;
+            hash_entries::<TransactionOf>(reader, EntryKind::OtherToken, &mut all, Some)?;
+            hash_entries::<Creation>(reader, EntryKind::Creation, &mut all, Some)?;
             Ok(all.finalize().into())
         })
     }
 }
 
+/// Adds the entries of a kind, as `said` makes them, to a digest.
 fn hash_entries<E: RunEntry>(
     reader: &Reader<'_>,
     kind: EntryKind,
     into: &mut Sha256,
+    said: impl Fn(E) -> Option<E>,
 ) -> Result<(), GraphError> {
     into.update([kind as u8]);
     let mut bytes = Vec::new();
@@ -66,12 +80,39 @@ fn hash_entries<E: RunEntry>(
         (&[], &[]),
         |_| true,
         |entry| {
-            bytes.clear();
-            entry.put_key(&mut bytes);
-            entry.put_value(&mut bytes);
-            into.update(&bytes);
+            if let Some(entry) = said(entry) {
+                bytes.clear();
+                entry.put_key(&mut bytes);
+                entry.put_value(&mut bytes);
+                into.update(&bytes);
+            }
             true
         },
     )?;
+    Ok(())
+}
+
+/// Adds the sums of all dealings to a digest.
+fn hash_dealings(reader: &Reader<'_>, into: &mut Sha256) -> Result<(), GraphError> {
+    into.update([EntryKind::Dealing as u8]);
+    let mut all: Vec<StoredDealing> = Vec::new();
+    reader.index()?.all_from(
+        EntryKind::Dealing,
+        (&[], &[]),
+        |_| true,
+        |entry| {
+            all.push(entry);
+            true
+        },
+    )?;
+    for of_account in all.chunk_by(|one, next| one.owner == next.owner) {
+        for dealing in StoredDealing::summed(of_account.iter().copied()) {
+            let said = StoredDealing { update: 0, replaces: false, transaction: 0, ..dealing };
+            let mut bytes = Vec::new();
+            said.put_key(&mut bytes);
+            said.put_value(&mut bytes);
+            into.update(&bytes);
+        }
+    }
     Ok(())
 }

@@ -7,15 +7,21 @@ use assay_columns::{
     bytes::{ByteReader, put_varint},
     run::{self, Filters, NumberByHash, RunEntry, recent_key},
 };
-use assay_engine::{account::AccountAddress, utxo::Txid};
+use assay_engine::{
+    account::{AccountAddress, MoneyEnds},
+    utxo::Txid,
+};
 use assay_mapped::WriteTransaction;
 use sha2::{Digest, Sha256};
 
 use super::{
     block::StoredBlock,
     entry::{
-        AccountRuns, Creation, EntryKind, OtherToken, StoredDealing, StoredLedger, StoredPayment,
+        AccountRuns, Creation, EntryKind, StoredDealing, StoredLedger, StoredPage, StoredPayment,
+        TransactionOf,
     },
+    reader::Reader,
+    sums::sum_pages,
     tables::Tables,
 };
 use crate::GraphError;
@@ -46,21 +52,26 @@ pub(super) struct IndexEntries {
     pub(super) txids: Vec<NumberByHash>,
     pub(super) payments: Vec<StoredPayment>,
     pub(super) ledgers: Vec<StoredLedger>,
-    pub(super) other_tokens: Vec<OtherToken>,
+    pub(super) other_tokens: Vec<TransactionOf>,
     pub(super) creations: Vec<Creation>,
     pub(super) dealings: Vec<StoredDealing>,
+    pub(super) pages: Vec<StoredPage>,
+    pub(super) passing: Vec<TransactionOf>,
 }
 
 impl IndexEntries {
-    /// Writes the entries as runs, and returns the number of written pages.
+    /// Writes the entries as runs, and returns the number of written pages. `reader` reads the state before the batch, and
+    /// `ends` are the ends of the ledgers.
     pub(super) fn write_runs(
         mut self,
-        tables: &Tables,
+        (reader, ends): (&Reader<'_>, &MoneyEnds),
         txn: &mut WriteTransaction<'_>,
         manifest: &mut AccountRuns,
         filters: &mut Filters,
     ) -> Result<u64, GraphError> {
-        let table = tables.run;
+        self.payments.sort_unstable();
+        sum_pages(reader, ends, &self.payments, &mut self.pages)?;
+        let table = reader.tables.run;
         let mut pages = 0;
         let mut to = (manifest, filters);
         pages += write(table, txn, &mut to, EntryKind::Address, &mut self.addresses)?;
@@ -70,6 +81,8 @@ impl IndexEntries {
         pages += write(table, txn, &mut to, EntryKind::OtherToken, &mut self.other_tokens)?;
         pages += write(table, txn, &mut to, EntryKind::Creation, &mut self.creations)?;
         pages += write(table, txn, &mut to, EntryKind::Dealing, &mut self.dealings)?;
+        pages += write(table, txn, &mut to, EntryKind::Page, &mut self.pages)?;
+        pages += write(table, txn, &mut to, EntryKind::Passing, &mut self.passing)?;
         Ok(pages)
     }
 
@@ -89,6 +102,8 @@ impl IndexEntries {
         put.rows(EntryKind::OtherToken, &mut self.other_tokens)?;
         put.rows(EntryKind::Creation, &mut self.creations)?;
         put.rows(EntryKind::Dealing, &mut self.dealings)?;
+        put.rows(EntryKind::Page, &mut self.pages)?;
+        put.rows(EntryKind::Passing, &mut self.passing)?;
         Ok(tables.undo.put(txn, &StoredBlock::key(height), &keys)?)
     }
 
@@ -125,6 +140,8 @@ impl IndexEntries {
             EntryKind::OtherToken => entry(key, value, &mut self.other_tokens),
             EntryKind::Creation => entry(key, value, &mut self.creations),
             EntryKind::Dealing => entry(key, value, &mut self.dealings),
+            EntryKind::Page => entry(key, value, &mut self.pages),
+            EntryKind::Passing => entry(key, value, &mut self.passing),
         }
     }
 }

@@ -11,6 +11,7 @@
 //! - `index`: entries by an account or a hash
 //! - `book`: the ledgers of a batch
 //! - `plan`: planning of a batch of blocks
+//! - `sums`: sums of payments by pages
 //! - `reader`: reading of one state by numbers
 //! - `rebuild`: computing the ledgers anew for other ends
 //! - `view`: one state as checks read it
@@ -33,6 +34,7 @@ mod plan;
 mod reader;
 mod rebuild;
 mod share_bytes;
+mod sums;
 mod tables;
 mod view;
 mod writer;

@@ -17,7 +17,7 @@ use sha2::{Digest, Sha256};
 use super::{
     block::{GraphState, StoredBlock},
     book::{LedgerKey, LedgersOfBatch},
-    entry::{Creation, OtherToken, StoredLedger},
+    entry::{Creation, StoredLedger, TransactionOf},
     index::{IndexEntries, address_hash, txid_hash},
     log::{LogPages, Numbers},
     reader::Reader,
@@ -138,7 +138,7 @@ impl Planner<'_> {
         let mut ledgers = LedgersOfBatch::new(
             self.reader,
             (&self.caches.filters, &self.caches.ledgers),
-            first_new,
+            (first_new, self.state.update),
         );
         let mut movements = Vec::new();
         let numbers =
@@ -286,7 +286,7 @@ fn others(
         let accounts = [transfer.from, transfer.to].into_iter();
         for account in accounts.filter(|account| is_other && *account != AccountAddress::ZERO) {
             let owner = numbers.owner(account).0;
-            into.other_tokens.push(OtherToken { owner, transaction: number });
+            into.other_tokens.push(TransactionOf { owner, transaction: number });
         }
         if is_creation(transfer) {
             let (creator, contract) =

@@ -18,7 +18,8 @@ use super::{
     asset_bytes::parse_asset,
     block::{GraphState, StoredBlock},
     entry::{
-        AccountRuns, Creation, EntryKind, OtherToken, StoredDealing, StoredLedger, StoredPayment,
+        AccountRuns, Creation, EntryKind, StoredDealing, StoredLedger, StoredPage, StoredPayment,
+        TransactionOf,
     },
     index::{address_hash, txid_hash},
     log::{LogReader, LogRecord, Names},
@@ -232,9 +233,58 @@ impl<'t> Reader<'t> {
             from.is_none_or(|(_, transaction)| payment.transaction >= transaction)
         };
         self.index()?.all_from(EntryKind::Payment, (&prefix, &first), is_own, |payment| {
-            !is_reached(&payment) || each(payment)
+            !is_reached(&payment) || !payment.is_payment() || each(payment)
         })?;
         Ok(())
+    }
+
+    /// Passes all entries of an account's payments in an asset from a transaction on to `each`, in the order of the chain,
+    /// until `each` returns false: also those that set a balance.
+    pub(super) fn entries_from(
+        &self,
+        owner: u64,
+        asset: u32,
+        from: u64,
+        each: impl FnMut(StoredPayment) -> bool,
+    ) -> Result<(), GraphError> {
+        let prefix = StoredLedger::prefix(owner, asset);
+        let first = [&prefix[..], &number(from)].concat();
+        let is_own = |payment: &StoredPayment| (payment.owner, payment.asset) == (owner, asset);
+        let kind = EntryKind::Payment;
+        Ok(self.index()?.all_from(kind, (&prefix, &first), is_own, each)?)
+    }
+
+    /// The last page of an account's payments in an asset that ends before a transaction.
+    pub(super) fn page_before(
+        &self,
+        owner: u64,
+        asset: u32,
+        transaction: u64,
+    ) -> Result<Option<StoredPage>, GraphError> {
+        let prefix = StoredLedger::prefix(owner, asset);
+        let end = [&prefix[..], &number(transaction)].concat();
+        let mut pages = self.index()?.backwards::<StoredPage>(EntryKind::Page, (&prefix, &end))?;
+        let is_own = |page: &StoredPage| (page.owner, page.asset) == (owner, asset);
+        while let Some(page) = pages.next()?.filter(is_own) {
+            if !page.is_removed {
+                return Ok(Some(page));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The pages of an account with sums, by asset and then in the order of the chain.
+    pub(super) fn pages(&self, owner: u64) -> Result<Vec<StoredPage>, GraphError> {
+        let mut pages = Vec::new();
+        let key = number(owner);
+        let is_own = |page: &StoredPage| page.owner == owner;
+        self.index()?.all_from(EntryKind::Page, (&key, &key), is_own, |page: StoredPage| {
+            if !page.is_removed && !page.sums.is_empty() {
+                pages.push(page);
+            }
+            true
+        })?;
+        Ok(pages)
     }
 
     /// The payments of an account in an asset before a transaction, the newest first.
@@ -254,7 +304,7 @@ impl<'t> Reader<'t> {
     pub(super) fn other_tokens(&self, owner: u64, most: usize) -> Result<Vec<u64>, GraphError> {
         let (key, end) = (number(owner), number(owner + 1));
         let kind = EntryKind::OtherToken;
-        let mut entries = self.index()?.backwards::<OtherToken>(kind, (&key, &end))?;
+        let mut entries = self.index()?.backwards::<TransactionOf>(kind, (&key, &end))?;
         let mut newest = Vec::new();
         while newest.len() < most
             && let Some(entry) = entries.next()?.filter(|entry| entry.owner == owner)
@@ -291,7 +341,7 @@ impl<'t> Reader<'t> {
             dealings.push(entry);
             true
         })?;
-        Ok(dealings)
+        Ok(StoredDealing::summed(dealings))
     }
 
     /// The transaction with a number, as the log holds it.
@@ -362,7 +412,12 @@ impl PaymentsBackwards<'_> {
     pub(super) fn next(&mut self) -> Result<Option<StoredPayment>, GraphError> {
         let is_own =
             |payment: &StoredPayment| (payment.owner, payment.asset) == (self.owner, self.asset);
-        Ok(self.cursors.next()?.filter(is_own))
+        while let Some(payment) = self.cursors.next()?.filter(is_own) {
+            if payment.is_payment() {
+                return Ok(Some(payment));
+            }
+        }
+        Ok(None)
     }
 }
 

@@ -12,7 +12,7 @@ use assay_columns::bytes::LARGEST_NUMBER;
 use assay_engine::{
     account::{
         AccountAddress, AccountLedger, AccountPayments, AccountTransaction, AccountView, Asset,
-        AssetNumber, Dealing, DealingKey, Payment,
+        AssetNumber, Dealing, DealingKey, Payment, summed_until,
     },
     ledger::{OwnerNumber, TransactionNumber},
     utxo::Txid,
@@ -23,7 +23,7 @@ use rustc_hash::FxHashMap;
 
 use super::{
     block::GraphState,
-    entry::{AccountRuns, StoredPayment},
+    entry::{AccountRuns, StoredPage, StoredPayment},
     folders::ChainFolder,
     reader::Reader,
     tables::Tables,
@@ -367,12 +367,12 @@ fn note_time(times: &mut FxHashMap<u64, Timestamp>, stored: &StoredPayment) {
 }
 
 /// The time of milliseconds that a graph stored.
-fn time_of(milliseconds: i64) -> Timestamp {
+pub(super) fn time_of(milliseconds: i64) -> Timestamp {
     Timestamp::from_millisecond(milliseconds).unwrap_or(Timestamp::MIN)
 }
 
 /// The payment of an entry.
-fn payment(stored: StoredPayment) -> Payment {
+pub(super) fn payment(stored: StoredPayment) -> Payment {
     let owner = OwnerNumber(stored.owner);
     let other = stored.other.map_or(OwnerNumber::NOBODY, OwnerNumber);
     let (from, to) = if stored.is_received { (other, owner) } else { (owner, other) };
@@ -463,14 +463,49 @@ impl AccountView for AccountSnapshot {
         }
         payments.sort_by_key(|payment| (payment.transaction, payment.sequence));
         let read = u64::try_from(payments.len()).unwrap_or(u64::MAX);
-        AccountPayments { payments, left_out: count.saturating_sub(read) }
+        AccountPayments {
+            payments,
+            left_out: count.saturating_sub(read),
+            ..AccountPayments::default()
+        }
+    }
+
+    fn history(&self, of: OwnerNumber, most: usize) -> AccountPayments {
+        let count = self.payment_count(of);
+        if u64::try_from(most).is_ok_and(|most| count <= most) {
+            return self.payments(of, most);
+        }
+        let (sums, until) = self.read(|reader, _| {
+            let pages = reader.pages(of.0)?;
+            let mut before: Option<(u32, u64)> = None;
+            let sizes = pages.iter().map(|page| {
+                let of_asset = before.filter(|(asset, _)| *asset == page.asset);
+                before = Some((page.asset, page.payments));
+                page.of_payments(page.payments - of_asset.map_or(0, |(_, payments)| payments))
+            });
+            let until = summed_until(sizes.collect(), count, most);
+            let is_summed = |page: &StoredPage| {
+                let last = until.get(&AssetNumber(page.asset));
+                last.is_some_and(|last| page.transaction <= last.0)
+            };
+            let summed = pages.into_iter().filter(is_summed);
+            Ok((summed.flat_map(|page| page.sums).collect::<Vec<_>>(), until))
+        });
+        let mut payments = Vec::new();
+        for asset in AssetNumber::all_scored(self.state.chain) {
+            let from = until.get(&asset).map_or(0, |last| last.0 + 1);
+            self.read_payments(of, Some((asset, TransactionNumber(from))), |payment| {
+                payments.push(payment);
+                true
+            });
+        }
+        payments.sort_by_key(|payment| (payment.transaction, payment.sequence));
+        AccountPayments { sums, payments, left_out: 0 }
     }
 
     fn payment_count(&self, of: OwnerNumber) -> u64 {
         let ledgers = self.read(|reader, _| reader.ledgers(of.0));
-        let counts =
-            ledgers.iter().map(|stored| stored.sums.payments_in + stored.sums.payments_out);
-        counts.sum()
+        ledgers.iter().map(|stored| stored.sums.payments()).sum()
     }
 
     fn payments_before(

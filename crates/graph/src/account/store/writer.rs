@@ -16,7 +16,6 @@ use assay_engine::{
     ledger::{BlockRef, OwnerNumber},
 };
 use assay_mapped::{MappedError, WriteTransaction, WriterLock};
-use heed::RoTxn;
 use jiff::Timestamp;
 use sha2::{Digest, Sha256};
 
@@ -296,8 +295,10 @@ impl AccountGraphWriter {
         after.verified_at = after.verified_at.max(at);
         let mut runs = self.runs.clone();
         let (tables, caches, before) = (&self.tables, &mut self.caches, &self.state);
+        let reader = Reader::new(tables, &self.runs, &committed);
         tables.environment.write(&self.lock, |txn| {
-            plan.write(tables, (&committed, txn), (before, &mut after), &mut runs, caches)
+            let ends = &self.numbered_ends;
+            plan.write((&reader, ends), txn, (before, &mut after), &mut runs, caches)
         })?;
         (self.state, self.runs, self.needs_reload) = (after, runs, false);
         Ok(())
@@ -390,6 +391,7 @@ impl GraphState {
             reorganizable_from: 0,
             recent_from: 0,
             symbols: [0; 32],
+            update: 0,
             ends,
         }
     }
@@ -438,15 +440,16 @@ impl GraphState {
 }
 
 impl Plan {
-    /// Writes the batch. `committed` is the state before the batch.
+    /// Writes the batch. `reader` reads the state before the batch.
     fn write(
         self,
-        tables: &Tables,
-        (committed, txn): (&RoTxn<'_>, &mut WriteTransaction<'_>),
+        (reader, ends): (&Reader<'_>, &MoneyEnds),
+        txn: &mut WriteTransaction<'_>,
         (before, after): (&GraphState, &mut GraphState),
         runs: &mut AccountRuns,
         caches: &mut Caches,
     ) -> Result<(), GraphError> {
+        let (tables, committed) = (reader.tables, reader.txn);
         for (first, page) in &self.log.full {
             tables.log.append(txn, &assay_columns::bytes::number(*first), page)?;
         }
@@ -458,8 +461,8 @@ impl Plan {
         for block in &self.blocks {
             tables.block.append(txn, &StoredBlock::key(block.block.height), &block.to_bytes())?;
         }
-        let mut pages = move_recent(tables, (committed, txn), (before, after), runs, caches)?;
-        pages += self.settled.write_runs(tables, txn, runs, &mut caches.filters)?;
+        let mut pages = move_recent((reader, ends), txn, (before, after), runs, caches)?;
+        pages += self.settled.write_runs((reader, ends), txn, runs, &mut caches.filters)?;
         for (height, entries) in self.recent {
             entries.write_recent(tables, txn, height)?;
         }
@@ -472,8 +475,8 @@ impl Plan {
 
 /// Moves recent entries that cannot be rolled back any more into runs, and returns the number of written pages.
 fn move_recent(
-    tables: &Tables,
-    (committed, txn): (&RoTxn<'_>, &mut WriteTransaction<'_>),
+    (reader, ends): (&Reader<'_>, &MoneyEnds),
+    txn: &mut WriteTransaction<'_>,
     (before, after): (&GraphState, &mut GraphState),
     runs: &mut AccountRuns,
     caches: &mut Caches,
@@ -490,7 +493,7 @@ fn move_recent(
         return Ok(0);
     }
     after.recent_from = until;
-    let reader = Reader::new(tables, runs, committed);
+    let (tables, committed) = (reader.tables, reader.txn);
     let mut moved = IndexEntries::default();
     let mut height = from;
     while let Some(block) = reader.block_from(height)? {
@@ -502,7 +505,7 @@ fn move_recent(
         delete_recent(tables, (committed, txn), height)?;
         height = height.saturating_add(1);
     }
-    moved.write_runs(tables, txn, runs, &mut caches.filters)
+    moved.write_runs((reader, ends), txn, runs, &mut caches.filters)
 }
 
 /// Rolls back all blocks above a height. `reader` reads the state before the rollback.

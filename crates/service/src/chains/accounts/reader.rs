@@ -101,7 +101,7 @@ impl AccountReader {
         let owner = AccountAddress::of(request.subject).and_then(|account| view.owner(account));
         let is_large = owner.is_some_and(|owner| view.payment_count(owner) > MANY_PAYMENTS);
         let data = beside_others_if(is_large, || {
-            let own = owner.map(|owner| (owner, view.payments(owner, MOST_PAYMENTS)));
+            let own = owner.map(|owner| (owner, view.history(owner, MOST_PAYMENTS)));
             self.data_of_payments(request, state, own)
         });
         view.check()?;

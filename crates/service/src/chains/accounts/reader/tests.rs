@@ -55,6 +55,10 @@ impl AccountView for Failed {
         AccountPayments::default()
     }
 
+    fn history(&self, of: OwnerNumber, most: usize) -> AccountPayments {
+        self.payments(of, most)
+    }
+
     fn payment_count(&self, _: OwnerNumber) -> u64 {
         0
     }

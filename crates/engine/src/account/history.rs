@@ -1,0 +1,296 @@
+//! The payments of a subject as a check reads them: the newest ones one by one, and the older ones of a large account summed.
+//!
+//! A graph sums the payments of an account in one asset by pages. Sums keep what a check judges by: the UTC day, and with it
+//! the price; the direction; the party at which the money ends; and the breakdown.
+
+use std::collections::BTreeMap;
+
+use jiff::{Timestamp, civil::Date, tz::TimeZone};
+use ruint::aliases::U256;
+
+use super::{
+    origin::OriginCode,
+    shares::{Hop, OriginShare, Shares},
+    step::{AssetNumber, MovementKind, Payment},
+};
+use crate::ledger::{OwnerNumber, TransactionNumber};
+
+/// Number of payments of an account in one asset after which a page of sums ends, at the end of a transaction.
+pub const PAGE_PAYMENTS: u64 = 512;
+
+/// True if a transaction that raised an account's number of payments in an asset ends a page.
+#[must_use]
+pub const fn ends_page(before: u64, after: u64) -> bool {
+    before / PAGE_PAYMENTS < after / PAGE_PAYMENTS
+}
+
+/// The payments of an account.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AccountPayments {
+    /// Older payments, summed, by asset and then in the order of the chain.
+    pub sums: Vec<PaymentSum>,
+    /// The newest payments, in the order of the chain.
+    pub payments: Vec<Payment>,
+    /// Number of the oldest payments, which were neither read nor summed.
+    pub left_out: u64,
+}
+
+impl AccountPayments {
+    /// Number of payments that are summed.
+    #[must_use]
+    pub fn summed(&self) -> u64 {
+        self.sums.iter().map(|sum| sum.count).fold(0, u64::saturating_add)
+    }
+}
+
+/// Payments of one account in one asset on one UTC day that a check reads as one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PaymentSum {
+    /// The sum as a payment: with the transaction of the largest payment, and with [`OwnerNumber::SEVERAL`] for accounts at
+    /// which no money ends. Its breakdown is the mean of the payments', by their amounts.
+    pub payment: Payment,
+    /// Time of the largest payment.
+    pub time: Timestamp,
+    /// Time of the first payment.
+    pub first: Timestamp,
+    /// Number of payments.
+    pub count: u64,
+}
+
+/// Payments are summed if they agree in these.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct SumKey {
+    day: Date,
+    is_received: bool,
+    other: OwnerNumber,
+    kind: u8,
+    is_from_end: bool,
+    is_initiated: Option<bool>,
+}
+
+/// A sum while it grows.
+#[derive(Debug)]
+struct Growing {
+    kind: MovementKind,
+    amount: u128,
+    count: u64,
+    first: Timestamp,
+    /// Amount, transaction and time of the largest payment.
+    largest: (u128, TransactionNumber, Timestamp),
+    origins: BTreeMap<OriginCode, OriginSum>,
+}
+
+/// Money of one origin: amounts times shares, and the fewest hops.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct OriginSum {
+    pub(super) hops: u8,
+    pub(super) far: U256,
+    pub(super) near: U256,
+}
+
+/// Sums the payments of one account in one asset.
+#[derive(Debug)]
+pub struct PaymentSums {
+    owner: OwnerNumber,
+    asset: AssetNumber,
+    sums: BTreeMap<SumKey, Growing>,
+}
+
+impl PaymentSums {
+    /// No payments of an account in an asset.
+    #[must_use]
+    pub const fn new(owner: OwnerNumber, asset: AssetNumber) -> Self {
+        Self { owner, asset, sums: BTreeMap::new() }
+    }
+
+    /// Adds a payment of the account. `is_end` tells at which accounts money ends.
+    pub fn add(
+        &mut self,
+        payment: &Payment,
+        time: Timestamp,
+        is_end: impl Fn(OwnerNumber) -> bool,
+    ) {
+        let is_received = payment.to == self.owner;
+        let other = if is_received { payment.from } else { payment.to };
+        let is_party = payment.kind == MovementKind::Payment && is_end(other);
+        let key = SumKey {
+            day: time.to_zoned(TimeZone::UTC).date(),
+            is_received,
+            other: if is_party || other == OwnerNumber::NOBODY {
+                other
+            } else {
+                OwnerNumber::SEVERAL
+            },
+            kind: payment.kind as u8,
+            is_from_end: payment.hop == Hop::FromEnd,
+            is_initiated: payment.is_initiated.filter(|_| is_party && !is_received),
+        };
+        let number = payment.transaction;
+        let sum = self.sums.entry(key).or_insert_with(|| Growing {
+            kind: payment.kind,
+            amount: 0,
+            count: 0,
+            first: time,
+            largest: (0, number, time),
+            origins: BTreeMap::new(),
+        });
+        sum.amount = sum.amount.saturating_add(payment.amount);
+        sum.count += 1;
+        sum.first = sum.first.min(time);
+        if payment.amount > sum.largest.0 {
+            sum.largest = (payment.amount, number, time);
+        }
+        if is_received {
+            for share in payment.shares.known() {
+                let new = OriginSum { hops: share.hops, far: U256::ZERO, near: U256::ZERO };
+                let origin = sum.origins.entry(share.origin).or_insert(new);
+                let of = |share: u64| U256::from(payment.amount) * U256::from(share);
+                origin.hops = origin.hops.min(share.hops);
+                origin.far = origin.far.saturating_add(of(share.far));
+                origin.near = origin.near.saturating_add(of(share.near));
+            }
+        }
+    }
+
+    /// The sums, in the order of their days.
+    #[must_use]
+    pub fn finish(self) -> Vec<PaymentSum> {
+        let Self { owner, asset, sums } = self;
+        let sums = sums.into_iter().map(|(key, sum)| {
+            let (_, transaction, time) = sum.largest;
+            let (from, to) = if key.is_received { (key.other, owner) } else { (owner, key.other) };
+            let payment = Payment {
+                kind: sum.kind,
+                transaction,
+                sequence: 0,
+                from,
+                to,
+                asset,
+                amount: sum.amount,
+                shares: Shares::of_sums(sum.amount, &sum.origins),
+                hop: if key.is_from_end { Hop::FromEnd } else { Hop::FromPayer },
+                is_initiated: key.is_initiated,
+            };
+            PaymentSum { payment, time, first: sum.first, count: sum.count }
+        });
+        sums.collect()
+    }
+}
+
+/// A page of sums.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PageOfSums {
+    /// The asset.
+    pub asset: AssetNumber,
+    /// The last transaction.
+    pub last: TransactionNumber,
+    /// Number of payments.
+    pub payments: u64,
+}
+
+/// The last transactions up to which payments are read as sums, by asset, for a check that reads `most` payments one by one
+/// of `all`: the newest ones. `pages` are all pages of the account.
+#[must_use]
+pub fn summed_until(
+    mut pages: Vec<PageOfSums>,
+    all: u64,
+    most: usize,
+) -> BTreeMap<AssetNumber, TransactionNumber> {
+    let most = u64::try_from(most).unwrap_or(u64::MAX);
+    let mut until = BTreeMap::new();
+    if all <= most {
+        return until;
+    }
+    let in_pages = pages.iter().map(|page| page.payments).fold(0, u64::saturating_add);
+    // Payments after the last pages are read one by one.
+    let mut left = most.saturating_sub(all.saturating_sub(in_pages));
+    pages.sort_by_key(|page| std::cmp::Reverse((page.last, page.asset)));
+    let mut pages = pages.into_iter().skip_while(|page| {
+        let is_read = page.payments <= left;
+        left = left.saturating_sub(page.payments);
+        is_read
+    });
+    for page in pages.by_ref() {
+        until.entry(page.asset).or_insert(page.last);
+    }
+    until
+}
+
+/// A breakdown as far as shares are sums: see [`Shares::of_sums`].
+pub(super) fn mean(amount: u128, code: OriginCode, sum: &OriginSum) -> OriginShare {
+    let amount = U256::from(amount.max(1));
+    let share = |sum: U256, up: bool| {
+        let (down, rest) = sum.div_rem(amount);
+        let down = u64::try_from(down).unwrap_or(u64::MAX);
+        if up && !rest.is_zero() { down.saturating_add(1) } else { down }
+    };
+    let far = share(sum.far, code.is_severe());
+    OriginShare { origin: code, hops: sum.hops, far, near: share(sum.near, false).min(far) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        account::{MoneyOrigin, shares::WHOLE},
+        taxonomy::Category,
+    };
+
+    const STOLEN: MoneyOrigin = MoneyOrigin::Party(Category::StolenFunds, None);
+    const SUBJECT: OwnerNumber = OwnerNumber(1);
+    const EXCHANGE: OwnerNumber = OwnerNumber(9);
+
+    fn payment(from: u64, amount: u128, shares: Shares) -> Payment {
+        Payment {
+            kind: MovementKind::Payment,
+            transaction: TransactionNumber(u64::try_from(amount).unwrap()),
+            sequence: 0,
+            from: OwnerNumber(from),
+            to: SUBJECT,
+            asset: AssetNumber(0),
+            amount,
+            shares,
+            hop: Hop::FromPayer,
+            is_initiated: None,
+        }
+    }
+
+    #[test]
+    fn sums_keep_days_parties_and_the_mean_breakdown() {
+        let mut sums = PaymentSums::new(SUBJECT, AssetNumber(0));
+        let is_end = |owner| owner == EXCHANGE;
+        let day = |second| Timestamp::from_second(second).unwrap();
+        sums.add(&payment(2, 300, Shares::UNKNOWN), day(10), is_end);
+        sums.add(&payment(3, 100, Shares::wholly(STOLEN)), day(20), is_end);
+        sums.add(&payment(9, 50, Shares::UNKNOWN), day(30), is_end);
+        sums.add(&payment(3, 7, Shares::UNKNOWN), day(86_400), is_end);
+        let sums = sums.finish();
+        let of = |from: OwnerNumber| sums.iter().filter(move |sum| sum.payment.from == from);
+        let several: Vec<_> = of(OwnerNumber::SEVERAL).collect();
+        assert_eq!(several.iter().map(|sum| sum.count).collect::<Vec<_>>(), [2, 1]);
+        assert_eq!(several[0].payment.amount, 400);
+        assert_eq!(several[0].payment.transaction, TransactionNumber(300));
+        assert_eq!(several[0].payment.shares.far(STOLEN), WHOLE / 4);
+        assert_eq!((several[0].time, several[0].first), (day(10), day(10)));
+        assert_eq!(of(EXCHANGE).map(|sum| sum.payment.amount).collect::<Vec<_>>(), [50]);
+    }
+
+    #[test]
+    fn the_newest_pages_are_read_one_by_one_as_far_as_the_budget_goes() {
+        let page = |asset, last| PageOfSums {
+            asset: AssetNumber(asset),
+            last: TransactionNumber(last),
+            payments: 10,
+        };
+        let pages = || vec![page(0, 5), page(0, 20), page(1, 10), page(1, 30)];
+        let until = |all, most| -> Vec<(u32, u64)> {
+            let found = summed_until(pages(), all, most).into_iter();
+            found.map(|(asset, last)| (asset.0, last.0)).collect()
+        };
+        assert_eq!(until(43, 43), []);
+        assert_eq!(until(43, 42), [(0, 5)]);
+        assert_eq!(until(43, 23), [(0, 5), (1, 10)]);
+        assert_eq!(until(43, 22), [(0, 20), (1, 10)]);
+        assert_eq!(until(43, 1), [(0, 20), (1, 30)]);
+    }
+}
