@@ -11,9 +11,9 @@ mod tokens;
 use std::sync::Arc;
 
 use assay_chain_protocol::message::{
-    BranchBlocksQuestion, ChangesQuestion, ClusterQuestion, CopyFingerprintQuestion,
-    CopyPartQuestion, CopyQuestion, FlowsAtMostQuestion, HistoryQuestion, Question, ROOT,
-    TraceQuestion, TransactionQuestion, TransferQuestion,
+    AccountTransactionQuestion, AccountTransferQuestion, BranchBlocksQuestion, ChangesQuestion,
+    ClusterQuestion, CopyFingerprintQuestion, CopyPartQuestion, CopyQuestion, FlowsAtMostQuestion,
+    HistoryQuestion, Question, ROOT, TraceQuestion, TransactionQuestion, TransferQuestion,
 };
 use assay_service::chains::host::ChainHost;
 use axum::{
@@ -52,6 +52,8 @@ pub fn chain_api(app: &Arc<ChainApp>) -> Router {
         .route(&path(FlowsAtMostQuestion::PATH), post(ask::<FlowsAtMostQuestion>))
         .route(&path(TransferQuestion::PATH), post(ask::<TransferQuestion>))
         .route(&path(TransactionQuestion::PATH), post(ask::<TransactionQuestion>))
+        .route(&path(AccountTransferQuestion::PATH), post(ask::<AccountTransferQuestion>))
+        .route(&path(AccountTransactionQuestion::PATH), post(ask::<AccountTransactionQuestion>))
         .route(&path(HistoryQuestion::PATH), post(ask::<HistoryQuestion>))
         .route(&path(ClusterQuestion::PATH), post(ask::<ClusterQuestion>))
         .route(&path(ChangesQuestion::PATH), post(ask::<ChangesQuestion>))

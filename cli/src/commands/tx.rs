@@ -86,9 +86,8 @@ pub(super) async fn run(args: &TxArgs, context: &Context) -> Result<CommandOutco
     let databases = context.open_databases().await?;
     let store = &databases.store;
     if args.chain.info().ledger == LedgerKind::Account {
-        let most = usize::try_from(args.most).unwrap_or(usize::MAX);
         let (named, at) = ((args.chain, args.txid.as_str()), (&databases, context));
-        return tx_accounts::run(named, most, args.json, at).await;
+        return tx_accounts::run(named, args.most, args.json, at).await;
     }
     let txid: Txid =
         args.txid.parse().map_err(|error: InvalidTxid| Failure::Usage(error.to_string()))?;

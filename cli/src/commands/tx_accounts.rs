@@ -15,7 +15,7 @@ use assay_intel::IntelSnapshot;
 use assay_service::{
     Databases,
     chains::{
-        accounts::{BookedPayment, BookedTransaction},
+        booked::{BookedPayment, BookedTransaction},
         registry::ChainReaders,
     },
 };
@@ -38,7 +38,7 @@ struct TransactionAnswer {
     time: Timestamp,
     /// Account that sent the transaction; null where it is not known.
     initiator: Option<ShownAccount>,
-    transfers_count: usize,
+    transfers_count: u64,
     transfers: Vec<ShownTransfer>,
     /// Payments of followed assets after netting: what went both ways cancels, and accounts that pass money on are left out.
     payments: Vec<ShownPayment>,
@@ -83,7 +83,7 @@ struct ShownAccount {
 /// Prints a transaction with at most `most` transfers.
 pub(super) async fn run(
     (chain, txid): (ChainId, &str),
-    most: usize,
+    most: u32,
     json: bool,
     (databases, context): (&Databases, &Context),
 ) -> Result<CommandOutcome, Failure> {
@@ -91,16 +91,17 @@ pub(super) async fn run(
         parse_transaction(chain, txid).map_err(|error| Failure::Usage(error.to_string()))?;
     let store = &databases.store;
     let chains = ChainReaders::open(databases, &directory(&**store).await?).await?;
-    let reader = require_graph(chain, chains.of_accounts(chain))?;
+    let reader = require_graph(chain, chains.reader(chain))?;
     let snapshot = IntelSnapshot::load(&**store, None).await?;
-    let today = snapshot.day(context.clock.now());
-    let found = reader.transaction(&txid, &snapshot, today).await?;
+    let now = context.clock.now();
+    let today = snapshot.day(now);
+    let found = reader.account_transaction(&txid, most, &snapshot, now).await?;
     let found = found.ok_or_else(|| {
         let txid = transaction_text(chain, txid);
         Failure::Input(format!("there is no transaction {txid} on {chain}"))
     })?;
     let policy = policy(&**store, None).await?;
-    let shown = AccountNames { chain, snapshot, policy, today }.shown(&found, most);
+    let shown = AccountNames { chain, snapshot, policy, today }.shown(&found);
     if json {
         return print_json(&shown);
     }
@@ -117,8 +118,8 @@ struct AccountNames {
 }
 
 impl AccountNames {
-    fn shown(&self, found: &BookedTransaction, most: usize) -> TransactionAnswer {
-        let BookedTransaction { transaction, payments } = found;
+    fn shown(&self, found: &BookedTransaction) -> TransactionAnswer {
+        let BookedTransaction { transaction, transfers_count, payments } = found;
         let transfers = transaction.transfers.iter();
         TransactionAnswer {
             blockchain: self.chain,
@@ -126,9 +127,9 @@ impl AccountNames {
             height: transaction.block,
             time: transaction.time,
             initiator: transaction.initiator.map(|account| self.account(account)),
-            transfers_count: transaction.transfers.len(),
-            transfers: transfers.take(most).map(|transfer| self.transfer(transfer)).collect(),
-            payments: payments.iter().take(most).map(|payment| self.payment(payment)).collect(),
+            transfers_count: *transfers_count,
+            transfers: transfers.map(|transfer| self.transfer(transfer)).collect(),
+            payments: payments.iter().map(|payment| self.payment(payment)).collect(),
         }
     }
 
@@ -207,7 +208,8 @@ fn draw(shown: &TransactionAnswer) -> String {
         format!("{}  {}{kind} from {from} to {to}", transfer.place, transfer.text)
     });
     let mut transfers: Vec<String> = transfers.collect();
-    let more = shown.transfers_count.saturating_sub(transfers.len());
+    let count = shown.transfers_count;
+    let more = count.saturating_sub(u64::try_from(transfers.len()).unwrap_or(u64::MAX));
     if more > 0 {
         transfers.push(format!("{more} more: raise --most to show them"));
     }
@@ -217,7 +219,6 @@ fn draw(shown: &TransactionAnswer) -> String {
         };
         format!("{} from {} to {}", payment.text, name(&payment.from), name(&payment.to))
     });
-    let count = u64::try_from(shown.transfers_count).unwrap_or(u64::MAX);
     let sections = [
         (counted(count, "transfer", "transfers"), transfers),
         ("Payments to which the transfers amount".to_owned(), payments.collect()),

@@ -137,6 +137,12 @@ impl Chain {
         }
     }
 
+    /// True for a chain whose blocks or transfers can be recorded in a graph.
+    #[must_use]
+    pub const fn has_graph(&self) -> bool {
+        matches!(self.ledger, LedgerKind::Utxo(_) | LedgerKind::Account)
+    }
+
     /// Most blocks that a reorganization may replace without an operator's confirmation
     /// ([`UtxoLedger::reorganization_bound`]); 0 for chains whose blocks are not recorded.
     #[must_use]

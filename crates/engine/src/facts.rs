@@ -337,7 +337,8 @@ pub struct CounterpartyAsset {
 }
 
 /// Role of an account that is associated with the subject.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum AccountRole {
     /// A deposit address of a service: everything that it received went to the service.
     ServiceDeposit,

@@ -2,6 +2,7 @@
 //! copies the graph of another one.
 
 use std::{
+    collections::BTreeSet,
     fs,
     path::Path,
     sync::{
@@ -40,6 +41,9 @@ const THIRD: &str = "a third token of chain servers in tests";
 
 /// An address that was never used.
 const NOBODY: &str = "1BvBMSEYstWetqTFn5Au4m4GFg7xJaNVN2";
+
+/// An account that never appeared.
+const NO_ACCOUNT: &str = "0x0123456789abcdef0123456789abcdef01234567";
 
 /// Value of the setting with the URLs of chain servers.
 fn chain_servers_setting(servers: &[&Server]) -> String {
@@ -83,66 +87,105 @@ fn wait_for_compositions(server: &Server) {
     });
 }
 
+/// The addresses in the transfers of a chain, and requests to check its transfers: also those that name none.
+fn addresses_and_transfers(directory: &Path, chain: &str) -> (BTreeSet<String>, Vec<Value>) {
+    let transfers = printed(directory, &["export", "transfers", chain, "--format", "jsonl"]);
+    let (mut addresses, mut requests) = (BTreeSet::new(), Vec::new());
+    for line in transfers.lines() {
+        let line: Value = serde_json::from_str(line).unwrap();
+        let sides = ["inputs", "outputs"].map(|side| line[side].clone());
+        let entries =
+            sides.into_iter().flat_map(|side| side.as_array().cloned().unwrap_or_default());
+        addresses.extend(entries.filter_map(|it| Some(it["address"].as_str()?.to_owned())));
+        addresses
+            .extend(["from", "to"].iter().filter_map(|it| Some(line[*it].as_str()?.to_owned())));
+        let named = |more: Value| {
+            let mut request = json!({"blockchain": chain, "transaction": line["txid"]});
+            request.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+            request
+        };
+        if chain == "btc" {
+            requests.push(named(json!({"output": 0})));
+        } else {
+            requests.push(named(json!({})));
+            requests.push(named(json!({"address": line["to"]})));
+            requests.push(named(json!({"log_index": 1_000_000})));
+            for place in ["log_index", "trace_index"] {
+                let value = &line[place];
+                let value = value.as_str().filter(|it| place == "log_index" && !it.is_empty());
+                let value =
+                    value.map_or(line[place].clone(), |it| it.parse::<u32>().unwrap().into());
+                requests.push(named(json!({place: value})));
+            }
+        }
+    }
+    (addresses, requests)
+}
+
 #[test]
 fn the_sample_has_the_same_answers_from_chain_servers() {
     let (server, _, caller) = sample();
     wait_for_compositions(&server);
     let graphs = server.directory();
     let chain = [(), ()].map(|()| Server::start_chain(Arc::clone(&graphs), &[]));
-    let servers = chain_servers_setting(&[&chain[0], &chain[1]]);
-    let asking = Server::start(without_graphs(graphs.path()), &["--chain-servers", &servers]);
+    let urls = chain.each_ref().map(|it| format!("btc=http://{0},eth=http://{0}", it.api));
+    let asking =
+        Server::start(without_graphs(graphs.path()), &["--chain-servers", &urls.join(",")]);
     let remote = asking.caller(&caller.key);
-    let transfers = printed(graphs.path(), &["export", "transfers", "btc", "--format", "jsonl"]);
-    let mut addresses: Vec<String> = transfers
-        .lines()
-        .flat_map(|line| {
-            let line: Value = serde_json::from_str(line).unwrap();
-            let sides = ["inputs", "outputs"].map(|side| line[side].clone());
-            let entries =
-                sides.into_iter().flat_map(|side| side.as_array().cloned().unwrap_or_default());
-            entries.filter_map(|it| Some(it["address"].as_str()?.to_owned())).collect::<Vec<_>>()
-        })
-        .collect();
-    addresses.sort();
-    addresses.dedup();
-    assert!(addresses.len() > 50, "{}", addresses.len());
-    for address in addresses.iter().map(String::as_str).chain([NOBODY]) {
-        assert_eq!(checked(&remote, address), checked(&caller, address), "{address}");
-    }
-    // Transfers too, in both directions, and those that are none.
-    for line in transfers.lines() {
-        let line: Value = serde_json::from_str(line).unwrap();
-        for direction in ["deposit", "withdrawal"] {
-            let body = json!({
-                "blockchain": "btc", "transaction": line["txid"], "output": 0, "direction": direction,
-            });
-            let [here, there] = [&caller, &remote].map(|caller| {
-                let answer = caller.post("/api/v1/check/transfer", &body.to_string(), &[]);
-                let body = answer.json();
-                let told = if answer.status == 200 {
-                    stable_fields(body)
-                } else {
-                    body["detail"].to_string()
-                };
-                (answer.status, told)
-            });
-            assert_eq!(here, there, "{body}");
+    for (blockchain, nobody) in [("btc", NOBODY), ("eth", NO_ACCOUNT)] {
+        let (addresses, transfers) = addresses_and_transfers(graphs.path(), blockchain);
+        assert!(addresses.len() > 30, "{}", addresses.len());
+        let checked = |caller: &Caller, address: &str| {
+            let answer = caller.check(blockchain, address);
+            assert_eq!(answer.status, 200, "{}", answer.text);
+            stable_fields(answer.json())
+        };
+        for address in addresses.iter().map(String::as_str).chain([nobody]) {
+            let told = checked(&remote, address);
+            assert!(!told.contains("flows_missing"), "{address}: {told}");
+            assert_eq!(told, checked(&caller, address), "{address}");
         }
+        // Transfers too, in both directions, and those that are none.
+        let mut read = 0;
+        for mut body in transfers {
+            for direction in ["deposit", "withdrawal"] {
+                body["direction"] = direction.into();
+                let [here, there] = [&caller, &remote].map(|caller| {
+                    let answer = caller.post("/api/v1/check/transfer", &body.to_string(), &[]);
+                    let body = answer.json();
+                    let told = if answer.status == 200 {
+                        stable_fields(body)
+                    } else {
+                        body["detail"].to_string()
+                    };
+                    (answer.status, told)
+                });
+                assert_eq!(here, there, "{body}");
+                read += usize::from(here.0 == 200);
+            }
+        }
+        assert!(read > 50, "{read} transfers of {blockchain}");
     }
     // Each was asked.
     for server in &chain {
-        let name = "assay_chain_questions_total{question=\"trace\",outcome=\"answered\"}";
-        assert!(server.metric::<u64>(name) > 10);
+        for question in ["trace", "transfer", "account-transfer"] {
+            let name = format!(
+                "assay_chain_questions_total{{question=\"{question}\",outcome=\"answered\"}}"
+            );
+            assert!(server.metric::<u64>(&name) > 10, "{question}");
+        }
     }
-    let block = |server: &Server| printed_block(server, &caller.key);
-    assert_eq!(block(&server), block(&asking));
+    for blockchain in ["btc", "eth"] {
+        let block = |server: &Server| printed_block(server, &caller.key, blockchain);
+        assert_eq!(block(&server), block(&asking));
+    }
 }
 
-/// The latest block of Bitcoin that a server states.
-fn printed_block(server: &Server, key: &str) -> Value {
+/// The latest block of a chain that a server states.
+fn printed_block(server: &Server, key: &str, chain: &str) -> Value {
     let chains = server.caller(key).get("/api/v1/chains").json();
     let all = chains["chains"].as_array().unwrap().clone();
-    all.into_iter().find(|it| it["blockchain"] == "btc").unwrap()["latest_block"].clone()
+    all.into_iter().find(|it| it["blockchain"] == chain).unwrap()["latest_block"].clone()
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::{io::Write, path::PathBuf, sync::Arc};
 
-use assay_address::ChainId;
+use assay_address::{ChainId, LedgerKind};
 use assay_api::chain_server::{ChainApp, ChainMetrics, Tokens, chain_admin, chain_api};
 use assay_chain::{
     TestNetworks,
@@ -115,6 +115,24 @@ impl ServeArgs {
         layers.flag("tls-key", self.tls_key.clone());
     }
 
+    /// Refuses a chain without graphs, and a node of a chain whose transfers are recorded from files.
+    fn expect_known_source(&self) -> Result<(), Failure> {
+        let Some(chain) = self.chain else { return Ok(()) };
+        if !chain.info().has_graph() {
+            return Err(Failure::Usage(format!(
+                "blocks of {chain} are not supported: only chains of the Bitcoin family and account chains are"
+            )));
+        }
+        if chain.info().ledger == LedgerKind::Account
+            && (self.rpc.is_some() || self.esplora.is_some())
+        {
+            return Err(Failure::Usage(format!(
+                "nodes of {chain} are not read: record its transfers from files by `assay ingest chain {chain} --transfers`"
+            )));
+        }
+        Ok(())
+    }
+
     /// The source of blocks, if the chain is followed from one.
     fn location(&self) -> Option<BlockLocation> {
         if let Some(url) = &self.esplora {
@@ -155,11 +173,7 @@ impl ServeArgs {
 
 pub(super) async fn run(args: ServeArgs, context: Context) -> Result<CommandOutcome, Failure> {
     let settings = &context.settings;
-    if let Some(chain) = args.chain.filter(|chain| chain.info().outputs().is_none()) {
-        return Err(Failure::Usage(format!(
-            "blocks of {chain} are not supported: only chains of the Bitcoin family are"
-        )));
-    }
+    args.expect_known_source()?;
     let tls = tls(settings)?;
     let tokens = tokens(settings)?;
     let store = context.open().await?;

@@ -1,10 +1,12 @@
 //! Money flows, behavior patterns and activity of an address.
 
+use std::collections::BTreeMap;
+
 use jiff::{Timestamp, civil::Date};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Identifier;
+use super::{AccountLimitsMessage, Identifier};
 
 /// State of the subject's chain.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -94,6 +96,9 @@ pub struct FlowFactsMessage {
     /// True if the server's lists and labels name endpoint parties other than those of the used compositions.
     #[serde(default)]
     pub are_compositions_outdated: bool,
+    /// Limits of the flows on an account chain; absent on other chains.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub account: Option<Box<AccountLimitsMessage>>,
 }
 
 /// The flows of one unit of account.
@@ -103,6 +108,9 @@ pub struct LedgerMessage {
     pub unit: String,
     /// Decimals of the unit, for showing amounts.
     pub decimals: u8,
+    /// Decimals of base units that the amounts leave out.
+    #[serde(default)]
+    pub left_out_decimals: u8,
     /// Origin of the money.
     pub source: DirectionFlowsMessage,
     /// Destination of the money.
@@ -110,6 +118,9 @@ pub struct LedgerMessage {
     /// Origins of the money that the subject still holds; empty if it was not traced by itself.
     #[serde(default)]
     pub held: DirectionFlowsMessage,
+    /// True on an account chain, whose money is followed forward.
+    #[serde(default)]
+    pub of_accounts: bool,
 }
 
 /// All exposure parts of one direction. The sum of the exposure parts is all money of the direction, returned money
@@ -169,6 +180,9 @@ pub struct FlowPartMessage {
     pub transactions: Vec<String>,
     /// The largest paths to the endpoint.
     pub paths: Vec<FlowPathMessage>,
+    /// Amounts of each asset on an account chain, by ticker; absent on other chains.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub assets: BTreeMap<String, u128>,
 }
 
 /// Endpoint of a trace.
@@ -287,6 +301,13 @@ pub struct PathStepMessage {
     /// Amount that the party put into the transaction or received from it, in base units as a decimal string, including
     /// money on other paths. Null if there is no party.
     pub amount: Option<String>,
+    /// Asset of the amount on an account chain: `native` or the address of the token's contract; absent on other chains.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asset: Option<String>,
+    /// Place of the transfer in its transaction on an account chain, such as `log 12`; absent if it is not known, and on
+    /// other chains.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub place: Option<String>,
     /// Attribution of the party; null if none is known.
     pub label: Option<StepLabelMessage>,
 }

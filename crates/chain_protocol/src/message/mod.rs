@@ -3,12 +3,14 @@
 //! Messages have their own types, so that changes in other crates change no message. Types named `...Message` are parts
 //! of several messages:
 //!
+//! - `accounts`: limits, transfers and transactions of account chains
 //! - `blocks`: references to blocks
 //! - `flows`: flows of money, patterns and activity of an address
 //! - `transactions`: transactions with inputs and outputs
 //! - `policy`: limits of a trace, effects of lists
 //! - `identifier`: identifiers
 
+mod accounts;
 mod blocks;
 mod flows;
 mod hex_text;
@@ -22,6 +24,7 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
+pub use accounts::*;
 pub use blocks::{BlockIdMessage, BlockRefMessage};
 pub use flows::*;
 pub use identifier::Identifier;
@@ -61,6 +64,8 @@ questions! {
     FlowsAtMostQuestion: "flows-at-most" => Option<TraceAnswer>,
     TransferQuestion: "transfer" => TransferAnswer,
     TransactionQuestion: "transaction" => Option<TransactionAnswer>,
+    AccountTransferQuestion: "account-transfer" => AccountTransferAnswer,
+    AccountTransactionQuestion: "account-transaction" => Option<AccountTransactionAnswer>,
     HistoryQuestion: "history" => Option<HistoryAnswer>,
     ClusterQuestion: "cluster" => ClusterAnswer,
     ChangesQuestion: "changes" => ChangesAnswer,
@@ -227,6 +232,12 @@ pub struct CounterpartyAnswer {
     pub received: u128,
     /// Amount that the subject sent to the counterparty.
     pub sent: u128,
+    /// Amounts of each asset on an account chain; absent on other chains.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub by_asset: Vec<CounterpartyAssetMessage>,
+    /// Role of the counterparty on an account chain, such as `service_deposit`; absent if none is recognized.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub role: Option<Identifier>,
     /// Identifiers of the largest transactions between subject and counterparty, the largest first.
     pub transactions: Vec<String>,
     /// Time of the first transaction between subject and counterparty.

@@ -93,21 +93,29 @@ pub enum InvalidAccountTransfer {
 
 /// Transfers from which a request selects one.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Choices(Vec<String>);
+pub struct Choices {
+    /// The first transfers, in words.
+    pub listed: Vec<String>,
+    /// Number of further transfers.
+    pub more: u64,
+}
 
 impl Choices {
     fn of<'t>(chain: ChainId, transfers: impl IntoIterator<Item = &'t Transfer>) -> Self {
-        Self(transfers.into_iter().map(|transfer| in_words(chain, transfer)).collect())
+        let mut transfers = transfers.into_iter();
+        let listed = transfers.by_ref().take(MOST_CHOICES);
+        let listed = listed.map(|transfer| in_words(chain, transfer)).collect();
+        Self { listed, more: u64::try_from(transfers.count()).unwrap_or(u64::MAX) }
     }
 }
 
 impl fmt::Display for Choices {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, choice) in self.0.iter().take(MOST_CHOICES).enumerate() {
+        for (index, choice) in self.listed.iter().enumerate() {
             let separator = if index == 0 { "" } else { "; " };
             write!(formatter, "{separator}{choice}")?;
         }
-        match self.0.len().saturating_sub(MOST_CHOICES) {
+        match self.more {
             0 => Ok(()),
             more => write!(formatter, "; and {more} more"),
         }

@@ -179,10 +179,13 @@ impl EmbeddedGraphs {
         Ok(Some(graph))
     }
 
-    /// Bytes that the graph of a chain and its compositions (origin breakdowns) occupy on the disk; 0 without a graph.
+    /// Bytes that the graph of a chain occupies on the disk, with its compositions (origin breakdowns) or ledgers; 0 without
+    /// a graph.
     #[must_use]
     pub fn bytes(&self, chain: ChainId) -> u64 {
-        [self.path(chain), self.compositions_path(chain)].iter().map(|it| bytes_in(it)).sum()
+        let beside = [self.path(chain), self.compositions_path(chain)];
+        let beside: u64 = beside.iter().map(|it| bytes_in(it)).sum();
+        beside + self.account_bytes(chain)
     }
 
     /// Begins, or resumes, the computing of an account chain's ledgers for other ends; `None` without a graph.

@@ -2,6 +2,7 @@
 //!
 //! - [`subject`]: the request for the data of a subject, and the data
 //! - [`transfer`]: the request for one transfer, and its data
+//! - [`booked`]: one transaction of an account chain with its payments
 //! - [`reader`]: the contract of chain readers
 //! - [`attributed_owners`]: the owners that lists and labels attribute
 //! - [`ends()`](ends::ends): the parties at which traces end
@@ -23,6 +24,7 @@
 pub mod accounts;
 pub mod attributed_owners;
 pub mod behavior;
+pub mod booked;
 pub mod changes;
 mod clusters;
 pub mod compositions;

@@ -12,8 +12,10 @@ use assay_engine::{
 use assay_graph::GraphTip;
 use assay_intel::IntelSnapshot;
 use async_trait::async_trait;
+use jiff::Timestamp;
 
 use super::{
+    booked::BookedTransaction,
     changes::ChainChanges,
     forms::TransactionWithForms,
     subject::{ReadError, SubjectData, TraceRequest},
@@ -122,6 +124,22 @@ pub trait ChainReader: Debug + Send + Sync {
         _txid: &Txid,
         _largest: u32,
     ) -> Result<Option<TransactionWithForms>, ReadError> {
+        Ok(None)
+    }
+
+    /// Returns a transaction of an account chain with at most `most` transfers, and as many payments as which it is booked;
+    /// `None` if the chain does not have the transaction.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the chain cannot be read.
+    async fn account_transaction(
+        &self,
+        _txid: &Txid,
+        _most: u32,
+        _intel: &IntelSnapshot,
+        _now: Timestamp,
+    ) -> Result<Option<BookedTransaction>, ReadError> {
         Ok(None)
     }
 

@@ -20,12 +20,8 @@ use assay_tenancy::{
 use sha2::{Digest, Sha256};
 
 use super::{
-    accounts::{AccountReader, AccountReaders},
-    graph::GraphReaders,
-    on_demand::OnDemand,
-    reader::ChainReader,
-    remote::RemoteReader,
-    subject::ReadError,
+    accounts::AccountReaders, graph::GraphReaders, on_demand::OnDemand, reader::ChainReader,
+    remote::RemoteReader, subject::ReadError,
 };
 use crate::Databases;
 
@@ -130,12 +126,6 @@ impl ChainReaders {
             Some(reader) => Some(reader),
             None => Some(&**self.on_demand.get(&chain)?),
         }
-    }
-
-    /// Returns the reader of an account chain with recorded transfers.
-    #[must_use]
-    pub fn of_accounts(&self, chain: ChainId) -> Option<&Arc<AccountReader>> {
-        self.accounts.get(chain)
     }
 
     /// Returns the reader of a chain whose blocks are all recorded.

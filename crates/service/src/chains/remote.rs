@@ -2,12 +2,12 @@
 
 use std::{sync::Arc, time::Duration};
 
-use assay_address::CanonicalAddress;
+use assay_address::{CanonicalAddress, LedgerKind};
 use assay_chain_protocol::{
     AskError, ServerSet,
     message::{
-        ChangesQuestion, FlowsAtMostQuestion, NewestBlock, TraceQuestion, TransactionQuestion,
-        TransferQuestion,
+        AccountTransactionQuestion, ChangesQuestion, FlowsAtMostQuestion, NewestBlock, Question,
+        TraceQuestion, TransactionQuestion, TransferQuestion,
     },
 };
 use assay_engine::{
@@ -18,15 +18,19 @@ use assay_engine::{
     transfer::TransferSelector,
     utxo::Txid,
 };
+use assay_intel::IntelSnapshot;
 use assay_telemetry::stage;
 use async_trait::async_trait;
+use jiff::Timestamp;
 use tokio::time::timeout;
 use tracing::Instrument;
 
 use super::{
+    booked::BookedTransaction,
     changes::ChainChanges,
     forms::TransactionWithForms,
     messages::{
+        accounts::transfer_question,
         read::{self, AnswerReader},
         types::MessageForm,
         write::{outputs, tracing_policy},
@@ -62,6 +66,22 @@ impl RemoteReader {
         AnswerReader { chain: self.servers.chain(), intel: request.intel }
     }
 
+    async fn ask_transfer<Q: Question + Clone>(
+        &self,
+        request: &TransferReadRequest<'_>,
+        question: &Q,
+    ) -> Result<Q::Answer, TransferError> {
+        let TransferReadRequest { query, intel, .. } = request;
+        let span = stage!("ask_chain_server", chain = self.servers.chain().info().id);
+        let asking = self.servers.ask(&query.txid, intel.generation(), question);
+        match asking.instrument(span).await {
+            Err(AskError::BranchesDiffer(_)) => {
+                Err(TransferError::Unavailable(query.chain, Unavailable::BranchesDiffer))
+            }
+            answer => Ok(answer.map_err(ReadError::from)?),
+        }
+    }
+
     /// Returns the newest block of the servers, which are asked if none is known.
     async fn newest(&self) -> Option<NewestBlock> {
         self.servers.wait_until_found().await;
@@ -93,27 +113,26 @@ impl ChainReader for RemoteReader {
         request: TransferReadRequest<'_>,
     ) -> Result<TransferRead, TransferError> {
         let TransferReadRequest { query, rules, policy, intel, now } = request;
-        let span = stage!("ask_chain_server", chain = self.servers.chain().info().id);
-        let TransferSelector::Outputs(selector) = &query.selector else {
-            return Err(TransferError::OtherLedger(query.chain));
-        };
-        let question = TransferQuestion {
-            transaction: query.txid.into_message(),
-            outputs: outputs(selector),
-            direction: query.direction.into_message(),
-            policy: tracing_policy(policy, rules),
-            now,
-        };
-        let asking = self.servers.ask(&query.txid, intel.generation(), &question);
-        let answer = match asking.instrument(span).await {
-            Err(AskError::BranchesDiffer(_)) => {
-                let why = Unavailable::BranchesDiffer;
-                return Err(TransferError::Unavailable(query.chain, why));
-            }
-            answer => answer.map_err(ReadError::from)?,
-        };
+        let is_of_accounts = self.servers.chain().info().ledger == LedgerKind::Account;
         let reader = AnswerReader { chain: query.chain, intel };
-        reader.transfer(query, answer, now).map_err(ReadError::from)?
+        let read = match &query.selector {
+            TransferSelector::Outputs(selector) if !is_of_accounts => {
+                let question = TransferQuestion {
+                    transaction: query.txid.into_message(),
+                    outputs: outputs(selector),
+                    direction: query.direction.into_message(),
+                    policy: tracing_policy(policy, rules),
+                    now,
+                };
+                reader.transfer(query, self.ask_transfer(&request, &question).await?, now)
+            }
+            TransferSelector::OfAccounts(selector) if is_of_accounts => {
+                let question = transfer_question(&request, selector);
+                reader.account_transfer(query, self.ask_transfer(&request, &question).await?, now)
+            }
+            _ => return Err(TransferError::OtherLedger(query.chain)),
+        };
+        read.map_err(ReadError::from)?
     }
 
     async fn latest_block(&self) -> Result<Option<Tip>, ReadError> {
@@ -157,6 +176,19 @@ impl ChainReader for RemoteReader {
         let question = TransactionQuestion { transaction: txid.into_message(), largest };
         let answer = self.servers.ask(txid, 0, &question).await?;
         Ok(answer.map(read::transaction).transpose()?)
+    }
+
+    async fn account_transaction(
+        &self,
+        txid: &Txid,
+        most: u32,
+        intel: &IntelSnapshot,
+        _now: Timestamp,
+    ) -> Result<Option<BookedTransaction>, ReadError> {
+        let question = AccountTransactionQuestion { transaction: txid.into_message(), most };
+        let answer = self.servers.ask(txid, 0, &question).await?;
+        let reader = AnswerReader { chain: self.servers.chain(), intel };
+        Ok(answer.map(|answer| reader.account_transaction(answer)).transpose()?)
     }
 
     fn differing_branches(&self) -> Option<DifferingBranches> {

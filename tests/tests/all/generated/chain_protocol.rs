@@ -3,10 +3,10 @@
 use std::fmt::Write as _;
 
 use assay_chain_protocol::message::{
-    BranchBlocksQuestion, ChangesQuestion, ClusterQuestion, CopyFingerprintQuestion,
-    CopyPartQuestion, CopyQuestion, FlowsAtMostQuestion, HistoryQuestion, Question,
-    RefusedQuestion, RequestEnvelope, ServerState, TraceQuestion, TransactionQuestion,
-    TransferQuestion,
+    AccountTransactionQuestion, AccountTransferQuestion, BranchBlocksQuestion, ChangesQuestion,
+    ClusterQuestion, CopyFingerprintQuestion, CopyPartQuestion, CopyQuestion, FlowsAtMostQuestion,
+    HistoryQuestion, Question, RefusedQuestion, RequestEnvelope, ServerState, TraceQuestion,
+    TransactionQuestion, TransferQuestion,
 };
 use schemars::{JsonSchema, Schema, SchemaGenerator, generate::SchemaSettings};
 use serde_json::{Value, json};
@@ -84,6 +84,8 @@ fn the_questions_of_the_chain_protocol() {
         question::<FlowsAtMostQuestion>(),
         question::<TransferQuestion>(),
         question::<TransactionQuestion>(),
+        question::<AccountTransferQuestion>(),
+        question::<AccountTransactionQuestion>(),
         question::<HistoryQuestion>(),
         question::<ClusterQuestion>(),
         question::<ChangesQuestion>(),

@@ -9,6 +9,7 @@
 //! - `copy`, `fingerprint`: backups, and a digest of all that a graph says
 //! - `folders`: the folders of a chain
 //! - `index`: entries by an account or a hash
+//! - `branch`: blocks as chain servers compare them
 //! - `book`: the ledgers of a batch
 //! - `plan`: planning of a batch of blocks
 //! - `sums`: sums of payments by pages
@@ -23,6 +24,7 @@ mod amount;
 mod asset_bytes;
 mod block;
 mod book;
+mod branch;
 mod copy;
 mod end_bytes;
 mod entry;

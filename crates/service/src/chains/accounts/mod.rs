@@ -1,12 +1,12 @@
-//! Reader of account chains, whose transfers are held in memory.
+//! Reader of account chains.
 //!
 //! - `named`: the accounts that lists and labels name, and those at which money ends
 //! - `attributions`: attributions of accounts during one check
-//! - `state`: the transfers in memory, with the ledgers for the present lists and labels
+//! - `state`: the graph, with the ledgers for the present lists and labels
 //! - `lookalikes`: accounts that look like counterparties of a subject
 //! - `tokens`: tokens whose money is not followed
 //! - `associates`: accounts that are associated with a subject
-//! - `transaction`: one transaction with its payments
+//! - `transaction`: one transaction with the payments as which it is booked
 //! - `transfer`: one transfer with the flows of its own money
 //! - `reader`: the reader
 
@@ -22,4 +22,3 @@ mod transfer;
 
 pub use reader::{AccountReader, AccountReaders};
 pub use state::present_ledgers;
-pub use transaction::{BookedPayment, BookedTransaction};

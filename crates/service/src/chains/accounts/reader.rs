@@ -12,15 +12,15 @@ use assay_engine::{
     },
     evidence::{ChainFacts, FlowFacts, IngestMode, Tip, Unavailable, UsedCompositions},
     facts::Counterparties,
-    ledger::{BlockRef, OwnerNumber},
+    ledger::{BlockId, BlockRef, OwnerNumber},
     transfer::{FoundTransfer, TransferDirection},
     utxo::Txid,
 };
-use assay_graph::{EmbeddedGraphs, GraphError, account::RecordedState};
+use assay_graph::{EmbeddedGraphs, GraphError, GraphTip, account::RecordedState};
 use assay_intel::IntelSnapshot;
 use assay_telemetry::stage;
 use async_trait::async_trait;
-use jiff::civil::Date;
+use jiff::Timestamp;
 use rustc_hash::FxHashMap;
 use tracing::Instrument;
 
@@ -30,12 +30,13 @@ use super::{
     lookalikes::add_lookalikes,
     state::{AccountState, CheckState},
     tokens::{add_tokens, unfollowed_transfers},
-    transaction::BookedTransaction,
+    transaction,
     transfer::ReadTransfer,
 };
 use crate::chains::{
+    booked::BookedTransaction,
     changes::ChainChanges,
-    reader::ChainReader,
+    reader::{BlockWithWork, ChainReader},
     subject::{ReadError, SubjectData, TraceRequest},
     transfer::{TransferError, TransferRead, TransferReadRequest},
 };
@@ -67,23 +68,37 @@ impl AccountReaders {
         self.0.keys().copied()
     }
 
+    /// Returns the reader of a chain that has recorded transfers now; `None` for another chain. The reader keeps what it knows.
+    pub(in crate::chains) fn renew_reader(
+        &mut self,
+        chain: ChainId,
+        graphs: &Arc<EmbeddedGraphs>,
+    ) -> Result<Option<Arc<AccountReader>>, GraphError> {
+        if graphs.accounts(chain)?.is_none() {
+            self.0.remove(&chain);
+            return Ok(None);
+        }
+        let new = || Arc::new(AccountReader::new(chain, graphs));
+        Ok(Some(Arc::clone(self.0.entry(chain).or_insert_with(new))))
+    }
+
     /// Returns the readers of the chains that have recorded transfers now. A reader keeps what it knows.
     #[must_use]
     pub fn renewed(&self, graphs: &Arc<EmbeddedGraphs>) -> Self {
         let chains = graphs.account_chains().into_iter();
         let readers = chains.map(|chain| {
             let known = self.0.get(&chain).map(Arc::clone);
-            let reader = known.unwrap_or_else(|| {
-                let state = Arc::new(AccountState::new(chain, Arc::clone(graphs)));
-                Arc::new(AccountReader { chain, state })
-            });
-            (chain, reader)
+            (chain, known.unwrap_or_else(|| Arc::new(AccountReader::new(chain, graphs))))
         });
         Self(readers.collect())
     }
 }
 
 impl AccountReader {
+    fn new(chain: ChainId, graphs: &Arc<EmbeddedGraphs>) -> Self {
+        Self { chain, state: Arc::new(AccountState::new(chain, Arc::clone(graphs))) }
+    }
+
     async fn read(&self, request: TraceRequest<'_>) -> Result<SubjectData, GraphError> {
         let TraceRequest { intel, now, .. } = request;
         match self.state.on_day(intel, intel.day(now)).await? {
@@ -144,22 +159,6 @@ impl AccountReader {
         let flows = FlowFacts { compositions: Some(used(state)), ..flows };
         let facts = ChainFacts { tip, flows, behavior: None, activity };
         SubjectData { counterparties, ..SubjectData::facts(facts, revision) }
-    }
-
-    /// Returns the transaction with an identifier, as it is booked on a day; `None` if the chain does not have it.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the transfers cannot be read.
-    pub async fn transaction(
-        &self,
-        txid: &Txid,
-        intel: &IntelSnapshot,
-        today: Date,
-    ) -> Result<Option<BookedTransaction>, ReadError> {
-        let state = self.state.on_day(intel, today).await?;
-        let Some(state) = state else { return Ok(None) };
-        Ok(BookedTransaction::find(&*state.accounts, txid)?)
     }
 
     fn attributions<'a>(
@@ -233,24 +232,58 @@ impl ChainReader for AccountReader {
     }
 
     async fn changes(&self, since: Option<BlockRef>) -> Result<Option<ChainChanges>, ReadError> {
-        Ok(self.state.recorded()?.map(|recorded| {
-            let newest = BlockRef {
-                height: recorded.tip.height,
-                hash: recorded.digest,
-                parent: [0; 32],
-                time: recorded.tip.time,
-            };
-            if since == Some(newest) {
-                ChainChanges::nothing(newest)
-            } else {
-                // New transfers change ledgers of any account.
-                ChainChanges { newest, addresses: None }
-            }
+        let Some(GraphTip { block: newest, .. }) = self.tip().await? else { return Ok(None) };
+        Ok(Some(if since == Some(newest) {
+            ChainChanges::nothing(newest)
+        } else {
+            // New transfers change ledgers of any account.
+            ChainChanges { newest, addresses: None }
         }))
     }
 
     async fn latest_block(&self) -> Result<Option<Tip>, ReadError> {
-        Ok(self.state.recorded()?.as_ref().map(tip))
+        Ok(self.state.snapshot()?.map(|snapshot| tip(snapshot.recorded())))
+    }
+
+    async fn tip(&self) -> Result<Option<GraphTip>, ReadError> {
+        Ok(self.state.snapshot()?.map(|snapshot| snapshot.graph_tip()).transpose()?)
+    }
+
+    async fn has(&self, block: BlockId) -> Result<bool, ReadError> {
+        let Some(snapshot) = self.state.snapshot()? else { return Ok(false) };
+        let found = snapshot.block_reference(block.height)?;
+        Ok(found.is_some_and(|found| found.hash == block.hash))
+    }
+
+    async fn branch_blocks(
+        &self,
+        newest: BlockId,
+        heights: &[u64],
+    ) -> Result<Option<Vec<BlockWithWork>>, ReadError> {
+        let Some(snapshot) = self.state.snapshot()? else { return Ok(None) };
+        let found = snapshot.block_reference(newest.height)?;
+        if found.is_none_or(|found| found.hash != newest.hash) {
+            return Ok(None);
+        }
+        let mut blocks = Vec::new();
+        for height in heights.iter().filter(|height| **height <= newest.height) {
+            // No work is known of account chains: the majority of the servers decides between branches.
+            blocks.extend(snapshot.block_reference(*height)?.map(|block| (block, None)));
+        }
+        Ok(Some(blocks))
+    }
+
+    async fn account_transaction(
+        &self,
+        txid: &Txid,
+        most: u32,
+        intel: &IntelSnapshot,
+        now: Timestamp,
+    ) -> Result<Option<BookedTransaction>, ReadError> {
+        let state = self.state.on_day(intel, intel.day(now)).await?;
+        let Some(state) = state else { return Ok(None) };
+        let most = usize::try_from(most).unwrap_or(usize::MAX);
+        Ok(transaction::find(&*state.accounts, txid, most)?)
     }
 }
 

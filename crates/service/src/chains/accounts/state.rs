@@ -84,10 +84,9 @@ impl AccountState {
         }
     }
 
-    /// Returns the description of the recorded transfers; `None` without transfers.
-    pub(super) fn recorded(&self) -> Result<Option<RecordedState>, GraphError> {
-        let snapshot = self.graphs.account_snapshot(self.chain)?;
-        Ok(snapshot.map(|snapshot| *snapshot.recorded()))
+    /// Returns the newest state of the graph, whatever its ledgers rest on; `None` without transfers.
+    pub(super) fn snapshot(&self) -> Result<Option<AccountSnapshot>, GraphError> {
+        self.graphs.account_snapshot(self.chain)
     }
 
     /// Returns the newest state, with what lists and labels name on a day; `None` without transfers.

@@ -27,7 +27,7 @@ use std::{
 };
 
 use arc_swap::{ArcSwap, ArcSwapOption};
-use assay_address::ChainId;
+use assay_address::{ChainId, LedgerKind};
 use assay_chain::{TipRef, follow};
 use assay_chain_protocol::{
     ServerSet,
@@ -47,6 +47,7 @@ use tokio::{
 use self::{copies::Copies, policies::PolicyCache, rate::Rate};
 
 use super::{
+    accounts::AccountReaders,
     compositions::{CompositionProgress, GraphOwner},
     graph::GraphReaders,
     messages::types::MessageForm,
@@ -77,6 +78,7 @@ pub struct ChainHost {
     /// Lists and labels that were replaced less than [`PREVIOUS_SNAPSHOT_LIFETIME`] ago.
     previous: ArcSwapOption<PreviousSnapshot>,
     readers: Mutex<GraphReaders>,
+    account_readers: Mutex<AccountReaders>,
     policies: PolicyCache,
     copies: Copies,
     traces: Semaphore,
@@ -112,6 +114,7 @@ impl ChainHost {
             intel: ArcSwap::from_pointee(intel),
             previous: ArcSwapOption::empty(),
             readers: Mutex::default(),
+            account_readers: Mutex::default(),
             policies: PolicyCache::default(),
             copies: Copies::default(),
             traces: Semaphore::new(most_traces),
@@ -277,7 +280,7 @@ impl ChainHost {
     /// Returns the state of every chain with a graph that can be read.
     pub async fn states(&self) -> Vec<(ChainId, ServerState)> {
         let mut states = Vec::new();
-        for chain in self.graphs.chains() {
+        for chain in self.chains() {
             if let Ok(state) = self.state(chain).await {
                 states.push((chain, state));
             }
@@ -285,10 +288,17 @@ impl ChainHost {
         states
     }
 
+    /// Returns the chains with a graph in the data directory.
+    fn chains(&self) -> Vec<ChainId> {
+        let mut chains = self.graphs.chains();
+        chains.extend(self.graphs.account_chains());
+        chains
+    }
+
     /// Returns the reason for which the server cannot answer questions; `None` if every chain that it is configured for
     /// has readable blocks.
     pub async fn problem(&self) -> Option<String> {
-        let mut chains = self.graphs.chains();
+        let mut chains = self.chains();
         chains.extend(self.expected.filter(|chain| !chains.contains(chain)));
         if chains.is_empty() {
             return Some("there is no graph in the data directory".to_owned());
@@ -312,6 +322,11 @@ impl ChainHost {
 
     /// Returns the reader of a chain; `None` without a graph.
     fn reader(&self, chain: ChainId) -> Result<Option<Arc<dyn ChainReader>>, RefusalReason> {
+        if chain.info().ledger == LedgerKind::Account {
+            let mut readers = self.account_readers.lock().unwrap_or_else(PoisonError::into_inner);
+            let reader = readers.renew_reader(chain, &self.graphs).map_err(ReadError::from)?;
+            return Ok(reader.map(|reader| reader as Arc<dyn ChainReader>));
+        }
         let graph = self.graphs.graph(chain).map_err(ReadError::from)?;
         let mut readers = self.readers.lock().unwrap_or_else(PoisonError::into_inner);
         Ok(readers.renew_reader(chain, graph).map(|reader| reader as Arc<dyn ChainReader>))

@@ -1,12 +1,14 @@
 //! Answers to questions.
 
-use assay_address::{CanonicalAddress, ChainId};
+use assay_address::{CanonicalAddress, ChainId, LedgerKind};
 use assay_chain_protocol::message::{
-    BRANCH_BLOCKS, BranchBlock, BranchBlocks, BranchBlocksQuestion, ChangesAnswer, ChangesQuestion,
-    ClusterAnswer, ClusterQuestion, CopyAnswer, CopyFingerprintAnswer, CopyFingerprintQuestion,
-    CopyPartQuestion, CopyQuestion, FlowsAtMostQuestion, HistoryAnswer, HistoryQuestion, Outputs,
-    PART_BYTES, Question, RequestEnvelope, TraceAnswer, TraceQuestion, TransactionAnswer,
-    TransactionQuestion, TransferAnswer, TransferQuestion,
+    AccountTransactionAnswer, AccountTransactionQuestion, AccountTransferAnswer,
+    AccountTransferQuestion, BRANCH_BLOCKS, BranchBlock, BranchBlocks, BranchBlocksQuestion,
+    ChangesAnswer, ChangesQuestion, ClusterAnswer, ClusterQuestion, CopyAnswer,
+    CopyFingerprintAnswer, CopyFingerprintQuestion, CopyPartQuestion, CopyQuestion,
+    FlowsAtMostQuestion, HistoryAnswer, HistoryQuestion, Outputs, PART_BYTES, Question,
+    RequestEnvelope, TraceAnswer, TraceQuestion, TransactionAnswer, TransactionQuestion,
+    TransferAnswer, TransferQuestion,
 };
 use assay_engine::{
     transfer::{TransferQuery, TransferSelector},
@@ -22,6 +24,7 @@ use super::{
 use crate::chains::{
     changes::ChainChanges,
     messages::{
+        accounts::{account_transaction_answer, account_transfer_answer, transfer_query},
         types::MessageForm,
         write::{
             cluster_answer, history_answer, trace_answer, transaction_answer, transfer_answer,
@@ -95,6 +98,7 @@ impl Answers<TransferQuestion> for ChainHost {
         chain: ChainId,
         asked: RequestEnvelope<TransferQuestion>,
     ) -> Result<TransferAnswer, RefusalReason> {
+        expect_accounts(chain, false)?;
         let RequestEnvelope { deadline_ms, minimum, question } = asked;
         let admitted = self.admit(chain, minimum).await?;
         let TransferQuestion { transaction, outputs, direction, policy, now } = question;
@@ -114,10 +118,49 @@ impl Answers<TransferQuestion> for ChainHost {
             expect_height(read.tip_height, minimum)?;
         }
         expect_branch(&**reader, minimum).await?;
-        transfer_answer(read, intel, now).map_err(|error| match error {
-            TransferError::Read(error) => RefusalReason::Failed(error),
-            other => RefusalReason::Invalid(other.to_string()),
-        })
+        transfer_answer(read, intel, now).map_err(refusal_of)
+    }
+}
+
+/// Reads a transfer of an account chain.
+impl Answers<AccountTransferQuestion> for ChainHost {
+    async fn answer(
+        &self,
+        chain: ChainId,
+        asked: RequestEnvelope<AccountTransferQuestion>,
+    ) -> Result<AccountTransferAnswer, RefusalReason> {
+        expect_accounts(chain, true)?;
+        let RequestEnvelope { deadline_ms, minimum, question } = asked;
+        let admitted = self.admit(chain, minimum).await?;
+        let query = transfer_query(chain, &question)?;
+        let AccountTransferQuestion { policy, now, .. } = question;
+        let rules = MessageForm::read(policy.rules)?;
+        let policy = self.policies.policy_for(&policy)?;
+        let AdmittedQuestion { reader, intel, _permit } = &admitted;
+        let request = TransferReadRequest { query: &query, rules, policy: &policy, intel, now };
+        let read = within(deadline_ms, reader.transfer(request)).await?;
+        if let Ok(read) = &read {
+            expect_height(read.tip_height, minimum)?;
+        }
+        expect_branch(&**reader, minimum).await?;
+        account_transfer_answer(read, intel, now).map_err(refusal_of)
+    }
+}
+
+/// Reads a transaction of an account chain.
+impl Answers<AccountTransactionQuestion> for ChainHost {
+    async fn answer(
+        &self,
+        chain: ChainId,
+        asked: RequestEnvelope<AccountTransactionQuestion>,
+    ) -> Result<Option<AccountTransactionAnswer>, RefusalReason> {
+        expect_accounts(chain, true)?;
+        let RequestEnvelope { deadline_ms, minimum, question } = asked;
+        let AccountTransactionQuestion { transaction, most } = question;
+        let AdmittedQuestion { reader, intel, _permit } = &self.admit(chain, minimum).await?;
+        let txid = MessageForm::read(transaction)?;
+        let read = reader.account_transaction(&txid, most, intel, self.clock().now());
+        Ok(within(deadline_ms, read).await??.map(account_transaction_answer))
     }
 }
 
@@ -128,6 +171,7 @@ impl Answers<TransactionQuestion> for ChainHost {
         chain: ChainId,
         asked: RequestEnvelope<TransactionQuestion>,
     ) -> Result<Option<TransactionAnswer>, RefusalReason> {
+        expect_accounts(chain, false)?;
         let RequestEnvelope { deadline_ms, minimum, question } = asked;
         let TransactionQuestion { transaction, largest } = question;
         let AdmittedQuestion { reader, .. } = &self.admit(chain, minimum).await?;
@@ -144,6 +188,7 @@ impl Answers<HistoryQuestion> for ChainHost {
         chain: ChainId,
         asked: RequestEnvelope<HistoryQuestion>,
     ) -> Result<Option<HistoryAnswer>, RefusalReason> {
+        expect_accounts(chain, false)?;
         let RequestEnvelope { deadline_ms, minimum, question } = asked;
         let HistoryQuestion { address: text, largest } = question;
         let subject = address(chain, &text)?;
@@ -160,6 +205,7 @@ impl Answers<ClusterQuestion> for ChainHost {
         chain: ChainId,
         asked: RequestEnvelope<ClusterQuestion>,
     ) -> Result<ClusterAnswer, RefusalReason> {
+        expect_accounts(chain, false)?;
         let RequestEnvelope { deadline_ms, minimum, question } = asked;
         let subject = address(chain, &question.address)?;
         let AdmittedQuestion { reader, intel, _permit } = &self.admit(chain, minimum).await?;
@@ -281,6 +327,23 @@ impl ChainHost {
         let read = blocking(|| copy.read(offset, PART_BYTES));
         Ok(read.map_err(ReadError::from)?)
     }
+}
+
+/// Returns the refusal of a question whose answer would be an error.
+fn refusal_of(error: TransferError) -> RefusalReason {
+    match error {
+        TransferError::Read(error) => RefusalReason::Failed(error),
+        other => RefusalReason::Invalid(other.to_string()),
+    }
+}
+
+/// Refuses a question for another kind of chain: for account chains, or for chains of outputs.
+fn expect_accounts(chain: ChainId, is_of_accounts: bool) -> Result<(), RefusalReason> {
+    if (chain.info().ledger == LedgerKind::Account) == is_of_accounts {
+        return Ok(());
+    }
+    let kind = if is_of_accounts { "an account chain" } else { "a chain of outputs" };
+    Err(RefusalReason::Invalid(format!("{chain} is not {kind}, and the question is for one")))
 }
 
 fn address(chain: ChainId, text: &str) -> Result<CanonicalAddress, RefusalReason> {

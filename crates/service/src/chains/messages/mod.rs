@@ -5,8 +5,10 @@
 //!
 //! - [`write`]: questions and answers as messages
 //! - [`read`]: questions and answers from messages
+//! - [`accounts`]: what account chains alone have
 //! - [`types`]: types whose fields are the same in the engine and in messages, in one table
 
+pub(super) mod accounts;
 pub(super) mod read;
 pub(super) mod types;
 pub(super) mod write;

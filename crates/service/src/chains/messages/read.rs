@@ -2,9 +2,9 @@
 
 use assay_address::{CanonicalAddress, ChainId};
 use assay_chain_protocol::message::{
-    ClusterAnswer, ClusterMemberAnswer, CounterpartyAnswer, InvalidOutputs, ListedDealingAnswer,
-    ListedDealingsAnswer, PossibleOwnerAnswer, ReadTransfer, TraceAnswer, TracingPolicy,
-    TransactionAnswer, TransferAnswer,
+    ChainStateMessage, ClusterAnswer, ClusterMemberAnswer, CounterpartyAnswer, InvalidOutputs,
+    ListedDealingAnswer, ListedDealingsAnswer, PossibleOwnerAnswer, ReadTransfer, TraceAnswer,
+    TracingPolicy, TransactionAnswer, TransferAnswer,
 };
 use assay_engine::{
     evidence::ChainState,
@@ -61,7 +61,7 @@ impl AnswerReader<'_> {
         self,
         answer: TraceAnswer,
     ) -> Result<SubjectData, InvalidAnswer> {
-        let TraceAnswer { lists, data_revision, state, revision, .. } = answer;
+        let TraceAnswer { lists, data_revision, mut state, revision, .. } = answer;
         let TraceAnswer { cluster, counterparties, possible_owners, .. } = answer;
         let is_same = lists == self.intel.generation();
         if is_same && data_revision != self.intel.data_revision() {
@@ -73,7 +73,16 @@ impl AnswerReader<'_> {
         }
         let revision = revision.map(|it| if is_same { it } else { format!("{it}+lists{lists}") });
         let strongest = counterparties.strongest.into_iter();
+        let limits = match &mut state {
+            ChainStateMessage::Followed(facts) => facts.flows.account.take(),
+            ChainStateMessage::NotFollowed | ChainStateMessage::Unavailable(_) => None,
+        };
         let mut state: ChainState = MessageForm::read(state)?;
+        if let Some(limits) = limits
+            && let ChainState::Followed(chain) = &mut state
+        {
+            chain.flows.account = Some(Box::new(self.account_limits(*limits)?));
+        }
         if !is_same
             && let ChainState::Followed(chain) = &mut state
             && let Some(used) = &mut chain.flows.compositions
@@ -96,7 +105,7 @@ impl AnswerReader<'_> {
         })
     }
 
-    fn address(self, text: &str) -> Result<CanonicalAddress, InvalidAnswer> {
+    pub(super) fn address(self, text: &str) -> Result<CanonicalAddress, InvalidAnswer> {
         CanonicalAddress::parse(self.chain, text).map_err(|error| InvalidAnswer(error.to_string()))
     }
 
@@ -141,14 +150,15 @@ impl AnswerReader<'_> {
     fn counterparty(self, answer: CounterpartyAnswer) -> Result<Counterparty, InvalidAnswer> {
         let CounterpartyAnswer { address, is_funder, received, sent, .. } = answer;
         let CounterpartyAnswer { transactions, first_seen, last_seen, .. } = answer;
+        let CounterpartyAnswer { by_asset, role, .. } = answer;
         let address = self.address(&address)?;
         let labels = self.intel.labels().labels_of(&address);
         let listings = self.intel.listings_of(&address);
         Ok(Counterparty {
             address,
             is_funder,
-            by_asset: Vec::new(),
-            role: None,
+            by_asset: MessageForm::read(by_asset)?,
+            role: MessageForm::read(role)?,
             labels,
             listings,
             received,

@@ -3,25 +3,28 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use assay_chain_protocol::message::{
-    ActivityFactsMessage, AssetActivityMessage, BehaviorFactsMessage, BlockIdMessage,
-    BlockRefMessage, CarriedLabelMessage, CarriedPartMessage, ChainFactsMessage, ChainStateMessage,
-    CoSpendMessage, DirectionFlowsMessage, DistanceMessage, FlowDistanceMessage, FlowEndMessage,
-    FlowFactsMessage, FlowPartMessage, FlowPathMessage, Identifier, LedgerMessage,
-    ListEffectMessage, MassMessage, OutPointMessage, PartyListingMessage, PathStepMessage,
-    PatternDetailsMessage, PatternFactMessage, PatternRulesMessage, ScriptOwnerMessage,
-    SearchedMessage, SideEntryMessage, StatisticsMessage, StepLabelMessage, TipMessage,
-    TraceRulesMessage, TransactionId, TransactionKindMessage, TransactionSideMessage,
-    TransactionViewMessage, TransferDirectionMessage, TransferOutputMessage, TxOutMessage,
+    AccountMessage, ActivityFactsMessage, AssetActivityMessage, AssetMessage, BehaviorFactsMessage,
+    BlockIdMessage, BlockRefMessage, CarriedLabelMessage, CarriedPartMessage, ChainFactsMessage,
+    ChainStateMessage, ChoicesMessage, CoSpendMessage, CounterpartyAssetMessage,
+    DirectionFlowsMessage, DistanceMessage, FlowDistanceMessage, FlowEndMessage, FlowFactsMessage,
+    FlowPartMessage, FlowPathMessage, Identifier, LedgerMessage, ListEffectMessage, MassMessage,
+    OutPointMessage, PartyListingMessage, PathStepMessage, PatternDetailsMessage,
+    PatternFactMessage, PatternRulesMessage, PublishedPlaceMessage, ScriptOwnerMessage,
+    SearchedMessage, SideEntryMessage, StatisticsMessage, StepLabelMessage, TakenFundsMessage,
+    TipMessage, TraceRulesMessage, TransactionId, TransactionKindMessage, TransactionSideMessage,
+    TransactionViewMessage, TransferDirectionMessage, TransferOutputMessage, TransferPlaceMessage,
+    TxOutMessage,
 };
 use assay_engine::{
+    account::{AccountAddress, Asset, Choices, PublishedPlace, TransferPlace},
     evidence::{
         ActivityFacts, AssetActivity, BehaviorFacts, CarriedLabel, CarriedPart, ChainFacts,
         ChainState, Direction, DirectionFlows, FlowDistance, FlowEnd, FlowFacts, FlowPart,
         FlowPath, IngestMode, LabelDistance, Ledger, ListingPeriod, PartyListing, PathStep,
         Pattern, PatternDetails, PatternFact, PatternRole, SearchExtent, Solicitation, StepLabel,
-        Tier, Tip, Unavailable, UnresolvedReason, UnscoredReason, UsedCompositions,
+        TakenFunds, Tier, Tip, Unavailable, UnresolvedReason, UnscoredReason, UsedCompositions,
     },
-    facts::CoSpend,
+    facts::{AccountRole, CoSpend, CounterpartyAsset},
     fixed::Fraction,
     ledger::{BlockId, BlockRef, Mass, Statistics},
     names::ListId,
@@ -41,6 +44,8 @@ use serde::{
     de::{IntoDeserializer, value},
 };
 use serde_json::Value;
+
+use super::accounts::limits_message;
 
 /// An answer of a chain server that this program does not understand.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -87,18 +92,18 @@ macro_rules! words {
     )+};
 }
 
-/// Types whose messages have the same fields, without those of account chains: chain servers answer for UTXO chains.
+/// Types whose messages have the same fields.
 macro_rules! fields {
-    ($($of:ident as $message:ident { $($field:ident),+ $(,)? $(; $($absent:ident = $value:expr),+)? })+) => {$(
+    ($($of:ident as $message:ident { $($field:ident),+ $(,)? })+) => {$(
         impl MessageForm<$message> for $of {
             fn into_message(self) -> $message {
-                let Self { $($field),+ $(, $($absent: _),+)? } = self;
+                let Self { $($field),+ } = self;
                 $message { $($field: $field.into_message()),+ }
             }
 
             fn read(message: $message) -> Result<Self, InvalidAnswer> {
                 let $message { $($field),+ } = message;
-                Ok(Self { $($field: MessageForm::read($field)?),+ $(, $($absent: $value),+)? })
+                Ok(Self { $($field: MessageForm::read($field)?),+ })
             }
         }
     )+};
@@ -125,32 +130,38 @@ macro_rules! variants {
 
 plain! {
     bool, u8, u16, u32, u64, u128, usize, String, Timestamp, Date, (Timestamp, Timestamp),
-    [u8; 20], [u8; 32], [u128; MOST_THRESHOLDS]
+    (String, u8), BTreeMap<String, u128>, [u8; 20], [u8; 32], [u128; MOST_THRESHOLDS]
 }
 
 words! {
-    Category, CoinjoinKind, Direction, IngestMode, LinkKind, ListId, ListingPeriod, Pattern, PatternRole, Pool, Solicitation, Tier,
+    AccountRole, Category, CoinjoinKind, Direction, IngestMode, LinkKind, ListId, ListingPeriod, Pattern, PatternRole, Pool, Solicitation, Tier,
     Unavailable, UnresolvedReason, UnscoredReason,
 }
 
 fields! {
+    TakenFunds as TakenFundsMessage {
+        category, entity, tier, confidence, amount, unit, decimals, transactions
+    }
+    CounterpartyAsset as CounterpartyAssetMessage { asset, received, sent }
+    TransferPlace as TransferPlaceMessage { index, published }
+    Choices as ChoicesMessage { listed, more }
     ChainFacts as ChainFactsMessage { tip, flows, behavior, activity }
     Tip as TipMessage { height, hash, time, reported_at, start, ingest_mode, sample }
     ActivityFacts as ActivityFactsMessage {
         first_seen, last_seen, transfers_in, transfers_out, amounts
     }
     AssetActivity as AssetActivityMessage { asset, received, sent, balance }
-       DirectionFlows as DirectionFlowsMessage { parts, transactions }
+    DirectionFlows as DirectionFlowsMessage { parts, transactions }
     FlowPart as FlowPartMessage {
         end, entity, distance, is_direct, tier, confidence, amount, recent, outstanding, mass, decayed,
         listed, listed_by, solicitation, carried, listing_period, days_before_listing,
-        party_of_path, transactions, paths; assets = BTreeMap::new()
+        party_of_path, transactions, paths, assets
     }
     Ledger as LedgerMessage {
-        unit, decimals, source, destination, held; left_out_decimals = 0, of_accounts = false
+        unit, decimals, left_out_decimals, source, destination, held, of_accounts
     }
     PathStep as PathStepMessage {
-        transaction, address, time, amount, label; asset = None, place = None
+        transaction, address, time, amount, asset, place, label
     }
     Mass as MassMessage { earlier, recent }
     PartyListing as PartyListingMessage { list_name, list, programs, entity_id, listed_on }
@@ -204,20 +215,24 @@ variants! {
     }
     TransferDirection as TransferDirectionMessage { Deposit, Withdrawal }
     ListEffect as ListEffectMessage { Blocking, Advisory }
+    PublishedPlace as PublishedPlaceMessage { Log(one), Trace(one) }
+    Asset as AssetMessage { Native, Token(one), Numbered(one) }
 }
 
 impl MessageForm<FlowFactsMessage> for FlowFacts {
     fn into_message(self) -> FlowFactsMessage {
-        let Self { complete, ledgers, compositions, account: _ } = self;
+        let Self { complete, ledgers, compositions, account } = self;
         let is_outdated = compositions.as_ref().is_some_and(|used| used.is_outdated);
         FlowFactsMessage {
             complete,
             ledgers: ledgers.into_message(),
             compositions: compositions.map(|used| used.revision),
             are_compositions_outdated: is_outdated,
+            account: account.map(|limits| Box::new(limits_message(*limits))),
         }
     }
 
+    /// Reads all but the limits of an account, whose addresses are read with their chain.
     fn read(message: FlowFactsMessage) -> Result<Self, InvalidAnswer> {
         let FlowFactsMessage { complete, ledgers, compositions, .. } = message;
         let is_outdated = message.are_compositions_outdated;
@@ -244,6 +259,16 @@ impl MessageForm<u64> for Fraction {
 
     fn read(billionths: u64) -> Result<Self, InvalidAnswer> {
         Ok(Self::from_billionths(billionths))
+    }
+}
+
+impl MessageForm<AccountMessage> for AccountAddress {
+    fn into_message(self) -> AccountMessage {
+        AccountMessage(self.0)
+    }
+
+    fn read(AccountMessage(bytes): AccountMessage) -> Result<Self, InvalidAnswer> {
+        Ok(Self(bytes))
     }
 }
 
@@ -294,6 +319,16 @@ impl<M, T: MessageForm<M> + Clone> MessageForm<M> for Arc<T> {
 
     fn read(message: M) -> Result<Self, InvalidAnswer> {
         T::read(message).map(Self::new)
+    }
+}
+
+impl MessageForm<String> for Box<str> {
+    fn into_message(self) -> String {
+        self.into()
+    }
+
+    fn read(message: String) -> Result<Self, InvalidAnswer> {
+        Ok(message.into())
     }
 }
 

@@ -63,7 +63,7 @@ pub(in crate::chains) fn trace_answer(traced: SubjectData, intel: &IntelSnapshot
     }
 }
 
-fn text(address: &CanonicalAddress) -> String {
+pub(super) fn text(address: &CanonicalAddress) -> String {
     address.as_str().to_owned()
 }
 
@@ -127,9 +127,18 @@ pub(in crate::chains) fn history_answer(
 
 fn counterparty_answer(party: Counterparty) -> CounterpartyAnswer {
     let Counterparty { address, is_funder, received, sent, .. } = party;
-    let Counterparty { transactions, first_seen, last_seen, .. } = party;
-    let address = text(&address);
-    CounterpartyAnswer { address, is_funder, received, sent, transactions, first_seen, last_seen }
+    let Counterparty { transactions, first_seen, last_seen, by_asset, role, .. } = party;
+    CounterpartyAnswer {
+        address: text(&address),
+        is_funder,
+        received,
+        sent,
+        by_asset: by_asset.into_message(),
+        role: role.into_message(),
+        transactions,
+        first_seen,
+        last_seen,
+    }
 }
 
 fn possible_owner_answer(owner: PossibleOwner) -> PossibleOwnerAnswer {

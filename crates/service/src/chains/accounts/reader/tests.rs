@@ -170,7 +170,7 @@ fn a_subject_that_cannot_be_read_is_no_subject_without_payments() {
 #[test]
 fn a_transaction_that_cannot_be_read_is_not_unknown() {
     let (state, txid) = (failed(), Txid::from_bytes([3; 32]));
-    let found = BookedTransaction::find(&*state.accounts, &txid);
+    let found = transaction::find(&*state.accounts, &txid, usize::MAX);
     assert!(matches!(found, Err(GraphError::Unreadable { .. })), "{found:?}");
     let query = TransferQuery {
         chain: ChainId::ETH,
