@@ -13,7 +13,7 @@ const USDT: &str = "0xdAC17F958D2ee523a2206206994597C13D831ec7";
 const ETHER: u128 = 1_000_000_000_000_000_000;
 
 /// The address of a person.
-fn address(person: &str) -> String {
+pub(crate) fn address(person: &str) -> String {
     let bytes: Vec<u8> = person.bytes().chain(std::iter::repeat(0x11)).take(20).collect();
     format!("0x{}", bytes.iter().fold(String::new(), |text, byte| format!("{text}{byte:02x}")))
 }
@@ -24,7 +24,14 @@ fn txid(number: u64) -> String {
 }
 
 /// A row of a file of transfers, in a transaction that its payer sent.
-fn row(transaction: u64, index: u32, asset: &str, from: &str, to: &str, amount: u128) -> String {
+pub(crate) fn row(
+    transaction: u64,
+    index: u32,
+    asset: &str,
+    from: &str,
+    to: &str,
+    amount: u128,
+) -> String {
     row_by(from, transaction, index, asset, (from, to), amount)
 }
 
@@ -43,11 +50,11 @@ fn row_by(
     format!("{block},{time},{txid},{index},{asset},{from},{to},{amount},{initiator},transfer,,")
 }
 
-const HEADER: &str =
+pub(crate) const HEADER: &str =
     "block,time,txid,index,asset,from,to,amount,initiator,kind,log_index,trace_index";
 
 /// A data directory with the transfers of rows, and labels: person, category, entity.
-fn recorded(rows: &[String], labels: &[(&str, &str, &str)]) -> TempDir {
+pub(crate) fn recorded(rows: &[String], labels: &[(&str, &str, &str)]) -> TempDir {
     let directory = TempDir::new().unwrap();
     if !labels.is_empty() {
         let mut text = "blockchain,address,category,tier,confidence,entity\n".to_owned();
@@ -64,13 +71,13 @@ fn recorded(rows: &[String], labels: &[(&str, &str, &str)]) -> TempDir {
     directory
 }
 
-fn ingest(directory: &Path, rows: &[String]) {
+pub(crate) fn ingest(directory: &Path, rows: &[String]) {
     fs::write(directory.join("transfers.csv"), format!("{HEADER}\n{}\n", rows.join("\n"))).unwrap();
     let _ = assay(directory, ["ingest", "chain", "eth", "--transfers", "transfers.csv"]).ok();
 }
 
 /// A thief's ETH that reaches Ann over Bob, and the USDT for which Ann sells a part of it.
-fn swap() -> TempDir {
+pub(crate) fn swap() -> TempDir {
     recorded(
         &[
             row(1, 0, "native", "exchange", "cid", 2 * ETHER),

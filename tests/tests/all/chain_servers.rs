@@ -17,7 +17,7 @@ use assay_engine::utxo::ResolvedBlock;
 use assay_graph::{EmbeddedGraphs, WriterOptions};
 use assay_test_random::Random;
 use assay_tests::{
-    CHAIN_TOKEN, Caller, Server, append, assay,
+    CHAIN_TOKEN, Caller, Server, SmallDisk, append, assay,
     big_chain::{BigChain, ChainShape, Hub, Person},
     plan_with_tenant, sample, wait_until,
 };
@@ -25,7 +25,10 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::chain_tools::{address_of, ingested, line, printed};
+use crate::{
+    account_answers,
+    chain_tools::{address_of, ingested, line, printed},
+};
 
 const SUBJECTS: u64 = 1_000;
 const SHAPE: ChainShape = ChainShape {
@@ -264,6 +267,71 @@ fn three_blocks() -> Arc<TempDir> {
     ]))
 }
 
+/// A small graph of one kind of chain.
+struct SmallChain {
+    chain: &'static str,
+    directory: Arc<TempDir>,
+    /// Addresses with flows.
+    addresses: Vec<String>,
+    /// Arguments that ingest a further block from the file `more`.
+    ingest: [&'static str; 5],
+    /// The file, and the part of the ingest's report that names its block.
+    more: (String, &'static str),
+}
+
+impl SmallChain {
+    /// A chain of outputs, and an account chain.
+    fn of_each_kind() -> [Self; 2] {
+        let outputs = Self {
+            chain: "btc",
+            directory: three_blocks(),
+            addresses: ["shop", "thief", "ann", "miner"].map(address_of).into(),
+            ingest: ["ingest", "chain", "btc", "--jsonl", "more"],
+            more: (line(3, 4, &json!([]), &[("miner", 50)]), "up to block 3"),
+        };
+        let further = account_answers::row(9, 0, "native", "ann", "dan", 1_000_000_000);
+        let accounts = Self {
+            chain: "eth",
+            directory: Arc::new(account_answers::swap()),
+            addresses: ["ann", "bob", "dan", "thief"].map(account_answers::address).into(),
+            ingest: ["ingest", "chain", "eth", "--transfers", "more"],
+            more: (
+                format!("{}\n{further}\n", account_answers::HEADER),
+                "blocks 20000001 to 20000009",
+            ),
+        };
+        [outputs, accounts]
+    }
+
+    /// The setting with the URLs of chain servers of the chain.
+    fn servers(&self, servers: &[&Server]) -> String {
+        let urls = servers.iter().map(|it| format!("{}=http://{}", self.chain, it.api));
+        urls.collect::<Vec<_>>().join(",")
+    }
+
+    fn start(&self) -> Server {
+        Server::start_chain(Arc::clone(&self.directory), &[self.chain])
+    }
+
+    /// True for each address whose check has flows.
+    fn flows(&self, caller: &Caller) -> Vec<(u16, bool)> {
+        self.addresses.iter().map(|it| check_uncached(caller, self.chain, it)).collect()
+    }
+
+    /// The outcome of checks of all addresses that have flows.
+    fn all(&self) -> Vec<(u16, bool)> {
+        vec![(200, true); self.addresses.len()]
+    }
+
+    fn metric(&self, api: &Server, name: &str) -> u64 {
+        api.metric(&format!("{name}{{chain=\"{}\"}}", self.chain))
+    }
+
+    fn fingerprint(&self, directory: &TempDir) -> String {
+        printed(directory.path(), &["chain", "verify", self.chain])
+    }
+}
+
 /// A chain server's question for the flows of an address.
 fn question(address: &str, knows: &Value, deadline_ms: u32) -> Value {
     let rules = json!({
@@ -408,21 +476,25 @@ fn no_program_starts_with_a_token_that_can_be_guessed() {
 
 #[test]
 fn an_empty_server_is_filled_from_another_one_and_goes_on() {
-    let directory = three_blocks();
-    let neighbor = Server::start_chain(Arc::clone(&directory), &["btc"]);
-    let url = format!("http://{}", neighbor.api);
-    let empty = without_graphs(directory.path());
-    let filled = Server::start_chain(Arc::clone(&empty), &["btc", "--neighbors", &url]);
-    let is_ready = || Caller::new(filled.admin, "").get("/readyz").status == 200;
-    wait_until("it is filled", is_ready);
-    wait_until("its log says so", || filled.log().contains("filled from a neighbor"));
-    let fingerprint = |directory: &TempDir| printed(directory.path(), &["chain", "verify", "btc"]);
-    assert_eq!(fingerprint(&empty), fingerprint(&directory));
-    // Blocks can be added to it.
-    fs::write(empty.path().join("more.jsonl"), line(3, 4, &json!([]), &[("miner", 50)])).unwrap();
-    let more = assay(empty.path(), ["ingest", "chain", "btc", "--jsonl", "more.jsonl"]).ok();
-    assert!(more.stdout.contains("up to block 3"), "{}", more.stdout);
-    assert!(!empty.path().join("chains/btc.graph.filling").exists());
+    for small in SmallChain::of_each_kind() {
+        let SmallChain { chain, directory, ingest, more, .. } = &small;
+        let neighbor = small.start();
+        let url = format!("http://{}", neighbor.api);
+        let empty = without_graphs(directory.path());
+        let filled = Server::start_chain(Arc::clone(&empty), &[chain, "--neighbors", &url]);
+        let is_ready = || Caller::new(filled.admin, "").get("/readyz").status == 200;
+        wait_until("it is filled", is_ready);
+        wait_until("its log says so", || filled.log().contains("filled from a neighbor"));
+        assert_eq!(small.fingerprint(&empty), small.fingerprint(directory));
+        // Blocks can be added to it.
+        fs::write(empty.path().join("more"), &more.0).unwrap();
+        let added = assay(empty.path(), ingest).ok();
+        let said = added.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(said.contains(more.1), "{said}");
+        for family in ["graph", "accounts"] {
+            assert!(!empty.path().join(format!("chains/{chain}.{family}.filling")).exists());
+        }
+    }
 }
 
 #[test]
@@ -489,79 +561,150 @@ fn check_uncached(caller: &Caller, chain: &str, address: &str) -> (u16, bool) {
 
 #[test]
 fn a_stopped_chain_server_is_asked_no_more_and_holds_up_no_other_chain() {
-    // Given a chain with one server, an API server with few places, and a tenant,
-    let directory = three_blocks();
-    let (asking, key) = asking_directory(&directory);
-    let chain = Server::start_chain(directory, &["btc"]);
-    let servers = chain_servers_setting(&[&chain]);
-    let api = Server::start(asking, &["--chain-servers", &servers, "--max-requests", "32"]);
-    let caller = api.caller(&key);
-    let flows = |caller: &Caller| check_uncached(caller, "btc", &address_of("shop"));
-    wait_until("the server is found", || flows(&caller) == (200, true));
-    let silent = || api.metric::<u64>("assay_chain_servers_silent{chain=\"btc\"}");
-    let asked = || api.metric::<u64>("assay_chain_servers_asked_total{chain=\"btc\"}");
-    assert_eq!(silent(), 0);
-    // when the server is stopped, and the tenant checks more addresses of the chain at once than there are places,
-    chain.signal("STOP");
-    let (refused, answered) = (AtomicUsize::new(0), AtomicUsize::new(0));
-    let one = || {
-        let outcome = flows(&caller);
-        let counter = if outcome.0 == 429 { &refused } else { &answered };
-        counter.fetch_add(1, Ordering::SeqCst);
-        assert!(matches!(outcome, (200 | 429, false)), "{outcome:?}");
-    };
-    let served = thread::scope(|scope| {
-        for _ in 0..200 {
-            scope.spawn(one);
+    for small in SmallChain::of_each_kind() {
+        // Given a chain with one server, an API server with few places, and a tenant,
+        let (asking, key) = asking_directory(&small.directory);
+        let chain = small.start();
+        let servers = small.servers(&[&chain]);
+        let api = Server::start(asking, &["--chain-servers", &servers, "--max-requests", "32"]);
+        let caller = api.caller(&key);
+        let flows = |caller: &Caller| check_uncached(caller, small.chain, &small.addresses[0]);
+        wait_until("the server is found", || flows(&caller) == (200, true));
+        let silent = || small.metric(&api, "assay_chain_servers_silent");
+        let asked = || small.metric(&api, "assay_chain_servers_asked_total");
+        assert_eq!(silent(), 0);
+        // when the server is stopped, and the tenant checks more addresses of the chain at once than there are places,
+        chain.signal("STOP");
+        let (refused, answered) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        let one = || {
+            let outcome = flows(&caller);
+            let counter = if outcome.0 == 429 { &refused } else { &answered };
+            counter.fetch_add(1, Ordering::SeqCst);
+            assert!(matches!(outcome, (200 | 429, false)), "{outcome:?}");
+        };
+        let served = thread::scope(|scope| {
+            for _ in 0..200 {
+                scope.spawn(one);
+            }
+            // then its checks of another chain are answered while all of those wait that found a place,
+            wait_until("some found none", || refused.load(Ordering::SeqCst) > 0);
+            let (other, nobody) =
+                if small.chain == "btc" { ("eth", NO_ACCOUNT) } else { ("btc", NOBODY) };
+            let mut served = 0;
+            while silent() == 0 {
+                let (status, _) = check_uncached(&caller, other, nobody);
+                served += usize::from(status == 200 && answered.load(Ordering::SeqCst) == 0);
+            }
+            served
+        });
+        assert!(served > 0, "{} were refused", refused.into_inner());
+        // and no question is sent any more.
+        let before = asked();
+        for _ in 0..100 {
+            assert_eq!(flows(&caller), (200, false));
         }
-        // then its checks of another chain are answered while all of those wait that found a place,
-        wait_until("some found none", || refused.load(Ordering::SeqCst) > 0);
-        let eth = "0x00000000219ab540356cBB839Cbe05303d7705Fa";
-        let mut served = 0;
-        while silent() == 0 {
-            let (status, _) = check_uncached(&caller, "eth", eth);
-            served += usize::from(status == 200 && answered.load(Ordering::SeqCst) == 0);
-        }
-        served
-    });
-    assert!(served > 0, "{} were refused", refused.into_inner());
-    // and no question is sent any more.
-    let before = asked();
-    for _ in 0..100 {
-        assert_eq!(flows(&caller), (200, false));
+        assert_eq!((asked(), silent()), (before, 1));
+        assert!(api.log().contains("has been silent for a second"), "{}", api.log());
+        // Once it goes on, it is asked again.
+        chain.signal("CONT");
+        wait_until("it is asked again", || flows(&caller) == (200, true));
+        assert_eq!(silent(), 0);
     }
-    assert_eq!((asked(), silent()), (before, 1));
-    assert!(api.log().contains("has been silent for a second"), "{}", api.log());
-    // Once it goes on, it is asked again.
-    chain.signal("CONT");
-    wait_until("it is asked again", || flows(&caller) == (200, true));
-    assert_eq!(silent(), 0);
 }
 
 #[test]
 fn answers_are_complete_while_one_of_two_chain_servers_is_stopped() {
-    let directory = three_blocks();
-    let (asking, key) = asking_directory(&directory);
-    let chain = [(), ()].map(|()| Server::start_chain(Arc::clone(&directory), &["btc"]));
-    let servers = chain_servers_setting(&[&chain[0], &chain[1]]);
-    let api = Server::start(asking, &["--chain-servers", &servers]);
-    let caller = api.caller(&key);
-    let addresses = ["shop", "thief", "ann", "miner"].map(address_of);
-    let flows = || addresses.each_ref().map(|it| check_uncached(&caller, "btc", it));
-    wait_until("the servers are found", || flows() == [(200, true); 4]);
-    let silent = || api.metric::<u64>("assay_chain_servers_silent{chain=\"btc\"}");
-    for stopped in &chain {
-        // From the moment on at which one is stopped, until it is asked again.
+    for small in SmallChain::of_each_kind() {
+        let (asking, key) = asking_directory(&small.directory);
+        let chain = [small.start(), small.start()];
+        let servers = small.servers(&[&chain[0], &chain[1]]);
+        let api = Server::start(asking, &["--chain-servers", &servers]);
+        let caller = api.caller(&key);
+        wait_until("the servers are found", || small.flows(&caller) == small.all());
+        let silent = || small.metric(&api, "assay_chain_servers_silent");
+        for stopped in &chain {
+            // From the moment on at which one is stopped, until it is asked again.
+            stopped.signal("STOP");
+            while silent() == 0 {
+                assert_eq!(small.flows(&caller), small.all());
+            }
+            for _ in 0..20 {
+                assert_eq!(small.flows(&caller), small.all());
+            }
+            stopped.signal("CONT");
+            wait_until("it is heard", || silent() == 0);
+            assert_eq!(small.flows(&caller), small.all());
+        }
+    }
+}
+
+/// The answers about all addresses of a chain, without cached ones.
+fn answers(caller: &Caller, small: &SmallChain) -> Vec<String> {
+    let answer = |address: &String| {
+        let body = json!({"blockchain": small.chain, "address": address}).to_string();
+        let answer = caller.post("/api/v1/check/address", &body, &[("cache-control", "no-cache")]);
+        assert_eq!(answer.status, 200, "{}", answer.text);
+        stable_fields(answer.json())
+    };
+    small.addresses.iter().map(answer).collect()
+}
+
+#[test]
+fn no_answer_is_wrong_or_missing_while_two_of_three_chain_servers_fail() {
+    for small in SmallChain::of_each_kind() {
+        let (asking, key) = asking_directory(&small.directory);
+        // Given the answers of a server with the graph, and three chain servers, of which one has a small disk,
+        let here = Server::start(Arc::clone(&small.directory), &[]);
+        if small.chain == "btc" {
+            wait_for_compositions(&here);
+        }
+        let expected = answers(&here.caller(&key), &small);
+        let disk = SmallDisk::mount(64);
+        let file = small.directory.path().join("copy.graph");
+        let file = file.to_str().unwrap();
+        let _ = assay(small.directory.path(), ["chain", "backup", small.chain, file]).ok();
+        let on_disk = format!("--data-dir={}", disk.path().display());
+        let [first, second, third] = [(), (), ()].map(|()| without_graphs(small.directory.path()));
+        for copy in [&first, &second] {
+            let _ = assay(copy.path(), ["chain", "restore", small.chain, file]).ok();
+        }
+        for entry in fs::read_dir(third.path()).unwrap() {
+            let entry = entry.unwrap();
+            fs::copy(entry.path(), disk.path().join(entry.file_name())).unwrap();
+        }
+        let _ = assay(third.path(), ["chain", "restore", small.chain, file, &on_disk]).ok();
+        let stopped = Server::start_chain(first, &[small.chain]);
+        let killed = Server::start_chain(second, &[small.chain]);
+        let full = Server::start_chain(third, &[small.chain, &on_disk]);
+        if small.chain == "btc" {
+            [&stopped, &killed, &full].into_iter().for_each(wait_for_compositions);
+        }
+        let servers = small.servers(&[&stopped, &killed, &full]);
+        let api = Server::start(asking, &["--chain-servers", &servers]);
+        let caller = api.caller(&key);
+        wait_until("the servers are found", || small.flows(&caller) == small.all());
+        let silent = || small.metric(&api, "assay_chain_servers_silent");
+        // when the disk is full, one server is killed and another one is stopped, then answers are the same all the time:
+        // the server with a full disk gives them.
+        let asked = |times: usize| {
+            for _ in 0..times {
+                assert_eq!(answers(&caller, &small), expected);
+            }
+        };
+        asked(5);
+        disk.fill();
+        asked(5);
+        killed.signal("KILL");
+        asked(20);
         stopped.signal("STOP");
         while silent() == 0 {
-            assert_eq!(flows(), [(200, true); 4]);
+            asked(1);
         }
-        for _ in 0..20 {
-            assert_eq!(flows(), [(200, true); 4]);
-        }
+        asked(20);
         stopped.signal("CONT");
         wait_until("it is heard", || silent() == 0);
-        assert_eq!(flows(), [(200, true); 4]);
+        full.signal("KILL");
+        asked(20);
     }
 }
 

@@ -10,7 +10,7 @@ use std::{
     sync::{Arc, Mutex, OnceLock, PoisonError},
 };
 
-use assay_address::ChainId;
+use assay_address::{ChainId, LedgerKind};
 use assay_mapped::{DATA_FILE, StateBytes};
 
 use super::{
@@ -19,6 +19,8 @@ use super::{
 };
 use crate::{
     GraphError, GraphTip,
+    account::{AccountSnapshot, EmbeddedAccounts},
+    error::damaged,
     utxo::{Snapshot, Tables},
 };
 
@@ -29,10 +31,28 @@ const ORIGIN: &str = "origin";
 /// the file may grow.
 #[derive(Debug)]
 pub struct GraphCopy {
-    snapshot: Mutex<Snapshot>,
+    state: HeldState,
     bytes: StateBytes,
     tip: GraphTip,
     fingerprint: OnceLock<[u8; 32]>,
+}
+
+/// The state of a graph of either family.
+#[derive(Debug)]
+enum HeldState {
+    Utxo(Mutex<Snapshot>),
+    Accounts(Box<AccountSnapshot>),
+}
+
+impl HeldState {
+    fn fingerprint(&self) -> Result<[u8; 32], GraphError> {
+        match self {
+            Self::Utxo(snapshot) => {
+                snapshot.lock().unwrap_or_else(PoisonError::into_inner).reader().fingerprint()
+            }
+            Self::Accounts(snapshot) => snapshot.fingerprint(),
+        }
+    }
 }
 
 impl EmbeddedGraphs {
@@ -42,21 +62,34 @@ impl EmbeddedGraphs {
     ///
     /// Returns an error if the graph cannot be read.
     pub fn copy(&self, chain: ChainId) -> Result<Option<GraphCopy>, GraphError> {
-        let Some(graph) = self.open(chain)? else { return Ok(None) };
         loop {
-            let snapshot = graph.snapshot()?;
-            let Some(tip) = snapshot.tip()? else { return Ok(None) };
+            let (held, tip, bytes) = if has_accounts(chain) {
+                let Some(snapshot) = self.account_snapshot(chain)? else { return Ok(None) };
+                let (tip, bytes) = (snapshot.graph_tip()?, snapshot.bytes()?);
+                (HeldState::Accounts(Box::new(snapshot)), tip, bytes)
+            } else {
+                let Some(graph) = self.open(chain)? else { return Ok(None) };
+                let snapshot = graph.snapshot()?;
+                let Some(tip) = snapshot.tip()? else { return Ok(None) };
+                let bytes = snapshot.bytes()?;
+                (HeldState::Utxo(Mutex::new(snapshot)), tip, bytes)
+            };
             // A newer state was written meanwhile: it is read instead.
-            let Some(bytes) = snapshot.bytes()? else { continue };
-            let (snapshot, fingerprint) = (Mutex::new(snapshot), OnceLock::new());
-            return Ok(Some(GraphCopy { snapshot, bytes, tip, fingerprint }));
+            let Some(bytes) = bytes else { continue };
+            let fingerprint = OnceLock::new();
+            return Ok(Some(GraphCopy { state: held, bytes, tip, fingerprint }));
         }
     }
 
     /// True if the chain has a graph, complete or damaged.
     #[must_use]
     pub fn exists(&self, chain: ChainId) -> bool {
-        self.path(chain).exists()
+        self.graph_folder(chain).exists()
+    }
+
+    /// The folder of the chain's graph.
+    fn graph_folder(&self, chain: ChainId) -> PathBuf {
+        if has_accounts(chain) { self.accounts_path(chain) } else { self.path(chain) }
     }
 
     /// Begins or resumes a copy of the state named `origin`, in parts of `part` bytes; `None` if the chain already has
@@ -82,15 +115,14 @@ impl EmbeddedGraphs {
                 }
                 _ => {}
             }
-            let mut builder = DirBuilder::new();
-            builder.recursive(true);
-            #[cfg(unix)]
-            std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-            builder.create(&folder).map_err(|error| file_error(&folder, error))?;
+            create_private(&folder)?;
             let file = folder.join(ORIGIN);
             fs::write(&file, origin).map_err(|error| file_error(&file, error))?;
         }
-        let path = folder.join(DATA_FILE);
+        let path = data_file(&folder, chain);
+        if let Some(parent) = path.parent().filter(|parent| !parent.exists()) {
+            create_private(parent)?;
+        }
         let opened = File::options().append(true).create(true).open(&path);
         let file = opened.map_err(|error| file_error(&path, error))?;
         make_private(&path)?;
@@ -127,7 +159,7 @@ impl EmbeddedGraphs {
         let PartialCopy { folder, path, file, chain, .. } = filling;
         file.sync_all().map_err(|error| file_error(&path, error))?;
         drop(file);
-        let found = fingerprint_of(&folder);
+        let found = fingerprint_of(&folder, chain);
         if !matches!(found, Ok(Some(found)) if found == expected) {
             let _ = fs::remove_dir_all(&folder);
             found?;
@@ -135,16 +167,50 @@ impl EmbeddedGraphs {
         }
         let origin = folder.join(ORIGIN);
         fs::remove_file(&origin).map_err(|error| file_error(&origin, error))?;
-        self.install(&folder, chain)
+        if !has_accounts(chain) {
+            return self.install(&folder, chain);
+        }
+        let snapshot = EmbeddedAccounts::complete_copy(&folder, chain)?;
+        let tip = snapshot.map(|snapshot| snapshot.graph_tip()).transpose()?;
+        EmbeddedAccounts::install(&folder, &self.accounts_path(chain))?;
+        tip.ok_or_else(|| damaged("meta", "its state"))
     }
 
     fn partial_copy_path(&self, chain: ChainId) -> PathBuf {
-        self.folder.join(format!("{chain}.graph.filling"))
+        let family = if has_accounts(chain) { "accounts" } else { "graph" };
+        self.folder.join(format!("{chain}.{family}.filling"))
     }
 }
 
-/// Computes the fingerprint of the graph in a folder; `None` if the folder has no graph.
-fn fingerprint_of(folder: &Path) -> Result<Option<[u8; 32]>, GraphError> {
+/// True for a chain of accounts.
+fn has_accounts(chain: ChainId) -> bool {
+    chain.info().ledger == LedgerKind::Account
+}
+
+/// The file of a partial copy in its folder.
+fn data_file(folder: &Path, chain: ChainId) -> PathBuf {
+    if has_accounts(chain) {
+        EmbeddedAccounts::file_of_copy(folder)
+    } else {
+        folder.join(DATA_FILE)
+    }
+}
+
+/// Creates a folder that its owner alone can read.
+fn create_private(folder: &Path) -> Result<(), GraphError> {
+    let mut builder = DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder).map_err(|error| file_error(folder, error))
+}
+
+/// Computes the fingerprint of the copy in a folder; `None` if the folder has no graph.
+fn fingerprint_of(folder: &Path, chain: ChainId) -> Result<Option<[u8; 32]>, GraphError> {
+    if has_accounts(chain) {
+        let snapshot = EmbeddedAccounts::complete_copy(folder, chain)?;
+        return snapshot.map(|snapshot| snapshot.fingerprint()).transpose();
+    }
     let Some(tables) = Tables::open(folder)? else { return Ok(None) };
     let snapshot = Snapshot::new(&Arc::new(tables))?;
     snapshot.reader().fingerprint().map(Some)
@@ -172,17 +238,16 @@ impl GraphCopy {
         Ok(self.bytes.read(offset, most)?)
     }
 
-    /// Computes the state's [fingerprint](crate::Graph::fingerprint) once, from all blocks, transactions and clusters.
+    /// Computes the state's [fingerprint](crate::Graph::fingerprint) once, from everything that the graph says.
     ///
     /// # Errors
     ///
     /// Returns an error if the graph cannot be read.
     pub fn fingerprint(&self) -> Result<[u8; 32], GraphError> {
-        let snapshot = self.snapshot.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = self.fingerprint.get() {
             return Ok(*known);
         }
-        let fingerprint = snapshot.reader().fingerprint()?;
+        let fingerprint = self.state.fingerprint()?;
         Ok(*self.fingerprint.get_or_init(|| fingerprint))
     }
 }

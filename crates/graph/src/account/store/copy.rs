@@ -1,15 +1,19 @@
-//! Backups of account chains: one state as a file.
+//! Backups and copies of account chains: one state as a file.
 
 use std::{
     fs::{self, DirBuilder},
     io,
-    path::Path,
+    path::{Path, PathBuf},
 };
 
 use assay_address::ChainId;
 use assay_mapped::DATA_FILE;
 
-use super::{folders::ChainFolder, view::EmbeddedAccounts, writer::FIRST_FOLDER};
+use super::{
+    folders::ChainFolder,
+    view::{AccountSnapshot, EmbeddedAccounts},
+    writer::FIRST_FOLDER,
+};
 use crate::{
     GraphError,
     account::RecordedState,
@@ -56,10 +60,9 @@ impl EmbeddedAccounts {
         chain: ChainId,
         file: &Path,
     ) -> Result<RecordedState, GraphError> {
-        let folders = ChainFolder::new(beside);
-        let inner = folders.folder(FIRST_FOLDER);
+        let inner = ChainFolder::new(beside).folder(FIRST_FOLDER);
         fs::create_dir(&inner).map_err(|error| file_error(&inner, error))?;
-        let copy = inner.join(DATA_FILE);
+        let copy = Self::file_of_copy(beside);
         fs::copy(file, &copy).map_err(|error| match error.kind() {
             io::ErrorKind::StorageFull => file_error(&copy, error),
             _ => file_error(file, error),
@@ -67,17 +70,32 @@ impl EmbeddedAccounts {
         let private = <fs::Permissions as std::os::unix::fs::PermissionsExt>::from_mode(0o600);
         fs::set_permissions(&copy, private).map_err(|error| file_error(&copy, error))?;
         sync_to_disk(&copy)?;
-        folders.set_current(FIRST_FOLDER)?;
-        let graph = Self::open(beside, chain)?;
-        let snapshot = graph.map(|graph| graph.snapshot()).transpose()?.flatten();
-        let recorded = snapshot.map(|snapshot| *snapshot.recorded());
+        let restored = Self::complete_copy(beside, chain)?;
+        let recorded = restored.map(|snapshot| *snapshot.recorded());
         let recorded = recorded.ok_or_else(|| {
             file_error(file, io::Error::other("it is no backup of a graph with blocks"))
         })?;
-        fs::rename(beside, folder).map_err(|error| file_error(folder, error))?;
-        if let Some(parent) = folder.parent() {
-            sync_to_disk(parent)?;
-        }
+        Self::install(beside, folder)?;
         Ok(recorded)
+    }
+
+    /// The file of the graph in a folder that a copy is written to.
+    pub(crate) fn file_of_copy(beside: &Path) -> PathBuf {
+        ChainFolder::new(beside).folder(FIRST_FOLDER).join(DATA_FILE)
+    }
+
+    /// Opens a complete copy in a folder of its own; `None` if it has no blocks.
+    pub(crate) fn complete_copy(
+        beside: &Path,
+        chain: ChainId,
+    ) -> Result<Option<AccountSnapshot>, GraphError> {
+        ChainFolder::new(beside).set_current(FIRST_FOLDER)?;
+        Ok(Self::open(beside, chain)?.map(|graph| graph.snapshot()).transpose()?.flatten())
+    }
+
+    /// Moves a complete copy to the folder of a chain.
+    pub(crate) fn install(beside: &Path, folder: &Path) -> Result<(), GraphError> {
+        fs::rename(beside, folder).map_err(|error| file_error(folder, error))?;
+        folder.parent().map_or(Ok(()), sync_to_disk)
     }
 }

@@ -17,7 +17,7 @@ use assay_engine::{
     ledger::{OwnerNumber, TransactionNumber},
     utxo::Txid,
 };
-use assay_mapped::ReadTransaction;
+use assay_mapped::{ReadTransaction, StateBytes};
 use jiff::Timestamp;
 use rustc_hash::FxHashMap;
 
@@ -213,6 +213,12 @@ impl AccountSnapshot {
     #[must_use]
     pub fn ends_revision(&self) -> &str {
         &self.state.ends
+    }
+
+    /// The bytes of the state; `None` if a newer state was written meanwhile.
+    pub(crate) fn bytes(&self) -> Result<Option<StateBytes>, GraphError> {
+        let reading = self.reading.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok(self.tables.environment.state_bytes(&reading.transaction)?)
     }
 
     /// Reads from the store.

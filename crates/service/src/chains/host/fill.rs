@@ -13,13 +13,13 @@ use assay_chain_protocol::{
 use assay_graph::{EmbeddedGraphs, GraphError, GraphTip, blocking};
 use tokio::time::{Instant, sleep};
 
-/// Time limit for finding a neighbor before the chain is read from its node.
+/// Time limit for finding a neighbor before the chain is read from its source.
 const LOOKED_FOR: Duration = Duration::from_secs(20);
 /// Time limit for finding a neighbor once a part of its graph is copied.
 const ABSENT_FOR: Duration = Duration::from_mins(10);
 /// Pause before the next attempt.
 const AGAIN: Duration = Duration::from_secs(2);
-/// Number of attempts without a byte of progress before the chain is read from its node.
+/// Number of attempts without a byte of progress before the chain is read from its source.
 const ATTEMPTS: u32 = 10;
 /// Time limit for a part.
 const PART_TIMEOUT: Duration = Duration::from_mins(1);
@@ -80,7 +80,7 @@ pub(super) async fn fill(graphs: &EmbeddedGraphs, chain: ChainId, neighbors: &Se
                 let is_over =
                     if is_none { answered.elapsed() >= patience } else { failed >= ATTEMPTS };
                 if is_over {
-                    tracing::warn!(%chain, %error, "not filled from a neighbor: reading the chain from its node");
+                    tracing::warn!(%chain, %error, "not filled from a neighbor: the chain is read from its source");
                     graphs.discard_partial_copy(chain);
                     return;
                 }

@@ -245,7 +245,7 @@ impl AnswerReader<'_> {
                 return Ok(Err(TransferError::unknown(query, height, time, now)));
             }
             AccountTransferAnswer::Invalid(invalid) => {
-                return Ok(Err(invalid_of_selector(invalid, &query.selector)?.into()));
+                return Ok(Err(invalid_of_selector(&invalid, &query.selector)?.into()));
             }
             AccountTransferAnswer::Unavailable(reason) => {
                 return Ok(Err(TransferError::Unavailable(self.chain, MessageForm::read(reason)?)));
@@ -343,7 +343,7 @@ fn parsed<T: std::str::FromStr<Err: std::fmt::Display>>(text: &str) -> Result<T,
 }
 
 fn invalid_of_selector(
-    message: InvalidAccountTransferMessage,
+    message: &InvalidAccountTransferMessage,
     selector: &TransferSelector,
 ) -> Result<InvalidAccountTransfer, InvalidAnswer> {
     use InvalidAccountTransfer as Invalid;
@@ -352,7 +352,7 @@ fn invalid_of_selector(
         return Err(InvalidAnswer(format!("{message:?} of {selector:?}")));
     };
     let unasked = || InvalidAnswer(format!("{message:?} of {selector:?}"));
-    Ok(match &message {
+    Ok(match message {
         Message::Several(choices) => Invalid::Several(MessageForm::read(choices.clone())?),
         Message::NoSuchPlace(choices) => Invalid::NoSuchPlace {
             place: place.clone().ok_or_else(unasked)?,

@@ -1,4 +1,4 @@
-//! What account chains alone have is the same after it was a message, and text.
+//! Data of account chains is the same after it was a message, and text.
 
 use assay_engine::{
     account::{AccountAddress, Asset, Choices, PublishedPlace, TransferPlace, scored_assets},
@@ -48,7 +48,7 @@ fn published() -> impl Strategy<Value = PublishedPlace> {
     ]
 }
 
-fn place() -> impl Strategy<Value = TransferPlace> {
+fn transfer_place() -> impl Strategy<Value = TransferPlace> {
     (any::<u32>(), option::of(published()))
         .prop_map(|(index, published)| TransferPlace { index, published })
 }
@@ -162,7 +162,8 @@ fn subject_data(chain: ChainId) -> impl Strategy<Value = SubjectData> {
 
 fn found(chain: ChainId) -> impl Strategy<Value = FoundAccountTransfer> {
     let parties = (option::of(address(chain)), option::of(address(chain)), address(chain));
-    let transfer = (txid(), any::<u64>(), time(), scored(chain), any::<u128>(), parties, place());
+    let transfer =
+        (txid(), any::<u64>(), time(), scored(chain), any::<u128>(), parties, transfer_place());
     let senders = vec((option::of(account()), any::<u128>()), 0..4);
     let unit = prop_oneof![Just(MoneyUnit::Dollars), scored(chain).prop_map(MoneyUnit::Asset),];
     (transfer, senders, unit).prop_map(|(transfer, senders, unit)| {
@@ -209,16 +210,15 @@ fn query(chain: ChainId, selector: AccountTransferSelector) -> TransferQuery {
 
 fn booked(chain: ChainId) -> impl Strategy<Value = BookedTransaction> {
     let kind = select(TransferKind::ALL.to_vec());
-    let transfer = (kind, asset(), account(), account(), any::<[u64; 4]>(), place()).prop_map(
-        |(kind, asset, from, to, limbs, place)| Transfer {
+    let transfer = (kind, asset(), account(), account(), any::<[u64; 4]>(), transfer_place())
+        .prop_map(|(kind, asset, from, to, limbs, place)| Transfer {
             kind,
             asset,
             from,
             to,
             amount: amount_of(limbs),
             place,
-        },
-    );
+        });
     let payment = (option::of(account()), option::of(account()), scored(chain), any::<u128>())
         .prop_map(|(from, to, asset, amount)| BookedPayment { from, to, asset, amount });
     let head = (any::<u64>(), time(), txid(), option::of(account()), any::<u64>());
@@ -233,8 +233,8 @@ fn booked(chain: ChainId) -> impl Strategy<Value = BookedTransaction> {
 
 /// An amount of 256 bits.
 fn amount_of<T: std::str::FromStr<Err: std::fmt::Debug>>(limbs: [u64; 4]) -> T {
-    let digits: String = limbs.iter().map(|limb| format!("{limb:016x}")).collect();
-    format!("0x{digits}").parse().unwrap()
+    let [a, b, c, d] = limbs;
+    format!("0x{a:016x}{b:016x}{c:016x}{d:016x}").parse().unwrap()
 }
 
 /// A value for one of the chains.
