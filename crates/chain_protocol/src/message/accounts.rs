@@ -77,6 +77,8 @@ pub struct AccountLimitsMessage {
     pub has_initiators: bool,
     /// Money that parties which harm payers got in transactions that the subject did not send.
     pub taken: Vec<TakenFundsMessage>,
+    /// Number of the subject's older payments, of which sums were read.
+    pub summed_payments: u64,
     /// Number of the subject's oldest payments, which were not read.
     pub unread_payments: u64,
     /// Tickers of scored assets that tokens of other contracts bear in the subject's history.

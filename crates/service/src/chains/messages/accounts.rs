@@ -30,10 +30,20 @@ use crate::chains::{
 
 /// Converts the limits of an account's flows.
 pub(super) fn limits_message(limits: AccountLimits) -> AccountLimitsMessage {
-    let AccountLimits { has_unrecorded_money, may_lack_internal_transfers, .. } = limits;
-    let AccountLimits { unpriced, carried_prices, is_whole_not_netted, has_initiators, .. } =
-        limits;
-    let AccountLimits { taken, unread_payments, lookalike_tokens, lookalike_accounts, .. } = limits;
+    let AccountLimits {
+        has_unrecorded_money,
+        may_lack_internal_transfers,
+        unpriced,
+        carried_prices,
+        is_whole_not_netted,
+        has_initiators,
+        taken,
+        summed_payments,
+        unread_payments,
+        lookalike_tokens,
+        lookalike_accounts,
+        other_tokens,
+    } = limits;
     let lookalike = |LookalikeAccount { address, of, is_paid, transactions }| {
         LookalikeAccountMessage { address: text(&address), of: text(&of), is_paid, transactions }
     };
@@ -45,10 +55,11 @@ pub(super) fn limits_message(limits: AccountLimits) -> AccountLimitsMessage {
         is_whole_not_netted,
         has_initiators,
         taken: taken.into_message(),
+        summed_payments,
         unread_payments,
         lookalike_tokens,
         lookalike_accounts: lookalike_accounts.into_iter().map(lookalike).collect(),
-        other_tokens: limits.other_tokens,
+        other_tokens,
     }
 }
 
@@ -207,6 +218,7 @@ impl AnswerReader<'_> {
             is_whole_not_netted,
             has_initiators,
             taken,
+            summed_payments,
             unread_payments,
             lookalike_tokens,
             lookalike_accounts,
@@ -225,6 +237,7 @@ impl AnswerReader<'_> {
             is_whole_not_netted,
             has_initiators,
             taken: MessageForm::read(taken)?,
+            summed_payments,
             unread_payments,
             lookalike_tokens,
             lookalike_accounts: lookalike_accounts.collect::<Result<_, _>>()?,

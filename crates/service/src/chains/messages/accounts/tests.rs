@@ -100,8 +100,8 @@ fn limits(chain: ChainId) -> impl Strategy<Value = AccountLimits> {
     let texts = || vec(any::<String>(), 0..3);
     let prices = vec(any::<(String, u8)>(), 0..3);
     let lists = (texts(), prices, vec(taken(), 0..3), texts(), vec(lookalike(chain), 0..3));
-    (any::<[bool; 4]>(), any::<[u64; 2]>(), lists).prop_map(
-        |([unrecorded, internal, netted, initiators], [unread, other], lists)| {
+    (any::<[bool; 4]>(), any::<[u64; 3]>(), lists).prop_map(
+        |([unrecorded, internal, netted, initiators], [summed, unread, other], lists)| {
             let (unpriced, carried_prices, taken, lookalike_tokens, lookalike_accounts) = lists;
             AccountLimits {
                 has_unrecorded_money: unrecorded,
@@ -111,6 +111,7 @@ fn limits(chain: ChainId) -> impl Strategy<Value = AccountLimits> {
                 is_whole_not_netted: netted,
                 has_initiators: initiators,
                 taken,
+                summed_payments: summed,
                 unread_payments: unread,
                 lookalike_tokens,
                 lookalike_accounts,
