@@ -1,6 +1,8 @@
 //! Bloom filters in memory that rule out hashes that a run does not hold. Only a writer that loads many blocks has
 //! them.
 
+use std::collections::BTreeSet;
+
 use crate::bytes::NumberMap;
 
 /// Number of bits of a filter for each entry.
@@ -68,6 +70,8 @@ impl Filter {
 #[derive(Debug, Default)]
 pub struct Filters {
     by_run: NumberMap<Filter>,
+    /// Runs whose filters were begun, also those for which there was no room.
+    known: BTreeSet<u32>,
     bytes: u64,
     /// True for a writer with filters.
     enabled: bool,
@@ -99,14 +103,32 @@ impl Filters {
         (self.enabled && room).then(|| Filter::new(entries))
     }
 
-    pub(super) fn keep(&mut self, run: u32, filter: Filter) {
-        self.bytes += filter.bytes();
-        self.by_run.insert(run.into(), filter);
+    /// Keeps the filter of a run; `None` if there was no room for it.
+    pub(super) fn finish(&mut self, run: u32, filter: Option<Filter>) {
+        self.known.insert(run);
+        if let Some(filter) = filter {
+            self.bytes += filter.bytes();
+            self.by_run.insert(run.into(), filter);
+        }
+    }
+
+    /// True if the filter of a run was finished, also if there was no room for it.
+    pub(super) fn has_finished(&self, run: u32) -> bool {
+        self.known.contains(&run)
     }
 
     pub(super) fn remove(&mut self, run: u32) {
+        self.known.remove(&run);
         if let Some(filter) = self.by_run.remove(&run.into()) {
             self.bytes = self.bytes.saturating_sub(filter.bytes());
+        }
+    }
+
+    /// Removes the filters of all other runs.
+    pub(super) fn retain(&mut self, is_kept: impl Fn(u32) -> bool) {
+        let gone: Vec<u32> = self.known.iter().copied().filter(|run| !is_kept(*run)).collect();
+        for run in gone {
+            self.remove(run);
         }
     }
 
@@ -135,13 +157,6 @@ impl Filters {
     /// False if no run of the kind whose hashes are mostly new has the hash.
     pub(super) fn may_have_any(&self, hash: u64) -> bool {
         !self.enabled || self.mostly_new.iter().any(|growing| growing.filter.may_have(hash))
-    }
-
-    /// Removes all filters.
-    pub fn clear(&mut self) {
-        self.by_run.clear();
-        self.mostly_new.clear();
-        self.bytes = 0;
     }
 
     pub(super) const fn is_enabled(&self) -> bool {

@@ -36,11 +36,13 @@ pub struct RunManifest<K> {
     pub(super) merges: Vec<Merge<K>>,
     /// Runs that were merged and are being deleted.
     pub(super) dropped: Vec<(K, u32)>,
+    /// Number of pages that merges between batches are to write.
+    pub(super) owed: u64,
 }
 
 impl<K> Default for RunManifest<K> {
     fn default() -> Self {
-        Self { next_id: 0, runs: Vec::new(), merges: Vec::new(), dropped: Vec::new() }
+        Self { next_id: 0, runs: Vec::new(), merges: Vec::new(), dropped: Vec::new(), owed: 0 }
     }
 }
 
@@ -48,6 +50,11 @@ impl<K: RunKind> RunManifest<K> {
     /// The runs of a kind, oldest first.
     pub(super) fn of_kind(&self, kind: K) -> impl DoubleEndedIterator<Item = &Run<K>> {
         self.runs.iter().filter(move |run| run.kind == kind)
+    }
+
+    /// Number of entries of some runs together.
+    pub(super) fn entries_of(&self, ids: &[u32]) -> u64 {
+        self.runs.iter().filter(|run| ids.contains(&run.id)).map(|run| run.entries).sum()
     }
 
     pub(super) fn new_id(&mut self) -> u32 {
@@ -86,6 +93,7 @@ impl<K: RunKind> RunManifest<K> {
             put_varint(&mut bytes, kind.number().into());
             put_varint(&mut bytes, (*id).into());
         }
+        put_varint(&mut bytes, self.owed);
         bytes
     }
 
@@ -133,6 +141,10 @@ impl<K: RunKind> RunManifest<K> {
             let kind = kind(&mut reading)?;
             manifest.dropped.push((kind, id(&mut reading)?));
         }
+        // Records of earlier programs end here.
+        if !reading.0.is_empty() {
+            manifest.owed = reading.varint()?;
+        }
         Some(manifest)
     }
 }
@@ -153,9 +165,13 @@ mod tests {
                 resume: vec![1, 0, 255],
             }],
             dropped: vec![(TestKind::Found, 3)],
+            owed: 300,
         };
         let bytes = manifest.to_bytes();
         assert_eq!(RunManifest::from_bytes(&bytes).unwrap(), manifest);
         assert!(RunManifest::<TestKind>::from_bytes(&bytes[..bytes.len() - 1]).is_err());
+        // A record of an earlier program has no work that is due.
+        let earlier = RunManifest::from_bytes(&bytes[..bytes.len() - 2]).unwrap();
+        assert_eq!(earlier, RunManifest { owed: 0, ..manifest });
     }
 }

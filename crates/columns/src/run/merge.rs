@@ -15,18 +15,60 @@ use crate::{ColumnsError, NamedTable};
 
 /// Number of runs of a level that are merged into one.
 const FAN_IN: usize = 8;
-/// Largest number of pages that a slice writes.
+/// Largest number of pages that are in memory at once.
 const MOST_PAGES: u64 = 4096;
 const FEWEST_PAGES: u64 = 256;
-/// Number of pages that slices may write for each page that a batch wrote: merges of up to eight levels keep up with
-/// the batches.
+/// Number of pages that slices may write for each page that a batch wrote, where the batch continues the merges itself:
+/// merges of up to eight levels keep up with the batches.
 const PAGES_FOR_EACH: u64 = 8;
 
 /// The filters of unfinished runs, by the numbers of the runs.
 pub type UnfinishedFilters = HashMap<u32, Filter>;
 
-/// Continues the merges by one slice, after a batch that wrote `written` pages. `committed` is the state before the
-/// batch, which holds all runs that are merged.
+impl<K: RunKind> RunManifest<K> {
+    /// Adds the work that a batch of `written` pages makes to the work that is due: each entry is merged once a level, so
+    /// that merges keep up with the batches, and are spread over them.
+    pub fn owe(&mut self, written: u64) {
+        let level = self.runs.iter().map(|run| run.level).max().unwrap_or(0);
+        let pages_for_each = u64::from(level) + 2;
+        self.owed = self.owed.saturating_add(written.saturating_mul(pages_for_each));
+    }
+
+    /// True if a slice of merges is due.
+    #[must_use]
+    pub const fn is_due(&self) -> bool {
+        self.owed > 0
+    }
+}
+
+/// Continues the merges that are due by one slice, which writes and deletes up to `most` pages each, in a transaction of its
+/// own. `committed` is the state before it.
+///
+/// # Errors
+///
+/// Returns an error if the table fails.
+pub fn merge_slice<K: RunKind>(
+    table: NamedTable,
+    (committed, txn): (&RoTxn<'_>, &mut WriteTransaction<'_>),
+    manifest: &mut RunManifest<K>,
+    (filters, unfinished): (&mut Filters, &mut UnfinishedFilters),
+    most: u64,
+) -> Result<(), ColumnsError> {
+    begin(manifest, (filters, unfinished));
+    let most_dropped = most;
+    let most = manifest.owed.min(most);
+    let mut left = most;
+    advance(table, (committed, txn), manifest, (filters, unfinished), &mut left)?;
+    drop_runs(table, (committed, txn), manifest, most_dropped)?;
+    let is_idle = manifest.merges.is_empty() && manifest.dropped.is_empty();
+    // A slice that only deletes pages is work too.
+    let done = if left == most { most } else { most - left };
+    manifest.owed = if is_idle { 0 } else { manifest.owed.saturating_sub(done) };
+    Ok(())
+}
+
+/// Continues the merges by one slice, after a batch that wrote `written` pages, in the transaction of the batch. `committed`
+/// is the state before the batch, which holds all runs that are merged.
 ///
 /// # Errors
 ///
@@ -40,14 +82,28 @@ pub fn continue_merges<K: RunKind>(
 ) -> Result<(), ColumnsError> {
     let most = written.saturating_mul(PAGES_FOR_EACH).max(FEWEST_PAGES);
     let mut left = most;
+    advance(table, (committed, txn), manifest, (filters, unfinished), &mut left)?;
+    drop_runs(table, (committed, txn), manifest, most.max(MOST_PAGES))?;
+    begin(manifest, (filters, unfinished));
+    Ok(())
+}
+
+/// Continues the merges by up to `left` pages, and takes these off.
+fn advance<K: RunKind>(
+    table: NamedTable,
+    (committed, txn): (&RoTxn<'_>, &mut WriteTransaction<'_>),
+    manifest: &mut RunManifest<K>,
+    (filters, unfinished): (&mut Filters, &mut UnfinishedFilters),
+    left: &mut u64,
+) -> Result<(), ColumnsError> {
     // Small runs first: they are many, and done at once.
     manifest.merges.sort_by_key(|merge| (merge.output.level, merge.output.id));
     let merges = std::mem::take(&mut manifest.merges);
     for mut merge in merges {
         let mut has_ended = false;
-        while left > 0 && !has_ended {
-            let mut of_slice = left.min(MOST_PAGES);
-            left -= of_slice;
+        while *left > 0 && !has_ended {
+            let mut of_slice = (*left).min(MOST_PAGES);
+            *left -= of_slice;
             let kind = merge.output.kind;
             has_ended = kind.merge(MergeSlice {
                 table,
@@ -57,7 +113,7 @@ pub fn continue_merges<K: RunKind>(
                 unfinished: &mut *unfinished,
                 left: &mut of_slice,
             })?;
-            left += of_slice;
+            *left += of_slice;
         }
         if !has_ended {
             manifest.merges.push(merge);
@@ -68,17 +124,13 @@ pub fn continue_merges<K: RunKind>(
             filters.remove(*id);
             manifest.dropped.push((merge.output.kind, *id));
         }
-        if let Some(filter) = unfinished.remove(&merge.output.id) {
-            filters.keep(merge.output.id, filter);
-        }
+        filters.finish(merge.output.id, unfinished.remove(&merge.output.id));
         manifest.runs.push(merge.output);
     }
-    drop_runs(table, (committed, txn), manifest, most.max(MOST_PAGES))?;
-    begin(manifest, (filters, unfinished));
     Ok(())
 }
 
-/// Begins the merges that are due. The input runs of these merges are committed with this batch.
+/// Begins the merges of levels that have enough runs. Their input runs are committed before the merges are continued.
 fn begin<K: RunKind>(
     manifest: &mut RunManifest<K>,
     (filters, unfinished): (&Filters, &mut UnfinishedFilters),
@@ -99,7 +151,9 @@ fn begin<K: RunKind>(
             }
             let id = manifest.new_id();
             let entries = inputs.iter().map(|run| run.entries).sum();
-            if let Some(filter) = filters.begin(entries).filter(|_| kind.is_hashed()) {
+            if kind.is_hashed()
+                && let Some(filter) = filters.begin(entries)
+            {
                 unfinished.insert(id, filter);
             }
             manifest.merges.push(Merge {

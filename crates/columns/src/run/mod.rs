@@ -2,8 +2,8 @@
 //!
 //! Entries whose keys are scattered would each touch a page of their own in an ordered table. The writer therefore
 //! sorts the entries of a batch of blocks and writes these entries as one run, in full pages. It merges eight runs of a
-//! level into one of the next level, in slices, so that no batch waits for a merge. A reader searches all runs; their
-//! number grows with the logarithm of the chain's length.
+//! level into one of the next level, in slices, so that no batch waits for a merge: within batches ([`continue_merges`]), or
+//! between them ([`merge_slice`]). A reader searches all runs; their number grows with the logarithm of the chain's length.
 //!
 //! A chain family defines a [`RunKind`] for each type of [`RunEntry`] that its runs hold.
 
@@ -27,7 +27,7 @@ pub use entry::{NumberByHash, RunEntry};
 pub use filter::{Filter, Filters};
 pub use index::{IndexReader, recent_key};
 pub use manifest::RunManifest;
-pub use merge::{MergeSlice, UnfinishedFilters, continue_merges};
+pub use merge::{MergeSlice, UnfinishedFilters, continue_merges, merge_slice};
 pub use page::write;
 pub use read::{Cursors, FilterFilling, fill_filters, find_all};
 

@@ -105,7 +105,7 @@ pub fn write<K: RunKind, E: RunEntry>(
     entries.sort_unstable();
     let id = manifest.new_id();
     let mut pages = Pages::new(kind, id);
-    let mut built = filters.begin(entries.len() as u64).filter(|_| kind.is_hashed());
+    let mut built = if kind.is_hashed() { filters.begin(entries.len() as u64) } else { None };
     let mut open: Option<E> = None;
     for entry in &*entries {
         if let Some(hash) = entry.hash() {
@@ -128,8 +128,6 @@ pub fn write<K: RunKind, E: RunEntry>(
     put_pages(table, txn, &pages.full)?;
     let count = pages.full.len() as u64;
     manifest.runs.push(Run { kind, id, level: 0, entries: pages.entries(), pages: count });
-    if let Some(filter) = built {
-        filters.keep(id, filter);
-    }
+    filters.finish(id, built);
     Ok(count)
 }

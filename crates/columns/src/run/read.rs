@@ -4,7 +4,10 @@ use std::ops::Bound;
 
 use heed::RoTxn;
 
-use super::{Filters, NumberByHash, RunEntry, RunKind, RunManifest, manifest::Run, page::page_key};
+use super::{
+    Filter, Filters, NumberByHash, RunEntry, RunKind, RunManifest, UnfinishedFilters,
+    manifest::Run, page::page_key,
+};
 use crate::{ColumnsError, NamedTable, Rows, bytes::ByteReader};
 
 /// Iterates over the entries of a run from a key on.
@@ -254,7 +257,8 @@ fn find_in<K: RunKind, E: From<ColumnsError>>(
     Ok(true)
 }
 
-/// Builds the filters of all runs from the stored pages.
+/// Makes the filters those of the runs and merges of a manifest: drops others, and builds missing ones from the stored
+/// pages.
 ///
 /// # Errors
 ///
@@ -263,14 +267,31 @@ pub fn fill_filters<K: RunKind>(
     txn: &RoTxn<'_>,
     table: NamedTable,
     manifest: &RunManifest<K>,
-    filters: &mut Filters,
+    (filters, unfinished): (&mut Filters, &mut UnfinishedFilters),
 ) -> Result<(), ColumnsError> {
-    let hashed = K::ALL.iter().copied().filter(|kind| kind.is_hashed());
-    for run in hashed.flat_map(|kind| manifest.of_kind(kind)) {
-        if !filters.is_enabled() {
-            return Ok(());
+    filters.retain(|id| manifest.runs.iter().any(|run| run.id == id));
+    unfinished.retain(|id, _| manifest.merges.iter().any(|merge| merge.output.id == *id));
+    if !filters.is_enabled() {
+        return Ok(());
+    }
+    for run in manifest.runs.iter().filter(|run| run.kind.is_hashed()) {
+        if filters.has_finished(run.id) {
+            continue;
         }
-        run.kind.fill(FilterFilling { txn, table, run, filters: &mut *filters })?;
+        let mut filter = filters.begin(run.entries);
+        let notes = run.kind.is_mostly_new().then_some(&mut *filters);
+        run.kind.fill(FilterFilling { txn, table, run, filter: filter.as_mut(), notes })?;
+        filters.finish(run.id, filter);
+    }
+    for merge in manifest.merges.iter().filter(|merge| merge.output.kind.is_hashed()) {
+        let run = &merge.output;
+        if !unfinished.contains_key(&run.id)
+            && let Some(mut filter) = filters.begin(manifest.entries_of(&merge.inputs))
+        {
+            let filling = FilterFilling { txn, table, run, filter: Some(&mut filter), notes: None };
+            run.kind.fill(filling)?;
+            unfinished.insert(run.id, filter);
+        }
     }
     Ok(())
 }
@@ -280,7 +301,9 @@ pub struct FilterFilling<'s, 't, K> {
     txn: &'s RoTxn<'t>,
     table: NamedTable,
     run: &'s Run<K>,
-    filters: &'s mut Filters,
+    filter: Option<&'s mut Filter>,
+    /// The filters that note the hashes of all runs of the kind.
+    notes: Option<&'s mut Filters>,
 }
 
 impl<K: std::fmt::Debug> std::fmt::Debug for FilterFilling<'_, '_, K> {
@@ -296,20 +319,16 @@ impl<K: RunKind> FilterFilling<'_, '_, K> {
     ///
     /// Returns an error if the table fails.
     pub fn fill_from<E: RunEntry>(self) -> Result<(), ColumnsError> {
-        let Self { txn, table, run, filters } = self;
-        let mut filter = filters.begin(run.entries);
+        let Self { txn, table, run, mut filter, mut notes } = self;
         let mut entries = Cursor::<E>::open(txn, table, (run.kind, run.id), &[])?;
         while let Some(hash) = entries.peek().and_then(RunEntry::hash) {
             if let Some(filter) = &mut filter {
                 filter.insert(hash);
             }
-            if run.kind.is_mostly_new() {
-                filters.note(hash);
+            if let Some(notes) = &mut notes {
+                notes.note(hash);
             }
             entries.advance()?;
-        }
-        if let Some(filter) = filter {
-            filters.keep(run.id, filter);
         }
         Ok(())
     }

@@ -10,7 +10,7 @@ use assay_test_random::Random;
 
 use super::{
     Cursors, Filters, MergeSlice, NumberByHash, RunEntry, RunKind, RunManifest, UnfinishedFilters,
-    continue_merges, fill_filters, find_all, page::page_key, write,
+    continue_merges, fill_filters, find_all, merge_slice, page::page_key, write,
 };
 use crate::{
     ColumnsError, NamedTable,
@@ -123,14 +123,20 @@ impl RunEntry for Summed {
 
 /// An error of the environment or of a table.
 #[derive(Debug, thiserror::Error)]
-#[error("{0}")]
 enum Failed {
+    #[error("{0}")]
     Environment(#[from] MappedError),
+    #[error("{0}")]
     Columns(#[from] ColumnsError),
+    #[error("as wanted")]
+    Wanted,
 }
 
 const FORMAT: EnvironmentFormat =
     EnvironmentFormat { name: "assay-test-runs", version: 1, tables: &["run"], map_size: 1 << 30 };
+
+/// Most pages of a slice of merges between batches.
+const SLICE: u64 = 8;
 
 /// A store of runs in a folder of its own.
 struct Runs {
@@ -167,6 +173,57 @@ impl Runs {
             Ok(continue_merges(*table, (&committed, txn), manifest, (filters, unfinished), pages)?)
         });
         written.unwrap();
+    }
+
+    /// Writes a run and continues the merges in transactions of their own, as a writer that merges between batches. Each
+    /// transaction fails at the end if `fails` says so, and is tried again. Returns the most pages that a slice wrote.
+    fn batch_and_slices<E: RunEntry>(
+        &mut self,
+        kind: TestKind,
+        entries: &[E],
+        mut fails: impl FnMut() -> bool,
+    ) -> u64 {
+        let mut most = 0;
+        let mut is_written = false;
+        while !is_written || self.manifest.is_due() {
+            let has_failed = fails();
+            let before = self.manifest.clone();
+            let pages = |manifest: &RunManifest<TestKind>| {
+                let made = manifest.merges.iter().map(|merge| merge.output.pages);
+                manifest.runs.iter().map(|run| run.pages).chain(made).sum::<u64>()
+            };
+            let committed = self.environment.read().unwrap();
+            let Self { environment, table, lock, manifest, filters, unfinished, .. } = self;
+            let done: Result<(), Failed> = environment.write(lock, |txn| {
+                if is_written {
+                    let memory = (&mut *filters, &mut *unfinished);
+                    merge_slice(*table, (&committed, txn), manifest, memory, SLICE)?;
+                } else {
+                    let mut entries = entries.to_vec();
+                    let written = write(*table, txn, (manifest, filters), kind, &mut entries)?;
+                    manifest.owe(written);
+                }
+                if has_failed { Err(Failed::Wanted) } else { Ok(()) }
+            });
+            drop(committed);
+            if has_failed {
+                // As a writer that reads its state again.
+                assert!(matches!(done, Err(Failed::Wanted)));
+                self.manifest = before;
+                let txn = self.environment.read().unwrap();
+                let filters = (&mut self.filters, &mut self.unfinished);
+                fill_filters(&txn, self.table, &self.manifest, filters).unwrap();
+                continue;
+            }
+            done.unwrap();
+            if is_written {
+                let inputs = before.runs.iter().filter(|run| !self.manifest.runs.contains(run));
+                let gone: u64 = inputs.map(|run| run.pages).sum();
+                most = most.max((pages(&self.manifest) + gone).saturating_sub(pages(&before)));
+            }
+            is_written = true;
+        }
+        most
     }
 
     /// All entries of a kind from a key on.
@@ -303,14 +360,70 @@ fn an_interrupted_writer_goes_on_with_merges() {
         runs.batch(TestKind::New, entries, 1);
         // What is only in memory is gone.
         runs.manifest = RunManifest::from_bytes(&runs.manifest.to_bytes()).unwrap();
-        runs.filters.clear();
-        runs.unfinished.clear();
+        (runs.filters, runs.unfinished) = (Filters::enabled(), UnfinishedFilters::default());
         let txn = runs.environment.read().unwrap();
-        fill_filters(&txn, runs.table, &runs.manifest, &mut runs.filters).unwrap();
+        let filters = (&mut runs.filters, &mut runs.unfinished);
+        fill_filters(&txn, runs.table, &runs.manifest, filters).unwrap();
         drop(txn);
     }
     assert!(runs.all::<NumberByHash>(TestKind::New, &[]).iter().eq(&expected));
     for entry in expected.iter().step_by(999) {
         assert!(runs.find(TestKind::New, entry.hash, true).contains(&entry.number));
     }
+}
+
+#[test]
+fn merges_between_batches_keep_up_in_bounded_slices() {
+    let (mut runs, mut random) = (Runs::new(), Random::new(5));
+    let mut expected = BTreeSet::new();
+    let (mut most_runs, mut largest_slice) = (0, 0);
+    for transaction in 0..120_u64 {
+        // Some batches are much larger than others.
+        let count = if transaction % 40 == 7 { 10_000 } else { 500 };
+        let entries: Vec<Listed> = (0..count)
+            .map(|index| Listed {
+                owner: random.next() % 5000,
+                value: random.next() % 1_000_000,
+                transaction: transaction << 20 | index,
+            })
+            .collect();
+        expected.extend(entries.iter().copied());
+        let slice = runs.batch_and_slices(TestKind::Listed, &entries, || false);
+        largest_slice = largest_slice.max(slice);
+        most_runs = most_runs.max(runs.manifest.of_kind(TestKind::Listed).count());
+        let [there, known] = runs.pages();
+        assert_eq!(there, known, "after batch {transaction}");
+    }
+    assert!(runs.all::<Listed>(TestKind::Listed, &[]).iter().eq(&expected));
+    assert!(runs.manifest.runs.iter().any(|run| run.level > 1), "nothing was merged twice");
+    assert!(most_runs < 30, "{most_runs} runs");
+    assert!(largest_slice <= SLICE, "a slice of {largest_slice} pages");
+}
+
+#[test]
+fn failed_batches_and_slices_leave_runs_and_filters_as_they_were() {
+    let (mut runs, mut random) = (Runs::new(), Random::new(6));
+    let mut dice = Random::new(7);
+    let mut expected: BTreeMap<u64, BTreeSet<u64>> = BTreeMap::new();
+    for batch in 0..150_u64 {
+        let entries: Vec<NumberByHash> = (0..=random.below(1500))
+            .map(|index| NumberByHash { hash: random.next() % 20_000, number: batch << 16 | index })
+            .collect();
+        for entry in &entries {
+            expected.entry(entry.hash).or_default().insert(entry.number);
+        }
+        runs.batch_and_slices(TestKind::New, &entries, || dice.one_in(3));
+        let [there, known] = runs.pages();
+        assert_eq!(there, known, "after batch {batch}");
+        if batch % 10 == 9 {
+            for hash in (0..20_000).step_by(37) {
+                let numbers = expected.get(&hash).cloned().unwrap_or_default();
+                assert_eq!(runs.find(TestKind::New, hash, true), numbers, "batch {batch}");
+            }
+        }
+        // Each run has a filter, which was filled once.
+        assert!(runs.manifest.runs.iter().all(|run| runs.filters.has_finished(run.id)));
+        assert!(runs.manifest.merges.iter().all(|it| runs.unfinished.contains_key(&it.output.id)));
+    }
+    assert!(runs.manifest.runs.iter().any(|run| run.level > 1), "nothing was merged twice");
 }

@@ -60,11 +60,10 @@ impl Caches {
         }
     }
 
-    pub(super) fn clear(&mut self) {
+    /// Clears the caches that rolled back or failed blocks may have filled. Runs hold no such blocks.
+    pub(super) fn forget_blocks(&mut self) {
         self.owners.clear();
         self.ledgers.clear();
-        self.filters.clear();
-        self.unfinished.clear();
     }
 }
 

@@ -9,7 +9,7 @@ use std::{
 use assay_address::ChainId;
 use assay_columns::{
     KeyedState,
-    run::{self, fill_filters},
+    run::{fill_filters, merge_slice},
 };
 use assay_engine::{
     account::{AccountAddress, AccountTransaction, Asset, AssetNumber, MoneyEnds},
@@ -43,6 +43,8 @@ use crate::{
 /// Number of blocks whose entries move together from the table of recent entries into runs, after they cannot be rolled
 /// back: a run of one block would be small.
 const MOVED_TOGETHER: u64 = 16;
+/// Most pages that a slice of merges writes, 16 MB: a few tenths of a second.
+const SLICE_PAGES: u64 = 4096;
 /// The number of the first computing of the ledgers.
 pub(super) const FIRST_FOLDER: u64 = 1;
 
@@ -159,7 +161,8 @@ impl AccountGraphWriter {
         &self.ends
     }
 
-    /// Records blocks above the tip, in one transaction. Blocks from the height `reorganizable_from` on can be rolled back.
+    /// Records blocks above the tip, in one transaction, after the merges that earlier blocks made due. Blocks from the height
+    /// `reorganizable_from` on can be rolled back.
     ///
     /// # Errors
     ///
@@ -244,8 +247,9 @@ impl AccountGraphWriter {
         self.runs = self.tables.runs(&transaction)?;
         let reader = Reader::new(&self.tables, &self.runs, &transaction);
         self.state = reader.state()?.ok_or_else(|| damaged("meta", "its state"))?;
-        self.caches.clear();
-        fill_filters(&transaction, self.tables.run, &self.runs, &mut self.caches.filters)?;
+        self.caches.forget_blocks();
+        let filters = (&mut self.caches.filters, &mut self.caches.unfinished);
+        fill_filters(&transaction, self.tables.run, &self.runs, filters)?;
         self.tokens.clear();
         for (number, asset) in reader.assets()? {
             if number.0 >= FIRST_TOKEN {
@@ -272,6 +276,7 @@ impl AccountGraphWriter {
         self.reload_if_needed()?;
         self.state.expect_next(blocks)?;
         let Some(last) = blocks.last().map(|block| block.reference.height) else { return Ok(()) };
+        self.merge_runs()?;
         let reorganizable_from = self.state.reorganizable_after(last, blocks, reorganizable_from);
         // After an error from here on, the caches hold data of the failed batch.
         self.needs_reload = true;
@@ -301,6 +306,23 @@ impl AccountGraphWriter {
             plan.write((&reader, ends), txn, (before, &mut after), &mut runs, caches)
         })?;
         (self.state, self.runs, self.needs_reload) = (after, runs, false);
+        Ok(())
+    }
+
+    /// Continues the merges that earlier batches made due, in slices of bounded work. Each slice is a transaction of its own,
+    /// so that neither a batch nor a slice takes long, and what a slice wrote stays.
+    fn merge_runs(&mut self) -> Result<(), GraphError> {
+        while self.runs.is_due() {
+            self.needs_reload = true;
+            let committed = self.tables.environment.read()?;
+            let (tables, runs) = (&self.tables, &mut self.runs);
+            let filters = (&mut self.caches.filters, &mut self.caches.unfinished);
+            tables.environment.write(&self.lock, |txn| {
+                merge_slice(tables.run, (&committed, txn), runs, filters, SLICE_PAGES)?;
+                Ok::<_, GraphError>(tables.meta.put(txn, RUNS, &runs.to_bytes())?)
+            })?;
+            self.needs_reload = false;
+        }
         Ok(())
     }
 
@@ -449,7 +471,7 @@ impl Plan {
         runs: &mut AccountRuns,
         caches: &mut Caches,
     ) -> Result<(), GraphError> {
-        let (tables, committed) = (reader.tables, reader.txn);
+        let tables = reader.tables;
         for (first, page) in &self.log.full {
             tables.log.append(txn, &assay_columns::bytes::number(*first), page)?;
         }
@@ -466,8 +488,7 @@ impl Plan {
         for (height, entries) in self.recent {
             entries.write_recent(tables, txn, height)?;
         }
-        let memory = (&mut caches.filters, &mut caches.unfinished);
-        run::continue_merges(tables.run, (committed, txn), runs, memory, pages)?;
+        runs.owe(pages);
         tables.meta.put(txn, RUNS, &runs.to_bytes())?;
         put_state(tables, txn, after)
     }

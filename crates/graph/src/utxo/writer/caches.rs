@@ -53,11 +53,4 @@ impl Caches {
         self.owners.clear();
         self.clusters.clear();
     }
-
-    /// Clears all caches.
-    pub(super) fn clear(&mut self) {
-        self.forget_blocks();
-        self.filters.clear();
-        self.unfinished.clear();
-    }
 }

@@ -198,8 +198,9 @@ impl GraphWriter {
             let transaction = self.tables.environment.read()?;
             self.runs = self.tables.runs(&transaction)?;
             self.stored = Reader::new(&self.tables, &self.runs, &transaction).state()?;
-            self.caches.clear();
-            fill_filters(&transaction, self.tables.run, &self.runs, &mut self.caches.filters)?;
+            self.caches.forget_blocks();
+            let filters = (&mut self.caches.filters, &mut self.caches.unfinished);
+            fill_filters(&transaction, self.tables.run, &self.runs, filters)?;
             self.needs_reload = false;
         }
         Ok(())

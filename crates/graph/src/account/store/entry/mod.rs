@@ -64,7 +64,8 @@ impl run::RunKind for EntryKind {
     }
 
     fn is_hashed(self) -> bool {
-        matches!(self, Self::Address | Self::Txid | Self::Ledger)
+        // The writer looks up no transaction.
+        matches!(self, Self::Address | Self::Ledger)
     }
 
     fn is_mostly_new(self) -> bool {
