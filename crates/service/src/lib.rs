@@ -122,7 +122,7 @@ pub struct Bounds {
 }
 
 impl GraphOwner for Service {
-    fn graphs(&self) -> &EmbeddedGraphs {
+    fn graphs(&self) -> &Arc<EmbeddedGraphs> {
         &self.databases.graphs
     }
 

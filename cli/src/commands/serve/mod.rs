@@ -31,10 +31,7 @@ use assay_api::{
 use assay_service::{
     Backlog, Bounds, LoadError, QuotaUses, Refresher, Service, SharedLimits,
     background::{self, SourceAccess},
-    chains::{
-        compositions::{self, GraphOwner},
-        follower,
-    },
+    chains::{compositions::GraphOwner, follower, keep_breakdowns},
     revoked_keys, write_regularly,
 };
 
@@ -148,7 +145,7 @@ pub(super) async fn run(_args: ServeArgs, context: Context) -> Result<CommandOut
     if fetches_sources {
         beside.spawn(follower::run(Arc::clone(&service), context.allowed_source_paths()));
     }
-    beside.spawn(compositions::run(Arc::clone(&service) as Arc<dyn GraphOwner>));
+    beside.spawn(keep_breakdowns(Arc::clone(&service) as Arc<dyn GraphOwner>));
     for (_, servers) in databases.chain_servers.iter() {
         servers.watch();
     }

@@ -46,16 +46,25 @@ pub mod subject;
 pub mod trace;
 pub mod transfer;
 
+use std::sync::Arc;
+
 use assay_address::CanonicalAddress;
 use assay_engine::{facts::Facts, policy::Policy, trace::TraceRules};
 use assay_intel::IntelSnapshot;
 use jiff::Timestamp;
 
+use compositions::GraphOwner;
 pub(crate) use registry::ChainReaders;
 use subject::{SubjectData, TraceRequest};
 use trace::TraceView;
 
 use crate::large::beside_others_if;
+
+/// Keeps the compositions (origin breakdowns) of all graphs in the data directory, and the ledgers of account chains, up to
+/// date until the task is aborted.
+pub async fn keep_breakdowns(owner: Arc<dyn GraphOwner>) {
+    tokio::join!(compositions::run(Arc::clone(&owner)), accounts::keep_ledgers(owner));
+}
 
 /// Returns the facts about a subject from lists, labels and its chain.
 pub async fn facts(

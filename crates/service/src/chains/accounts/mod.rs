@@ -3,6 +3,7 @@
 //! - `named`: the accounts that lists and labels name, and those at which money ends
 //! - `attributions`: attributions of accounts during one check
 //! - `state`: the graph, with the ledgers for the present lists and labels
+//! - `keeper`: keeps ledgers up to date while a program runs
 //! - `lookalikes`: accounts that look like counterparties of a subject
 //! - `tokens`: tokens whose money is not followed
 //! - `associates`: accounts that are associated with a subject
@@ -12,6 +13,7 @@
 
 mod associates;
 mod attributions;
+mod keeper;
 mod lookalikes;
 mod named;
 mod reader;
@@ -20,5 +22,6 @@ mod tokens;
 mod transaction;
 mod transfer;
 
+pub(super) use keeper::keep_ledgers;
 pub use reader::{AccountReader, AccountReaders};
 pub use state::present_ledgers;

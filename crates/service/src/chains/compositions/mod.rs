@@ -33,12 +33,12 @@ use self::updater::{CompositionUpdater, Inputs};
 /// Program that has graphs, and the lists and labels for their compositions (origin breakdowns).
 pub trait GraphOwner: Send + Sync + 'static {
     /// Returns the graphs in the data directory.
-    fn graphs(&self) -> &EmbeddedGraphs;
+    fn graphs(&self) -> &Arc<EmbeddedGraphs>;
     /// Returns lists and labels.
     fn intel(&self) -> Arc<IntelSnapshot>;
     /// Returns the present time.
     fn now(&self) -> Timestamp;
-    /// Returns the progress of each chain.
+    /// Returns the progress of each chain, also of the ledgers of account chains.
     fn progress(&self) -> &CompositionProgress;
 }
 

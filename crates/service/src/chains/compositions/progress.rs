@@ -11,7 +11,8 @@ use assay_address::ChainId;
 /// Progress of the compositions (origin breakdowns) of one chain.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
-    /// Number of transactions whose compositions (origin breakdowns) are missing under the present lists and labels.
+    /// Number of transactions whose compositions (origin breakdowns) are missing under the present lists and labels; of an
+    /// account chain, number of all transactions while its ledgers rest on other lists and labels.
     pub behind: u64,
     /// Duration of the last complete pass; `None` before the first one of this program.
     pub last_pass: Option<Duration>,
@@ -29,7 +30,7 @@ impl CompositionProgress {
         chains.iter().map(|(chain, progress)| (*chain, *progress)).collect()
     }
 
-    pub(super) fn set(&self, chain: ChainId, progress: Progress) {
+    pub(in crate::chains) fn set(&self, chain: ChainId, progress: Progress) {
         // A panic while the lock was held leaves whole values.
         self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(chain, progress);
     }

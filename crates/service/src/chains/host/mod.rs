@@ -34,7 +34,7 @@ use assay_chain_protocol::{
     message::{NewestBlock, RefusedBranchMessage, ServerState},
 };
 use assay_engine::ledger::BlockId;
-use assay_graph::{EmbeddedGraphs, GraphTip};
+use assay_graph::{EmbeddedGraphs, GraphTip, account::AccountEnds};
 use assay_intel::IntelSnapshot;
 use assay_store::{Store, StoreError};
 use assay_system::Clock;
@@ -144,6 +144,13 @@ impl ChainHost {
     #[must_use]
     pub fn intel(&self) -> Arc<IntelSnapshot> {
         self.intel.load_full()
+    }
+
+    /// Returns the accounts of a chain at which money ends now.
+    #[must_use]
+    pub fn account_ends(&self, chain: ChainId) -> AccountEnds {
+        let intel = self.intel();
+        intel.account_ends(chain, intel.day(self.clock.now())).collect()
     }
 
     /// Returns the progress of the compositions (origin breakdowns) of each chain.
@@ -334,7 +341,7 @@ impl ChainHost {
 }
 
 impl GraphOwner for ChainHost {
-    fn graphs(&self) -> &EmbeddedGraphs {
+    fn graphs(&self) -> &Arc<EmbeddedGraphs> {
         &self.graphs
     }
 
