@@ -77,6 +77,20 @@ impl AllowedSourcePaths {
         })
     }
 
+    /// Returns the path of a folder below the folder of sources, without links. The folder may not exist yet.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the path lies elsewhere.
+    pub fn folder(&self, path: &Path) -> Result<PathBuf, ForbiddenFileError> {
+        below(path, [self.source_dir.as_path()].into_iter()).ok_or_else(|| {
+            ForbiddenFileError::Location {
+                location: path.display().to_string(),
+                folder: self.source_dir.display().to_string(),
+            }
+        })
+    }
+
     /// Returns the path of a file with credentials, without links. The file may not exist yet.
     ///
     /// # Errors

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use assay_address::ChainId;
+use assay_address::{ChainId, LedgerKind};
 use assay_engine::policy::{MandatorySource, Policy, PolicyProblem, PolicySpec, TraceSpec};
 use assay_tenancy::{
     Directory, FieldProblem, ManifestProblem,
     directory::{RequiredSource, Tenant},
-    manifest::{Document, Kind, TraceCeiling},
+    manifest::{ChainProtocol, ChainSourceSpec, Document, Kind, TraceCeiling},
 };
 
 /// A manifest with the engine's risk policy.
@@ -94,19 +94,39 @@ fn complete(
 /// The problems of chain sources whose chains cannot be read, by name.
 fn unreadable_chains(directory: &Directory<Policy>, manifests: &Manifests) -> Vec<ManifestProblem> {
     let problems = directory.chains.values().filter_map(|feed| {
-        let message = match feed.spec.chain.parse::<ChainId>() {
-            Err(error) => error.to_string(),
-            Ok(chain) if chain.info().outputs().is_none() => {
-                format!("{chain} is not read yet: Bitcoin and the chains like it are")
-            }
-            Ok(_) => return None,
-        };
+        let (field, message) = unreadable(&feed.spec)?;
         let manifest = manifests.get(&(Kind::ChainSource, feed.name.clone()))?;
-        Some(manifest.problem(FieldProblem::invalid("spec.chain", message)))
+        Some(manifest.problem(FieldProblem::invalid(field, message)))
     });
     let mut problems: Vec<ManifestProblem> = problems.collect();
     problems.sort_by(|one, other| one.manifest.cmp(&other.manifest));
     problems
+}
+
+/// The field and the reason for which a chain cannot be read from its source.
+fn unreadable(spec: &ChainSourceSpec) -> Option<(&'static str, String)> {
+    let chain: ChainId = match spec.chain.parse() {
+        Ok(chain) => chain,
+        Err(error) => return Some(("spec.chain", format!("{error}"))),
+    };
+    match (chain.info().ledger, spec.protocol) {
+        (LedgerKind::ListsOnly, _) => Some((
+            "spec.chain",
+            format!("{chain} is not read yet: chains of the Bitcoin family and account chains are"),
+        )),
+        (LedgerKind::Account, ChainProtocol::Rpc | ChainProtocol::Esplora) => Some((
+            "spec.protocol",
+            format!(
+                "{chain} is read from files: write `transfers`, and their folder as the endpoint"
+            ),
+        )),
+        (LedgerKind::Utxo(_), ChainProtocol::Transfers) => Some((
+            "spec.protocol",
+            format!("{chain} has no files of transfers: write `rpc` or `esplora`"),
+        )),
+        (LedgerKind::Account, ChainProtocol::Transfers)
+        | (LedgerKind::Utxo(_), ChainProtocol::Rpc | ChainProtocol::Esplora) => None,
+    }
 }
 
 /// Limits the trace of each tenant's policy to the ceiling of the tenant's plan.

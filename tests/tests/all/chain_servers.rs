@@ -638,6 +638,98 @@ fn answers_are_complete_while_one_of_two_chain_servers_is_stopped() {
     }
 }
 
+#[test]
+fn files_that_are_put_into_a_folder_are_recorded_once_and_in_the_order_of_their_names() {
+    use account_answers::{HEADER, address, row};
+    let file = |rows: &[String]| format!("{HEADER}\n{}\n", rows.join("\n"));
+    let folder = tempfile::tempdir().unwrap();
+    let put = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
+    let at = folder.path().to_str().unwrap().to_owned();
+    let (directory, _) = asking_directory(&tempfile::tempdir().unwrap());
+    let start = || Server::start_chain(Arc::clone(&directory), &["eth", "--transfers", &at]);
+    // Given a chain server of an empty folder, to which the second file comes before the first one,
+    let server = start();
+    assert_eq!(Caller::new(server.admin, "").get("/readyz").status, 503);
+    let height = |server: &Server| {
+        server.metric_if_any::<u64>("assay_chain_height{chain=\"eth\"}").unwrap_or(0)
+    };
+    put("2.csv.part", &file(&[row(2, 0, "native", "bob", "ann", 5)]));
+    put(".hidden", "no transfers");
+    put("1.csv", &file(&[row(1, 0, "native", "cid", "bob", 9)]));
+    wait_until("the first file is recorded", || height(&server) == 20_000_001);
+    // when the second one is complete, and a folder with two files of the same blocks follows,
+    fs::rename(folder.path().join("2.csv.part"), folder.path().join("2.csv")).unwrap();
+    fs::create_dir(folder.path().join(".3")).unwrap();
+    put(".3/one.csv", &file(&[row(3, 0, "native", "ann", "dan", 2)]));
+    put(".3/two.csv", &file(&[row(3, 1, "native", "ann", "eve", 1)]));
+    fs::rename(folder.path().join(".3"), folder.path().join("3")).unwrap();
+    // then all of them are recorded,
+    wait_until("all are recorded", || height(&server) == 20_000_003);
+    let transfers = printed(directory.path(), &["export", "transfers", "eth", "--format", "jsonl"]);
+    assert_eq!(transfers.lines().count(), 4, "{transfers}");
+    assert!(transfers.contains(&address("eve")), "{transfers}");
+    assert_eq!(Caller::new(server.admin, "").get("/readyz").status, 200);
+    // a file that cannot be read is told and holds up what comes after it,
+    put("4.csv", "block,time,txid\n1,2,3\n");
+    put("5.csv", &file(&[row(5, 0, "native", "dan", "eve", 1)]));
+    wait_until("it is told", || server.log().contains("4.csv"));
+    assert_eq!(height(&server), 20_000_003);
+    drop(server);
+    // and after a restart no file is read again, while the corrected file and the one behind it are recorded.
+    put("1.csv.part", "");
+    put("4.csv", &file(&[row(4, 0, "native", "dan", "eve", 1)]));
+    let server = start();
+    wait_until("the others are recorded", || height(&server) == 20_000_005);
+    assert_eq!(server.log().matches("transfers recorded").count(), 2, "{}", server.log());
+    // An account chain has no node, and a chain of outputs no such files.
+    for (arguments, said) in [
+        (&["eth", "--rpc", "http://127.0.0.1:1"][..], "its transfers are recorded from files"),
+        (&["btc", "--transfers", "."], "btc has blocks"),
+        (&["sol"], "blocks of sol are not supported"),
+        (&["eth", "--transfers", ".", "--rpc", "http://127.0.0.1:1"], "cannot be used with"),
+    ] {
+        let refused = assay(directory.path(), [&["chain", "serve"], arguments].concat());
+        assert!(refused.code == 2 && refused.stderr.contains(said), "{refused:?}");
+    }
+}
+
+#[test]
+fn ledgers_of_a_served_chain_follow_labels_without_a_check() {
+    // Given a chain server of an account chain, and an API server that asks it,
+    let directory = Arc::new(account_answers::swap());
+    let (_, key) = asking_directory(&directory);
+    let chain = Server::start_chain(Arc::clone(&directory), &["eth"]);
+    let servers = format!("--chain-servers=eth=http://{}", chain.api);
+    let api = Server::start(Arc::clone(&directory), &[&servers]);
+    let caller = api.caller(&key);
+    let behind = || {
+        let name = "assay_composition_transactions_behind{chain=\"eth\"}";
+        chain.metric_if_any::<u64>(name)
+    };
+    wait_until("the ledgers are compared", || behind() == Some(0));
+    let current =
+        || fs::read_to_string(directory.path().join("chains/eth.accounts/current")).unwrap();
+    assert_eq!(current().trim(), "1");
+    // when a label ends money at another account, then the chain server computes its ledgers anew,
+    let text = format!(
+        "blockchain,address,category,tier,confidence,entity\neth,{},exchange,investigation,95,Bob\n",
+        account_answers::address("bob")
+    );
+    fs::write(directory.path().join("more.csv"), text).unwrap();
+    let import = ["ingest", "labels", "more.csv", "--format", "csv", "--source", "more"];
+    let _ = assay(directory.path(), import).ok();
+    wait_until("they are computed anew", || current().trim() == "2" && behind() == Some(0));
+    // and answers are those of the graph, by the new label.
+    let ann = account_answers::address("ann");
+    let exposure = |answer: &Value| answer["exposure"].to_string();
+    let here = assay(directory.path(), ["check", "eth", &ann, "--json"]).ok().json();
+    assert!(exposure(&here).contains("exchange"), "{here:#}");
+    wait_until("the answer has the label", || {
+        let answer = caller.check("eth", &ann).json();
+        exposure(&answer) == exposure(&here) && answer["warnings"] == here["warnings"]
+    });
+}
+
 /// The answers about all addresses of a chain, without cached ones.
 fn answers(caller: &Caller, small: &SmallChain) -> Vec<String> {
     let answer = |address: &String| {

@@ -1,6 +1,7 @@
 //! Objects that the API server refuses by the definitions' rules, each with a message that describes a valid value, and
 //! objects that it accepts.
 
+use assay_address::{ChainId, LedgerKind};
 use assay_tests::Cluster;
 use serde_json::{Value, json};
 
@@ -257,6 +258,46 @@ const CHAIN_SOURCE: &str = r#"
 {"chain": "BTC!"}
 write a chain's identifier, such as btc
 
+{"chain": "polygon-zkevm", "protocol": "transfers", "endpoint": "file:///transfers/zkevm"}
+{"chain": "polygon-"}
+write a chain's identifier, such as btc
+
+{"protocol": "transfers", "endpoint": "file:///data/transfers"}
+{"protocol": "transfers", "endpoint": "/data/transfers"}
+write the folder of the files of transfers, such as file:///transfers/eth
+
+{"protocol": "transfers", "endpoint": "file:///data/transfers..old"}
+{"protocol": "transfers", "endpoint": "file:///data/../transfers"}
+write the folder of the files of transfers, such as file:///transfers/eth
+
+{"protocol": "transfers", "endpoint": "file:///transfers", "filesClaim": "eth.files"}
+{"protocol": "transfers", "endpoint": "file:///data/transfers", "filesClaim": "eth.files"}
+the claim of the files is mounted at /transfers
+
+{"protocol": "transfers", "endpoint": "file:///transfers/eth", "filesClaim": "files"}
+{"filesClaim": "files"}
+a claim holds files of transfers: write protocol `transfers`
+
+{"protocol": "transfers", "endpoint": "file:///transfers/eth", "filesClaim": "files"}
+{"protocol": "transfers", "endpoint": "file:///transfers/eth", "filesClaim": "Files"}
+use lowercase letters, digits, hyphens and dots
+
+{"protocol": "transfers", "endpoint": "file:///transfers"}
+{"protocol": "transfers", "endpoint": "file:///transfers", "mode": "on_demand"}
+files of transfers are recorded as they come
+
+{"protocol": "transfers", "endpoint": "file:///transfers"}
+{"protocol": "transfers", "endpoint": "file:///transfers", "startHeight": 7}
+files of transfers begin with their own first block
+
+{"protocol": "transfers", "endpoint": "file:///transfers"}
+{"protocol": "transfers", "endpoint": "file:///transfers", "credentialsFile": "/cookie"}
+files of transfers need no credentials
+
+{"acceptBranch": "abababababababababababababababababababababababababababababababab"}
+{"protocol": "transfers", "endpoint": "file:///transfers", "acceptBranch": "abababababababababababababababababababababababababababababababab"}
+files of transfers have no branches
+
 {}
 {"endpoint": "node:8332"}
 write an http or https URL
@@ -408,6 +449,25 @@ fn every_rule_accepts_valid_objects_and_names_the_correct_value() {
         }
     }
     assert!(surprises.is_empty(), "{}", surprises.join("\n"));
+}
+
+#[test]
+#[ignore = "needs Kubernetes"]
+fn every_chain_with_a_graph_may_have_a_source() {
+    let cluster = cluster();
+    for chain in ChainId::all().filter(|chain| chain.info().has_graph()) {
+        let is_of_accounts = chain.info().ledger == LedgerKind::Account;
+        let (protocol, endpoint) = if is_of_accounts {
+            ("transfers", "file:///transfers")
+        } else {
+            ("rpc", "http://node:8332")
+        };
+        let spec = json!({
+            "chain": chain.info().id, "mode": "follow", "protocol": protocol, "endpoint": endpoint,
+        });
+        let (code, said) = ask(&cluster, "ChainSource", &spec);
+        assert_eq!(code, 0, "{said}");
+    }
 }
 
 #[test]

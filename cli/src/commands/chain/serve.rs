@@ -8,14 +8,12 @@ use assay_chain::{
     TestNetworks,
     follow::{FollowedChain, IngestObserver, RefusedBranch},
     location::{BlockLocation, NodeCredentials},
+    transfers::folder::TransferFolder,
 };
 use assay_chain_protocol::{ChainServers, ServerSet};
 use assay_egress::{CredentialsFile, ServerName};
 use assay_engine::facts::Environment;
-use assay_service::chains::{
-    compositions::{self, GraphOwner},
-    host::ChainHost,
-};
+use assay_service::chains::{compositions::GraphOwner, host::ChainHost, keep_breakdowns};
 use clap::Args;
 use tokio::task::JoinSet;
 
@@ -35,7 +33,7 @@ Examples:
     --database-url-file /run/secrets/url --chain-token-file /run/secrets/token --listen 0.0.0.0:8080
   assay serve --chain-servers btc=http://chain-btc:8080 --chain-token-file /run/secrets/token
 
-Without --rpc and --esplora it serves the graphs in the data directory and follows nothing.";
+Without --rpc, --esplora and --transfers it serves the graphs in the data directory and follows nothing.";
 
 /// Serve the graph of a chain to API servers, and follow the chain
 ///
@@ -52,6 +50,9 @@ pub(in crate::commands) struct ServeArgs {
     /// Follow the chain by an Esplora server
     #[arg(long, value_name = "URL", requires = "chain")]
     esplora: Option<String>,
+    /// Record the files of transfers that are put into a folder, of an account chain
+    #[arg(long, value_name = "FOLDER", requires = "chain", conflicts_with_all = ["rpc", "esplora"])]
+    transfers: Option<PathBuf>,
     /// File with the node's cookie or user:password, for authentication
     #[arg(long, value_name = "FILE", requires = "rpc")]
     cookie: Option<PathBuf>,
@@ -123,11 +124,15 @@ impl ServeArgs {
                 "blocks of {chain} are not supported: only chains of the Bitcoin family and account chains are"
             )));
         }
-        if chain.info().ledger == LedgerKind::Account
-            && (self.rpc.is_some() || self.esplora.is_some())
-        {
+        let has_accounts = chain.info().ledger == LedgerKind::Account;
+        if has_accounts && (self.rpc.is_some() || self.esplora.is_some()) {
             return Err(Failure::Usage(format!(
-                "nodes of {chain} are not read: record its transfers from files by `assay ingest chain {chain} --transfers`"
+                "nodes of {chain} are not read: its transfers are recorded from files, which --transfers names"
+            )));
+        }
+        if !has_accounts && self.transfers.is_some() {
+            return Err(Failure::Usage(format!(
+                "--transfers: {chain} has blocks, and no files of transfers: use --rpc or --esplora"
             )));
         }
         Ok(())
@@ -155,6 +160,12 @@ impl ServeArgs {
             ))
         })?;
         Ok(servers.servers_of(chain).cloned())
+    }
+
+    /// The folder with files of transfers, if there is one.
+    fn files(&self, environment: Environment) -> Option<TransferFolder> {
+        let sample = environment == Environment::Sample;
+        Some(TransferFolder { chain: self.chain?, folder: self.transfers.clone()?, sample })
     }
 
     /// The followed chain, if there is one.
@@ -209,9 +220,10 @@ pub(super) async fn run(args: ServeArgs, context: Context) -> Result<CommandOutc
         });
     }
     let neighbors = args.neighbors(settings)?;
-    let followed = args.followed(store.environment().await?);
-    beside.spawn(fill_and_follow(Arc::clone(&host), neighbors, followed));
-    beside.spawn(compositions::run(Arc::clone(&host) as Arc<dyn GraphOwner>));
+    let environment = store.environment().await?;
+    let source = Source { chain: args.followed(environment), files: args.files(environment) };
+    beside.spawn(fill_and_follow(Arc::clone(&host), neighbors, source));
+    beside.spawn(keep_breakdowns(Arc::clone(&host) as Arc<dyn GraphOwner>));
     if let Some(tls) = tls {
         beside.spawn(tls.watch_files());
     }
@@ -246,17 +258,23 @@ fn tokens(settings: &CliSettings) -> Result<Option<Tokens>, Failure> {
 }
 
 /// Fills an empty data directory from a neighboring chain server, then follows the chain.
-async fn fill_and_follow(
-    host: Arc<ChainHost>,
-    neighbors: Option<Arc<ServerSet>>,
-    followed: Option<FollowedChain>,
-) {
+async fn fill_and_follow(host: Arc<ChainHost>, neighbors: Option<Arc<ServerSet>>, source: Source) {
     if let Some(neighbors) = neighbors {
         host.fill(neighbors.chain(), &neighbors).await;
     }
-    let Some(followed) = followed else { return };
-    let observer = FollowLog { host: Arc::clone(&host), chain: followed.chain };
-    followed.follow(host.graphs(), host.clock(), &observer).await;
+    let observer = |chain| FollowLog { host: Arc::clone(&host), chain };
+    if let Some(followed) = source.chain {
+        followed.follow(host.graphs(), host.clock(), &observer(followed.chain)).await;
+    } else if let Some(files) = source.files {
+        let ends = || host.account_ends(files.chain);
+        files.follow(host.graphs(), &ends, &observer(files.chain)).await;
+    }
+}
+
+/// Source of the blocks of a served chain.
+struct Source {
+    chain: Option<FollowedChain>,
+    files: Option<TransferFolder>,
 }
 
 /// Counts the blocks that were recorded, and writes their number to the log.

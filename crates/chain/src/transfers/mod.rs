@@ -14,12 +14,15 @@
 //! - `assemble`: the transactions of a block from its rows
 //! - `counts`: counts for reports
 //! - `ingest`: recording
+//! - `folder`: recording of what is put into a folder
 
 mod assemble;
 mod cell;
 mod columns;
 mod counts;
 mod error;
+#[cfg(feature = "edge")]
+pub mod folder;
 #[cfg(feature = "edge")]
 pub mod ingest;
 mod pages;

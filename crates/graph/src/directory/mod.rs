@@ -58,6 +58,12 @@ impl EmbeddedGraphs {
         self.folder.join(format!("{chain}.accounts"))
     }
 
+    /// The file beside an account chain's graph in which a source may keep what it recorded. It is lost with the graph.
+    #[must_use]
+    pub fn deliveries_path(&self, chain: ChainId) -> PathBuf {
+        self.accounts_path(chain).join("deliveries")
+    }
+
     fn compositions_path(&self, chain: ChainId) -> PathBuf {
         self.folder.join(compositions::folder_name(chain))
     }

@@ -9,6 +9,7 @@ use assay_chain::{
     follow::{FollowedChain, IngestObserver},
     location::{BlockLocation, NodeCredentials},
     stage::supervise,
+    transfers::folder::TransferFolder,
 };
 use assay_egress::AllowedSourcePaths;
 use assay_engine::facts::Environment;
@@ -42,9 +43,20 @@ async fn follow(service: Arc<Service>, spec: ChainSourceSpec, files: AllowedSour
         return;
     };
     let sample = service.intel().environment() == Environment::Sample;
+    let location = match spec.protocol {
+        ChainProtocol::Rpc => {
+            let file = spec.credentials_file.as_deref().map(|path| files.credentials(path));
+            let credentials = file.map_or(NodeCredentials::None, NodeCredentials::File);
+            BlockLocation::Node { url: spec.endpoint.clone(), credentials }
+        }
+        ChainProtocol::Esplora => BlockLocation::Esplora(spec.endpoint.clone()),
+        ChainProtocol::Transfers => {
+            return follow_files(&service, (chain, sample), &spec, &files).await;
+        }
+    };
     let followed = FollowedChain {
         chain,
-        location: location(&spec, &files),
+        location,
         start: spec.start_height,
         test_networks: TestNetworks::allowed_if(spec.allow_test_network || sample),
         sample,
@@ -59,14 +71,27 @@ fn block_hash(text: &str) -> Option<[u8; 32]> {
     hex::decode_to_slice(text, &mut hash).ok().map(|()| hash)
 }
 
-/// Returns the location of the blocks that a manifest names.
-fn location(spec: &ChainSourceSpec, files: &AllowedSourcePaths) -> BlockLocation {
-    let file = spec.credentials_file.as_deref().map(|path| files.credentials(path));
-    let credentials = file.map_or(NodeCredentials::None, NodeCredentials::File);
-    match spec.protocol {
-        ChainProtocol::Rpc => BlockLocation::Node { url: spec.endpoint.clone(), credentials },
-        ChainProtocol::Esplora => BlockLocation::Esplora(spec.endpoint.clone()),
-    }
+/// Records the files of transfers that are put into the folder of a manifest.
+async fn follow_files(
+    service: &Service,
+    (chain, sample): (ChainId, bool),
+    spec: &ChainSourceSpec,
+    files: &AllowedSourcePaths,
+) {
+    let Some(folder) = spec.files_folder() else { return };
+    let folder = match files.folder(folder) {
+        Ok(folder) => folder,
+        Err(error) => {
+            tracing::error!(%chain, %error, "files of transfers are not read");
+            return;
+        }
+    };
+    let ends = || {
+        let intel = service.intel();
+        intel.account_ends(chain, intel.day(service.clock.now())).collect()
+    };
+    let folder = TransferFolder { chain, folder, sample };
+    folder.follow(&service.databases.graphs, &ends, &IngestLog(chain)).await;
 }
 
 /// Observer that logs the notices of an ingest.

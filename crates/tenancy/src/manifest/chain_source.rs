@@ -1,6 +1,6 @@
-//! Chain sources: the node or indexer from which a chain is read.
+//! Chain sources: the node, the indexer or the files from which a chain is read.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,16 +12,40 @@ use crate::{
     schema::field_rule,
 };
 
+/// Form of the location of files of transfers.
+pub(crate) const FOLDER_FORM: &str =
+    "write the folder of the files of transfers, such as file:///transfers/eth";
+/// Location of files in a claim.
+pub(crate) const IN_CLAIM: &str =
+    "the claim of the files is mounted at /transfers: write file:///transfers, or a folder in it";
+/// Protocol of a source with a claim.
+pub(crate) const CLAIM_OF_TRANSFERS: &str =
+    "a claim holds files of transfers: write protocol `transfers`";
+/// Mode of files.
+pub(crate) const FOLLOWED_FILES: &str =
+    "files of transfers are recorded as they come: write `follow`";
+/// First block of files.
+pub(crate) const FIRST_OF_FILES: &str =
+    "files of transfers begin with their own first block: leave it out";
+/// Credentials of files.
+pub(crate) const FILES_WITHOUT_CREDENTIALS: &str =
+    "files of transfers need no credentials: leave them out";
+/// Branches of files.
+pub(crate) const FILES_WITHOUT_BRANCHES: &str = "files of transfers have no branches: leave it out";
+
 /// Longest time that a check may spend on fetching.
 pub(crate) const LONGEST_FETCH_TIMEOUT: Period = Period::from_seconds(60);
 
-/// The node or indexer from which a chain is read. A chain has at most one source.
+/// Folder of the claim with files of transfers in the pods of chain servers.
+pub const TRANSFERS_FOLDER: &str = "/transfers";
+
+/// The node, indexer or files from which a chain is read. A chain has at most one source.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(extend("x-kubernetes-validations" = [
     field_rule(
         ".chain",
-        "self.chain.matches('^[a-z0-9]+$')",
+        "self.chain.matches('^[a-z0-9]+(-[a-z0-9]+)*$')",
         "write a chain's identifier, such as btc",
     ),
     field_rule(
@@ -35,7 +59,47 @@ pub(crate) const LONGEST_FETCH_TIMEOUT: Period = Period::from_seconds(60);
         "a chain that was begun stays with its first block: delete its graph and the ChainSource to \
          begin anew",
     ),
-    field_rule(".endpoint", "self.endpoint.matches('^https?://')", "write an http or https URL"),
+    field_rule(
+        ".endpoint",
+        "self.protocol == 'transfers' || self.endpoint.matches('^https?://')",
+        "write an http or https URL",
+    ),
+    field_rule(
+        ".endpoint",
+        "self.protocol != 'transfers' || (self.endpoint.matches('^file:///[^?#\\\\s]+$') && !self.endpoint.contains('/..'))",
+        FOLDER_FORM,
+    ),
+    field_rule(
+        ".endpoint",
+        "!has(self.filesClaim) || self.endpoint.matches('^file:///transfers(/.*)?$')",
+        IN_CLAIM,
+    ),
+    field_rule(
+        ".filesClaim",
+        "!has(self.filesClaim) || self.protocol == 'transfers'",
+        CLAIM_OF_TRANSFERS,
+    ),
+    field_rule(
+        ".filesClaim",
+        "!has(self.filesClaim) || self.filesClaim.matches('^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$')",
+        "use lowercase letters, digits, hyphens and dots, with a letter or digit first and last",
+    ),
+    field_rule(".mode", "self.protocol != 'transfers' || self.mode == 'follow'", FOLLOWED_FILES),
+    field_rule(
+        ".startHeight",
+        "self.protocol != 'transfers' || self.startHeight == 0",
+        FIRST_OF_FILES,
+    ),
+    field_rule(
+        ".credentialsSecret",
+        "self.protocol != 'transfers' || (!has(self.credentialsSecret) && !has(self.credentialsFile))",
+        FILES_WITHOUT_CREDENTIALS,
+    ),
+    field_rule(
+        ".acceptBranch",
+        "self.protocol != 'transfers' || !has(self.acceptBranch)",
+        FILES_WITHOUT_BRANCHES,
+    ),
     field_rule(
         ".endpoint",
         "!self.endpoint.matches('^https?://') || self.endpoint.matches('^https?://[^/?#\\\\s]+\\\\S*$')",
@@ -74,11 +138,19 @@ pub struct ChainSourceSpec {
     pub chain: String,
     /// Way in which the chain is read: `follow` reads every block, `on_demand` the histories of checked addresses.
     pub mode: ChainMode,
-    /// Protocol of the endpoint: `rpc` (a node) or `esplora` (an indexer).
+    /// Protocol of the endpoint: `rpc` (a node), `esplora` (an indexer) or `transfers` (files of transfers of an account
+    /// chain).
     pub protocol: ChainProtocol,
-    /// URL of the node or indexer (http or https), without credentials.
+    /// URL of the node or indexer (http or https), without credentials; with protocol `transfers` the folder of the files,
+    /// such as `file:///transfers/eth`.
     #[schemars(length(max = 2048))]
     pub endpoint: String,
+    /// Name of the `PersistentVolumeClaim` with the files, with protocol `transfers` in a cluster. The claim is in the
+    /// operator's namespace, and mounted in each chain server at `/transfers`, read-only. Unset: chain
+    /// servers answer from what `assay ingest chain` recorded in their volumes.
+    #[schemars(length(min = 1, max = 253))]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub files_claim: Option<String>,
     /// Path of a file that holds `user:password`, a node's cookie or a token in one line. The file lies below the
     /// `source-dir` of the machine, or one of its `credentials-dirs`, and is read for every request.
     #[schemars(length(max = 4096))]
@@ -123,6 +195,20 @@ pub struct ChainSourceSpec {
     pub pods: PodsSpec,
 }
 
+impl ChainSourceSpec {
+    /// The folder of the files of transfers; `None` for another protocol or a location that names no folder.
+    #[must_use]
+    pub fn files_folder(&self) -> Option<&Path> {
+        let of_files = Some(&*self.endpoint).filter(|_| self.protocol == ChainProtocol::Transfers);
+        let path = of_files?.strip_prefix("file://")?;
+        let is_plain = path.starts_with('/')
+            && path.len() > 1
+            && !path.contains("/..")
+            && !path.contains(|letter: char| letter.is_whitespace() || "?#".contains(letter));
+        is_plain.then(|| Path::new(path))
+    }
+}
+
 const fn default_replicas() -> u8 {
     1
 }
@@ -149,4 +235,6 @@ pub enum ChainProtocol {
     Rpc,
     /// HTTP API of an Esplora indexer.
     Esplora,
+    /// Files of transfers of an account chain, in a folder.
+    Transfers,
 }

@@ -18,8 +18,11 @@ pub(crate) use chain_servers::{MOST_ENTRIES, MOST_REPLICAS, SMALLEST_VOLUME};
 pub use chain_servers::{
     PodsSpec, ResourceQuantities, ResourcesSpec, TaintEffect, TolerationSpec, VolumeSpec,
 };
-pub(crate) use chain_source::LONGEST_FETCH_TIMEOUT;
-pub use chain_source::{ChainMode, ChainProtocol, ChainSourceSpec};
+pub(crate) use chain_source::{
+    CLAIM_OF_TRANSFERS, FILES_WITHOUT_BRANCHES, FILES_WITHOUT_CREDENTIALS, FIRST_OF_FILES,
+    FOLDER_FORM, FOLLOWED_FILES, IN_CLAIM, LONGEST_FETCH_TIMEOUT,
+};
+pub use chain_source::{ChainMode, ChainProtocol, ChainSourceSpec, TRANSFERS_FOLDER};
 pub use former_tenant::FormerTenantSpec;
 pub use intel_format::{IntelFormat, IntelFormatKind, UnknownIntelFormat};
 pub use intel_source::{FetchSchedule, IntelSourceSpec};

@@ -28,8 +28,8 @@ pub enum ManifestSpec<R> {
     Plan(PlanSpec),
     /// A list, label set or file of prices that is fetched on a schedule.
     IntelSource(IntelSourceSpec),
-    /// The node or indexer of a chain.
-    ChainSource(ChainSourceSpec),
+    /// The node, the indexer or the files of a chain.
+    ChainSource(Box<ChainSourceSpec>),
     /// A risk policy.
     RiskPolicy(R),
     /// A tenant.

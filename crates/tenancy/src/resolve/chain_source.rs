@@ -6,10 +6,15 @@ use super::{ManifestProblem, ValidManifest};
 use crate::{
     directory::ChainFeed,
     manifest::{
-        ChainMode, ChainProtocol, ChainSourceSpec, LONGEST_FETCH_TIMEOUT, MOST_ENTRIES,
-        MOST_REPLICAS, SMALLEST_VOLUME,
+        CLAIM_OF_TRANSFERS, ChainMode, ChainProtocol, ChainSourceSpec, FILES_WITHOUT_BRANCHES,
+        FILES_WITHOUT_CREDENTIALS, FIRST_OF_FILES, FOLDER_FORM, FOLLOWED_FILES, IN_CLAIM,
+        LONGEST_FETCH_TIMEOUT, MOST_ENTRIES, MOST_REPLICAS, SMALLEST_VOLUME, TRANSFERS_FOLDER,
     },
 };
+
+/// Form of the name of a `StorageClass` or a claim.
+const NAME_FORM: &str =
+    "use lowercase letters, digits, hyphens and dots, with a letter or digit first and last";
 
 pub(super) fn check(
     source: &ValidManifest<'_, ChainSourceSpec>,
@@ -25,14 +30,30 @@ pub(super) fn check(
     };
     let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
     require(
-        !spec.chain.is_empty() && spec.chain.bytes().all(plain),
+        spec.chain.split('-').all(|part| !part.is_empty() && part.bytes().all(plain)),
         "spec.chain",
         format!("`{}` is no chain's identifier, such as `btc`", spec.chain),
     );
+    let is_of_files = spec.protocol == ChainProtocol::Transfers;
     require(
-        spec.endpoint.starts_with("http://") || spec.endpoint.starts_with("https://"),
+        is_of_files
+            || spec.endpoint.starts_with("http://")
+            || spec.endpoint.starts_with("https://"),
         "spec.endpoint",
         "must be an http or https URL".into(),
+    );
+    for (holds, path, message) in rules_of_files(spec) {
+        require(holds || !is_of_files, path, message.to_owned());
+    }
+    require(
+        spec.files_claim.is_none() || is_of_files,
+        "spec.filesClaim",
+        CLAIM_OF_TRANSFERS.to_owned(),
+    );
+    require(
+        spec.files_claim.as_deref().is_none_or(is_subdomain),
+        "spec.filesClaim",
+        NAME_FORM.to_owned(),
     );
     require(
         !spec.endpoint.split_once("://").is_some_and(|(_, rest)| {
@@ -48,7 +69,7 @@ pub(super) fn check(
         "a node's JSON-RPC knows no address histories: on_demand needs `esplora`".into(),
     );
     require(
-        !(spec.mode == ChainMode::OnDemand && spec.start_height > 0),
+        is_of_files || !(spec.mode == ChainMode::OnDemand && spec.start_height > 0),
         "spec.startHeight",
         "histories fetched on demand begin with an address's first transaction".into(),
     );
@@ -69,37 +90,9 @@ pub(super) fn check(
         "spec.fetchTimeout",
         format!("{} is not from 1s to 60s", spec.fetch_timeout),
     );
-    require(
-        (1..=MOST_REPLICAS).contains(&spec.replicas),
-        "spec.replicas",
-        format!("{} is not from 1 to {MOST_REPLICAS}", spec.replicas),
-    );
-    require(
-        spec.volume.size.covers(SMALLEST_VOLUME),
-        "spec.volume.size",
-        format!("must be at least {SMALLEST_VOLUME}"),
-    );
-    require(
-        spec.volume.storage_class.as_deref().is_none_or(is_subdomain),
-        "spec.volume.storageClass",
-        "use lowercase letters, digits, hyphens and dots, with a letter or digit first and last"
-            .into(),
-    );
-    require(
-        spec.pods.resources.is_consistent(),
-        "spec.pods.resources.limits",
-        "must not be smaller than the requests".into(),
-    );
-    require(
-        spec.pods.node_selector.len() <= MOST_ENTRIES,
-        "spec.pods.nodeSelector",
-        format!("has more than {MOST_ENTRIES} labels"),
-    );
-    require(
-        spec.pods.tolerations.len() <= MOST_ENTRIES,
-        "spec.pods.tolerations",
-        format!("has more than {MOST_ENTRIES} entries"),
-    );
+    for (holds, path, message) in rules_of_servers(spec) {
+        require(holds, path, message);
+    }
     if let Some(other) = chains.get(&spec.chain) {
         let message = format!("{} is read by ChainSource {} already", spec.chain, other.name);
         problems.push(source.problem("spec.chain", message));
@@ -110,7 +103,62 @@ pub(super) fn check(
     }
 }
 
-/// True if a text is a valid name of a `StorageClass`: a DNS subdomain.
+/// The rules of chain servers in a cluster: the condition, the field and the message.
+fn rules_of_servers(spec: &ChainSourceSpec) -> [(bool, &'static str, String); 6] {
+    let pods = &spec.pods;
+    [
+        (
+            (1..=MOST_REPLICAS).contains(&spec.replicas),
+            "spec.replicas",
+            format!("{} is not from 1 to {MOST_REPLICAS}", spec.replicas),
+        ),
+        (
+            spec.volume.size.covers(SMALLEST_VOLUME),
+            "spec.volume.size",
+            format!("must be at least {SMALLEST_VOLUME}"),
+        ),
+        (
+            spec.volume.storage_class.as_deref().is_none_or(is_subdomain),
+            "spec.volume.storageClass",
+            NAME_FORM.to_owned(),
+        ),
+        (
+            pods.resources.is_consistent(),
+            "spec.pods.resources.limits",
+            "must not be smaller than the requests".to_owned(),
+        ),
+        (
+            pods.node_selector.len() <= MOST_ENTRIES,
+            "spec.pods.nodeSelector",
+            format!("has more than {MOST_ENTRIES} labels"),
+        ),
+        (
+            pods.tolerations.len() <= MOST_ENTRIES,
+            "spec.pods.tolerations",
+            format!("has more than {MOST_ENTRIES} entries"),
+        ),
+    ]
+}
+
+/// The rules of a source whose blocks come from files of transfers: the condition, the field and the message.
+fn rules_of_files(spec: &ChainSourceSpec) -> [(bool, &'static str, &'static str); 6] {
+    let folder = spec.files_folder();
+    let is_in_claim = folder.is_some_and(|folder| folder.starts_with(TRANSFERS_FOLDER));
+    [
+        (folder.is_some(), "spec.endpoint", FOLDER_FORM),
+        (folder.is_none() || spec.files_claim.is_none() || is_in_claim, "spec.endpoint", IN_CLAIM),
+        (spec.mode == ChainMode::Follow, "spec.mode", FOLLOWED_FILES),
+        (spec.start_height == 0, "spec.startHeight", FIRST_OF_FILES),
+        (
+            spec.credentials_secret.is_none() && spec.credentials_file.is_none(),
+            "spec.credentialsSecret",
+            FILES_WITHOUT_CREDENTIALS,
+        ),
+        (spec.accept_branch.is_none(), "spec.acceptBranch", FILES_WITHOUT_BRANCHES),
+    ]
+}
+
+/// True if a text is a valid name of a `StorageClass` or a claim: a DNS subdomain.
 fn is_subdomain(text: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
     let bytes = text.as_bytes();

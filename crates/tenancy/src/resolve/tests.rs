@@ -347,6 +347,45 @@ fn given_a_chain_source_then_its_chain_has_one_or_every_problem_is_named() {
 }
 
 #[test]
+fn given_files_of_transfers_then_their_folder_and_claim_are_checked() {
+    let source = |more: Value| {
+        let mut spec = json!({
+            "chain": "arbitrum-nova", "mode": "follow", "protocol": "transfers",
+            "endpoint": "file:///transfers/nova", "filesClaim": "files",
+        });
+        spec.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        document("ChainSource", "files", spec)
+    };
+    let resolved = resolve(&[source(json!({}))], compile).unwrap();
+    let spec = &resolved.directory.chains["arbitrum-nova"].spec;
+    assert_eq!(spec.files_folder().unwrap().to_str(), Some("/transfers/nova"));
+    let elsewhere = json!({"endpoint": "file:///data/nova", "filesClaim": null});
+    assert_eq!(problems_of(&[source(elsewhere)]), Vec::<String>::new());
+    for (wrong, said) in [
+        (json!({"chain": "arbitrum--nova"}), "spec.chain: `arbitrum--nova` is no chain's"),
+        (json!({"chain": "-nova"}), "spec.chain: `-nova` is no chain's"),
+        (json!({"endpoint": "http://node"}), "spec.endpoint: write the folder of the files"),
+        (json!({"endpoint": "file://transfers"}), "spec.endpoint: write the folder of the files"),
+        (json!({"endpoint": "file:///"}), "spec.endpoint: write the folder of the files"),
+        (json!({"endpoint": "file:///transfers/../etc"}), "spec.endpoint: write the folder"),
+        (json!({"endpoint": "file:///transfersx"}), "spec.endpoint: the claim of the files is"),
+        (json!({"filesClaim": "Files"}), "spec.filesClaim: use lowercase letters"),
+        (json!({"mode": "on_demand"}), "spec.mode: files of transfers are recorded as they come"),
+        (json!({"startHeight": 1}), "spec.startHeight: files of transfers begin with their own"),
+        (json!({"credentialsFile": "/a"}), "spec.credentialsSecret: files of transfers need no"),
+        (json!({"acceptBranch": "ab".repeat(32)}), "spec.acceptBranch: files of transfers have no"),
+        (
+            json!({"protocol": "rpc", "endpoint": "http://node"}),
+            "spec.filesClaim: a claim holds files of transfers",
+        ),
+    ] {
+        let problems = problems_of(&[source(wrong.clone())]);
+        assert_eq!(problems.len(), 1, "{wrong}: {problems:?}");
+        assert!(problems[0].contains(said), "{wrong}: {problems:?}");
+    }
+}
+
+#[test]
 fn given_chain_servers_then_their_volumes_and_pods_are_checked() {
     let with = |more: Value| {
         let mut spec = json!({

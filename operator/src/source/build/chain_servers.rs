@@ -1,11 +1,13 @@
 //! The objects of chain servers. Each server has a volume with the whole graph, follows the chain and answers API
 //! servers.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, path::Path};
 
 use assay_tenancy::{
     ResourceQuantity,
-    manifest::{ChainProtocol, PodsSpec, ResourcesSpec, TolerationSpec, VolumeSpec},
+    manifest::{
+        ChainProtocol, PodsSpec, ResourcesSpec, TRANSFERS_FOLDER, TolerationSpec, VolumeSpec,
+    },
 };
 use k8s_openapi::{
     api::{
@@ -14,8 +16,9 @@ use k8s_openapi::{
             StatefulSetUpdateStrategy,
         },
         core::v1::{
-            PersistentVolumeClaim, PersistentVolumeClaimSpec, PodSpec, PodTemplateSpec,
-            ResourceRequirements, Service, ServiceSpec, Toleration, VolumeResourceRequirements,
+            PersistentVolumeClaim, PersistentVolumeClaimSpec, PersistentVolumeClaimVolumeSource,
+            PodSpec, PodTemplateSpec, ResourceRequirements, Service, ServiceSpec, Toleration,
+            Volume, VolumeMount, VolumeResourceRequirements,
         },
     },
     apimachinery::pkg::{api::resource, apis::meta::v1::ObjectMeta},
@@ -37,6 +40,8 @@ const MEMORY: (&str, ResourceQuantity) = ("memory", ResourceQuantity::mebibytes(
 /// The time for which a server must be ready before the next server is replaced, in seconds. API servers find a new
 /// server through the cluster's DNS, which caches answers for some seconds.
 const MIN_READY_SECONDS: i32 = 15;
+/// The name of the volume with files of transfers.
+const FILES_VOLUME: &str = "transfers";
 /// The resource name of a volume's size.
 pub(in crate::source) const STORAGE: &str = "storage";
 
@@ -121,6 +126,9 @@ fn pod(serve: &ChainServerTask, source: &ValidatedSource) -> PodSpec {
         resources: resources(&serve.spec.pods.resources),
     };
     let mut pod = settings.spec();
+    if let Some((claim, _)) = mounted_files(serve) {
+        add_files(&mut pod, claim);
+    }
     let PodsSpec { node_selector, tolerations, .. } = &serve.spec.pods;
     serving::add_ports_and_probes(&mut pod);
     pod.topology_spread_constraints = Some(serving::spread(&source.owner.selector(), None));
@@ -136,19 +144,47 @@ fn followed_with(serve: &ChainServerTask) -> Option<&SourceCredentials> {
     serve.credentials.as_ref().filter(|_| is_node)
 }
 
+/// The claim with files of transfers, and their folder in the pod. `None` if the servers record no files.
+fn mounted_files(serve: &ChainServerTask) -> Option<(&str, &Path)> {
+    let claim = serve.spec.files_claim.as_deref().filter(|_| serve.pause.is_none())?;
+    Some((claim, serve.spec.files_folder()?))
+}
+
+/// Adds the claim with files of transfers to a pod.
+fn add_files(pod: &mut PodSpec, claim: &str) {
+    let source =
+        PersistentVolumeClaimVolumeSource { claim_name: claim.to_owned(), read_only: Some(true) };
+    pod.volumes.get_or_insert_default().push(Volume {
+        name: FILES_VOLUME.to_owned(),
+        persistent_volume_claim: Some(source),
+        ..Volume::default()
+    });
+    for container in &mut pod.containers {
+        container.volume_mounts.get_or_insert_default().push(VolumeMount {
+            name: FILES_VOLUME.to_owned(),
+            mount_path: TRANSFERS_FOLDER.to_owned(),
+            read_only: Some(true),
+            ..VolumeMount::default()
+        });
+    }
+}
+
 /// The arguments of the `assay` program. A server without arguments about a node answers questions and follows nothing.
 fn arguments(serve: &ChainServerTask, source: &ValidatedSource) -> Vec<String> {
     let ChainServerTask { spec, pause, .. } = serve;
     let mut arguments = vec!["chain".to_owned(), "serve".to_owned(), spec.chain.clone()];
     if pause.is_none() {
-        let flag = match spec.protocol {
-            ChainProtocol::Rpc => "rpc",
-            ChainProtocol::Esplora => "esplora",
+        let followed = |flag: &str| {
+            [format!("--{flag}={}", spec.endpoint), format!("--from={}", spec.start_height)]
         };
-        arguments.extend([
-            format!("--{flag}={}", spec.endpoint),
-            format!("--from={}", spec.start_height),
-        ]);
+        match spec.protocol {
+            ChainProtocol::Rpc => arguments.extend(followed("rpc")),
+            ChainProtocol::Esplora => arguments.extend(followed("esplora")),
+            ChainProtocol::Transfers => {
+                let folder = mounted_files(serve).map(|(_, folder)| folder);
+                arguments.extend(folder.map(|folder| format!("--transfers={}", folder.display())));
+            }
+        }
         if let Some(credentials) = followed_with(serve) {
             arguments.push(format!("--cookie={}", credentials.file.path()));
             arguments.push(format!("--credentials-hosts={}", credentials.server));

@@ -115,6 +115,42 @@ fn chain(change: Value, settings: &WorkloadSettings) -> SourceObjects {
     build(&validated::<ChainSource>("own", spec, settings, LiveObjects::default()).unwrap())
 }
 
+#[test]
+fn chain_servers_of_files_mount_their_claim_and_follow_no_node() {
+    let settings = settings(json!({}), json!({}));
+    let files = json!({
+        "chain": "eth", "protocol": "transfers", "endpoint": "file:///transfers/eth",
+    });
+    let pod_of = |more: Value| {
+        let mut spec = files.clone();
+        spec.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        spec_of(&chain(spec, &settings), "StatefulSet")["template"]["spec"].clone()
+    };
+    let arguments = |pod: &Value| {
+        let all = pod["containers"][0]["args"].as_array().unwrap();
+        all.iter().map(|it| it.as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    let mounted = |pod: &Value| {
+        let mounts = pod["containers"][0]["volumeMounts"].as_array().unwrap();
+        mounts.iter().find(|it| it["name"] == "transfers").cloned()
+    };
+    let claimed = pod_of(json!({"filesClaim": "files"}));
+    assert_eq!(&arguments(&claimed)[..4], ["chain", "serve", "eth", "--transfers=/transfers/eth"]);
+    let mount = json!({"name": "transfers", "mountPath": "/transfers", "readOnly": true});
+    assert_eq!(mounted(&claimed), Some(mount));
+    let volumes = claimed["volumes"].as_array().unwrap();
+    let volume = volumes.iter().find(|it| it["name"] == "transfers").unwrap();
+    let source = json!({"claimName": "files", "readOnly": true});
+    assert_eq!(volume["persistentVolumeClaim"], source);
+    // Without a claim, or while suspended, servers answer from what they have.
+    for more in [json!({}), json!({"filesClaim": "files", "suspended": true})] {
+        let pod = pod_of(more);
+        assert!(!arguments(&pod).iter().any(|it| it.starts_with("--transfers")), "{pod}");
+        assert!(!arguments(&pod).iter().any(|it| it.starts_with("--rpc")), "{pod}");
+        assert_eq!(mounted(&pod), None);
+    }
+}
+
 fn documents(objects: &SourceObjects) -> Vec<Value> {
     let SourceObjects { network_policy, workload } = objects;
     let mut all = vec![document(network_policy).unwrap()];
