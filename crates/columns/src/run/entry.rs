@@ -4,6 +4,9 @@ use crate::bytes::{ByteReader, NUMBER_BYTES, number};
 
 /// An entry of a run. Entries are ordered as the bytes of their keys.
 pub trait RunEntry: Clone + Ord {
+    /// Length in bytes of an entry in pages, if all entries are as long and are their keys.
+    const WIDTH: Option<usize> = None;
+
     /// Appends the key's bytes.
     fn put_key(&self, into: &mut Vec<u8>);
 
@@ -51,6 +54,79 @@ pub trait RunEntry: Clone + Ord {
     }
 }
 
+/// An entry as it is taken from a page of a run, and put to another by a merge. It may refer to the bytes of its page.
+pub trait PageEntry<'p>: Ord + Sized {
+    /// Appends the key's bytes.
+    fn put_key(&self, into: &mut Vec<u8>);
+
+    /// The first number of the key.
+    fn leading_number(&self) -> u64;
+
+    /// The first number of a key or of a key's prefix; `None` if the prefix is shorter.
+    #[must_use]
+    fn leading_number_of(key: &[u8]) -> Option<u64> {
+        ByteReader(key).number()
+    }
+
+    /// Appends the entry to a page, encoded relative to the previous entry.
+    fn put(&self, before: Option<&Self>, into: &mut Vec<u8>);
+
+    /// Reads an entry from a page, relative to the previous entry.
+    fn take(before: Option<&Self>, reading: &mut ByteReader<'p>) -> Option<Self>;
+
+    /// Passes over an entry of a page, as [`RunEntry::skip`].
+    fn skip(before: Option<&Self>, reading: &mut ByteReader<'p>) -> Option<Self> {
+        Self::take(before, reading)
+    }
+
+    /// Merges another entry with this one, as [`RunEntry::try_merge`].
+    fn try_merge(&mut self, _other: &Self) -> bool {
+        false
+    }
+
+    /// The hash of the entry in filters; `None` for kinds without filters.
+    fn hash(&self) -> Option<u64> {
+        None
+    }
+}
+
+impl<'p, E: RunEntry> PageEntry<'p> for E {
+    fn put_key(&self, into: &mut Vec<u8>) {
+        RunEntry::put_key(self, into);
+    }
+
+    #[inline]
+    fn leading_number(&self) -> u64 {
+        RunEntry::leading_number(self)
+    }
+
+    fn leading_number_of(key: &[u8]) -> Option<u64> {
+        <E as RunEntry>::leading_number_of(key)
+    }
+
+    fn put(&self, before: Option<&Self>, into: &mut Vec<u8>) {
+        RunEntry::put(self, before, into);
+    }
+
+    #[inline]
+    fn take(before: Option<&Self>, reading: &mut ByteReader<'p>) -> Option<Self> {
+        <E as RunEntry>::take(before, reading)
+    }
+
+    fn skip(before: Option<&Self>, reading: &mut ByteReader<'p>) -> Option<Self> {
+        <E as RunEntry>::skip(before, reading)
+    }
+
+    fn try_merge(&mut self, other: &Self) -> bool {
+        RunEntry::try_merge(self, other)
+    }
+
+    #[inline]
+    fn hash(&self) -> Option<u64> {
+        RunEntry::hash(self)
+    }
+}
+
 /// A number by a hash, such as a transaction's number by the hash of its identifier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct NumberByHash {
@@ -66,6 +142,8 @@ impl NumberByHash {
 }
 
 impl RunEntry for NumberByHash {
+    const WIDTH: Option<usize> = Some(Self::BYTES);
+
     fn put_key(&self, into: &mut Vec<u8>) {
         into.extend_from_slice(&self.hash.to_be_bytes());
         into.extend_from_slice(&number(self.number));
@@ -85,7 +163,7 @@ impl RunEntry for NumberByHash {
     }
 
     fn put(&self, _before: Option<&Self>, into: &mut Vec<u8>) {
-        self.put_key(into);
+        RunEntry::put_key(self, into);
     }
 
     #[inline]

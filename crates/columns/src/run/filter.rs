@@ -50,7 +50,7 @@ impl Filter {
     }
 
     #[inline]
-    fn may_have(&self, hash: u64) -> bool {
+    pub(super) fn may_have(&self, hash: u64) -> bool {
         let (line, mut bits) = self.locate(hash);
         let Some(line) = self.lines.get(line) else { return true };
         (0..SET).all(|_| {
@@ -132,10 +132,15 @@ impl Filters {
         }
     }
 
+    /// The filter of a run, if it has one.
+    pub(super) fn of_run(&self, run: u32) -> Option<&Filter> {
+        self.by_run.get(&run.into())
+    }
+
     /// False if a run has no entry of this hash.
     #[inline]
     pub(super) fn may_have(&self, run: u32, hash: u64) -> bool {
-        self.by_run.get(&run.into()).is_none_or(|filter| filter.may_have(hash))
+        self.of_run(run).is_none_or(|filter| filter.may_have(hash))
     }
 
     /// Adds a hash of the kind whose hashes are mostly new.

@@ -4,7 +4,8 @@ use heed::RoTxn;
 
 use super::{
     BackwardsCursors, Cursors, Filters, NumberByHash, RunEntry, RunKind, RunManifest,
-    read::{find_all, newest},
+    read::find_all,
+    search::{WantedKey, find_each},
 };
 use crate::{ColumnsError, NamedTable, bytes::ByteReader};
 
@@ -92,18 +93,32 @@ impl<'t, K: RunKind> IndexReader<'t, K> {
         Ok(())
     }
 
-    /// The newest entry whose key begins with `prefix`, of a kind of which the newest entry replaces all others; `None` if
-    /// there is none. `hash` is the entry's hash, by which filters tell.
+    /// The newest entry of each key, of a kind of which the newest entry replaces all others; `None` if there is none. The
+    /// keys are sorted.
     ///
     /// # Errors
     ///
     /// Returns an error if a table fails.
-    pub fn newest<E: RunEntry>(
+    pub fn newest_of_each<E: RunEntry, const N: usize>(
         &self,
         filters: Option<&Filters>,
         kind: K,
+        wanted: &[WantedKey<N>],
+    ) -> Result<Vec<Option<E>>, ColumnsError> {
+        let mut found = vec![None; wanted.len()];
+        if self.recent.is_some() {
+            for (found, key) in found.iter_mut().zip(wanted) {
+                *found = self.newest_recent(kind, &key.prefix)?;
+            }
+        }
+        find_each(self.txn, self.runs, (self.manifest, filters), kind, wanted, &mut found)?;
+        Ok(found)
+    }
+
+    fn newest_recent<E: RunEntry>(
+        &self,
+        kind: K,
         prefix: &[u8],
-        hash: u64,
     ) -> Result<Option<E>, ColumnsError> {
         let mut found: Option<E> = None;
         self.recent(kind, prefix, |mut entry: E, value| {
@@ -119,10 +134,7 @@ impl<'t, K: RunKind> IndexReader<'t, K> {
             }
             Ok(true)
         })?;
-        if found.is_some() {
-            return Ok(found);
-        }
-        newest(self.txn, self.runs, (self.manifest, filters), kind, (prefix, hash))
+        Ok(found)
     }
 
     /// Opens cursors over the runs of a kind, at the first entries whose keys are at or after `from`.

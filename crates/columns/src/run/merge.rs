@@ -6,7 +6,7 @@ use assay_mapped::WriteTransaction;
 use heed::RoTxn;
 
 use super::{
-    Cursors, Filters, RunEntry, RunKind, RunManifest,
+    Cursors, Filters, PageEntry, RunKind, RunManifest,
     filter::Filter,
     manifest::{Merge, Run},
     page::{Pages, page_key, put_pages},
@@ -181,13 +181,13 @@ impl<K: std::fmt::Debug> std::fmt::Debug for MergeSlice<'_, '_, K> {
     }
 }
 
-impl<K: RunKind> MergeSlice<'_, '_, K> {
+impl<'s, K: RunKind> MergeSlice<'s, '_, K> {
     /// Continues the merge of runs with entries of this type; returns true if it is finished.
     ///
     /// # Errors
     ///
     /// Returns an error if the table fails.
-    pub fn merge_entries<E: RunEntry>(self) -> Result<bool, ColumnsError> {
+    pub fn merge_entries<E: PageEntry<'s>>(self) -> Result<bool, ColumnsError> {
         let Self { table, committed, txn, merge, unfinished, left } = self;
         let Run { kind, id, .. } = merge.output;
         let inputs = merge.inputs.iter().copied();
@@ -205,7 +205,7 @@ impl<K: RunKind> MergeSlice<'_, '_, K> {
             if let (Some(filter), Some(hash)) = (&mut filter, entry.hash()) {
                 filter.insert(hash);
             }
-            pages.push(&entry);
+            pages.push(entry);
         }
         put_pages(table, txn, &pages.full)?;
         let written = pages.full.len() as u64;

@@ -15,6 +15,7 @@ mod manifest;
 mod merge;
 mod page;
 mod read;
+mod search;
 #[cfg(test)]
 mod tests;
 
@@ -23,13 +24,14 @@ use std::fmt::Debug;
 use crate::ColumnsError;
 
 pub use backwards::BackwardsCursors;
-pub use entry::{NumberByHash, RunEntry};
+pub use entry::{NumberByHash, PageEntry, RunEntry};
 pub use filter::{Filter, Filters};
 pub use index::{IndexReader, recent_key};
 pub use manifest::RunManifest;
 pub use merge::{MergeSlice, UnfinishedFilters, continue_merges, merge_slice};
 pub use page::write;
 pub use read::{Cursors, FilterFilling, fill_filters, find_all};
+pub use search::WantedKey;
 
 /// A kind of runs of a chain family: the type of their entries.
 pub trait RunKind: Copy + Eq + Debug + 'static {

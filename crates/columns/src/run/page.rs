@@ -2,7 +2,7 @@
 
 use assay_mapped::WriteTransaction;
 
-use super::{Filters, RunEntry, RunKind, RunManifest, manifest::Run};
+use super::{Filters, PageEntry, RunEntry, RunKind, RunManifest, manifest::Run};
 use crate::{ColumnsError, NamedTable, column::PAGE};
 
 /// The beginning of the keys of a run's pages; the key of a page's first entry follows.
@@ -26,7 +26,7 @@ pub(super) struct Pages<E> {
     counts: [u64; 2],
 }
 
-impl<E: RunEntry> Pages<E> {
+impl<'p, E: PageEntry<'p>> Pages<E> {
     pub(super) fn new<K: RunKind>(kind: K, id: u32) -> Self {
         Self {
             prefix: page_key(kind, id),
@@ -38,7 +38,7 @@ impl<E: RunEntry> Pages<E> {
         }
     }
 
-    pub(super) fn push(&mut self, entry: &E) {
+    pub(super) fn push(&mut self, entry: E) {
         let length = self.bytes.len();
         entry.put(self.before.as_ref(), &mut self.bytes);
         if self.bytes.len() > PAGE {
@@ -50,7 +50,7 @@ impl<E: RunEntry> Pages<E> {
             self.first.extend_from_slice(&self.prefix);
             entry.put_key(&mut self.first);
         }
-        self.before = Some(entry.clone());
+        self.before = Some(entry);
         self.counts[1] += 1;
     }
 
@@ -118,11 +118,11 @@ pub fn write<K: RunKind, E: RunEntry>(
         }
         let is_absorbed = open.as_mut().is_some_and(|open| open.try_merge(entry));
         if !is_absorbed && let Some(before) = open.replace(entry.clone()) {
-            pages.push(&before);
+            pages.push(before);
         }
     }
     if let Some(last) = open {
-        pages.push(&last);
+        pages.push(last);
     }
     pages.finish_page();
     put_pages(table, txn, &pages.full)?;

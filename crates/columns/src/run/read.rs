@@ -5,7 +5,7 @@ use std::ops::Bound;
 use heed::RoTxn;
 
 use super::{
-    Filter, Filters, NumberByHash, RunEntry, RunKind, RunManifest, UnfinishedFilters,
+    Filter, Filters, NumberByHash, PageEntry, RunEntry, RunKind, RunManifest, UnfinishedFilters,
     manifest::Run, page::page_key,
 };
 use crate::{ColumnsError, NamedTable, Rows, bytes::ByteReader};
@@ -18,7 +18,7 @@ struct Cursor<'t, E> {
     next: Option<E>,
 }
 
-impl<'t, E: RunEntry> Cursor<'t, E> {
+impl<'t, E: PageEntry<'t>> Cursor<'t, E> {
     /// Opens a cursor at the first entry of a run whose key is at or after `from`.
     fn open<K: RunKind>(
         txn: &'t RoTxn<'_>,
@@ -75,30 +75,32 @@ impl<'t, E: RunEntry> Cursor<'t, E> {
         self.next.as_ref()
     }
 
+    /// Goes to the next entry, and returns this one.
     #[inline]
-    fn advance(&mut self) -> Result<(), ColumnsError> {
+    fn advance(&mut self) -> Result<Option<E>, ColumnsError> {
+        let mut is_first = false;
         if self.page.0.is_empty() {
-            let Some(page) = self.pages.next() else {
-                self.next = None;
-                return Ok(());
-            };
+            let Some(page) = self.pages.next() else { return Ok(self.next.take()) };
             let (_, bytes) = page?;
             self.page = ByteReader(bytes);
-            // The first entry of a page is encoded in full.
-            self.next = None;
+            is_first = true;
         }
-        let entry = E::take(self.next.as_ref(), &mut self.page);
-        self.next = Some(entry.ok_or_else(|| ColumnsError::damaged("run", "a page"))?);
-        Ok(())
+        // The first entry of a page is encoded in full.
+        let before = self.next.as_ref().filter(|_| !is_first);
+        let entry = E::take(before, &mut self.page);
+        let entry = entry.ok_or_else(|| ColumnsError::damaged("run", "a page"))?;
+        Ok(self.next.replace(entry))
     }
 }
 
 /// Iterates over the entries of several runs, in order.
 pub struct Cursors<'t, E> {
     cursors: Vec<Cursor<'t, E>>,
+    /// The cursors that are not at their ends, by their next entries: the one with the first entry is the last.
+    order: Vec<usize>,
 }
 
-impl<'t, E: RunEntry> Cursors<'t, E> {
+impl<'t, E: PageEntry<'t>> Cursors<'t, E> {
     /// Opens cursors over all runs of a kind, at the first entries whose keys are at or after `from`.
     ///
     /// # Errors
@@ -121,14 +123,21 @@ impl<'t, E: RunEntry> Cursors<'t, E> {
         ids: impl Iterator<Item = u32>,
         from: &[u8],
     ) -> Result<Self, ColumnsError> {
-        let mut cursors = Vec::new();
+        let mut all = Self { cursors: Vec::new(), order: Vec::new() };
         for id in ids {
-            let cursor = Cursor::open(txn, table, (kind, id), from)?;
-            if cursor.peek().is_some() {
-                cursors.push(cursor);
-            }
+            all.cursors.push(Cursor::open(txn, table, (kind, id), from)?);
+            all.insert(all.cursors.len() - 1);
         }
-        Ok(Self { cursors })
+        Ok(all)
+    }
+
+    /// Puts a cursor into the order, if it is not at its end.
+    #[inline]
+    fn insert(&mut self, cursor: usize) {
+        let next = |at: usize| Some((self.cursors.get(at)?.peek()?, at));
+        let Some(own) = next(cursor) else { return };
+        let place = self.order.iter().rposition(|at| next(*at) > Some(own));
+        self.order.insert(place.map_or(0, |place| place + 1), cursor);
     }
 
     /// The next entry; entries of equal keys are merged into one.
@@ -139,39 +148,22 @@ impl<'t, E: RunEntry> Cursors<'t, E> {
     #[expect(clippy::should_implement_trait, reason = "it may fail")]
     pub fn next(&mut self) -> Result<Option<E>, ColumnsError> {
         let Some(mut entry) = self.take_first()? else { return Ok(None) };
-        while let Some(first) = self.first() {
-            let Some(other) = self.cursors.get(first).and_then(Cursor::peek) else { break };
+        while let Some(first) = self.order.last() {
+            let Some(other) = self.cursors.get(*first).and_then(Cursor::peek) else { break };
             if !entry.try_merge(other) {
                 break;
             }
-            self.advance(first)?;
+            self.take_first()?;
         }
         Ok(Some(entry))
     }
 
-    /// The cursor with the first entry.
-    #[inline]
-    fn first(&self) -> Option<usize> {
-        let entries = self.cursors.iter().enumerate();
-        let entries = entries.filter_map(|(at, cursor)| Some((cursor.peek()?, at)));
-        entries.min().map(|(_, at)| at)
-    }
-
     fn take_first(&mut self) -> Result<Option<E>, ColumnsError> {
-        let Some(first) = self.first() else { return Ok(None) };
-        let entry = self.cursors.get(first).and_then(Cursor::peek).cloned();
-        self.advance(first)?;
+        let Some(first) = self.order.pop() else { return Ok(None) };
+        let Some(cursor) = self.cursors.get_mut(first) else { return Ok(None) };
+        let entry = cursor.advance()?;
+        self.insert(first);
         Ok(entry)
-    }
-
-    fn advance(&mut self, at: usize) -> Result<(), ColumnsError> {
-        if let Some(cursor) = self.cursors.get_mut(at) {
-            cursor.advance()?;
-            if cursor.peek().is_none() {
-                self.cursors.swap_remove(at);
-            }
-        }
-        Ok(())
     }
 }
 
@@ -213,7 +205,7 @@ fn find_in<K: RunKind, E: From<ColumnsError>>(
     let mut key = page_key(run.kind, run.id);
     let prefix = key.len();
     let first = NumberByHash { hash, number: 0 };
-    first.put_key(&mut key);
+    RunEntry::put_key(&first, &mut key);
     let page = table.at_or_before(txn, &key)?;
     let page = page.filter(|(found, _)| found.get(..prefix) == key.get(..prefix));
     let mut last = None;
@@ -222,7 +214,7 @@ fn find_in<K: RunKind, E: From<ColumnsError>>(
         let (entries, _) = bytes.as_chunks::<{ NumberByHash::BYTES }>();
         let from = entries.partition_point(|entry| &entry[..] < wanted);
         for entry in entries.get(from..).unwrap_or_default() {
-            let found = NumberByHash::take(None, &mut ByteReader(entry));
+            let found = <NumberByHash as RunEntry>::take(None, &mut ByteReader(entry));
             let found = found.ok_or_else(|| ColumnsError::damaged("run", "a page"))?;
             if found.hash != hash {
                 return Ok(true);
@@ -236,7 +228,7 @@ fn find_in<K: RunKind, E: From<ColumnsError>>(
     // The hash may go on in the next page, or begin there.
     let after = last.map_or(first, |last| NumberByHash { number: last.number + 1, ..last });
     let mut from = Vec::with_capacity(NumberByHash::BYTES);
-    after.put_key(&mut from);
+    RunEntry::put_key(&after, &mut from);
     let mut next_key = page_key(run.kind, run.id);
     next_key.extend_from_slice(&from);
     let next = table.at_or_after(txn, &next_key)?;
@@ -332,38 +324,4 @@ impl<K: RunKind> FilterFilling<'_, '_, K> {
         }
         Ok(())
     }
-}
-
-/// The newest entry whose key begins with `prefix`, of a kind of which the newest entry replaces all others; `None` if no
-/// run has one. `hash` is that of the entry.
-///
-/// # Errors
-///
-/// Returns an error if the table fails.
-pub(super) fn newest<K: RunKind, E: RunEntry>(
-    txn: &RoTxn<'_>,
-    table: NamedTable,
-    (manifest, filters): (&RunManifest<K>, Option<&Filters>),
-    kind: K,
-    (prefix, hash): (&[u8], u64),
-) -> Result<Option<E>, ColumnsError> {
-    let mut runs: Vec<&Run<K>> = manifest.of_kind(kind).collect();
-    // A merge takes all runs of its level, so that runs of lower levels are newer, and of one level those with higher
-    // numbers.
-    runs.sort_unstable_by_key(|run| (run.level, std::cmp::Reverse(run.id)));
-    let mut key = Vec::with_capacity(32);
-    for run in runs {
-        if filters.is_some_and(|filters| !filters.may_have(run.id, hash)) {
-            continue;
-        }
-        let mut cursor = Cursor::<E>::open(txn, table, (kind, run.id), prefix)?;
-        if let Some(entry) = cursor.peek() {
-            key.clear();
-            entry.put_key(&mut key);
-            if key.starts_with(prefix) {
-                return Ok(cursor.next.take());
-            }
-        }
-    }
-    Ok(None)
 }

@@ -6,11 +6,12 @@ use std::sync::Arc;
 use assay_address::ChainId;
 use assay_engine::{
     account::{
-        AccountAddress, AccountTransaction, Asset, AssetId, AssetNumber, Movement, MovementKind,
-        ScoredAsset, Transfer, TransferKind, scored_asset, scored_assets,
+        AccountAddress, AccountTransaction, Asset, AssetNumber, Movement, MovementKind,
+        ScoredAsset, Transfer, TransferKind, scored_assets,
     },
     ledger::OwnerNumber,
 };
+use rustc_hash::FxHashMap;
 
 /// The number of the first token outside the table of scored assets. Scored assets have lower numbers.
 pub(super) const FIRST_TOKEN: u32 = AssetNumber::FIRST_OTHER.0;
@@ -26,11 +27,15 @@ const DEPOSIT_CONTRACT: AccountAddress = AccountAddress([
 pub(super) struct ScoredAssets {
     chain: ChainId,
     assets: Arc<[&'static ScoredAsset]>,
+    numbers: Arc<FxHashMap<Asset, AssetNumber>>,
 }
 
 impl ScoredAssets {
     pub(super) fn of(chain: ChainId) -> Self {
-        Self { chain, assets: scored_assets(chain).take(FIRST_TOKEN as usize).collect() }
+        let assets: Arc<[_]> = scored_assets(chain).take(FIRST_TOKEN as usize).collect();
+        let numbers = assets.iter().zip(0..);
+        let numbers = numbers.map(|(scored, number)| (scored.id.asset, AssetNumber(number)));
+        Self { chain, numbers: Arc::new(numbers.collect()), assets }
     }
 
     /// The scored asset with a number; `None` for other tokens.
@@ -40,8 +45,7 @@ impl ScoredAssets {
 
     /// The number of a scored asset; `None` for other tokens.
     pub(super) fn number(&self, asset: Asset) -> Option<AssetNumber> {
-        let at = self.assets.iter().position(|scored| scored.id.asset == asset)?;
-        u32::try_from(at).ok().map(AssetNumber)
+        self.numbers.get(&asset).copied()
     }
 
     /// All of them.
@@ -50,7 +54,7 @@ impl ScoredAssets {
     }
 
     fn of_asset(&self, asset: Asset) -> Option<&'static ScoredAsset> {
-        scored_asset(AssetId { chain: self.chain, asset })
+        self.get(self.number(asset)?)
     }
 
     /// Passes the accounts of a transaction to `each`, in the order in which they are numbered: the sender, then payer,

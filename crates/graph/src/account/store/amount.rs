@@ -54,6 +54,13 @@ pub(super) fn take_amount(reading: &mut ByteReader<'_>) -> Option<u128> {
     amount_after(first, reading)
 }
 
+/// Passes over an amount that [`put_amount`] wrote.
+pub(super) fn skip_amount(reading: &mut ByteReader<'_>) -> Option<()> {
+    let first = reading.byte()?;
+    reading.take(length_after(first))?;
+    Some(())
+}
+
 /// Reads an amount that [`put_wide_amount`] wrote.
 pub(super) fn take_wide_amount(reading: &mut ByteReader<'_>) -> Option<U256> {
     match reading.byte()? {
@@ -62,13 +69,17 @@ pub(super) fn take_wide_amount(reading: &mut ByteReader<'_>) -> Option<U256> {
     }
 }
 
-fn amount_after(first: u8, reading: &mut ByteReader<'_>) -> Option<u128> {
-    let length = match first & 0xF {
+/// Number of bytes of an amount's digits, by its first byte.
+fn length_after(first: u8) -> usize {
+    match first & 0xF {
         LONGEST => 16,
         length => usize::from(length),
-    };
+    }
+}
+
+fn amount_after(first: u8, reading: &mut ByteReader<'_>) -> Option<u128> {
     let mut digits = 0_u128;
-    for byte in reading.take(length)? {
+    for byte in reading.take(length_after(first))? {
         digits = digits << 8 | u128::from(*byte);
     }
     digits.checked_mul(10_u128.pow((first >> 4).into()))

@@ -1,9 +1,11 @@
 //! Booking of a batch of blocks: the ledgers that its transactions change, and the entries that it adds.
 
-use assay_columns::run::Filters;
+use std::collections::hash_map::Entry;
+
+use assay_columns::run::{Filters, WantedKey};
 use assay_engine::{
     account::{
-        AccountLedger, AssetNumber, DealingKey, Hop, LedgerBook, MoneyEnds, MovementKind,
+        AccountLedger, AssetNumber, DealingKey, Hop, LedgerBook, MoneyEnds, Movement, MovementKind,
         NumberedTransaction, Payment, Shares, book, ends_page,
     },
     ledger::OwnerNumber,
@@ -71,22 +73,11 @@ impl<'b, 't> LedgersOfBatch<'b, 't> {
         }
     }
 
-    /// Books a transaction.
-    pub(super) fn book(
-        &mut self,
-        transaction: &NumberedTransaction<'_>,
-        ends: &MoneyEnds,
-    ) -> Result<(), GraphError> {
+    /// Books a transaction, whose ledgers are [loaded](Self::load).
+    pub(super) fn book(&mut self, transaction: &NumberedTransaction<'_>, ends: &MoneyEnds) {
         self.transaction = transaction.number.0;
         self.time = transaction.time.as_millisecond();
         self.sequence = 0;
-        for movement in transaction.movements.iter().filter(|movement| movement.is_scored) {
-            for owner in [movement.from, movement.to] {
-                if owner != OwnerNumber::NOBODY {
-                    self.load((owner.0, movement.asset.0))?;
-                }
-            }
-        }
         book(transaction, ends, self);
         for (owner, asset) in std::mem::take(&mut self.ending) {
             let Some(stored) = self.ledgers.get(&(owner, asset)) else { continue };
@@ -101,23 +92,32 @@ impl<'b, 't> LedgersOfBatch<'b, 't> {
                 sums: Vec::new(),
             });
         }
-        Ok(())
     }
 
-    /// Makes the ledger of a key present.
-    fn load(&mut self, key: LedgerKey) -> Result<(), GraphError> {
-        if self.ledgers.contains_key(&key) {
-            return Ok(());
-        }
-        let (owner, asset) = key;
-        let found = match self.cache.get(&key) {
-            Some(known) => Some(known.clone()),
-            None if owner < self.first_new => {
-                self.reader.ledger(Some(self.filters), owner, asset)?
+    /// Makes the ledgers of movements present. Those that are not in the cache are looked up together.
+    pub(super) fn load(&mut self, movements: &[Movement]) -> Result<(), GraphError> {
+        let mut stored: Vec<WantedKey<9>> = Vec::new();
+        for movement in movements.iter().filter(|movement| movement.is_scored) {
+            for owner in [movement.from, movement.to] {
+                let (owner, asset) = (owner.0, movement.asset.0);
+                if owner == OwnerNumber::NOBODY.0 {
+                    continue;
+                }
+                let Entry::Vacant(vacant) = self.ledgers.entry((owner, asset)) else { continue };
+                if let Some(known) = self.cache.get(&(owner, asset)) {
+                    vacant.insert(known.clone());
+                    continue;
+                }
+                vacant.insert(StoredLedger::new(owner, asset));
+                if owner < self.first_new {
+                    stored.push(StoredLedger::wanted(owner, asset));
+                }
             }
-            None => None,
-        };
-        self.ledgers.insert(key, found.unwrap_or_else(|| StoredLedger::new(owner, asset)));
+        }
+        stored.sort_unstable();
+        for found in self.reader.newest_ledgers(Some(self.filters), &stored)? {
+            self.ledgers.insert((found.owner, found.asset), found);
+        }
         Ok(())
     }
 

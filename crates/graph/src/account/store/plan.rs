@@ -1,6 +1,6 @@
 //! Planning of a batch: numbers, rows and entries of its blocks, with the ledgers that they change.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, hash_map::Entry};
 
 use assay_columns::{
     KeyedState, RowCache,
@@ -8,7 +8,8 @@ use assay_columns::{
 };
 use assay_engine::{
     account::{
-        AccountAddress, AccountTransaction, Asset, AssetNumber, MoneyEnds, NumberedTransaction,
+        AccountAddress, AccountTransaction, Asset, AssetNumber, MoneyEnds, Movement,
+        NumberedTransaction,
     },
     ledger::{OwnerNumber, TransactionNumber},
 };
@@ -101,6 +102,56 @@ struct BatchNumbers<'n> {
     tokens: &'n HashMap<Asset, AssetNumber, KeyedState>,
 }
 
+/// Numbers of a batch's accounts and tokens, and the entries of new accounts.
+#[derive(Default)]
+struct Numbered {
+    /// The first new account and token of each block.
+    first: Vec<(u64, u32)>,
+    /// Entries of blocks that cannot be rolled back.
+    settled: IndexEntries,
+    /// Entries of each block that can be rolled back.
+    recent: Vec<IndexEntries>,
+}
+
+/// The movements of a batch.
+#[derive(Default)]
+struct BatchMovements {
+    movements: Vec<Movement>,
+    /// Number of movements of each transaction.
+    counts: Vec<usize>,
+}
+
+impl BatchMovements {
+    fn all(&self) -> &[Movement] {
+        &self.movements
+    }
+
+    /// The movements of each transaction, in the order of the chain.
+    fn of_transactions(&self) -> impl Iterator<Item = &[Movement]> {
+        let mut rest = &*self.movements;
+        self.counts.iter().map(move |count| {
+            let (own, others) = rest.split_at_checked(*count).unwrap_or_default();
+            rest = others;
+            own
+        })
+    }
+}
+
+impl BatchNumbers<'_> {
+    /// The movements of blocks.
+    fn movements(&self, blocks: &[AccountBlock]) -> BatchMovements {
+        let mut all = BatchMovements::default();
+        let mut own = Vec::new();
+        for transaction in blocks.iter().flat_map(|block| &block.transactions) {
+            let (owner, token) = (|it| self.owner(it), |it| self.asset(it));
+            self.scored.movements(transaction, owner, token, &mut own);
+            all.counts.push(own.len());
+            all.movements.append(&mut own);
+        }
+        all
+    }
+}
+
 impl Numbers for BatchNumbers<'_> {
     fn owner(&self, account: AccountAddress) -> OwnerNumber {
         self.owners.get(&account).copied().unwrap_or(OwnerNumber::NOBODY)
@@ -116,22 +167,7 @@ impl Numbers for BatchNumbers<'_> {
 impl Planner<'_> {
     /// Plans the blocks, which follow those of the state.
     pub(super) fn blocks(&mut self, blocks: &[AccountBlock]) -> Result<(), GraphError> {
-        // All accounts are numbered before any is booked, so that the numbers are there.
-        let mut first = Vec::with_capacity(blocks.len());
-        let mut settled = IndexEntries::default();
-        let mut entries_of: Vec<IndexEntries> = Vec::new();
-        for block in blocks {
-            let is_recent = block.reference.height >= self.state.reorganizable_from;
-            let (owner, token) = (self.state.next_owner, self.state.next_token);
-            first.push((owner, token));
-            let mut own = IndexEntries::default();
-            for transaction in &block.transactions {
-                self.number(transaction, if is_recent { &mut own } else { &mut settled })?;
-            }
-            if is_recent {
-                entries_of.push(own);
-            }
-        }
+        let Numbered { first, mut settled, recent: entries_of } = self.number(blocks)?;
         let first_new = first.first().map_or(self.state.next_owner, |(owner, _)| *owner);
         let mut recent = entries_of.into_iter();
         let mut ledgers = LedgersOfBatch::new(
@@ -139,9 +175,11 @@ impl Planner<'_> {
             (&self.caches.filters, &self.caches.ledgers),
             (first_new, self.state.update),
         );
-        let mut movements = Vec::new();
         let numbers =
             BatchNumbers { scored: self.scored, owners: &self.owners, tokens: &*self.tokens };
+        let movements = numbers.movements(blocks);
+        ledgers.load(movements.all())?;
+        let mut movements = movements.of_transactions();
         let state = &mut self.state;
         let mut counts = state.tip.map(|tip| tip.counts).unwrap_or_default();
         let mut digest = state.tip.map_or([0; 32], |tip| tip.digest);
@@ -165,8 +203,6 @@ impl Planner<'_> {
                 self.plan.log.push(number, transaction, &numbers);
                 counts.add(self.scored, transaction);
                 others(transaction, number, &numbers, into);
-                let (owner, token) = (|it| numbers.owner(it), |it| numbers.asset(it));
-                self.scored.movements(transaction, owner, token, &mut movements);
                 let numbered = NumberedTransaction {
                     number: TransactionNumber(number),
                     time: transaction.time,
@@ -174,9 +210,9 @@ impl Planner<'_> {
                         .initiator
                         .map(|account| numbers.owner(account))
                         .filter(|owner| *owner != OwnerNumber::NOBODY),
-                    movements: &movements,
+                    movements: movements.next().unwrap_or_default(),
                 };
-                ledgers.book(&numbered, self.ends.1)?;
+                ledgers.book(&numbered, self.ends.1);
             }
             counts.blocks += 1;
             bytes.clear();
@@ -210,24 +246,68 @@ impl Planner<'_> {
         Ok(())
     }
 
-    /// Numbers the accounts and tokens of a transaction.
-    fn number(
-        &mut self,
-        transaction: &AccountTransaction,
-        into: &mut IndexEntries,
-    ) -> Result<(), GraphError> {
-        let mut failed = None;
-        let scored = self.scored;
-        scored.accounts_of(transaction, |account| {
-            if failed.is_none()
-                && let Err(error) = self.number_account(account, into)
-            {
-                failed = Some(error);
+    /// Numbers the accounts and tokens of the blocks, in the order of the chain. Known accounts are looked up together.
+    fn number(&mut self, blocks: &[AccountBlock]) -> Result<Numbered, GraphError> {
+        let mut unknown: Vec<(AccountAddress, usize)> = Vec::new();
+        let (owners, cache) = (&mut self.owners, &mut self.caches.owners);
+        for (at, block) in blocks.iter().enumerate() {
+            for transaction in &block.transactions {
+                self.scored.accounts_of(transaction, |account| {
+                    let Entry::Vacant(vacant) = owners.entry(account) else { return };
+                    let known = cache.get(&account).copied();
+                    vacant.insert(known.map_or(OwnerNumber::NOBODY, OwnerNumber));
+                    match known {
+                        Some(number) => cache.insert(account, number),
+                        None => unknown.push((account, at)),
+                    }
+                });
             }
-        });
-        if let Some(error) = failed {
-            return Err(error);
         }
+        let accounts: Vec<AccountAddress> = unknown.iter().map(|(account, _)| *account).collect();
+        let known = self.reader.owners(Some(&self.caches.filters), &accounts)?;
+        let mut numbered = Numbered::default();
+        let mut unknown = unknown.into_iter().zip(known).peekable();
+        for (at, block) in blocks.iter().enumerate() {
+            numbered.first.push((self.state.next_owner, self.state.next_token));
+            let is_recent = block.reference.height >= self.state.reorganizable_from;
+            let mut own = IndexEntries::default();
+            let into = if is_recent { &mut own } else { &mut numbered.settled };
+            while let Some(((account, _), known)) = unknown.next_if(|((_, of), _)| *of == at) {
+                self.number_account(account, known, into);
+            }
+            for transaction in &block.transactions {
+                self.number_tokens(transaction)?;
+            }
+            if is_recent {
+                numbered.recent.push(own);
+            }
+        }
+        Ok(numbered)
+    }
+
+    /// Numbers an account that is not in the cache; `known` is its number in the graph.
+    fn number_account(
+        &mut self,
+        account: AccountAddress,
+        known: Option<u64>,
+        into: &mut IndexEntries,
+    ) {
+        let number = known.unwrap_or_else(|| {
+            let number = self.state.next_owner;
+            self.state.next_owner += 1;
+            into.addresses.push(NumberByHash { hash: address_hash(account), number });
+            self.plan.addresses.extend_from_slice(&account.0);
+            let (ends, numbered) = &mut self.ends;
+            if let Some(end) = ends.get(account) {
+                numbered.add(OwnerNumber(number), end);
+            }
+            number
+        });
+        self.caches.owners.insert(account, number);
+        self.owners.insert(account, OwnerNumber(number));
+    }
+
+    fn number_tokens(&mut self, transaction: &AccountTransaction) -> Result<(), GraphError> {
         for transfer in &transaction.transfers {
             let asset = transfer.asset;
             if self.scored.number(asset).is_none() && !self.tokens.contains_key(&asset) {
@@ -239,36 +319,6 @@ impl Planner<'_> {
                 self.plan.tokens.push(asset);
             }
         }
-        Ok(())
-    }
-
-    fn number_account(
-        &mut self,
-        account: AccountAddress,
-        into: &mut IndexEntries,
-    ) -> Result<(), GraphError> {
-        if self.owners.contains_key(&account) {
-            return Ok(());
-        }
-        let known = match self.caches.owners.get(&account) {
-            Some(known) => Some(*known),
-            None => self.reader.owner(Some(&self.caches.filters), account)?,
-        };
-        let number = if let Some(known) = known {
-            known
-        } else {
-            let number = self.state.next_owner;
-            self.state.next_owner += 1;
-            into.addresses.push(NumberByHash { hash: address_hash(account), number });
-            self.plan.addresses.extend_from_slice(&account.0);
-            let (ends, numbered) = &mut self.ends;
-            if let Some(end) = ends.get(account) {
-                numbered.add(OwnerNumber(number), end);
-            }
-            number
-        };
-        self.caches.owners.insert(account, number);
-        self.owners.insert(account, OwnerNumber(number));
         Ok(())
     }
 }

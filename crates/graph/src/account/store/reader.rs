@@ -5,7 +5,7 @@ use std::{cell::OnceCell, collections::BTreeMap};
 use assay_columns::{
     PageCache,
     bytes::{from_number, number},
-    run::{BackwardsCursors, Filters, IndexReader},
+    run::{BackwardsCursors, Filters, IndexReader, NumberByHash, WantedKey},
 };
 use assay_engine::{
     account::{AccountAddress, AccountTransaction, Asset, AssetNumber},
@@ -136,6 +136,39 @@ impl<'t> Reader<'t> {
         Ok(found)
     }
 
+    /// The numbers of accounts, `None` for those that never appeared.
+    pub(super) fn owners(
+        &self,
+        filters: Option<&Filters>,
+        accounts: &[AccountAddress],
+    ) -> Result<Vec<Option<u64>>, GraphError> {
+        let hash = |account: &AccountAddress| address_hash(*account);
+        let mut sorted: Vec<(u64, usize)> = accounts.iter().map(hash).zip(0..).collect();
+        sorted.sort_unstable();
+        let wanted = |hash: u64| WantedKey { prefix: hash.to_be_bytes(), hash };
+        let wanted: Vec<WantedKey<8>> = sorted.iter().map(|(hash, _)| wanted(*hash)).collect();
+        let index = self.index()?;
+        let found =
+            index.newest_of_each::<NumberByHash, 8>(filters, EntryKind::Address, &wanted)?;
+        let at = |((_, at), found): ((u64, usize), Option<NumberByHash>)| {
+            (found.map(|it| it.number), at)
+        };
+        // In the order of their numbers, as the addresses are stored.
+        let mut found: Vec<(Option<u64>, usize)> = sorted.into_iter().zip(found).map(at).collect();
+        found.sort_unstable();
+        let mut numbers = vec![None; accounts.len()];
+        for (number, at) in found {
+            let (Some(number), Some(account)) = (number, accounts.get(at)) else { continue };
+            // Another account may have the same hash.
+            let is_found = self.address(number)? == *account;
+            let number = if is_found { Some(number) } else { self.owner(filters, *account)? };
+            if let Some(into) = numbers.get_mut(at) {
+                *into = number;
+            }
+        }
+        Ok(numbers)
+    }
+
     /// The number of the newest transaction with an identifier.
     pub(super) fn find(&self, id: &Txid) -> Result<Option<u64>, GraphError> {
         let mut newest = None;
@@ -186,16 +219,14 @@ impl<'t> Reader<'t> {
         Ok(followed.map(|(_, asset)| *asset).eq(scored.all().map(|it| it.id.asset)))
     }
 
-    /// The newest version of a ledger; `None` if the account never had the asset.
-    pub(super) fn ledger(
+    /// The newest versions of ledgers, of those that are stored. The keys are sorted.
+    pub(super) fn newest_ledgers(
         &self,
         filters: Option<&Filters>,
-        owner: u64,
-        asset: u32,
-    ) -> Result<Option<StoredLedger>, GraphError> {
-        let prefix = StoredLedger::prefix(owner, asset);
-        let hash = StoredLedger::hash_of(owner, asset);
-        Ok(self.index()?.newest(filters, EntryKind::Ledger, &prefix, hash)?)
+        wanted: &[WantedKey<9>],
+    ) -> Result<impl Iterator<Item = StoredLedger> + use<>, GraphError> {
+        let found = self.index()?.newest_of_each(filters, EntryKind::Ledger, wanted)?;
+        Ok(found.into_iter().flatten())
     }
 
     /// The ledgers of an account, in the order of its assets.

@@ -48,3 +48,15 @@ pub(super) fn take_shares(reading: &mut ByteReader<'_>) -> Option<Shares> {
     }
     Shares::of_stored(&known)
 }
+
+/// Passes over a breakdown that [`put_shares`] wrote.
+pub(super) fn skip_shares(reading: &mut ByteReader<'_>) -> Option<()> {
+    let first = reading.byte()?;
+    let length = match first {
+        WHOLLY => 1,
+        first if first & UNDECAYED == 0 => usize::from(first) * 18,
+        first => usize::from(first & !UNDECAYED) * 10,
+    };
+    reading.take(length)?;
+    Some(())
+}

@@ -2,7 +2,7 @@
 
 use assay_columns::{
     bytes::{ByteReader, number, put_varint},
-    run::RunEntry,
+    run::{RunEntry, WantedKey},
 };
 use assay_engine::account::AccountLedger;
 
@@ -13,6 +13,57 @@ use super::{
     },
     put_time, take_time,
 };
+
+/// Account and asset of a ledger, and its version.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct LedgerHead {
+    pub(super) owner: u64,
+    pub(super) asset: u32,
+    /// The last transaction.
+    pub(super) transaction: u64,
+    /// Number of the update of the ledgers that wrote the version.
+    pub(super) update: u64,
+}
+
+impl LedgerHead {
+    /// Appends the head to a page, behind a ledger of another account.
+    pub(super) fn put(&self, owner_before: u64, into: &mut Vec<u8>) {
+        put_varint(into, self.owner.wrapping_sub(owner_before));
+        put_varint(into, self.asset.into());
+        put_varint(into, self.transaction << 1 | u64::from(self.update > 0));
+        if self.update > 0 {
+            put_varint(into, self.update);
+        }
+    }
+
+    /// Reads what [`Self::put`] appended, and the length of the rest.
+    pub(super) fn take(owner_before: u64, reading: &mut ByteReader<'_>) -> Option<(Self, usize)> {
+        let owner = owner_before.wrapping_add(reading.varint()?);
+        let asset = u32::try_from(reading.varint()?).ok()?;
+        let transaction = reading.varint()?;
+        let update = if transaction & 1 == 0 { 0 } else { reading.varint()? };
+        let transaction = transaction >> 1;
+        let length = usize::try_from(reading.varint()?).ok()?;
+        Some((Self { owner, asset, transaction, update }, length))
+    }
+
+    /// Appends the key.
+    pub(super) fn put_key(&self, into: &mut Vec<u8>) {
+        into.extend_from_slice(&number(self.owner));
+        into.extend_from_slice(&self.asset.to_be_bytes());
+        into.extend_from_slice(&number(self.transaction));
+    }
+
+    /// True for versions of one ledger.
+    pub(super) const fn is_of_same(&self, other: &Self) -> bool {
+        self.owner == other.owner && self.asset == other.asset
+    }
+
+    /// True for a version that replaces another one.
+    pub(super) fn is_newer(&self, other: &Self) -> bool {
+        (self.update, self.transaction) > (other.update, other.transaction)
+    }
+}
 
 /// The ledger of an account in an asset after a transaction, with the sums of its payments. An account at which money ends
 /// has sums and an empty ledger. The newest version counts.
@@ -66,15 +117,22 @@ impl StoredLedger {
         prefix
     }
 
-    /// Reads the key from a page, and the length of the rest.
+    /// The key of a ledger, to be looked up.
+    pub(in super::super) fn wanted(owner: u64, asset: u32) -> WantedKey<9> {
+        WantedKey { prefix: Self::prefix(owner, asset), hash: Self::hash_of(owner, asset) }
+    }
+
+    /// Reads the head from a page, and the length of the rest.
     fn take_head(before: Option<&Self>, reading: &mut ByteReader<'_>) -> Option<(Self, usize)> {
-        let owner = before.map_or(0, |before| before.owner).wrapping_add(reading.varint()?);
-        let asset = u32::try_from(reading.varint()?).ok()?;
-        let transaction = reading.varint()?;
-        let update = if transaction & 1 == 0 { 0 } else { reading.varint()? };
-        let transaction = transaction >> 1;
-        let length = usize::try_from(reading.varint()?).ok()?;
+        let before = before.map_or(0, |before| before.owner);
+        let (head, length) = LedgerHead::take(before, reading)?;
+        let LedgerHead { owner, asset, transaction, update } = head;
         Some((Self { transaction, update, ..Self::new(owner, asset) }, length))
+    }
+
+    const fn head(&self) -> LedgerHead {
+        let Self { owner, asset, transaction, update, .. } = *self;
+        LedgerHead { owner, asset, transaction, update }
     }
 
     /// The hash of a ledger's key in filters.
@@ -123,9 +181,7 @@ impl Ord for StoredLedger {
 
 impl RunEntry for StoredLedger {
     fn put_key(&self, into: &mut Vec<u8>) {
-        into.extend_from_slice(&number(self.owner));
-        into.extend_from_slice(&self.asset.to_be_bytes());
-        into.extend_from_slice(&number(self.transaction));
+        self.head().put_key(into);
     }
 
     fn from_key(reading: &mut ByteReader<'_>) -> Option<Self> {
@@ -140,12 +196,7 @@ impl RunEntry for StoredLedger {
     }
 
     fn put(&self, before: Option<&Self>, into: &mut Vec<u8>) {
-        put_varint(into, self.owner.wrapping_sub(before.map_or(0, |before| before.owner)));
-        put_varint(into, self.asset.into());
-        put_varint(into, self.transaction << 1 | u64::from(self.update > 0));
-        if self.update > 0 {
-            put_varint(into, self.update);
-        }
+        self.head().put(before.map_or(0, |before| before.owner), into);
         // Its length comes before the rest, so that a search passes over it.
         let at = into.len();
         self.put_rest(into);
@@ -185,9 +236,8 @@ impl RunEntry for StoredLedger {
     }
 
     fn try_merge(&mut self, other: &Self) -> bool {
-        let is_same = (self.owner, self.asset) == (other.owner, other.asset);
-        let is_newer = (other.update, other.transaction) > (self.update, self.transaction);
-        if is_same && is_newer {
+        let is_same = self.head().is_of_same(&other.head());
+        if is_same && other.head().is_newer(&self.head()) {
             self.clone_from(other);
         }
         is_same

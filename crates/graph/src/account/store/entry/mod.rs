@@ -3,6 +3,7 @@
 mod creation;
 mod dealing;
 mod ledger;
+mod packed;
 mod page;
 mod payment;
 mod transaction_of;
@@ -12,6 +13,8 @@ use assay_columns::{
     bytes::{ByteReader, from_zigzag, put_varint, zigzag},
     run::{self, FilterFilling, MergeSlice, NumberByHash},
 };
+
+use packed::{PackedLedger, PackedPayment};
 
 pub(super) use creation::Creation;
 pub(super) use dealing::StoredDealing;
@@ -75,8 +78,8 @@ impl run::RunKind for EntryKind {
     fn merge(self, slice: MergeSlice<'_, '_, Self>) -> Result<bool, ColumnsError> {
         match self {
             Self::Address | Self::Txid => slice.merge_entries::<NumberByHash>(),
-            Self::Payment => slice.merge_entries::<StoredPayment>(),
-            Self::Ledger => slice.merge_entries::<StoredLedger>(),
+            Self::Payment => slice.merge_entries::<PackedPayment<'_>>(),
+            Self::Ledger => slice.merge_entries::<PackedLedger<'_>>(),
             Self::OtherToken | Self::Passing => slice.merge_entries::<TransactionOf>(),
             Self::Creation => slice.merge_entries::<Creation>(),
             Self::Dealing => slice.merge_entries::<StoredDealing>(),

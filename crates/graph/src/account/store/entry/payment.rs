@@ -14,6 +14,63 @@ use super::{
     put_time, take_time,
 };
 
+/// Bits of an entry's first flags: the receiver's entry; a breakdown follows; a number of an update with more flags follows.
+pub(super) const IS_RECEIVED: u8 = 5;
+pub(super) const HAS_SHARES: u8 = 6;
+pub(super) const HAS_MORE: u8 = 7;
+
+/// Account, asset and place in the chain of a payment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct PaymentPlace {
+    pub(super) owner: u64,
+    pub(super) asset: u32,
+    pub(super) transaction: u64,
+    pub(super) sequence: u32,
+}
+
+impl PaymentPlace {
+    /// Appends the place to a page, relative to the payment before with its time. Returns the time that the payment's own is
+    /// relative to.
+    pub(super) fn put(&self, before: Option<(Self, i64)>, into: &mut Vec<u8>) -> i64 {
+        let same_owner = before.filter(|(before, _)| before.owner == self.owner);
+        let same = same_owner.filter(|(before, _)| before.asset == self.asset);
+        put_varint(into, self.owner.wrapping_sub(before.map_or(0, |(before, _)| before.owner)));
+        let asset = same_owner.map_or(0, |(before, _)| before.asset);
+        put_varint(into, self.asset.wrapping_sub(asset).into());
+        let transaction = same.map_or(0, |(before, _)| before.transaction);
+        put_varint(into, self.transaction.wrapping_sub(transaction));
+        put_varint(into, self.sequence.into());
+        same.map_or(0, |(_, time)| time)
+    }
+
+    /// Reads what [`Self::put`] appended.
+    pub(super) fn take(
+        before: Option<(Self, i64)>,
+        reading: &mut ByteReader<'_>,
+    ) -> Option<(Self, i64)> {
+        let owner = before.map_or(0, |(before, _)| before.owner);
+        let owner = owner.wrapping_add(reading.varint()?);
+        let same_owner = before.filter(|(before, _)| before.owner == owner);
+        let asset = same_owner.map_or(0, |(before, _)| before.asset);
+        let asset = asset.wrapping_add(u32::try_from(reading.varint()?).ok()?);
+        let same = same_owner.filter(|(before, _)| before.asset == asset);
+        let transaction = same.map_or(0, |(before, _)| before.transaction);
+        let transaction = transaction.wrapping_add(reading.varint()?);
+        let sequence = u32::try_from(reading.varint()?).ok()?;
+        let time = same.map_or(0, |(_, time)| time);
+        Some((Self { owner, asset, transaction, sequence }, time))
+    }
+
+    /// Appends the key of the payer's or the receiver's entry.
+    pub(super) fn put_key(&self, is_received: bool, into: &mut Vec<u8>) {
+        into.extend_from_slice(&number(self.owner));
+        into.extend_from_slice(&self.asset.to_be_bytes());
+        into.extend_from_slice(&number(self.transaction));
+        into.extend_from_slice(&self.sequence.to_be_bytes());
+        into.push(is_received.into());
+    }
+}
+
 /// A payment as one of its two accounts has it, ordered by account, asset and place in the chain.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in super::super) struct StoredPayment {
@@ -73,6 +130,11 @@ impl StoredPayment {
         (self.owner, self.asset, self.transaction, self.sequence, self.is_received)
     }
 
+    const fn payment_place(&self) -> PaymentPlace {
+        let Self { owner, asset, transaction, sequence, .. } = *self;
+        PaymentPlace { owner, asset, transaction, sequence }
+    }
+
     fn flags(&self) -> u8 {
         let kind = match self.kind {
             MovementKind::Payment => 0,
@@ -88,9 +150,9 @@ impl StoredPayment {
         let flag = |is_set: bool, bit: u8| u8::from(is_set) << bit;
         kind | initiated << 2
             | flag(self.hop == Hop::FromEnd, 4)
-            | flag(self.is_received, 5)
-            | flag(self.shares != Shares::UNKNOWN, 6)
-            | flag(self.is_late || self.is_removed || self.update > 0, 7)
+            | flag(self.is_received, IS_RECEIVED)
+            | flag(self.shares != Shares::UNKNOWN, HAS_SHARES)
+            | flag(self.is_late || self.is_removed || self.update > 0, HAS_MORE)
     }
 
     fn put_rest(&self, before_time: i64, into: &mut Vec<u8>) {
@@ -109,7 +171,7 @@ impl StoredPayment {
 
     fn take_rest(&mut self, before_time: i64, reading: &mut ByteReader<'_>) -> Option<()> {
         let flags = reading.byte()?;
-        if flags & 1 << 7 != 0 {
+        if flags & 1 << HAS_MORE != 0 {
             let more = reading.varint()?;
             (self.is_late, self.is_removed) = (more & 1 != 0, more & 2 != 0);
             self.update = more >> 2;
@@ -125,11 +187,12 @@ impl StoredPayment {
             initiated => Some(initiated == 2),
         };
         self.hop = if flags & 1 << 4 == 0 { Hop::FromPayer } else { Hop::FromEnd };
-        self.is_received = flags & 1 << 5 != 0;
+        self.is_received = flags & 1 << IS_RECEIVED != 0;
         self.other = reading.varint()?.checked_sub(1);
         self.amount = take_amount(reading)?;
         self.time = take_time(before_time, reading)?;
-        self.shares = if flags & 1 << 6 == 0 { Shares::UNKNOWN } else { take_shares(reading)? };
+        let has_shares = flags & 1 << HAS_SHARES != 0;
+        self.shares = if has_shares { take_shares(reading)? } else { Shares::UNKNOWN };
         Some(())
     }
 }
@@ -148,11 +211,7 @@ impl Ord for StoredPayment {
 
 impl RunEntry for StoredPayment {
     fn put_key(&self, into: &mut Vec<u8>) {
-        into.extend_from_slice(&number(self.owner));
-        into.extend_from_slice(&self.asset.to_be_bytes());
-        into.extend_from_slice(&number(self.transaction));
-        into.extend_from_slice(&self.sequence.to_be_bytes());
-        into.push(self.is_received.into());
+        self.payment_place().put_key(self.is_received, into);
     }
 
     fn from_key(reading: &mut ByteReader<'_>) -> Option<Self> {
@@ -168,28 +227,17 @@ impl RunEntry for StoredPayment {
     }
 
     fn put(&self, before: Option<&Self>, into: &mut Vec<u8>) {
-        let same_owner = before.filter(|before| before.owner == self.owner);
-        let same = same_owner.filter(|before| before.asset == self.asset);
-        put_varint(into, self.owner.wrapping_sub(before.map_or(0, |before| before.owner)));
-        let asset = same_owner.map_or(0, |before| before.asset);
-        put_varint(into, self.asset.wrapping_sub(asset).into());
-        let transaction = same.map_or(0, |before| before.transaction);
-        put_varint(into, self.transaction.wrapping_sub(transaction));
-        put_varint(into, self.sequence.into());
-        self.put_rest(same.map_or(0, |before| before.time), into);
+        let before = before.map(|before| (before.payment_place(), before.time));
+        let before_time = self.payment_place().put(before, into);
+        self.put_rest(before_time, into);
     }
 
     fn take(before: Option<&Self>, reading: &mut ByteReader<'_>) -> Option<Self> {
-        let owner = before.map_or(0, |before| before.owner).wrapping_add(reading.varint()?);
-        let same_owner = before.filter(|before| before.owner == owner);
-        let asset = same_owner.map_or(0, |before| before.asset);
-        let asset = asset.wrapping_add(u32::try_from(reading.varint()?).ok()?);
-        let same = same_owner.filter(|before| before.asset == asset);
-        let transaction = same.map_or(0, |before| before.transaction);
-        let transaction = transaction.wrapping_add(reading.varint()?);
-        let sequence = u32::try_from(reading.varint()?).ok()?;
+        let before = before.map(|before| (before.payment_place(), before.time));
+        let (place, before_time) = PaymentPlace::take(before, reading)?;
+        let PaymentPlace { owner, asset, transaction, sequence } = place;
         let mut entry = Self::empty(owner, asset, transaction, sequence);
-        entry.take_rest(same.map_or(0, |before| before.time), reading)?;
+        entry.take_rest(before_time, reading)?;
         Some(entry)
     }
 
