@@ -135,7 +135,7 @@ fn chain_servers_condition(
             state(false, ConditionReason::FollowingSuspended, with(more))
         }
         None if ready < desired => {
-            let more = "a new one is ready once another one, or the node, has filled its volume";
+            let more = "a new one is ready once another one, or the source, has filled its volume";
             state(true, ConditionReason::SomeServersReady, with(more))
         }
         None => state(true, ConditionReason::ServersReady, counts),
@@ -238,7 +238,7 @@ mod tests {
         let said = servers(2, 1, None).condition(None, detail).message;
         assert_eq!(
             said,
-            "1 of 2 chain servers ready; a new one is ready once another one, or the node, has \
+            "1 of 2 chain servers ready; a new one is ready once another one, or the source, has \
              filled its volume; pod `chain-x-1`: ErrImagePull"
         );
     }

@@ -48,6 +48,14 @@ struct Delivery {
     digest: String,
 }
 
+/// The deliveries of the last reading of the folder.
+#[derive(Debug, Default)]
+struct SeenDeliveries {
+    all: BTreeMap<String, Delivery>,
+    /// A delivery that was refused, with the reason. It is read again once it changed.
+    refused: Option<(Delivery, String)>,
+}
+
 /// Stops the reading of files once the following ends.
 struct StopOnDrop(Arc<AtomicBool>);
 
@@ -66,7 +74,7 @@ impl TransferFolder {
         ends: &(dyn Fn() -> AccountEnds + Send + Sync),
         observer: &dyn IngestObserver,
     ) {
-        let mut seen = BTreeMap::new();
+        let mut seen = SeenDeliveries::default();
         let mut last_failure = None;
         loop {
             let step = self.step(graphs, ends, observer, &mut seen).await;
@@ -86,11 +94,11 @@ impl TransferFolder {
         graphs: &Arc<EmbeddedGraphs>,
         ends: &(dyn Fn() -> AccountEnds + Send + Sync),
         observer: &dyn IngestObserver,
-        seen: &mut BTreeMap<String, Delivery>,
+        seen: &mut SeenDeliveries,
     ) -> Result<(), String> {
         let of_folder = |error: io::Error| format!("{}: {error}", self.folder.display());
         let found = deliveries(&self.folder).map_err(of_folder)?;
-        let before = std::mem::replace(seen, found.clone());
+        let before = std::mem::replace(&mut seen.all, found.clone());
         let mut recorded = RecordedDeliveries::read(graphs, self.chain);
         for (name, delivery) in found {
             if recorded.0.get(&name) == Some(&delivery.digest) {
@@ -100,8 +108,19 @@ impl TransferFolder {
                 // Deliveries with later names have later blocks.
                 return Ok(());
             }
-            let done = self.record(graphs, delivery.files, ends(), observer).await;
-            let done = done.map_err(|error| format!("{name}: {error}"))?;
+            if let Some((refused, failure)) = &seen.refused
+                && *refused == delivery
+            {
+                return Err(failure.clone());
+            }
+            let done = self.record(graphs, delivery.files.clone(), ends(), observer).await;
+            let done = done.map_err(|error| {
+                let failure = format!("{name}: {error}");
+                if matches!(error, IngestTransfersError::File(_)) {
+                    seen.refused = Some((delivery.clone(), failure.clone()));
+                }
+                failure
+            })?;
             if let Some(state) = done.recorded {
                 let (height, transfers) = (state.tip.height, done.transfers);
                 tracing::info!(chain = %self.chain, delivery = name, height, transfers, "transfers recorded");
@@ -167,7 +186,8 @@ fn deliveries(folder: &Path) -> io::Result<BTreeMap<String, Delivery>> {
         for file in &files {
             let metadata = file.metadata()?;
             let modified = metadata.modified()?.duration_since(std::time::UNIX_EPOCH);
-            digest.update(file.as_os_str().as_encoded_bytes());
+            let name = file.strip_prefix(folder).unwrap_or(file);
+            digest.update(name.as_os_str().as_encoded_bytes());
             digest.update([0]);
             digest.update(metadata.len().to_be_bytes());
             digest.update(modified.unwrap_or_default().as_nanos().to_be_bytes());
