@@ -673,13 +673,16 @@ fn files_that_are_put_into_a_folder_are_recorded_once_and_in_the_order_of_their_
     put("4.csv", "block,time,txid\n1,2,3\n");
     put("5.csv", &file(&[row(5, 0, "native", "dan", "eve", 1)]));
     wait_until("it is told", || server.log().contains("4.csv"));
+    put("6.csv", "no transfers either");
     assert_eq!(height(&server), 20_000_003);
     drop(server);
-    // and after a restart no file is read again, while the corrected file and the one behind it are recorded.
+    // and after a restart no file is recorded again, while the corrected file and the one behind it are.
     put("1.csv.part", "");
-    put("4.csv", &file(&[row(4, 0, "native", "dan", "eve", 1)]));
     let server = start();
+    wait_until("it is told again", || server.log().contains("4.csv"));
+    put("4.csv", &file(&[row(4, 0, "native", "dan", "eve", 1)]));
     wait_until("the others are recorded", || height(&server) == 20_000_005);
+    wait_until("the last one is told", || server.log().contains("6.csv"));
     assert_eq!(server.log().matches("transfers recorded").count(), 2, "{}", server.log());
     // An account chain has no node, and a chain of outputs no such files.
     for (arguments, said) in [
@@ -691,6 +694,60 @@ fn files_that_are_put_into_a_folder_are_recorded_once_and_in_the_order_of_their_
         let refused = assay(directory.path(), [&["chain", "serve"], arguments].concat());
         assert!(refused.code == 2 && refused.stderr.contains(said), "{refused:?}");
     }
+}
+
+#[test]
+fn the_majority_answers_where_servers_of_an_account_chain_have_other_transfers() {
+    use account_answers::{address, ingest, recorded, row};
+    const ETHER: u128 = 1_000_000_000_000_000_000;
+    // Given lists and labels, two chain servers on which Ann's money came from a thief, one on which it did not, and one that
+    // has the first blocks alone,
+    let labels = [("cid", "exchange", "Example"), ("thief", "stolen_funds", "Example theft")];
+    let base = recorded(&[], &labels);
+    let (asking, key) = asking_directory(&base);
+    let rows = |from: &str| {
+        [
+            row(1, 0, "native", "cid", "ann", ETHER),
+            row(2, 0, "native", from, "bob", 100 * ETHER),
+            row(3, 0, "native", "bob", "ann", 50 * ETHER),
+        ]
+    };
+    let served = |rows: &[String]| {
+        let directory = without_graphs(base.path());
+        ingest(directory.path(), rows);
+        Server::start_chain(directory, &["eth"])
+    };
+    let right = [served(&rows("thief")), served(&rows("thief"))];
+    let (wrong, behind) = (served(&rows("cid")), served(&rows("thief")[..1]));
+    let told = |servers: &[&Server]| {
+        let urls: Vec<String> = servers.iter().map(|it| format!("eth=http://{}", it.api)).collect();
+        let directory = without_graphs(asking.path());
+        let api = Server::start(directory, &["--chain-servers", &urls.join(",")]);
+        let answer = api.caller(&key).check("eth", &address("ann"));
+        assert_eq!(answer.status, 200, "{}", answer.text);
+        let branches: u64 = api.metric("assay_chain_branches{chain=\"eth\"}");
+        (answer.json(), branches)
+    };
+    let codes = |answer: &Value, field: &str| {
+        let all = answer[field].as_array().unwrap().iter();
+        all.map(|it| it["code"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    let differ = "chain_branches_differ".to_owned();
+    let (expected, branches) = told(&[&right[0], &right[1]]);
+    assert!(expected["exposure"].to_string().contains("stolen_funds"), "{expected:#}");
+    assert_eq!((branches, codes(&expected, "warnings").contains(&differ)), (1, false));
+    // when all are asked that have the same transfers, then one that is behind is no other branch,
+    let (answer, branches) = told(&[&behind, &right[0]]);
+    assert_eq!((&answer["exposure"], branches), (&expected["exposure"], 1));
+    assert!(!codes(&answer, "warnings").contains(&differ), "{answer:#}");
+    // a server with other transfers is outvoted, which the answer says,
+    let (answer, branches) = told(&[&right[0], &wrong, &right[1]]);
+    assert_eq!((&answer["exposure"], branches), (&expected["exposure"], 2));
+    assert!(codes(&answer, "warnings").contains(&differ), "{answer:#}");
+    // and one against one, nobody answers.
+    let (answer, branches) = told(&[&wrong, &right[0]]);
+    assert_eq!((&answer["verdict"], branches), (&json!("indeterminate"), 2), "{answer:#}");
+    assert!(codes(&answer, "reasons").contains(&"flows_missing".to_owned()), "{answer:#}");
 }
 
 #[test]

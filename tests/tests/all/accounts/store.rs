@@ -15,8 +15,8 @@ use assay_engine::{
 use assay_graph::{
     EmbeddedGraphs, GraphError,
     account::{
-        AccountBlock, AccountEnds, AccountGraphView, AccountGraphWriter, AccountTransactions,
-        MemoryAccounts, RebuildStep,
+        AccountBlock, AccountEnds, AccountGraphView, AccountGraphWriter, AccountSnapshot,
+        AccountTransactions, MemoryAccounts, RebuildStep,
     },
 };
 use assay_test_chains::account_chain::{Group, LongAccountChain, account};
@@ -266,6 +266,103 @@ fn ledgers_for_other_ends_equal_those_that_are_computed_anew() {
         // The next writer goes on with the new ledgers.
         assert_eq!(open(&graphs, &AccountEnds::default()).ends(), &changed, "{name}");
     }
+}
+
+#[test]
+fn a_copy_is_of_one_state_while_blocks_are_recorded_and_ledgers_computed_anew() {
+    const PART: usize = 16 << 10;
+    let (history, folder) = (History::generate(4), TempDir::new().unwrap());
+    let (graphs, part) = (EmbeddedGraphs::new(folder.path()), PART as u64);
+    let all = blocks(&history.transactions);
+    let (first, rest) = all.split_at(all.len() / 2);
+    let mut writer = open(&graphs, &ends(&history));
+    assert!(graphs.copy(ChainId::ETH).unwrap().is_none());
+    writer.append(first, 0, Timestamp::UNIX_EPOCH).unwrap();
+    let fingerprint = |graphs: &EmbeddedGraphs| {
+        graphs.account_snapshot(ChainId::ETH).unwrap().unwrap().fingerprint().unwrap()
+    };
+    let (copy, expected) = (graphs.copy(ChainId::ETH).unwrap().unwrap(), fingerprint(&graphs));
+    // Given a copy that is interrupted while blocks are recorded and ledgers are computed for other ends,
+    let elsewhere = TempDir::new().unwrap();
+    let others = EmbeddedGraphs::new(elsewhere.path());
+    let mut filling = others.begin_copy(ChainId::ETH, "a state", part).unwrap().unwrap();
+    for _ in 0..2 {
+        filling.add(&copy.read(filling.received(), PART).unwrap()).unwrap();
+    }
+    writer.append(rest, 0, Timestamp::UNIX_EPOCH).unwrap();
+    drop((writer, filling));
+    let mut anew = graphs.rebuild_ledgers(ChainId::ETH, &AccountEnds::default()).unwrap().unwrap();
+    while anew.advance().unwrap() != RebuildStep::Finished {}
+    assert_ne!(fingerprint(&graphs), expected);
+    // when it goes on, then it is the state that was held,
+    let mut filling = others.begin_copy(ChainId::ETH, "a state", part).unwrap().unwrap();
+    assert_eq!(filling.received(), part, "the last part may not have been on the disk");
+    while filling.received() < copy.length() {
+        filling.add(&copy.read(filling.received(), PART).unwrap()).unwrap();
+    }
+    assert!(!others.exists(ChainId::ETH));
+    let tip = others.finish_copy(filling, expected).unwrap();
+    assert_eq!((tip, copy.fingerprint().unwrap()), (copy.tip(), expected));
+    assert_eq!(fingerprint(&others), expected);
+    // and with the further blocks it is the whole graph.
+    open(&others, &AccountEnds::default()).append(rest, 0, Timestamp::UNIX_EPOCH).unwrap();
+    assert_eq!(fingerprint(&others), fingerprint_at_once(&history.transactions, &ends(&history)));
+    // Bytes of another state leave no graph.
+    let third = TempDir::new().unwrap();
+    let third = EmbeddedGraphs::new(third.path());
+    let mut filling = third.begin_copy(ChainId::ETH, "another state", part).unwrap().unwrap();
+    while filling.received() < copy.length() {
+        filling.add(&copy.read(filling.received(), PART).unwrap()).unwrap();
+    }
+    let refused = third.finish_copy(filling, [7; 32]).unwrap_err().to_string();
+    assert!(refused.contains("another fingerprint"), "{refused}");
+    assert!(!third.exists(ChainId::ETH) && third.partial_copy_origin(ChainId::ETH).is_none());
+}
+
+#[test]
+fn blocks_are_identified_by_all_that_is_recorded_up_to_them() {
+    let transaction = |height: u64, amount: u64| AccountTransaction {
+        block: height,
+        time: Timestamp::from_second(i64::try_from(height).unwrap()).unwrap(),
+        id: AccountTransaction::id_of_block(height),
+        initiator: None,
+        transfers: vec![Transfer {
+            kind: TransferKind::Transfer,
+            asset: Asset::Native,
+            from: AccountAddress([1; 20]),
+            to: AccountAddress([2; 20]),
+            amount: U256::from(amount),
+            place: TransferPlace::default(),
+        }],
+        beneficiaries: Vec::new(),
+    };
+    let graph = |transactions: &[AccountTransaction]| {
+        let folder = TempDir::new().unwrap();
+        let graphs = EmbeddedGraphs::new(folder.path());
+        let mut writer = open(&graphs, &AccountEnds::default());
+        writer.append(&blocks(transactions), u64::MAX, Timestamp::UNIX_EPOCH).unwrap();
+        graphs.account_snapshot(ChainId::ETH).unwrap().unwrap()
+    };
+    // Given a chain with a gap, a shorter one, and one with another amount in the second block,
+    let whole = graph(&[transaction(5, 1), transaction(8, 2), transaction(9, 3)]);
+    let shorter = graph(&[transaction(5, 1), transaction(8, 2)]);
+    let other = graph(&[transaction(5, 1), transaction(8, 7), transaction(9, 3)]);
+    let at = |graph: &AccountSnapshot, height| graph.block_reference(height).unwrap();
+    // then every height from the first block to the newest one has a block that follows the one below,
+    for graph in [&whole, &shorter, &other] {
+        let tip = graph.graph_tip().unwrap();
+        assert_eq!((tip.start, Some(tip.block)), (5, at(graph, tip.block.height)));
+        for height in 5..tip.block.height {
+            let (below, above) = (at(graph, height).unwrap(), at(graph, height + 1).unwrap());
+            assert_eq!((above.height, above.parent), (height + 1, below.hash));
+        }
+        assert_eq!((at(graph, 4), at(graph, tip.block.height + 1)), (None, None));
+        assert_eq!(at(graph, 5).unwrap().parent, [0; 32]);
+    }
+    // the shorter one is on the branch of the whole one, and the other one leaves it at its own second block.
+    assert_eq!(at(&shorter, 8), at(&whole, 8));
+    let differs = |height| at(&other, height).unwrap().hash != at(&whole, height).unwrap().hash;
+    assert_eq!((5..=9).map(differs).collect::<Vec<_>>(), [false, false, false, true, true]);
 }
 
 #[test]
