@@ -2,7 +2,8 @@
 //! of transfers (default 3,000,000), `ASSAY_FOLDER` a folder that keeps the chain for another run.
 //!
 //! Printed: CPU time of ingest with ledgers for each transfer, over each million; the longest wait of a batch, memory, bytes on
-//! the disk; CPU time of checks of several kinds of accounts; CPU time of computing the ledgers for another label.
+//! the disk; CPU time of checks of several kinds of accounts; CPU time of
+//! computing the ledgers for late labels.
 #![expect(
     clippy::print_stdout,
     clippy::expect_used,
@@ -20,7 +21,10 @@ use std::{
 
 use assay_address::ChainId;
 use assay_engine::{
-    account::{AccountAddress, AccountAttributions, AccountSubject, AccountView, MoneyEnd, Prices},
+    account::{
+        AccountAddress, AccountAttributions, AccountSubject, AccountTransaction, AccountView,
+        MoneyEnd, Prices,
+    },
     ledger::{BlockRef, OwnerNumber},
     policy::Policy,
     taxonomy::Category,
@@ -55,7 +59,7 @@ fn main() {
         ingest(&graphs, transfers);
     }
     checks(&graphs, transfers);
-    another_label(&graphs);
+    late_labels(&graphs, transfers);
 }
 
 fn ends() -> AccountEnds {
@@ -67,6 +71,7 @@ fn ingest(graphs: &EmbeddedGraphs, wanted: u64) {
     let mut writer = graphs.account_writer(CHAIN, false, &ends()).expect("a writer");
     let mut chain = LongAccountChain::new(7, wanted, false).peekable();
     let (mut transfers, mut spent) = (0_u64, Duration::ZERO);
+    let mut number = 0;
     let (mut before, mut longest) = ((0_u64, Duration::ZERO), Duration::ZERO);
     while transfers < wanted {
         let mut blocks: Vec<AccountBlock> = Vec::with_capacity(BATCH);
@@ -76,6 +81,9 @@ fn ingest(graphs: &EmbeddedGraphs, wanted: u64) {
             let mut transactions = vec![first];
             while let Some(next) = chain.next_if(|next| next.block == height) {
                 transactions.push(next);
+            }
+            for transaction in &mut transactions {
+                with_hubs(transaction, &mut number);
             }
             transfers += transactions.iter().map(|it| it.transfers.len() as u64).sum::<u64>();
             let reference = BlockRef { height, hash: [0; 32], parent: [0; 32], time };
@@ -108,6 +116,27 @@ fn ingest(graphs: &EmbeddedGraphs, wanted: u64) {
     );
 }
 
+/// The hubs of a third and of a thirtieth of all transactions.
+const HUBS: [u64; 2] = [1_000, 1_001];
+
+/// Lets hubs receive and pay in every so many transactions.
+fn with_hubs(transaction: &mut AccountTransaction, number: &mut u64) {
+    *number += 1;
+    let hub = match *number % 30 {
+        0 => HUBS[1],
+        1 | 4 | 7 | 10 | 13 | 16 | 19 | 22 | 25 | 28 => HUBS[0],
+        _ => return,
+    };
+    let hub = account(Group::Contract, hub);
+    if let [transfer] = &mut *transaction.transfers {
+        if number.is_multiple_of(2) {
+            transfer.to = hub;
+        } else {
+            transfer.from = hub;
+        }
+    }
+}
+
 fn micros(time: Duration, count: u64) -> f64 {
     time.as_secs_f64() * 1e6 / count.max(1) as f64
 }
@@ -130,7 +159,7 @@ impl AccountAttributions for Attributed {
 /// Reads the flows of an account as a check does.
 fn check(snapshot: &AccountSnapshot, attributed: &Attributed, account: AccountAddress) -> usize {
     let Some(owner) = snapshot.owner(account) else { return 0 };
-    let own = snapshot.payments(owner, MOST);
+    let own = snapshot.history(owner, MOST);
     let prices = Prices::default();
     let subject = AccountSubject {
         view: snapshot,
@@ -141,7 +170,7 @@ fn check(snapshot: &AccountSnapshot, attributed: &Attributed, account: AccountAd
     };
     let flows = subject.flows(&own);
     std::hint::black_box(flows);
-    own.payments.len()
+    usize::try_from(own.summed()).unwrap_or(usize::MAX) + own.payments.len()
 }
 
 /// Checks accounts of several kinds, each from a snapshot of its own.
@@ -162,7 +191,7 @@ fn checks(graphs: &EmbeddedGraphs, transfers: u64) {
     let some = |group, from: u64, count: u64| {
         (from..from + count).map(move |it| account(group, it)).collect()
     };
-    let kinds: [(&str, Vec<AccountAddress>); 7] = [
+    let kinds: [(&str, Vec<AccountAddress>); 9] = [
         ("absent", some(Group::Token, 1 << 40, 200)),
         ("people", some(Group::Person, people - 400, 200)),
         ("busy people", some(Group::Person, 1_000, 50)),
@@ -170,6 +199,8 @@ fn checks(graphs: &EmbeddedGraphs, transfers: u64) {
         ("exchanges", some(Group::Exchange, 1, 5)),
         ("a router", some(Group::Contract, 0, 1)),
         ("a contract that pays many", some(Group::Contract, 1, 1)),
+        ("the hub of a thirtieth", some(Group::Contract, HUBS[1], 1)),
+        ("the hub of a third", some(Group::Contract, HUBS[0], 1)),
     ];
     for (name, accounts) in kinds {
         let (mut times, mut read) = (Vec::new(), Vec::new());
@@ -196,22 +227,51 @@ fn checks(graphs: &EmbeddedGraphs, transfers: u64) {
     }
 }
 
-/// Computes the ledgers for one more label.
-fn another_label(graphs: &EmbeddedGraphs) {
-    let thief = (
-        account(Group::Person, 60_000),
-        MoneyEnd { category: Category::StolenFunds, listed_on: None },
-    );
-    let others: AccountEnds = ends().iter().chain([thief]).collect();
-    let begun = cpu_time();
-    let mut rebuild = graphs.rebuild_ledgers(CHAIN, &others).expect("a graph").expect("blocks");
-    while rebuild.advance().expect("a slice") != RebuildStep::Finished {}
-    let spent = cpu_time().saturating_sub(begun);
-    drop(rebuild);
-    let snapshot = graphs.account_snapshot(CHAIN).expect("a graph").expect("blocks");
-    println!(
-        "another label: {:.1} s of CPU time, {:.2} us for each transfer of the chain",
-        spent.as_secs_f64(),
-        micros(spent, snapshot.recorded().transfers)
-    );
+/// Labels accounts one after another, early and late ones, each with what follows from its payments.
+fn late_labels(graphs: &EmbeddedGraphs, transfers: u64) {
+    let snapshot = || graphs.account_snapshot(CHAIN).expect("a graph").expect("blocks");
+    let people = LongAccountChain::new(7, transfers, false).people();
+    let mut candidates = vec![account(Group::Person, people - 1)];
+    candidates.extend((1..=10).rev().map(|part| account(Group::Person, people * part / 11)));
+    let view = snapshot();
+    let has_no_outflow = |it: &AccountAddress| {
+        let owner = view.owner(*it);
+        let own = owner.map(|owner| (owner, view.payments(owner, 100).payments));
+        own.is_some_and(|(owner, own)| !own.is_empty() && own.iter().all(|it| it.from != owner))
+    };
+    let mut idle = (0..people).rev().map(|it| account(Group::Person, it)).filter(has_no_outflow);
+    let idle = idle.next();
+    let end = MoneyEnd { category: Category::StolenFunds, listed_on: None };
+    let mut present = ends();
+    for labelled in idle.into_iter().chain(candidates) {
+        let changed: AccountEnds = present.iter().chain([(labelled, end)]).collect();
+        let begun = cpu_time();
+        let mut rebuild =
+            graphs.rebuild_ledgers(CHAIN, &changed).expect("a graph").expect("blocks");
+        let (mut booked, mut longest) = (0, Duration::ZERO);
+        loop {
+            let slice = Instant::now();
+            let step = rebuild.advance().expect("a slice");
+            longest = longest.max(slice.elapsed());
+            match step {
+                RebuildStep::Booked(transactions) => booked += transactions,
+                RebuildStep::Finished => break,
+            }
+        }
+        let spent = cpu_time().saturating_sub(begun);
+        drop(rebuild);
+        present = changed;
+        let all = snapshot().recorded().transactions;
+        println!(
+            "a late label: {booked} transactions ({:.3} %) booked anew in {:.1} ms of CPU time, {:.1} us each; longest slice \
+             {:.2} s",
+            booked as f64 * 100.0 / all as f64,
+            spent.as_secs_f64() * 1e3,
+            micros(spent, booked),
+            longest.as_secs_f64(),
+        );
+        if booked > all / 5 {
+            break;
+        }
+    }
 }

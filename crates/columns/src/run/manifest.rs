@@ -7,6 +7,9 @@ use crate::{
 
 use super::RunKind;
 
+/// Distance of the numbers of a draft's runs from those of the runs beside it.
+const DRAFT_DISTANCE: u32 = 1 << 16;
+
 /// A run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Run<K> {
@@ -60,6 +63,45 @@ impl<K: RunKind> RunManifest<K> {
     pub(super) fn new_id(&mut self) -> u32 {
         self.next_id += 1;
         self.next_id
+    }
+
+    /// The manifest of a draft beside this one: its runs become runs of this one when the draft is complete. Numbers of runs
+    /// do not meet, as long as fewer runs come meanwhile than [`Self::has_room_for`] tells.
+    #[must_use]
+    pub fn draft(&self) -> Self {
+        Self { next_id: self.next_id.saturating_add(DRAFT_DISTANCE), ..Self::default() }
+    }
+
+    /// False if the numbers of new runs came too close to those of a draft.
+    #[must_use]
+    pub fn has_room_for(&self, draft: &Self) -> bool {
+        let first = draft.runs.iter().map(|run| run.id).chain(draft.dropped.iter().map(|it| it.1));
+        let first = first.min().unwrap_or(draft.next_id);
+        self.next_id.saturating_add(DRAFT_DISTANCE / 2) < first
+    }
+
+    /// The runs together with those of a draft, which are newer.
+    #[must_use]
+    pub fn with(&self, draft: &Self) -> Self {
+        let mut all = self.clone();
+        all.adopt(draft.clone());
+        all
+    }
+
+    /// Takes the runs of a draft as the newest ones.
+    pub fn adopt(&mut self, draft: Self) {
+        let unfinished = draft.merges.iter().map(|merge| (merge.output.kind, merge.output.id));
+        self.dropped.extend(unfinished.chain(draft.dropped.iter().copied()));
+        self.runs.extend(draft.runs.into_iter().map(|run| Run { level: 0, ..run }));
+        self.next_id = self.next_id.max(draft.next_id);
+    }
+
+    /// Deletes the runs of a draft with the next merges.
+    pub fn discard(&mut self, draft: &Self) {
+        let runs = draft.runs.iter().map(|run| (run.kind, run.id));
+        let unfinished = draft.merges.iter().map(|merge| (merge.output.kind, merge.output.id));
+        self.dropped.extend(runs.chain(unfinished).chain(draft.dropped.iter().copied()));
+        self.next_id = self.next_id.max(draft.next_id);
     }
 
     /// Encodes the record.

@@ -138,7 +138,7 @@ pub trait LedgerBook {
     fn ledger_mut(&mut self, owner: OwnerNumber, asset: AssetNumber) -> &mut AccountLedger;
     /// Keeps a payment. `is_late` tells that the payer paid after what it received within the transaction, and not before.
     fn paid(&mut self, payment: Payment, is_late: bool);
-    /// Keeps that a balance was set to what the chain states.
+    /// Keeps that the chain states a balance, which ledgers take over.
     fn was_set(&mut self, _owner: OwnerNumber, _asset: AssetNumber, _balance: u128) {}
     /// Keeps that an account both received and paid an asset within the transaction, so that netting looked at it.
     fn passed(&mut self, _account: OwnerNumber) {}
@@ -221,10 +221,13 @@ impl Booking<'_> {
             });
         self.pay(&early, &exchanges, (into, false));
         self.pay_late(late, &exchanges, into);
-        for movement in movements.iter().filter(|movement| movement.kind == MovementKind::Balance) {
-            if movement.is_scored && self.holds(movement.to) {
-                into.ledger_mut(movement.to, movement.asset).set_balance(movement.amount);
-                into.was_set(movement.to, movement.asset, movement.amount);
+        let set = movements.iter().filter(|it| it.kind == MovementKind::Balance && it.is_scored);
+        for Movement { to, asset, amount, .. } in set.copied() {
+            if self.holds(to) {
+                into.ledger_mut(to, asset).set_balance(amount);
+            }
+            if to != OwnerNumber::NOBODY {
+                into.was_set(to, asset, amount);
             }
         }
     }

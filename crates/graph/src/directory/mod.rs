@@ -204,7 +204,21 @@ impl EmbeddedGraphs {
         chain: ChainId,
         ends: &AccountEnds,
     ) -> Result<Option<LedgerRebuild>, GraphError> {
-        blocking(|| LedgerRebuild::open(&self.accounts_path(chain), chain, ends))
+        blocking(|| LedgerRebuild::open(&self.accounts_path(chain), chain, ends, false))
+    }
+
+    /// Begins, or resumes, the computing of all of an account chain's ledgers anew, also of those that other ends do not change;
+    /// `None` without blocks.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`GraphError::Busy`] if another program computes them, and an error if a store fails.
+    pub fn recompute_ledgers(
+        &self,
+        chain: ChainId,
+        ends: &AccountEnds,
+    ) -> Result<Option<LedgerRebuild>, GraphError> {
+        blocking(|| LedgerRebuild::open(&self.accounts_path(chain), chain, ends, true))
     }
 
     /// The chains that have an account graph, in the order of [`ChainId::all`].

@@ -1,6 +1,6 @@
 //! Graphs of account chains in a store against those in memory.
 
-use std::{fs, path::Path};
+use std::{collections::BTreeMap, fs, path::Path};
 
 use assay_address::ChainId;
 use assay_engine::{
@@ -31,7 +31,7 @@ use assay_tests::{
     },
     is_full,
 };
-use jiff::Timestamp;
+use jiff::{Span, Timestamp, civil::date};
 use ruint::aliases::U256;
 use tempfile::TempDir;
 
@@ -241,10 +241,10 @@ fn ledgers_for_other_ends_equal_those_that_are_computed_anew() {
         };
         // Ledgers that were begun for yet other ends count for nothing.
         if dice.one_in(3) {
-            let begun = graphs.rebuild_ledgers(ChainId::ETH, &AccountEnds::default());
+            let begun = graphs.recompute_ledgers(ChainId::ETH, &AccountEnds::default());
             begun.unwrap().unwrap().advance().unwrap();
         }
-        let mut rebuild = graphs.rebuild_ledgers(ChainId::ETH, &changed).unwrap().unwrap();
+        let mut rebuild = graphs.recompute_ledgers(ChainId::ETH, &changed).unwrap().unwrap();
         assert!(matches!(rebuild.advance().unwrap(), RebuildStep::Booked(_)));
         assert_eq!(revision(), ends(&history).revision(), "{name}: the old ones until the end");
         // Blocks that come meanwhile count too.
@@ -256,7 +256,7 @@ fn ledgers_for_other_ends_equal_those_that_are_computed_anew() {
         drop(writer);
         if dice.one_in(2) {
             drop(rebuild);
-            rebuild = graphs.rebuild_ledgers(ChainId::ETH, &changed).unwrap().unwrap();
+            rebuild = graphs.recompute_ledgers(ChainId::ETH, &changed).unwrap().unwrap();
         }
         while rebuild.advance().unwrap() != RebuildStep::Finished {}
         assert_eq!(revision(), changed.revision(), "{name}");
@@ -457,8 +457,9 @@ fn ledgers_are_computed_anew_by_one_program_at_a_time() {
     writer.append(&blocks(&history.transactions), 0, Timestamp::UNIX_EPOCH).unwrap();
     drop(writer);
     let others = AccountEnds::default();
-    let mut first = graphs.rebuild_ledgers(ChainId::ETH, &others).unwrap().unwrap();
-    let second = EmbeddedGraphs::new(folder.path()).rebuild_ledgers(ChainId::ETH, &ends(&history));
+    let mut first = graphs.recompute_ledgers(ChainId::ETH, &others).unwrap().unwrap();
+    let second =
+        EmbeddedGraphs::new(folder.path()).recompute_ledgers(ChainId::ETH, &ends(&history));
     assert!(matches!(second, Err(GraphError::Busy(_))));
     while first.advance().unwrap() != RebuildStep::Finished {}
     drop(first);
@@ -471,7 +472,7 @@ fn ledgers_are_computed_anew_by_one_program_at_a_time() {
     let next = folder.path().join(format!("chains/eth.accounts/{}", current + 1));
     fs::create_dir(&next).unwrap();
     fs::write(next.join("data.mdb"), "half a file").unwrap();
-    let mut again = graphs.rebuild_ledgers(ChainId::ETH, &ends(&history)).unwrap().unwrap();
+    let mut again = graphs.recompute_ledgers(ChainId::ETH, &ends(&history)).unwrap().unwrap();
     while again.advance().unwrap() != RebuildStep::Finished {}
     drop(again);
     let memory = reference(&history.transactions, ends(&history).iter());
@@ -549,4 +550,129 @@ fn a_hub_is_read_as_its_newest_payments_and_sums_of_older_ones() {
     let budgets = [0, 1, 600, 1_100, 2_000, 4_000, usize::try_from(count).unwrap()];
     assert_equal_histories("hub", (&memory, &store), hub, &budgets);
     store.check().unwrap();
+}
+
+/// Ends after a random change: of a party, an account that had none, or both.
+fn changed_at_random(
+    accounts: &[AccountAddress],
+    ends: &AccountEnds,
+    dice: &mut Random,
+) -> AccountEnds {
+    let mut ends: BTreeMap<AccountAddress, MoneyEnd> = ends.iter().collect();
+    let categories = [
+        Category::Exchange,
+        Category::StolenFunds,
+        Category::Sanctions,
+        Category::Gambling,
+        Category::Mixer,
+    ];
+    for _ in 0..=dice.below(2) {
+        let account = accounts[dice.index(accounts.len())];
+        if dice.one_in(2) && ends.remove(&account).is_some() {
+            continue;
+        }
+        let listed_on = dice.one_in(3).then(|| {
+            date(2023, 1, 1)
+                .saturating_add(Span::new().days(i64::try_from(dice.below(400)).unwrap()))
+        });
+        let category = categories[dice.index(categories.len())];
+        ends.insert(account, MoneyEnd { category, listed_on });
+    }
+    ends.into_iter().collect()
+}
+
+/// Runs an update to its end, with interruptions, blocks that come meanwhile, and another computing.
+fn update(
+    graphs: &EmbeddedGraphs,
+    dice: &mut Random,
+    ends: &AccountEnds,
+    mut rest: &[AccountBlock],
+) {
+    let mut rebuild = graphs.rebuild_ledgers(ChainId::ETH, ends).unwrap().unwrap();
+    while rebuild.advance().unwrap() != RebuildStep::Finished {
+        if dice.one_in(3) {
+            let (batch, others) = rest.split_at(dice.index(rest.len() + 1));
+            let mut writer = open(graphs, &AccountEnds::default());
+            append(&mut writer, dice, batch);
+            rest = others;
+            assert!(matches!(rebuild.advance(), Err(GraphError::Busy(_))));
+        }
+        if dice.one_in(3) {
+            drop(rebuild);
+            if dice.one_in(4) {
+                // An update for yet other ends is begun, and given up.
+                let others = AccountEnds::default();
+                let begun = graphs.rebuild_ledgers(ChainId::ETH, &others).unwrap();
+                begun.unwrap().advance().unwrap();
+            }
+            rebuild = graphs.rebuild_ledgers(ChainId::ETH, ends).unwrap().unwrap();
+        }
+    }
+    drop(rebuild);
+    append(&mut open(graphs, &AccountEnds::default()), dice, rest);
+}
+
+#[test]
+fn updated_ledgers_equal_those_that_are_computed_anew() {
+    for seed in 0..if is_full() { 2_000 } else { 200 } {
+        let history = History::generate(seed);
+        let folder = TempDir::new().unwrap();
+        let graphs = EmbeddedGraphs::new(folder.path());
+        let mut dice = Random::new(seed);
+        let all = blocks(&history.transactions);
+        let (first, mut rest) = all.split_at(1 + dice.index(all.len()));
+        let mut present = ends(&history);
+        append(&mut open(&graphs, &present), &mut dice, first);
+        for change in 0..=dice.below(2) {
+            let changed = changed_at_random(&history.accounts, &present, &mut dice);
+            if changed.revision() == present.revision() {
+                continue;
+            }
+            let (meanwhile, later) = rest.split_at(dice.index(rest.len() + 1));
+            update(&graphs, &mut dice, &changed, meanwhile);
+            (present, rest) = (changed, later);
+            let done = all.len() - rest.len();
+            let of_done: Vec<AccountTransaction> =
+                all[..done].iter().flat_map(|block| block.transactions.clone()).collect();
+            let name = format!("seed {seed}, change {change}");
+            assert_equal(&name, folder.path(), &reference(&of_done, present.iter()));
+        }
+    }
+}
+
+#[test]
+fn an_update_writes_the_sums_of_a_hub_anew() {
+    let (transactions, mut present) = chain_with_a_hub(3, 4_000);
+    let folder = TempDir::new().unwrap();
+    let graphs = EmbeddedGraphs::new(folder.path());
+    let mut dice = Random::new(4);
+    let all = blocks(&transactions);
+    for batch in all.chunks(61) {
+        open(&graphs, &present).append(batch, u64::MAX, Timestamp::UNIX_EPOCH).unwrap();
+    }
+    let hub = account(Group::Contract, 0);
+    let mut accounts: Vec<AccountAddress> =
+        (0..40).map(|number| account(Group::Person, number)).collect();
+    for change in 0..if is_full() { 40 } else { 8 } {
+        let mut changed = changed_at_random(&accounts, &present, &mut dice);
+        if change == 3 {
+            // The hub itself becomes an end, and passes money on again.
+            accounts.push(hub);
+            let end = MoneyEnd { category: Category::Exchange, listed_on: None };
+            changed = present.iter().chain([(hub, end)]).collect();
+        } else if change == 5 {
+            changed = present.iter().filter(|(account, _)| *account != hub).collect();
+        }
+        if changed.revision() != present.revision() {
+            update(&graphs, &mut dice, &changed, &[]);
+            present = changed;
+        }
+        let name = format!("change {change}");
+        let memory = reference(&transactions, present.iter());
+        let store = graphs.account_snapshot(ChainId::ETH).unwrap().unwrap();
+        let number = memory.owner(hub).unwrap();
+        assert_equal_histories(&name, (&memory, &store), number, &[0, 1_500]);
+        let at_once = fingerprint_at_once(&transactions, &present);
+        assert_eq!(hex::encode(store.fingerprint().unwrap()), hex::encode(at_once), "{name}");
+    }
 }

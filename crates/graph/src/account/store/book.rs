@@ -220,6 +220,7 @@ impl LedgerBook for LedgersOfBatch<'_, '_> {
     }
 
     fn was_set(&mut self, owner: OwnerNumber, asset: AssetNumber, balance: u128) {
+        self.change(owner, asset);
         self.payments.push(StoredPayment {
             owner: owner.0,
             asset: asset.0,

@@ -4,6 +4,7 @@
 //! [runs](assay_columns::run).
 
 use assay_columns::{
+    NamedTable,
     bytes::{ByteReader, put_varint},
     run::{self, Filters, NumberByHash, RunEntry, recent_key},
 };
@@ -71,9 +72,17 @@ impl IndexEntries {
     ) -> Result<u64, GraphError> {
         self.payments.sort_unstable();
         sum_pages(reader, ends, &self.payments, &mut self.pages)?;
-        let table = reader.tables.run;
+        self.put_runs(reader.tables.run, txn, (manifest, filters))
+    }
+
+    /// Writes entries whose pages have their sums as runs, and returns the number of written pages.
+    pub(super) fn put_runs(
+        mut self,
+        table: NamedTable,
+        txn: &mut WriteTransaction<'_>,
+        mut to: (&mut AccountRuns, &mut Filters),
+    ) -> Result<u64, GraphError> {
         let mut pages = 0;
-        let mut to = (manifest, filters);
         pages += write(table, txn, &mut to, EntryKind::Address, &mut self.addresses)?;
         pages += write(table, txn, &mut to, EntryKind::Txid, &mut self.txids)?;
         pages += write(table, txn, &mut to, EntryKind::Payment, &mut self.payments)?;

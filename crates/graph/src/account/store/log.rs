@@ -253,6 +253,17 @@ pub(super) trait Names<E> {
 }
 
 impl LogRecord {
+    /// The numbers of all accounts, each once.
+    pub(super) fn numbers(&self) -> impl Iterator<Item = u64> {
+        let of_transfers = self.transfers.iter().flat_map(|transfer| [transfer.from, transfer.to]);
+        let of_events = self.beneficiaries.iter().flat_map(|(one, other)| [*one, *other]);
+        let mut all: Vec<u64> =
+            self.initiator.into_iter().chain(of_transfers).chain(of_events).collect();
+        all.sort_unstable();
+        all.dedup();
+        all.into_iter().filter_map(|number| number.checked_sub(1))
+    }
+
     /// The transaction with addresses and identifiers.
     pub(super) fn named<E>(self, names: &impl Names<E>) -> Result<AccountTransaction, E> {
         let account = |number: u64| match number.checked_sub(1) {

@@ -15,6 +15,7 @@
 //! - `sums`: sums of payments by pages
 //! - `reader`: reading of one state by numbers
 //! - `rebuild`: computing the ledgers anew for other ends
+//! - `update`: what a change of the ends changes, computed beside the ledgers
 //! - `view`: one state as checks read it
 //! - `writer`: recording and rollback of blocks
 //!
@@ -38,6 +39,7 @@ mod rebuild;
 mod share_bytes;
 mod sums;
 mod tables;
+mod update;
 mod view;
 mod writer;
 

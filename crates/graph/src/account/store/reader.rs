@@ -60,6 +60,13 @@ impl<'t> Reader<'t> {
         }
     }
 
+    /// A reader of the entries of blocks that cannot be rolled back: those in runs.
+    pub(super) fn settled(tables: &'t Tables, runs: &'t AccountRuns, txn: &'t RoTxn<'t>) -> Self {
+        let reader = Self::new(tables, runs, txn);
+        let _ = reader.recent.set(false);
+        reader
+    }
+
     /// The graph's state; `None` in a new environment.
     pub(super) fn state(&self) -> Result<Option<GraphState>, GraphError> {
         let Some(bytes) = self.tables.meta.get(self.txn, STATE)? else { return Ok(None) };
@@ -229,6 +236,15 @@ impl<'t> Reader<'t> {
         Ok(found.into_iter().flatten())
     }
 
+    /// The newest version of a ledger; `None` if the account never had the asset.
+    pub(super) fn ledger(
+        &self,
+        owner: u64,
+        asset: u32,
+    ) -> Result<Option<StoredLedger>, GraphError> {
+        Ok(self.newest_ledgers(None, &[StoredLedger::wanted(owner, asset)])?.next())
+    }
+
     /// The ledgers of an account, in the order of its assets.
     pub(super) fn ledgers(&self, owner: u64) -> Result<Vec<StoredLedger>, GraphError> {
         let mut ledgers = Vec::new();
@@ -304,6 +320,30 @@ impl<'t> Reader<'t> {
         Ok(None)
     }
 
+    /// The pages of an account's payments in an asset that end with a transaction or later.
+    pub(super) fn pages_from(
+        &self,
+        (owner, asset): (u64, u32),
+        from: u64,
+    ) -> Result<Vec<StoredPage>, GraphError> {
+        let prefix = StoredLedger::prefix(owner, asset);
+        let first = [&prefix[..], &number(from)].concat();
+        let is_own = |page: &StoredPage| (page.owner, page.asset) == (owner, asset);
+        let mut pages = Vec::new();
+        self.index()?.all_from(
+            EntryKind::Page,
+            (&prefix, &first),
+            is_own,
+            |page: StoredPage| {
+                if !page.is_removed && page.transaction >= from {
+                    pages.push(page);
+                }
+                true
+            },
+        )?;
+        Ok(pages)
+    }
+
     /// The pages of an account with sums, by asset and then in the order of the chain.
     pub(super) fn pages(&self, owner: u64) -> Result<Vec<StoredPage>, GraphError> {
         let mut pages = Vec::new();
@@ -343,6 +383,22 @@ impl<'t> Reader<'t> {
             newest.push(entry.transaction);
         }
         Ok(newest)
+    }
+
+    /// All transactions of an account in an index of transactions, in the order of the chain.
+    pub(super) fn transactions_of(
+        &self,
+        kind: EntryKind,
+        owner: u64,
+    ) -> Result<Vec<u64>, GraphError> {
+        let mut transactions = Vec::new();
+        let key = number(owner);
+        let is_own = |entry: &TransactionOf| entry.owner == owner;
+        self.index()?.all_from(kind, (&key, &key), is_own, |entry| {
+            transactions.push(entry.transaction);
+            true
+        })?;
+        Ok(transactions)
     }
 
     /// The contracts that an account created, or the account that created it, in the order of the chain.

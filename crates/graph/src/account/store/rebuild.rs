@@ -1,4 +1,5 @@
-//! Computing the ledgers of a chain anew for other ends, beside the graph.
+//! The ledgers of a chain for other ends: what changes is computed beside the ledgers that answer, or, where most changes, all
+//! are computed anew in a second folder.
 
 use std::{fs::File, path::Path};
 
@@ -6,6 +7,7 @@ use assay_address::ChainId;
 
 use super::{
     folders::ChainFolder,
+    update::{LedgerUpdate, UpdateStep},
     view::{AccountSnapshot, EmbeddedAccounts},
     writer::{AccountBlock, AccountGraphWriter},
 };
@@ -20,37 +22,101 @@ const SLICE: usize = 100_000;
 pub struct LedgerRebuild {
     folders: ChainFolder,
     chain: ChainId,
-    from: u64,
-    writer: AccountGraphWriter,
+    ends: AccountEnds,
+    work: Work,
     /// Held as long as the ledgers are computed.
     _lock: File,
+}
+
+/// The way in which ledgers are computed.
+#[derive(Debug)]
+enum Work {
+    /// Only ledgers that change.
+    Update(Box<LedgerUpdate>),
+    /// All ledgers.
+    Anew(Box<Anew>),
+}
+
+/// The computing of all ledgers in a second folder.
+#[derive(Debug)]
+struct Anew {
+    from: u64,
+    writer: AccountGraphWriter,
 }
 
 /// Result of a slice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RebuildStep {
-    /// More slices are to come; the number of blocks that were booked.
+    /// More slices are to come; the number of transactions that were booked.
     Booked(u64),
     /// The ledgers took the place of the old ones.
     Finished,
 }
 
 impl LedgerRebuild {
-    /// Begins, or resumes, the computing; `None` without a graph.
+    /// Begins, or resumes, the computing; `None` without a graph. With `is_whole`, all ledgers are computed anew.
     pub(crate) fn open(
         folder: &Path,
         chain: ChainId,
         ends: &AccountEnds,
+        is_whole: bool,
     ) -> Result<Option<Self>, GraphError> {
         let folders = ChainFolder::new(folder);
         if folders.current()?.is_none() {
             return Ok(None);
         }
         let lock = folders.lock_rebuild(chain)?;
-        // Whoever held the lock before may have replaced the graph.
+        // Another program may have replaced the graph until this one held the lock.
+        let Some(current) = folders.current()? else { return Ok(None) };
+        let path = folders.folder(current);
+        let update = if is_whole { None } else { LedgerUpdate::open(&path, chain, ends)? };
+        let work = match update {
+            Some(update) => Work::Update(Box::new(update)),
+            None => match Anew::open(&folders, chain, ends)? {
+                Some(anew) => Work::Anew(Box::new(anew)),
+                None => return Ok(None),
+            },
+        };
+        let ends = ends.clone();
+        Ok(Some(Self { folders, chain, ends, work, _lock: lock }))
+    }
+
+    /// Books the next slice, or, after the last one, makes the ledgers the present ones.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`GraphError::Busy`] if another program appends blocks: a later call goes on. Returns
+    /// [`GraphError::Conflict`] if the graph was replaced or rolled back meanwhile, and an error if a store fails: then another
+    /// computing is to be opened.
+    pub fn advance(&mut self) -> Result<RebuildStep, GraphError> {
+        match &mut self.work {
+            Work::Anew(anew) => anew.advance(&self.folders, self.chain),
+            Work::Update(update) => match update.advance()? {
+                UpdateStep::Booked(transactions) => Ok(RebuildStep::Booked(transactions)),
+                UpdateStep::Finished => Ok(RebuildStep::Finished),
+                UpdateStep::TooMany => {
+                    let anew = Anew::open(&self.folders, self.chain, &self.ends)?;
+                    let anew = anew.ok_or(GraphError::Conflict(self.chain))?;
+                    self.work = Work::Anew(Box::new(anew));
+                    Ok(RebuildStep::Booked(0))
+                }
+            },
+        }
+    }
+}
+
+impl Anew {
+    /// Begins, or resumes, the computing; `None` without blocks.
+    fn open(
+        folders: &ChainFolder,
+        chain: ChainId,
+        ends: &AccountEnds,
+    ) -> Result<Option<Self>, GraphError> {
         let Some(from) = folders.current()? else { return Ok(None) };
-        let Some(graph) = EmbeddedAccounts::open(folder, chain)? else { return Ok(None) };
-        let Some(old) = graph.snapshot()? else { return Ok(None) };
+        let old = EmbeddedAccounts::open_folder(&folders.folder(from), chain)?;
+        let Some(old) = old.map(|graph| graph.snapshot()).transpose()?.flatten() else {
+            return Ok(None);
+        };
         let to = from + 1;
         folders.delete_others(Some(to))?;
         let path = folders.folder(to);
@@ -70,56 +136,55 @@ impl LedgerRebuild {
                 AccountGraphWriter::create(&path, chain, sample, ends)?
             }
         };
-        Ok(Some(Self { folders, chain, from, writer, _lock: lock }))
+        Ok(Some(Self { from, writer }))
     }
 
-    /// Books the next slice, or, after the last one, makes the ledgers the present ones.
-    ///
-    /// # Errors
-    ///
-    /// Returns [`GraphError::Busy`] if another program appends blocks, [`GraphError::Conflict`] if the graph was replaced or
-    /// rolled back meanwhile, and an error if a store fails.
-    pub fn advance(&mut self) -> Result<RebuildStep, GraphError> {
-        let graph = EmbeddedAccounts::open_folder(&self.folders.folder(self.from), self.chain)?;
+    fn advance(
+        &mut self,
+        folders: &ChainFolder,
+        chain: ChainId,
+    ) -> Result<RebuildStep, GraphError> {
+        let graph = EmbeddedAccounts::open_folder(&folders.folder(self.from), chain)?;
         let old = graph.map(|graph| graph.snapshot()).transpose()?.flatten();
-        let old = old.ok_or(GraphError::Conflict(self.chain))?;
+        let old = old.ok_or(GraphError::Conflict(chain))?;
         if !continues(&old, &self.writer)? {
-            return Err(GraphError::Conflict(self.chain));
+            return Err(GraphError::Conflict(chain));
         }
         let next =
             self.writer.recorded().map_or(0, |recorded| recorded.tip.height.saturating_add(1));
         let mut blocks: Vec<AccountBlock> = Vec::new();
-        let mut transfers = 0;
+        let (mut transfers, mut transactions) = (0, 0);
         for block in old.full_blocks(next) {
             let block = block?;
             transfers += block.transactions.iter().map(|it| it.transfers.len() + 1).sum::<usize>();
+            transactions += block.transactions.len() as u64;
             blocks.push(block);
             if transfers >= SLICE {
                 break;
             }
         }
         if blocks.is_empty() {
-            return self.finish();
+            return self.finish(folders, chain);
         }
         self.writer.append(&blocks, old.reorganizable_from(), old.verified_at())?;
-        Ok(RebuildStep::Booked(blocks.len() as u64))
+        Ok(RebuildStep::Booked(transactions))
     }
 
-    fn finish(&mut self) -> Result<RebuildStep, GraphError> {
-        let folder = self.folders.folder(self.from);
+    fn finish(&mut self, folders: &ChainFolder, chain: ChainId) -> Result<RebuildStep, GraphError> {
+        let folder = folders.folder(self.from);
         // No other program appends blocks from here on.
-        let present = AccountGraphWriter::lock(&folder, self.chain)?;
-        let is_current = self.folders.current()? == Some(self.from);
+        let present = AccountGraphWriter::lock(&folder, chain)?;
+        let is_current = folders.current()? == Some(self.from);
         if !is_current || !self.writer.is_in_place() {
-            return Err(GraphError::Conflict(self.chain));
+            return Err(GraphError::Conflict(chain));
         }
         self.writer.note_lookalike_symbols(&present.lookalike_symbols()?)?;
         if present.recorded()? != self.writer.recorded() {
             // Blocks came meanwhile.
             return Ok(RebuildStep::Booked(0));
         }
-        self.folders.set_current(self.from + 1)?;
-        self.folders.delete_others(None)?;
+        folders.set_current(self.from + 1)?;
+        folders.delete_others(None)?;
         Ok(RebuildStep::Finished)
     }
 }

@@ -18,7 +18,7 @@ const FORMAT: EnvironmentFormat = EnvironmentFormat {
     version: 2,
     tables: &[
         "meta", "block", "log", "txid", "address", "asset", "symbol", "end", "recent", "undo",
-        "run",
+        "run", "draft",
     ],
     map_size: MAP_SIZE,
 };
@@ -27,12 +27,17 @@ const FORMAT: EnvironmentFormat = EnvironmentFormat {
 pub(super) const STATE: &[u8] = &[0];
 /// The key of the list of runs in `meta`.
 pub(super) const RUNS: &[u8] = &[1];
+/// The key of the record of an unfinished update in `meta`.
+pub(super) const DRAFT: &[u8] = &[2];
+/// The key of the list of its runs in `meta`.
+pub(super) const DRAFT_RUNS: &[u8] = &[3];
 
 /// A chain's environment with its tables.
 #[derive(Clone, Debug)]
 pub(super) struct Tables {
     pub(super) environment: Arc<MappedEnvironment>,
-    /// [`STATE`]: the graph's state; [`RUNS`]: the manifest of runs.
+    /// [`STATE`]: the graph's state; [`RUNS`]: the manifest of runs; [`DRAFT`] and [`DRAFT_RUNS`]: the
+    /// same of an unfinished update.
     pub(super) meta: NamedTable,
     /// By height: [`StoredBlock`](super::block::StoredBlock).
     pub(super) block: NamedTable,
@@ -54,6 +59,8 @@ pub(super) struct Tables {
     pub(super) undo: NamedTable,
     /// By kind, number of a run and key of the first entry: a page of a run.
     pub(super) run: NamedTable,
+    /// By kind and key: what an unfinished update of the ledgers for other ends knows.
+    pub(super) draft: NamedTable,
 }
 
 impl Tables {
@@ -94,6 +101,7 @@ impl Tables {
             recent: next()?,
             undo: next()?,
             run: next()?,
+            draft: next()?,
         })
     }
 }

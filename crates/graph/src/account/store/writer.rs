@@ -390,7 +390,7 @@ fn begin(
     Ok(new.clone())
 }
 
-fn put_state(
+pub(super) fn put_state(
     tables: &Tables,
     txn: &mut WriteTransaction<'_>,
     state: &GraphState,

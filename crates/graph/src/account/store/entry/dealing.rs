@@ -31,7 +31,8 @@ pub(in super::super) struct StoredDealing {
 impl StoredDealing {
     const fn key(&self) -> (u64, u64, u32, u8, u64, bool, u64) {
         let Self { owner, party, asset, side, update, replaces, transaction, .. } = *self;
-        (owner, party, asset, side, update, replaces, transaction)
+        // An entry that replaces others comes before those that add to it.
+        (owner, party, asset, side, update, !replaces, transaction)
     }
 
     /// The code of a side.
@@ -121,7 +122,7 @@ impl RunEntry for StoredDealing {
         into.extend_from_slice(&self.asset.to_be_bytes());
         into.push(self.side);
         into.extend_from_slice(&number(self.update));
-        into.push(self.replaces.into());
+        into.push((!self.replaces).into());
         into.extend_from_slice(&number(self.transaction));
     }
 
@@ -132,7 +133,7 @@ impl RunEntry for StoredDealing {
             asset: reading.u32()?,
             side: reading.byte()?,
             update: reading.number()?,
-            replaces: reading.byte()? != 0,
+            replaces: reading.byte()? == 0,
             transaction: reading.number()?,
             first: 0,
             last: 0,

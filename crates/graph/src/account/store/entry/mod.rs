@@ -18,7 +18,7 @@ use packed::{PackedLedger, PackedPayment};
 
 pub(super) use creation::Creation;
 pub(super) use dealing::StoredDealing;
-pub(super) use ledger::StoredLedger;
+pub(super) use ledger::{LedgerSums, StoredLedger};
 pub(super) use page::StoredPage;
 pub(super) use payment::StoredPayment;
 pub(super) use transaction_of::TransactionOf;
