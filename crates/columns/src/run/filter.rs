@@ -53,12 +53,14 @@ impl Filter {
     pub(super) fn may_have(&self, hash: u64) -> bool {
         let (line, mut bits) = self.locate(hash);
         let Some(line) = self.lines.get(line) else { return true };
-        (0..SET).all(|_| {
+        // Without a branch for each bit, a processor reads the lines of several hashes at the same time.
+        let mut unset = 0;
+        for _ in 0..SET {
             let word = line.get((bits >> 6 & 7) as usize).copied().unwrap_or(u64::MAX);
-            let is_set = word & 1 << (bits & 63) != 0;
+            unset |= !word >> (bits & 63) & 1;
             bits >>= 9;
-            is_set
-        })
+        }
+        unset == 0
     }
 
     fn bytes(&self) -> u64 {

@@ -93,8 +93,8 @@ impl<'t, K: RunKind> IndexReader<'t, K> {
         Ok(())
     }
 
-    /// The newest entry of each key, of a kind of which the newest entry replaces all others; `None` if there is none. The
-    /// keys are sorted.
+    /// Passes the newest entry of each key to `each`, with the key's place, of a kind of which the newest entry replaces all
+    /// others. The keys are sorted; those without entry are passed over.
     ///
     /// # Errors
     ///
@@ -104,15 +104,17 @@ impl<'t, K: RunKind> IndexReader<'t, K> {
         filters: Option<&Filters>,
         kind: K,
         wanted: &[WantedKey<N>],
-    ) -> Result<Vec<Option<E>>, ColumnsError> {
-        let mut found = vec![None; wanted.len()];
-        if self.recent.is_some() {
-            for (found, key) in found.iter_mut().zip(wanted) {
-                *found = self.newest_recent(kind, &key.prefix)?;
+        mut each: impl FnMut(usize, E),
+    ) -> Result<(), ColumnsError> {
+        let mut found = vec![false; if self.recent.is_some() { wanted.len() } else { 0 }];
+        for (at, (found, key)) in found.iter_mut().zip(wanted).enumerate() {
+            if let Some(entry) = self.newest_recent(kind, &key.prefix)? {
+                each(at, entry);
+                *found = true;
             }
         }
-        find_each(self.txn, self.runs, (self.manifest, filters), kind, wanted, &mut found)?;
-        Ok(found)
+        let is_left = |at: usize| found.get(at).is_none_or(|found| !found);
+        find_each(self.txn, self.runs, (self.manifest, filters), kind, (wanted, is_left), each)
     }
 
     fn newest_recent<E: RunEntry>(

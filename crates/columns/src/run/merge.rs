@@ -26,12 +26,12 @@ const PAGES_FOR_EACH: u64 = 8;
 pub type UnfinishedFilters = HashMap<u32, Filter>;
 
 impl<K: RunKind> RunManifest<K> {
-    /// Adds the work that a batch of `written` pages makes to the work that is due: each entry is merged once a level, so
-    /// that merges keep up with the batches, and are spread over them.
+    /// Adds the work that a batch of `written` pages makes to the work that is due: each entry is merged once a level. A
+    /// quarter more lets merges catch up; much more would end large merges early and leave other batches without any.
     pub fn owe(&mut self, written: u64) {
         let level = self.runs.iter().map(|run| run.level).max().unwrap_or(0);
-        let pages_for_each = u64::from(level) + 2;
-        self.owed = self.owed.saturating_add(written.saturating_mul(pages_for_each));
+        let quarters = u64::from(level) * 4 + 5;
+        self.owed = self.owed.saturating_add(written.saturating_mul(quarters).div_ceil(4));
     }
 
     /// True if a slice of merges is due.

@@ -8,9 +8,14 @@ use crate::{ColumnsError, NamedTable, column::PAGE};
 /// The beginning of the keys of a run's pages; the key of a page's first entry follows.
 pub(super) fn page_key<K: RunKind>(kind: K, id: u32) -> Vec<u8> {
     let mut key = Vec::with_capacity(32);
-    key.push(kind.number());
-    key.extend_from_slice(&id.to_be_bytes());
+    put_page_key(kind, id, &mut key);
     key
+}
+
+/// Appends what [`page_key`] is.
+pub(super) fn put_page_key<K: RunKind>(kind: K, id: u32, into: &mut Vec<u8>) {
+    into.push(kind.number());
+    into.extend_from_slice(&id.to_be_bytes());
 }
 
 /// Builds the pages of a run entry by entry.

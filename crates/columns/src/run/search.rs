@@ -5,7 +5,7 @@
 
 use heed::RoTxn;
 
-use super::{Filters, RunEntry, RunKind, RunManifest, manifest::Run, page::page_key};
+use super::{Filters, RunEntry, RunKind, RunManifest, manifest::Run, page::put_page_key};
 use crate::{ColumnsError, NamedTable, bytes::ByteReader};
 
 /// A key that is looked up.
@@ -26,25 +26,23 @@ pub(super) fn newest_first<K: RunKind>(manifest: &RunManifest<K>, kind: K) -> Ve
     runs
 }
 
-/// Looks up the entries that `found` lacks: the newest one of each key.
+/// Passes the newest entry of each key that is `left` to `each`, with the key's place.
 pub(super) fn find_each<K: RunKind, E: RunEntry, const N: usize>(
     txn: &RoTxn<'_>,
     table: NamedTable,
     (manifest, filters): (&RunManifest<K>, Option<&Filters>),
     kind: K,
-    wanted: &[WantedKey<N>],
-    found: &mut [Option<E>],
+    (wanted, is_left): (&[WantedKey<N>], impl Fn(usize) -> bool),
+    mut each: impl FnMut(usize, E),
 ) -> Result<(), ColumnsError> {
     let is_new =
         |hash| kind.is_mostly_new() && filters.is_some_and(|filters| !filters.may_have_any(hash));
-    let mut left: Vec<(usize, u64)> = wanted
-        .iter()
-        .zip(&*found)
-        .enumerate()
-        .filter(|(_, (key, found))| found.is_none() && !is_new(key.hash))
-        .map(|(at, (key, _))| (at, key.hash))
-        .collect();
+    let keys = wanted.iter().map(|key| key.hash).enumerate();
+    let mut left: Vec<(usize, u64)> =
+        keys.filter(|(at, hash)| is_left(*at) && !is_new(*hash)).collect();
     let mut probable = Vec::with_capacity(left.len());
+    let mut found = vec![false; wanted.len()];
+    let mut key = Vec::with_capacity(64);
     for run in newest_first(manifest, kind) {
         probable.clear();
         match filters.and_then(|filters| filters.of_run(run.id)) {
@@ -56,30 +54,34 @@ pub(super) fn find_each<K: RunKind, E: RunEntry, const N: usize>(
         }
         let mut has_found = false;
         for at in &probable {
-            let Some((key, found)) = wanted.get(*at).zip(found.get_mut(*at)) else { continue };
-            *found = find_in_run(txn, table, run, &key.prefix)?;
-            has_found |= found.is_some();
+            let Some((wanted, found)) = wanted.get(*at).zip(found.get_mut(*at)) else { continue };
+            if let Some(entry) = find_in_run(txn, table, run, &wanted.prefix, &mut key)? {
+                each(*at, entry);
+                (*found, has_found) = (true, true);
+            }
         }
         if has_found {
-            left.retain(|(at, _)| found.get(*at).is_some_and(Option::is_none));
+            left.retain(|(at, _)| found.get(*at).is_none_or(|found| !found));
         }
     }
     Ok(())
 }
 
-/// The entry of a run whose key begins with `prefix`; one of them if there are several.
+/// The entry of a run whose key begins with `prefix`; one of them if there are several. `key` is room for a key.
 fn find_in_run<K: RunKind, E: RunEntry>(
     txn: &RoTxn<'_>,
     table: NamedTable,
     run: &Run<K>,
     prefix: &[u8],
+    key: &mut Vec<u8>,
 ) -> Result<Option<E>, ColumnsError> {
-    let mut key = page_key(run.kind, run.id);
+    key.clear();
+    put_page_key(run.kind, run.id, key);
     let head = key.len();
     key.extend_from_slice(prefix);
     // Behind all keys that begin so.
     key.extend_from_slice(&[u8::MAX; 16]);
-    let page = table.at_or_before(txn, &key)?;
+    let page = table.at_or_before(txn, key)?;
     let page = page.filter(|(found, _)| found.get(..head) == key.get(..head));
     let Some((_, bytes)) = page else { return Ok(None) };
     find_in_page(bytes, prefix)

@@ -97,6 +97,7 @@ impl<'b, 't> LedgersOfBatch<'b, 't> {
     /// Makes the ledgers of movements present. Those that are not in the cache are looked up together.
     pub(super) fn load(&mut self, movements: &[Movement]) -> Result<(), GraphError> {
         let mut stored: Vec<WantedKey<9>> = Vec::new();
+        self.ledgers.reserve(movements.len());
         for movement in movements.iter().filter(|movement| movement.is_scored) {
             for owner in [movement.from, movement.to] {
                 let (owner, asset) = (owner.0, movement.asset.0);
@@ -115,10 +116,12 @@ impl<'b, 't> LedgersOfBatch<'b, 't> {
             }
         }
         stored.sort_unstable();
-        for found in self.reader.newest_ledgers(Some(self.filters), &stored)? {
-            self.ledgers.insert((found.owner, found.asset), found);
-        }
-        Ok(())
+        let ledgers = &mut self.ledgers;
+        self.reader.newest_ledgers(Some(self.filters), &stored, |found| {
+            if let Some(ledger) = ledgers.get_mut(&(found.owner, found.asset)) {
+                *ledger = found;
+            }
+        })
     }
 
     /// Adds the entries since the last call to others.

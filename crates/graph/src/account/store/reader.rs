@@ -154,18 +154,17 @@ impl<'t> Reader<'t> {
         sorted.sort_unstable();
         let wanted = |hash: u64| WantedKey { prefix: hash.to_be_bytes(), hash };
         let wanted: Vec<WantedKey<8>> = sorted.iter().map(|(hash, _)| wanted(*hash)).collect();
+        let mut found: Vec<(u64, usize)> = Vec::with_capacity(accounts.len());
+        let place = |at: usize| sorted.get(at).map(|(_, at)| *at);
         let index = self.index()?;
-        let found =
-            index.newest_of_each::<NumberByHash, 8>(filters, EntryKind::Address, &wanted)?;
-        let at = |((_, at), found): ((u64, usize), Option<NumberByHash>)| {
-            (found.map(|it| it.number), at)
-        };
+        index.newest_of_each(filters, EntryKind::Address, &wanted, |at, it: NumberByHash| {
+            found.extend(place(at).map(|at| (it.number, at)));
+        })?;
         // In the order of their numbers, as the addresses are stored.
-        let mut found: Vec<(Option<u64>, usize)> = sorted.into_iter().zip(found).map(at).collect();
         found.sort_unstable();
         let mut numbers = vec![None; accounts.len()];
         for (number, at) in found {
-            let (Some(number), Some(account)) = (number, accounts.get(at)) else { continue };
+            let Some(account) = accounts.get(at) else { continue };
             // Another account may have the same hash.
             let is_found = self.address(number)? == *account;
             let number = if is_found { Some(number) } else { self.owner(filters, *account)? };
@@ -226,14 +225,15 @@ impl<'t> Reader<'t> {
         Ok(followed.map(|(_, asset)| *asset).eq(scored.all().map(|it| it.id.asset)))
     }
 
-    /// The newest versions of ledgers, of those that are stored. The keys are sorted.
+    /// Passes the newest versions of ledgers to `each`, of those that are stored. The keys are sorted.
     pub(super) fn newest_ledgers(
         &self,
         filters: Option<&Filters>,
         wanted: &[WantedKey<9>],
-    ) -> Result<impl Iterator<Item = StoredLedger> + use<>, GraphError> {
-        let found = self.index()?.newest_of_each(filters, EntryKind::Ledger, wanted)?;
-        Ok(found.into_iter().flatten())
+        mut each: impl FnMut(StoredLedger),
+    ) -> Result<(), GraphError> {
+        let kind = EntryKind::Ledger;
+        Ok(self.index()?.newest_of_each(filters, kind, wanted, |_, found| each(found))?)
     }
 
     /// The newest version of a ledger; `None` if the account never had the asset.
@@ -242,7 +242,10 @@ impl<'t> Reader<'t> {
         owner: u64,
         asset: u32,
     ) -> Result<Option<StoredLedger>, GraphError> {
-        Ok(self.newest_ledgers(None, &[StoredLedger::wanted(owner, asset)])?.next())
+        let mut newest = None;
+        let wanted = [StoredLedger::wanted(owner, asset)];
+        self.newest_ledgers(None, &wanted, |found| newest = Some(found))?;
+        Ok(newest)
     }
 
     /// The ledgers of an account, in the order of its assets.
