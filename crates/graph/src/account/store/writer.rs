@@ -94,8 +94,17 @@ impl AccountGraphWriter {
         loop {
             let current = folders.current()?;
             let number = current.unwrap_or(FIRST_FOLDER);
-            if current.is_none() {
-                folders.create()?;
+            match current {
+                None => folders.create()?,
+                // A graph that is named was made: what is missing or empty is not begun anew.
+                Some(_) if Tables::open(&folders.folder(number))?.is_none() => {
+                    if folders.current()? == current {
+                        let what = format!("folder {number}, which has no graph");
+                        return Err(damaged("current", what));
+                    }
+                    continue;
+                }
+                Some(_) => {}
             }
             let writer = Self::create(&folders.folder(number), chain, sample, ends)?;
             if current.is_none() {
