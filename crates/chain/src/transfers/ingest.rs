@@ -23,8 +23,9 @@ use assay_input::Encoding;
 
 use super::{AssetSums, FileBlock, RowOrigin, TransferFileError, TransferFiles};
 
-/// Number of transfers and transactions from which on blocks are written together: large runs are merged less often.
-const BATCH: usize = 400_000;
+/// Number of transfers and transactions from which on blocks are written together: large runs are merged less often, and a
+/// batch takes less than half a second.
+const BATCH: usize = 150_000;
 
 /// Reason why transfers were not recorded.
 #[derive(Debug, thiserror::Error)]
