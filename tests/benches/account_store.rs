@@ -1,9 +1,9 @@
 //! Cost of account chains in a store: `cargo bench -p assay-tests --bench account_store`. `ASSAY_TRANSFERS` sets the number
 //! of transfers (default 3,000,000), `ASSAY_FOLDER` a folder that keeps the chain for another run.
 //!
-//! Printed: CPU time of ingest with ledgers for each transfer, over each million; the longest wait of a batch, memory, bytes on
-//! the disk; CPU time of checks of several kinds of accounts; CPU time of
-//! computing the ledgers for late labels.
+//! Printed: CPU time of ingest with ledgers for each transfer, over each million; the longest wait of a batch, with the merges
+//! before it; memory, bytes on the disk; CPU time of checks of several kinds of accounts; CPU time of computing the ledgers
+//! for late labels; times of readings while another thread commits.
 #![expect(
     clippy::print_stdout,
     clippy::expect_used,
@@ -14,8 +14,13 @@
 use std::{
     collections::HashMap,
     env,
+    iter::Peekable,
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread,
     time::{Duration, Instant},
 };
 
@@ -43,8 +48,10 @@ use assay_tests::{
 use jiff::{Timestamp, civil::Date};
 
 const CHAIN: ChainId = ChainId::ETH;
-/// Blocks of a batch, of 150 transactions each.
-const BATCH: usize = 1_500;
+/// Blocks of a batch, of 150 transactions each: about as many as ingest writes together.
+const BATCH: usize = 360;
+/// Batches that are written while others read.
+const COMMITS: u64 = 200;
 /// Payments of a subject that a check reads, as the service does.
 const MOST: usize = assay_engine::account::MOST_PAYMENTS;
 
@@ -60,6 +67,7 @@ fn main() {
     }
     checks(&graphs, transfers);
     late_labels(&graphs, transfers);
+    readers(&graphs, transfers);
 }
 
 fn ends() -> AccountEnds {
@@ -74,20 +82,10 @@ fn ingest(graphs: &EmbeddedGraphs, wanted: u64) {
     let mut number = 0;
     let (mut before, mut longest) = ((0_u64, Duration::ZERO), Duration::ZERO);
     while transfers < wanted {
-        let mut blocks: Vec<AccountBlock> = Vec::with_capacity(BATCH);
-        while blocks.len() < BATCH {
-            let first = chain.next().expect("an endless chain");
-            let (height, time) = (first.block, first.time);
-            let mut transactions = vec![first];
-            while let Some(next) = chain.next_if(|next| next.block == height) {
-                transactions.push(next);
-            }
-            for transaction in &mut transactions {
-                with_hubs(transaction, &mut number);
-            }
-            transfers += transactions.iter().map(|it| it.transfers.len() as u64).sum::<u64>();
-            let reference = BlockRef { height, hash: [0; 32], parent: [0; 32], time };
-            blocks.push(AccountBlock { reference, transactions });
+        let mut blocks = next_blocks(&mut chain, BATCH);
+        for transaction in blocks.iter_mut().flat_map(|block| &mut block.transactions) {
+            with_hubs(transaction, &mut number);
+            transfers += transaction.transfers.len() as u64;
         }
         let settled = blocks.last().map_or(0, |last| last.reference.height + 1);
         let (begun, waiting) = (cpu_time(), Instant::now());
@@ -135,6 +133,24 @@ fn with_hubs(transaction: &mut AccountTransaction, number: &mut u64) {
             transfer.from = hub;
         }
     }
+}
+
+/// The next blocks of a chain.
+fn next_blocks(
+    chain: &mut Peekable<impl Iterator<Item = AccountTransaction>>,
+    count: usize,
+) -> Vec<AccountBlock> {
+    let blocks = (0..count).map(|_| {
+        let first = chain.next().expect("an endless chain");
+        let (height, time) = (first.block, first.time);
+        let mut transactions = vec![first];
+        while let Some(next) = chain.next_if(|next| next.block == height) {
+            transactions.push(next);
+        }
+        let reference = BlockRef { height, hash: [0; 32], parent: [0; 32], time };
+        AccountBlock { reference, transactions }
+    });
+    blocks.collect()
 }
 
 fn micros(time: Duration, count: u64) -> f64 {
@@ -274,4 +290,60 @@ fn late_labels(graphs: &EmbeddedGraphs, transfers: u64) {
             break;
         }
     }
+}
+
+/// Reads accounts in two threads, each time from the newest state, while another thread commits and merges. A state is torn
+/// if the numbers of payments that ledgers tell are not those of their entries.
+fn readers(graphs: &EmbeddedGraphs, transfers: u64) {
+    let mut writer = graphs.account_writer(CHAIN, false, &ends()).expect("a writer");
+    let tip = writer.recorded().expect("blocks").tip;
+    let mut chain = LongAccountChain::new(8, transfers, false).peekable();
+    let is_done = AtomicBool::new(false);
+    let read = |from: u64| {
+        let (mut times, mut torn) = (Vec::new(), 0_u64);
+        for number in (0..3_000).cycle().skip_while(|number| *number < from) {
+            if is_done.load(Ordering::Relaxed) {
+                break;
+            }
+            let begun = Instant::now();
+            let snapshot = graphs.account_snapshot(CHAIN).expect("a graph").expect("blocks");
+            let Some(owner) = snapshot.owner(account(Group::Person, number)) else { continue };
+            let found = snapshot.payments(owner, MOST);
+            let count = found.payments.len() as u64 + found.left_out;
+            torn += u64::from(count != snapshot.payment_count(owner));
+            snapshot.check().expect("a store that can be read");
+            times.push(begun.elapsed());
+        }
+        (times, torn)
+    };
+    let (longest, read) = thread::scope(|scope| {
+        let readers = [0, 1_500].map(|from| scope.spawn(move || read(from)));
+        let mut longest = Duration::ZERO;
+        for _ in 0..COMMITS {
+            let mut blocks = next_blocks(&mut chain, 20);
+            for block in &mut blocks {
+                block.reference.height += tip.height + 1;
+                block.reference.time = tip.time;
+                for transaction in &mut block.transactions {
+                    (transaction.block, transaction.time) = (block.reference.height, tip.time);
+                }
+            }
+            let begun = Instant::now();
+            let last = blocks.last().map_or(0, |last| last.reference.height);
+            writer.append(&blocks, last.saturating_sub(20), tip.time).expect("an append");
+            longest = longest.max(begun.elapsed());
+        }
+        is_done.store(true, Ordering::Relaxed);
+        (longest, readers.map(|reader| reader.join().expect("a reader")))
+    });
+    let [(mut times, torn), (others, also_torn)] = read;
+    times.extend(others);
+    let (count, times) = (times.len(), Figures::from_times(times));
+    println!(
+        "{COMMITS} commits, the longest {:.2} s, while {count} accounts were read: {} torn, {:.2} ms p50, {:.2} p99",
+        longest.as_secs_f64(),
+        torn + also_torn,
+        times.percentile(50),
+        times.percentile(99)
+    );
 }

@@ -6,6 +6,7 @@
 //! - [`reads`]: reads of a chain by checks, and their budgets
 //! - [`schemes`]: random laundering schemes
 //! - [`store`]: graphs in a store against those in memory
+//! - [`store_faults`]: such graphs under kills, full disks, damaged files and concurrent readers
 
 mod attacks;
 mod cases;
@@ -14,3 +15,4 @@ mod people;
 mod reads;
 mod schemes;
 mod store;
+mod store_faults;

@@ -35,7 +35,7 @@ use jiff::{Span, Timestamp, civil::date};
 use ruint::aliases::U256;
 use tempfile::TempDir;
 
-fn blocks(transactions: &[AccountTransaction]) -> Vec<AccountBlock> {
+pub(super) fn blocks(transactions: &[AccountTransaction]) -> Vec<AccountBlock> {
     let of_block = |one: &AccountTransaction, next: &AccountTransaction| one.block == next.block;
     let blocks = transactions.chunk_by(of_block).map(|transactions| {
         let (height, time) = (transactions[0].block, transactions[0].time);
@@ -49,7 +49,7 @@ fn ends(history: &History) -> AccountEnds {
     history.accounts.iter().copied().zip(history.parties.iter().copied()).collect()
 }
 
-fn open(graphs: &EmbeddedGraphs, ends: &AccountEnds) -> AccountGraphWriter {
+pub(super) fn open(graphs: &EmbeddedGraphs, ends: &AccountEnds) -> AccountGraphWriter {
     graphs.account_writer(ChainId::ETH, false, ends).unwrap()
 }
 
@@ -66,7 +66,10 @@ fn reference(
 }
 
 /// The fingerprint of a graph that is written in one batch.
-fn fingerprint_at_once(transactions: &[AccountTransaction], ends: &AccountEnds) -> [u8; 32] {
+pub(super) fn fingerprint_at_once(
+    transactions: &[AccountTransaction],
+    ends: &AccountEnds,
+) -> [u8; 32] {
     let folder = TempDir::new().unwrap();
     let graphs = EmbeddedGraphs::new(folder.path());
     let mut writer = open(&graphs, ends);
