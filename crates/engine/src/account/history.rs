@@ -9,8 +9,9 @@ use jiff::{Timestamp, civil::Date, tz::TimeZone};
 use ruint::aliases::U256;
 
 use super::{
-    origin::OriginCode,
-    shares::{Hop, OriginShare, Shares},
+    ends::MoneyEnd,
+    origin::{MoneyOrigin, OriginCode},
+    shares::{Hop, OriginShare, Shares, WHOLE},
     step::{AssetNumber, MovementKind, Payment},
 };
 use crate::ledger::{OwnerNumber, TransactionNumber};
@@ -46,8 +47,9 @@ impl AccountPayments {
 /// Payments of one account in one asset on one UTC day that a check reads as one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PaymentSum {
-    /// The sum as a payment: with the transaction of the largest payment, and with [`OwnerNumber::SEVERAL`] for accounts at
-    /// which no money ends. Its breakdown is the mean of the payments', by their amounts.
+    /// The sum as a payment, with the transaction of the largest payment. Listed and risky parties are told apart; all other
+    /// accounts are [`OwnerNumber::SEVERAL`]. The breakdown is the mean of the payments', by their amounts; of what was sent to
+    /// several accounts, it tells the parties at which the money ended.
     pub payment: Payment,
     /// Time of the largest payment.
     pub time: Timestamp,
@@ -103,27 +105,28 @@ impl PaymentSums {
         Self { owner, asset, sums: BTreeMap::new() }
     }
 
-    /// Adds a payment of the account. `is_end` tells at which accounts money ends.
+    /// Adds a payment of the account. `end` tells at which accounts money ends.
     pub fn add(
         &mut self,
         payment: &Payment,
         time: Timestamp,
-        is_end: impl Fn(OwnerNumber) -> bool,
+        end: impl Fn(OwnerNumber) -> Option<MoneyEnd>,
     ) {
         let is_received = payment.to == self.owner;
         let other = if is_received { payment.from } else { payment.to };
-        let is_party = payment.kind == MovementKind::Payment && is_end(other);
+        let party = Some(other).filter(|_| payment.kind == MovementKind::Payment).and_then(end);
+        let is_named = party.is_some_and(MoneyEnd::has_dealings);
         let key = SumKey {
             day: time.to_zoned(TimeZone::UTC).date(),
             is_received,
-            other: if is_party || other == OwnerNumber::NOBODY {
+            other: if is_named || other == OwnerNumber::NOBODY {
                 other
             } else {
                 OwnerNumber::SEVERAL
             },
             kind: payment.kind as u8,
             is_from_end: payment.hop == Hop::FromEnd,
-            is_initiated: payment.is_initiated.filter(|_| is_party && !is_received),
+            is_initiated: payment.is_initiated.filter(|_| is_named && !is_received),
         };
         let number = payment.transaction;
         let sum = self.sums.entry(key).or_insert_with(|| Growing {
@@ -140,15 +143,19 @@ impl PaymentSums {
         if payment.amount > sum.largest.0 {
             sum.largest = (payment.amount, number, time);
         }
+        let mut part = |share: OriginShare| {
+            let new = OriginSum { hops: share.hops, far: U256::ZERO, near: U256::ZERO };
+            let origin = sum.origins.entry(share.origin).or_insert(new);
+            let of = |share: u64| U256::from(payment.amount) * U256::from(share);
+            origin.hops = origin.hops.min(share.hops);
+            origin.far = origin.far.saturating_add(of(share.far));
+            origin.near = origin.near.saturating_add(of(share.near));
+        };
         if is_received {
-            for share in payment.shares.known() {
-                let new = OriginSum { hops: share.hops, far: U256::ZERO, near: U256::ZERO };
-                let origin = sum.origins.entry(share.origin).or_insert(new);
-                let of = |share: u64| U256::from(payment.amount) * U256::from(share);
-                origin.hops = origin.hops.min(share.hops);
-                origin.far = origin.far.saturating_add(of(share.far));
-                origin.near = origin.near.saturating_add(of(share.near));
-            }
+            payment.shares.known().iter().copied().for_each(part);
+        } else if let Some(party) = party.filter(|_| !is_named) {
+            let origin = MoneyOrigin::Party(party.category, None).into();
+            part(OriginShare { origin, hops: 1, far: WHOLE, near: WHOLE });
         }
     }
 
@@ -231,14 +238,12 @@ pub(super) fn mean(amount: u128, code: OriginCode, sum: &OriginSum) -> OriginSha
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        account::{MoneyOrigin, shares::WHOLE},
-        taxonomy::Category,
-    };
+    use crate::taxonomy::Category;
 
     const STOLEN: MoneyOrigin = MoneyOrigin::Party(Category::StolenFunds, None);
     const SUBJECT: OwnerNumber = OwnerNumber(1);
-    const EXCHANGE: OwnerNumber = OwnerNumber(9);
+    const THIEF: OwnerNumber = OwnerNumber(9);
+    const EXCHANGE: OwnerNumber = OwnerNumber(8);
 
     fn payment(from: u64, amount: u128, shares: Shares) -> Payment {
         Payment {
@@ -258,13 +263,29 @@ mod tests {
     #[test]
     fn sums_keep_days_parties_and_the_mean_breakdown() {
         let mut sums = PaymentSums::new(SUBJECT, AssetNumber(0));
-        let is_end = |owner| owner == EXCHANGE;
+        let end = |owner| {
+            let of = |category| Some(MoneyEnd { category, listed_on: None });
+            match owner {
+                THIEF => of(Category::StolenFunds),
+                EXCHANGE => of(Category::Exchange),
+                _ => None,
+            }
+        };
         let day = |second| Timestamp::from_second(second).unwrap();
-        sums.add(&payment(2, 300, Shares::UNKNOWN), day(10), is_end);
-        sums.add(&payment(3, 100, Shares::wholly(STOLEN)), day(20), is_end);
-        sums.add(&payment(9, 50, Shares::UNKNOWN), day(30), is_end);
-        sums.add(&payment(3, 7, Shares::UNKNOWN), day(86_400), is_end);
+        sums.add(&payment(2, 300, Shares::UNKNOWN), day(10), end);
+        sums.add(&payment(3, 100, Shares::wholly(STOLEN)), day(20), end);
+        sums.add(&payment(9, 50, Shares::UNKNOWN), day(30), end);
+        sums.add(&payment(3, 7, Shares::UNKNOWN), day(86_400), end);
+        let sent = Payment { from: SUBJECT, to: EXCHANGE, ..payment(1, 70, Shares::UNKNOWN) };
+        sums.add(&sent, day(40), end);
+        let further =
+            Payment { from: SUBJECT, to: OwnerNumber(2), ..payment(1, 30, Shares::UNKNOWN) };
+        sums.add(&further, day(50), end);
         let sums = sums.finish();
+        let out: Vec<_> = sums.iter().filter(|sum| sum.payment.from == SUBJECT).collect();
+        assert_eq!((out.len(), out[0].payment.amount), (1, 100));
+        let exchange = MoneyOrigin::Party(Category::Exchange, None);
+        assert_eq!(out[0].payment.shares.far(exchange), WHOLE / 10 * 7 + 5);
         let of = |from: OwnerNumber| sums.iter().filter(move |sum| sum.payment.from == from);
         let several: Vec<_> = of(OwnerNumber::SEVERAL).collect();
         assert_eq!(several.iter().map(|sum| sum.count).collect::<Vec<_>>(), [2, 1]);
@@ -272,7 +293,7 @@ mod tests {
         assert_eq!(several[0].payment.transaction, TransactionNumber(300));
         assert_eq!(several[0].payment.shares.far(STOLEN), WHOLE / 4);
         assert_eq!((several[0].time, several[0].first), (day(10), day(10)));
-        assert_eq!(of(EXCHANGE).map(|sum| sum.payment.amount).collect::<Vec<_>>(), [50]);
+        assert_eq!(of(THIEF).map(|sum| sum.payment.amount).collect::<Vec<_>>(), [50]);
     }
 
     #[test]

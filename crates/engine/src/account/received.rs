@@ -10,7 +10,7 @@ use super::{
     history::PaymentSum,
     origin::{MoneyOrigin, OriginCode},
     parts::{Amount, PartKey, Parts},
-    shares::WHOLE,
+    shares::{Hop, WHOLE},
     step::{MovementKind, Payment},
     unit::{FineSum, MICROS_IN_DOLLAR, MoneyUnit, Valuation},
     view::{AccountAttributions, AccountView},
@@ -163,7 +163,9 @@ impl Receipt<'_, '_> {
         for share in payment.shares.known() {
             let share = share.after(payment.hop);
             let (end, period) = end_of(share.origin);
-            let is_direct = end.category().is_none() && payment.kind == MovementKind::New;
+            let is_of_ends = payment.from == OwnerNumber::SEVERAL && payment.hop == Hop::FromEnd;
+            let is_direct =
+                is_of_ends || end.category().is_none() && payment.kind == MovementKind::New;
             let listed = period.is_some()
                 || end == FlowEnd::Attributed(crate::taxonomy::Category::Sanctions);
             let key = PartKey {

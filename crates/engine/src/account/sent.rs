@@ -9,7 +9,7 @@ use jiff::{Timestamp, tz::TimeZone};
 use super::{
     ends::ends_money,
     parts::{Amount, PartKey, Parts},
-    received::Valued,
+    received::{Valued, end_of},
     shares::{DECAY, WHOLE},
     step::{AssetNumber, MovementKind, Payment},
     unit::{FineSum, MoneyUnit},
@@ -157,14 +157,15 @@ impl ForwardTrace<'_> {
         let end = match payment.kind {
             MovementKind::Fee => Some(FlowEnd::Fee),
             _ if payment.to == OwnerNumber::NOBODY => Some(FlowEnd::Destroyed),
-            _ if payment.to == OwnerNumber::SEVERAL => {
-                Some(FlowEnd::Unresolved(UnresolvedReason::TraceLimit))
-            }
             _ if payment.to == self.subject => Some(FlowEnd::Returned),
             _ => None,
         };
         if let Some(end) = end {
             self.end(end, &reached);
+            return;
+        }
+        if payment.to == OwnerNumber::SEVERAL {
+            self.divide(&reached);
             return;
         }
         let attribution = self.attributions.of_account(payment.to);
@@ -187,6 +188,24 @@ impl ForwardTrace<'_> {
         } else {
             let order = std::cmp::Reverse((payment.transaction, payment.to, payment.asset));
             self.waiting.push(Waiting { sum, order, decayed, is_recent, hops, own, unit });
+        }
+    }
+
+    /// Adds a sum of payments to several accounts: what ended at parties by their categories, and the rest, which is not followed.
+    fn divide(&mut self, reached: &PassedMoney<'_>) {
+        let whole = FineSum::of_units(WHOLE.into());
+        let mut left = WHOLE;
+        let shares = reached.payment.shares.known().iter().map(|share| {
+            left = left.saturating_sub(share.far);
+            (end_of(share.origin).0, share.far)
+        });
+        let mut parts: Vec<(FlowEnd, u64)> = shares.collect();
+        parts.push((FlowEnd::Unresolved(UnresolvedReason::TraceLimit), left));
+        for (end, share) in parts.into_iter().filter(|(_, share)| *share > 0) {
+            let of = |sum: FineSum| sum.times(FineSum::of_units(share.into()), whole);
+            let asset = reached.asset.map(|(ticker, sum)| (ticker, of(sum)));
+            let (sum, decayed) = (of(reached.sum), of(reached.decayed));
+            self.end(end, &PassedMoney { sum, decayed, asset, ..*reached });
         }
     }
 

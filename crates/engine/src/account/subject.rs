@@ -13,7 +13,7 @@ use super::{
     origin::{MoneyOrigin, OriginCode},
     parts::Parts,
     path::path_back,
-    received::{MOST_NETTED, Valued, received},
+    received::{MOST_NETTED, Valued, end_of, received},
     sent::{sent, sent_on},
     step::Payment,
     taken::taken,
@@ -72,6 +72,18 @@ impl AccountSubject<'_> {
             ..limits
         };
         self.facts(UnitSums { source, destination, held }, limits)
+    }
+
+    /// True if money of a risky origin came to the subject by its own payments, or if some were not read.
+    #[must_use]
+    pub fn may_be_risky(&self, own: &AccountPayments) -> bool {
+        let is_risky = |payment: &Payment| {
+            let categories =
+                payment.shares.known().iter().filter_map(|share| end_of(share.origin).0.category());
+            payment.to == self.owner
+                && categories.map(|it| it.info().severity).any(|it| it >= RISKY_FROM)
+        };
+        own.left_out > 0 || own.payments.iter().any(is_risky)
     }
 
     /// The origins of payments to the subject, apart from everything else that the subject received, sent and holds. No part

@@ -388,8 +388,8 @@ impl MemoryAccounts {
         let (mut sums, mut count) = (PaymentSums::new(of, asset), 0);
         for own in payments.chunk_by(|one, next| one.transaction == next.transaction) {
             for payment in own {
-                let is_end = |owner| self.ledgers.ends.get(owner).is_some();
-                sums.add(payment, self.time(payment.transaction), is_end);
+                let end = |owner| self.ledgers.ends.get(owner);
+                sums.add(payment, self.time(payment.transaction), end);
                 count += 1;
             }
             let all = payments_before + count;

@@ -35,7 +35,8 @@ pub(super) fn sum_pages(
         let first = payments.partition_point(|it| key(it) < (owner, asset, from));
         let end = payments.partition_point(|it| key(it) <= (owner, asset, transaction));
         let written = payments.get(first..end).unwrap_or_default();
-        page.sums = sums_of(reader, ends, (owner, asset), (from, transaction), written)?;
+        let sums = sums_of(reader, ends, (owner, asset), (from, transaction), written)?;
+        page.set_sums(&sums);
         before = Some((owner, asset, transaction));
     }
     Ok(())
@@ -53,8 +54,8 @@ pub(super) fn sums_of(
     let mut sums = PaymentSums::new(OwnerNumber(owner), AssetNumber(asset));
     let mut add = |stored: &StoredPayment| {
         if stored.is_payment() {
-            let is_end = |owner| ends.get(owner).is_some();
-            sums.add(&payment(stored.clone()), time_of(stored.time), is_end);
+            let end = |owner| ends.get(owner);
+            sums.add(&payment(stored.clone()), time_of(stored.time), end);
         }
     };
     let first_written = written.first().map(|it| (it.transaction, it.sequence));

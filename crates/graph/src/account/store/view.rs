@@ -494,8 +494,12 @@ impl AccountView for AccountSnapshot {
                 let last = until.get(&AssetNumber(page.asset));
                 last.is_some_and(|last| page.transaction <= last.0)
             };
-            let summed = pages.into_iter().filter(is_summed);
-            Ok((summed.flat_map(|page| page.sums).collect::<Vec<_>>(), until))
+            let mut sums = Vec::new();
+            for page in pages.iter().filter(|page| is_summed(page)) {
+                let of_page = page.payment_sums();
+                sums.extend(of_page.ok_or_else(|| damaged("run", "a page of sums"))?);
+            }
+            Ok((sums, until))
         });
         let mut payments = Vec::new();
         for asset in AssetNumber::all_scored(self.state.chain) {

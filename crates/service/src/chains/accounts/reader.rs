@@ -13,6 +13,7 @@ use assay_engine::{
     evidence::{ChainFacts, FlowFacts, IngestMode, Tip, Unavailable, UsedCompositions},
     facts::Counterparties,
     ledger::{BlockId, BlockRef, OwnerNumber},
+    trace::is_bounded,
     transfer::{FoundTransfer, TransferDirection},
     utxo::Txid,
 };
@@ -42,6 +43,8 @@ use crate::chains::{
 };
 use crate::large::beside_others_if;
 
+/// Most payments of a screened subject that is decided without its associates.
+const MOST_SCREENED: usize = 1_000;
 /// Number of payments from which on a check takes long.
 const MANY_PAYMENTS: u64 = 1_000;
 
@@ -121,6 +124,38 @@ impl AccountReader {
         });
         view.check()?;
         Ok(data)
+    }
+
+    /// Returns the data about a subject by its own payments, without its associates, if no risky money came to it.
+    async fn without_associates(
+        &self,
+        request: TraceRequest<'_>,
+    ) -> Result<Option<SubjectData>, GraphError> {
+        let TraceRequest { intel, now, policy, subject, .. } = request;
+        let today = intel.day(now);
+        let Some(state) = self.state.on_day(intel, today).await? else { return Ok(None) };
+        if state.is_outdated || !is_bounded(policy) {
+            return Ok(None);
+        }
+        let view = &*state.accounts;
+        let Some(owner) = AccountAddress::of(subject).and_then(|account| view.owner(account))
+        else {
+            let data = self.data_of_payments(request, &state, None);
+            view.check()?;
+            return Ok(Some(data));
+        };
+        let own = view.payments(owner, MOST_SCREENED);
+        let attributions = self.attributions(request, &state);
+        let prices = intel.prices().as_ref();
+        let of = AccountSubject { view, owner, attributions: &attributions, prices, today };
+        let flows = (!of.may_be_risky(&own)).then(|| of.flows(&own));
+        view.check()?;
+        Ok(flows.map(|flows| {
+            let flows = FlowFacts { compositions: Some(used(&state)), ..flows };
+            let tip = tip(&state.recorded);
+            let facts = ChainFacts { tip, flows, behavior: None, activity: of.activity(&own) };
+            SubjectData::facts(facts, revision(self.chain, &state.recorded, &state.revision))
+        }))
     }
 
     /// Returns the data about a subject with its own payments; `None` for one that never appeared.
@@ -221,6 +256,10 @@ impl ChainReader for AccountReader {
     async fn trace(&self, request: TraceRequest<'_>) -> Result<SubjectData, ReadError> {
         let span = stage!("read_accounts", chain = self.chain.info().id);
         Ok(self.read(request).instrument(span).await?)
+    }
+
+    async fn flows_at_most(&self, of: TraceRequest<'_>) -> Result<Option<SubjectData>, ReadError> {
+        Ok(self.without_associates(of).await?)
     }
 
     async fn transfer(

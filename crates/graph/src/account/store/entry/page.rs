@@ -33,8 +33,9 @@ pub(in super::super) struct StoredPage {
     pub(in super::super) ledger: AccountLedger,
     /// Number of payments up to the end of the page.
     pub(in super::super) payments: u64,
-    /// Sums of the page's payments; none as long as its blocks can be rolled back.
-    pub(in super::super) sums: Vec<PaymentSum>,
+    /// Sums of the page's payments as bytes, which only checks of large accounts read; empty as long as its blocks can be rolled
+    /// back.
+    pub(in super::super) sums: Vec<u8>,
 }
 
 impl StoredPage {
@@ -76,12 +77,7 @@ impl StoredPage {
         put_amount(into, self.ledger.missing);
         put_shares(into, &self.ledger.shares);
         put_varint(into, self.payments);
-        put_varint(into, self.sums.len() as u64);
-        let mut before = 0;
-        for sum in &self.sums {
-            self.put_sum(sum, before, into);
-            before = sum.time.as_millisecond();
-        }
+        into.extend_from_slice(&self.sums);
     }
 
     fn take_rest(&mut self, reading: &mut ByteReader<'_>) -> Option<()> {
@@ -91,13 +87,32 @@ impl StoredPage {
         self.ledger.missing = take_amount(reading)?;
         self.ledger.shares = take_shares(reading)?;
         self.payments = reading.varint()?;
-        let mut before = 0;
-        for _ in 0..reading.varint()? {
-            let sum = self.take_sum(before, reading)?;
-            before = sum.time.as_millisecond();
-            self.sums.push(sum);
-        }
+        self.sums = reading.0.to_vec();
+        reading.0 = &[];
         Some(())
+    }
+
+    /// Sets the sums.
+    pub(in super::super) fn set_sums(&mut self, sums: &[PaymentSum]) {
+        let mut bytes = Vec::new();
+        let mut before = 0;
+        for sum in sums {
+            self.put_sum(sum, before, &mut bytes);
+            before = sum.time.as_millisecond();
+        }
+        self.sums = bytes;
+    }
+
+    /// The sums; `None` if they are damaged.
+    pub(in super::super) fn payment_sums(&self) -> Option<Vec<PaymentSum>> {
+        let (mut sums, mut before) = (Vec::new(), 0);
+        let mut reading = ByteReader(&self.sums);
+        while !reading.0.is_empty() {
+            let sum = self.take_sum(before, &mut reading)?;
+            before = sum.time.as_millisecond();
+            sums.push(sum);
+        }
+        Some(sums)
     }
 
     fn put_sum(&self, sum: &PaymentSum, before: i64, into: &mut Vec<u8>) {

@@ -153,12 +153,12 @@ impl LedgerUpdate {
                     self.ends.is_new_end(reader, other)?;
                 }
                 let ends = &self.ends.numbered_new;
-                let is_end = |owner| ends.get(owner).is_some();
-                sums.add(&payment(entry.clone()), time_of(entry.time), is_end);
+                let end = |owner| ends.get(owner);
+                sums.add(&payment(entry.clone()), time_of(entry.time), end);
                 count += 1;
             }
             let Some(last) = own.last().filter(|_| ends_page(before, count)) else { continue };
-            let page = StoredPage {
+            let mut page = StoredPage {
                 owner,
                 asset,
                 transaction: last.transaction,
@@ -166,8 +166,9 @@ impl LedgerUpdate {
                 is_removed: false,
                 ledger: ledger.clone(),
                 payments: count,
-                sums: std::mem::replace(&mut sums, new_sums()).finish(),
+                sums: Vec::new(),
             };
+            page.set_sums(&std::mem::replace(&mut sums, new_sums()).finish());
             old.remove(&page.transaction);
             slice.entries.pages.push(page);
         }

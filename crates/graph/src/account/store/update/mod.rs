@@ -349,7 +349,7 @@ impl LedgerUpdate {
                 }
             }
             // Sums of pages tell the ends that an account paid.
-            for (key, first) in paying.into_iter().filter(|_| end.is_of_one_side()) {
+            for (key, first) in paying {
                 if reader
                     .page_before(key.0, key.1, u64::MAX >> 24)?
                     .is_some_and(|it| it.transaction >= first)
