@@ -449,7 +449,15 @@ impl<'t> Reader<'t> {
 
     /// The transaction with a number.
     pub(super) fn transaction(&self, transaction: u64) -> Result<AccountTransaction, GraphError> {
-        let record = self.record(transaction)?;
+        self.named(transaction, self.record(transaction)?)
+    }
+
+    /// The transaction of a record of the log.
+    pub(super) fn named(
+        &self,
+        transaction: u64,
+        record: LogRecord,
+    ) -> Result<AccountTransaction, GraphError> {
         record.named(&NamesOf { reader: self, transaction })
     }
 

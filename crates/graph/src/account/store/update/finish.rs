@@ -58,11 +58,20 @@ impl LedgerUpdate {
             .map(|(key, _)| *key)
             .collect();
         keys.sort_unstable();
-        let mut left = SLICE;
-        for key in keys.into_iter().take(left) {
-            self.complete_ledger(readers, key, slice)?;
-            left -= 1;
+        keys.truncate(SLICE);
+        let left_of_slice = SLICE - keys.len();
+        let wanted: Vec<_> =
+            keys.iter().map(|(owner, asset)| StoredLedger::wanted(*owner, *asset)).collect();
+        let mut stored: FxHashMap<LedgerKey, StoredLedger> = FxHashMap::default();
+        readers.old.newest_ledgers(None, &wanted, |found| {
+            stored.insert((found.owner, found.asset), found);
+        })?;
+        for key in keys {
+            let known = stored.remove(&key);
+            let known = known.unwrap_or_else(|| StoredLedger::new(key.0, key.1));
+            self.complete_ledger(readers.all, known, slice)?;
         }
+        let mut left = left_of_slice;
         while left > 0
             && let Some((key, from)) = self.pages.pop_first()
         {
@@ -82,24 +91,22 @@ impl LedgerUpdate {
 
     fn complete_ledger(
         &mut self,
-        Readers { old, all: reader }: Readers<'_, '_>,
-        key: LedgerKey,
+        reader: &Reader<'_>,
+        mut stored: StoredLedger,
         slice: &mut Slice,
     ) -> Result<(), GraphError> {
+        let key = (stored.owner, stored.asset);
         let Some(ledger) = self.ledgers.get_mut(&key) else { return Ok(()) };
         ledger.book_until(reader, key, self.settled, u64::MAX)?;
         (ledger.is_written, ledger.was_written) = (true, true);
         slice.touched.insert(key);
-        let (owner, asset) = key;
         let from = if ledger.is_freed { 0 } else { ledger.first };
         let (is_recounted, content) = (ledger.is_recounted, ledger.new.clone());
-        let stored = old.ledger(owner, asset)?;
-        let mut stored = stored.unwrap_or_else(|| StoredLedger::new(owner, asset));
         if is_recounted {
             recount(reader, &mut stored)?;
         }
         stored.update = self.record.update;
-        let is_end = self.ends.is_new_end(reader, owner)?;
+        let is_end = self.ends.is_new_end(reader, key.0)?;
         stored.ledger = if is_end { AccountLedger::default() } else { content };
         let has_pages = is_recounted || self.has_page(reader, key, from)?;
         slice.entries.ledgers.push(stored);

@@ -41,7 +41,9 @@ impl ReadTransaction {
             .numbers()
             .map(|number| Ok::<_, GraphError>((reader.address(number)?, OwnerNumber(number))));
         let mut accounts: Vec<(AccountAddress, OwnerNumber)> = named.collect::<Result<_, _>>()?;
-        let transaction = reader.transaction(number)?;
+        let other: Vec<AssetNumber> =
+            record.transfers.iter().map(|transfer| transfer.asset).collect();
+        let transaction = reader.named(number, record)?;
         let mut missing = Vec::new();
         scored.accounts_of(&transaction, |account| {
             if !accounts.iter().chain(&missing).any(|(known, _)| *known == account) {
@@ -62,7 +64,6 @@ impl ReadTransaction {
             found.map_or(OwnerNumber::NOBODY, |(_, owner)| *owner)
         };
         let mut movements = Vec::new();
-        let other = record.transfers.iter().map(|transfer| transfer.asset);
         let tokens: Vec<_> =
             transaction.transfers.iter().map(|transfer| transfer.asset).zip(other).collect();
         let token = |asset| {
