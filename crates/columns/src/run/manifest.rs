@@ -8,7 +8,9 @@ use crate::{
 use super::RunKind;
 
 /// Distance of the numbers of a draft's runs from those of the runs beside it.
-const DRAFT_DISTANCE: u32 = 1 << 16;
+const DRAFT_DISTANCE: u32 = 1 << 14;
+/// Numbers of runs from which on no draft is begun.
+const MOST_NUMBERS: u32 = u32::MAX / 2;
 
 /// A run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,6 +72,24 @@ impl<K: RunKind> RunManifest<K> {
     #[must_use]
     pub fn draft(&self) -> Self {
         Self { next_id: self.next_id.saturating_add(DRAFT_DISTANCE), ..Self::default() }
+    }
+
+    /// False if so many runs were written that their numbers would not suffice for a draft.
+    #[must_use]
+    pub const fn can_draft(&self) -> bool {
+        self.next_id < MOST_NUMBERS
+    }
+
+    /// Takes the runs of a kind out, so that merges leave them alone. [`Self::put_back`] puts them back.
+    #[must_use]
+    pub fn take_kind(&mut self, kind: K) -> Self {
+        let taken = self.runs.extract_if(.., |run| run.kind == kind).collect();
+        Self { runs: taken, ..Self::default() }
+    }
+
+    /// Puts runs back that were taken out.
+    pub fn put_back(&mut self, taken: Self) {
+        self.runs.extend(taken.runs);
     }
 
     /// False if the numbers of new runs came too close to those of a draft.

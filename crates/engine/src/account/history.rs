@@ -126,7 +126,7 @@ impl PaymentSums {
             },
             kind: payment.kind as u8,
             is_from_end: payment.hop == Hop::FromEnd,
-            is_initiated: payment.is_initiated.filter(|_| is_named && !is_received),
+            is_initiated: payment.is_initiated.filter(|_| !is_received),
         };
         let number = payment.transaction;
         let sum = self.sums.entry(key).or_insert_with(|| Growing {

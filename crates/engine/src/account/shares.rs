@@ -147,6 +147,8 @@ impl Shares {
         shares.retain(|share| share.far >= LEAST);
         limit_entries(&mut shares);
         limit_sum(&mut shares);
+        // What was taken off a share may leave less than the least.
+        shares.retain(|share| share.far >= LEAST);
         if shares.is_empty() { Self::UNKNOWN } else { Self(Some(shares.into())) }
     }
 }
@@ -293,6 +295,22 @@ mod tests {
             (decayed.hops, decayed.near),
             (2, shifted(u128::from(WHOLE / 4) * u128::from(DECAY), false))
         );
+    }
+
+    #[test]
+    fn a_share_below_the_least_is_dropped_also_after_rounding() {
+        // Two severe shares are rounded up at the cost of a benign one that is just large enough.
+        let stolen = OriginShare { origin: STOLEN.into(), hops: 1, far: WHOLE / 3 + 1, near: 0 };
+        let mixer = MoneyOrigin::Party(Category::Mixer, None);
+        let other = OriginShare { origin: mixer.into(), far: WHOLE - stolen.far, ..stolen };
+        let mut severe = vec![stolen, other];
+        severe.sort_unstable_by_key(|share| share.origin);
+        let held = Shares::of(severe);
+        for more in 0..64 {
+            let balance = (1 << 40) - 1 + more;
+            let kept = held.mixed(balance, &Shares::wholly(EXCHANGE), 1, Hop::FromEnd);
+            assert_eq!(Shares::of_stored(kept.known()), Some(kept.clone()), "{balance}");
+        }
     }
 
     fn product(share: u64, amount: u128) -> U256 {

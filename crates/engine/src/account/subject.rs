@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use assay_address::{ChainId, LedgerKind};
-use jiff::{Timestamp, civil::Date};
+use jiff::{Timestamp, civil::Date, tz::TimeZone};
 
 use super::{
     Prices,
@@ -55,6 +55,10 @@ impl AccountSubject<'_> {
         let Self { view, owner, attributions, today, .. } = *self;
         let mut values = Valuation::new(self.prices);
         let mut payments = Valued::of_sums(view, &own.sums, &mut values);
+        // What was sent on a day counts for what came back on later days only.
+        payments.sort_by_key(|valued| {
+            (valued.time.to_zoned(TimeZone::UTC).date(), valued.payment.to != owner)
+        });
         payments.extend(Valued::of(view, &own.payments, &mut values));
         let since = recent_since(today);
         let is_netted = own.sums.is_empty() && payments.len() <= MOST_NETTED;

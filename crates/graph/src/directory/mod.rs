@@ -194,7 +194,8 @@ impl EmbeddedGraphs {
         beside + self.account_bytes(chain)
     }
 
-    /// Begins, or resumes, the computing of an account chain's ledgers for other ends; `None` without a graph.
+    /// Begins, or resumes, the computing of an account chain's ledgers for other ends; `None` without a graph, or if they
+    /// are for these ends already.
     ///
     /// # Errors
     ///

@@ -54,7 +54,8 @@ pub enum RebuildStep {
 }
 
 impl LedgerRebuild {
-    /// Begins, or resumes, the computing; `None` without a graph. With `is_whole`, all ledgers are computed anew.
+    /// Begins, or resumes, the computing; `None` without a graph, or if the ledgers are for these ends already. With `is_whole`,
+    /// all ledgers are computed anew.
     pub(crate) fn open(
         folder: &Path,
         chain: ChainId,
@@ -69,14 +70,12 @@ impl LedgerRebuild {
         // Another program may have replaced the graph until this one held the lock.
         let Some(current) = folders.current()? else { return Ok(None) };
         let path = folders.folder(current);
-        let update = if is_whole { None } else { LedgerUpdate::open(&path, chain, ends)? };
-        let work = match update {
-            Some(update) => Work::Update(Box::new(update)),
-            None => match Anew::open(&folders, chain, ends)? {
-                Some(anew) => Work::Anew(Box::new(anew)),
-                None => return Ok(None),
-            },
+        let work = if is_whole {
+            Anew::open(&folders, chain, ends)?.map(|anew| Work::Anew(Box::new(anew)))
+        } else {
+            LedgerUpdate::open(&path, chain, ends)?.map(|update| Work::Update(Box::new(update)))
         };
+        let Some(work) = work else { return Ok(None) };
         let ends = ends.clone();
         Ok(Some(Self { folders, chain, ends, work, _lock: lock }))
     }

@@ -13,7 +13,7 @@ use super::{
         reader::Reader,
     },
     ChangedEnd, LedgerUpdate, Reverse, Slice,
-    draft::DraftLedger,
+    draft::{DraftKey, DraftLedger},
     rebook::{Booked, Dealt, ReadTransaction, Side},
 };
 use crate::GraphError;
@@ -227,8 +227,10 @@ impl LedgerUpdate {
         };
         let (old, new) = (others(old), others(new));
         if old != new {
-            let pairs = old.iter().chain(&new).map(|(account, key, _)| (account.0, key.party.0));
-            self.dealings.extend(pairs);
+            for (account, key, _) in old.iter().chain(&new) {
+                self.dealings.insert((account.0, key.party.0));
+                self.noted.insert(DraftKey::Dealings(account.0, key.party.0));
+            }
         }
     }
 }

@@ -28,7 +28,9 @@ use super::{
 use crate::GraphError;
 
 /// Number of ledgers and pages that a slice completes.
-const SLICE: usize = 5_000;
+const SLICE: usize = 20_000;
+/// Number of entries of an account that are in memory at once.
+const MOST_ENTRIES: usize = 100_000;
 
 /// Readers of the entries without those of the update, whose ledgers have all payments, and together with them.
 #[derive(Clone, Copy)]
@@ -41,7 +43,6 @@ impl LedgerUpdate {
     /// True if ledgers, pages or dealings are still to be completed.
     pub(super) fn has_work(&self) -> bool {
         !self.pages.is_empty()
-            || !self.dealings.is_empty()
             || self.ledgers.values().any(|ledger| ledger.is_changed && !ledger.is_written)
     }
 
@@ -78,13 +79,6 @@ impl LedgerUpdate {
             self.complete_pages(readers, (key, from), slice)?;
             slice.done.push(DraftKey::Pages(key));
             left -= 1;
-        }
-        // Dealings of later transactions would come on top: they are summed when nothing else is left.
-        if left == SLICE {
-            for (account, party) in std::mem::take(&mut self.dealings) {
-                self.complete_dealings(readers.all, (account, party), slice)?;
-                slice.done.push(DraftKey::Dealings(account, party));
-            }
         }
         Ok(())
     }
@@ -143,41 +137,50 @@ impl LedgerUpdate {
         for page in reader.pages_from(key, start)? {
             old.insert(page.transaction, page);
         }
-        let mut entries: Vec<StoredPayment> = Vec::new();
-        reader.entries_from(owner, asset, start, |entry| {
-            entries.push(entry);
-            true
-        })?;
         let new_sums = || PaymentSums::new(OwnerNumber(owner), AssetNumber(asset));
         let mut sums = new_sums();
-        for own in entries.chunk_by(|one, next| one.transaction == next.transaction) {
-            if !is_end {
-                book_entries(&mut ledger, own);
-            }
-            let before = count;
-            for entry in own.iter().filter(|entry| entry.is_payment()) {
-                if let Some(other) = entry.other {
-                    self.ends.is_new_end(reader, other)?;
+        let mut next = Some(start);
+        while let Some(from) = next {
+            let mut entries: Vec<StoredPayment> = Vec::new();
+            next = None;
+            reader.entries_from(owner, asset, from, |entry| {
+                let is_next = entries.last().is_none_or(|it| it.transaction != entry.transaction);
+                if is_next && entries.len() >= MOST_ENTRIES {
+                    next = Some(entry.transaction);
+                } else {
+                    entries.push(entry);
                 }
-                let ends = &self.ends.numbered_new;
-                let end = |owner| ends.get(owner);
-                sums.add(&payment(entry.clone()), time_of(entry.time), end);
-                count += 1;
+                next.is_none()
+            })?;
+            for own in entries.chunk_by(|one, next| one.transaction == next.transaction) {
+                if !is_end {
+                    book_entries(&mut ledger, own);
+                }
+                let before = count;
+                for entry in own.iter().filter(|entry| entry.is_payment()) {
+                    if let Some(other) = entry.other {
+                        self.ends.is_new_end(reader, other)?;
+                    }
+                    let ends = &self.ends.numbered_new;
+                    let end = |owner| ends.get(owner);
+                    sums.add(&payment(entry.clone()), time_of(entry.time), end);
+                    count += 1;
+                }
+                let Some(last) = own.last().filter(|_| ends_page(before, count)) else { continue };
+                let mut page = StoredPage {
+                    owner,
+                    asset,
+                    transaction: last.transaction,
+                    update,
+                    is_removed: false,
+                    ledger: ledger.clone(),
+                    payments: count,
+                    sums: Vec::new(),
+                };
+                page.set_sums(&std::mem::replace(&mut sums, new_sums()).finish());
+                old.remove(&page.transaction);
+                slice.entries.pages.push(page);
             }
-            let Some(last) = own.last().filter(|_| ends_page(before, count)) else { continue };
-            let mut page = StoredPage {
-                owner,
-                asset,
-                transaction: last.transaction,
-                update,
-                is_removed: false,
-                ledger: ledger.clone(),
-                payments: count,
-                sums: Vec::new(),
-            };
-            page.set_sums(&std::mem::replace(&mut sums, new_sums()).finish());
-            old.remove(&page.transaction);
-            slice.entries.pages.push(page);
         }
         let gone = old.into_values();
         let gone = gone.map(|page| StoredPage { update, is_removed: true, ..page });
@@ -233,7 +236,8 @@ impl LedgerUpdate {
         Ok(())
     }
 
-    /// Makes the ledgers the present ones: in one transaction of the environment, blocks that can be rolled back are booked for
+    /// Makes the ledgers the present ones: together with dealings that are summed anew, which dealings of later transactions would
+    /// come on top of; in one transaction of the environment, blocks that can be rolled back are booked for
     /// the new ends too.
     pub(super) fn swap(&mut self, graph: &mut Graph) -> Result<UpdateStep, GraphError> {
         let Graph { tables, lock, state, runs, draft_runs } = graph;
@@ -241,10 +245,14 @@ impl LedgerUpdate {
         if Reader::new(tables, runs, &committed).state()?.as_ref() != Some(&*state) {
             return Err(GraphError::Conflict(self.chain));
         }
-        let adopted = runs.with(draft_runs);
+        let united = runs.with(draft_runs);
+        let mut slice = Slice::default();
         let recent = {
-            let settled = Reader::settled(tables, &adopted, &committed);
-            let all = Reader::new(tables, &adopted, &committed);
+            let settled = Reader::settled(tables, &united, &committed);
+            let all = Reader::new(tables, &united, &committed);
+            for (account, party) in std::mem::take(&mut self.dealings) {
+                self.complete_dealings(&settled, (account, party), &mut slice)?;
+            }
             self.book_recent((&settled, &all), state)?
         };
         let (ends, update) = (&self.ends.new, self.record.update);
@@ -258,6 +266,10 @@ impl LedgerUpdate {
                 delete_recent(tables, (&committed, txn), height)?;
                 entries.write_recent(tables, txn, height)?;
             }
+            let mut draft = draft_runs.clone();
+            let to = (&mut draft, &mut Filters::default());
+            slice.entries.put_runs(tables.run, txn, to)?;
+            let adopted = runs.with(&draft);
             end_bytes::store(tables, txn, ends)?;
             tables.draft.clear(txn)?;
             tables.meta.delete(txn, DRAFT)?;

@@ -164,6 +164,10 @@ pub(super) struct LedgerUpdate {
     pages: BTreeMap<LedgerKey, u64>,
     /// Accounts and parties whose dealings are summed anew.
     dealings: BTreeSet<(u64, u64)>,
+    /// Rows that were noted since the last slice.
+    noted: BTreeSet<DraftKey>,
+    /// True if the ends that changed have too many payments.
+    is_too_much: bool,
     /// Numbers of issuers.
     numbers: FxHashMap<AccountAddress, OwnerNumber>,
     /// Transactions before this one cannot be rolled back, when they were last looked at.
@@ -270,6 +274,8 @@ impl LedgerUpdate {
             explicit: BTreeMap::new(),
             pages: BTreeMap::new(),
             dealings: BTreeSet::new(),
+            noted: BTreeSet::new(),
+            is_too_much: !graph.runs.can_draft(),
             numbers: FxHashMap::default(),
             settled,
             is_new,
@@ -277,7 +283,7 @@ impl LedgerUpdate {
         if !is_new {
             this.load(&graph, &txn)?;
         }
-        this.begin(&reader)?;
+        this.begin(&reader, graph.state.next_transaction)?;
         this.look_at_tail(&reader, this.record.position.max(this.record.tail))?;
         drop(reader);
         Ok(Some(this))
@@ -308,7 +314,18 @@ impl LedgerUpdate {
     }
 
     /// Notes what is to be computed of the ends that changed.
-    fn begin(&mut self, reader: &Reader<'_>) -> Result<(), GraphError> {
+    fn begin(&mut self, reader: &Reader<'_>, transactions: u64) -> Result<(), GraphError> {
+        let mut payments = 0_u64;
+        for owner in self.ends.changed.keys() {
+            let sums = reader.ledgers(*owner)?.into_iter().map(|ledger| ledger.sums.payments());
+            payments = payments.saturating_add(sums.sum());
+        }
+        if payments > most_booked(transactions) {
+            self.is_too_much = true;
+        }
+        if self.is_too_much {
+            return Ok(());
+        }
         let position = self.record.position;
         let changed: Vec<(u64, ChangedEnd)> =
             self.ends.changed.iter().map(|(owner, end)| (*owner, *end)).collect();
@@ -339,7 +356,7 @@ impl LedgerUpdate {
             for ledger in reader.ledgers(owner)? {
                 let key = (owner, ledger.asset);
                 if end.is_of_one_side() {
-                    self.pages.insert(key, 0);
+                    self.note_pages(key, 0);
                 }
                 if end.is_freed() {
                     let mut freed = DraftLedger::load(reader, key, 0, true)?;
@@ -364,6 +381,7 @@ impl LedgerUpdate {
     fn note_pages(&mut self, key: LedgerKey, from: u64) {
         let known = self.pages.entry(key).or_insert(from);
         *known = (*known).min(from);
+        self.noted.insert(DraftKey::Pages(key));
     }
 
     /// Looks at the transactions from one on, which came after the update had begun.
@@ -380,8 +398,19 @@ impl LedgerUpdate {
                 self.ledgers.get(key).is_some_and(|ledger| ledger.is_changed)
                     || self.ends.changed.contains_key(&key.0)
             };
-            if read.ledgers().iter().any(is_changed) {
+            let keys = read.ledgers();
+            if keys.iter().any(is_changed) {
                 self.explicit.insert(number, true);
+            }
+            for key in keys {
+                // The page was summed for the ends of before.
+                if reader
+                    .pages_from(key, number)?
+                    .first()
+                    .is_some_and(|it| it.transaction == number)
+                {
+                    self.note_pages(key, number);
+                }
             }
         }
         Ok(())
@@ -393,7 +422,8 @@ impl LedgerUpdate {
         if graph.state.ends != self.record.ends[1] || graph.state.update + 1 != self.record.update {
             return Err(GraphError::Conflict(self.chain));
         }
-        if !self.is_new && !graph.runs.has_room_for(&graph.draft_runs) {
+        let has_room = self.is_new || graph.runs.has_room_for(&graph.draft_runs);
+        if self.is_too_much || !has_room {
             return Ok(UpdateStep::TooMany);
         }
         let tables = Arc::clone(&graph.tables);
@@ -418,8 +448,7 @@ impl LedgerUpdate {
             booked += 1;
         }
         self.record.booked += booked as u64;
-        let all = graph.state.next_transaction;
-        let is_much = self.record.booked > (all / MOST_BOOKED_ONE_IN).max(FEW);
+        let is_much = self.record.booked > most_booked(graph.state.next_transaction);
         if is_much || self.changed_ledgers > MOST_CHANGED {
             return Ok(UpdateStep::TooMany);
         }
@@ -482,6 +511,7 @@ impl LedgerUpdate {
         if is_new {
             touched.extend(self.ledgers.keys().copied());
         }
+        let noted = std::mem::take(&mut self.noted);
         let Graph { tables, lock, runs, draft_runs, .. } = graph;
         let this = &*self;
         let written = tables.environment.write(lock, |txn| {
@@ -497,7 +527,10 @@ impl LedgerUpdate {
             let pages = entries.put_runs(table, txn, (&mut draft, &mut filters))?;
             let mut unfinished = UnfinishedFilters::default();
             let memory = (&mut filters, &mut unfinished);
+            // Of the versions of a ledger, the last one counts: their runs stay in the order in which they were written.
+            let ledgers = draft.take_kind(EntryKind::Ledger);
             run::continue_merges(table, (committed, txn), &mut draft, memory, pages)?;
+            draft.put_back(ledgers);
             for key in done {
                 tables.draft.delete(txn, &key.to_bytes())?;
             }
@@ -508,12 +541,14 @@ impl LedgerUpdate {
                     None => tables.draft.delete(txn, &row)?,
                 }
             }
-            for (key, from) in &this.pages {
-                let row = DraftKey::Pages(*key).to_bytes();
-                tables.draft.put(txn, &row, &from.to_be_bytes())?;
-            }
-            for (account, party) in &this.dealings {
-                tables.draft.put(txn, &DraftKey::Dealings(*account, *party).to_bytes(), &[])?;
+            for key in noted {
+                let value = match key {
+                    DraftKey::Pages(key) => this.pages.get(&key).map(|from| from.to_be_bytes()),
+                    DraftKey::Dealings(..) | DraftKey::Ledger(_) => Some([0; 8]),
+                };
+                if let Some(value) = value {
+                    tables.draft.put(txn, &key.to_bytes(), &value)?;
+                }
             }
             tables.meta.put(txn, DRAFT, &this.record.to_bytes())?;
             tables.meta.put(txn, DRAFT_RUNS, &draft.to_bytes())?;
@@ -523,4 +558,9 @@ impl LedgerUpdate {
         (*runs, *draft_runs) = written?;
         Ok(())
     }
+}
+
+/// Most transactions that an update books anew, of a chain of so many.
+fn most_booked(transactions: u64) -> u64 {
+    (transactions / MOST_BOOKED_ONE_IN).max(FEW)
 }
