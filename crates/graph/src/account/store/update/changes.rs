@@ -150,14 +150,11 @@ impl LedgerUpdate {
         number: u64,
         slice: &mut Slice,
     ) -> Result<(), GraphError> {
-        let is_bound = {
-            let owner = OwnerNumber(key.0);
-            self.ends.numbered_new.get(owner).is_some()
-        };
+        let is_end = self.ends.numbered_new.get(OwnerNumber(key.0)).is_some();
         let Some(ledger) = self.ledgers.get_mut(&key) else { return Ok(()) };
         ledger.pass(number);
         let was_changed = ledger.is_changed;
-        let differs = !is_bound && ledger.old != ledger.new;
+        let differs = !is_end && ledger.old != ledger.new;
         let is_kept = ledger.is_freed || ledger.is_recounted || ledger.was_written;
         ledger.is_changed = differs || is_kept;
         if ledger.is_changed && !was_changed {

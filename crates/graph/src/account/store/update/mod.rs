@@ -158,7 +158,7 @@ pub(super) struct LedgerUpdate {
     ledgers: FxHashMap<LedgerKey, DraftLedger>,
     changed_ledgers: usize,
     waiting: BinaryHeap<Reverse<(u64, LedgerKey)>>,
-    /// Transactions of changed ends that are booked anew, the last one first; false if only dealings are counted.
+    /// Transactions that are booked anew whatever ledgers they find; false if only their dealings are counted.
     explicit: BTreeMap<u64, bool>,
     /// Pages that are written anew, from a transaction on.
     pages: BTreeMap<LedgerKey, u64>,
@@ -367,10 +367,7 @@ impl LedgerUpdate {
             }
             // Sums of pages tell the ends that an account paid.
             for (key, first) in paying {
-                if reader
-                    .page_before(key.0, key.1, u64::MAX >> 24)?
-                    .is_some_and(|it| it.transaction >= first)
-                {
+                if self.has_page(reader, key, first)? {
                     self.note_pages(key, first);
                 }
             }
