@@ -12,11 +12,14 @@
 //! - [`rpc`], [`http`]: requests to a server, with retries
 //! - [`identity`]: verifies that a source serves the requested chain
 //! - [`source`]: the trait of block sources and its errors
+//! - `account_source`: the trait of sources of blocks of account chains
 //! - [`resolve`]: spent outputs, amounts and kinds of transactions
 //! - [`transfers`]: files of transfers of account chains
 //! - `follow`: ingest of a chain into a graph
 //! - `stage`: stages of work that follows a chain, and their runner
 
+#[cfg(feature = "edge")]
+pub mod account_source;
 mod decimal;
 pub mod esplora;
 pub mod files;
