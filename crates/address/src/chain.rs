@@ -145,11 +145,15 @@ impl Chain {
 
     /// Most blocks that a reorganization may replace without an operator's confirmation
     /// ([`UtxoLedger::reorganization_bound`]); 0 for chains whose blocks are not recorded.
+    ///
+    /// For account chains it is three epochs of Ethereum: a block that is older is final while validators agree. Blocks
+    /// that the source called final are never replaced without the confirmation, however few they are.
     #[must_use]
     pub const fn reorganization_bound(&self) -> u64 {
-        match self.outputs() {
-            Some(ledger) => ledger.reorganization_bound,
-            None => 0,
+        match self.ledger {
+            LedgerKind::Utxo(ledger) => ledger.reorganization_bound,
+            LedgerKind::Account => 96,
+            LedgerKind::ListsOnly => 0,
         }
     }
 

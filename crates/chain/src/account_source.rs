@@ -1,27 +1,35 @@
 //! Blocks of account chains from a node: the trait of their sources.
 
+use assay_engine::ledger::BlockRef;
 use assay_graph::account::AccountBlock;
 
-use super::{BatchLimit, SourceError, TipRef};
+use super::{BlockSource, SourceBlock, SourceError, TipRef};
 
-/// Source of the blocks of an account chain, newest ones included. A block is validated as far as that is possible without
-/// other blocks; [`NodeAbilities`] says what that leaves open.
-///
-/// The calls block the thread.
-pub trait AccountBlockSource: Send {
+impl SourceBlock for AccountBlock {
+    fn reference(&self) -> BlockRef {
+        self.reference
+    }
+
+    /// Returns the number of transfers.
+    fn entries(&self) -> usize {
+        self.transactions.iter().map(|transaction| transaction.transfers.len()).sum()
+    }
+
+    fn transactions(&self) -> usize {
+        self.transactions.len()
+    }
+}
+
+/// Source of the blocks of an account chain, newest ones included: a [`BlockSource`] that also states which blocks are
+/// final. A block is validated as far as that is possible without other blocks; [`NodeAbilities`] says what that leaves
+/// open.
+pub trait AccountBlockSource: BlockSource<AccountBlock> {
     /// Verifies that the source serves the chain, by its number and its first block.
     ///
     /// # Errors
     ///
     /// Returns an error if the source serves another chain or a refused test network, or does not answer.
     fn check_chain(&mut self) -> Result<(), SourceError>;
-
-    /// Returns the newest block.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the source fails.
-    fn tip(&mut self) -> Result<TipRef, SourceError>;
 
     /// Returns the newest final block, which the chain's consensus replaces no more; `None` if the source does not state
     /// one.
@@ -31,33 +39,11 @@ pub trait AccountBlockSource: Send {
     /// Returns an error if the source fails.
     fn finalized(&mut self) -> Result<Option<TipRef>, SourceError>;
 
-    /// Returns the hash of the block at a height; `None` above the newest block.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the source fails.
-    fn hash_at(&mut self, height: u64) -> Result<Option<[u8; 32]>, SourceError>;
-
-    /// Returns the block with this hash.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if no block has the hash, or it cannot be read.
-    fn block(&mut self, hash: &[u8; 32]) -> Result<AccountBlock, SourceError>;
-
-    /// Returns the blocks from a height, in order: at least one, and at most the limit, whose entries are transfers. If the
-    /// chain is reorganized in the meantime, the blocks may belong to different branches, which the blocks' parents show.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the first block does not exist or cannot be read.
-    fn blocks(&mut self, from: u64, limit: BatchLimit) -> Result<Vec<AccountBlock>, SourceError>;
-
     /// Returns what the source states and proves. Before the first block it is what is known of the chain.
     fn abilities(&self) -> NodeAbilities;
 }
 
-/// What a node states about blocks of an account chain, and what of that their headers prove.
+/// Parts of the blocks of an account chain that a node states, and those that their headers prove.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NodeAbilities {
     /// The way in which the node states transfers inside of transactions; `None` until it was asked.

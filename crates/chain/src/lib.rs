@@ -45,4 +45,4 @@ pub(crate) mod testing;
 pub mod transfers;
 
 pub use params::{ChainParams, TestNetworks};
-pub use source::{BatchLimit, BlockSource, SourceError, TipRef};
+pub use source::{BatchLimit, BlockSource, SourceBlock, SourceError, TipRef};

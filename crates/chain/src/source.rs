@@ -3,7 +3,7 @@
 use std::{io, path::PathBuf};
 
 use assay_address::ChainId;
-use assay_engine::utxo::Block;
+use assay_engine::{ledger::BlockRef, utxo::Block};
 
 use super::{files::OtherMagic, hash::hash_text, raw::RawError};
 
@@ -21,8 +21,8 @@ pub struct TipRef {
 pub struct BatchLimit {
     /// Maximum number of blocks.
     pub blocks: usize,
-    /// Number of inputs and outputs after which no further block is read, so that a batch takes little
-    /// memory however large blocks become.
+    /// Number of inputs and outputs, or of transfers, after which no further block is read, so that a batch takes
+    /// little memory however large blocks become.
     pub entries: usize,
 }
 
@@ -34,11 +34,37 @@ impl BatchLimit {
     }
 }
 
+/// A block of a family of chains, as sources return it.
+pub trait SourceBlock: Send + 'static {
+    /// Returns the height, the hashes and the time of the block.
+    fn reference(&self) -> BlockRef;
+
+    /// Returns the number of inputs and outputs, or of transfers: the size of the block.
+    fn entries(&self) -> usize;
+
+    /// Returns the number of transactions.
+    fn transactions(&self) -> usize;
+}
+
+impl SourceBlock for Block {
+    fn reference(&self) -> BlockRef {
+        self.reference
+    }
+
+    fn entries(&self) -> usize {
+        self.inputs_and_outputs()
+    }
+
+    fn transactions(&self) -> usize {
+        self.transactions.len()
+    }
+}
+
 /// Source of blocks. Blocks are validated as far as that is possible without other blocks: a block is the requested
 /// one, and has the transactions that its header commits to.
 ///
 /// The calls block the thread.
-pub trait BlockSource: Send {
+pub trait BlockSource<B: SourceBlock = Block>: Send {
     /// Returns the height of the first block of the source: 0 unless the source has only a part of the chain.
     ///
     /// # Errors
@@ -67,7 +93,7 @@ pub trait BlockSource: Send {
     /// # Errors
     ///
     /// Returns an error if no block has the hash, or it cannot be read.
-    fn block(&mut self, hash: &[u8; 32]) -> Result<Block, SourceError>;
+    fn block(&mut self, hash: &[u8; 32]) -> Result<B, SourceError>;
 
     /// Returns the position of the block at a height, for messages: a file and an offset in it. `None` if the source
     /// has no files.
@@ -80,7 +106,7 @@ pub trait BlockSource: Send {
     /// # Errors
     ///
     /// Returns an error if there is no block at the height, or it cannot be read.
-    fn block_at(&mut self, height: u64) -> Result<Block, SourceError> {
+    fn block_at(&mut self, height: u64) -> Result<B, SourceError> {
         match self.hash_at(height)? {
             Some(hash) => self.block(&hash),
             None => Err(SourceError::NoBlock { height, tip: self.tip()?.height }),
@@ -93,16 +119,16 @@ pub trait BlockSource: Send {
     /// # Errors
     ///
     /// Returns an error if the first block does not exist or cannot be read.
-    fn blocks(&mut self, from: u64, limit: BatchLimit) -> Result<Vec<Block>, SourceError> {
+    fn blocks(&mut self, from: u64, limit: BatchLimit) -> Result<Vec<B>, SourceError> {
         let mut blocks = vec![self.block_at(from)?];
-        let mut entries: usize = blocks.iter().map(Block::inputs_and_outputs).sum();
+        let mut entries: usize = blocks.iter().map(B::entries).sum();
         for height in (from..).skip(1).take(limit.blocks.saturating_sub(1)) {
             if entries >= limit.entries {
                 break;
             }
             match self.block_at(height) {
                 Ok(block) => {
-                    entries = entries.saturating_add(block.inputs_and_outputs());
+                    entries = entries.saturating_add(block.entries());
                     blocks.push(block);
                 }
                 // The next call returns the error.

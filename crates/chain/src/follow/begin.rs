@@ -1,35 +1,33 @@
 //! The beginning of an ingest.
 
-use assay_graph::{EmbeddedGraphs, WriterOptions};
+use assay_graph::WriterOptions;
 use assay_system::Clock;
 
 use super::{
     error::IngestError,
+    family::{GraphFamily, SourceOf},
     reader::Reader,
     request::{IngestObserver, IngestReport, IngestRequest},
     run::Run,
 };
-use crate::{BlockSource, SourceError};
+use crate::SourceError;
 
 /// Number of missing blocks from which on a backfill without indexes is faster.
 const BACKFILL_FROM: u64 = 5_000;
 
 /// Compares the source with the graph and opens the writer.
-pub(super) async fn begin<'a>(
-    graphs: &EmbeddedGraphs,
-    source: Box<dyn BlockSource>,
+pub(super) async fn begin<'a, F: GraphFamily>(
+    graphs: &F,
+    source: Box<SourceOf<F::Graph>>,
     request: IngestRequest,
     clock: &'a Clock,
     observer: &'a dyn IngestObserver,
-) -> Result<Run<'a>, IngestError> {
+) -> Result<Run<'a, F::Graph>, IngestError> {
     let reader = Reader::new(source);
     let newest = reader.tip().await?;
-    let first = reader.ask(|source| source.first()).await?;
+    let first = reader.first().await?;
     let start = request.from.unwrap_or(first);
-    let known = match graphs.graph(request.chain)? {
-        Some(graph) => graph.tip().await?,
-        None => None,
-    };
+    let known = graphs.tip(request.chain).await?;
     let next = known.map_or(start, |tip| tip.block.height + 1);
     if first > next {
         return Err(IngestError::Missing { next, first });
@@ -47,15 +45,11 @@ pub(super) async fn begin<'a>(
         sample: request.sample,
         backfill: target.saturating_sub(next) >= BACKFILL_FROM,
     };
-    let writer = graphs.writer(request.chain, options)?;
-    let graph = graphs.graph(request.chain)?.ok_or(IngestError::Reader)?;
     Ok(Run {
         request,
         start: options.start,
-        backfill: options.backfill,
         reader,
-        writer,
-        graph,
+        graph: graphs.open(request.chain, options)?,
         clock,
         observer,
         report: IngestReport::default(),

@@ -27,12 +27,16 @@ pub struct UnconnectedBlock {
 /// Branch of the source that is not followed unless the operator accepts it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "the source is on another branch of {chain}: {}, more than the {bound} that a reorganization replaces. What is \
+    "the source is on another branch of {chain}: {}, {}. What is \
      recorded stays. If the source's branch is the right one, accept it by the hash of one of its blocks above the \
      fork, such as its newest, block {} {}{}",
     match .last_common {
         Some(height) => format!("{} blocks above block {height} are not on it", .recorded.saturating_sub(*height)),
         None => "all blocks that can be rolled back are not on it".to_owned(),
+    },
+    match .finalized {
+        Some(height) => format!("although a source called block {height} final"),
+        None => format!("more than the {} that a reorganization replaces", .bound),
     },
     .newest.height, hex::encode(.newest.hash), .accepted.as_deref().unwrap_or_default()
 )]
@@ -46,6 +50,8 @@ pub struct RefusedBranch {
     pub recorded: u64,
     /// Largest number of blocks that a reorganization replaces.
     pub bound: u64,
+    /// Height of a recorded block that is not on the branch although a source called it final; `None` without one.
+    pub finalized: Option<u64>,
     /// The source's newest block.
     pub newest: TipRef,
     /// Reason for which the block that the operator accepted does not identify the branch; `None` if no block was

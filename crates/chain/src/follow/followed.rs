@@ -10,10 +10,13 @@ use assay_telemetry::{request::run_on_thread, stage};
 use super::{
     begin::begin,
     error::IngestError,
+    family::{GraphFamily, SourceOf},
     request::{IngestObserver, IngestRequest},
     run::Run,
+    utxo::UtxoGraphs,
 };
 use crate::{
+    SourceError,
     location::{self, BlockLocation},
     params::TestNetworks,
     stage::{self, FailureKind, RunStage, Schedule, Stage, StageId, Target},
@@ -42,15 +45,33 @@ pub struct FollowedChain {
     pub accept_branch: Option<[u8; 32]>,
 }
 
+/// Opens the source of a chain.
+type OpenSource<G> = fn(&FollowedChain) -> Result<Box<SourceOf<G>>, SourceError>;
+
 impl FollowedChain {
-    /// Follows the chain until the task is aborted; tries again after a failure.
+    /// Follows a chain with unspent outputs until the task is aborted; tries again after a failure.
     pub async fn follow(
         &self,
         graphs: &EmbeddedGraphs,
         clock: &Clock,
         observer: &dyn IngestObserver,
     ) {
-        let mut following = FollowStage { followed: self, graphs, clock, observer, run: None };
+        let open = |followed: &Self| {
+            let Self { chain, location, start, test_networks, .. } = followed;
+            location::open(*chain, location, *start == 0, *test_networks)
+        };
+        self.follow_into(&UtxoGraphs(graphs), open, clock, observer).await;
+    }
+
+    async fn follow_into<F: GraphFamily>(
+        &self,
+        graphs: &F,
+        open: OpenSource<F::Graph>,
+        clock: &Clock,
+        observer: &dyn IngestObserver,
+    ) {
+        let mut following =
+            FollowStage { followed: self, graphs, open, clock, observer, run: None };
         let schedule = Schedule { poll: Some(POLL), restart: Some(RESTART), lock: None };
         // Every failure is tried again.
         let _ = stage::run(&mut following, &schedule).await;
@@ -58,23 +79,22 @@ impl FollowedChain {
 }
 
 /// Stage that follows a chain.
-struct FollowStage<'a> {
+struct FollowStage<'a, F: GraphFamily> {
     followed: &'a FollowedChain,
-    graphs: &'a EmbeddedGraphs,
+    graphs: &'a F,
+    open: OpenSource<F::Graph>,
     clock: &'a Clock,
     observer: &'a dyn IngestObserver,
     /// `None` until the source and the graph's writer are open.
-    run: Option<Run<'a>>,
+    run: Option<Run<'a, F::Graph>>,
 }
 
-impl<'a> FollowStage<'a> {
-    async fn open(&self) -> Result<Run<'a>, IngestError> {
-        let FollowedChain { chain, start, test_networks, sample, accept_branch, .. } =
-            *self.followed;
-        let (location, complete) = (self.followed.location.clone(), start == 0);
-        let open = move || location::open(chain, &location, complete, test_networks);
-        let opening =
-            stage!("open_source", chain = chain.info().id).in_scope(|| run_on_thread(open));
+impl<'a, F: GraphFamily> FollowStage<'a, F> {
+    async fn open(&self) -> Result<Run<'a, F::Graph>, IngestError> {
+        let FollowedChain { chain, start, sample, accept_branch, .. } = *self.followed;
+        let (followed, open) = (self.followed.clone(), self.open);
+        let opening = stage!("open_source", chain = chain.info().id)
+            .in_scope(|| run_on_thread(move || open(&followed)));
         let source = opening.await.map_err(|_| IngestError::Reader)??;
         let (from, follow) = (Some(start), Some(POLL));
         let request = IngestRequest { chain, from, to: None, follow, sample, accept_branch };
@@ -82,7 +102,7 @@ impl<'a> FollowStage<'a> {
     }
 }
 
-impl Stage for FollowStage<'_> {
+impl<F: GraphFamily> Stage for FollowStage<'_, F> {
     type Error = IngestError;
 
     fn id(&self) -> StageId {
@@ -106,7 +126,7 @@ impl Stage for FollowStage<'_> {
     }
 }
 
-impl RunStage for FollowStage<'_> {
+impl<F: GraphFamily> RunStage for FollowStage<'_, F> {
     /// Classifies a failure. A failure to open the source counts as permanent, because the source may be configured
     /// wrongly.
     fn failure(&self, error: &IngestError) -> FailureKind {

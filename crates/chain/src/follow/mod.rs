@@ -9,9 +9,12 @@
 //! - [`record`]: batches of blocks
 //! - [`request`]: the parameters and the report of an ingest
 //! - [`reader`]: the source, on threads of its own
+//! - [`family`]: what a family of chains has of its own: [`utxo`], [`accounts`]
 
+mod accounts;
 mod begin;
 mod error;
+mod family;
 mod followed;
 mod reader;
 mod record;
@@ -19,6 +22,7 @@ mod request;
 mod run;
 #[cfg(test)]
 mod tests;
+mod utxo;
 
 use assay_graph::EmbeddedGraphs;
 use assay_system::Clock;
@@ -26,18 +30,25 @@ use assay_telemetry::stage;
 use tracing::Instrument;
 
 pub use self::{
+    accounts::PresentEnds,
     error::{IngestError, RefusedBranch, UnconnectedBlock},
     followed::FollowedChain,
     request::{IngestObserver, IngestReport, IngestRequest, Reorganization},
 };
 
-use self::begin::begin;
+use self::{
+    accounts::AccountGraphs,
+    begin::begin,
+    family::{GraphFamily, SourceOf},
+    utxo::UtxoGraphs,
+};
 use crate::{
     BlockSource,
+    account_source::AccountBlockSource,
     stage::{self, Schedule},
 };
 
-/// Ingests a chain.
+/// Ingests a chain with unspent outputs.
 ///
 /// # Errors
 ///
@@ -46,6 +57,31 @@ use crate::{
 pub async fn ingest(
     graphs: &EmbeddedGraphs,
     source: Box<dyn BlockSource>,
+    request: IngestRequest,
+    clock: &Clock,
+    observer: &dyn IngestObserver,
+) -> Result<IngestReport, IngestError> {
+    ingest_into(&UtxoGraphs(graphs), source, request, clock, observer).await
+}
+
+/// Ingests an account chain. The ledgers of a chain without recorded blocks are computed for `ends`.
+///
+/// # Errors
+///
+/// Returns the errors of [`ingest`].
+pub async fn ingest_accounts(
+    (graphs, ends): (&EmbeddedGraphs, &PresentEnds<'_>),
+    source: Box<dyn AccountBlockSource>,
+    request: IngestRequest,
+    clock: &Clock,
+    observer: &dyn IngestObserver,
+) -> Result<IngestReport, IngestError> {
+    ingest_into(&AccountGraphs { graphs, ends }, source, request, clock, observer).await
+}
+
+async fn ingest_into<F: GraphFamily>(
+    graphs: &F,
+    source: Box<SourceOf<F::Graph>>,
     request: IngestRequest,
     clock: &Clock,
     observer: &dyn IngestObserver,

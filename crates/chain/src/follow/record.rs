@@ -1,28 +1,23 @@
 //! Recording of batches of blocks into the graph; the next batch is read while one is written.
 
-use assay_engine::utxo::{Block, OutPoint, ResolvedBlock};
+use assay_engine::ledger::BlockRef;
 use assay_graph::MAX_REORGANIZATION_DEPTH;
 use tracing::Instrument;
 
-use super::{IngestError, UnconnectedBlock, run::Run};
-use crate::{
-    BatchLimit, SourceError,
-    resolve::{Resolver, outputs_to_look_up},
-};
+use super::{IngestError, UnconnectedBlock, family::IngestGraph, run::Run};
+use crate::{BatchLimit, SourceBlock, SourceError};
 
-/// Number of inputs and outputs of one batch: large enough to be fast, small enough for little memory.
-const BATCH_ENTRIES: usize = 60_000;
 /// Largest number of blocks in one batch.
 const MOST_BLOCKS: usize = 512;
 
-impl Run<'_> {
+impl<G: IngestGraph> Run<'_, G> {
     /// Records blocks up to `target`, and reads the next batch meanwhile. Returns an error at a block that does not
     /// follow the recorded ones.
     pub(super) async fn catch_up(
         &mut self,
         target: u64,
     ) -> Result<Option<IngestError>, IngestError> {
-        let mut next = self.writer.tip().map_or(self.start, |tip| tip.block.height + 1);
+        let mut next = self.graph.newest().map_or(self.start, |block| block.height + 1);
         let mut pending: Option<tokio::task::JoinHandle<_>> = None;
         while next <= target {
             let mut blocks = match pending.take() {
@@ -33,14 +28,14 @@ impl Run<'_> {
                 Some(stray) => Some(self.name_origin(stray).await?),
                 None => None,
             };
-            let Some(last) = blocks.last().map(|block| block.reference.height) else {
+            let Some(last) = blocks.last().map(|block| block.reference().height) else {
                 let none = SourceError::NoBlock { height: next, tip: next.saturating_sub(1) };
                 return Ok(Some(stray.unwrap_or_else(|| none.into())));
             };
-            let entries = blocks.iter().map(Block::inputs_and_outputs).sum();
+            let entries = blocks.iter().map(G::Block::entries).sum();
             self.resize(blocks.len(), entries);
             // After a large batch nothing is read ahead, because both batches may be one large block.
-            if last < target && stray.is_none() && entries <= 2 * BATCH_ENTRIES {
+            if last < target && stray.is_none() && entries <= 2 * G::BATCH_ENTRIES {
                 let (reader, most) = (self.reader.clone(), self.most(last + 1, target));
                 let reading = async move { reader.blocks(last + 1, most).await };
                 pending = Some(tokio::spawn(reading.in_current_span()));
@@ -56,11 +51,12 @@ impl Run<'_> {
     }
 
     /// Keeps the blocks that follow the recorded ones without a gap, and returns the first block that does not.
-    fn cut_stray(&self, blocks: &mut Vec<Block>) -> Option<UnconnectedBlock> {
-        let mut before = self.writer.tip().map(|tip| tip.block);
+    fn cut_stray(&self, blocks: &mut Vec<G::Block>) -> Option<UnconnectedBlock> {
+        let mut before = self.graph.newest();
         for (place, block) in blocks.iter().enumerate() {
-            let block = block.reference;
-            if let Some(recorded) = before.filter(|before| before.hash != block.parent) {
+            let block = block.reference();
+            let is_other = |before: &BlockRef| states_hash(before) && before.hash != block.parent;
+            if let Some(recorded) = before.filter(is_other) {
                 blocks.truncate(place);
                 return Some(UnconnectedBlock { origin: None, block, recorded });
             }
@@ -72,40 +68,39 @@ impl Run<'_> {
     /// Returns the error of a block that does not follow the recorded blocks, with its position in the source.
     async fn name_origin(&self, stray: UnconnectedBlock) -> Result<IngestError, IngestError> {
         let height = stray.block.height;
-        let origin = self.reader.ask(move |source| Ok(source.origin(height))).await?;
+        let origin = self.reader.origin(height).await?;
         Ok(IngestError::Unconnected(Box::new(UnconnectedBlock { origin, ..stray })))
     }
 
     fn most(&self, from: u64, target: u64) -> BatchLimit {
         let left = usize::try_from(target.saturating_sub(from)).unwrap_or(usize::MAX);
         let blocks = self.batch.min(left.saturating_add(1)).max(1);
-        BatchLimit { blocks, entries: BATCH_ENTRIES }
+        BatchLimit { blocks, entries: G::BATCH_ENTRIES }
     }
 
     /// Adapts the number of blocks of the next batch to the size of the last blocks.
     fn resize(&mut self, blocks: usize, entries: usize) {
         let each = (entries / blocks.max(1)).max(1);
-        self.batch = (BATCH_ENTRIES / each).clamp(1, MOST_BLOCKS).min(self.batch * 2);
+        self.batch = (G::BATCH_ENTRIES / each).clamp(1, MOST_BLOCKS).min(self.batch * 2);
     }
 
     /// Records a sequence of blocks in one transaction.
-    fn record(&mut self, blocks: Vec<Block>, target: u64) -> Result<(), IngestError> {
-        let outputs = self.writer.outputs(&outputs_to_look_up(&blocks))?;
-        let recorded = |outpoint: &OutPoint| outputs.get(outpoint);
-        let mut resolver = Resolver::new(self.request.chain, self.start == 0)?;
-        let records: Vec<ResolvedBlock> = blocks
-            .into_iter()
-            .map(|block| resolver.resolve(block, &recorded))
-            .collect::<Result<_, _>>()?;
+    fn record(&mut self, blocks: Vec<G::Block>, target: u64) -> Result<(), IngestError> {
+        let count = u64::try_from(blocks.len()).unwrap_or(u64::MAX);
+        let transactions: usize = blocks.iter().map(G::Block::transactions).sum();
+        let reached = blocks.last().map(|block| block.reference().height);
         let reorganizable_from = target.saturating_sub(MAX_REORGANIZATION_DEPTH);
-        self.writer.append(&records, &outputs, reorganizable_from, self.clock.now())?;
-        let count = u64::try_from(records.len()).unwrap_or(u64::MAX);
+        self.graph.append(blocks, reorganizable_from, self.clock.now())?;
         self.report.blocks += count;
-        let transactions: usize = records.iter().map(|block| block.transactions.len()).sum();
         self.report.transactions += u64::try_from(transactions).unwrap_or(u64::MAX);
-        if let Some(last) = records.last() {
-            self.observer.reached(last.reference.height, target, count);
+        if let Some(reached) = reached {
+            self.observer.reached(reached, target, count);
         }
         Ok(())
     }
+}
+
+/// True for a block whose source states hashes; blocks of files have none.
+pub(super) fn states_hash(block: &BlockRef) -> bool {
+    block.hash != [0; 32]
 }

@@ -34,6 +34,9 @@ pub struct IngestReport {
     pub transactions: u64,
     /// Height of the newest recorded block.
     pub latest_block_height: Option<u64>,
+    /// Height of the newest recorded block that the source calls final; `None` if it calls none final.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub finalized_block_height: Option<u64>,
     /// Reorganisations, in their order.
     pub reorganizations: Vec<Reorganization>,
 }

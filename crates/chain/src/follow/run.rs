@@ -1,16 +1,15 @@
 //! Stage that records blocks up to the source's newest block, and rolls blocks back after a reorganisation.
 
-use std::{
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::time::Duration;
 
-use assay_graph::{Graph, GraphError, GraphWriter, MAX_REORGANIZATION_DEPTH};
+use assay_graph::{GraphError, MAX_REORGANIZATION_DEPTH};
 use assay_system::Clock;
 
 use super::{
     error::{IngestError, RefusedBranch},
+    family::IngestGraph,
     reader::Reader,
+    record::states_hash,
     request::{IngestObserver, IngestReport, IngestRequest, Reorganization},
 };
 use crate::{
@@ -19,13 +18,11 @@ use crate::{
 };
 
 /// An ingest in progress.
-pub(super) struct Run<'a> {
+pub(super) struct Run<'a, G: IngestGraph> {
     pub(super) request: IngestRequest,
     pub(super) start: u64,
-    pub(super) backfill: bool,
-    pub(super) reader: Reader,
-    pub(super) writer: GraphWriter,
-    pub(super) graph: Arc<dyn Graph>,
+    pub(super) reader: Reader<G::Source, G::Block>,
+    pub(super) graph: G,
     pub(super) clock: &'a Clock,
     pub(super) observer: &'a dyn IngestObserver,
     pub(super) report: IngestReport,
@@ -46,7 +43,7 @@ enum SourcePosition {
     Branched(Option<u64>),
 }
 
-impl Stage for Run<'_> {
+impl<G: IngestGraph> Stage for Run<'_, G> {
     type Error = IngestError;
 
     fn id(&self) -> StageId {
@@ -69,8 +66,9 @@ impl Stage for Run<'_> {
             }
             SourcePosition::Level => {
                 self.observer.branch_refused(None);
-                self.complete_backfill()?;
-                self.writer.verified(self.clock.now())?;
+                self.graph.complete(self.observer)?;
+                self.note().await?;
+                self.graph.confirm(self.clock.now())?;
                 Target::Reached
             }
             SourcePosition::Lags => {
@@ -82,6 +80,7 @@ impl Stage for Run<'_> {
 
     async fn execute(&mut self, to: u64) -> Result<(), IngestError> {
         let before = self.report.blocks;
+        self.note().await?;
         match self.catch_up(to).await? {
             Some(stray) if self.report.blocks == before => Err(stray),
             _ => Ok(()),
@@ -91,11 +90,11 @@ impl Stage for Run<'_> {
     async fn unwind(&mut self, to: Option<u64>) -> Result<(), IngestError> {
         let Some(height) = to else {
             let height =
-                self.writer.highest().saturating_sub(MAX_REORGANIZATION_DEPTH).max(self.start);
+                self.graph.highest().saturating_sub(MAX_REORGANIZATION_DEPTH).max(self.start);
             return Err(GraphError::TooDeep { chain: self.request.chain, height }.into());
         };
-        let tip = self.writer.tip().map_or(height, |tip| tip.block.height);
-        self.writer.roll_back(height)?;
+        let tip = self.graph.newest().map_or(height, |block| block.height);
+        self.graph.roll_back(height)?;
         let gone = tip.saturating_sub(height);
         self.report
             .reorganizations
@@ -108,7 +107,7 @@ impl Stage for Run<'_> {
     }
 }
 
-impl RunStage for Run<'_> {
+impl<G: IngestGraph> RunStage for Run<'_, G> {
     fn failure(&self, error: &IngestError) -> FailureKind {
         error.failure()
     }
@@ -118,16 +117,23 @@ impl RunStage for Run<'_> {
     }
 }
 
-impl Run<'_> {
+impl<G: IngestGraph> Run<'_, G> {
     pub(super) fn finish(mut self) -> Result<IngestReport, GraphError> {
-        self.complete_backfill()?;
-        self.report.latest_block_height = self.writer.tip().map(|tip| tip.block.height);
+        self.graph.complete(self.observer)?;
+        self.report.latest_block_height = self.graph.newest().map(|block| block.height);
+        self.report.finalized_block_height = self.graph.finalized();
         Ok(self.report)
+    }
+
+    /// Keeps what the source states about the blocks.
+    async fn note(&mut self) -> Result<(), IngestError> {
+        let stated = self.reader.stated().await?;
+        Ok(self.graph.note(stated)?)
     }
 
     async fn source_position(&mut self) -> Result<SourcePosition, IngestError> {
         let newest = self.reader.tip().await?;
-        let Some(tip) = self.writer.tip().map(|tip| tip.block) else {
+        let Some(tip) = self.graph.newest() else {
             if newest.height < self.start {
                 let (height, tip) = (self.start, newest.height);
                 return Err(SourceError::NoBlock { height, tip }.into());
@@ -139,8 +145,9 @@ impl Run<'_> {
         }
         let common = newest.height.min(tip.height);
         let theirs = self.reader.hash_at(common).await?;
-        let ours = self.graph.blocks(common, common).await?.first().map(|block| block.hash);
-        if theirs.is_some() && theirs != ours {
+        let ours = self.graph.blocks(common, common).await?.first().copied();
+        let is_other = ours.is_none_or(|ours| states_hash(&ours) && theirs != Some(ours.hash));
+        if theirs.is_some() && is_other {
             return self.fork(common).await.map(SourcePosition::Branched);
         }
         let target = self.up_to(newest.height);
@@ -160,12 +167,17 @@ impl Run<'_> {
     /// Returns the refusal of the source's branch, which leaves the recorded branch above `last_common`; `None` if the
     /// source's branch is followed.
     async fn refusal(
-        &self,
+        &mut self,
         last_common: Option<u64>,
     ) -> Result<Option<RefusedBranch>, IngestError> {
         let chain = self.request.chain;
         let bound = chain.info().reorganization_bound();
-        if last_common.is_some_and(|height| self.writer.highest().saturating_sub(height) <= bound) {
+        let finalized = self.graph.finalized();
+        let is_open = |height: u64| {
+            finalized.is_none_or(|finalized| height >= finalized)
+                && self.graph.highest().saturating_sub(height) <= bound
+        };
+        if last_common.is_some_and(is_open) {
             return Ok(None);
         }
         let newest = self.reader.tip().await?;
@@ -176,19 +188,21 @@ impl Run<'_> {
             },
             None => None,
         };
-        let recorded = self.writer.highest();
-        Ok(Some(RefusedBranch { chain, last_common, recorded, bound, newest, accepted }))
+        let recorded = self.graph.highest();
+        let finalized =
+            finalized.filter(|finalized| last_common.is_none_or(|height| height < *finalized));
+        Ok(Some(RefusedBranch { chain, last_common, recorded, bound, finalized, newest, accepted }))
     }
 
     /// Checks that a block that the operator accepted is on the source's branch above the fork; otherwise returns the
     /// reason.
     async fn accepts(
-        &self,
+        &mut self,
         accepted: [u8; 32],
         last_common: Option<u64>,
     ) -> Result<Result<(), &'static str>, IngestError> {
-        let height = match self.reader.ask(move |source| source.block(&accepted)).await {
-            Ok(block) => block.reference.height,
+        let height = match self.reader.height_of(accepted).await {
+            Ok(height) => height,
             Err(IngestError::Source(SourceError::NotOnChain { .. })) => {
                 return Ok(Err("is not on the source's branch"));
             }
@@ -203,25 +217,14 @@ impl Run<'_> {
 
     /// Returns the height of the last block that the source and the graph share, below a block that differs; `None` if
     /// it is below the blocks that can be rolled back.
-    async fn fork(&self, differs_at: u64) -> Result<Option<u64>, IngestError> {
+    async fn fork(&mut self, differs_at: u64) -> Result<Option<u64>, IngestError> {
         let lowest = differs_at.saturating_sub(MAX_REORGANIZATION_DEPTH).max(self.start);
         let ours = self.graph.blocks(lowest, differs_at).await?;
         for block in ours.iter().rev().skip(1) {
-            if self.reader.hash_at(block.height).await? == Some(block.hash) {
+            if !states_hash(block) || self.reader.hash_at(block.height).await? == Some(block.hash) {
                 return Ok(Some(block.height));
             }
         }
         Ok(None)
-    }
-
-    fn complete_backfill(&mut self) -> Result<(), GraphError> {
-        if self.backfill {
-            self.observer.notice("all blocks are in; building indexes");
-            let begun = Instant::now();
-            self.writer.build_indexes()?;
-            self.backfill = false;
-            self.observer.notice(&format!("indexes built in {} s", begun.elapsed().as_secs()));
-        }
-        Ok(())
     }
 }

@@ -23,7 +23,7 @@ pub use memory::{AccountLedgers, AccountTransactions, MemoryAccounts};
 pub use numbering::RecordCounts;
 pub use store::{
     AccountBlock, AccountGraphWriter, AccountSnapshot, EmbeddedAccounts, LedgerRebuild,
-    RebuildStep, RecordedBlocks, RecordedContent,
+    RebuildStep, RecordedBlocks, RecordedContent, SourceNotes,
 };
 pub use view::AccountGraphView;
 

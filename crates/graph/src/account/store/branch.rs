@@ -19,8 +19,7 @@ impl AccountSnapshot {
         let height = recorded.tip.height;
         let block = self.block_reference(height)?.ok_or_else(|| damaged("block", height))?;
         let (start, sample) = (recorded.first.height, recorded.sample);
-        // Nobody confirms the newest block of a file later than its time.
-        Ok(GraphTip { start, block, verified_at: recorded.tip.time, sample })
+        Ok(GraphTip { start, block, verified_at: self.verified_at(), sample })
     }
 
     /// The block at a height, identified by the digest of everything up to it; `None` below the first recorded block and

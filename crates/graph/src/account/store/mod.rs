@@ -8,6 +8,7 @@
 //! - `amount`, `asset_bytes`, `end_bytes`, `share_bytes`: values as bytes
 //! - `copy`, `fingerprint`: backups, and a digest of all that a graph says
 //! - `folders`: the folders of a chain
+//! - `following`: what a writer that follows a source compares and notes
 //! - `index`: entries by an account or a hash
 //! - `branch`: blocks as chain servers compare them
 //! - `book`: the ledgers of a batch
@@ -31,6 +32,7 @@ mod end_bytes;
 mod entry;
 mod fingerprint;
 mod folders;
+mod following;
 mod index;
 mod log;
 mod plan;
@@ -43,6 +45,7 @@ mod update;
 mod view;
 mod writer;
 
+pub use following::SourceNotes;
 pub use rebuild::{LedgerRebuild, RebuildStep};
 pub use view::{AccountSnapshot, EmbeddedAccounts, RecordedBlocks, RecordedContent};
 pub use writer::{AccountBlock, AccountGraphWriter};

@@ -178,6 +178,7 @@ impl Anew {
             return Err(GraphError::Conflict(chain));
         }
         self.writer.note_lookalike_symbols(&present.lookalike_symbols()?)?;
+        self.writer.copy_source_notes(present.tables())?;
         if present.recorded()? != self.writer.recorded() {
             // Blocks came meanwhile.
             return Ok(RebuildStep::Booked(0));

@@ -31,13 +31,15 @@ pub(super) const RUNS: &[u8] = &[1];
 pub(super) const DRAFT: &[u8] = &[2];
 /// The key of the list of its runs in `meta`.
 pub(super) const DRAFT_RUNS: &[u8] = &[3];
+/// The key of the notes about the source in `meta`.
+pub(super) const SOURCE: &[u8] = &[4];
 
 /// A chain's environment with its tables.
 #[derive(Clone, Debug)]
 pub(super) struct Tables {
     pub(super) environment: Arc<MappedEnvironment>,
     /// [`STATE`]: the graph's state; [`RUNS`]: the manifest of runs; [`DRAFT`] and [`DRAFT_RUNS`]: the
-    /// same of an unfinished update.
+    /// same of an unfinished update; [`SOURCE`]: what the source says about the blocks.
     pub(super) meta: NamedTable,
     /// By height: [`StoredBlock`](super::block::StoredBlock).
     pub(super) block: NamedTable,

@@ -632,7 +632,8 @@ impl AccountView for AccountSnapshot {
     }
 
     fn has_internal_transfers(&self) -> bool {
-        self.counts().internal > 0
+        let notes = self.read(|reader, _| reader.source_notes());
+        notes.has_internal_transfers.unwrap_or_else(|| self.counts().internal > 0)
     }
 
     fn has_initiators(&self) -> bool {

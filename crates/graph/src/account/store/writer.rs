@@ -60,18 +60,19 @@ pub struct AccountBlock {
 /// The writer of a chain's graph. One writer exists at a time, until it is dropped or its program ends. The methods block
 /// their thread until the disk has written ([`blocking`]).
 pub struct AccountGraphWriter {
-    tables: Arc<Tables>,
-    lock: WriterLock,
+    pub(super) tables: Arc<Tables>,
+    /// `None` while other programs may change the graph.
+    pub(super) lock: Option<WriterLock>,
     scored: ScoredAssets,
-    state: GraphState,
-    runs: AccountRuns,
+    pub(super) state: GraphState,
+    pub(super) runs: AccountRuns,
     ends: AccountEnds,
     /// The ends that the chain has, by number.
     numbered_ends: MoneyEnds,
     tokens: HashMap<Asset, AssetNumber, KeyedState>,
     caches: Caches,
     /// True after a failed change: the state in memory may differ from the recorded state.
-    needs_reload: bool,
+    pub(super) needs_reload: bool,
 }
 
 impl std::fmt::Debug for AccountGraphWriter {
@@ -123,7 +124,10 @@ impl AccountGraphWriter {
         Ok(LockedGraph { tables, _lock: lock })
     }
 
-    fn tables(folder: &Path, chain: ChainId) -> Result<(Tables, WriterLock), GraphError> {
+    pub(super) fn tables(
+        folder: &Path,
+        chain: ChainId,
+    ) -> Result<(Tables, WriterLock), GraphError> {
         Tables::create(folder).map_err(|error| match error {
             GraphError::Environment(MappedError::Busy { .. }) => GraphError::Busy(chain),
             error => error,
@@ -144,7 +148,7 @@ impl AccountGraphWriter {
         })?;
         let mut writer = Self {
             tables: Arc::new(tables),
-            lock,
+            lock: Some(lock),
             scored,
             state,
             runs: AccountRuns::default(),
@@ -154,7 +158,7 @@ impl AccountGraphWriter {
             caches: Caches::new(),
             needs_reload: true,
         };
-        writer.reload_if_needed()?;
+        writer.held()?;
         Ok(writer)
     }
 
@@ -204,7 +208,7 @@ impl AccountGraphWriter {
         symbols: &BTreeMap<AccountAddress, String>,
     ) -> Result<(), GraphError> {
         blocking(|| {
-            self.reload_if_needed()?;
+            self.held()?;
             let committed = self.tables.environment.read()?;
             let mut are_new = false;
             for contract in symbols.keys() {
@@ -215,23 +219,25 @@ impl AccountGraphWriter {
                 return Ok(());
             }
             let (tables, state) = (&self.tables, &self.state);
-            let changed = self.tables.environment.write(&self.lock, |txn| {
-                for (contract, symbol) in symbols {
-                    if tables.symbol.get(txn, &contract.0)?.is_none() {
-                        tables.symbol.put(txn, &contract.0, symbol.as_bytes())?;
+            let changed =
+                tables.environment.write(lock(self.lock.as_ref(), state.chain)?, |txn| {
+                    for (contract, symbol) in symbols {
+                        if tables.symbol.get(txn, &contract.0)?.is_none() {
+                            tables.symbol.put(txn, &contract.0, symbol.as_bytes())?;
+                        }
                     }
-                }
-                let mut digest = Sha256::new();
-                for row in tables.symbol.all(txn)? {
-                    let (contract, symbol) = row?;
-                    digest.update(contract);
-                    digest.update(u64::try_from(symbol.len()).unwrap_or_default().to_be_bytes());
-                    digest.update(symbol);
-                }
-                let changed = GraphState { symbols: digest.finalize().into(), ..state.clone() };
-                put_state(tables, txn, &changed)?;
-                Ok::<_, GraphError>(changed)
-            })?;
+                    let mut digest = Sha256::new();
+                    for row in tables.symbol.all(txn)? {
+                        let (contract, symbol) = row?;
+                        digest.update(contract);
+                        digest
+                            .update(u64::try_from(symbol.len()).unwrap_or_default().to_be_bytes());
+                        digest.update(symbol);
+                    }
+                    let changed = GraphState { symbols: digest.finalize().into(), ..state.clone() };
+                    put_state(tables, txn, &changed)?;
+                    Ok::<_, GraphError>(changed)
+                })?;
             self.state = changed;
             Ok(())
         })
@@ -248,7 +254,7 @@ impl AccountGraphWriter {
     }
 
     /// Reads the state again after a failed change.
-    fn reload_if_needed(&mut self) -> Result<(), GraphError> {
+    pub(super) fn reload_if_needed(&mut self) -> Result<(), GraphError> {
         if !self.needs_reload {
             return Ok(());
         }
@@ -282,7 +288,7 @@ impl AccountGraphWriter {
         reorganizable_from: u64,
         at: Timestamp,
     ) -> Result<(), GraphError> {
-        self.reload_if_needed()?;
+        self.held()?;
         self.state.expect_next(blocks)?;
         let Some(last) = blocks.last().map(|block| block.reference.height) else { return Ok(()) };
         self.merge_runs()?;
@@ -310,7 +316,7 @@ impl AccountGraphWriter {
         let mut runs = self.runs.clone();
         let (tables, caches, before) = (&self.tables, &mut self.caches, &self.state);
         let reader = Reader::new(tables, &self.runs, &committed);
-        tables.environment.write(&self.lock, |txn| {
+        tables.environment.write(lock(self.lock.as_ref(), before.chain)?, |txn| {
             let ends = &self.numbered_ends;
             plan.write((&reader, ends), txn, (before, &mut after), &mut runs, caches)
         })?;
@@ -326,7 +332,7 @@ impl AccountGraphWriter {
             let committed = self.tables.environment.read()?;
             let (tables, runs) = (&self.tables, &mut self.runs);
             let filters = (&mut self.caches.filters, &mut self.caches.unfinished);
-            tables.environment.write(&self.lock, |txn| {
+            tables.environment.write(lock(self.lock.as_ref(), self.state.chain)?, |txn| {
                 merge_slice(tables.run, (&committed, txn), runs, filters, SLICE_PAGES)?;
                 Ok::<_, GraphError>(tables.meta.put(txn, RUNS, &runs.to_bytes())?)
             })?;
@@ -336,7 +342,7 @@ impl AccountGraphWriter {
     }
 
     fn remove_above(&mut self, height: u64) -> Result<(), GraphError> {
-        self.reload_if_needed()?;
+        self.held()?;
         if self.state.tip.is_none_or(|tip| tip.block.height <= height) {
             return Ok(());
         }
@@ -345,7 +351,8 @@ impl AccountGraphWriter {
         let committed = self.tables.environment.read()?;
         let reader = Reader::new(&self.tables, &self.runs, &committed);
         let (tables, state) = (&self.tables, &self.state);
-        tables.environment.write(&self.lock, |txn| roll_back(&reader, txn, state, height))?;
+        let lock = lock(self.lock.as_ref(), state.chain)?;
+        tables.environment.write(lock, |txn| roll_back(&reader, txn, state, height))?;
         self.reload_if_needed()
     }
 }
@@ -365,11 +372,20 @@ impl LockedGraph {
         Ok(state.and_then(|state| state.recorded()))
     }
 
+    pub(super) const fn tables(&self) -> &Tables {
+        &self.tables
+    }
+
     /// The recorded symbols.
     pub(super) fn lookalike_symbols(&self) -> Result<BTreeMap<AccountAddress, String>, GraphError> {
         let transaction = self.tables.environment.read()?;
         Reader::new(&self.tables, &AccountRuns::default(), &transaction).symbols()
     }
+}
+
+/// The lock of a writer that holds it.
+pub(super) fn lock(held: Option<&WriterLock>, chain: ChainId) -> Result<&WriterLock, GraphError> {
+    held.ok_or(GraphError::Busy(chain))
 }
 
 /// Reads the state of a graph, or creates it for a graph without one.
@@ -434,10 +450,11 @@ impl GraphState {
         for block in blocks.iter().map(|block| block.reference) {
             let states_parent = block.parent != [0; 32];
             let follows = tip.is_none_or(|tip| {
+                // Blocks of files have no hash: a block of a node may follow them.
+                let is_child = tip.hash == [0; 32] || block.parent == tip.hash;
                 block.height > tip.height
                     && (!states_parent
-                        || (block.parent == tip.hash
-                            && Some(block.height) == tip.height.checked_add(1)))
+                        || (is_child && Some(block.height) == tip.height.checked_add(1)))
             });
             if !follows {
                 let tip = tip.map_or(0, |tip| tip.height);
@@ -567,6 +584,7 @@ fn roll_back(
     let after = GraphState {
         first: state.first.filter(|_| newest.is_some()),
         tip: newest,
+        highest: state.highest_after_rollback(height),
         next_transaction: first.first_transaction,
         next_owner: first.first_owner,
         next_token: first.first_token,
