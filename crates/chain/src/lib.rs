@@ -1,4 +1,4 @@
-//! Sources of blocks of the Bitcoin family, and their ingest into chain graphs.
+//! Sources of blocks, of the Bitcoin family and of account chains, and their ingest into chain graphs.
 //!
 //! A [`BlockSource`] returns blocks by height, each a [`Block`](assay_engine::utxo::Block): from a node, block files,
 //! an Esplora API or JSON lines. [`resolve`] looks up the outputs that each transaction spends and checks amounts.
@@ -6,6 +6,7 @@
 //! - [`params`]: the parameters of each chain
 //! - [`raw`]: parsing of raw blocks
 //! - [`esplora`]: blocks, and histories of addresses, from an Esplora API
+//! - [`evm`]: blocks of the chains with Ethereum's accounts, from a node over JSON-RPC
 //! - [`files`]: blocks of a node's files, with their spent outputs
 //! - [`jsonl`]: blocks as JSON lines, read and written
 //! - [`node`]: blocks of a node, over JSON-RPC
@@ -18,10 +19,14 @@
 //! - `follow`: ingest of a chain into a graph
 //! - `stage`: stages of work that follows a chain, and their runner
 
+mod abilities;
 #[cfg(feature = "edge")]
 pub mod account_source;
+mod booking;
+mod concurrent;
 mod decimal;
 pub mod esplora;
+pub mod evm;
 pub mod files;
 #[cfg(feature = "edge")]
 pub mod follow;
@@ -44,5 +49,6 @@ pub mod stage;
 pub(crate) mod testing;
 pub mod transfers;
 
+pub use abilities::{NodeAbilities, ProvenParts, Tracer};
 pub use params::{ChainParams, TestNetworks};
 pub use source::{BatchLimit, BlockSource, SourceBlock, SourceError, TipRef};

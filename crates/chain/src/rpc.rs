@@ -1,7 +1,8 @@
-//! JSON-RPC of nodes of the Bitcoin family: Bitcoin Core and its forks, old and new, and btcd.
+//! JSON-RPC of nodes: of the Bitcoin family (Bitcoin Core and its forks, old and new, and btcd), and of chains with
+//! Ethereum's accounts.
 //!
 //! Nodes differ: errors come with HTTP status 500, 404 or 200; some require `jsonrpc` in every request, others do not
-//! know it. Every request of this module has `"jsonrpc":"1.0"`, which all nodes accept.
+//! know it. Every node of the Bitcoin family accepts `"jsonrpc":"1.0"`; the others accept only `2.0`.
 
 use std::sync::{
     Arc,
@@ -18,6 +19,32 @@ use super::{
 
 /// Error code of a node that is starting.
 const WARMING_UP: i64 = -28;
+/// Error codes by which providers of nodes limit the rate of requests, in answers with any HTTP status.
+const RATE_LIMITED: [i64; 4] = [429, -32005, -32007, -32016];
+
+/// Version of JSON-RPC, and the meaning of a node's error codes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Dialect {
+    Bitcoin,
+    Ethereum,
+}
+
+impl Dialect {
+    const fn version(self) -> &'static str {
+        match self {
+            Self::Bitcoin => "1.0",
+            Self::Ethereum => "2.0",
+        }
+    }
+
+    /// The reason to send a request again after an error.
+    fn reason_to_retry(self, code: i64) -> Option<&'static str> {
+        match self {
+            Self::Bitcoin => (code == WARMING_UP).then_some("it is starting"),
+            Self::Ethereum => RATE_LIMITED.contains(&code).then_some("it is asked too often"),
+        }
+    }
+}
 
 /// A node's refusal to answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,6 +83,36 @@ impl NodeError {
         }
     }
 
+    /// True if a node of a chain with Ethereum's accounts does not offer a method, or not with its parameters. A method may
+    /// fail at one block, of which the node has no state, and is offered all the same.
+    #[must_use]
+    pub fn is_not_offered(&self) -> bool {
+        const SAYS: [&str; 5] = [
+            "does not exist",
+            "not available",
+            "not supported",
+            "unknown method",
+            "not whitelisted",
+        ];
+        matches!(self.code, -32601 | -32602 | -32004)
+            || (!self.message_contains("state")
+                && SAYS.iter().any(|words| self.message_contains(words)))
+    }
+
+    /// True if a node of a chain with Ethereum's accounts does not have a block.
+    #[must_use]
+    pub fn is_absent(&self) -> bool {
+        let is_of_block =
+            self.message_contains("not found") || self.message_contains("unknown block");
+        self.code == -32001 || (is_of_block && !self.is_not_offered())
+    }
+
+    /// True if a node refuses a batch because its answer would be too large.
+    #[must_use]
+    pub fn is_too_large(&self) -> bool {
+        self.message_contains("too large") || self.message_contains("size exceeded")
+    }
+
     fn message_contains(&self, words: &str) -> bool {
         self.message.to_ascii_lowercase().contains(words)
     }
@@ -68,6 +125,7 @@ pub type Reply = Result<Box<RawValue>, NodeError>;
 #[derive(Clone, Debug)]
 pub struct Rpc {
     server: Server,
+    dialect: Dialect,
     /// True if the node supports batches of calls; determined by the first attempt.
     batches: Arc<AtomicBool>,
 }
@@ -90,10 +148,16 @@ struct ErrorObject {
 }
 
 impl Rpc {
-    /// Returns a client of a node.
+    /// Returns a client of a node of the Bitcoin family.
     #[must_use]
     pub fn new(server: Server) -> Self {
-        Self { server, batches: Arc::new(AtomicBool::new(true)) }
+        Self { server, dialect: Dialect::Bitcoin, batches: Arc::new(AtomicBool::new(true)) }
+    }
+
+    /// Returns a client of a node of a chain with Ethereum's accounts.
+    #[must_use]
+    pub fn ethereum(server: Server) -> Self {
+        Self { dialect: Dialect::Ethereum, ..Self::new(server) }
     }
 
     /// Returns the node's URL for messages.
@@ -111,7 +175,7 @@ impl Rpc {
     /// Returns the client with a limit of `bytes` for each response.
     #[must_use]
     pub fn with_max_bytes(&self, bytes: u64) -> Self {
-        Self { server: self.server.with_max_bytes(bytes), batches: Arc::clone(&self.batches) }
+        Self { server: self.server.with_max_bytes(bytes), ..self.clone() }
     }
 
     /// True if the node is not known to refuse batches of calls.
@@ -136,13 +200,13 @@ impl Rpc {
         params: &Value,
         mut read: impl FnMut(Result<&RawValue, NodeError>) -> T,
     ) -> Result<T, SourceError> {
-        let body = call(method, params, 0).to_string();
+        let body = self.request(method, params, 0).to_string();
         self.server.ask(Request::post(body.as_bytes()), |answer| {
             let envelope: Envelope<'_> = self.parse(method, answer)?;
             if !is_answer_to(&envelope, 0) {
                 return Err(passing("it answers another question than was asked", answer));
             }
-            Ok(read(reply(envelope)?))
+            Ok(read(self.reply(envelope)?))
         })
     }
 
@@ -166,43 +230,58 @@ impl Rpc {
         &self,
         method: &str,
         all: &[Value],
+        read: impl FnMut(usize, Result<&RawValue, NodeError>) -> T,
+    ) -> Result<Vec<T>, SourceError> {
+        let calls: Vec<_> = all.iter().map(|params| (method, params)).collect();
+        self.call_all(&calls, read)
+    }
+
+    /// Sends requests, each a method with its parameters, as [`Rpc::call_each`] does.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`Rpc::call`].
+    pub fn call_all<T>(
+        &self,
+        calls: &[(&str, &Value)],
         mut read: impl FnMut(usize, Result<&RawValue, NodeError>) -> T,
     ) -> Result<Vec<T>, SourceError> {
-        if all.len() > 1 && self.supports_batches() {
-            if let Some(replies) = self.batch(method, all, &mut read)? {
+        if calls.len() > 1 && self.supports_batches() {
+            if let Some(replies) = self.batch(calls, &mut read)? {
                 return Ok(replies);
             }
             self.batches.store(false, Ordering::Relaxed);
         }
-        let each = all.iter().enumerate();
-        each.map(|(place, params)| self.ask(method, params, |reply| read(place, reply))).collect()
+        let each = calls.iter().enumerate();
+        each.map(|(place, (method, params))| self.ask(method, params, |reply| read(place, reply)))
+            .collect()
     }
 
     /// Sends all requests in one batch; `None` if the node refuses batches.
     fn batch<T>(
         &self,
-        method: &str,
-        all: &[Value],
+        calls: &[(&str, &Value)],
         read: &mut impl FnMut(usize, Result<&RawValue, NodeError>) -> T,
     ) -> Result<Option<Vec<T>>, SourceError> {
-        let calls: Vec<_> =
-            all.iter().zip(0..).map(|(params, id)| call(method, params, id)).collect();
-        let body = Value::Array(calls).to_string();
+        let method = calls.first().map_or("", |(method, _)| method);
+        let requests =
+            calls.iter().zip(0..).map(|((method, params), id)| self.request(method, params, id));
+        let body = Value::Array(requests.collect()).to_string();
         self.server.ask(Request::post(body.as_bytes()), |answer| {
             let first = answer.body.iter().find(|byte| !byte.is_ascii_whitespace());
             if first != Some(&b'[') {
                 let envelope: Envelope<'_> = self.parse(method, answer)?;
-                return match reply(envelope)? {
+                return match self.reply(envelope)? {
                     Ok(_) => Err(passing("it answers one of several questions", answer)),
                     Err(_) => Ok(None),
                 };
             }
             let envelopes: Vec<Envelope<'_>> = self.parse(method, answer)?;
-            let mut replies: Vec<Option<T>> = all.iter().map(|_| None).collect();
+            let mut replies: Vec<Option<T>> = calls.iter().map(|_| None).collect();
             for envelope in envelopes {
                 let id = envelope.id.as_u64().and_then(|id| usize::try_from(id).ok());
                 if let Some((id, place)) = id.and_then(|id| Some((id, replies.get_mut(id)?))) {
-                    *place = Some(read(id, reply(envelope)?));
+                    *place = Some(read(id, self.reply(envelope)?));
                 }
             }
             match replies.into_iter().collect() {
@@ -250,6 +329,27 @@ impl Rpc {
         })
     }
 
+    fn request(&self, method: &str, params: &Value, id: u64) -> Value {
+        json!({ "jsonrpc": self.dialect.version(), "id": id, "method": method, "params": params })
+    }
+
+    fn reply<'a>(
+        &self,
+        envelope: Envelope<'a>,
+    ) -> Result<Result<&'a RawValue, NodeError>, AttemptError> {
+        match (envelope.error, envelope.result) {
+            (Some(error), _) => match self.dialect.reason_to_retry(error.code) {
+                Some(reason) => Err(AttemptError::Transient {
+                    reason: format!("{reason}: {}", shortened(&error.message)),
+                    after: None,
+                }),
+                None => Ok(Err(NodeError { code: error.code, message: shortened(&error.message) })),
+            },
+            (None, Some(result)) => Ok(Ok(result)),
+            (None, None) => Ok(Ok(RawValue::NULL)),
+        }
+    }
+
     /// Returns the error of a refused request for which no other request can be sent.
     #[must_use]
     pub fn refused(&self, what: &str, error: NodeError) -> SourceError {
@@ -258,27 +358,9 @@ impl Rpc {
     }
 }
 
-fn call(method: &str, params: &Value, id: u64) -> Value {
-    json!({ "jsonrpc": "1.0", "id": id, "method": method, "params": params })
-}
-
 /// True if a response has the number of the request. A request that could not be parsed is answered without a number.
 fn is_answer_to(envelope: &Envelope<'_>, id: u64) -> bool {
     envelope.id.is_null() || envelope.id.as_u64() == Some(id)
-}
-
-fn reply(envelope: Envelope<'_>) -> Result<Result<&RawValue, NodeError>, AttemptError> {
-    match (envelope.error, envelope.result) {
-        (Some(error), _) if error.code == WARMING_UP => Err(AttemptError::Transient {
-            reason: format!("it is starting: {}", shortened(&error.message)),
-            after: None,
-        }),
-        (Some(error), _) => {
-            Ok(Err(NodeError { code: error.code, message: shortened(&error.message) }))
-        }
-        (None, Some(result)) => Ok(Ok(result)),
-        (None, None) => Ok(Ok(RawValue::NULL)),
-    }
 }
 
 fn passing(reason: &str, answer: &Response) -> AttemptError {

@@ -10,7 +10,7 @@ use super::{
     reader::Reader,
 };
 use crate::{
-    SourceError,
+    SourceError, concurrent,
     hash::hash_text,
     http::{AttemptError, Request, Server, shortened},
     raw::{RawBlock, RawError, undo::parse_spent},
@@ -97,20 +97,12 @@ impl Fetcher {
         most: u64,
         goes_on: &dyn Fn(&[BlockFetchResult]) -> bool,
     ) -> Vec<BlockFetchResult> {
-        let (first, second) = wanted.split_at(wanted.len() / 2);
         // Without batches, every block has a response of its own, and is checked before the next request.
-        if first.is_empty() || (form != Form::Rest && self.rpc.supports_batches()) {
-            let fetched = self.fetch(wanted, form, most);
-            if first.is_empty() || !fetched.iter().any(is_too_large) {
-                goes_on(&fetched);
-                return fetched;
-            }
-        }
-        let mut fetched = self.fetch_in_parts(first, form, most, goes_on);
-        if fetched.iter().all(Result::is_ok) && goes_on(&[]) {
-            fetched.extend(self.fetch_in_parts(second, form, most, goes_on));
-        }
-        fetched
+        let is_together = || form != Form::Rest && self.rpc.supports_batches();
+        let whole = |wanted: &[BlockQuery]| {
+            (wanted.len() <= 1 || is_together()).then(|| self.fetch(wanted, form, most))
+        };
+        concurrent::fetch_in_parts(wanted, &whole, &is_too_large, goes_on)
     }
 
     fn read(

@@ -9,14 +9,6 @@ mod fetch;
 mod form;
 mod reader;
 
-use std::{
-    sync::{
-        Mutex, PoisonError,
-        atomic::{AtomicUsize, Ordering},
-    },
-    thread,
-};
-
 use assay_address::ChainId;
 use assay_engine::utxo::Block;
 use serde_json::json;
@@ -28,6 +20,7 @@ use self::{
 };
 use super::{
     BatchLimit, BlockSource, ChainParams, SourceError, TestNetworks, TipRef,
+    concurrent::fetch_chunks,
     hash::parse_hash,
     http::MAX_RESPONSE_BYTES,
     identity,
@@ -225,50 +218,14 @@ impl NodeSource {
         let spread = wanted.len().div_ceil(connections).max(1);
         let fit = (BYTES_A_REQUEST / self.block_bytes.max(1)).clamp(1, MOST_BLOCKS_A_REQUEST);
         let chunks: Vec<_> = wanted.chunks(fit.min(spread)).collect();
-        let fetched: Vec<_> = chunks.iter().map(|_| Mutex::new(Vec::new())).collect();
-        let (next, so_far) = (AtomicUsize::new(0), AtomicUsize::new(0));
-        // Keeps sums within range.
-        let entries = entries.min(usize::MAX / 2);
-        let goes_on = |fetched: &[BlockFetchResult]| {
-            let more: usize =
-                fetched.iter().flatten().map(|(block, _)| block.inputs_and_outputs()).sum();
-            if fetched.iter().any(Result::is_err) {
-                // Blocks after a failed one cannot be used.
-                so_far.fetch_max(entries, Ordering::Relaxed);
-            }
-            so_far.fetch_add(more, Ordering::Relaxed).saturating_add(more) < entries
-        };
-        let work = || {
-            loop {
-                let at = next.fetch_add(1, Ordering::Relaxed);
-                let (Some(chunk), Some(place)) = (chunks.get(at), fetched.get(at)) else { break };
-                if at > 0 && !goes_on(&[]) {
-                    break;
-                }
-                let shared = self.options.shared_answer;
-                let blocks = self.fetcher.fetch_in_parts(chunk, form, shared, &goes_on);
-                *place.lock().unwrap_or_else(PoisonError::into_inner) = blocks;
-            }
-        };
-        if chunks.len() > 1 {
-            thread::scope(|scope| {
-                for _ in 0..connections.min(chunks.len()) {
-                    scope.spawn(work);
-                }
-            });
-        } else {
-            work();
-        }
-        let mut whole = Vec::with_capacity(wanted.len());
-        for (chunk, place) in chunks.iter().zip(fetched) {
-            let blocks = place.into_inner().unwrap_or_else(PoisonError::into_inner);
-            let complete = blocks.len() == chunk.len();
-            whole.extend(blocks);
-            if !complete {
-                break;
-            }
-        }
-        whole
+        let shared = self.options.shared_answer;
+        fetch_chunks(
+            &chunks,
+            connections,
+            entries,
+            |(block, _): &(Block, usize)| block.inputs_and_outputs(),
+            |chunk, goes_on| self.fetcher.fetch_in_parts(chunk, form, shared, goes_on),
+        )
     }
 
     /// Returns the hashes of up to `most` blocks from a height.

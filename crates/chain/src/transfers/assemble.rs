@@ -21,6 +21,7 @@ use super::{
         TransferRow,
     },
 };
+use crate::booking::{CallTree, Fee, path_text};
 
 /// A block with its transactions.
 #[derive(Clone, Debug)]
@@ -526,29 +527,19 @@ impl Draft {
     fn add_frames(&mut self, counts: &mut TransferCounts) -> Result<(), RefusedRow> {
         let mut frames = std::mem::take(&mut self.frames);
         frames.sort_by(|(one, _), (other, _)| one.order().cmp(&other.order()));
-        let mut failed: Option<Box<[u32]>> = None;
-        let mut open: Vec<Box<[u32]>> = Vec::new();
+        let mut tree = CallTree::default();
         for (frame, origin) in frames {
             let mut is_failed = frame.is_failed;
             if let Some(path) = &frame.path {
-                // Calls stand in the order of their paths, each behind the call above it.
-                open.retain(|above| path.starts_with(above));
-                let is_below = failed.as_ref().is_some_and(|failed| path.starts_with(failed));
-                if is_below {
-                    is_failed = true;
-                } else if is_failed {
-                    failed = Some(path.clone());
-                }
-                let has_above =
-                    path.split_last().is_none_or(|(_, above)| open.iter().any(|it| **it == *above));
-                if !frame.is_status_final && !has_above {
+                let call = tree.add(path, is_failed);
+                is_failed = call.is_failed;
+                if !frame.is_status_final && !call.has_above {
                     return Err(RefusedRow::new(
                         origin,
                         "the call above this one is missing, so that its failure would not be seen: export all calls, \
                          or those with a `status`",
                     ));
                 }
-                open.push(path.clone());
                 if path.is_empty()
                     && let Some(from) = frame.from
                 {
@@ -598,10 +589,7 @@ impl Draft {
             }
         };
         let text = match (&frame.path, &frame.label) {
-            (Some(path), _) => {
-                let parts: Vec<_> = path.iter().map(u32::to_string).collect();
-                parts.join(",").into()
-            }
+            (Some(path), _) => path_text(path),
             (None, label) => label.clone().unwrap_or_default(),
         };
         let (path, number) = frame.order();
@@ -655,10 +643,10 @@ impl Draft {
         else {
             return;
         };
-        let Some(fee) = gas.checked_mul(price) else { return };
-        let burned = base_fee.unwrap_or_default().saturating_mul(gas).min(fee);
-        let destroyed = burned.saturating_add(stated.blob_fee.unwrap_or_default());
-        let parts = [(0, AccountAddress::ZERO, destroyed), (1, *miner, fee - burned)];
+        let base_fee = base_fee.unwrap_or_default();
+        let blob_fee = stated.blob_fee.unwrap_or_default();
+        let Some(fee) = Fee::new(gas, price, base_fee, blob_fee) else { return };
+        let parts = [(0, AccountAddress::ZERO, fee.base), (1, *miner, fee.tip)];
         for (number, to, amount) in parts.into_iter().filter(|(_, _, amount)| !amount.is_zero()) {
             let transfer = Transfer {
                 kind: TransferKind::Fee,

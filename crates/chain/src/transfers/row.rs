@@ -15,6 +15,7 @@ use super::{
     columns::{Columns, Field, FileForm},
     counts::LeftOut,
 };
+use crate::booking::{kind_of_token_transfer, withdrawn};
 
 /// Place of a row: its file, by index, and its position there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -500,8 +501,7 @@ impl<'a, C: Cells> RowReader<'a, C> {
                 let read = |withdrawal: StatedWithdrawal| {
                     let to = self.values.account(CellValue::Text(&withdrawal.address))?;
                     let to = to.ok_or("a withdrawal has no address")?;
-                    // Withdrawals are in units of 10^9 base units.
-                    let amount = U256::from(withdrawal.amount) * U256::from(1_000_000_000_u64);
+                    let amount = withdrawn(withdrawal.amount);
                     Ok(Withdrawal { index: withdrawal.index, to, amount })
                 };
                 let read: Result<Vec<_>, String> = listed.into_iter().map(read).collect();
@@ -552,12 +552,7 @@ fn kind_of(
     to: AccountAddress,
 ) -> TransferKind {
     match (stated, asset) {
-        (TransferKind::Transfer, Asset::Token(_)) if from == AccountAddress::ZERO => {
-            TransferKind::Mint
-        }
-        (TransferKind::Transfer, Asset::Token(_)) if to == AccountAddress::ZERO => {
-            TransferKind::Burn
-        }
+        (TransferKind::Transfer, Asset::Token(_)) => kind_of_token_transfer(from, to),
         _ => stated,
     }
 }

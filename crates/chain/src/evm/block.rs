@@ -1,0 +1,478 @@
+//! A node's answers about a block, as transactions with their transfers.
+
+use std::collections::{HashMap, HashSet};
+
+use assay_address::ChainId;
+use assay_engine::{
+    account::{
+        AccountAddress, AccountTransaction, Asset, PublishedPlace, Transfer, TransferKind,
+        TransferPlace,
+    },
+    ledger::BlockRef,
+    utxo::Txid,
+};
+use jiff::Timestamp;
+use ruint::aliases::U256;
+use serde::de::IgnoredAny;
+
+use super::{
+    answer::{BlockAnswer, LogAnswer, ReceiptAnswer, TransactionAnswer},
+    events::{Event, Freeze},
+    params::{CoinLogs, EvmParams},
+    reward,
+    trace::{Call, CallKind, PlacedLog, TransactionTrace},
+    verify,
+};
+use crate::booking::{Fee, path_text, withdrawn};
+
+/// A block of a chain with Ethereum's accounts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EvmBlock {
+    /// The block.
+    pub reference: BlockRef,
+    /// Transactions that moved money, in the order of the block. Last come the records of the block: rewards, withdrawals.
+    pub transactions: Vec<AccountTransaction>,
+    /// Freezes of accounts by issuers of tokens, in the order of their logs.
+    pub freezes: Vec<Freeze>,
+}
+
+/// A node's answers about a block, of which the header and the transactions were compared with the block's hash.
+pub(super) struct BlockAnswers {
+    pub(super) block: BlockAnswer<TransactionAnswer>,
+    /// The senders of the transactions.
+    pub(super) senders: Vec<AccountAddress>,
+    pub(super) receipts: Vec<ReceiptAnswer>,
+    /// Calls of transactions; `None` if the node states none.
+    pub(super) traces: Option<Vec<TransactionTrace>>,
+    /// Headers of the uncles of a block with rewards.
+    pub(super) uncles: Vec<BlockAnswer<IgnoredAny>>,
+}
+
+impl BlockAnswers {
+    /// Compares a block with its hash, and returns it without the answers to come. `json` is the node's answer.
+    ///
+    /// # Errors
+    ///
+    /// Returns a description of what differs.
+    pub(super) fn of_block(
+        params: &EvmParams,
+        block: BlockAnswer<TransactionAnswer>,
+        json: &str,
+    ) -> Result<Self, String> {
+        let senders = verify::check_block(params, &block, json)?;
+        Ok(Self { block, senders, receipts: Vec::new(), traces: None, uncles: Vec::new() })
+    }
+
+    /// Compares the answers with one another, and makes the block of them.
+    ///
+    /// # Errors
+    ///
+    /// Returns a description of what differs or lacks.
+    pub(super) fn into_block(self, chain: ChainId, params: &EvmParams) -> Result<EvmBlock, String> {
+        let Self { block, senders, receipts, traces, uncles } = &self;
+        verify::check_receipts(params, block, receipts)?;
+        let traces = match traces {
+            Some(traces) => verify::check_traces(params, block, senders, receipts, traces)?,
+            None => vec![None; block.transactions.len()],
+        };
+        if !uncles.is_empty() {
+            verify::check_uncles(block, uncles)?;
+        }
+        Booking { chain, params, answers: &self, traces: &traces }.book()
+    }
+}
+
+/// Verified answers about a block that are being booked.
+struct Booking<'a> {
+    chain: ChainId,
+    params: &'a EvmParams,
+    answers: &'a BlockAnswers,
+    /// The trace of each transaction.
+    traces: &'a [Option<&'a TransactionTrace>],
+}
+
+/// A transfer with its order in the transaction: behind how many calls it stands, whether it is a call, a log or a fee, and
+/// its number among its like.
+struct Move {
+    order: (usize, MoveClass, usize),
+    transfer: Transfer,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum MoveClass {
+    Deposit,
+    Log,
+    Call,
+    Fee,
+}
+
+impl Booking<'_> {
+    fn book(&self) -> Result<EvmBlock, String> {
+        let BlockAnswers { block, senders, receipts, .. } = self.answers;
+        let seconds = i64::try_from(block.timestamp.0).ok();
+        let time = seconds.and_then(|seconds| Timestamp::from_second(seconds).ok());
+        let time = time.ok_or_else(|| format!("its time {} is in no year", block.timestamp.0))?;
+        let reference = BlockRef {
+            height: block.number.0,
+            hash: block.hash.0,
+            parent: block.parent_hash.0,
+            time,
+        };
+        let (mut transactions, mut freezes) = (Vec::new(), Vec::new());
+        let all = block.transactions.iter().zip(senders).zip(receipts).zip(self.traces);
+        for (((transaction, sender), receipt), trace) in all {
+            let draft =
+                Draft { booking: self, transaction, receipt, sender: *sender, trace: *trace };
+            let named =
+                |reason| format!("transaction {}: {reason}", verify::text(&transaction.hash.0));
+            let (booked, of_transaction) = draft.finish(&reference).map_err(named)?;
+            freezes.extend(of_transaction);
+            if !booked.transfers.is_empty() {
+                transactions.push(booked);
+            }
+        }
+        transactions.extend(self.records(&reference));
+        Ok(EvmBlock { reference, transactions, freezes })
+    }
+
+    /// Rewards and withdrawals, which are in no transaction.
+    fn records(&self, reference: &BlockRef) -> Option<AccountTransaction> {
+        let BlockAnswers { block, uncles, .. } = self.answers;
+        let rewards = reward::rewards(self.params.rewards, block, uncles);
+        let rewards = rewards.into_iter().map(|(to, amount)| (TransferKind::Reward, to, amount));
+        let withdrawals = block.withdrawals.iter().filter(|_| self.params.pays_withdrawals);
+        let withdrawals = withdrawals.map(|withdrawal| {
+            (TransferKind::Withdrawal, withdrawal.address.0, withdrawn(withdrawal.amount.0))
+        });
+        let records = rewards.chain(withdrawals).filter(|(_, _, amount)| !amount.is_zero());
+        let transfers: Vec<_> = (0..)
+            .zip(records)
+            .map(|(index, (kind, to, amount))| Transfer {
+                kind,
+                asset: Asset::Native,
+                from: AccountAddress::ZERO,
+                to,
+                amount,
+                place: TransferPlace { index, published: None },
+            })
+            .collect();
+        (!transfers.is_empty()).then(|| AccountTransaction {
+            block: reference.height,
+            time: reference.time,
+            id: AccountTransaction::id_of_block(reference.height),
+            initiator: None,
+            transfers,
+            beneficiaries: Vec::new(),
+        })
+    }
+}
+
+/// A transaction that is being booked.
+struct Draft<'a> {
+    booking: &'a Booking<'a>,
+    transaction: &'a TransactionAnswer,
+    receipt: &'a ReceiptAnswer,
+    sender: AccountAddress,
+    trace: Option<&'a TransactionTrace>,
+}
+
+impl Draft<'_> {
+    fn finish(&self, reference: &BlockRef) -> Result<(AccountTransaction, Vec<Freeze>), String> {
+        let id = Txid::from_bytes(self.transaction.hash.0);
+        let mut moves = Vec::new();
+        self.add_deposit(&mut moves);
+        self.add_calls(&mut moves)?;
+        let events = self.events();
+        self.add_tokens(&events, &mut moves);
+        self.add_fees(&mut moves)?;
+        moves.sort_by_key(|it| it.order);
+        let numbered = (0..).zip(moves).map(|(index, Move { mut transfer, .. })| {
+            transfer.place.index = index;
+            transfer
+        });
+        let freezes = events.iter().filter_map(|(_, log, event)| match event {
+            Event::Frozen { account, is_frozen } => Some(Freeze {
+                token: log.address.0,
+                account: *account,
+                is_frozen: *is_frozen,
+                block: reference.height,
+                time: reference.time,
+                transaction: id,
+                log: u32::try_from(log.log_index.0).unwrap_or(u32::MAX),
+            }),
+            _ => None,
+        });
+        let booked = AccountTransaction {
+            block: reference.height,
+            time: reference.time,
+            id,
+            initiator: self.initiator(&events),
+            transfers: numbered.collect(),
+            beneficiaries: Vec::new(),
+        };
+        Ok((booked, freezes.collect()))
+    }
+
+    /// The account that sent the transaction. A bundle was sent for the account that its entry point names; one for several
+    /// accounts names none.
+    fn initiator(&self, events: &[(usize, &LogAnswer, Event)]) -> Option<AccountAddress> {
+        let senders: HashSet<_> = events
+            .iter()
+            .filter_map(|(_, _, event)| match event {
+                Event::UserOperation { sender } => Some(*sender),
+                _ => None,
+            })
+            .collect();
+        match senders.len() {
+            0 => Some(self.sender),
+            1 => senders.into_iter().next(),
+            _ => None,
+        }
+    }
+
+    /// True if the transaction succeeded.
+    fn is_successful(&self) -> Result<bool, String> {
+        match (self.receipt.status, self.trace.and_then(|trace| trace.calls.first())) {
+            (Some(status), _) => Ok(status.0 == 1),
+            (None, Some(call)) => Ok(!call.is_failed),
+            (None, None) => Err(
+                "its receipt states no status, as before Byzantium, and only a trace says whether it failed: use a \
+                 node with a tracer"
+                    .to_owned(),
+            ),
+        }
+    }
+
+    /// Adds the coins that the transaction brings from the chain below, whether it succeeds or not.
+    fn add_deposit(&self, moves: &mut Vec<Move>) {
+        let Some(deposits) = self.booking.params.deposits else { return };
+        if deposits.kind != self.transaction.kind() {
+            return;
+        }
+        let amount = match self.transaction.mint {
+            Some(mint) => mint.0,
+            None if deposits.kind == super::envelope::OP_DEPOSIT => U256::ZERO,
+            None => self.transaction.value.0,
+        };
+        if !amount.is_zero() {
+            let (from, to) = (deposits.bridge, self.sender);
+            let transfer = native(TransferKind::Transfer, from, to, amount, None);
+            moves.push(Move { order: (0, MoveClass::Deposit, 0), transfer });
+        }
+    }
+
+    /// Adds what calls moved.
+    fn add_calls(&self, moves: &mut Vec<Move>) -> Result<(), String> {
+        let is_successful = self.is_successful()?;
+        if self.coin_logs() == Some(CoinLogs::Complete) {
+            return Ok(());
+        }
+        let Some(trace) = self.trace else {
+            if is_successful {
+                self.add_value(moves);
+            }
+            return Ok(());
+        };
+        let mut created = HashSet::new();
+        for (index, call) in trace.calls.iter().enumerate() {
+            if call.is_failed {
+                continue;
+            }
+            let Some(to) = call.to else { continue };
+            if call.kind == CallKind::Create {
+                created.insert(to);
+            }
+            let Some((kind, to)) = self.moved_by(call, to, &created) else { continue };
+            let published = Some(PublishedPlace::Trace(path_text(&call.path)));
+            let transfer = native(kind, call.from, to, call.amount, published);
+            moves.push(Move { order: (index, MoveClass::Call, 0), transfer });
+        }
+        Ok(())
+    }
+
+    /// The kind and the receiver of what a successful call moved; `None` if it moved nothing.
+    fn moved_by(
+        &self,
+        call: &Call,
+        to: AccountAddress,
+        created: &HashSet<AccountAddress>,
+    ) -> Option<(TransferKind, AccountAddress)> {
+        match call.kind {
+            CallKind::Delegate => None,
+            // Who created a contract is evidence without value too.
+            CallKind::Create => Some((TransferKind::Create, to)),
+            _ if call.amount.is_zero() => None,
+            CallKind::Call => Some((TransferKind::Transfer, to)),
+            CallKind::SelfDestruct if call.from != to => Some((TransferKind::Transfer, to)),
+            // A contract that leaves its coins to itself destroys them: until Cancun, then if the transaction created it
+            // (EIP-6780), and since Amsterdam never (EIP-8246).
+            CallKind::SelfDestruct => {
+                let block = &self.booking.answers.block;
+                let destroys = block.block_access_list_hash.is_none()
+                    && (block.parent_beacon_block_root.is_none() || created.contains(&call.from));
+                destroys.then_some((TransferKind::Burn, AccountAddress::ZERO))
+            }
+        }
+    }
+
+    /// Adds the value of a transaction without a trace.
+    fn add_value(&self, moves: &mut Vec<Move>) {
+        let amount = self.transaction.value.0;
+        let (kind, to) = if let Some(to) = self.transaction.to {
+            (TransferKind::Transfer, to.0)
+        } else {
+            let to = verify::created_by(self.transaction, self.sender, self.receipt);
+            (TransferKind::Create, to)
+        };
+        if !amount.is_zero() || kind == TransferKind::Create {
+            let published = Some(PublishedPlace::Trace("".into()));
+            let transfer = native(kind, self.sender, to, amount, published);
+            moves.push(Move { order: (0, MoveClass::Call, 0), transfer });
+        }
+    }
+
+    /// The events of the transaction, with the number of each log in the receipt.
+    fn events(&self) -> Vec<(usize, &LogAnswer, Event)> {
+        let logs = self.receipt.logs.iter().enumerate();
+        let read = |log| Event::read(self.booking.chain, log);
+        logs.filter_map(|(number, log)| Some((number, log, read(log)?))).collect()
+    }
+
+    /// Adds transfers of tokens. Units that a token logs both as a transfer and as new or destroyed ones count once.
+    fn add_tokens(&self, events: &[(usize, &LogAnswer, Event)], moves: &mut Vec<Move>) {
+        let places = self.placed_logs();
+        let of = |(number, log, event): &(usize, &LogAnswer, Event)| {
+            let place = places.and_then(|places| places.get(*number));
+            let change = event.moved(self.caller_of(log.address.0, place));
+            change.map(|change| (*number, log.address.0, change, place))
+        };
+        let mut logged_as_transfer: HashMap<_, usize> = HashMap::new();
+        for event in events.iter().filter(|(_, _, event)| matches!(event, Event::Transfer { .. })) {
+            if let Some((_, contract, change, _)) = of(event) {
+                *logged_as_transfer.entry((contract, change)).or_default() += 1;
+            }
+        }
+        for event in events {
+            let Some((number, contract, change, place)) = of(event) else { continue };
+            if !matches!(event.2, Event::Transfer { .. })
+                && let Some(count) = logged_as_transfer.get_mut(&(contract, change))
+                && *count > 0
+            {
+                *count -= 1;
+                continue;
+            }
+            let asset = match self.coin_logs_of(contract) {
+                None => Asset::Token(contract),
+                Some(CoinLogs::Duplicate) => continue,
+                Some(CoinLogs::Additional | CoinLogs::Complete) => Asset::Native,
+            };
+            let (kind, from, to, amount) = change;
+            let index = u32::try_from(event.1.log_index.0).unwrap_or(u32::MAX);
+            let published = Some(PublishedPlace::Log(index));
+            let place_index = TransferPlace { index: 0, published };
+            let transfer = Transfer { kind, asset, from, to, amount, place: place_index };
+            // Without places, logs stand behind the calls.
+            let after = place.map_or(usize::MAX, |place| place.after);
+            moves.push(Move { order: (after, MoveClass::Log, number), transfer });
+        }
+    }
+
+    /// The places of the receipt's logs among the calls, if the trace has the same logs.
+    fn placed_logs(&self) -> Option<&[PlacedLog]> {
+        let places = self.trace?.logs.as_deref()?;
+        let is_same = places.len() == self.receipt.logs.len()
+            && places.iter().zip(&self.receipt.logs).all(|(place, log)| {
+                place.address == log.address.0
+                    && place.topics == log.topics
+                    && place.data == log.data
+            });
+        is_same.then_some(places)
+    }
+
+    /// The account that called a contract: at a log's place, else in the first such call, else the one that the transaction
+    /// shows.
+    fn caller_of(
+        &self,
+        contract: AccountAddress,
+        place: Option<&PlacedLog>,
+    ) -> Option<AccountAddress> {
+        if let Some(trace) = self.trace {
+            let at_place = place.and_then(|place| trace.calls.get(place.call));
+            let mut calls = at_place.into_iter().chain(&trace.calls);
+            let caller = calls.find(|call| {
+                !call.is_failed && call.kind == CallKind::Call && call.to == Some(contract)
+            });
+            return caller.map(|call| call.from);
+        }
+        match self.transaction.to {
+            Some(to) if to.0 == contract => Some(self.sender),
+            // The contract between them, such as a wallet of several keys.
+            to => to.map(|to| to.0),
+        }
+    }
+
+    fn coin_logs(&self) -> Option<CoinLogs> {
+        self.booking.params.coin_contract.map(|coin| coin.logs)
+    }
+
+    fn coin_logs_of(&self, contract: AccountAddress) -> Option<CoinLogs> {
+        let coin = self.booking.params.coin_contract?;
+        (coin.contract == contract).then_some(coin.logs)
+    }
+
+    /// Adds the fee: its base and what blobs cost are destroyed, the rest is paid to the producer of the block. Failed
+    /// transactions pay it too.
+    fn add_fees(&self, moves: &mut Vec<Move>) -> Result<(), String> {
+        // Its logs state fees too.
+        if self.coin_logs() == Some(CoinLogs::Complete) {
+            return Ok(());
+        }
+        let (params, block) = (self.booking.params, &self.booking.answers.block);
+        let base_fee = block.base_fee_per_gas.unwrap_or_default().0;
+        let price = verify::gas_price(params, base_fee, self.transaction, self.receipt)?;
+        let gas = U256::from(self.receipt.gas_used.0);
+        let blob_fee = self.blob_fee()?;
+        // A deposit pays no base fee.
+        let base_fee = base_fee.min(price);
+        let fee = Fee::new(gas, price, base_fee, blob_fee).ok_or("its fee is above 256 bits")?;
+        let base_to = params.base_fee_to.unwrap_or(AccountAddress::ZERO);
+        let data_fee = params.data_fee_to.zip(self.receipt.l1_fee.map(|fee| fee.0));
+        let parts = [(base_to, fee.base), (block.miner.0, fee.tip)].into_iter().chain(data_fee);
+        for (number, (to, amount)) in parts.enumerate().filter(|(_, (_, part))| !part.is_zero()) {
+            let transfer = native(TransferKind::Fee, self.sender, to, amount, None);
+            moves.push(Move { order: (usize::MAX, MoveClass::Fee, number), transfer });
+        }
+        Ok(())
+    }
+
+    /// The payment for blobs, whose price no root commits to: the transaction's limit bounds it.
+    fn blob_fee(&self) -> Result<U256, String> {
+        const GAS_A_BLOB: u64 = 1 << 17;
+        let blobs = self.transaction.blob_versioned_hashes.as_ref().map_or(0, Vec::len);
+        if blobs == 0 {
+            return Ok(U256::ZERO);
+        }
+        let price = self.receipt.blob_gas_price.ok_or("its receipt has no blobGasPrice")?.0;
+        let most = self.transaction.max_fee_per_blob_gas.unwrap_or_default().0;
+        if price > most {
+            return Err(format!("its blobs cost {price} a unit of gas, above its limit of {most}"));
+        }
+        let gas = U256::from(blobs) * U256::from(GAS_A_BLOB);
+        if self.receipt.blob_gas_used.is_some_and(|stated| U256::from(stated.0) != gas) {
+            return Err(format!("its receipt states other blob gas than the {gas} of its blobs"));
+        }
+        gas.checked_mul(price).ok_or_else(|| "its blobs cost more than 256 bits".to_owned())
+    }
+}
+
+/// A transfer of the chain's coin.
+fn native(
+    kind: TransferKind,
+    from: AccountAddress,
+    to: AccountAddress,
+    amount: U256,
+    published: Option<PublishedPlace>,
+) -> Transfer {
+    let place = TransferPlace { index: 0, published };
+    Transfer { kind, asset: Asset::Native, from, to, amount, place }
+}

@@ -1,0 +1,230 @@
+//! Event logs: transfers of tokens, freezes by their issuers, and accounts that a bundle was sent for.
+
+use assay_address::ChainId;
+use assay_engine::{
+    account::{
+        AccountAddress, Asset, AssetId, AssetRole, IssueLog, ScoredAsset, TransferKind,
+        scored_asset,
+    },
+    utxo::Txid,
+};
+use jiff::Timestamp;
+use ruint::aliases::U256;
+
+use super::{answer::LogAnswer, hex::Hash};
+use crate::booking::kind_of_token_transfer;
+
+/// Account from which chains log transfers of their own coin in the form of a token (EIP-7708), and their system calls.
+pub(super) const SYSTEM: AccountAddress = AccountAddress([
+    0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
+    0xff, 0xff, 0xff, 0xfe,
+]);
+
+/// Contracts that execute bundles of ERC-4337, versions 0.6 to 0.8: anybody else's event names nobody.
+const ENTRY_POINTS: [[u8; 20]; 3] = [
+    bytes(b"5ff137d4b0fdcd49dca30c7cf57e578a026d2789"),
+    bytes(b"0000000071727de22e5e9d8baf0edac6f37da032"),
+    bytes(b"4337084d9e255ff0702461cf8895ce9e3b5ff108"),
+];
+
+/// Signatures of events, hashed.
+mod topics {
+    use super::bytes;
+
+    /// `Transfer(address,address,uint256)`
+    pub(super) const TRANSFER: [u8; 32] =
+        bytes(b"ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef");
+    /// `Deposit(address,uint256)`
+    pub(super) const DEPOSIT: [u8; 32] =
+        bytes(b"e1fffcc4923d04b559f4d29a8bfc6cda04eb5b0d3c460751c2402c5c5cc9109c");
+    /// `Withdrawal(address,uint256)`
+    pub(super) const WITHDRAWAL: [u8; 32] =
+        bytes(b"7fcf532c15f0a6db0bd6d0e038bea71d30d808c7d98cb3bf7268a95bf5081b65");
+    /// `Issue(uint256)`
+    pub(super) const ISSUE: [u8; 32] =
+        bytes(b"cb8241adb0c3fdb35b70c24ce35c5eb0c17af7431c99f827d44a445ca624176a");
+    /// `Redeem(uint256)`
+    pub(super) const REDEEM: [u8; 32] =
+        bytes(b"702d5967f45f6513a38ffc42d6ba9bf230bd40e8f53b16363c7eb4fd2deb9a44");
+    /// `DestroyedBlackFunds(address,uint256)`
+    pub(super) const DESTROYED: [u8; 32] =
+        bytes(b"61e6e66b0d6339b2980aecc6ccc0039736791f0ccde9ed512e789a7fbdd698c6");
+    /// `AddedBlackList(address)`
+    pub(super) const ADDED_BLACK_LIST: [u8; 32] =
+        bytes(b"42e160154868087d6bfdc0ca23d96a1c1cfa32f1b72ba9ba27b69b98a0d819dc");
+    /// `RemovedBlackList(address)`
+    pub(super) const REMOVED_BLACK_LIST: [u8; 32] =
+        bytes(b"d7e9ec6e6ecd65492dce6bf513cd6867560d49544421d0783ddf06e76c24470c");
+    /// `Blacklisted(address)`
+    pub(super) const BLACKLISTED: [u8; 32] =
+        bytes(b"ffa4e6181777692565cf28528fc88fd1516ea86b56da075235fa575af6a4b855");
+    /// `UnBlacklisted(address)`
+    pub(super) const UN_BLACKLISTED: [u8; 32] =
+        bytes(b"117e3210bb9aa7d9baff172026820255c6f6c30ba8999d1c2fd88e2848137c4e");
+    /// `UserOperationEvent(bytes32,address,address,uint256,bool,uint256,uint256)`
+    pub(super) const USER_OPERATION: [u8; 32] =
+        bytes(b"49628fd1471006c1482da88028e9ce4dbb080b815c9b0344d39e5a8e6ec1419f");
+}
+
+/// The bytes of hexadecimal digits.
+#[expect(clippy::indexing_slicing, reason = "evaluated at compile time")]
+pub(super) const fn bytes<const N: usize>(digits: &[u8]) -> [u8; N] {
+    assert!(digits.len() == 2 * N, "every byte has two hexadecimal digits");
+    let mut bytes = [0; N];
+    let mut index = 0;
+    while index < N {
+        bytes[index] = digit(digits[2 * index]) * 16 + digit(digits[2 * index + 1]);
+        index += 1;
+    }
+    bytes
+}
+
+#[expect(clippy::panic, reason = "evaluated at compile time")]
+const fn digit(digit: u8) -> u8 {
+    match digit {
+        b'0'..=b'9' => digit - b'0',
+        b'a'..=b'f' => digit - b'a' + 10,
+        _ => panic!("a hexadecimal digit is lowercase"),
+    }
+}
+
+/// The freeze of an account by a token's issuer, or its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Freeze {
+    /// The token.
+    pub token: AccountAddress,
+    /// The account.
+    pub account: AccountAddress,
+    /// True for a freeze, false for its end.
+    pub is_frozen: bool,
+    /// Height of the block.
+    pub block: u64,
+    /// Time of the block.
+    pub time: Timestamp,
+    /// The transaction.
+    pub transaction: Txid,
+    /// Index of the event log in its block.
+    pub log: u32,
+}
+
+/// Content of an event log, as far as it is of money.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Event {
+    /// A transfer that the token logs as one.
+    Transfer { from: AccountAddress, to: AccountAddress, amount: U256 },
+    /// Units of a wrapped coin that are new or destroyed, or funds that an issuer destroyed. A token may log a transfer too.
+    Changed { kind: TransferKind, account: AccountAddress, amount: U256 },
+    /// Units that the issuer of a token made or destroyed, of the account that called the token.
+    Issued { kind: TransferKind, amount: U256 },
+    /// The freeze of an account, or its end.
+    Frozen { account: AccountAddress, is_frozen: bool },
+    /// The account that a bundle was sent for.
+    UserOperation { sender: AccountAddress },
+}
+
+impl Event {
+    /// Reads an event log; `None` if it is not of money.
+    pub(super) fn read(chain: ChainId, log: &LogAnswer) -> Option<Self> {
+        let contract = log.address.0;
+        let (Hash { 0: topic }, indexed) = log.topics.split_first()?;
+        if contract == SYSTEM {
+            return None;
+        }
+        if *topic == topics::TRANSFER {
+            return transfer(chain, contract, indexed, &log.data.0);
+        }
+        if *topic == topics::USER_OPERATION && ENTRY_POINTS.contains(&contract.0) {
+            let [_, sender, _] = indexed else { return None };
+            return Some(Self::UserOperation { sender: account(&sender.0)? });
+        }
+        let token = listed(chain, contract)?;
+        let words = words(indexed, &log.data.0)?;
+        let is_dollar = token.role == AssetRole::Stablecoin;
+        match (*topic, &*words) {
+            (topics::DEPOSIT, [of, amount]) if token.role == AssetRole::Wrapped => {
+                Self::changed(TransferKind::Mint, of, amount)
+            }
+            (topics::WITHDRAWAL, [of, amount]) if token.role == AssetRole::Wrapped => {
+                Self::changed(TransferKind::Burn, of, amount)
+            }
+            (topics::DESTROYED, [of, amount]) if token.issue != IssueLog::Transfers => {
+                Self::changed(TransferKind::Burn, of, amount)
+            }
+            (topics::ISSUE, [amount]) if token.issue == IssueLog::Events => {
+                Some(Self::Issued { kind: TransferKind::Mint, amount: number(amount) })
+            }
+            (topics::REDEEM, [amount]) if token.issue == IssueLog::Events => {
+                Some(Self::Issued { kind: TransferKind::Burn, amount: number(amount) })
+            }
+            (topics::ADDED_BLACK_LIST | topics::BLACKLISTED, [of]) if is_dollar => {
+                Some(Self::Frozen { account: account(of)?, is_frozen: true })
+            }
+            (topics::REMOVED_BLACK_LIST | topics::UN_BLACKLISTED, [of]) if is_dollar => {
+                Some(Self::Frozen { account: account(of)?, is_frozen: false })
+            }
+            _ => None,
+        }
+    }
+
+    fn changed(kind: TransferKind, of: &[u8; 32], amount: &[u8; 32]) -> Option<Self> {
+        Some(Self::Changed { kind, account: account(of)?, amount: number(amount) })
+    }
+
+    /// The transfer of the event: its kind, payer, receiver and amount. `caller` called the token.
+    pub(super) fn moved(
+        self,
+        caller: Option<AccountAddress>,
+    ) -> Option<(TransferKind, AccountAddress, AccountAddress, U256)> {
+        let of = |kind, account, amount| match kind {
+            TransferKind::Mint => (kind, AccountAddress::ZERO, account, amount),
+            _ => (kind, account, AccountAddress::ZERO, amount),
+        };
+        match self {
+            Self::Transfer { from, to, amount } => {
+                Some((kind_of_token_transfer(from, to), from, to, amount))
+            }
+            Self::Changed { kind, account, amount } => Some(of(kind, account, amount)),
+            Self::Issued { kind, amount } => Some(of(kind, caller?, amount)),
+            Self::Frozen { .. } | Self::UserOperation { .. } => None,
+        }
+    }
+}
+
+/// Reads a transfer. Arguments that are not indexed are those of old tokens: they are read from listed contracts only. Four
+/// topics are a token that is not interchangeable, whose last argument is no amount.
+fn transfer(
+    chain: ChainId,
+    contract: AccountAddress,
+    indexed: &[Hash],
+    data: &[u8],
+) -> Option<Event> {
+    let is_common = indexed.len() == 2 && data.len() == 32;
+    if !is_common && (indexed.len() > 2 || listed(chain, contract).is_none()) {
+        return None;
+    }
+    let [from, to, amount] = *words(indexed, data)? else { return None };
+    Some(Event::Transfer { from: account(&from)?, to: account(&to)?, amount: number(&amount) })
+}
+
+/// The scored token of a contract.
+fn listed(chain: ChainId, contract: AccountAddress) -> Option<&'static ScoredAsset> {
+    scored_asset(AssetId { chain, asset: Asset::Token(contract) })
+}
+
+/// The arguments of an event, of which each has 32 bytes, whether they are indexed or not.
+fn words(indexed: &[Hash], data: &[u8]) -> Option<Vec<[u8; 32]>> {
+    let (in_data, rest) = data.as_chunks::<32>();
+    let is_whole = rest.is_empty() && in_data.len() <= 3;
+    is_whole.then(|| indexed.iter().map(|topic| topic.0).chain(in_data.iter().copied()).collect())
+}
+
+/// The account in a word, whose first bytes are zeros.
+fn account(word: &[u8; 32]) -> Option<AccountAddress> {
+    let (zeros, address) = word.split_first_chunk::<12>()?;
+    let address = address.first_chunk::<20>()?;
+    (*zeros == [0; 12]).then_some(AccountAddress(*address))
+}
+
+fn number(word: &[u8; 32]) -> U256 {
+    U256::from_be_bytes(*word)
+}

@@ -1,0 +1,41 @@
+//! Blocks of the chains with Ethereum's accounts, from a node over JSON-RPC.
+//!
+//! A block is made of a node's answers about it: the block with its transactions, their receipts, and traces of their calls.
+//! The parts that a header commits to are recomputed and compared with the block's hash: transactions with their
+//! senders, receipts with their logs, withdrawals. Traces, which no header commits to, are compared with transactions and receipts.
+//!
+//! - [`params`]: the parameters of each chain
+//! - `hex`, `answer`: a node's JSON
+//! - `rlp`, `header`, `envelope`, `receipt`: what hashes and roots commit to
+//! - `trace`: calls, from either form of traces
+//! - `events`: event logs
+//! - `verify`: comparison of the answers with the block's hash and with one another
+//! - `block`: transactions with their transfers
+//! - [`genesis`]: the coins of the first block
+//! - `reward`: new coins for producers of blocks
+//! - `node`: the source of blocks
+
+mod answer;
+mod block;
+mod envelope;
+mod events;
+pub mod genesis;
+mod header;
+mod hex;
+#[cfg(feature = "edge")]
+mod node;
+pub mod params;
+mod receipt;
+mod reward;
+mod rlp;
+#[cfg(test)]
+mod tests;
+mod trace;
+mod verify;
+
+pub use block::EvmBlock;
+pub use events::Freeze;
+pub use genesis::GenesisAllocation;
+#[cfg(feature = "edge")]
+pub use node::{EvmNodeOptions, EvmNodeSource};
+pub use params::EvmParams;

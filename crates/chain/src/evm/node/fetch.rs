@@ -1,0 +1,419 @@
+//! A node's answers about blocks, asked for in batches.
+
+use std::sync::{
+    OnceLock,
+    atomic::{AtomicBool, Ordering},
+};
+
+use assay_address::ChainId;
+use serde::de::IgnoredAny;
+use serde_json::{Value, json, value::RawValue};
+
+use crate::{
+    SourceError, Tracer,
+    evm::{
+        EvmBlock, EvmParams, GenesisAllocation,
+        answer::{BlockAnswer, ReceiptAnswer, TransactionAnswer},
+        block::BlockAnswers,
+        params::BlockRewards,
+        trace::{self, TransactionTrace},
+        verify,
+    },
+    rpc::{NodeError, Rpc},
+};
+
+/// Block to fetch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum BlockQuery {
+    Height(u64),
+    Hash([u8; 32]),
+}
+
+impl BlockQuery {
+    fn method(self) -> &'static str {
+        match self {
+            Self::Height(_) => "eth_getBlockByNumber",
+            Self::Hash(_) => "eth_getBlockByHash",
+        }
+    }
+
+    fn params(self) -> Value {
+        match self {
+            Self::Height(height) => json!([format!("0x{height:x}"), true]),
+            Self::Hash(hash) => json!([verify::text(&hash), true]),
+        }
+    }
+
+    /// Describes the block for messages.
+    fn named(self) -> String {
+        match self {
+            Self::Height(height) => format!("about block {height}"),
+            Self::Hash(hash) => format!("about block {}", verify::text(&hash)),
+        }
+    }
+
+    /// The error of a block that the node does not have.
+    pub(super) fn missing(self) -> SourceError {
+        match self {
+            Self::Height(height) => SourceError::NoBlock { height, tip: height.saturating_sub(1) },
+            Self::Hash(hash) => SourceError::NotOnChain { hash },
+        }
+    }
+}
+
+/// A block with the number of bytes of the node's answers.
+#[derive(Debug)]
+pub(super) struct FetchedBlock {
+    pub(super) block: EvmBlock,
+    pub(super) bytes: usize,
+}
+
+/// Fetches blocks from a node.
+#[derive(Debug)]
+pub(super) struct Fetcher {
+    pub(super) chain: ChainId,
+    pub(super) params: EvmParams,
+    pub(super) rpc: Rpc,
+    /// The coins of the first block.
+    pub(super) genesis: Option<GenesisAllocation>,
+    /// The tracer, once the node was asked.
+    tracer: OnceLock<Tracer>,
+    /// False once the node refused to give the receipts of a block together.
+    has_block_receipts: AtomicBool,
+}
+
+/// A verified block whose receipts and traces are to come.
+struct OpenBlock {
+    query: BlockQuery,
+    answers: BlockAnswers,
+    bytes: usize,
+}
+
+/// A call about an open block.
+struct Question {
+    block: usize,
+    method: &'static str,
+    params: Value,
+    part: Part,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Part {
+    Receipts,
+    Receipt,
+    Traces(Tracer),
+    Uncle,
+}
+
+/// An answer to a question.
+enum Answer {
+    Receipts(Vec<ReceiptAnswer>),
+    Receipt(Box<ReceiptAnswer>),
+    Traces(Vec<TransactionTrace>),
+    Uncle(Box<BlockAnswer<IgnoredAny>>),
+}
+
+/// Failure of a question.
+enum Failure {
+    /// The node does not have the method that gives the receipts of a block together.
+    NoBlockReceipts,
+    Source(SourceError),
+}
+
+impl Fetcher {
+    pub(super) fn new(chain: ChainId, params: EvmParams, rpc: Rpc, tracer: Option<Tracer>) -> Self {
+        let known = OnceLock::new();
+        if let Some(tracer) = tracer {
+            let _ = known.set(tracer);
+        }
+        let has_block_receipts = AtomicBool::new(true);
+        Self { chain, params, rpc, genesis: None, tracer: known, has_block_receipts }
+    }
+
+    /// The tracer; `None` until the node was asked.
+    pub(super) fn tracer(&self) -> Option<Tracer> {
+        self.tracer.get().copied()
+    }
+
+    /// The tracer, for which the node is asked about a block if that is not known. Nobody can trace the first block.
+    pub(super) fn tracer_at(
+        &self,
+        height: u64,
+        hash: &[u8; 32],
+    ) -> Result<Option<Tracer>, SourceError> {
+        if self.tracer().is_some() || height == 0 {
+            return Ok(self.tracer());
+        }
+        let mut found = Tracer::None;
+        for tracer in [Tracer::Calls, Tracer::Parity] {
+            let Some((method, params)) = trace_question(tracer, height, hash) else { continue };
+            // A node that fails at one block has the method all the same.
+            match self.rpc.call(method, &params)? {
+                Err(error) if error.is_not_offered() => {}
+                _ => {
+                    found = tracer;
+                    break;
+                }
+            }
+        }
+        Ok(Some(*self.tracer.get_or_init(|| found)))
+    }
+
+    /// Fetches blocks together, each response of at most `most` bytes. Returns a result for each block, in order, or one error
+    /// for all.
+    pub(super) fn fetch(
+        &self,
+        wanted: &[BlockQuery],
+        most: u64,
+    ) -> Vec<Result<FetchedBlock, SourceError>> {
+        let rpc = self.rpc.with_max_bytes(most);
+        let opened = match self.open(&rpc, wanted) {
+            Ok(opened) => opened,
+            Err(error) => return vec![Err(error)],
+        };
+        // Blocks after a failed one cannot be used.
+        let mut failed = None;
+        let mut open = Vec::with_capacity(opened.len());
+        for block in opened {
+            match block {
+                Ok(block) => open.push(block),
+                Err(error) => {
+                    failed = Some(error);
+                    break;
+                }
+            }
+        }
+        let mut fetched: Vec<_> = match self.complete(&rpc, &mut open) {
+            Ok(()) => open.into_iter().map(|block| self.close(block)).collect(),
+            Err(error) => return vec![Err(error)],
+        };
+        fetched.extend(failed.map(Err));
+        fetched
+    }
+
+    /// Asks for blocks, and compares each with its hash.
+    fn open(
+        &self,
+        rpc: &Rpc,
+        wanted: &[BlockQuery],
+    ) -> Result<Vec<Result<OpenBlock, SourceError>>, SourceError> {
+        let params: Vec<_> = wanted.iter().map(|query| query.params()).collect();
+        let calls: Vec<_> =
+            wanted.iter().zip(&params).map(|(query, params)| (query.method(), params)).collect();
+        let read = |place: usize, reply: Result<&RawValue, NodeError>| {
+            wanted.get(place).map(|query| self.open_block(*query, reply))
+        };
+        Ok(rpc.call_all(&calls, read)?.into_iter().flatten().collect())
+    }
+
+    fn open_block(
+        &self,
+        query: BlockQuery,
+        reply: Result<&RawValue, NodeError>,
+    ) -> Result<OpenBlock, SourceError> {
+        let what = query.named();
+        let result = reply.map_err(|error| self.refused(query, error))?;
+        let block: Option<BlockAnswer<TransactionAnswer>> = self.rpc.read(&what, result)?;
+        let block = block.ok_or_else(|| query.missing())?;
+        let invalid = |reason| self.invalid(&what, reason);
+        match query {
+            BlockQuery::Height(height) if height != block.number.0 => {
+                return Err(invalid(format!("it is block {}", block.number.0)));
+            }
+            BlockQuery::Hash(hash) if hash != block.hash.0 => {
+                return Err(invalid(format!("it is block {}", verify::text(&block.hash.0))));
+            }
+            _ => {}
+        }
+        let json = result.get();
+        let answers = BlockAnswers::of_block(&self.params, block, json).map_err(invalid)?;
+        Ok(OpenBlock { query, answers, bytes: json.len() })
+    }
+
+    /// Asks for receipts, traces and uncles of blocks.
+    fn complete(&self, rpc: &Rpc, open: &mut [OpenBlock]) -> Result<(), SourceError> {
+        loop {
+            let mut questions = Vec::new();
+            for (index, block) in open.iter().enumerate() {
+                self.ask_about(index, block, &mut questions)?;
+            }
+            if questions.is_empty() {
+                return Ok(());
+            }
+            match self.answers(rpc, open, &questions) {
+                Ok(answers) => {
+                    for (question, (answer, bytes)) in questions.iter().zip(answers) {
+                        if let Some(block) = open.get_mut(question.block) {
+                            block.bytes += bytes;
+                            block.take(answer);
+                        }
+                    }
+                    return Ok(());
+                }
+                Err(Failure::NoBlockReceipts) => {
+                    self.has_block_receipts.store(false, Ordering::Relaxed);
+                }
+                Err(Failure::Source(error)) => return Err(error),
+            }
+        }
+    }
+
+    /// Adds the questions about a block.
+    fn ask_about(
+        &self,
+        index: usize,
+        open: &OpenBlock,
+        questions: &mut Vec<Question>,
+    ) -> Result<(), SourceError> {
+        let block = &open.answers.block;
+        let hash = verify::text(&block.hash.0);
+        let mut ask = |part, method, params| {
+            questions.push(Question { block: index, method, params, part });
+        };
+        if !block.transactions.is_empty() {
+            if self.has_block_receipts.load(Ordering::Relaxed) {
+                ask(Part::Receipts, "eth_getBlockReceipts", json!([hash]));
+            } else {
+                for transaction in &block.transactions {
+                    let params = json!([verify::text(&transaction.hash.0)]);
+                    ask(Part::Receipt, "eth_getTransactionReceipt", params);
+                }
+            }
+            let tracer = self.tracer_at(block.number.0, &block.hash.0)?.unwrap_or(Tracer::None);
+            if let Some((method, params)) = trace_question(tracer, block.number.0, &block.hash.0) {
+                ask(Part::Traces(tracer), method, params);
+            }
+        }
+        if self.params.rewards != BlockRewards::None && !block.difficulty.0.is_zero() {
+            for number in 0..block.uncles.len() {
+                let params = json!([hash, format!("0x{number:x}")]);
+                ask(Part::Uncle, "eth_getUncleByBlockHashAndIndex", params);
+            }
+        }
+        Ok(())
+    }
+
+    fn answers(
+        &self,
+        rpc: &Rpc,
+        open: &[OpenBlock],
+        questions: &[Question],
+    ) -> Result<Vec<(Answer, usize)>, Failure> {
+        /// Number of calls of a batch, below the limits of nodes and their providers.
+        const CALLS_A_REQUEST: usize = 100;
+        let mut answers = Vec::with_capacity(questions.len());
+        for questions in questions.chunks(CALLS_A_REQUEST) {
+            let calls: Vec<_> = questions.iter().map(|it| (it.method, &it.params)).collect();
+            let read = |place: usize, reply: Result<&RawValue, NodeError>| {
+                let question = questions.get(place)?;
+                let block = open.get(question.block)?;
+                Some(self.answer(block, question, reply))
+            };
+            let replies = rpc.call_all(&calls, read).map_err(Failure::Source)?;
+            for reply in replies.into_iter().flatten() {
+                answers.push(reply?);
+            }
+        }
+        Ok(answers)
+    }
+
+    fn answer(
+        &self,
+        open: &OpenBlock,
+        question: &Question,
+        reply: Result<&RawValue, NodeError>,
+    ) -> Result<(Answer, usize), Failure> {
+        let what = format!("{} {}", question.method, open.query.named());
+        let result = match reply {
+            Ok(result) => result,
+            Err(error) if question.part == Part::Receipts && error.is_not_offered() => {
+                return Err(Failure::NoBlockReceipts);
+            }
+            Err(error) if error.is_too_large() => {
+                let (url, most) = (self.rpc.url().to_owned(), 0);
+                return Err(Failure::Source(SourceError::TooLarge { url, most }));
+            }
+            // The hash was known a moment ago.
+            Err(error) if error.is_absent() => return Err(Failure::Source(open.left_the_chain())),
+            Err(error) => return Err(Failure::Source(self.rpc.refused(&what, error))),
+        };
+        let absent = || Failure::Source(open.left_the_chain());
+        let answer = match question.part {
+            Part::Receipts => Answer::Receipts(self.read(&what, result)?.ok_or_else(absent)?),
+            Part::Receipt => Answer::Receipt(self.read(&what, result)?.ok_or_else(absent)?),
+            Part::Uncle => Answer::Uncle(self.read(&what, result)?.ok_or_else(absent)?),
+            Part::Traces(_) if result.get() == "null" => return Err(absent()),
+            Part::Traces(tracer) => {
+                let read = match tracer {
+                    Tracer::Parity => trace::of_trace_block(result.get()),
+                    _ => trace::of_call_tracer(result.get()),
+                };
+                let invalid = |reason| Failure::Source(self.invalid(&what, reason));
+                Answer::Traces(read.map_err(invalid)?)
+            }
+        };
+        Ok((answer, result.get().len()))
+    }
+
+    fn read<T: serde::de::DeserializeOwned>(
+        &self,
+        what: &str,
+        result: &RawValue,
+    ) -> Result<Option<T>, Failure> {
+        self.rpc.read(what, result).map_err(Failure::Source)
+    }
+
+    /// Makes the block of the answers about it.
+    fn close(&self, open: OpenBlock) -> Result<FetchedBlock, SourceError> {
+        let OpenBlock { query, answers, bytes } = open;
+        let invalid = |reason| self.invalid(&query.named(), reason);
+        let genesis = self.genesis.as_ref().filter(|_| answers.block.number.0 == 0);
+        let state_root = answers.block.state_root.0;
+        let mut block = answers.into_block(self.chain, &self.params).map_err(invalid)?;
+        if let Some(genesis) = genesis {
+            genesis.check(&state_root).map_err(invalid)?;
+            block.transactions.extend(genesis.record(&block.reference));
+        }
+        Ok(FetchedBlock { block, bytes })
+    }
+
+    fn refused(&self, query: BlockQuery, error: NodeError) -> SourceError {
+        if error.is_absent() {
+            return query.missing();
+        }
+        self.rpc.refused(&format!("{} {}", query.method(), query.named()), error)
+    }
+
+    fn invalid(&self, what: &str, reason: String) -> SourceError {
+        SourceError::InvalidData { url: self.rpc.url().to_owned(), what: what.to_owned(), reason }
+    }
+}
+
+impl OpenBlock {
+    fn take(&mut self, answer: Answer) {
+        match answer {
+            Answer::Receipts(receipts) => self.answers.receipts = receipts,
+            Answer::Receipt(receipt) => self.answers.receipts.push(*receipt),
+            Answer::Traces(traces) => self.answers.traces = Some(traces),
+            Answer::Uncle(uncle) => self.answers.uncles.push(*uncle),
+        }
+    }
+
+    /// The error of a block that the node does not have any more.
+    fn left_the_chain(&self) -> SourceError {
+        SourceError::NotOnChain { hash: self.answers.block.hash.0 }
+    }
+}
+
+/// The method and parameters by which a tracer is asked about a block; `None` without a tracer.
+fn trace_question(tracer: Tracer, height: u64, hash: &[u8; 32]) -> Option<(&'static str, Value)> {
+    match tracer {
+        Tracer::Calls => {
+            let options = json!({ "tracer": "callTracer", "tracerConfig": { "withLog": true } });
+            Some(("debug_traceBlockByHash", json!([verify::text(hash), options])))
+        }
+        // The answer names the block, by which it is compared.
+        Tracer::Parity => Some(("trace_block", json!([format!("0x{height:x}")]))),
+        Tracer::None => None,
+    }
+}

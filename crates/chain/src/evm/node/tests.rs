@@ -1,0 +1,526 @@
+//! A node's answers, honest and hostile.
+
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use assay_address::ChainId;
+use serde_json::{Value, json};
+
+use super::{EvmNodeOptions, EvmNodeSource};
+use crate::{
+    BatchLimit, BlockSource, ProvenParts, SourceError, TestNetworks, Tracer,
+    account_source::AccountBlockSource,
+    evm::tests::build::{NodeBlock, account, hash, quantity, transfer},
+    http::{
+        Backoff, ExchangeError, Http, Request, Response, Server,
+        tests::{Noted, answer},
+    },
+    rpc::Rpc,
+};
+
+const TOKEN: &str = "0x00000000000000000000000000000000000000aa";
+
+/// A change of the node's answer to one call: gets the method, its parameters and the answer.
+type Change = Box<dyn Fn(&str, &Value, &mut Value) + Send + Sync>;
+
+/// A change without a state of its own.
+type ChangeOfAnswer = fn(&str, &Value, &mut Value);
+
+/// A change of a whole response: gets the number of the request and the response.
+type ChangeOfResponse =
+    Box<dyn Fn(usize, Response) -> Result<Response, ExchangeError> + Send + Sync>;
+
+/// A node of a chain that nobody can verify.
+struct Node {
+    chain_id: u64,
+    blocks: Vec<NodeBlock>,
+    has_block_receipts: bool,
+    tracer: Tracer,
+    finalized: Option<u64>,
+    change: Change,
+    change_of_response: ChangeOfResponse,
+    requests: Mutex<Vec<String>>,
+}
+
+impl std::fmt::Debug for Node {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Node").finish_non_exhaustive()
+    }
+}
+
+fn chain() -> ChainId {
+    "linea".parse().unwrap()
+}
+
+/// A block of a height with a call inside of a transaction, and a token's transfer.
+fn block(height: u64) -> NodeBlock {
+    let mut node_block = NodeBlock::new(chain());
+    node_block.block["hash"] = json!(hash(0xb000 + height));
+    node_block.block["parentHash"] = json!(hash(0xb000 + height.saturating_sub(1)));
+    node_block.block["number"] = json!(quantity(height));
+    if height == 0 {
+        return node_block;
+    }
+    let frame = json!({
+        "type": "CALL", "from": account(1), "to": account(2), "value": quantity(height),
+        "calls": [{ "type": "CALL", "from": account(2), "to": account(3), "value": "0x1" }],
+    });
+    node_block.transaction(1, Some(2), height, &[transfer(TOKEN, 1, 2, height)]).traced(&frame)
+}
+
+impl Node {
+    fn new(count: u64) -> Self {
+        Self {
+            chain_id: 59_144,
+            blocks: (0..count).map(block).collect(),
+            has_block_receipts: true,
+            tracer: Tracer::Calls,
+            finalized: None,
+            change: Box::new(|_, _, _| {}),
+            change_of_response: Box::new(|_, response| Ok(response)),
+            requests: Mutex::default(),
+        }
+    }
+
+    fn changed(self, change: impl Fn(&str, &Value, &mut Value) + Send + Sync + 'static) -> Self {
+        Self { change: Box::new(change), ..self }
+    }
+
+    fn responding(
+        self,
+        change: impl Fn(usize, Response) -> Result<Response, ExchangeError> + Send + Sync + 'static,
+    ) -> Self {
+        Self { change_of_response: Box::new(change), ..self }
+    }
+
+    fn find(&self, field: &str, value: &Value) -> Option<&NodeBlock> {
+        self.blocks.iter().find(|node_block| node_block.block[field] == *value)
+    }
+
+    fn reply(&self, call: &Value) -> Value {
+        assert_eq!(call["jsonrpc"], "2.0");
+        let (method, params) = (call["method"].as_str().unwrap(), &call["params"]);
+        let not_offered = json!({
+            "error": { "code": -32601, "message": format!("the method {method} does not exist/is not available") }
+        });
+        let result = |result: Value| json!({ "result": result });
+        let whole = |node_block: Option<&NodeBlock>| match (node_block, params[1].as_bool()) {
+            (Some(node_block), Some(true)) => result(node_block.block.clone()),
+            (Some(node_block), _) => {
+                let mut block = node_block.block.clone();
+                block["transactions"] = json!([]);
+                result(block)
+            }
+            (None, _) => result(Value::Null),
+        };
+        let mut reply = match method {
+            "eth_chainId" => result(json!(quantity(self.chain_id))),
+            "eth_getBlockByNumber" => match params[0].as_str().unwrap() {
+                "latest" => whole(self.blocks.last()),
+                "finalized" => match self.finalized {
+                    Some(height) => whole(self.find("number", &json!(quantity(height)))),
+                    None => {
+                        json!({ "error": { "code": -32000, "message": "finalized block not found" } })
+                    }
+                },
+                height => whole(self.find("number", &json!(height))),
+            },
+            "eth_getBlockByHash" => whole(self.find("hash", &params[0])),
+            "eth_getBlockReceipts" if self.has_block_receipts => {
+                result(self.find("hash", &params[0]).map_or(Value::Null, |it| json!(it.receipts)))
+            }
+            "eth_getTransactionReceipt" => {
+                let all = self.blocks.iter().flat_map(|node_block| &node_block.receipts);
+                // Transactions of these blocks have the same identifiers.
+                let found = all.clone().find(|receipt| receipt["transactionHash"] == params[0]);
+                result(found.cloned().unwrap_or(Value::Null))
+            }
+            "debug_traceBlockByHash" if self.tracer == Tracer::Calls => {
+                assert_eq!(params[1]["tracer"], "callTracer");
+                let traces =
+                    |node_block: &NodeBlock| node_block.traces.clone().map(|(_, traces)| traces);
+                match self.find("hash", &params[0]) {
+                    Some(node_block) => result(traces(node_block).unwrap_or_else(|| json!([]))),
+                    None => json!({ "error": { "code": -32000, "message": "block #5 not found" } }),
+                }
+            }
+            "trace_block" if self.tracer == Tracer::Parity => {
+                let node_block = self.find("number", &params[0]).unwrap();
+                let id = &node_block.receipts[0]["transactionHash"];
+                let call = |path: Value, from: u64, to: u64, value: &Value| {
+                    json!({
+                        "type": "call", "traceAddress": path, "transactionHash": id, "blockHash": node_block.block["hash"],
+                        "action": { "callType": "call", "from": account(from), "to": account(to), "value": value },
+                    })
+                };
+                let value = &node_block.block["transactions"][0]["value"];
+                result(json!([call(json!([]), 1, 2, value), call(json!([0]), 2, 3, &json!("0x1"))]))
+            }
+            _ => not_offered,
+        };
+        (self.change)(method, params, &mut reply);
+        reply["jsonrpc"] = json!("2.0");
+        reply["id"] = call["id"].clone();
+        reply
+    }
+}
+
+impl Http for Node {
+    fn url(&self) -> &'static str {
+        "http://node"
+    }
+
+    fn exchange(&self, request: Request<'_>) -> Result<Response, ExchangeError> {
+        let asked: Value = serde_json::from_slice(request.body.unwrap()).unwrap();
+        let number = {
+            let mut requests = self.requests.lock().unwrap();
+            requests.push(asked.to_string());
+            requests.len() - 1
+        };
+        let body = match &asked {
+            Value::Array(calls) => {
+                json!(calls.iter().map(|call| self.reply(call)).collect::<Vec<_>>())
+            }
+            call => self.reply(call),
+        };
+        let response = (self.change_of_response)(number, answer(200, &body.to_string()))?;
+        if response.body.len() as u64 > request.most {
+            return Err(ExchangeError::TooLarge(request.most));
+        }
+        Ok(response)
+    }
+}
+
+fn source(node: &Arc<Node>, options: EvmNodeOptions) -> (EvmNodeSource, Arc<Noted>) {
+    let timer = Noted::new(3, 0);
+    let server = Server::new(node.clone(), timer.clone(), Backoff::default());
+    (EvmNodeSource::new(chain(), Rpc::ethereum(server), options).unwrap(), timer)
+}
+
+fn of(node: Node) -> EvmNodeSource {
+    source(&Arc::new(node), EvmNodeOptions::default()).0
+}
+
+/// Given a node with blocks, then they come in order, verified and with what calls moved, from few requests.
+#[test]
+fn blocks_come_in_order() {
+    let node = Arc::new(Node::new(40));
+    let (mut source, _) = source(&node, EvmNodeOptions::default());
+    source.check_chain().unwrap();
+    assert_eq!(source.abilities().tracer, Some(Tracer::Calls));
+    assert_eq!(source.abilities().proven, ProvenParts::NONE);
+    assert_eq!(source.tip().unwrap().height, 39);
+    let asked_before = node.requests.lock().unwrap().len();
+    let blocks = source.blocks(1, BatchLimit::of_blocks(100)).unwrap();
+    let heights: Vec<_> = blocks.iter().map(|block| block.reference.height).collect();
+    assert_eq!(heights, (1..40).collect::<Vec<_>>());
+    assert!(blocks.iter().all(|block| block.transactions[0].transfers.len() == 3));
+    // One for the newest block, two for the first one, two for each of four chunks.
+    let asked = node.requests.lock().unwrap().len() - asked_before;
+    assert!(asked <= 1 + 2 + 2 * 4, "{asked} requests");
+    let one = source.block(&blocks[4].reference.hash).unwrap();
+    assert_eq!(one, blocks[4]);
+    assert_eq!(source.hash_at(5).unwrap(), Some(blocks[4].reference.hash));
+    assert_eq!(source.hash_at(99).unwrap(), None);
+    let above = source.blocks(40, BatchLimit::of_blocks(1)).unwrap_err();
+    assert!(matches!(above, SourceError::NoBlock { height: 40, tip: 39 }));
+    assert!(source.block(&[7; 32]).unwrap_err().is_transient());
+}
+
+/// Given a limit of transfers, then no further block is read once it is reached.
+#[test]
+fn batches_end_at_their_limit_of_transfers() {
+    let mut source = of(Node::new(40));
+    let blocks = source.blocks(1, BatchLimit { blocks: 30, entries: 7 }).unwrap();
+    assert_eq!(blocks.len(), 3);
+}
+
+/// Given nodes with each tracer, and with receipts one by one, then the transfers are the same.
+#[test]
+fn every_kind_of_node_states_the_same() {
+    let blocks = |node: Node| {
+        let mut source = of(node);
+        source.check_chain().unwrap();
+        (source.blocks(1, BatchLimit::of_blocks(1)).unwrap(), source.abilities())
+    };
+    let (expected, _) = blocks(Node::new(2));
+    let (parity, abilities) = blocks(Node { tracer: Tracer::Parity, ..Node::new(2) });
+    assert_eq!((&parity, abilities.tracer), (&expected, Some(Tracer::Parity)));
+    let (single, _) = blocks(Node { has_block_receipts: false, ..Node::new(2) });
+    assert_eq!(single, expected);
+    let (untraced, abilities) = blocks(Node { tracer: Tracer::None, ..Node::new(2) });
+    assert_eq!(untraced[0].transactions[0].transfers.len(), 2);
+    assert!(abilities.tracer == Some(Tracer::None) && !abilities.reads_internal_transfers());
+}
+
+/// Given a node without the state of a block, then its transfers are not taken for whole.
+#[test]
+fn a_pruned_node_is_told() {
+    let pruned = Node::new(3).changed(|method, _, reply| {
+        if method.starts_with("debug") {
+            *reply = json!({ "error": { "code": -32000, "message": "historical state 0x12 is not available" } });
+        }
+    });
+    let mut source = of(pruned);
+    let said = source.blocks(1, BatchLimit::of_blocks(1)).unwrap_err().to_string();
+    assert!(said.contains("historical state 0x12 is not available (-32000)"), "{said}");
+    assert_eq!(source.abilities().tracer, Some(Tracer::Calls));
+}
+
+/// Given nodes of other chains and of test networks, then they are refused, the latter unless they are allowed.
+#[test]
+fn other_chains_are_refused() {
+    let said = |chain: &str, chain_id: u64, test_networks: TestNetworks| {
+        let node = Node { chain_id, ..Node::new(2) };
+        let server = Server::new(Arc::new(node), Noted::new(1, 0), Backoff::default());
+        let options = EvmNodeOptions { test_networks, ..EvmNodeOptions::default() };
+        let chain = chain.parse().unwrap();
+        let mut source = EvmNodeSource::new(chain, Rpc::ethereum(server), options).unwrap();
+        source.check_chain().err().map(|error| error.to_string()).unwrap_or_default()
+    };
+    let (refused, allowed) = (TestNetworks::Refused, TestNetworks::Allowed);
+    assert_eq!(said("linea", 59_144, refused), "");
+    for test_networks in [refused, allowed] {
+        assert_eq!(said("eth", 56, test_networks), "http://node serves bsc, not eth");
+    }
+    // The number of the main network, with another first block; a number of no known chain.
+    for chain_id in [1, 31_337] {
+        assert!(said("eth", chain_id, refused).contains("serves a test network"));
+        assert_eq!(said("eth", chain_id, allowed), "");
+    }
+    let rpc =
+        Rpc::ethereum(Server::new(Arc::new(Node::new(1)), Noted::new(1, 0), Backoff::default()));
+    let tron = EvmNodeSource::new(ChainId::TRX, rpc, EvmNodeOptions::default()).unwrap_err();
+    assert!(tron.to_string().contains("is not read from a node like Ethereum's"));
+}
+
+/// Given a node that states a final block, or does not know the tag, then it is told, or none is.
+#[test]
+fn the_final_block_is_told_where_a_node_states_one() {
+    assert_eq!(of(Node::new(9)).finalized().unwrap(), None);
+    let stated = of(Node { finalized: Some(5), ..Node::new(9) }).finalized().unwrap();
+    assert_eq!(stated.map(|block| block.height), Some(5));
+    let unknown = Node::new(9).changed(|_, params, reply| {
+        if params[0] == "finalized" {
+            *reply = json!({ "error": { "code": -32602, "message": "invalid argument 0: hex string without 0x" } });
+        }
+    });
+    assert_eq!(of(unknown).finalized().unwrap(), None);
+}
+
+/// Given a node's answer with one change, then the error names the problem.
+#[test]
+fn hostile_answers_are_refused() {
+    let said = |change: ChangeOfAnswer| {
+        let mut source = of(Node::new(3).changed(change));
+        source.blocks(1, BatchLimit::of_blocks(2)).unwrap_err()
+    };
+    // Nothing where a block was, between the questions.
+    let gone = said(|method, _, reply| {
+        if method == "eth_getBlockReceipts" {
+            reply["result"] = Value::Null;
+        }
+    });
+    assert!(matches!(gone, SourceError::NotOnChain { .. }) && gone.is_transient(), "{gone}");
+    let missing = said(|_, params, reply| {
+        if params[0] == "0x1" {
+            reply["result"] = Value::Null;
+        }
+    });
+    assert!(matches!(missing, SourceError::NoBlock { .. }), "{missing}");
+    let cases: [(ChangeOfAnswer, &str); 8] = [
+        (
+            |method, _, reply| {
+                if method == "eth_getBlockReceipts" {
+                    *reply = json!({ "result": block(2).receipts });
+                }
+            },
+            "about block 1 with invalid data: receipt 0: it is of block 0x0",
+        ),
+        (
+            |method, params, reply| {
+                if method == "eth_getBlockByNumber" && params[0] == "0x1" {
+                    *reply = json!({ "result": block(2).block });
+                }
+            },
+            "about block 1 with invalid data: it is block 2",
+        ),
+        (
+            |method, _, reply| {
+                if method == "eth_getBlockReceipts" {
+                    reply["result"][0]["logs"][0]["logIndex"] = json!("0x1");
+                }
+            },
+            "log 1 stands where log 0 is due",
+        ),
+        (
+            |method, _, reply| {
+                if method == "eth_getBlockReceipts" {
+                    reply["result"][0]["gasUsed"] = json!("0x0g");
+                }
+            },
+            "`0x0g` is not a quantity",
+        ),
+        (
+            |method, _, reply| {
+                if method == "eth_getBlockReceipts" {
+                    reply["result"][0]["gasUsed"] = json!(21_000);
+                }
+            },
+            "invalid type: integer `21000`, expected a quantity",
+        ),
+        (
+            |method, _, reply| {
+                if method.starts_with("debug") {
+                    reply["result"][0]["result"]["value"] = json!("0x2");
+                }
+            },
+            "begins with a call of another value",
+        ),
+        (
+            |method, _, reply| {
+                if method.starts_with("debug") {
+                    reply["result"] = json!([]);
+                }
+                if method == "eth_getBlockReceipts" {
+                    *reply = json!({ "error": { "code": -32000, "message": "disk is on fire" } });
+                }
+            },
+            "eth_getBlockReceipts about block 1 with an error: disk is on fire (-32000)",
+        ),
+        (
+            |method, _, reply| {
+                if method == "eth_getBlockByNumber" {
+                    reply["result"]["number"] = json!("latest");
+                }
+            },
+            "`latest` is not a quantity of at most 64 bits: it does not begin with 0x",
+        ),
+    ];
+    for (change, words) in cases {
+        let said = said(change).to_string();
+        assert!(said.contains(words), "{said} does not say `{words}`");
+    }
+}
+
+/// Given a failure after some blocks, then these are returned, and the next call tells the failure.
+#[test]
+fn blocks_before_a_failure_are_returned() {
+    let broken = Node::new(9).changed(|method, params, reply| {
+        if method == "eth_getBlockByNumber" && params[0] == "0x3" && params[1] == true {
+            reply["result"]["parentHash"] = json!("0x12");
+        }
+    });
+    let options = EvmNodeOptions { connections: 1, ..EvmNodeOptions::default() };
+    let (mut source, _) = source(&Arc::new(broken), options);
+    let blocks = source.blocks(1, BatchLimit::of_blocks(8)).unwrap();
+    assert_eq!(blocks.len(), 2);
+    let said = source.blocks(3, BatchLimit::of_blocks(8)).unwrap_err();
+    assert!(matches!(said, SourceError::Unreadable { .. }), "{said}");
+}
+
+/// Given responses that a busy or dying server sends, then the request is sent again, later.
+#[test]
+fn transient_failures_are_retried() {
+    let reasons = |change: fn(usize, Response) -> Result<Response, ExchangeError>| {
+        let node = Arc::new(Node::new(3).responding(change));
+        let (mut source, timer) = source(&node, EvmNodeOptions::default());
+        let read = source.blocks(1, BatchLimit::of_blocks(2)).map(|blocks| blocks.len());
+        let pauses = timer.pauses.lock().unwrap();
+        (read.ok(), pauses.iter().map(|(time, reason)| (*time, reason.clone())).collect::<Vec<_>>())
+    };
+    let (read, pauses) = reasons(|number, response| {
+        let busy =
+            |seconds| Response { status: 429, retry_after: seconds, body: b"slow down".to_vec() };
+        match number {
+            0 => Ok(busy(Some(Duration::from_secs(7)))),
+            1 => Ok(busy(None)),
+            _ => Ok(response),
+        }
+    });
+    assert_eq!(read, Some(2));
+    assert_eq!(pauses[0].0, Duration::from_secs(7));
+    assert!(pauses.iter().all(|(_, reason)| reason == "it is asked too often (429)"));
+    let (read, pauses) = reasons(|number, response| match number {
+        0 => Ok(answer(
+            200,
+            r#"{"jsonrpc":"2.0","id":0,"error":{"code":-32005,"message":"limit exceeded"}}"#,
+        )),
+        _ => Ok(response),
+    });
+    assert_eq!((read, &*pauses[0].1), (Some(2), "it is asked too often: limit exceeded"));
+    // Half of a batch, and half of a response.
+    let (read, pauses) = reasons(|number, mut response| {
+        if number == 1 {
+            let mut calls: Vec<Value> = serde_json::from_slice(&response.body)
+                .unwrap_or_else(|_| vec![json!({ "jsonrpc": "2.0", "id": 5, "result": null })]);
+            calls.truncate(1);
+            response.body = json!(calls).to_string().into_bytes();
+            if calls[0]["id"] == 5 {
+                response.body.truncate(10);
+            }
+        }
+        Ok(response)
+    });
+    assert_eq!((read, pauses.len()), (Some(2), 1), "{pauses:?}");
+}
+
+/// Given a batch whose answers come in another order, then each is taken for its own question.
+#[test]
+fn batches_are_answered_in_any_order() {
+    let node = Node::new(9).responding(|_, mut response| {
+        if let Ok(mut calls) = serde_json::from_slice::<Vec<Value>>(&response.body) {
+            calls.reverse();
+            response.body = json!(calls).to_string().into_bytes();
+        }
+        Ok(response)
+    });
+    let expected = of(Node::new(9)).blocks(1, BatchLimit::of_blocks(8)).unwrap();
+    assert_eq!(of(node).blocks(1, BatchLimit::of_blocks(8)).unwrap(), expected);
+}
+
+/// Given responses above the limit of shared ones, then blocks are fetched in smaller parts; one above the limit of a single
+/// response is refused.
+#[test]
+fn large_answers_are_fetched_in_parts() {
+    let options = EvmNodeOptions {
+        shared_answer: 6_000,
+        largest_answer: 20_000,
+        connections: 2,
+        ..EvmNodeOptions::default()
+    };
+    let (mut source, _) = source(&Arc::new(Node::new(20)), options);
+    let blocks = source.blocks(1, BatchLimit::of_blocks(19)).unwrap();
+    assert!(!blocks.is_empty());
+    let mut next = 1 + blocks.len() as u64;
+    while next < 20 {
+        next += source.blocks(next, BatchLimit::of_blocks(19)).unwrap().len() as u64;
+    }
+    let endless = Node::new(3).responding(|number, mut response| {
+        if number > 0 {
+            response.body = vec![b'['; 100 * 1024 * 1024];
+        }
+        Ok(response)
+    });
+    let options = EvmNodeOptions { largest_answer: 1_000_000, ..EvmNodeOptions::default() };
+    let (mut source, timer) = self::source(&Arc::new(endless), options);
+    let said = source.blocks(1, BatchLimit::of_blocks(1)).unwrap_err();
+    assert!(matches!(said, SourceError::TooLarge { most: 1_000_000, .. }), "{said}");
+    assert!(timer.pauses.lock().unwrap().is_empty());
+}
+
+/// Given a node that answers batches with an error, then it gets single requests.
+#[test]
+fn a_node_without_batches_gets_single_requests() {
+    let node = Node::new(4).responding(|_, mut response| {
+        if response.body.starts_with(b"[") {
+            let refused =
+                r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"no batches"}}"#;
+            response.body = refused.into();
+        }
+        Ok(response)
+    });
+    assert_eq!(of(node).blocks(1, BatchLimit::of_blocks(3)).unwrap().len(), 3);
+}

@@ -1,0 +1,254 @@
+//! The chains with Ethereum's accounts: their numbers, first blocks, and what each does differently.
+
+use assay_address::{AddressRules, ChainId};
+use assay_engine::account::AccountAddress;
+
+use super::events::bytes;
+use crate::ProvenParts;
+
+/// Parameters of a chain.
+#[derive(Clone, Copy, Debug)]
+pub struct EvmParams {
+    /// The number that transactions and `eth_chainId` state (EIP-155).
+    pub chain_id: u64,
+    /// Hash of the first block; `None` if it is not known.
+    pub first_block: Option<[u8; 32]>,
+    /// Parts of a block that can be recomputed.
+    pub proven: ProvenParts,
+    /// New coins for producers of blocks whose header states a difficulty.
+    pub rewards: BlockRewards,
+    /// Receiver of the base fee; `None` where it is destroyed.
+    pub base_fee_to: Option<AccountAddress>,
+    /// Receiver of the fee for the data on the chain below, which receipts state as `l1Fee`.
+    pub data_fee_to: Option<AccountAddress>,
+    /// Transactions that nobody signs and that bring coins from the chain below.
+    pub deposits: Option<Deposits>,
+    /// A contract that logs transfers of the chain's coin as a token does.
+    pub coin_contract: Option<CoinContract>,
+    /// True if withdrawals of validators are of the chain's coin.
+    pub pays_withdrawals: bool,
+}
+
+/// New coins for producers of blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BlockRewards {
+    /// None, or none that a block states.
+    None,
+    /// Five, three and two coins, and parts of them for uncles.
+    Ethereum,
+    /// Five coins, a fifth less every five million blocks.
+    Classic,
+}
+
+/// Transactions that bring coins from the chain below.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Deposits {
+    /// Type of the transactions.
+    pub kind: u64,
+    /// Account that stands for the bridge, whose payments are of unknown origin.
+    pub bridge: AccountAddress,
+}
+
+/// A contract that logs transfers of the chain's coin as a token does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CoinContract {
+    /// The contract.
+    pub contract: AccountAddress,
+    /// Relation of its logs to calls.
+    pub logs: CoinLogs,
+}
+
+/// Relation of logs of a chain's coin to calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CoinLogs {
+    /// Calls state the same transfers: the logs are left out.
+    Duplicate,
+    /// Calls do not state these transfers.
+    Additional,
+    /// The logs state every transfer: calls are left out.
+    Complete,
+}
+
+/// Parameters of a chain like Ethereum.
+const fn chain(chain_id: u64) -> EvmParams {
+    EvmParams {
+        chain_id,
+        first_block: None,
+        proven: ProvenParts::ALL,
+        rewards: BlockRewards::None,
+        base_fee_to: None,
+        data_fee_to: None,
+        deposits: None,
+        coin_contract: None,
+        pays_withdrawals: true,
+    }
+}
+
+impl EvmParams {
+    const fn begins_with(self, hash: &[u8]) -> Self {
+        Self { first_block: Some(bytes(hash)), ..self }
+    }
+
+    const fn rewards(self, rewards: BlockRewards) -> Self {
+        Self { rewards, ..self }
+    }
+
+    /// A chain of the OP Stack: fees go to vaults, and deposits have a type of their own.
+    const fn op_stack(self) -> Self {
+        Self {
+            base_fee_to: Some(account(b"4200000000000000000000000000000000000019")),
+            data_fee_to: Some(account(b"420000000000000000000000000000000000001a")),
+            deposits: Some(Deposits {
+                kind: 0x7e,
+                bridge: account(b"4200000000000000000000000000000000000010"),
+            }),
+            ..self
+        }
+    }
+
+    /// A chain of Arbitrum: transactions of its own types, which roots commit to in its own way.
+    const fn arbitrum(self) -> Self {
+        let bridge = account(b"000000000000000000000000000000000000006e");
+        Self { deposits: Some(Deposits { kind: 0x64, bridge }), ..self }.proving(HEADER)
+    }
+
+    const fn proving(self, proven: ProvenParts) -> Self {
+        Self { proven, ..self }
+    }
+
+    const fn coin(self, contract: &[u8], logs: CoinLogs) -> Self {
+        Self { coin_contract: Some(CoinContract { contract: account(contract), logs }), ..self }
+    }
+
+    /// The parameters of a chain; `None` for chains with other accounts. A chain that is not in the table is taken for one
+    /// of which no root can be recomputed.
+    #[must_use]
+    pub fn of(chain: ChainId) -> Option<Self> {
+        if !matches!(chain.info().rules, AddressRules::Evm) {
+            return None;
+        }
+        TABLE.iter().find(|(id, _)| *id == chain.as_str()).map(|(_, params)| *params)
+    }
+
+    /// The chain of a number.
+    #[must_use]
+    pub fn chain_of(chain_id: u64) -> Option<&'static str> {
+        TABLE.iter().find(|(_, params)| params.chain_id == chain_id).map(|(id, _)| *id)
+    }
+}
+
+const fn account(digits: &[u8]) -> AccountAddress {
+    AccountAddress(bytes(digits))
+}
+
+/// Headers are those of Ethereum, and transactions or receipts are not.
+const HEADER: ProvenParts = ProvenParts { header: true, ..ProvenParts::NONE };
+
+/// The chains. A part is proven where it is known to be computed as on Ethereum; elsewhere the node's word counts.
+static TABLE: [(&str, EvmParams); 44] = [
+    ("eth", chain(1).begins_with(FIRST_ETHEREUM).rewards(BlockRewards::Ethereum)),
+    ("etc", chain(61).begins_with(FIRST_ETHEREUM).rewards(BlockRewards::Classic)),
+    ("ethw", chain(10_001).begins_with(FIRST_ETHEREUM).rewards(BlockRewards::Ethereum)),
+    // Fees collect at the system's account and pass to the producer without a transaction; they are booked to the producer,
+    // who pays them on in system transactions.
+    (
+        "bsc",
+        chain(56).begins_with(b"0d21840abff46b96c84b2ac9e10e4f5cdaeb5693cb665db62a2f3b02d2d57b5b"),
+    ),
+    // Deposits are a last transaction outside of all roots; its coin logs every transfer too.
+    (
+        "polygon",
+        chain(137)
+            .begins_with(b"a9c28ce2141b56c474f1dc504bee9b01eb1bd7d1a507580d5519d4437a97de1b")
+            .proving(HEADER)
+            .coin(b"0000000000000000000000000000000000001010", CoinLogs::Duplicate),
+    ),
+    (
+        "arbitrum",
+        chain(42_161)
+            .begins_with(b"7ee576b35482195fc49205cec9af72ce14f003b9ae69f6ba0faef4514be8b442")
+            .arbitrum(),
+    ),
+    ("arbitrum-nova", chain(42_170).arbitrum()),
+    (
+        "optimism",
+        chain(10)
+            .begins_with(b"7ca38a1916c42007829c55e69d3e9a73265554b586a499015373241b8a3fa48b")
+            .op_stack(),
+    ),
+    ("base", chain(8_453).op_stack()),
+    ("opbnb", chain(204).op_stack()),
+    ("mantle", chain(5_000).op_stack().proving(HEADER)),
+    ("blast", chain(81_457).op_stack()),
+    ("zora", chain(7_777_777).op_stack()),
+    ("unichain", chain(130).op_stack()),
+    ("worldchain", chain(480).op_stack()),
+    ("ink", chain(57_073).op_stack()),
+    ("soneium", chain(1_868).op_stack()),
+    ("mode", chain(34_443).op_stack()),
+    ("manta", chain(169).op_stack()),
+    // Transfers of its coin as a token move it without value of a call; transactions may pay fees in tokens.
+    (
+        "celo",
+        chain(42_220)
+            .op_stack()
+            .proving(HEADER)
+            .coin(b"471ece3750da237f93b8e339c536989b8978a438", CoinLogs::Additional),
+    ),
+    // Roots are zeros, and the coin is a system contract.
+    ("zksync", chain(324).proving(ProvenParts::NONE).coin(ZK_COIN, CoinLogs::Complete)),
+    ("abstract", chain(2_741).proving(ProvenParts::NONE).coin(ZK_COIN, CoinLogs::Complete)),
+    // Headers have fields of their own.
+    ("avalanche", chain(43_114).proving(ProvenParts::NONE)),
+    // Early headers are sealed otherwise, and withdrawals are of a token. The base fee goes to a collector.
+    (
+        "gnosis",
+        EvmParams {
+            pays_withdrawals: false,
+            base_fee_to: Some(account(b"6bbe78ee9e474842dbd4ab4987b3cefe88426a92")),
+            ..chain(100)
+                .begins_with(b"4f1dd23188aab3a76b463e4af801b52b1248ef073c648cbdc4c9333d3da79756")
+                .proving(ProvenParts::NONE)
+        },
+    ),
+    ("linea", chain(59_144).proving(ProvenParts::NONE)),
+    ("scroll", chain(534_352).proving(ProvenParts::NONE)),
+    ("polygon-zkevm", chain(1_101).proving(ProvenParts::NONE)),
+    ("fantom", chain(250).proving(ProvenParts::NONE)),
+    ("sonic", chain(146).proving(ProvenParts::NONE)),
+    ("cronos", chain(25).proving(ProvenParts::NONE)),
+    ("moonbeam", chain(1_284).proving(ProvenParts::NONE)),
+    ("moonriver", chain(1_285).proving(ProvenParts::NONE)),
+    ("aurora", chain(1_313_161_554).proving(ProvenParts::NONE)),
+    ("kaia", chain(8_217).proving(ProvenParts::NONE)),
+    ("metis", chain(1_088).proving(ProvenParts::NONE)),
+    ("berachain", chain(80_094).proving(ProvenParts::NONE)),
+    ("taiko", chain(167_000).proving(ProvenParts::NONE)),
+    ("pulsechain", chain(369).proving(ProvenParts::NONE)),
+    ("flare", chain(14).proving(ProvenParts::NONE)),
+    ("hyperevm", chain(999).proving(ProvenParts::NONE)),
+    ("monad", chain(143).proving(ProvenParts::NONE)),
+    ("plasma", chain(9_745).proving(ProvenParts::NONE)),
+    ("apechain", chain(33_139).arbitrum()),
+    ("ronin", chain(2_020).proving(ProvenParts::NONE)),
+];
+
+const FIRST_ETHEREUM: &[u8] = b"d4e56740f876aef8c010b86a40d5f56745a118d0906a34e69aec8c0db1cb8fa3";
+const ZK_COIN: &[u8] = b"000000000000000000000000000000000000800a";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_chain_with_ethereums_accounts_has_its_own_number() {
+        let is_evm = |chain: &ChainId| matches!(chain.info().rules, AddressRules::Evm);
+        let chains: Vec<_> = ChainId::all().filter(is_evm).collect();
+        for chain in &chains {
+            let params = EvmParams::of(*chain).unwrap_or_else(|| panic!("{chain} has no row"));
+            assert_eq!(EvmParams::chain_of(params.chain_id), Some(chain.as_str()));
+        }
+        assert_eq!(TABLE.len(), chains.len());
+        assert!(EvmParams::of(ChainId::BTC).is_none() && EvmParams::of(ChainId::TRX).is_none());
+    }
+}
