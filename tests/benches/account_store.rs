@@ -1,9 +1,10 @@
 //! Cost of account chains in a store: `cargo bench -p assay-tests --bench account_store`. `ASSAY_TRANSFERS` sets the number
-//! of transfers (default 3,000,000), `ASSAY_FOLDER` a folder that keeps the chain for another run.
+//! of transfers (default 3,000,000), `ASSAY_FOLDER` a folder that keeps the chain for another run, `ASSAY_PART` the part that
+//! is measured: `checks`, `screening`, `labels` or `readers` (default all).
 //!
 //! Printed: CPU time of ingest with ledgers for each transfer, over each million; the longest wait of a batch, with the merges
-//! before it; memory, bytes on the disk; CPU time of checks of several kinds of accounts; CPU time of computing the ledgers
-//! for late labels; times of readings while another thread commits.
+//! before it; memory, bytes on the disk; CPU time of checks of several kinds of accounts; rows a second of screening in full;
+//! CPU time of computing the ledgers for late labels; times of readings while another thread commits.
 #![expect(
     clippy::print_stdout,
     clippy::expect_used,
@@ -13,9 +14,10 @@
 
 use std::{
     collections::HashMap,
-    env,
+    env, fs,
     iter::Peekable,
     path::{Path, PathBuf},
+    process::{Command, Stdio},
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -42,7 +44,7 @@ use assay_graph::{
 use assay_intel::IntelSnapshot;
 use assay_test_chains::account_chain::{Group, LongAccountChain, account};
 use assay_tests::{
-    Figures, cpu_time, own_memory,
+    Figures, cpu_time, measure, own_memory, release_program,
     world::claims::{Claim, snapshot_of},
 };
 use jiff::{Timestamp, civil::Date};
@@ -65,9 +67,20 @@ fn main() {
     if graphs.account_snapshot(CHAIN).expect("a graph").is_none() {
         ingest(&graphs, transfers);
     }
-    checks(&graphs, transfers);
-    late_labels(&graphs, transfers);
-    readers(&graphs, transfers);
+    let part = env::var("ASSAY_PART").ok();
+    let is_measured = |name: &str| part.as_deref().is_none_or(|part| part == name);
+    if is_measured("checks") {
+        checks(&graphs, transfers);
+    }
+    if is_measured("screening") {
+        screening(folder, transfers);
+    }
+    if is_measured("labels") {
+        late_labels(&graphs, transfers);
+    }
+    if is_measured("readers") {
+        readers(&graphs, transfers);
+    }
 }
 
 fn ends() -> AccountEnds {
@@ -241,6 +254,51 @@ fn checks(graphs: &EmbeddedGraphs, transfers: u64) {
             times.percentile(99)
         );
     }
+}
+
+/// Rows of a file that is screened.
+const ROWS: u64 = 50_000;
+
+/// Screens people in full with the release program, under the labels of the chain's parties.
+fn screening(folder: &Path, transfers: u64) {
+    let assay = release_program();
+    let run = |arguments: &[&str]| {
+        let mut command = Command::new(&assay);
+        command.arg("--data-dir").arg(folder).args(arguments).stdout(Stdio::null());
+        let (status, seconds, _) = measure(&mut command);
+        assert!(status.success(), "{arguments:?} failed");
+        seconds
+    };
+    let on_chain = |account: AccountAddress| account.on(CHAIN).expect("an address");
+    let label = |(account, end): (AccountAddress, MoneyEnd)| {
+        format!("eth,{},{},investigation,95\n", on_chain(account).as_str(), end.category.as_str())
+    };
+    let labels = ends().iter().map(label).collect::<String>();
+    let labels = format!("blockchain,address,category,tier,confidence\n{labels}");
+    let file = |name: &str, content: &str| {
+        let path = folder.join(name);
+        fs::write(&path, content).expect("a file");
+        path.display().to_string()
+    };
+    let labels = file("labels.csv", &labels);
+    let _ = run(&["ingest", "labels", &labels, "--format", "csv", "--source", "parties"]);
+    let people = LongAccountChain::new(7, transfers, false).people();
+    let rows = |count: u64| {
+        let person = |it| on_chain(account(Group::Person, people / 10 + it * (people / 2) / count));
+        let rows = (0..count).map(|it| format!("eth,{}\n", person(it).as_str()));
+        format!("blockchain,address\n{}", rows.collect::<String>())
+    };
+    let output = folder.join("screened.csv").display().to_string();
+    let screen = |rows: &str| run(&["screen", rows, "--scope", "full", "-o", &output]);
+    let loading = screen(&file("row.csv", &rows(1)));
+    let seconds = screen(&file("rows.csv", &rows(ROWS))) - loading;
+    println!(
+        "screening of {ROWS} people in full: {:.0} rows a second, besides loading in {loading:.2} s",
+        ROWS as f64 / seconds
+    );
+    let screened = fs::read_to_string(&output).expect("rows");
+    let by_ledgers = screened.lines().filter(|row| row.ends_with("compositions")).count();
+    println!("  {by_ledgers} of them are decided by ledgers alone");
 }
 
 /// Labels accounts one after another, early and late ones, each with what follows from its payments.
