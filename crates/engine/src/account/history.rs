@@ -1,7 +1,7 @@
 //! The payments of a subject as a check reads them: the newest ones one by one, and the older ones of a large account summed.
 //!
-//! A graph sums the payments of an account in one asset by pages. Sums keep what a check judges by: the UTC day, and with it
-//! the price; the direction; the party at which the money ends; and the breakdown.
+//! A graph sums the payments of an account in one asset by pages, and the pages of large accounts by groups. Sums keep what a
+//! check judges by: the UTC day, and with it the price; the direction; the party at which the money ends; and the breakdown.
 
 use std::collections::BTreeMap;
 
@@ -23,6 +23,16 @@ pub const PAGE_PAYMENTS: u64 = 512;
 #[must_use]
 pub const fn ends_page(before: u64, after: u64) -> bool {
     before / PAGE_PAYMENTS < after / PAGE_PAYMENTS
+}
+
+/// Number of payments of an account in one asset after which a group of pages ends, together with its last page. A check
+/// reads the sums of a group instead of those of its pages.
+pub const GROUP_PAYMENTS: u64 = 16 * PAGE_PAYMENTS;
+
+/// True if a page that raised an account's number of payments in an asset ends a group.
+#[must_use]
+pub const fn ends_group(before: u64, after: u64) -> bool {
+    before / GROUP_PAYMENTS < after / GROUP_PAYMENTS
 }
 
 /// The payments of an account.
@@ -53,6 +63,8 @@ pub struct PaymentSum {
     pub payment: Payment,
     /// Time of the largest payment.
     pub time: Timestamp,
+    /// Amount of the largest payment.
+    pub largest: u128,
     /// Time of the first payment.
     pub first: Timestamp,
     /// Number of payments.
@@ -80,6 +92,26 @@ struct Growing {
     /// Amount, transaction and time of the largest payment.
     largest: (u128, TransactionNumber, Timestamp),
     origins: BTreeMap<OriginCode, OriginSum>,
+}
+
+impl Growing {
+    fn note_largest(&mut self, payment: (u128, TransactionNumber, Timestamp)) {
+        if payment.0 > self.largest.0 {
+            self.largest = payment;
+        }
+    }
+
+    fn add_money(&mut self, amount: u128, shares: impl Iterator<Item = OriginShare>) {
+        self.amount = self.amount.saturating_add(amount);
+        for share in shares {
+            let new = OriginSum { hops: share.hops, far: U256::ZERO, near: U256::ZERO };
+            let origin = self.origins.entry(share.origin).or_insert(new);
+            let of = |share: u64| U256::from(amount) * U256::from(share);
+            origin.hops = origin.hops.min(share.hops);
+            origin.far = origin.far.saturating_add(of(share.far));
+            origin.near = origin.near.saturating_add(of(share.near));
+        }
+    }
 }
 
 /// Money of one origin: amounts times shares, and the fewest hops.
@@ -128,35 +160,48 @@ impl PaymentSums {
             is_from_end: payment.hop == Hop::FromEnd,
             is_initiated: payment.is_initiated.filter(|_| !is_received),
         };
-        let number = payment.transaction;
-        let sum = self.sums.entry(key).or_insert_with(|| Growing {
+        let sum = self.sum_of(key, payment, time);
+        sum.count += 1;
+        sum.first = sum.first.min(time);
+        sum.note_largest((payment.amount, payment.transaction, time));
+        let party = party.filter(|_| !is_named && !is_received).map(|party| OriginShare {
+            origin: MoneyOrigin::Party(party.category, None).into(),
+            hops: 1,
+            far: WHOLE,
+            near: WHOLE,
+        });
+        let received = payment.shares.known().iter().filter(|_| is_received);
+        sum.add_money(payment.amount, received.copied().chain(party));
+    }
+
+    /// Adds payments that are summed already.
+    pub fn add_sum(&mut self, summed: &PaymentSum) {
+        let PaymentSum { payment, time, largest, first, count } = summed;
+        let is_received = payment.to == self.owner;
+        let key = SumKey {
+            day: time.to_zoned(TimeZone::UTC).date(),
+            is_received,
+            other: if is_received { payment.from } else { payment.to },
+            kind: payment.kind as u8,
+            is_from_end: payment.hop == Hop::FromEnd,
+            is_initiated: payment.is_initiated,
+        };
+        let sum = self.sum_of(key, payment, *time);
+        sum.count = sum.count.saturating_add(*count);
+        sum.first = sum.first.min(*first);
+        sum.note_largest((*largest, payment.transaction, *time));
+        sum.add_money(payment.amount, payment.shares.known().iter().copied());
+    }
+
+    fn sum_of(&mut self, key: SumKey, payment: &Payment, time: Timestamp) -> &mut Growing {
+        self.sums.entry(key).or_insert_with(|| Growing {
             kind: payment.kind,
             amount: 0,
             count: 0,
             first: time,
-            largest: (0, number, time),
+            largest: (0, payment.transaction, time),
             origins: BTreeMap::new(),
-        });
-        sum.amount = sum.amount.saturating_add(payment.amount);
-        sum.count += 1;
-        sum.first = sum.first.min(time);
-        if payment.amount > sum.largest.0 {
-            sum.largest = (payment.amount, number, time);
-        }
-        let mut part = |share: OriginShare| {
-            let new = OriginSum { hops: share.hops, far: U256::ZERO, near: U256::ZERO };
-            let origin = sum.origins.entry(share.origin).or_insert(new);
-            let of = |share: u64| U256::from(payment.amount) * U256::from(share);
-            origin.hops = origin.hops.min(share.hops);
-            origin.far = origin.far.saturating_add(of(share.far));
-            origin.near = origin.near.saturating_add(of(share.near));
-        };
-        if is_received {
-            payment.shares.known().iter().copied().for_each(part);
-        } else if let Some(party) = party.filter(|_| !is_named) {
-            let origin = MoneyOrigin::Party(party.category, None).into();
-            part(OriginShare { origin, hops: 1, far: WHOLE, near: WHOLE });
-        }
+        })
     }
 
     /// The sums, in the order of their days.
@@ -164,7 +209,7 @@ impl PaymentSums {
     pub fn finish(self) -> Vec<PaymentSum> {
         let Self { owner, asset, sums } = self;
         let sums = sums.into_iter().map(|(key, sum)| {
-            let (_, transaction, time) = sum.largest;
+            let (largest, transaction, time) = sum.largest;
             let (from, to) = if key.is_received { (key.other, owner) } else { (owner, key.other) };
             let payment = Payment {
                 kind: sum.kind,
@@ -178,7 +223,7 @@ impl PaymentSums {
                 hop: if key.is_from_end { Hop::FromEnd } else { Hop::FromPayer },
                 is_initiated: key.is_initiated,
             };
-            PaymentSum { payment, time, first: sum.first, count: sum.count }
+            PaymentSum { payment, time, largest, first: sum.first, count: sum.count }
         });
         sums.collect()
     }
@@ -294,6 +339,40 @@ mod tests {
         assert_eq!(several[0].payment.shares.far(STOLEN), WHOLE / 4);
         assert_eq!((several[0].time, several[0].first), (day(10), day(10)));
         assert_eq!(of(THIEF).map(|sum| sum.payment.amount).collect::<Vec<_>>(), [50]);
+    }
+
+    #[test]
+    fn sums_of_pages_add_up_as_their_payments_do() {
+        let end = |_| None;
+        let day = |second| Timestamp::from_second(second).unwrap();
+        let payments: Vec<(Payment, Timestamp)> = (1..=40_u128)
+            .map(|it| {
+                let second = i64::try_from(it).unwrap() * 6_000;
+                let is_stolen = it % 4 == 0;
+                let shares = if is_stolen { Shares::wholly(STOLEN) } else { Shares::UNKNOWN };
+                (payment(2, it * 8, shares), day(second))
+            })
+            .collect();
+        let mut all = PaymentSums::new(SUBJECT, AssetNumber(0));
+        let mut of_pages = PaymentSums::new(SUBJECT, AssetNumber(0));
+        for page in payments.chunks(7) {
+            let mut sums = PaymentSums::new(SUBJECT, AssetNumber(0));
+            for (payment, time) in page {
+                all.add(payment, *time, end);
+                sums.add(payment, *time, end);
+            }
+            sums.finish().iter().for_each(|sum| of_pages.add_sum(sum));
+        }
+        let (all, of_pages) = (all.finish(), of_pages.finish());
+        assert_eq!(all.len(), of_pages.len());
+        for (one, other) in all.iter().zip(&of_pages) {
+            let severe = |sum: &PaymentSum| sum.payment.shares.far(STOLEN);
+            // Severe shares are rounded up twice.
+            assert!(severe(other).abs_diff(severe(one)) <= 40 && severe(other) >= severe(one));
+            let shares = one.payment.shares.clone();
+            let payment = Payment { shares, ..other.payment.clone() };
+            assert_eq!(*one, PaymentSum { payment, ..other.clone() });
+        }
     }
 
     #[test]

@@ -63,7 +63,8 @@ pub use dealings::{Dealing, DealingKey, Dealings};
 pub use ends::{MoneyEnd, MoneyEnds, ends_money};
 pub use exposure::{AssetExposure, OriginExposure, exposures};
 pub use history::{
-    AccountPayments, PAGE_PAYMENTS, PageOfSums, PaymentSum, PaymentSums, ends_page, summed_until,
+    AccountPayments, GROUP_PAYMENTS, PAGE_PAYMENTS, PageOfSums, PaymentSum, PaymentSums,
+    ends_group, ends_page, summed_until,
 };
 pub use ledger::AccountLedger;
 pub use lookalikes::{Acquaintances, Lookalike};

@@ -22,8 +22,6 @@ use crate::{
     trace::AttributedEnd,
 };
 
-/// Most payments of a subject for which benign money that went round with a counterparty is left out.
-pub(super) const MOST_NETTED: usize = 20_000;
 /// Dust of one owner over all assets, as a multiple of the largest dust payment.
 const DUST_PAYMENTS: u128 = 20;
 /// Lowest severity of risky money, which always counts as received.

@@ -13,13 +13,13 @@ use super::{
     origin::{MoneyOrigin, OriginCode},
     parts::Parts,
     path::path_back,
-    received::{MOST_NETTED, Valued, end_of, received},
+    received::{Valued, end_of, received},
     sent::{sent, sent_on},
     step::Payment,
     taken::taken,
     transfer::BookedTransfer,
     unit::{MoneyUnit, Valuation},
-    view::{AccountAttributions, AccountView},
+    view::{AccountAttributions, AccountView, MOST_PAYMENTS},
 };
 use crate::{
     evidence::{AccountLimits, ActivityFacts, AssetActivity, DirectionFlows, FlowFacts, Ledger},
@@ -61,7 +61,7 @@ impl AccountSubject<'_> {
         });
         payments.extend(Valued::of(view, &own.payments, &mut values));
         let since = recent_since(today);
-        let is_netted = own.sums.is_empty() && payments.len() <= MOST_NETTED;
+        let is_netted = own.sums.is_empty() && payments.len() <= MOST_PAYMENTS;
         let mut source = received(owner, &payments, attributions, (since, is_netted));
         self.show_paths(&mut source, &payments);
         let destination = sent(view, owner, &payments, attributions, since);
@@ -99,7 +99,7 @@ impl AccountSubject<'_> {
             payments.iter().map(|payment| Payment { to: owner, ..payment.clone() }).collect();
         let mut values = Valuation::new(self.prices);
         let payments = asked_about(view, &payments, &mut values);
-        let of = (recent_since(today), payments.len() <= MOST_NETTED);
+        let of = (recent_since(today), payments.len() <= MOST_PAYMENTS);
         let mut source = received(owner, &payments, attributions, of);
         self.show_paths(&mut source, &payments);
         let limits = self.limits_of(&payments, values);

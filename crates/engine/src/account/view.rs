@@ -19,7 +19,7 @@ use crate::{
 };
 
 /// Most payments of a subject that a check reads one by one.
-pub const MOST_PAYMENTS: usize = 20_000;
+pub const MOST_PAYMENTS: usize = 10_000;
 /// Most transactions of a subject that a check reads for tokens outside the table of scored assets, and for transfers of
 /// nothing.
 pub const MOST_OTHER_TOKENS: usize = 10_000;

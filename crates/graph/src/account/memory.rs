@@ -8,8 +8,8 @@ use assay_engine::{
     account::{
         AccountAddress, AccountLedger, AccountPayments, AccountTransaction, AccountView, Asset,
         AssetNumber, Dealing, DealingKey, Dealings, LedgerBook, MoneyEnd, MoneyEnds,
-        NumberedTransaction, PageOfSums, Payment, PaymentSums, ScoredAsset, Transfer, book,
-        ends_page, summed_until,
+        NumberedTransaction, PageOfSums, Payment, PaymentSum, PaymentSums, ScoredAsset, Transfer,
+        book, ends_group, ends_page, summed_until,
     },
     ledger::{OwnerNumber, TransactionNumber},
     utxo::Txid,
@@ -404,6 +404,27 @@ impl MemoryAccounts {
     }
 }
 
+/// The sums of an account's first pages in an asset, as groups as far as these are complete.
+fn grouped(
+    of: OwnerNumber,
+    asset: AssetNumber,
+    pages: impl Iterator<Item = (PageOfSums, PaymentSums)>,
+) -> Vec<PaymentSum> {
+    let (mut all, mut single, mut payments) = (Vec::new(), Vec::new(), 0);
+    for (page, sums) in pages {
+        single.extend(sums.finish());
+        let before = payments;
+        payments += page.payments;
+        if ends_group(before, payments) {
+            let mut group = PaymentSums::new(of, asset);
+            single.drain(..).for_each(|sum| group.add_sum(&sum));
+            all.extend(group.finish());
+        }
+    }
+    all.extend(single);
+    all
+}
+
 impl AccountView for MemoryAccounts {
     fn chain(&self) -> ChainId {
         self.transactions.chain
@@ -463,7 +484,7 @@ impl AccountView for MemoryAccounts {
             let last = until.get(&asset).copied();
             let pages = self.pages(of, asset).into_iter();
             let summed = pages.filter(|(page, _)| last.is_some_and(|last| page.last <= last));
-            found.sums.extend(summed.flat_map(|(_, sums)| sums.finish()));
+            found.sums.extend(grouped(of, asset, summed));
             let positions = self.ledgers.positions(of, asset).iter();
             let payments = positions.filter_map(|it| self.ledgers.at(*it));
             let single = payments.filter(|it| last.is_none_or(|last| it.transaction > last));

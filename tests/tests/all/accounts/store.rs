@@ -5,8 +5,8 @@ use std::{collections::BTreeMap, fs, path::Path, thread, time::Duration};
 use assay_address::ChainId;
 use assay_engine::{
     account::{
-        AccountAddress, AccountTransaction, AccountView, Asset, MoneyEnd, Transfer, TransferKind,
-        TransferPlace, scored_assets,
+        AccountAddress, AccountTransaction, AccountView, Asset, GROUP_PAYMENTS, MoneyEnd, Transfer,
+        TransferKind, TransferPlace, scored_assets,
     },
     ledger::{BlockRef, OwnerNumber, TransactionNumber},
     taxonomy::Category,
@@ -500,7 +500,7 @@ fn chain_with_a_hub(seed: u64, count: u64) -> (Vec<AccountTransaction>, AccountE
     let transactions = (0..count).map(|number| {
         let block = number / 20;
         let mut transfers = Vec::new();
-        for log in 0..if dice.one_in(8) { 3 } else { 1 } {
+        for log in 0..=u32::try_from(dice.below(4)).unwrap() {
             let other = others[dice.index(others.len())];
             let pair = match dice.below(10) {
                 0 => (other, others[dice.index(others.len())]),
@@ -510,7 +510,7 @@ fn chain_with_a_hub(seed: u64, count: u64) -> (Vec<AccountTransaction>, AccountE
             transfers.push(Transfer {
                 from: pair.0,
                 to: pair.1,
-                asset: assets[dice.index(2)],
+                asset: assets[usize::from(dice.one_in(6))],
                 amount: U256::from(1 + dice.below(1_000_000)),
                 kind: TransferKind::Transfer,
                 place: TransferPlace { index: log, published: None },
@@ -550,6 +550,7 @@ fn a_hub_is_read_as_its_newest_payments_and_sums_of_older_ones() {
     let summed = store.history(hub, 2_000);
     assert!(summed.summed() > 2_000 && summed.payments.len() <= 2_000, "{}", summed.summed());
     assert_eq!(summed.summed() + summed.payments.len() as u64, count);
+    assert!(store.history(hub, 0).summed() > GROUP_PAYMENTS);
     let budgets = [0, 1, 600, 1_100, 2_000, 4_000, usize::try_from(count).unwrap()];
     assert_equal_histories("hub", (&memory, &store), hub, &budgets);
     store.check().unwrap();
@@ -622,7 +623,9 @@ fn update(
             let mut writer = open(graphs, &AccountEnds::default());
             record(&mut writer, dice, batch);
             rest = others;
-            assert!(matches!(rebuild.advance(), Err(GraphError::Busy(_))));
+            // Only computing all ledgers anew goes on beside a writer.
+            let step = rebuild.advance();
+            assert!(matches!(step, Err(GraphError::Busy(_)) | Ok(RebuildStep::Booked(_))));
         }
         if dice.one_in(3) {
             drop(rebuild);

@@ -22,7 +22,7 @@ use super::{
         TransactionOf,
     },
     reader::Reader,
-    sums::sum_pages,
+    sums::{WrittenPages, sum_pages},
     tables::Tables,
 };
 use crate::GraphError;
@@ -58,20 +58,22 @@ pub(super) struct IndexEntries {
     pub(super) dealings: Vec<StoredDealing>,
     pub(super) pages: Vec<StoredPage>,
     pub(super) passing: Vec<TransactionOf>,
+    /// Groups of pages, all of blocks that cannot be rolled back.
+    pub(super) groups: Vec<StoredPage>,
 }
 
 impl IndexEntries {
-    /// Writes the entries as runs, and returns the number of written pages. `reader` reads the state before the batch, and
-    /// `ends` are the ends of the ledgers.
+    /// Writes the entries as runs, and returns the number of written pages. `reader` reads the state before the batch, of
+    /// which `written` are pages of sums that were written before, and `ends` are the ends of the ledgers.
     pub(super) fn write_runs(
         mut self,
-        (reader, ends): (&Reader<'_>, &MoneyEnds),
+        (reader, ends, written): (&Reader<'_>, &MoneyEnds, &mut WrittenPages),
         txn: &mut WriteTransaction<'_>,
         manifest: &mut AccountRuns,
         filters: &mut Filters,
     ) -> Result<u64, GraphError> {
         self.payments.sort_unstable();
-        sum_pages(reader, ends, &self.payments, &mut self.pages)?;
+        self.groups = sum_pages((reader, ends), &self.payments, &mut self.pages, written)?;
         self.put_runs(reader.tables.run, txn, (manifest, filters))
     }
 
@@ -92,6 +94,7 @@ impl IndexEntries {
         pages += write(table, txn, &mut to, EntryKind::Dealing, &mut self.dealings)?;
         pages += write(table, txn, &mut to, EntryKind::Page, &mut self.pages)?;
         pages += write(table, txn, &mut to, EntryKind::Passing, &mut self.passing)?;
+        pages += write(table, txn, &mut to, EntryKind::PageGroup, &mut self.groups)?;
         Ok(pages)
     }
 
@@ -151,6 +154,7 @@ impl IndexEntries {
             EntryKind::Dealing => entry(key, value, &mut self.dealings),
             EntryKind::Page => entry(key, value, &mut self.pages),
             EntryKind::Passing => entry(key, value, &mut self.passing),
+            EntryKind::PageGroup => entry(key, value, &mut self.groups),
         }
     }
 }

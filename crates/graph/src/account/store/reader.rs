@@ -295,13 +295,17 @@ impl<'t> Reader<'t> {
         owner: u64,
         asset: u32,
         from: u64,
-        each: impl FnMut(StoredPayment) -> bool,
+        mut each: impl FnMut(StoredPayment) -> bool,
     ) -> Result<(), GraphError> {
         let prefix = StoredLedger::prefix(owner, asset);
         let first = [&prefix[..], &number(from)].concat();
         let is_own = |payment: &StoredPayment| (payment.owner, payment.asset) == (owner, asset);
         let kind = EntryKind::Payment;
-        Ok(self.index()?.all_from(kind, (&prefix, &first), is_own, each)?)
+        // Recent entries begin with the ledger's first one.
+        self.index()?.all_from(kind, (&prefix, &first), is_own, |payment: StoredPayment| {
+            payment.transaction < from || each(payment)
+        })?;
+        Ok(())
     }
 
     /// The last page of an account's payments in an asset that ends before a transaction.
@@ -311,9 +315,28 @@ impl<'t> Reader<'t> {
         asset: u32,
         transaction: u64,
     ) -> Result<Option<StoredPage>, GraphError> {
+        self.last_before(EntryKind::Page, (owner, asset), transaction)
+    }
+
+    /// The last group of pages that ends before a transaction.
+    pub(super) fn group_before(
+        &self,
+        owner: u64,
+        asset: u32,
+        transaction: u64,
+    ) -> Result<Option<StoredPage>, GraphError> {
+        self.last_before(EntryKind::PageGroup, (owner, asset), transaction)
+    }
+
+    fn last_before(
+        &self,
+        kind: EntryKind,
+        (owner, asset): (u64, u32),
+        transaction: u64,
+    ) -> Result<Option<StoredPage>, GraphError> {
         let prefix = StoredLedger::prefix(owner, asset);
         let end = [&prefix[..], &number(transaction)].concat();
-        let mut pages = self.index()?.backwards::<StoredPage>(EntryKind::Page, (&prefix, &end))?;
+        let mut pages = self.index()?.backwards::<StoredPage>(kind, (&prefix, &end))?;
         let is_own = |page: &StoredPage| (page.owner, page.asset) == (owner, asset);
         while let Some(page) = pages.next()?.filter(is_own) {
             if !page.is_removed {
@@ -326,6 +349,24 @@ impl<'t> Reader<'t> {
     /// The pages of an account's payments in an asset that end with a transaction or later.
     pub(super) fn pages_from(
         &self,
+        ledger: (u64, u32),
+        from: u64,
+    ) -> Result<Vec<StoredPage>, GraphError> {
+        self.all_of_ledger(EntryKind::Page, ledger, from)
+    }
+
+    /// The groups of pages of an account in an asset that end with a transaction or later.
+    pub(super) fn groups_from(
+        &self,
+        ledger: (u64, u32),
+        from: u64,
+    ) -> Result<Vec<StoredPage>, GraphError> {
+        self.all_of_ledger(EntryKind::PageGroup, ledger, from)
+    }
+
+    fn all_of_ledger(
+        &self,
+        kind: EntryKind,
         (owner, asset): (u64, u32),
         from: u64,
     ) -> Result<Vec<StoredPage>, GraphError> {
@@ -333,27 +374,8 @@ impl<'t> Reader<'t> {
         let first = [&prefix[..], &number(from)].concat();
         let is_own = |page: &StoredPage| (page.owner, page.asset) == (owner, asset);
         let mut pages = Vec::new();
-        self.index()?.all_from(
-            EntryKind::Page,
-            (&prefix, &first),
-            is_own,
-            |page: StoredPage| {
-                if !page.is_removed && page.transaction >= from {
-                    pages.push(page);
-                }
-                true
-            },
-        )?;
-        Ok(pages)
-    }
-
-    /// The pages of an account with sums, by asset and then in the order of the chain.
-    pub(super) fn pages(&self, owner: u64) -> Result<Vec<StoredPage>, GraphError> {
-        let mut pages = Vec::new();
-        let key = number(owner);
-        let is_own = |page: &StoredPage| page.owner == owner;
-        self.index()?.all_from(EntryKind::Page, (&key, &key), is_own, |page: StoredPage| {
-            if !page.is_removed && !page.sums.is_empty() {
+        self.index()?.all_from(kind, (&prefix, &first), is_own, |page: StoredPage| {
+            if !page.is_removed && page.transaction >= from {
                 pages.push(page);
             }
             true

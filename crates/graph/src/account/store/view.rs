@@ -12,7 +12,8 @@ use assay_columns::bytes::LARGEST_NUMBER;
 use assay_engine::{
     account::{
         AccountAddress, AccountLedger, AccountPayments, AccountTransaction, AccountView, Asset,
-        AssetNumber, Dealing, DealingKey, Payment, summed_until,
+        AssetNumber, Dealing, DealingKey, GROUP_PAYMENTS, PageOfSums, Payment, PaymentSum,
+        summed_until,
     },
     ledger::{OwnerNumber, TransactionNumber},
     utxo::Txid,
@@ -302,6 +303,56 @@ impl AccountSnapshot {
     }
 }
 
+/// The pages of an account's payments in an asset as a check reads them: groups, and the newest pages.
+struct SummedPages {
+    asset: u32,
+    groups: Vec<StoredPage>,
+    /// The pages of the newest payments, more than a check reads one by one.
+    pages: Vec<StoredPage>,
+    /// The last group before these pages.
+    before: Option<PageOfSums>,
+}
+
+impl SummedPages {
+    fn read(
+        reader: &Reader<'_>,
+        (owner, asset): (u64, u32),
+        most: usize,
+    ) -> Result<Self, GraphError> {
+        let groups = reader.groups_from((owner, asset), 0)?;
+        let newest = u64::try_from(most).unwrap_or(u64::MAX) / GROUP_PAYMENTS + 1;
+        let older = usize::try_from(newest).ok().and_then(|newest| groups.iter().rev().nth(newest));
+        let from = older.map_or(0, |group| group.transaction + 1);
+        let before = older.map(|group| group.of_payments(group.payments));
+        let mut pages = reader.pages_from((owner, asset), from)?;
+        // Pages of blocks that can be rolled back have no sums yet.
+        pages.retain(|page| !page.sums.is_empty());
+        Ok(Self { asset, groups, pages, before })
+    }
+
+    /// The newest pages, and all earlier ones as one.
+    fn sizes(&self) -> impl Iterator<Item = PageOfSums> {
+        let mut before = self.before.map_or(0, |page| page.payments);
+        let pages = self.pages.iter().map(move |page| {
+            let payments = page.payments.saturating_sub(before);
+            before = page.payments;
+            page.of_payments(payments)
+        });
+        self.before.into_iter().chain(pages)
+    }
+
+    /// Appends the sums up to a transaction that ends a page.
+    fn sums(&self, last: u64, into: &mut Vec<PaymentSum>) -> Result<(), GraphError> {
+        let groups = self.groups.iter().filter(|group| group.transaction <= last);
+        let grouped = groups.clone().next_back().map_or(0, |group| group.transaction + 1);
+        let single = |page: &&StoredPage| (grouped..=last).contains(&page.transaction);
+        for page in groups.chain(self.pages.iter().filter(single)) {
+            into.extend(page.payment_sums().ok_or_else(|| damaged("run", "a page of sums"))?);
+        }
+        Ok(())
+    }
+}
+
 /// A block with its transactions.
 pub type RecordedContent = (RecordedBlock, Vec<AccountTransaction>);
 
@@ -482,22 +533,17 @@ impl AccountView for AccountSnapshot {
             return self.payments(of, most);
         }
         let (sums, until) = self.read(|reader, _| {
-            let pages = reader.pages(of.0)?;
-            let mut before: Option<(u32, u64)> = None;
-            let sizes = pages.iter().map(|page| {
-                let of_asset = before.filter(|(asset, _)| *asset == page.asset);
-                before = Some((page.asset, page.payments));
-                page.of_payments(page.payments - of_asset.map_or(0, |(_, payments)| payments))
-            });
+            let mut of_assets = Vec::new();
+            for ledger in reader.ledgers(of.0)? {
+                of_assets.push(SummedPages::read(reader, (of.0, ledger.asset), most)?);
+            }
+            let sizes = of_assets.iter().flat_map(SummedPages::sizes);
             let until = summed_until(sizes.collect(), count, most);
-            let is_summed = |page: &StoredPage| {
-                let last = until.get(&AssetNumber(page.asset));
-                last.is_some_and(|last| page.transaction <= last.0)
-            };
             let mut sums = Vec::new();
-            for page in pages.iter().filter(|page| is_summed(page)) {
-                let of_page = page.payment_sums();
-                sums.extend(of_page.ok_or_else(|| damaged("run", "a page of sums"))?);
+            for pages in &of_assets {
+                if let Some(last) = until.get(&AssetNumber(pages.asset)) {
+                    pages.sums(last.0, &mut sums)?;
+                }
             }
             Ok((sums, until))
         });

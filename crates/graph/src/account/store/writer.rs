@@ -28,6 +28,7 @@ use super::{
     index::{IndexEntries, delete_recent},
     plan::{Caches, Plan, Planner},
     reader::Reader,
+    sums::WrittenPages,
     tables::{RUNS, STATE, Tables},
 };
 use crate::{
@@ -509,8 +510,10 @@ impl Plan {
         for block in &self.blocks {
             tables.block.append(txn, &StoredBlock::key(block.block.height), &block.to_bytes())?;
         }
-        let mut pages = move_recent((reader, ends), txn, (before, after), runs, caches)?;
-        pages += self.settled.write_runs((reader, ends), txn, runs, &mut caches.filters)?;
+        let mut written = WrittenPages::default();
+        let mut of = (reader, ends, &mut written);
+        let mut pages = move_recent(&mut of, txn, (before, after), runs, caches)?;
+        pages += self.settled.write_runs(of, txn, runs, &mut caches.filters)?;
         for (height, entries) in self.recent {
             entries.write_recent(tables, txn, height)?;
         }
@@ -522,7 +525,7 @@ impl Plan {
 
 /// Moves recent entries that cannot be rolled back any more into runs, and returns the number of written pages.
 fn move_recent(
-    (reader, ends): (&Reader<'_>, &MoneyEnds),
+    (reader, ends, written): &mut (&Reader<'_>, &MoneyEnds, &mut WrittenPages),
     txn: &mut WriteTransaction<'_>,
     (before, after): (&GraphState, &mut GraphState),
     runs: &mut AccountRuns,
@@ -552,7 +555,7 @@ fn move_recent(
         delete_recent(tables, (committed, txn), height)?;
         height = height.saturating_add(1);
     }
-    moved.write_runs((reader, ends), txn, runs, &mut caches.filters)
+    moved.write_runs((reader, ends, written), txn, runs, &mut caches.filters)
 }
 
 /// Rolls back all blocks above a height. `reader` reads the state before the rollback.

@@ -44,6 +44,8 @@ pub(super) enum EntryKind {
     Page,
     /// Transactions in which an account both received and paid an asset, by account.
     Passing,
+    /// Groups of pages of sums by account and asset.
+    PageGroup,
 }
 
 /// The manifest of all runs of a graph.
@@ -60,6 +62,7 @@ impl run::RunKind for EntryKind {
         Self::Dealing,
         Self::Page,
         Self::Passing,
+        Self::PageGroup,
     ];
 
     fn number(self) -> u8 {
@@ -83,7 +86,7 @@ impl run::RunKind for EntryKind {
             Self::OtherToken | Self::Passing => slice.merge_entries::<TransactionOf>(),
             Self::Creation => slice.merge_entries::<Creation>(),
             Self::Dealing => slice.merge_entries::<StoredDealing>(),
-            Self::Page => slice.merge_entries::<StoredPage>(),
+            Self::Page | Self::PageGroup => slice.merge_entries::<StoredPage>(),
         }
     }
 

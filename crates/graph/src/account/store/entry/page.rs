@@ -1,4 +1,5 @@
-//! Pages of sums: the ledger of an account in an asset after every so many payments, and the sums of the payments before it.
+//! Pages of sums: the ledger of an account in an asset after every so many payments, and the sums of the payments before it;
+//! and groups of such pages, with the sums of all.
 
 use assay_columns::{
     bytes::{ByteReader, number, put_varint},
@@ -18,7 +19,7 @@ use super::{
     put_time, take_time,
 };
 
-/// A page of an account's payments in an asset.
+/// A page of an account's payments in an asset, or a group of pages, without a ledger.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in super::super) struct StoredPage {
     pub(in super::super) owner: u64,
@@ -116,7 +117,7 @@ impl StoredPage {
     }
 
     fn put_sum(&self, sum: &PaymentSum, before: i64, into: &mut Vec<u8>) {
-        let PaymentSum { payment, time, first, count } = sum;
+        let PaymentSum { payment, time, largest, first, count } = sum;
         let (time, first) = (time.as_millisecond(), first.as_millisecond());
         let is_received = payment.to == OwnerNumber(self.owner);
         let kind = match payment.kind {
@@ -138,6 +139,9 @@ impl StoredPage {
         put_varint(into, code_of(if is_received { payment.from } else { payment.to }));
         put_varint(into, *count);
         put_amount(into, payment.amount);
+        if *count > 1 {
+            put_amount(into, *largest);
+        }
         put_varint(into, self.transaction.saturating_sub(payment.transaction.0));
         put_shares(into, &payment.shares);
     }
@@ -161,6 +165,7 @@ impl StoredPage {
         let other = other_of(reading.varint()?);
         let count = reading.varint()?;
         let amount = take_amount(reading)?;
+        let largest = if count > 1 { take_amount(reading)? } else { amount };
         let transaction = self.transaction.checked_sub(reading.varint()?)?;
         let shares = take_shares(reading)?;
         let owner = OwnerNumber(self.owner);
@@ -179,7 +184,7 @@ impl StoredPage {
         };
         let time = Timestamp::from_millisecond(time).ok()?;
         let first = Timestamp::from_millisecond(first).ok()?;
-        Some(PaymentSum { payment, time, first, count })
+        Some(PaymentSum { payment, time, largest, first, count })
     }
 }
 

@@ -12,7 +12,7 @@ use super::{
         entry::{StoredDealing, StoredPayment, TransactionOf},
         reader::Reader,
     },
-    ChangedEnd, LedgerUpdate, Reverse, Slice,
+    ChangedEnd, LedgerUpdate, MOST_KEPT, Reverse, Slice,
     draft::{DraftKey, DraftLedger},
     rebook::{Booked, Dealt, ReadTransaction, Side},
 };
@@ -95,13 +95,26 @@ impl LedgerUpdate {
 
     /// True if a page of an account's payments ends at a transaction or later.
     pub(super) fn has_page(
-        &self,
+        &mut self,
         reader: &Reader<'_>,
-        (owner, asset): LedgerKey,
+        key: LedgerKey,
         transaction: u64,
     ) -> Result<bool, GraphError> {
-        let last = reader.page_before(owner, asset, self.settled)?;
-        Ok(last.is_some_and(|page| page.transaction >= transaction))
+        if self.ledgers.get(&key).is_some_and(|ledger| ledger.is_short) {
+            return Ok(false);
+        }
+        let last = if let Some(known) = self.last_pages.get(&key) {
+            *known
+        } else {
+            if self.last_pages.len() >= MOST_KEPT {
+                self.last_pages.clear();
+            }
+            let last = reader.page_before(key.0, key.1, self.settled)?;
+            let last = last.map(|page| page.transaction);
+            self.last_pages.insert(key, last);
+            last
+        };
+        Ok(last >= Some(transaction))
     }
 
     /// Makes the ledger of a key present, as before a transaction.
@@ -112,9 +125,9 @@ impl LedgerUpdate {
         number: u64,
     ) -> Result<(), GraphError> {
         if let Some(known) = self.ledgers.get_mut(&key) {
-            known.book_until(reader, key, number, u64::MAX)?;
+            known.book_until(reader, key, number, (u64::MAX, self.most_ahead))?;
         } else {
-            let loaded = DraftLedger::load(reader, key, number, false)?;
+            let loaded = DraftLedger::load(reader, key, number, (false, self.most_ahead))?;
             self.ledgers.insert(key, loaded);
         }
         Ok(())

@@ -64,6 +64,8 @@ pub(super) struct DraftLedger {
     pub(super) ahead: VecDeque<StoredPayment>,
     /// Entries of transactions before this one are booked or in `ahead`; `None` if no further ones were there.
     pub(super) read_until: Option<u64>,
+    /// True if the account is known to have fewer entries than a page has payments.
+    pub(super) is_short: bool,
     /// The next transaction in which the account pays; `None` if it pays no more.
     pub(super) next: Option<u64>,
     /// The first transaction that changed the ledger.
@@ -116,6 +118,7 @@ impl DraftLedger {
             at,
             ahead: VecDeque::new(),
             read_until: Some(at),
+            is_short: false,
             next: next.checked_sub(1),
             first,
             is_changed: flag(0),

@@ -16,6 +16,7 @@ use super::{
         index::{IndexEntries, delete_recent},
         plan::LedgerCache,
         reader::Reader,
+        sums::{PageGroup, WrittenPages},
         tables::{DRAFT, DRAFT_RUNS, RUNS},
         view::{payment, time_of},
         writer,
@@ -91,7 +92,7 @@ impl LedgerUpdate {
     ) -> Result<(), GraphError> {
         let key = (stored.owner, stored.asset);
         let Some(ledger) = self.ledgers.get_mut(&key) else { return Ok(()) };
-        ledger.book_until(reader, key, self.settled, u64::MAX)?;
+        ledger.book_until(reader, key, self.settled, (u64::MAX, 0))?;
         (ledger.is_written, ledger.was_written) = (true, true);
         slice.touched.insert(key);
         let from = if ledger.is_freed { 0 } else { ledger.first };
@@ -133,10 +134,13 @@ impl LedgerUpdate {
         let start = before.as_ref().map_or(0, |page| page.transaction + 1);
         let (mut ledger, mut count) =
             before.map_or_else(Default::default, |page| (page.ledger, page.payments));
-        let mut old: FxHashMap<u64, StoredPage> = FxHashMap::default();
-        for page in reader.pages_from(key, start)? {
-            old.insert(page.transaction, page);
-        }
+        let by_end = |pages: Vec<StoredPage>| {
+            pages.into_iter().map(|page| (page.transaction, page)).collect()
+        };
+        let mut old: FxHashMap<u64, StoredPage> = by_end(reader.pages_from(key, start)?);
+        let mut old_groups: FxHashMap<u64, StoredPage> = by_end(reader.groups_from(key, start)?);
+        let mut group = PageGroup::before(reader, &WrittenPages::default(), key, start)?;
+        let mut in_pages = count;
         let new_sums = || PaymentSums::new(OwnerNumber(owner), AssetNumber(asset));
         let mut sums = new_sums();
         let mut next = Some(start);
@@ -177,14 +181,20 @@ impl LedgerUpdate {
                     payments: count,
                     sums: Vec::new(),
                 };
-                page.set_sums(&std::mem::replace(&mut sums, new_sums()).finish());
+                let of_page = std::mem::replace(&mut sums, new_sums()).finish();
+                page.set_sums(&of_page);
                 old.remove(&page.transaction);
+                if let Some(ended) = group.add(&page, &of_page, in_pages) {
+                    old_groups.remove(&ended.transaction);
+                    slice.entries.groups.push(ended);
+                }
+                in_pages = count;
                 slice.entries.pages.push(page);
             }
         }
-        let gone = old.into_values();
-        let gone = gone.map(|page| StoredPage { update, is_removed: true, ..page });
-        slice.entries.pages.extend(gone);
+        let removed = |page| StoredPage { update, is_removed: true, ..page };
+        slice.entries.pages.extend(old.into_values().map(removed));
+        slice.entries.groups.extend(old_groups.into_values().map(removed));
         Ok(())
     }
 

@@ -58,6 +58,11 @@ use crate::{
 const SLICE: usize = 10_000;
 /// Most ledgers that are kept without being changed.
 const MOST_KEPT: usize = 100_000;
+/// Number of entries that are kept ahead of a ledger, as long as all ledgers together keep fewer than [`MANY_AHEAD`].
+const AHEAD: usize = 64;
+/// Number of entries that are kept ahead of a ledger from then on.
+const AHEAD_OF_MANY: usize = 8;
+const MANY_AHEAD: usize = 2_000_000;
 /// Most ledgers that an update changes: beyond it, all are computed anew.
 const MOST_CHANGED: usize = 1_000_000;
 /// Least part of all transactions above which all ledgers are computed anew: booking one anew takes about four times as
@@ -162,6 +167,10 @@ pub(super) struct LedgerUpdate {
     explicit: BTreeMap<u64, bool>,
     /// Pages that are written anew, from a transaction on.
     pages: BTreeMap<LedgerKey, u64>,
+    /// The last settled transactions that end a page, where they were looked up; `None` for accounts without pages.
+    last_pages: FxHashMap<LedgerKey, Option<u64>>,
+    /// Number of entries that are kept ahead of a ledger.
+    most_ahead: usize,
     /// Accounts and parties whose dealings are summed anew.
     dealings: BTreeSet<(u64, u64)>,
     /// Rows that were noted since the last slice.
@@ -273,6 +282,8 @@ impl LedgerUpdate {
             waiting: BinaryHeap::new(),
             explicit: BTreeMap::new(),
             pages: BTreeMap::new(),
+            last_pages: FxHashMap::default(),
+            most_ahead: AHEAD,
             dealings: BTreeSet::new(),
             noted: BTreeSet::new(),
             is_too_much: !graph.runs.can_draft(),
@@ -359,7 +370,7 @@ impl LedgerUpdate {
                     self.note_pages(key, 0);
                 }
                 if end.is_freed() {
-                    let mut freed = DraftLedger::load(reader, key, 0, true)?;
+                    let mut freed = DraftLedger::load(reader, key, 0, (true, self.most_ahead))?;
                     freed.is_changed = true;
                     self.changed_ledgers += 1;
                     self.ledgers.insert(key, freed);
@@ -433,7 +444,9 @@ impl LedgerUpdate {
             // Entries of further transactions follow those that were read.
             for ledger in self.ledgers.values_mut() {
                 ledger.read_until = ledger.read_until.or(Some(before.max(ledger.at)));
+                ledger.is_short = false;
             }
+            self.last_pages.clear();
             self.look_at_tail(&reader, before.max(self.record.position))?;
         }
         let mut slice = Slice::default();
@@ -462,6 +475,8 @@ impl LedgerUpdate {
         if self.ledgers.len() > self.changed_ledgers + MOST_KEPT {
             self.ledgers.retain(|_, ledger| ledger.is_changed);
         }
+        let ahead: usize = self.ledgers.values().map(|ledger| ledger.ahead.len()).sum();
+        self.most_ahead = if ahead < MANY_AHEAD { AHEAD } else { AHEAD_OF_MANY };
         if booked == 0 && !self.has_work() {
             return self.swap(&mut graph);
         }

@@ -8,8 +8,6 @@ use super::{
 };
 use crate::GraphError;
 
-/// Number of entries that are kept ahead of a ledger.
-const AHEAD: usize = 8;
 /// Number of entries from the first on that are booked before a page is looked for.
 const WITHOUT_PAGE: u64 = PAGE_PAYMENTS + PAGE_PAYMENTS / 4;
 
@@ -46,11 +44,11 @@ impl DraftLedger {
         reader: &Reader<'_>,
         key: LedgerKey,
         transaction: u64,
-        is_freed: bool,
+        (is_freed, most_ahead): (bool, usize),
     ) -> Result<Self, GraphError> {
         let mut ledger = Self { read_until: Some(0), is_freed, ..Self::default() };
         let most = if is_freed { u64::MAX } else { WITHOUT_PAGE };
-        if ledger.book_until(reader, key, transaction, most)? {
+        if ledger.book_until(reader, key, transaction, (most, most_ahead))? {
             return Ok(ledger);
         }
         let page = reader.page_before(key.0, key.1, transaction)?;
@@ -60,23 +58,25 @@ impl DraftLedger {
             let (old, new) = (page.ledger.clone(), page.ledger);
             ledger = Self { old, new, at: from, read_until: Some(from), ..Self::default() };
         }
-        ledger.book_until(reader, key, transaction, u64::MAX)?;
+        ledger.book_until(reader, key, transaction, (u64::MAX, most_ahead))?;
         Ok(ledger)
     }
 
-    /// Books the entries before a transaction under both ends. Returns false if these are more than `most`.
+    /// Books the entries before a transaction under both ends, and keeps up to `most_ahead` entries from it on, besides those of
+    /// the last transaction. Returns false if more than `most` are booked.
     pub(super) fn book_until(
         &mut self,
         reader: &Reader<'_>,
         (owner, asset): LedgerKey,
         transaction: u64,
-        most: u64,
+        (most, most_ahead): (u64, usize),
     ) -> Result<bool, GraphError> {
         self.book_ahead(transaction);
         self.at = self.at.max(transaction);
         let Some(from) = self.read_until.filter(|from| *from < transaction) else {
             return Ok(true);
         };
+        let is_from_the_first = from == 0;
         let mut own: Vec<StoredPayment> = Vec::new();
         let mut count = 0;
         let mut is_enough = false;
@@ -94,7 +94,7 @@ impl DraftLedger {
                 own.push(entry);
                 return !is_too_much;
             }
-            is_enough = self.ahead.len() >= AHEAD
+            is_enough = self.ahead.len() >= most_ahead
                 && self.ahead.back().is_none_or(|last| last.transaction != entry.transaction);
             if is_enough {
                 read_until = Some(entry.transaction);
@@ -108,6 +108,8 @@ impl DraftLedger {
         }
         self.book(&own);
         self.read_until = read_until;
+        let read = count + self.ahead.len() as u64;
+        self.is_short = is_from_the_first && read_until.is_none() && read < PAGE_PAYMENTS;
         Ok(true)
     }
 
