@@ -46,6 +46,8 @@ pub(super) struct BlockAnswers {
     pub(super) traces: Option<Vec<TransactionTrace>>,
     /// Headers of the uncles of a block with rewards.
     pub(super) uncles: Vec<BlockAnswer<IgnoredAny>>,
+    /// Transfers that the rules of the chain made without a transaction, beside rewards and withdrawals.
+    pub(super) by_rule: Vec<Transfer>,
 }
 
 impl BlockAnswers {
@@ -60,7 +62,8 @@ impl BlockAnswers {
         json: &str,
     ) -> Result<Self, String> {
         let senders = verify::check_block(params, &block, json)?;
-        Ok(Self { block, senders, receipts: Vec::new(), traces: None, uncles: Vec::new() })
+        let (receipts, uncles, by_rule) = (Vec::new(), Vec::new(), Vec::new());
+        Ok(Self { block, senders, receipts, traces: None, uncles, by_rule })
     }
 
     /// Compares the answers with one another, and makes the block of them.
@@ -69,15 +72,13 @@ impl BlockAnswers {
     ///
     /// Returns a description of what differs or lacks.
     pub(super) fn into_block(self, chain: ChainId, params: &EvmParams) -> Result<EvmBlock, String> {
-        let Self { block, senders, receipts, traces, uncles } = &self;
+        let Self { block, senders, receipts, traces, uncles, .. } = &self;
         verify::check_receipts(params, block, receipts)?;
         let traces = match traces {
             Some(traces) => verify::check_traces(params, block, senders, receipts, traces)?,
             None => vec![None; block.transactions.len()],
         };
-        if !uncles.is_empty() {
-            verify::check_uncles(block, uncles)?;
-        }
+        verify::check_uncles(params, block, uncles)?;
         Booking { chain, params, answers: &self, traces: &traces }.book()
     }
 }
@@ -135,27 +136,22 @@ impl Booking<'_> {
         Ok(EvmBlock { reference, transactions, freezes })
     }
 
-    /// Rewards and withdrawals, which are in no transaction.
+    /// Rewards, withdrawals and what else is in no transaction.
     fn records(&self, reference: &BlockRef) -> Option<AccountTransaction> {
-        let BlockAnswers { block, uncles, .. } = self.answers;
+        let BlockAnswers { block, uncles, by_rule, .. } = self.answers;
+        let new = |kind, to, amount| native(kind, AccountAddress::ZERO, to, amount, None);
         let rewards = reward::rewards(self.params.rewards, block, uncles);
-        let rewards = rewards.into_iter().map(|(to, amount)| (TransferKind::Reward, to, amount));
+        let rewards = rewards.into_iter().map(|(to, amount)| new(TransferKind::Reward, to, amount));
         let withdrawals = block.withdrawals.iter().filter(|_| self.params.pays_withdrawals);
         let withdrawals = withdrawals.map(|withdrawal| {
-            (TransferKind::Withdrawal, withdrawal.address.0, withdrawn(withdrawal.amount.0))
+            let amount = withdrawn(withdrawal.amount.0);
+            new(TransferKind::Withdrawal, withdrawal.address.0, amount)
         });
-        let records = rewards.chain(withdrawals).filter(|(_, _, amount)| !amount.is_zero());
-        let transfers: Vec<_> = (0..)
-            .zip(records)
-            .map(|(index, (kind, to, amount))| Transfer {
-                kind,
-                asset: Asset::Native,
-                from: AccountAddress::ZERO,
-                to,
-                amount,
-                place: TransferPlace { index, published: None },
-            })
-            .collect();
+        let records = by_rule.iter().cloned().chain(rewards).chain(withdrawals);
+        let mut transfers: Vec<_> = records.filter(|it| !it.amount.is_zero()).collect();
+        for (transfer, index) in transfers.iter_mut().zip(0..) {
+            transfer.place.index = index;
+        }
         (!transfers.is_empty()).then(|| AccountTransaction {
             block: reference.height,
             time: reference.time,
@@ -346,15 +342,17 @@ impl Draft<'_> {
             let change = event.moved(self.caller_of(log.address.0, place));
             change.map(|change| (*number, log.address.0, change, place))
         };
+        let is_transfer = |event: &Event| matches!(event, Event::Transfer { .. });
         let mut logged_as_transfer: HashMap<_, usize> = HashMap::new();
-        for event in events.iter().filter(|(_, _, event)| matches!(event, Event::Transfer { .. })) {
+        let has_others = !events.iter().all(|(_, _, event)| is_transfer(event));
+        for event in events.iter().filter(|(_, _, event)| has_others && is_transfer(event)) {
             if let Some((_, contract, change, _)) = of(event) {
                 *logged_as_transfer.entry((contract, change)).or_default() += 1;
             }
         }
         for event in events {
             let Some((number, contract, change, place)) = of(event) else { continue };
-            if !matches!(event.2, Event::Transfer { .. })
+            if !is_transfer(&event.2)
                 && let Some(count) = logged_as_transfer.get_mut(&(contract, change))
                 && *count > 0
             {
@@ -466,7 +464,7 @@ impl Draft<'_> {
 }
 
 /// A transfer of the chain's coin.
-fn native(
+pub(super) fn native(
     kind: TransferKind,
     from: AccountAddress,
     to: AccountAddress,

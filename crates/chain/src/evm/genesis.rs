@@ -7,14 +7,11 @@ use alloy_trie::{
     TrieAccount,
     root::{state_root_unhashed, storage_root_unhashed},
 };
-use assay_engine::{
-    account::{AccountAddress, AccountTransaction, Asset, Transfer, TransferKind, TransferPlace},
-    ledger::BlockRef,
-};
+use assay_engine::account::{AccountAddress, Transfer, TransferKind};
 use ruint::aliases::U256;
 use serde::Deserialize;
 
-use super::{rlp::keccak, verify};
+use super::{block::native, rlp::keccak, verify};
 
 /// The accounts of the first block.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -103,27 +100,10 @@ impl GenesisAllocation {
         Err(format!("its state has the root {stated}, and the accounts of the genesis file {ours}"))
     }
 
-    /// The record of the allocation; `None` if nobody has coins.
-    pub(super) fn record(&self, block: &BlockRef) -> Option<AccountTransaction> {
-        let balances = self.balances.iter().filter(|(_, balance)| !balance.is_zero());
-        let transfers: Vec<_> = (0..)
-            .zip(balances)
-            .map(|(index, (to, amount))| Transfer {
-                kind: TransferKind::Reward,
-                asset: Asset::Native,
-                from: AccountAddress::ZERO,
-                to: *to,
-                amount: *amount,
-                place: TransferPlace { index, published: None },
-            })
-            .collect();
-        (!transfers.is_empty()).then(|| AccountTransaction {
-            block: block.height,
-            time: block.time,
-            id: AccountTransaction::id_of_block(block.height),
-            initiator: None,
-            transfers,
-            beneficiaries: Vec::new(),
+    /// The transfers of the allocation, from nobody.
+    pub(super) fn transfers(&self) -> impl Iterator<Item = Transfer> {
+        self.balances.iter().map(|(to, amount)| {
+            native(TransferKind::Reward, AccountAddress::ZERO, *to, *amount, None)
         })
     }
 }

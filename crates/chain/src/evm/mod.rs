@@ -11,12 +11,13 @@
 //! - `events`: event logs
 //! - `verify`: comparison of the answers with the block's hash and with one another
 //! - `block`: transactions with their transfers
-//! - [`genesis`]: the coins of the first block
+//! - [`genesis`], `dao`: coins that no transaction moved
 //! - `reward`: new coins for producers of blocks
 //! - `node`: the source of blocks
 
 mod answer;
 mod block;
+mod dao;
 mod envelope;
 mod events;
 pub mod genesis;

@@ -1,6 +1,6 @@
 //! The chains with Ethereum's accounts: their numbers, first blocks, and what each does differently.
 
-use assay_address::{AddressRules, ChainId};
+use assay_address::ChainId;
 use assay_engine::account::AccountAddress;
 
 use super::events::bytes;
@@ -120,13 +120,9 @@ impl EvmParams {
         Self { coin_contract: Some(CoinContract { contract: account(contract), logs }), ..self }
     }
 
-    /// The parameters of a chain; `None` for chains with other accounts. A chain that is not in the table is taken for one
-    /// of which no root can be recomputed.
+    /// The parameters of a chain; `None` for chains with other accounts.
     #[must_use]
     pub fn of(chain: ChainId) -> Option<Self> {
-        if !matches!(chain.info().rules, AddressRules::Evm) {
-            return None;
-        }
         TABLE.iter().find(|(id, _)| *id == chain.as_str()).map(|(_, params)| *params)
     }
 
@@ -137,7 +133,7 @@ impl EvmParams {
     }
 }
 
-const fn account(digits: &[u8]) -> AccountAddress {
+pub(super) const fn account(digits: &[u8]) -> AccountAddress {
     AccountAddress(bytes(digits))
 }
 
@@ -238,6 +234,8 @@ const ZK_COIN: &[u8] = b"000000000000000000000000000000000000800a";
 
 #[cfg(test)]
 mod tests {
+    use assay_address::AddressRules;
+
     use super::*;
 
     #[test]

@@ -1,11 +1,15 @@
 //! A node's answers about blocks, asked for in batches.
 
-use std::sync::{
-    OnceLock,
-    atomic::{AtomicBool, Ordering},
+use std::{
+    slice,
+    sync::{
+        OnceLock,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use assay_address::ChainId;
+use ruint::aliases::U256;
 use serde::de::IgnoredAny;
 use serde_json::{Value, json, value::RawValue};
 
@@ -15,6 +19,8 @@ use crate::{
         EvmBlock, EvmParams, GenesisAllocation,
         answer::{BlockAnswer, ReceiptAnswer, TransactionAnswer},
         block::BlockAnswers,
+        dao,
+        hex::Amount,
         params::BlockRewards,
         trace::{self, TransactionTrace},
         verify,
@@ -86,6 +92,8 @@ pub(super) struct Fetcher {
 struct OpenBlock {
     query: BlockQuery,
     answers: BlockAnswers,
+    /// Balances of accounts of which a fork moved the coins.
+    balances: Vec<U256>,
     bytes: usize,
 }
 
@@ -103,6 +111,7 @@ enum Part {
     Receipt,
     Traces(Tracer),
     Uncle,
+    Balance,
 }
 
 /// An answer to a question.
@@ -111,12 +120,18 @@ enum Answer {
     Receipt(Box<ReceiptAnswer>),
     Traces(Vec<TransactionTrace>),
     Uncle(Box<BlockAnswer<IgnoredAny>>),
+    Balance(U256),
 }
+
+/// An answer with its number of bytes.
+type AnswerResult = Result<(Answer, usize), Failure>;
 
 /// Failure of a question.
 enum Failure {
     /// The node does not have the method that gives the receipts of a block together.
     NoBlockReceipts,
+    /// The node's answers to a batch would be too large together.
+    TooLarge(NodeError),
     Source(SourceError),
 }
 
@@ -167,7 +182,7 @@ impl Fetcher {
         most: u64,
     ) -> Vec<Result<FetchedBlock, SourceError>> {
         let rpc = self.rpc.with_max_bytes(most);
-        let opened = match self.open(&rpc, wanted) {
+        let opened = match self.open(&rpc, wanted, most) {
             Ok(opened) => opened,
             Err(error) => return vec![Err(error)],
         };
@@ -196,12 +211,19 @@ impl Fetcher {
         &self,
         rpc: &Rpc,
         wanted: &[BlockQuery],
+        most: u64,
     ) -> Result<Vec<Result<OpenBlock, SourceError>>, SourceError> {
         let params: Vec<_> = wanted.iter().map(|query| query.params()).collect();
         let calls: Vec<_> =
             wanted.iter().zip(&params).map(|(query, params)| (query.method(), params)).collect();
         let read = |place: usize, reply: Result<&RawValue, NodeError>| {
-            wanted.get(place).map(|query| self.open_block(*query, reply))
+            let query = wanted.get(place)?;
+            Some(match reply {
+                Err(error) if error.is_too_large() => {
+                    Err(SourceError::TooLarge { url: rpc.url().to_owned(), most })
+                }
+                reply => self.open_block(*query, reply),
+            })
         };
         Ok(rpc.call_all(&calls, read)?.into_iter().flatten().collect())
     }
@@ -227,7 +249,7 @@ impl Fetcher {
         }
         let json = result.get();
         let answers = BlockAnswers::of_block(&self.params, block, json).map_err(invalid)?;
-        Ok(OpenBlock { query, answers, bytes: json.len() })
+        Ok(OpenBlock { query, answers, balances: Vec::new(), bytes: json.len() })
     }
 
     /// Asks for receipts, traces and uncles of blocks.
@@ -252,6 +274,9 @@ impl Fetcher {
                 }
                 Err(Failure::NoBlockReceipts) => {
                     self.has_block_receipts.store(false, Ordering::Relaxed);
+                }
+                Err(Failure::TooLarge(error)) => {
+                    return Err(self.rpc.refused("receipts and traces", error));
                 }
                 Err(Failure::Source(error)) => return Err(error),
             }
@@ -290,6 +315,12 @@ impl Fetcher {
                 ask(Part::Uncle, "eth_getUncleByBlockHashAndIndex", params);
             }
         }
+        if let Some((before, accounts)) = dao::drained(self.chain, block) {
+            for account in accounts {
+                let params = json!([account.to_string(), format!("0x{before:x}")]);
+                ask(Part::Balance, "eth_getBalance", params);
+            }
+        }
         Ok(())
     }
 
@@ -303,18 +334,36 @@ impl Fetcher {
         const CALLS_A_REQUEST: usize = 100;
         let mut answers = Vec::with_capacity(questions.len());
         for questions in questions.chunks(CALLS_A_REQUEST) {
-            let calls: Vec<_> = questions.iter().map(|it| (it.method, &it.params)).collect();
-            let read = |place: usize, reply: Result<&RawValue, NodeError>| {
-                let question = questions.get(place)?;
-                let block = open.get(question.block)?;
-                Some(self.answer(block, question, reply))
-            };
-            let replies = rpc.call_all(&calls, read).map_err(Failure::Source)?;
-            for reply in replies.into_iter().flatten() {
-                answers.push(reply?);
+            let replies = self.ask(rpc, open, questions)?;
+            for (question, reply) in questions.iter().zip(replies) {
+                match reply {
+                    Err(Failure::TooLarge(_)) if questions.len() > 1 => {
+                        let alone = self.ask(rpc, open, slice::from_ref(question))?;
+                        for reply in alone {
+                            answers.push(reply?);
+                        }
+                    }
+                    reply => answers.push(reply?),
+                }
             }
         }
         Ok(answers)
+    }
+
+    /// Asks questions in one batch.
+    fn ask(
+        &self,
+        rpc: &Rpc,
+        open: &[OpenBlock],
+        questions: &[Question],
+    ) -> Result<Vec<AnswerResult>, Failure> {
+        let calls: Vec<_> = questions.iter().map(|it| (it.method, &it.params)).collect();
+        let read = |place: usize, reply: Result<&RawValue, NodeError>| {
+            let question = questions.get(place)?;
+            Some(self.answer(open.get(question.block)?, question, reply))
+        };
+        let replies = rpc.call_all(&calls, read).map_err(Failure::Source)?;
+        Ok(replies.into_iter().flatten().collect())
     }
 
     fn answer(
@@ -322,17 +371,14 @@ impl Fetcher {
         open: &OpenBlock,
         question: &Question,
         reply: Result<&RawValue, NodeError>,
-    ) -> Result<(Answer, usize), Failure> {
+    ) -> AnswerResult {
         let what = format!("{} {}", question.method, open.query.named());
         let result = match reply {
             Ok(result) => result,
             Err(error) if question.part == Part::Receipts && error.is_not_offered() => {
                 return Err(Failure::NoBlockReceipts);
             }
-            Err(error) if error.is_too_large() => {
-                let (url, most) = (self.rpc.url().to_owned(), 0);
-                return Err(Failure::Source(SourceError::TooLarge { url, most }));
-            }
+            Err(error) if error.is_too_large() => return Err(Failure::TooLarge(error)),
             // The hash was known a moment ago.
             Err(error) if error.is_absent() => return Err(Failure::Source(open.left_the_chain())),
             Err(error) => return Err(Failure::Source(self.rpc.refused(&what, error))),
@@ -341,6 +387,10 @@ impl Fetcher {
         let answer = match question.part {
             Part::Receipts => Answer::Receipts(self.read(&what, result)?.ok_or_else(absent)?),
             Part::Receipt => Answer::Receipt(self.read(&what, result)?.ok_or_else(absent)?),
+            Part::Balance => {
+                let Amount(balance) = self.read(&what, result)?.ok_or_else(absent)?;
+                Answer::Balance(balance)
+            }
             Part::Uncle => Answer::Uncle(self.read(&what, result)?.ok_or_else(absent)?),
             Part::Traces(_) if result.get() == "null" => return Err(absent()),
             Part::Traces(tracer) => {
@@ -365,15 +415,14 @@ impl Fetcher {
 
     /// Makes the block of the answers about it.
     fn close(&self, open: OpenBlock) -> Result<FetchedBlock, SourceError> {
-        let OpenBlock { query, answers, bytes } = open;
+        let OpenBlock { query, mut answers, balances, bytes } = open;
         let invalid = |reason| self.invalid(&query.named(), reason);
-        let genesis = self.genesis.as_ref().filter(|_| answers.block.number.0 == 0);
-        let state_root = answers.block.state_root.0;
-        let mut block = answers.into_block(self.chain, &self.params).map_err(invalid)?;
-        if let Some(genesis) = genesis {
-            genesis.check(&state_root).map_err(invalid)?;
-            block.transactions.extend(genesis.record(&block.reference));
+        if let Some(genesis) = self.genesis.as_ref().filter(|_| answers.block.number.0 == 0) {
+            genesis.check(&answers.block.state_root.0).map_err(invalid)?;
+            answers.by_rule.extend(genesis.transfers());
         }
+        answers.by_rule.extend(dao::transfers(&balances));
+        let block = answers.into_block(self.chain, &self.params).map_err(invalid)?;
         Ok(FetchedBlock { block, bytes })
     }
 
@@ -396,6 +445,7 @@ impl OpenBlock {
             Answer::Receipt(receipt) => self.answers.receipts.push(*receipt),
             Answer::Traces(traces) => self.answers.traces = Some(traces),
             Answer::Uncle(uncle) => self.answers.uncles.push(*uncle),
+            Answer::Balance(balance) => self.balances.push(balance),
         }
     }
 

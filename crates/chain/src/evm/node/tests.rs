@@ -12,7 +12,7 @@ use super::{EvmNodeOptions, EvmNodeSource};
 use crate::{
     BatchLimit, BlockSource, ProvenParts, SourceError, TestNetworks, Tracer,
     account_source::AccountBlockSource,
-    evm::tests::build::{NodeBlock, account, hash, quantity, transfer},
+    evm::tests::build::{EMPTY_ROOT, NodeBlock, account, hash, quantity, transfer},
     http::{
         Backoff, ExchangeError, Http, Request, Response, Server,
         tests::{Noted, answer},
@@ -523,4 +523,56 @@ fn a_node_without_batches_gets_single_requests() {
         Ok(response)
     });
     assert_eq!(of(node).blocks(1, BatchLimit::of_blocks(3)).unwrap().len(), 3);
+}
+
+/// Given a node whose answers to a batch are too large together, then these are asked for alone.
+#[test]
+fn answers_that_are_too_large_together_are_asked_for_alone() {
+    let node = Node::new(4).responding(|_, mut response| {
+        if let Ok(mut calls) = serde_json::from_slice::<Vec<Value>>(&response.body) {
+            for call in calls.iter_mut().skip(1) {
+                let error = json!({ "code": -32003, "message": "response too large" });
+                *call = json!({ "jsonrpc": "2.0", "id": call["id"], "error": error });
+            }
+            response.body = json!(calls).to_string().into_bytes();
+        }
+        Ok(response)
+    });
+    let expected = of(Node::new(4)).blocks(1, BatchLimit::of_blocks(3)).unwrap();
+    assert_eq!(of(node).blocks(1, BatchLimit::of_blocks(3)).unwrap(), expected);
+}
+
+/// Given Ethereum's fork of The DAO, then the balances of its accounts before it moved without a transaction; on another
+/// branch they did not.
+#[test]
+fn the_fork_of_the_dao_moves_balances() {
+    let records = |name: &str| {
+        let mut block = NodeBlock::new(ChainId::ETH);
+        block.block["number"] = json!("0x1d4c00");
+        block.block["difficulty"] = json!("0x1");
+        block.block["extraData"] = json!(format!("0x{}", hex::encode(name)));
+        let no_uncles = "0x1dcc4de8dec75d7aab85b567b6ccd41ad312451b948a7413f0a142fd40d49347";
+        block.block["sha3Uncles"] = json!(no_uncles);
+        block.block["transactionsRoot"] = json!(EMPTY_ROOT);
+        block.block["receiptsRoot"] = json!(EMPTY_ROOT);
+        let header: crate::evm::answer::BlockAnswer<Value> =
+            serde_json::from_value(block.block.clone()).unwrap();
+        block.block["hash"] = json!(format!("0x{}", hex::encode(header.header_hash())));
+        let hash = header.header_hash();
+        let node = Node { blocks: vec![block], ..Node::new(0) }.changed(|method, params, reply| {
+            if method == "eth_getBalance" {
+                assert_eq!(params[1], "0x1d4bff");
+                *reply = json!({ "result": "0x7" });
+            }
+        });
+        let server = Server::new(Arc::new(node), Noted::new(1, 0), Backoff::default());
+        let rpc = Rpc::ethereum(server);
+        let mut source = EvmNodeSource::new(ChainId::ETH, rpc, EvmNodeOptions::default()).unwrap();
+        source.block(&hash).unwrap().transactions.remove(0).transfers
+    };
+    let forked = records("dao-hard-fork");
+    assert_eq!(forked.len(), 116 + 1);
+    assert!(forked[..116].iter().all(|it| it.amount.to_string() == "7"));
+    assert_eq!(forked[0].to.to_string(), "0xbf4ed7b27f1d666546e30d74d50d173d20bca754");
+    assert_eq!(records("classic").len(), 1);
 }

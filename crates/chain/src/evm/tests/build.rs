@@ -41,6 +41,10 @@ pub(in crate::evm) fn word(number: u64) -> String {
 pub(in crate::evm) const TRANSFER: &str =
     "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef";
 
+/// The root of no transactions and of no receipts.
+pub(in crate::evm) const EMPTY_ROOT: &str =
+    "0x56e81f171bcc55a6ff8345e692c0f86e5b48e01b996cadc001622fb5e363b421";
+
 /// The producer of every block.
 pub(in crate::evm) const PRODUCER: u64 = 0xfee;
 
