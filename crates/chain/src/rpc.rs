@@ -21,6 +21,8 @@ use super::{
 const WARMING_UP: i64 = -28;
 /// Error codes by which providers of nodes limit the rate of requests, in answers with any HTTP status.
 const RATE_LIMITED: [i64; 4] = [429, -32005, -32007, -32016];
+/// Error code of a node that ended a request after its time.
+const TIMED_OUT: i64 = -32002;
 
 /// Version of JSON-RPC, and the meaning of a node's error codes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,6 +43,7 @@ impl Dialect {
     fn reason_to_retry(self, code: i64) -> Option<&'static str> {
         match self {
             Self::Bitcoin => (code == WARMING_UP).then_some("it is starting"),
+            Self::Ethereum if code == TIMED_OUT => Some("it is slow"),
             Self::Ethereum => RATE_LIMITED.contains(&code).then_some("it is asked too often"),
         }
     }

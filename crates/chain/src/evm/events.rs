@@ -1,5 +1,6 @@
 //! Event logs: transfers of tokens, freezes by their issuers, and accounts that a bundle was sent for.
 
+use alloy_primitives::hex;
 use assay_address::ChainId;
 use assay_engine::{
     account::{
@@ -15,77 +16,53 @@ use super::{answer::LogAnswer, hex::Hash};
 use crate::booking::kind_of_token_transfer;
 
 /// Account from which chains log transfers of their own coin in the form of a token (EIP-7708), and their system calls.
-pub(super) const SYSTEM: AccountAddress = AccountAddress([
-    0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
-    0xff, 0xff, 0xff, 0xfe,
-]);
+pub(super) const SYSTEM: AccountAddress =
+    AccountAddress(hex!("fffffffffffffffffffffffffffffffffffffffe"));
 
 /// Contracts that execute bundles of ERC-4337, versions 0.6 to 0.8: anybody else's event names nobody.
 const ENTRY_POINTS: [[u8; 20]; 3] = [
-    bytes(b"5ff137d4b0fdcd49dca30c7cf57e578a026d2789"),
-    bytes(b"0000000071727de22e5e9d8baf0edac6f37da032"),
-    bytes(b"4337084d9e255ff0702461cf8895ce9e3b5ff108"),
+    hex!("5ff137d4b0fdcd49dca30c7cf57e578a026d2789"),
+    hex!("0000000071727de22e5e9d8baf0edac6f37da032"),
+    hex!("4337084d9e255ff0702461cf8895ce9e3b5ff108"),
 ];
 
 /// Signatures of events, hashed.
 mod topics {
-    use super::bytes;
+    use alloy_primitives::hex;
 
     /// `Transfer(address,address,uint256)`
     pub(super) const TRANSFER: [u8; 32] =
-        bytes(b"ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef");
+        hex!("ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef");
     /// `Deposit(address,uint256)`
     pub(super) const DEPOSIT: [u8; 32] =
-        bytes(b"e1fffcc4923d04b559f4d29a8bfc6cda04eb5b0d3c460751c2402c5c5cc9109c");
+        hex!("e1fffcc4923d04b559f4d29a8bfc6cda04eb5b0d3c460751c2402c5c5cc9109c");
     /// `Withdrawal(address,uint256)`
     pub(super) const WITHDRAWAL: [u8; 32] =
-        bytes(b"7fcf532c15f0a6db0bd6d0e038bea71d30d808c7d98cb3bf7268a95bf5081b65");
+        hex!("7fcf532c15f0a6db0bd6d0e038bea71d30d808c7d98cb3bf7268a95bf5081b65");
     /// `Issue(uint256)`
     pub(super) const ISSUE: [u8; 32] =
-        bytes(b"cb8241adb0c3fdb35b70c24ce35c5eb0c17af7431c99f827d44a445ca624176a");
+        hex!("cb8241adb0c3fdb35b70c24ce35c5eb0c17af7431c99f827d44a445ca624176a");
     /// `Redeem(uint256)`
     pub(super) const REDEEM: [u8; 32] =
-        bytes(b"702d5967f45f6513a38ffc42d6ba9bf230bd40e8f53b16363c7eb4fd2deb9a44");
+        hex!("702d5967f45f6513a38ffc42d6ba9bf230bd40e8f53b16363c7eb4fd2deb9a44");
     /// `DestroyedBlackFunds(address,uint256)`
     pub(super) const DESTROYED: [u8; 32] =
-        bytes(b"61e6e66b0d6339b2980aecc6ccc0039736791f0ccde9ed512e789a7fbdd698c6");
+        hex!("61e6e66b0d6339b2980aecc6ccc0039736791f0ccde9ed512e789a7fbdd698c6");
     /// `AddedBlackList(address)`
     pub(super) const ADDED_BLACK_LIST: [u8; 32] =
-        bytes(b"42e160154868087d6bfdc0ca23d96a1c1cfa32f1b72ba9ba27b69b98a0d819dc");
+        hex!("42e160154868087d6bfdc0ca23d96a1c1cfa32f1b72ba9ba27b69b98a0d819dc");
     /// `RemovedBlackList(address)`
     pub(super) const REMOVED_BLACK_LIST: [u8; 32] =
-        bytes(b"d7e9ec6e6ecd65492dce6bf513cd6867560d49544421d0783ddf06e76c24470c");
+        hex!("d7e9ec6e6ecd65492dce6bf513cd6867560d49544421d0783ddf06e76c24470c");
     /// `Blacklisted(address)`
     pub(super) const BLACKLISTED: [u8; 32] =
-        bytes(b"ffa4e6181777692565cf28528fc88fd1516ea86b56da075235fa575af6a4b855");
+        hex!("ffa4e6181777692565cf28528fc88fd1516ea86b56da075235fa575af6a4b855");
     /// `UnBlacklisted(address)`
     pub(super) const UN_BLACKLISTED: [u8; 32] =
-        bytes(b"117e3210bb9aa7d9baff172026820255c6f6c30ba8999d1c2fd88e2848137c4e");
+        hex!("117e3210bb9aa7d9baff172026820255c6f6c30ba8999d1c2fd88e2848137c4e");
     /// `UserOperationEvent(bytes32,address,address,uint256,bool,uint256,uint256)`
     pub(super) const USER_OPERATION: [u8; 32] =
-        bytes(b"49628fd1471006c1482da88028e9ce4dbb080b815c9b0344d39e5a8e6ec1419f");
-}
-
-/// The bytes of hexadecimal digits.
-#[expect(clippy::indexing_slicing, reason = "evaluated at compile time")]
-pub(super) const fn bytes<const N: usize>(digits: &[u8]) -> [u8; N] {
-    assert!(digits.len() == 2 * N, "every byte has two hexadecimal digits");
-    let mut bytes = [0; N];
-    let mut index = 0;
-    while index < N {
-        bytes[index] = digit(digits[2 * index]) * 16 + digit(digits[2 * index + 1]);
-        index += 1;
-    }
-    bytes
-}
-
-#[expect(clippy::panic, reason = "evaluated at compile time")]
-const fn digit(digit: u8) -> u8 {
-    match digit {
-        b'0'..=b'9' => digit - b'0',
-        b'a'..=b'f' => digit - b'a' + 10,
-        _ => panic!("a hexadecimal digit is lowercase"),
-    }
+        hex!("49628fd1471006c1482da88028e9ce4dbb080b815c9b0344d39e5a8e6ec1419f");
 }
 
 /// The freeze of an account by a token's issuer, or its end.

@@ -1,9 +1,9 @@
 //! The chains with Ethereum's accounts: their numbers, first blocks, and what each does differently.
 
+use alloy_primitives::hex;
 use assay_address::ChainId;
 use assay_engine::account::AccountAddress;
 
-use super::events::bytes;
 use crate::ProvenParts;
 
 /// Parameters of a chain.
@@ -85,8 +85,8 @@ const fn chain(chain_id: u64) -> EvmParams {
 }
 
 impl EvmParams {
-    const fn begins_with(self, hash: &[u8]) -> Self {
-        Self { first_block: Some(bytes(hash)), ..self }
+    const fn begins_with(self, hash: [u8; 32]) -> Self {
+        Self { first_block: Some(hash), ..self }
     }
 
     const fn rewards(self, rewards: BlockRewards) -> Self {
@@ -96,11 +96,11 @@ impl EvmParams {
     /// A chain of the OP Stack: fees go to vaults, and deposits have a type of their own.
     const fn op_stack(self) -> Self {
         Self {
-            base_fee_to: Some(account(b"4200000000000000000000000000000000000019")),
-            data_fee_to: Some(account(b"420000000000000000000000000000000000001a")),
+            base_fee_to: Some(AccountAddress(hex!("4200000000000000000000000000000000000019"))),
+            data_fee_to: Some(AccountAddress(hex!("420000000000000000000000000000000000001a"))),
             deposits: Some(Deposits {
                 kind: 0x7e,
-                bridge: account(b"4200000000000000000000000000000000000010"),
+                bridge: AccountAddress(hex!("4200000000000000000000000000000000000010")),
             }),
             ..self
         }
@@ -108,7 +108,7 @@ impl EvmParams {
 
     /// A chain of Arbitrum: transactions of its own types, which roots commit to in its own way.
     const fn arbitrum(self) -> Self {
-        let bridge = account(b"000000000000000000000000000000000000006e");
+        let bridge = AccountAddress(hex!("000000000000000000000000000000000000006e"));
         Self { deposits: Some(Deposits { kind: 0x64, bridge }), ..self }.proving(HEADER)
     }
 
@@ -116,8 +116,9 @@ impl EvmParams {
         Self { proven, ..self }
     }
 
-    const fn coin(self, contract: &[u8], logs: CoinLogs) -> Self {
-        Self { coin_contract: Some(CoinContract { contract: account(contract), logs }), ..self }
+    const fn coin(self, contract: [u8; 20], logs: CoinLogs) -> Self {
+        let contract = AccountAddress(contract);
+        Self { coin_contract: Some(CoinContract { contract, logs }), ..self }
     }
 
     /// The parameters of a chain; `None` for chains with other accounts.
@@ -133,10 +134,6 @@ impl EvmParams {
     }
 }
 
-pub(super) const fn account(digits: &[u8]) -> AccountAddress {
-    AccountAddress(bytes(digits))
-}
-
 /// Headers are those of Ethereum, and transactions or receipts are not.
 const HEADER: ProvenParts = ProvenParts { header: true, ..ProvenParts::NONE };
 
@@ -149,27 +146,28 @@ static TABLE: [(&str, EvmParams); 44] = [
     // who pays them on in system transactions.
     (
         "bsc",
-        chain(56).begins_with(b"0d21840abff46b96c84b2ac9e10e4f5cdaeb5693cb665db62a2f3b02d2d57b5b"),
+        chain(56)
+            .begins_with(hex!("0d21840abff46b96c84b2ac9e10e4f5cdaeb5693cb665db62a2f3b02d2d57b5b")),
     ),
     // Deposits are a last transaction outside of all roots; its coin logs every transfer too.
     (
         "polygon",
         chain(137)
-            .begins_with(b"a9c28ce2141b56c474f1dc504bee9b01eb1bd7d1a507580d5519d4437a97de1b")
+            .begins_with(hex!("a9c28ce2141b56c474f1dc504bee9b01eb1bd7d1a507580d5519d4437a97de1b"))
             .proving(HEADER)
-            .coin(b"0000000000000000000000000000000000001010", CoinLogs::Duplicate),
+            .coin(hex!("0000000000000000000000000000000000001010"), CoinLogs::Duplicate),
     ),
     (
         "arbitrum",
         chain(42_161)
-            .begins_with(b"7ee576b35482195fc49205cec9af72ce14f003b9ae69f6ba0faef4514be8b442")
+            .begins_with(hex!("7ee576b35482195fc49205cec9af72ce14f003b9ae69f6ba0faef4514be8b442"))
             .arbitrum(),
     ),
     ("arbitrum-nova", chain(42_170).arbitrum()),
     (
         "optimism",
         chain(10)
-            .begins_with(b"7ca38a1916c42007829c55e69d3e9a73265554b586a499015373241b8a3fa48b")
+            .begins_with(hex!("7ca38a1916c42007829c55e69d3e9a73265554b586a499015373241b8a3fa48b"))
             .op_stack(),
     ),
     ("base", chain(8_453).op_stack()),
@@ -189,7 +187,7 @@ static TABLE: [(&str, EvmParams); 44] = [
         chain(42_220)
             .op_stack()
             .proving(HEADER)
-            .coin(b"471ece3750da237f93b8e339c536989b8978a438", CoinLogs::Additional),
+            .coin(hex!("471ece3750da237f93b8e339c536989b8978a438"), CoinLogs::Additional),
     ),
     // Roots are zeros, and the coin is a system contract.
     ("zksync", chain(324).proving(ProvenParts::NONE).coin(ZK_COIN, CoinLogs::Complete)),
@@ -201,9 +199,11 @@ static TABLE: [(&str, EvmParams); 44] = [
         "gnosis",
         EvmParams {
             pays_withdrawals: false,
-            base_fee_to: Some(account(b"6bbe78ee9e474842dbd4ab4987b3cefe88426a92")),
+            base_fee_to: Some(AccountAddress(hex!("6bbe78ee9e474842dbd4ab4987b3cefe88426a92"))),
             ..chain(100)
-                .begins_with(b"4f1dd23188aab3a76b463e4af801b52b1248ef073c648cbdc4c9333d3da79756")
+                .begins_with(hex!(
+                    "4f1dd23188aab3a76b463e4af801b52b1248ef073c648cbdc4c9333d3da79756"
+                ))
                 .proving(ProvenParts::NONE)
         },
     ),
@@ -229,8 +229,9 @@ static TABLE: [(&str, EvmParams); 44] = [
     ("ronin", chain(2_020).proving(ProvenParts::NONE)),
 ];
 
-const FIRST_ETHEREUM: &[u8] = b"d4e56740f876aef8c010b86a40d5f56745a118d0906a34e69aec8c0db1cb8fa3";
-const ZK_COIN: &[u8] = b"000000000000000000000000000000000000800a";
+const FIRST_ETHEREUM: [u8; 32] =
+    hex!("d4e56740f876aef8c010b86a40d5f56745a118d0906a34e69aec8c0db1cb8fa3");
+const ZK_COIN: [u8; 20] = hex!("000000000000000000000000000000000000800a");
 
 #[cfg(test)]
 mod tests {

@@ -290,36 +290,27 @@ pub(super) fn created_by(
     created_contract(sender, receipt.deposit_nonce.unwrap_or(transaction.nonce).0)
 }
 
-/// The price of gas that a transaction paid.
+/// The price of gas that a transaction paid: by its own fields where these are proven, else as its receipt states it.
 ///
 /// # Errors
 ///
-/// Returns a description of what is missing, or of the price that the receipt states instead.
+/// Returns a description of what is missing.
 pub(super) fn gas_price(
     params: &EvmParams,
     base_fee: U256,
     transaction: &TransactionAnswer,
     receipt: &ReceiptAnswer,
 ) -> Result<U256, String> {
-    let stated = receipt.effective_gas_price.map(|price| price.0);
-    let is_deposit = params.deposits.is_some_and(|deposits| deposits.kind == transaction.kind());
-    let offered = match transaction.kind() {
-        _ if is_deposit => return Ok(U256::ZERO),
-        0 | 1 => transaction.gas_price.map(|price| price.0),
-        2..=4 => {
-            let fees = transaction.max_fee_per_gas.zip(transaction.max_priority_fee_per_gas);
-            fees.map(|(most, tip)| most.0.min(base_fee.saturating_add(tip.0)))
-        }
-        _ => None,
-    };
-    if params.proven.transactions
-        && let (Some(offered), Some(stated)) = (offered, stated)
-        && offered != stated
-    {
-        return Err(format!("its receipt states a gas price of {stated}, and it paid {offered}"));
+    if params.deposits.is_some_and(|deposits| deposits.kind == transaction.kind()) {
+        return Ok(U256::ZERO);
     }
-    let price = if params.proven.transactions { offered.or(stated) } else { stated.or(offered) };
-    price
-        .or(transaction.gas_price.map(|price| price.0))
-        .ok_or_else(|| "it has no gas price".to_owned())
+    let own = match (transaction.max_fee_per_gas, transaction.max_priority_fee_per_gas) {
+        (Some(most), Some(tip)) if transaction.kind() >= 2 => {
+            Some(most.0.min(base_fee.saturating_add(tip.0)))
+        }
+        _ => transaction.gas_price.map(|price| price.0),
+    };
+    let stated = receipt.effective_gas_price.map(|price| price.0);
+    let price = if params.proven.transactions { own.or(stated) } else { stated.or(own) };
+    price.ok_or_else(|| "it has no gas price".to_owned())
 }

@@ -399,7 +399,15 @@ impl Fetcher {
                     _ => trace::of_call_tracer(result.get()),
                 };
                 let invalid = |reason| Failure::Source(self.invalid(&what, reason));
-                Answer::Traces(read.map_err(invalid)?)
+                let stated = read.map_err(invalid)?;
+                // Asked for by its height, another branch may have taken its place.
+                let is_other = |trace: &TransactionTrace| {
+                    trace.block.is_some_and(|block| block != open.answers.block.hash.0)
+                };
+                if stated.iter().any(is_other) {
+                    return Err(absent());
+                }
+                Answer::Traces(stated)
             }
         };
         Ok((answer, result.get().len()))
@@ -459,7 +467,10 @@ impl OpenBlock {
 fn trace_question(tracer: Tracer, height: u64, hash: &[u8; 32]) -> Option<(&'static str, Value)> {
     match tracer {
         Tracer::Calls => {
-            let options = json!({ "tracer": "callTracer", "tracerConfig": { "withLog": true } });
+            // The default of geth, five seconds a transaction, is short for a busy node.
+            let options = json!({
+                "tracer": "callTracer", "tracerConfig": { "withLog": true }, "timeout": "60s",
+            });
             Some(("debug_traceBlockByHash", json!([verify::text(hash), options])))
         }
         // The answer names the block, by which it is compared.

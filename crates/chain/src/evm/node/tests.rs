@@ -421,6 +421,20 @@ fn blocks_before_a_failure_are_returned() {
     assert!(matches!(said, SourceError::Unreadable { .. }), "{said}");
 }
 
+/// Given a reorganization between the questions about a block, then the block has left the chain, which is no error of the
+/// node.
+#[test]
+fn traces_of_another_branch_are_no_error_of_the_node() {
+    let node = Node { tracer: Tracer::Parity, ..Node::new(3) }.changed(|method, _, reply| {
+        if method == "trace_block" {
+            reply["result"][0]["blockHash"] = json!(hash(0xdead));
+            reply["result"][1]["blockHash"] = json!(hash(0xdead));
+        }
+    });
+    let gone = of(node).blocks(1, BatchLimit::of_blocks(1)).unwrap_err();
+    assert!(matches!(gone, SourceError::NotOnChain { .. }) && gone.is_transient(), "{gone}");
+}
+
 /// Given responses that a busy or dying server sends, then the request is sent again, later.
 #[test]
 fn transient_failures_are_retried() {
