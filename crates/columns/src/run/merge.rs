@@ -195,7 +195,7 @@ impl<'s, K: RunKind> MergeSlice<'s, '_, K> {
         let mut pages = Pages::<E>::new(kind, id);
         let mut filter = unfinished.get_mut(&id);
         let mut has_ended = false;
-        while (pages.full.len() as u64) < *left {
+        while pages.size() < *left {
             let Some(entry) = entries.next()? else {
                 pages.finish_page();
                 has_ended = true;
@@ -208,7 +208,7 @@ impl<'s, K: RunKind> MergeSlice<'s, '_, K> {
             pages.push(entry);
         }
         put_pages(table, txn, &pages.full)?;
-        let written = pages.full.len() as u64;
+        let written = pages.size();
         merge.output.pages += written;
         merge.output.entries += pages.entries();
         merge.resume = pages.pending_key().unwrap_or_default().to_vec();

@@ -29,6 +29,7 @@ pub(super) struct Pages<E> {
     before: Option<E>,
     /// Number of entries in full pages, and of all entries.
     counts: [u64; 2],
+    size: u64,
 }
 
 impl<'p, E: PageEntry<'p>> Pages<E> {
@@ -40,6 +41,7 @@ impl<'p, E: PageEntry<'p>> Pages<E> {
             first: Vec::new(),
             before: None,
             counts: [0; 2],
+            size: 0,
         }
     }
 
@@ -63,6 +65,7 @@ impl<'p, E: PageEntry<'p>> Pages<E> {
     pub(super) fn finish_page(&mut self) {
         if !self.bytes.is_empty() {
             let bytes = std::mem::replace(&mut self.bytes, Vec::with_capacity(PAGE + 64));
+            self.size += bytes.len().div_ceil(PAGE) as u64;
             self.full.push((std::mem::take(&mut self.first), bytes));
             self.before = None;
             self.counts[0] = self.counts[1];
@@ -73,6 +76,11 @@ impl<'p, E: PageEntry<'p>> Pages<E> {
     pub(super) const fn entries(&self) -> u64 {
         let [full, _] = self.counts;
         full
+    }
+
+    /// The full pages in units of usual pages: an entry may be far larger than these.
+    pub(super) const fn size(&self) -> u64 {
+        self.size
     }
 
     /// Key of the first entry that is in no full page, without the run's key prefix.
@@ -92,7 +100,7 @@ pub(super) fn put_pages(
     Ok(())
 }
 
-/// Writes entries as a run. The entries may be in any order. Returns the number of the run's pages.
+/// Writes entries as a run. The entries may be in any order. Returns the size of the run in usual pages.
 ///
 /// # Errors
 ///
@@ -131,7 +139,7 @@ pub fn write<K: RunKind, E: RunEntry>(
     }
     pages.finish_page();
     put_pages(table, txn, &pages.full)?;
-    let count = pages.full.len() as u64;
+    let count = pages.size();
     manifest.runs.push(Run { kind, id, level: 0, entries: pages.entries(), pages: count });
     filters.finish(id, built);
     Ok(count)

@@ -713,3 +713,96 @@ fn an_update_writes_the_sums_of_a_hub_anew() {
         assert_eq!(hex::encode(store.fingerprint().unwrap()), hex::encode(at_once), "{name}");
     }
 }
+
+/// A transaction with one payment of a scored asset, in a block of its own.
+fn payment(number: u64, from: AccountAddress, to: AccountAddress) -> AccountTransaction {
+    let asset = scored_assets(ChainId::ETH).next().unwrap().id.asset;
+    let transfer = Transfer {
+        from,
+        to,
+        asset,
+        amount: U256::from(1_000 + number),
+        kind: TransferKind::Transfer,
+        place: TransferPlace { index: 0, published: None },
+    };
+    let seconds = 1_700_000_000 + 12 * i64::try_from(number).unwrap();
+    AccountTransaction {
+        id: Txid::from_bytes(U256::from(number + 1).to_be_bytes()),
+        block: number,
+        time: Timestamp::from_second(seconds).unwrap(),
+        initiator: Some(from),
+        transfers: vec![transfer],
+        beneficiaries: Vec::new(),
+    }
+}
+
+fn thieves(accounts: &[AccountAddress]) -> impl Iterator<Item = (AccountAddress, MoneyEnd)> {
+    let end = MoneyEnd { category: Category::StolenFunds, listed_on: None };
+    accounts.iter().map(move |account| (*account, end))
+}
+
+#[test]
+fn an_update_sums_the_pages_of_an_end_anew_from_the_first_that_changed() {
+    // Given an exchange that one account paid early, and that paid another one late,
+    let [early, late, other] = [0, 1, 2].map(|number| account(Group::Person, number));
+    let exchange = account(Group::Exchange, 0);
+    let transactions: Vec<AccountTransaction> = (0..3_000)
+        .map(|number| match number {
+            10 => payment(number, early, exchange),
+            2_000 => payment(number, exchange, late),
+            _ => payment(number, other, exchange),
+        })
+        .collect();
+    let end = MoneyEnd { category: Category::Exchange, listed_on: None };
+    let present: AccountEnds = [(exchange, end)].into_iter().collect();
+    let folder = TempDir::new().unwrap();
+    let graphs = EmbeddedGraphs::new(folder.path());
+    open(&graphs, &present)
+        .append(&blocks(&transactions), u64::MAX, Timestamp::UNIX_EPOCH)
+        .unwrap();
+    // when both become thieves,
+    let changed: AccountEnds = present.iter().chain(thieves(&[early, late])).collect();
+    update(&graphs, &mut Random::new(1), &changed, (&[], false));
+    // then all sums of the exchange tell them apart.
+    let memory = reference(&transactions, changed.iter());
+    let store = graphs.account_snapshot(ChainId::ETH).unwrap().unwrap();
+    let owner = memory.owner(exchange).unwrap();
+    assert_equal_histories("exchange", (&memory, &store), owner, &[0, 600]);
+}
+
+#[test]
+fn an_update_that_rests_for_long_is_given_up_and_leaves_nothing() {
+    // Given an update of which a slice is written,
+    let [thief, payee, other] = [0, 1, 2].map(|number| account(Group::Person, number));
+    let transactions: Vec<AccountTransaction> = (0..3_300)
+        .map(|number| match number {
+            0..50 => payment(number, thief, payee),
+            _ => payment(number, other, payee),
+        })
+        .collect();
+    let folder = TempDir::new().unwrap();
+    let graphs = EmbeddedGraphs::new(folder.path());
+    let present = AccountEnds::default();
+    let all = blocks(&transactions);
+    let (first, rest) = all.split_at(100);
+    open(&graphs, &present).append(first, u64::MAX, Timestamp::UNIX_EPOCH).unwrap();
+    let changed: AccountEnds = thieves(&[thief]).collect();
+    assert_eq!(
+        begin_update(&graphs, &changed).unwrap().advance().unwrap(),
+        RebuildStep::Booked(50)
+    );
+    // when so many blocks follow that the numbers of their runs pass those of the update's,
+    let mut writer = open(&graphs, &present);
+    for block in rest {
+        writer.append(std::slice::from_ref(block), u64::MAX, Timestamp::UNIX_EPOCH).unwrap();
+    }
+    drop(writer);
+    // then nothing of it is in the graph, and another update changes all that it should.
+    let fingerprint = || {
+        let store = graphs.account_snapshot(ChainId::ETH).unwrap().unwrap();
+        hex::encode(store.fingerprint().unwrap())
+    };
+    assert_eq!(fingerprint(), hex::encode(fingerprint_at_once(&transactions, &present)));
+    update(&graphs, &mut Random::new(1), &changed, (&[], false));
+    assert_eq!(fingerprint(), hex::encode(fingerprint_at_once(&transactions, &changed)));
+}

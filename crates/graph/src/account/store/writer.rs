@@ -30,6 +30,7 @@ use super::{
     reader::Reader,
     sums::WrittenPages,
     tables::{RUNS, STATE, Tables},
+    update::draft,
 };
 use crate::{
     GraphError, MAX_REORGANIZATION_DEPTH,
@@ -292,6 +293,7 @@ impl AccountGraphWriter {
         self.held()?;
         self.state.expect_next(blocks)?;
         let Some(last) = blocks.last().map(|block| block.reference.height) else { return Ok(()) };
+        self.give_up_old_draft()?;
         self.merge_runs()?;
         let reorganizable_from = self.state.reorganizable_after(last, blocks, reorganizable_from);
         // After an error from here on, the caches hold data of the failed batch.
@@ -322,6 +324,25 @@ impl AccountGraphWriter {
             plan.write((&reader, ends), txn, (before, &mut after), &mut runs, caches)
         })?;
         (self.state, self.runs, self.needs_reload) = (after, runs, false);
+        Ok(())
+    }
+
+    /// Gives up an update of the ledgers that rests, once the numbers of new runs come close to those of its runs.
+    fn give_up_old_draft(&mut self) -> Result<(), GraphError> {
+        let committed = self.tables.environment.read()?;
+        let draft = draft::runs(&self.tables, &committed)?;
+        drop(committed);
+        let Some(draft) = draft.filter(|draft| !self.runs.has_room_for(draft)) else {
+            return Ok(());
+        };
+        self.needs_reload = true;
+        let (tables, mut runs) = (&self.tables, self.runs.clone());
+        runs.discard(&draft);
+        tables.environment.write(lock(self.lock.as_ref(), self.state.chain)?, |txn| {
+            draft::forget(tables, txn)?;
+            Ok::<_, GraphError>(tables.meta.put(txn, RUNS, &runs.to_bytes())?)
+        })?;
+        (self.runs, self.needs_reload) = (runs, false);
         Ok(())
     }
 

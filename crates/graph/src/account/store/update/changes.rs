@@ -73,7 +73,7 @@ impl LedgerUpdate {
             }
             let is_followed = self.ledgers.get(&key).is_some_and(|ledger| ledger.is_changed);
             if !is_followed
-                && !self.pages.contains_key(&key)
+                && self.pages.get(&key).is_none_or(|from| *from > number)
                 && self.has_page(reader, key, number)?
             {
                 self.note_pages(key, number);

@@ -1,15 +1,39 @@
 //! Rows of an unfinished update of the ledgers, from which it goes on after an interruption.
 
+use std::collections::VecDeque;
+
 use assay_columns::bytes::{ByteReader, number, put_varint};
 use assay_engine::account::AccountLedger;
-use std::collections::VecDeque;
+use assay_mapped::WriteTransaction;
+use heed::RoTxn;
 
 use super::super::{
     amount::{put_amount, take_amount},
     book::LedgerKey,
-    entry::StoredPayment,
+    entry::{AccountRuns, StoredPayment},
     share_bytes::{put_shares, take_shares},
+    tables::{DRAFT, DRAFT_RUNS, Tables},
 };
+use crate::GraphError;
+
+/// The runs of an unfinished update; `None` without one.
+pub(in super::super) fn runs(
+    tables: &Tables,
+    txn: &RoTxn<'_>,
+) -> Result<Option<AccountRuns>, GraphError> {
+    let bytes = tables.meta.get(txn, DRAFT_RUNS)?;
+    Ok(bytes.map(AccountRuns::from_bytes).transpose()?)
+}
+
+/// Deletes the record and the rows of an unfinished update.
+pub(in super::super) fn forget(
+    tables: &Tables,
+    txn: &mut WriteTransaction<'_>,
+) -> Result<(), GraphError> {
+    tables.draft.clear(txn)?;
+    tables.meta.delete(txn, DRAFT)?;
+    Ok(tables.meta.delete(txn, DRAFT_RUNS)?)
+}
 
 /// The record of an unfinished update.
 #[derive(Clone, Debug, PartialEq, Eq)]

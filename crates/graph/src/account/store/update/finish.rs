@@ -17,12 +17,12 @@ use super::{
         plan::LedgerCache,
         reader::Reader,
         sums::{PageGroup, WrittenPages},
-        tables::{DRAFT, DRAFT_RUNS, RUNS},
+        tables::RUNS,
         view::{payment, time_of},
         writer,
     },
     ChangedEnd, Graph, LedgerUpdate, Slice, UpdateStep,
-    draft::DraftKey,
+    draft::{self, DraftKey},
     rebook::{Booked, ReadTransaction, Side},
     replay::book_entries,
 };
@@ -134,8 +134,9 @@ impl LedgerUpdate {
         let start = before.as_ref().map_or(0, |page| page.transaction + 1);
         let (mut ledger, mut count) =
             before.map_or_else(Default::default, |page| (page.ledger, page.payments));
+        let without_sums = |page| StoredPage { sums: Vec::new(), ..page };
         let by_end = |pages: Vec<StoredPage>| {
-            pages.into_iter().map(|page| (page.transaction, page)).collect()
+            pages.into_iter().map(|page| (page.transaction, without_sums(page))).collect()
         };
         let mut old: FxHashMap<u64, StoredPage> = by_end(reader.pages_from(key, start)?);
         let mut old_groups: FxHashMap<u64, StoredPage> = by_end(reader.groups_from(key, start)?);
@@ -250,7 +251,7 @@ impl LedgerUpdate {
     /// come on top of; in one transaction of the environment, blocks that can be rolled back are booked for
     /// the new ends too.
     pub(super) fn swap(&mut self, graph: &mut Graph) -> Result<UpdateStep, GraphError> {
-        let Graph { tables, lock, state, runs, draft_runs } = graph;
+        let Graph { tables, lock, state, runs, draft_runs, .. } = graph;
         let committed = tables.environment.read()?;
         if Reader::new(tables, runs, &committed).state()?.as_ref() != Some(&*state) {
             return Err(GraphError::Conflict(self.chain));
@@ -281,9 +282,7 @@ impl LedgerUpdate {
             slice.entries.put_runs(tables.run, txn, to)?;
             let adopted = runs.with(&draft);
             end_bytes::store(tables, txn, ends)?;
-            tables.draft.clear(txn)?;
-            tables.meta.delete(txn, DRAFT)?;
-            tables.meta.delete(txn, DRAFT_RUNS)?;
+            draft::forget(tables, txn)?;
             tables.meta.put(txn, RUNS, &adopted.to_bytes())?;
             let after = GraphState { update, ends: ends.revision(), ..state.clone() };
             writer::put_state(tables, txn, &after)

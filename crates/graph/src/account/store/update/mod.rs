@@ -12,7 +12,7 @@
 //! - `finish`: last versions of ledgers, pages, dealings, and the swap
 
 mod changes;
-mod draft;
+pub(super) mod draft;
 mod finish;
 mod rebook;
 mod replay;
@@ -201,6 +201,8 @@ struct Graph {
     state: GraphState,
     runs: AccountRuns,
     draft_runs: AccountRuns,
+    /// False if there is no draft: none was begun, or a writer gave it up.
+    has_draft: bool,
 }
 
 impl Graph {
@@ -213,12 +215,11 @@ impl Graph {
         let runs = tables.runs(&transaction)?;
         let state = Reader::new(&tables, &runs, &transaction).state()?;
         let state = state.ok_or_else(|| damaged("meta", "its state"))?;
-        let draft_runs = match tables.meta.get(&transaction, DRAFT_RUNS)? {
-            Some(bytes) => AccountRuns::from_bytes(bytes)?,
-            None => runs.draft(),
-        };
+        let draft = draft::runs(&tables, &transaction)?;
+        let has_draft = draft.is_some();
+        let draft_runs = draft.unwrap_or_else(|| runs.draft());
         drop(transaction);
-        Ok(Self { tables: Arc::new(tables), lock, state, runs, draft_runs })
+        Ok(Self { tables: Arc::new(tables), lock, state, runs, draft_runs, has_draft })
     }
 
     /// The number of transactions that cannot be rolled back, and whose entries are in runs.
@@ -258,6 +259,7 @@ impl LedgerUpdate {
         let settled = graph.settled(&txn)?;
         let ends = [target.revision(), graph.state.ends.clone()];
         let stored = graph.tables.meta.get(&txn, DRAFT)?.and_then(DraftRecord::parse);
+        let stored = stored.filter(|_| graph.has_draft);
         let update = graph.state.update + 1;
         let is_same = |record: &DraftRecord| record.ends == ends && record.update == update;
         let resumed = stored.filter(is_same).filter(|_| graph.runs.has_room_for(&graph.draft_runs));
@@ -430,6 +432,9 @@ impl LedgerUpdate {
         if graph.state.ends != self.record.ends[1] || graph.state.update + 1 != self.record.update {
             return Err(GraphError::Conflict(self.chain));
         }
+        if !self.is_new && !graph.has_draft {
+            return Err(GraphError::Conflict(self.chain));
+        }
         let has_room = self.is_new || graph.runs.has_room_for(&graph.draft_runs);
         if self.is_too_much || !has_room {
             return Ok(UpdateStep::TooMany);
@@ -467,7 +472,11 @@ impl LedgerUpdate {
             return self.swap(&mut graph);
         }
         if booked == 0 {
-            let all = graph.runs.with(&graph.draft_runs);
+            // All transactions before this one are booked: an interrupted update looks at later ones only.
+            self.record.position = self.record.position.max(self.settled);
+            // What is left of an update for other ends says nothing.
+            let new = self.is_new.then(|| graph.runs.draft());
+            let all = graph.runs.with(new.as_ref().unwrap_or(&graph.draft_runs));
             let all = Reader::settled(&tables, &all, &committed);
             self.complete(Readers { old: &reader, all: &all }, &mut slice)?;
         }
