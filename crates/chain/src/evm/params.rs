@@ -170,7 +170,12 @@ static TABLE: [(&str, EvmParams); 44] = [
             .begins_with(hex!("7ca38a1916c42007829c55e69d3e9a73265554b586a499015373241b8a3fa48b"))
             .op_stack(),
     ),
-    ("base", chain(8_453).op_stack()),
+    (
+        "base",
+        chain(8_453)
+            .begins_with(hex!("f712aa9241cc24369b143cf6dce85f0902a9731e70d66818a3a5845b296c73dd"))
+            .op_stack(),
+    ),
     ("opbnb", chain(204).op_stack()),
     ("mantle", chain(5_000).op_stack().proving(HEADER)),
     ("blast", chain(81_457).op_stack()),

@@ -12,7 +12,10 @@ use super::{EvmNodeOptions, EvmNodeSource};
 use crate::{
     BatchLimit, BlockSource, ProvenParts, SourceError, TestNetworks, Tracer,
     account_source::AccountBlockSource,
-    evm::tests::build::{EMPTY_ROOT, NodeBlock, account, hash, quantity, transfer},
+    evm::tests::{
+        build::{EMPTY_ROOT, NodeBlock, account, hash, quantity, transfer},
+        real::documented,
+    },
     http::{
         Backoff, ExchangeError, Http, Request, Response, Server,
         tests::{Noted, answer},
@@ -589,4 +592,73 @@ fn the_fork_of_the_dao_moves_balances() {
     assert!(forked[..116].iter().all(|it| it.amount.to_string() == "7"));
     assert_eq!(forked[0].to.to_string(), "0xbf4ed7b27f1d666546e30d74d50d173d20bca754");
     assert_eq!(records("classic").len(), 1);
+}
+
+/// Given a signed block of a test chain from a node that forges it, then a changed amount and an added log are refused. An
+/// added transfer inside of a transaction is not noticed, because no root proves it: another node must state the same.
+#[test]
+#[ignore = "needs test data"]
+fn forged_blocks_are_refused_as_far_as_roots_prove_them() {
+    let read = |forge: fn(&str, &Value, &mut Value)| {
+        let mut block = NodeBlock::new(ChainId::ETH);
+        block.block = documented("eth_getBlockByNumber/get-latest.io");
+        let receipts = documented("eth_getBlockReceipts/get-block-receipts-latest.io");
+        block.receipts = receipts.as_array().unwrap().clone();
+        let transactions = block.block["transactions"].as_array().unwrap();
+        let traces = transactions.iter().zip(&block.receipts).map(|(transaction, receipt)| {
+            let is_creation = transaction["to"].is_null();
+            let to = if is_creation { &receipt["contractAddress"] } else { &transaction["to"] };
+            let mut call = json!({
+                "type": if is_creation { "CREATE" } else { "CALL" }, "from": transaction["from"], "to": to,
+                "value": transaction["value"], "calls": [],
+            });
+            if receipt["status"] == "0x0" {
+                call["error"] = json!("out of gas");
+            }
+            json!({ "txHash": transaction["hash"], "result": call })
+        });
+        block.traces = Some((Tracer::Calls, traces.collect()));
+        let hash = block.block["hash"].as_str().unwrap().trim_start_matches("0x");
+        let hash: [u8; 32] = hex::decode(hash).unwrap().try_into().unwrap();
+        let node = Node { blocks: vec![block], ..Node::new(0) }.changed(forge);
+        let server = Server::new(Arc::new(node), Noted::new(1, 0), Backoff::default());
+        let rpc = Rpc::ethereum(server);
+        let mut source = EvmNodeSource::new(ChainId::ETH, rpc, EvmNodeOptions::default()).unwrap();
+        let read = source.block(&hash);
+        assert_eq!(source.abilities().proven, ProvenParts::ALL);
+        read.map(|block| block.transactions.iter().map(|it| it.transfers.len()).sum::<usize>())
+    };
+    let honest = read(|_, _, _| {}).unwrap();
+    let amount = read(|method, _, reply| {
+        if method == "eth_getBlockByHash" {
+            reply["result"]["transactions"][3]["value"] = json!("0x3");
+        }
+    });
+    let said = amount.unwrap_err().to_string();
+    assert!(said.contains("with invalid data: transaction 0x42bbb542"), "{said}");
+    assert!(said.contains("its fields have the hash 0x"), "{said}");
+    let log = read(|method, _, reply| {
+        if method == "eth_getBlockReceipts" {
+            let last = reply["result"].as_array_mut().unwrap().last_mut().unwrap();
+            let mut forged = transfer(TOKEN, 1, 2, 3);
+            let index = last["logs"].as_array().unwrap().last().map_or(0, |log| {
+                u64::from_str_radix(&log["logIndex"].as_str().unwrap()[2..], 16).unwrap() + 1
+            });
+            forged["logIndex"] = json!(quantity(index));
+            forged["transactionHash"] = last["transactionHash"].clone();
+            forged["blockHash"] = last["blockHash"].clone();
+            last["logs"].as_array_mut().unwrap().push(forged);
+        }
+    });
+    let said = log.unwrap_err().to_string();
+    assert!(said.contains("its receipts have the root 0x"), "{said}");
+    let internal = read(|method, _, reply| {
+        if method.starts_with("debug") {
+            let call = &mut reply["result"][3]["result"];
+            let forged =
+                json!({ "type": "CALL", "from": call["to"], "to": account(9), "value": "0x1" });
+            call["calls"] = json!([forged]);
+        }
+    });
+    assert_eq!(internal.unwrap(), honest + 1);
 }

@@ -8,4 +8,4 @@
 mod booking;
 pub(super) mod build;
 mod forms;
-mod real;
+pub(super) mod real;

@@ -34,7 +34,7 @@ fn recorded(path: &str) -> Value {
 }
 
 /// The result of a documented exchange: the line of the answer.
-fn documented(path: &str) -> Value {
+pub(in crate::evm) fn documented(path: &str) -> Value {
     let text = text(&format!("execution-apis/{path}"));
     let answer = text.lines().find_map(|line| line.strip_prefix("<< ")).unwrap();
     let answer: Value = serde_json::from_str(answer).unwrap();
