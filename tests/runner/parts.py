@@ -72,7 +72,7 @@ PARTS = (
     *(Part(_PREFIX + name.replace("_", "-"), f"benchmark: {title}") for name, title in BENCHMARKS.items()),
 )
 # Modules of the tests of programs that are about chains.
-_CHAINS = ("chain_", "clusters", "flows", "sample_chain", "transfers", "associates")
+_CHAINS = ("chain_", "clusters", "evm_", "flows", "sample_chain", "transfers", "associates")
 
 
 def part_of(title: str, message: str) -> str:

@@ -83,10 +83,10 @@ class Run:
         return [
             Step("packages", install, is_vital=True),
             *self._checks(["packages"]),
-            Step("kubernetes", self.tools.build_control_plane, ["packages"], is_vital=True),
+            *self._one_after_the_other(["kubernetes", *self._ethereum_nodes()]),
             Step("build", build, ["lints"], is_vital=True),
             Step("names of tests", self._compare_with_sources, ["build"]),
-            *self._lanes(lanes, ["kubernetes"]),
+            *self._lanes(lanes, ["kubernetes", *self._ethereum_nodes()]),
             self._again(lanes),
             *self._licences(["packages"]),
             *self._schemathesis(["packages"], "build"),
@@ -177,6 +177,10 @@ class Run:
             Step(name, builders[name], [previous], is_vital=True) for name, previous in zip(names, before)
         ]
 
+    def _ethereum_nodes(self) -> list[str]:
+        """The nodes of Ethereum's kind that the machine can get."""
+        return [name for name in ("geth", "anvil") if self.needs.lacking[name] is None]
+
     def _builders(self) -> dict[str, Callable[[Step], None]]:
         return {
             "kubernetes": self.tools.build_control_plane,
@@ -184,6 +188,8 @@ class Run:
             "linters": self.tools.fetch_linters,
             "Helm 3": self.tools.build_helm_3,
             "Bitcoin Core": self.tools.build_bitcoin_core,
+            "geth": self.tools.build_geth,
+            "anvil": self.tools.install_anvil,
         }
 
     def _lanes(self, names: Sequence[str], after: Sequence[str]) -> list[Step]:

@@ -18,6 +18,8 @@ TOOLS = {
     "Kubernetes": ("kubernetes",),
     "btcd": ("kubernetes",),
     "Bitcoin Core": ("Bitcoin Core",),
+    "geth": ("geth",),
+    "anvil": ("anvil",),
     "manifest linters": ("Kubernetes node", "linters"),
     "Kubernetes node": ("kubernetes", "Kubernetes node"),
 }

@@ -22,6 +22,7 @@ mod data;
 mod database;
 pub mod economy;
 pub mod esplora;
+pub mod evm;
 mod figures;
 mod full;
 mod helm;

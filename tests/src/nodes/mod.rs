@@ -4,17 +4,17 @@
 //! blocks survive [`Node::stop`] and [`Node::kill`] if [`NodeKind::keeps_blocks`] is true.
 //!
 //! - `rpc`: calls to nodes
+//! - `process`: the process of a node of any chain
 
+mod process;
 mod rpc;
 
+pub(crate) use process::NodeProcess;
 pub use rpc::{Credentials, Rpc, RpcError};
 
 use std::{
-    fmt,
-    fs::{self, File},
+    fmt, fs,
     path::{Path, PathBuf},
-    process::{Child, Command, Stdio},
-    time::Duration,
 };
 
 use assay_test_servers::free_port;
@@ -23,13 +23,9 @@ use tempfile::TempDir;
 
 use crate::{
     block_builder::{Block, Network},
-    holds_within, process,
     tools::tool,
-    wait_at_most,
 };
 
-/// Time limit for the start or stop of a node on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(90);
 const USER: &str = "assay";
 const PASSWORD: &str = "test-only";
 
@@ -98,11 +94,9 @@ impl fmt::Display for NodeKind {
 pub struct Node {
     /// Kind of the node.
     pub kind: NodeKind,
-    program: PathBuf,
+    process: NodeProcess,
     port: u16,
     directory: TempDir,
-    /// The process. `None` while the node does not run.
-    child: Option<Child>,
 }
 
 impl Node {
@@ -113,10 +107,9 @@ impl Node {
     /// Panics if the program is missing, or does not start.
     #[must_use]
     pub fn start(kind: NodeKind) -> Self {
-        let program = kind.program();
         let directory = tempfile::tempdir().expect("a directory");
-        let port = free_port();
-        let mut node = Self { kind, program, port, directory, child: None };
+        let process = NodeProcess::new(kind.program(), directory.path().join("printed.log"));
+        let mut node = Self { kind, process, port: free_port(), directory };
         node.launch();
         node
     }
@@ -128,27 +121,12 @@ impl Node {
     ///
     /// Panics if the node is running or does not start.
     pub fn launch(&mut self) {
-        assert!(self.child.is_none(), "{} runs already", self.kind);
         if let Credentials::Cookie(file) = self.credentials() {
             // The file of the last start: it would be refused.
             let _ = fs::remove_file(file);
         }
-        let log = File::options().create(true).append(true).open(self.log_file()).expect("a log");
-        let child = Command::new(&self.program)
-            .args(self.arguments())
-            .stdin(Stdio::null())
-            .stdout(log.try_clone().expect("a second handle"))
-            .stderr(log)
-            .spawn()
-            .unwrap_or_else(|error| panic!("{}: {error}", self.program.display()));
-        self.child = Some(child);
-        let mut ended = None;
-        let has_started = holds_within(Duration::from_millis(20), PATIENCE, || {
-            ended = self.child.as_mut().and_then(|child| child.try_wait().ok().flatten());
-            ended.is_some() || self.call("getblockcount", &[]).is_ok()
-        });
-        let is_there = has_started && ended.is_none();
-        assert!(is_there, "{} did not start ({ended:?}):\n{}", self.kind, self.log());
+        let (arguments, rpc) = (self.arguments(), self.rpc());
+        self.process.launch(&arguments, || rpc.call("getblockcount", &[]).is_ok());
     }
 
     /// Asks the node to stop and waits until it has stopped.
@@ -157,11 +135,7 @@ impl Node {
     ///
     /// Panics if the node does not stop.
     pub fn stop(&mut self) {
-        let mut child = self.child.take().expect("it runs");
-        process::signal(&child, "TERM");
-        wait_at_most(PATIENCE, "the node stops", || {
-            child.try_wait().expect("it can be waited for").is_some()
-        });
+        self.process.stop();
     }
 
     /// Kills the node (`kill -9`), so that it cannot write anything.
@@ -170,9 +144,7 @@ impl Node {
     ///
     /// Panics if the node does not run.
     pub fn kill(&mut self) {
-        let mut child = self.child.take().expect("it runs");
-        child.kill().expect("it can be killed");
-        child.wait().expect("it can be waited for");
+        self.process.kill();
     }
 
     /// URL of the node's JSON-RPC, without credentials.
@@ -256,11 +228,7 @@ impl Node {
     /// Output of the node so far.
     #[must_use]
     pub fn log(&self) -> String {
-        fs::read_to_string(self.log_file()).unwrap_or_default()
-    }
-
-    fn log_file(&self) -> PathBuf {
-        self.directory.path().join("printed.log")
+        self.process.log()
     }
 
     fn arguments(&self) -> Vec<String> {
@@ -311,15 +279,5 @@ impl Node {
             arguments.extend([format!("-rpcuser={user}"), format!("-rpcpassword={password}")]);
         }
         arguments
-    }
-}
-
-impl Drop for Node {
-    fn drop(&mut self) {
-        if let Some(child) = &mut self.child {
-            // It may be gone already.
-            let _ = child.kill();
-            let _ = child.wait();
-        }
     }
 }

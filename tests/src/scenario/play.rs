@@ -227,10 +227,11 @@ pub fn arguments(node: &Node) -> Vec<String> {
             .map(str::to_owned)
             .to_vec();
     arguments.extend(match node.credentials() {
-        Credentials::Cookie(file) => ["--cookie".to_owned(), file.display().to_string()],
+        Credentials::Cookie(file) => vec!["--cookie".to_owned(), file.display().to_string()],
         Credentials::Password { user, password } => {
-            ["--user".to_owned(), format!("{user}:{password}")]
+            vec!["--user".to_owned(), format!("{user}:{password}")]
         }
+        Credentials::None | Credentials::Secret(_) => Vec::new(),
     });
     arguments
 }

@@ -34,6 +34,7 @@ mod documents;
 mod edge;
 mod egress;
 mod evasion;
+mod evm_nodes;
 mod exposures;
 mod feeds;
 mod flows;
