@@ -11,15 +11,18 @@ use std::{
     time::{Duration, Instant},
 };
 
-use assay_address::ChainId;
+use assay_address::{ChainId, LedgerKind};
 use assay_chain::{
-    TestNetworks,
-    follow::{IngestError, IngestObserver, IngestReport, IngestRequest, ingest},
+    SourceError, TestNetworks,
+    follow::{IngestError, IngestObserver, IngestReport, IngestRequest, ingest, ingest_accounts},
     location::{self, BlockLocation, NodeCredentials},
 };
 use assay_egress::CredentialsFile;
 use assay_engine::facts::Environment;
+use assay_graph::account::AccountEnds;
 use assay_input::Encoding;
+use assay_intel::IntelSnapshot;
+use assay_service::Databases;
 use clap::{ArgGroup, Args};
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -35,6 +38,7 @@ Examples:
   assay ingest chain btc --blocks ~/.bitcoin/blocks
   assay ingest chain doge --esplora https://esplora.example.org/api --from 5000000 --to 5000100
   assay ingest chain btc --jsonl transactions.jsonl
+  assay ingest chain eth --rpc http://127.0.0.1:8545 --from 25000000 --follow
   assay ingest chain eth --transfers token_transfers.csv traces.csv transactions.csv blocks.csv";
 
 /// The hash of a block.
@@ -57,11 +61,11 @@ pub(super) fn block_hash(text: &str) -> Result<BlockHash, String> {
 #[command(after_help = EXAMPLES)]
 #[command(group = ArgGroup::new("from where").required(true))]
 pub(super) struct ChainArgs {
-    /// Blockchain: btc or another of the Bitcoin family for blocks; eth, trx or another account chain for transfers
+    /// Blockchain: btc or another of the Bitcoin family, eth or another account chain
     chain: ChainId,
-    /// Read blocks from the JSON-RPC of a node
+    /// Read blocks from the JSON-RPC of a node; for an account chain also of several nodes, which are compared: repeat the flag
     #[arg(long, value_name = "URL", group = "from where")]
-    rpc: Option<String>,
+    rpc: Vec<String>,
     /// Cookie file of the node, for authentication
     #[arg(long, value_name = "FILE", requires = "rpc", conflicts_with = "user")]
     cookie: Option<PathBuf>,
@@ -109,22 +113,50 @@ pub(super) struct ChainArgs {
 }
 
 impl ChainArgs {
-    fn location(self) -> Option<BlockLocation> {
+    /// Refuses a chain whose blocks are not read from such a source, and contradicting flags.
+    fn check(&self) -> Result<(), Failure> {
+        let (chain, nodes) = (self.chain, self.rpc.len());
+        let refusal = match chain.info().ledger {
+            LedgerKind::ListsOnly => format!(
+                "blocks of {chain} are not supported: only chains of the Bitcoin family and account chains are"
+            ),
+            LedgerKind::Account if nodes == 0 => {
+                format!(
+                    "blocks of {chain} are read from a node or from files: give --rpc or --transfers"
+                )
+            }
+            LedgerKind::Utxo(_) if nodes > 1 => {
+                format!("blocks of {chain} are read from one node: give --rpc once")
+            }
+            LedgerKind::Account | LedgerKind::Utxo(_) => match (self.from, self.to) {
+                (Some(from), Some(to)) if from > to => format!("--from {from} is above --to {to}"),
+                _ if nodes > 1 && (self.cookie.is_some() || self.user.is_some()) => {
+                    "--cookie and --user belong to one node: give --rpc once".to_owned()
+                }
+                _ => return Ok(()),
+            },
+        };
+        Err(Failure::Usage(refusal))
+    }
+
+    /// The locations of blocks: one, or several nodes.
+    fn locations(self) -> Vec<BlockLocation> {
         if let Some(path) = self.jsonl {
-            return Some(BlockLocation::JsonLines(path));
+            return vec![BlockLocation::JsonLines(path)];
         }
         if let Some(url) = self.esplora {
-            return Some(BlockLocation::Esplora(url));
+            return vec![BlockLocation::Esplora(url)];
         }
         if !self.blocks.is_empty() {
-            return Some(BlockLocation::Files(self.blocks));
+            return vec![BlockLocation::Files(self.blocks)];
         }
         let credentials = match (self.cookie, self.user) {
             (Some(file), _) => NodeCredentials::File(CredentialsFile::new(file)),
             (None, Some(user)) => NodeCredentials::Given(user),
             (None, None) => NodeCredentials::None,
         };
-        self.rpc.map(|url| BlockLocation::Node { url, credentials })
+        let node = |url| BlockLocation::Node { url, credentials: credentials.clone() };
+        self.rpc.into_iter().map(node).collect()
     }
 }
 
@@ -147,16 +179,7 @@ pub(super) async fn run(args: ChainArgs, context: &Context) -> Result<CommandOut
     if !args.transfers.is_empty() {
         return ingest_transfers::run(chain, &args.transfers, args.encoding, json, context).await;
     }
-    if chain.info().outputs().is_none() {
-        return Err(Failure::Usage(format!(
-            "blocks of {chain} are not supported: only chains of the Bitcoin family are (account chains: --transfers)"
-        )));
-    }
-    if let (Some(from), Some(to)) = (args.from, args.to)
-        && from > to
-    {
-        return Err(Failure::Usage(format!("--from {from} is above --to {to}")));
-    }
+    args.check()?;
     let databases = context.open_or_create_databases().await?;
     let request = IngestRequest {
         chain,
@@ -167,31 +190,21 @@ pub(super) async fn run(args: ChainArgs, context: &Context) -> Result<CommandOut
         accept_branch: args.accept_branch,
     };
     let test_networks = TestNetworks::allowed_if(args.test_network || request.sample);
-    let location = args.location().ok_or_else(|| {
-        Failure::Usage("no source of blocks: give --rpc, --blocks, --esplora or --jsonl".into())
-    })?;
-    let known = match databases.graphs.graph(chain)? {
-        Some(graph) => graph.tip().await?.map(|tip| tip.start),
-        None => None,
-    };
-    let complete = known.or(request.from).is_none_or(|start| start == 0);
-    let open = move || location::open(chain, &location, complete, test_networks);
-    let source = tokio::task::spawn_blocking(open)
-        .await
-        .map_err(|error| Failure::Failed(error.to_string()))?
-        .map_err(IngestError::from)?;
+    let locations = args.locations();
     let shown = IngestProgress::new(chain);
     // The first process of a container is not ended by this signal unless it listens for it.
     let mut terminate = signal(SignalKind::terminate())?;
     let ingested = tokio::select! {
-        ingested = ingest(&databases.graphs, source, request, &context.clock, &shown) => ingested,
+        ingested = ingest_from(locations, test_networks, request, (&databases, context), &shown) => {
+            ingested?
+        }
         // Recorded batches are complete at any time.
-        _ = tokio::signal::ctrl_c() => Err(assay_chain::SourceError::Stopped.into()),
-        _ = terminate.recv() => Err(assay_chain::SourceError::Stopped.into()),
+        _ = tokio::signal::ctrl_c() => Err(SourceError::Stopped.into()),
+        _ = terminate.recv() => Err(SourceError::Stopped.into()),
     };
     shown.progress.finish();
     let report = match ingested {
-        Err(IngestError::Source(assay_chain::SourceError::Stopped)) => shown.so_far(),
+        Err(IngestError::Source(SourceError::Stopped)) => shown.so_far(),
         other => other?,
     };
     if json {
@@ -200,6 +213,44 @@ pub(super) async fn run(args: ChainArgs, context: &Context) -> Result<CommandOut
         writeln!(output(), "{}", summary(chain, &report))?;
     }
     Ok(CommandOutcome::Success)
+}
+
+/// Opens the source and ingests its blocks.
+async fn ingest_from(
+    locations: Vec<BlockLocation>,
+    test_networks: TestNetworks,
+    request: IngestRequest,
+    (databases, context): (&Databases, &Context),
+    shown: &IngestProgress,
+) -> Result<Result<IngestReport, IngestError>, Failure> {
+    let (chain, graphs, clock) = (request.chain, &databases.graphs, &context.clock);
+    if chain.info().ledger == LedgerKind::Account {
+        let intel = IntelSnapshot::load(&*databases.store, None).await?;
+        let ends: AccountEnds = intel.account_ends(chain, intel.day(clock.now())).collect();
+        let source =
+            opened(move || location::open_accounts(chain, &locations, test_networks, None)).await?;
+        let ends = || ends.clone();
+        return Ok(ingest_accounts((graphs, &ends), source, request, clock, shown).await);
+    }
+    let known = match graphs.graph(chain)? {
+        Some(graph) => graph.tip().await?.map(|tip| tip.start),
+        None => None,
+    };
+    let complete = known.or(request.from).is_none_or(|start| start == 0);
+    let [location] = <[BlockLocation; 1]>::try_from(locations).map_err(|_| {
+        Failure::Usage("no source of blocks: give --rpc, --blocks, --esplora or --jsonl".into())
+    })?;
+    let source = opened(move || location::open(chain, &location, complete, test_networks)).await?;
+    Ok(ingest(graphs, source, request, clock, shown).await)
+}
+
+/// Opens a source on a thread of its own.
+async fn opened<S: Send + 'static>(
+    open: impl FnOnce() -> Result<S, SourceError> + Send + 'static,
+) -> Result<S, Failure> {
+    let opened = tokio::task::spawn_blocking(open).await;
+    let opened = opened.map_err(|error| Failure::Failed(error.to_string()))?;
+    Ok(opened.map_err(IngestError::from)?)
 }
 
 fn summary(chain: ChainId, report: &IngestReport) -> String {
@@ -212,6 +263,9 @@ fn summary(chain: ChainId, report: &IngestReport) -> String {
         counted(report.blocks, "block", "blocks"),
         counted(report.transactions, "transaction", "transactions")
     );
+    if let Some(height) = report.finalized_block_height {
+        let _ = write!(text, ", final up to block {height}");
+    }
     for reorganization in &report.reorganizations {
         let blocks = counted(reorganization.removed_blocks, "block", "blocks");
         let height = reorganization.last_common_height;

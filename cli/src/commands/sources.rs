@@ -2,7 +2,9 @@
 
 use std::{collections::BTreeMap, fmt::Write as _, io::Write as _};
 
+use assay_address::{ChainId, LedgerKind};
 use assay_engine::{assess_sources, assess_tip, assessment::AssessedSource};
+use assay_graph::EmbeddedGraphs;
 use assay_intel::{IntelSnapshot, LabelIndex};
 use assay_service::{
     background::feeds,
@@ -158,14 +160,17 @@ pub(super) async fn run(args: &SourcesArgs, context: &Context) -> Result<Command
     let tips = tips.iter().filter_map(|(chain, tip)| assess_tip(*chain, environment, tip, now));
     sources.extend(tips);
     let failures = failures(&**store).await;
+    let remarks = chain_remarks(&databases.graphs, now)?;
     if args.json {
-        let rows: Vec<SourceRow<'_>> = sources
-            .iter()
-            .map(|source| SourceRow { source, failure: failure(source, &failures) })
-            .collect();
+        let row = |source| SourceRow {
+            source,
+            failure: failure(source, &failures),
+            remarks: remarks.get(source.id.as_str()).cloned().unwrap_or_default(),
+        };
+        let rows: Vec<SourceRow<'_>> = sources.iter().map(row).collect();
         return print_json(&rows);
     }
-    if sources.is_empty() && failures.is_empty() {
+    if sources.is_empty() && failures.is_empty() && remarks.is_empty() {
         writeln!(
             output(),
             "no sources: enable some with `assay sources enable`, or import a list with `assay ingest sanctions`"
@@ -205,7 +210,40 @@ pub(super) async fn run(args: &SourcesArgs, context: &Context) -> Result<Command
             write!(output(), "{}", output_row(&text))?;
         }
     }
+    for (name, remarks) in &remarks {
+        for remark in remarks {
+            write!(output(), "{}", output_row(&format!("{name}: {remark}")))?;
+        }
+    }
     Ok(CommandOutcome::Success)
+}
+
+/// Returns what the followers of chains noted about their sources, by the names of the sources.
+fn chain_remarks(
+    graphs: &EmbeddedGraphs,
+    now: Timestamp,
+) -> Result<BTreeMap<String, Vec<String>>, Failure> {
+    let mut remarks: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for chain in ChainId::all().filter(|chain| chain.info().has_graph()) {
+        let mut of_chain = Vec::new();
+        if let Some(problem) = graphs.source_problem(chain) {
+            of_chain.push(format!("{} ({})", problem.text, ago(problem.at, now)));
+        }
+        let notes = match chain.info().ledger {
+            LedgerKind::Account => graphs.account_snapshot(chain)?.map(|it| it.source_notes()),
+            LedgerKind::Utxo(_) | LedgerKind::ListsOnly => None,
+        };
+        if notes.transpose()?.is_some_and(|notes| notes.has_internal_transfers == Some(false)) {
+            of_chain.push(
+                "transfers inside of transactions are not recorded: a node had no tracer"
+                    .to_owned(),
+            );
+        }
+        if !of_chain.is_empty() {
+            remarks.insert(format!("chain-{chain}"), of_chain);
+        }
+    }
+    Ok(remarks)
 }
 
 /// A source, and why a server failed to fetch it since it was last verified.
@@ -215,6 +253,9 @@ struct SourceRow<'a> {
     source: &'a AssessedSource,
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     failure: Option<&'a FetchFailure>,
+    /// Problems of a chain's source, and limits of what it states.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    remarks: Vec<String>,
 }
 
 /// A server's last attempt to fetch a source, which failed.

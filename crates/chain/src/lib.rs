@@ -14,6 +14,7 @@
 //! - [`identity`]: verifies that a source serves the requested chain
 //! - [`source`]: the trait of block sources and its errors
 //! - `account_source`: the trait of sources of blocks of account chains
+//! - `compared`: several sources of one account chain, compared with one another
 //! - [`resolve`]: spent outputs, amounts and kinds of transactions
 //! - [`transfers`]: files of transfers of account chains
 //! - `follow`: ingest of a chain into a graph
@@ -23,6 +24,8 @@ mod abilities;
 #[cfg(feature = "edge")]
 pub mod account_source;
 mod booking;
+#[cfg(feature = "edge")]
+pub mod compared;
 mod concurrent;
 mod decimal;
 pub mod esplora;

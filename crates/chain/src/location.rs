@@ -12,7 +12,10 @@ use assay_egress::CredentialsFile;
 
 use crate::{
     BlockSource, SourceError, TestNetworks,
+    account_source::{AccountBlockSource, Tracer},
+    compared::ComparedSources,
     esplora::Esplora,
+    evm::{EvmNodeOptions, EvmNodeSource},
     files::{FileOptions, FileSource},
     histories::{EsploraHistories, HistorySource},
     http::{
@@ -99,6 +102,46 @@ pub fn open(
             let options = FileOptions { prevouts: !complete, test_networks };
             Box::new(FileSource::open(chain, paths, options)?)
         }
+    })
+}
+
+/// Opens nodes of an account chain, which are verified to serve the chain. Several nodes are compared with one another. Failed
+/// requests are retried for at most `bound`; `None` for as long as a node takes to restart.
+///
+/// # Errors
+///
+/// Returns an error if a location is no node, or if a node cannot be read or has another chain or a refused test network.
+pub fn open_accounts(
+    chain: ChainId,
+    locations: &[BlockLocation],
+    test_networks: TestNetworks,
+    bound: Option<Duration>,
+) -> Result<Box<dyn AccountBlockSource>, SourceError> {
+    let usual = Backoff::default();
+    let backoff = Backoff { in_all: bound.unwrap_or(usual.in_all), ..usual };
+    let mut nodes = Vec::new();
+    for location in locations {
+        let BlockLocation::Node { url, credentials } = location else {
+            let (how, instead) = ("from this kind of source", "give a node, or files of transfers");
+            return Err(SourceError::Unsupported { chain, how, instead });
+        };
+        let client = client(url, http_credentials(credentials)?, ANSWER_TIME)?;
+        let server = Server::new(Arc::new(client), Arc::new(SleepingTimer), backoff);
+        let rpc = Rpc::ethereum(server);
+        let options = EvmNodeOptions { test_networks, ..EvmNodeOptions::default() };
+        let mut node = EvmNodeSource::new(chain, rpc, options)?;
+        node.check_chain()?;
+        if node.abilities().tracer == Some(Tracer::None) {
+            tracing::warn!(
+                url,
+                "the node has no tracer: transfers inside of transactions are not read"
+            );
+        }
+        nodes.push((url.clone(), Box::new(node) as Box<dyn AccountBlockSource>));
+    }
+    Ok(match nodes.len() {
+        1 => nodes.remove(0).1,
+        _ => Box::new(ComparedSources::new(nodes)),
     })
 }
 

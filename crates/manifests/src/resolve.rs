@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use assay_address::{ChainId, LedgerKind};
+use assay_address::{AddressRules, ChainId, LedgerKind};
 use assay_engine::policy::{MandatorySource, Policy, PolicyProblem, PolicySpec, TraceSpec};
 use assay_tenancy::{
     Directory, FieldProblem, ManifestProblem,
@@ -114,12 +114,21 @@ fn unreadable(spec: &ChainSourceSpec) -> Option<(&'static str, String)> {
             "spec.chain",
             format!("{chain} is not read yet: chains of the Bitcoin family and account chains are"),
         )),
-        (LedgerKind::Account, ChainProtocol::Rpc | ChainProtocol::Esplora) => Some((
-            "spec.protocol",
-            format!(
-                "{chain} is read from files: write `transfers`, and their folder as the endpoint"
-            ),
-        )),
+        (LedgerKind::Account, ChainProtocol::Rpc)
+            if matches!(chain.info().rules, AddressRules::Evm) =>
+        {
+            None
+        }
+        (LedgerKind::Account, ChainProtocol::Rpc | ChainProtocol::Esplora) => {
+            let or_node = match chain.info().rules {
+                AddressRules::Evm => "from a node, `rpc`, or ",
+                _ => "",
+            };
+            let message = format!(
+                "{chain} is read {or_node}from files: write `transfers`, and their folder as the endpoint"
+            );
+            Some(("spec.protocol", message))
+        }
         (LedgerKind::Utxo(_), ChainProtocol::Transfers) => Some((
             "spec.protocol",
             format!("{chain} has no files of transfers: write `rpc` or `esplora`"),

@@ -14,7 +14,7 @@ pub mod assembly;
 pub mod contracts;
 pub mod genesis;
 
-use std::{fmt, fs, process::Command};
+use std::{fmt, fs, path::PathBuf, process::Command};
 
 use assay_test_servers::free_port;
 use serde_json::{Value, json};
@@ -190,6 +190,18 @@ impl EvmNode {
         number(&balance.expect("a balance"))
     }
 
+    /// The number of an account's next transaction.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the node does not answer.
+    #[must_use]
+    pub fn nonce(&self, account: &Address) -> u64 {
+        let account = json!(address_text(account));
+        let count = self.call("eth_getTransactionCount", &[account, json!("latest")]);
+        number(&count.expect("a number"))
+    }
+
     /// Receipts of a block, in the order of its transactions.
     ///
     /// # Panics
@@ -340,6 +352,16 @@ impl EvmNode {
         };
         fixed.split_whitespace().map(str::to_owned).chain(own).collect()
     }
+}
+
+/// The program of geth.
+///
+/// # Panics
+///
+/// Panics if it is missing.
+#[must_use]
+pub fn geth() -> PathBuf {
+    tool("geth")
 }
 
 /// Bytes as nodes read them.

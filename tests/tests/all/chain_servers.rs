@@ -805,9 +805,9 @@ fn files_that_are_put_into_a_folder_are_recorded_once_and_in_the_order_of_their_
     wait_until("the others are recorded", || height(&server) == 20_000_005);
     wait_until("the last one is told", || server.log().contains("6.csv"));
     assert_eq!(server.log().matches("transfers recorded").count(), 2, "{}", server.log());
-    // An account chain has no node, and a chain of outputs no such files.
+    // An account chain has no indexer, and a chain of outputs no such files.
     for (arguments, said) in [
-        (&["eth", "--rpc", "http://127.0.0.1:1"][..], "its transfers are recorded from files"),
+        (&["eth", "--esplora", "http://127.0.0.1:1"][..], "use --rpc or --transfers"),
         (&["btc", "--transfers", "."], "btc has blocks"),
         (&["sol"], "blocks of sol are not supported"),
         (&["eth", "--transfers", ".", "--rpc", "http://127.0.0.1:1"], "cannot be used with"),

@@ -1,21 +1,68 @@
-//! A scenario of real transactions and contracts on real nodes of Ethereum's kind.
+//! A scenario of real transactions and contracts on real nodes of Ethereum's kind, and what is read of it.
+//!
+//! Every transfer is written down beforehand. Fees are compared by the node's own balances: with them, what each account
+//! received and paid is what the node says it has.
 
-use std::collections::BTreeMap;
-
-use assay_tests::evm::{
-    Address, EvmNode, EvmNodeKind, Key, NewBlock, NewTransaction, PRODUCER, address_text,
-    contracts::{
-        FACTORY_AT, FAILING_AT, HEIR, PROXY_AT, SPLITTER_AT, USDT, WETH, account, call, mortal,
-        number, parts,
-    },
-    genesis::{ETHER, PARTIES},
+use std::{
+    collections::BTreeMap, env, fs, path::Path, process::Command, sync::Arc, thread, time::Duration,
 };
-use serde_json::json;
+
+use assay_tests::{
+    Server, assay, binary,
+    evm::{
+        self, Address, EvmNode, EvmNodeKind, Key, NewBlock, NewTransaction, PRODUCER, address_text,
+        contracts::{
+            FACTORY_AT, FAILING_AT, HEIR, PROXY_AT, SPLITTER_AT, USDT, WETH, account, call, mortal,
+            number, parts,
+        },
+        genesis::{ETHER, FUNDS, PARTIES},
+    },
+};
+use assay_tests::{free_port, is_full, start_assay, tenant, wait_at_most};
+use serde_json::{Value, json};
+use tempfile::TempDir;
 
 /// A validator's account that gets a withdrawal.
 const VALIDATOR: Address = [0xda; 20];
+/// Time limit for a server to notice a change: it asks a node that does not answer for some time.
+const PATIENCE: Duration = Duration::from_mins(3);
 /// Hundredths of an ether.
 const CENTS: u128 = ETHER / 100;
+
+/// A transfer: block, kind, asset, payer, receiver and amount. Amounts of ether and of wrapped ether are in [`CENTS`], and of
+/// USDT in its units.
+type Expected = (u64, &'static str, &'static str, &'static str, &'static str, u128);
+
+/// The transfers of the scenario, fees aside, in the order of the chain.
+const EXPECTED: &[Expected] = &[
+    (1, "transfer", "ether", "exchange", "alice", 1_000),
+    (2, "transfer", "usdt", "exchange", "alice", 500_000_000),
+    // The part for a contract that fails stays with the splitter, and what that contract passed on never moved.
+    (3, "transfer", "ether", "alice", "splitter", 300),
+    (3, "transfer", "ether", "splitter", "bob", 100),
+    (3, "transfer", "ether", "splitter", "carol", 100),
+    // Code of the splitter in the proxy's name pays from the proxy.
+    (4, "transfer", "ether", "bob", "proxy", 200),
+    (4, "transfer", "ether", "proxy", "carol", 200),
+    // Ether in, units of the token out: the token logs no transfer.
+    (5, "transfer", "ether", "carol", "weth", 150),
+    (5, "mint", "weth", "nobody", "carol", 150),
+    (6, "transfer", "weth", "carol", "bob", 50),
+    (6, "burn", "weth", "carol", "nobody", 25),
+    (6, "transfer", "ether", "weth", "carol", 25),
+    (7, "create", "ether", "alice", "mortal", 70),
+    (8, "transfer", "ether", "bob", "mortal", 10),
+    (8, "transfer", "ether", "mortal", "heir", 80),
+    (9, "transfer", "ether", "carol", "factory", 30),
+    (9, "create", "ether", "factory", "child", 30),
+    // A transfer of nothing is recorded: it is how addresses are imitated. One that fails is not.
+    (10, "transfer", "usdt", "stranger", "alice", 0),
+    (11, "transfer", "ether", "mixer", "exchange", 500),
+    (11, "transfer", "ether", "bob", "alice", 1),
+];
+
+/// The withdrawal that only geth's block has. The record has no payer: ledgers book it from the contract of deposits.
+const WITHDRAWN: Expected = (1, "withdrawal", "ether", "nobody", "validator", 300);
 
 /// The parties of the scenario on a node.
 struct Scenario {
@@ -38,7 +85,6 @@ impl Scenario {
             (PRODUCER, "producer"),
             (VALIDATOR, "validator"),
             ([0; 20], "nobody"),
-            (*b"\x00\x00\x00\x00\x21\x9a\xb5\x40\x35\x6c\xbb\x83\x9c\xbe\x05\x30\x3d\x77\x05\xfa", "staked"),
         ];
         let parties = keys.iter().map(|(name, key)| (key.address, *name));
         let names = parties.chain(contracts).map(|(at, name)| (address_text(&at), name)).collect();
@@ -99,6 +145,97 @@ impl Scenario {
         ]);
         self.block(&[("mixer", exchange, 500, Vec::new()), ("bob", alice, 1, Vec::new())]);
     }
+
+    /// The command that ingests the node's chain.
+    fn ingest(&self) -> Vec<String> {
+        let url = self.node.url();
+        let words = ["ingest", "chain", "eth", "--test-network", "--rpc", &url];
+        words.map(str::to_owned).to_vec()
+    }
+
+    /// The recorded transfers.
+    fn recorded(&self, directory: &Path) -> Vec<Recorded> {
+        let export = ["export", "transfers", "eth", "--format", "jsonl"];
+        let lines = assay(directory, export).ok().stdout;
+        let rows = lines.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        rows.map(|row| self.named(&row)).collect()
+    }
+
+    fn named(&self, row: &Value) -> Recorded {
+        let name = |field: &str| {
+            let text = row[field].as_str().unwrap().to_lowercase();
+            // Accounts that contracts create have no other name.
+            self.names.get(&text).copied().unwrap_or("child").to_owned()
+        };
+        let asset = match row["asset"].as_str().unwrap() {
+            "native" => "ether".to_owned(),
+            _ => name("asset"),
+        };
+        Recorded {
+            block: row["block"].as_u64().unwrap(),
+            kind: row["kind"].as_str().unwrap().to_owned(),
+            asset,
+            from: name("from"),
+            to: name("to"),
+            amount: row["amount"].as_str().unwrap().parse().unwrap(),
+        }
+    }
+
+    /// Asserts that the recorded transfers are the expected ones, and that with the fees they give the node's balances.
+    fn check(&self, directory: &Path, expected: &[Expected]) {
+        let recorded = self.recorded(directory);
+        let payments = recorded.iter().filter(|it| it.kind != "fee" && it.block > 0);
+        let payments: Vec<Recorded> = payments.cloned().collect();
+        let expected: Vec<Recorded> = expected.iter().map(Recorded::of).collect();
+        assert_eq!(payments, expected, "{}", self.node.kind);
+        let mut sums: BTreeMap<&str, i128> = BTreeMap::new();
+        for transfer in recorded.iter().filter(|it| it.asset == "ether" && it.block > 0) {
+            let amount = i128::try_from(transfer.amount).unwrap();
+            *sums.entry(&transfer.from).or_default() -= amount;
+            *sums.entry(&transfer.to).or_default() += amount;
+        }
+        for (address, name) in self.names.iter().filter(|(_, name)| **name != "nobody") {
+            let mut at = [0; 20];
+            hex::decode_to_slice(&address[2..], &mut at).unwrap();
+            let funds = if PARTIES.contains(name) { FUNDS } else { 0 };
+            let sum = sums.get(name).copied().unwrap_or_default();
+            let balance = i128::try_from(self.node.balance(&at)).unwrap();
+            assert_eq!(
+                i128::try_from(funds).unwrap() + sum,
+                balance,
+                "{name} on {}",
+                self.node.kind
+            );
+        }
+    }
+}
+
+/// A recorded transfer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Recorded {
+    block: u64,
+    kind: String,
+    asset: String,
+    from: String,
+    to: String,
+    amount: u128,
+}
+
+impl Recorded {
+    fn of(&(block, kind, asset, from, to, amount): &Expected) -> Self {
+        let amount = if asset == "usdt" { amount } else { amount * CENTS };
+        let [kind, asset, from, to] = [kind, asset, from, to].map(str::to_owned);
+        Self { block, kind, asset, from, to, amount }
+    }
+}
+
+/// The expected transfers on a kind of node.
+fn expected(kind: EvmNodeKind) -> Vec<Expected> {
+    let mut all = EXPECTED.to_vec();
+    if kind == EvmNodeKind::Geth {
+        all.insert(1, WITHDRAWN);
+    }
+    all
 }
 
 fn is_played(kind: EvmNodeKind) {
@@ -148,4 +285,192 @@ fn geth_plays_the_scenario_and_calls_blocks_final() {
 #[ignore = "needs anvil"]
 fn anvil_plays_the_scenario() {
     is_played(EvmNodeKind::Anvil);
+}
+
+fn is_read_as_expected(kind: EvmNodeKind) {
+    // Given a node on which the scenario was played...
+    let mut scenario = Scenario::new(kind);
+    scenario.play();
+    // ...then its transfers are those of the scenario.
+    let directory = tempfile::tempdir().unwrap();
+    let report = assay(directory.path(), [scenario.ingest(), vec!["--json".into()]].concat());
+    let report = report.ok().json();
+    assert_eq!(report["latest_block_height"], 11, "{report}");
+    scenario.check(directory.path(), &expected(kind));
+}
+
+#[test]
+#[ignore = "needs geth"]
+fn the_scenario_on_geth_is_read_as_expected() {
+    is_read_as_expected(EvmNodeKind::Geth);
+}
+
+#[test]
+#[ignore = "needs anvil"]
+fn the_scenario_on_anvil_is_read_as_expected() {
+    is_read_as_expected(EvmNodeKind::Anvil);
+}
+
+#[test]
+#[ignore = "needs geth"]
+fn a_killed_ingest_and_reorganizations_leave_what_one_pass_gives() {
+    // Given a follower of a node that is killed again and again...
+    let mut scenario = Scenario::new(EvmNodeKind::Geth);
+    scenario.play();
+    let directory = tempfile::tempdir().unwrap();
+    let follow =
+        [scenario.ingest(), vec!["--follow".into(), "--every".into(), "1".into()]].concat();
+    let rounds = if is_full() { 50 } else { 6 };
+    let alice = scenario.address("alice");
+    for round in 0..rounds {
+        let mut follower = start_assay(directory.path(), &follow);
+        // ...at a moment of its own each time...
+        thread::sleep(Duration::from_millis(40 + 97 * (round * 7 % 12)));
+        follower.kill().unwrap();
+        follower.wait().unwrap();
+        // ...while the node replaces blocks, of which more are replaced each time.
+        let height = scenario.node.height();
+        scenario.node.rewind(height - (round % 9).min(height - 11));
+        let branch = u8::try_from(round).unwrap();
+        let paid = scenario.sign("stranger", &NewTransaction::payment(alice, u128::from(branch)));
+        let block = NewBlock { branch, ..NewBlock::of(vec![paid]) };
+        scenario.node.make(&block);
+        scenario.node.make_empty(2 + round % 9, branch);
+        // A transaction of blocks that were replaced is lost.
+        let nonce = scenario.node.nonce(&scenario.address("stranger"));
+        scenario.keys.get_mut("stranger").unwrap().nonce = nonce;
+    }
+    let _ = assay(directory.path(), scenario.ingest()).ok();
+    // ...then what is recorded is what one pass over the last branch gives.
+    let anew = tempfile::tempdir().unwrap();
+    let _ = assay(anew.path(), scenario.ingest()).ok();
+    let recorded = scenario.recorded(directory.path());
+    assert_eq!(recorded, scenario.recorded(anew.path()));
+    let newest = recorded.last().unwrap().block;
+    assert_eq!(revision(directory.path()), revision(anew.path()), "up to {newest}");
+}
+
+/// The block and the digest of all transfers that a check rests on.
+fn revision(directory: &Path) -> Value {
+    let account = address_text(&Key::of("alice").address);
+    let check = ["check", "eth", &account, "--json"];
+    assay(directory, check).json()["data_revision"]["chain"].clone()
+}
+
+#[test]
+#[ignore = "needs geth"]
+fn a_branch_below_a_final_block_is_refused_until_it_is_accepted() {
+    // Given an ingested node that called block 4 final...
+    let mut node = EvmNode::start(EvmNodeKind::Geth);
+    node.make_empty(8, 0);
+    node.finalize(4);
+    let directory = tempfile::tempdir().unwrap();
+    let url = node.url();
+    let ingest = ["ingest", "chain", "eth", "--test-network", "--json", "--rpc", &url];
+    let report = assay(directory.path(), ingest).ok().json();
+    assert_eq!(report["finalized_block_height"], 4, "{report}");
+    // ...and another node whose chain leaves below this block...
+    let mut other = EvmNode::start(EvmNodeKind::Geth);
+    other.make_empty(3, 0);
+    other.make_empty(9, 1);
+    let url = other.url();
+    let ingest = ["ingest", "chain", "eth", "--test-network", "--json", "--rpc", &url];
+    // ...then it is not followed, and the error says how it would be.
+    let refused = assay(directory.path(), ingest);
+    assert_eq!(refused.code, 3, "{}", refused.stderr);
+    assert!(
+        refused.stderr.contains("although a source called block 4 final"),
+        "{}",
+        refused.stderr
+    );
+    let newest = other.hash_at(12);
+    assert!(refused.stderr.contains(&newest[2..]), "{}", refused.stderr);
+    let accept = [&ingest[..], &["--accept-branch", &newest[2..]]].concat();
+    let report = assay(directory.path(), accept).ok().json();
+    assert_eq!(report["reorganizations"][0]["removed_blocks"], 5, "{report}");
+}
+
+#[test]
+#[ignore = "needs geth"]
+fn a_deposit_on_a_node_is_guarded_by_a_check_of_its_transfer() {
+    // Given a server that follows a node by its manifest, and a label of a mixer...
+    let mut scenario = Scenario::new(EvmNodeKind::Geth);
+    scenario.play();
+    let directory = TempDir::new().unwrap();
+    let mixer = address_text(&scenario.address("mixer"));
+    let labels = format!(
+        "blockchain,address,category,tier,confidence,entity\neth,{mixer},mixer,investigation,95,Example Mixer\n"
+    );
+    fs::write(directory.path().join("labels.csv"), labels).unwrap();
+    let import = ["ingest", "labels", "labels.csv", "--format", "csv", "--source", "own"];
+    let _ = assay(directory.path(), import).ok();
+    let manifest = format!(
+        "apiVersion: assay.dev/v1alpha1\nkind: ChainSource\nmetadata: {{name: ethereum}}\nspec:\n  chain: eth\n  \
+         mode: follow\n  protocol: rpc\n  endpoint: {}\n  allowTestNetwork: true\n---\n{}",
+        scenario.node.url(),
+        tenant("acme", "business")
+    );
+    fs::write(directory.path().join("manifests.yaml"), manifest).unwrap();
+    let _ = assay(directory.path(), ["apply", "--file", "manifests.yaml"]).ok();
+    let key = assay(directory.path(), ["keys", "create", "--tenant", "acme"]).ok().stdout;
+    let server = Server::start(Arc::new(directory), &["--feeds", "on"]);
+    let caller = server.caller(key.trim());
+    // ...when the mixer pays into the exchange's wallet...
+    let exchange = scenario.address("exchange");
+    let deposit = scenario.sign("mixer", &NewTransaction::payment(exchange, 2 * ETHER));
+    scenario.node.make(&NewBlock::of(vec![deposit]));
+    let txid = scenario.node.receipts(12)[0]["transactionHash"].as_str().unwrap().to_owned();
+    let body = json!({ "blockchain": "eth", "transaction": txid, "direction": "deposit" });
+    let check = || caller.post("/api/v1/check/transfer", &body.to_string(), &[]);
+    wait_at_most(PATIENCE, "the deposit is read", || check().status == 200);
+    // ...then the check of the deposit blocks it, and that of another one does not.
+    let answer = check().json();
+    assert_eq!(answer["verdict"], "review", "{answer:#}");
+    let parties = answer["exposure"].as_array().unwrap();
+    assert!(parties.iter().any(|line| line["category"] == "mixer"), "{answer:#}");
+    // A node that is gone is told where sources are listed, until it is back.
+    let told = || server.assay(&["sources"]).stdout;
+    assert!(!told().contains("chain-eth: "), "{}", told());
+    scenario.node.stop();
+    wait_at_most(PATIENCE, "the node is missed", || told().contains("does not answer"));
+    scenario.node.launch();
+    wait_at_most(PATIENCE, "the node is back", || !told().contains("chain-eth: "));
+}
+
+#[test]
+#[ignore = "needs geth"]
+fn the_commands_of_the_evaluation_lead_to_a_review() {
+    // Given the commands of the page, on free ports...
+    let page = include_str!("../../../docs/ethereum.md");
+    let commands: Vec<&str> =
+        page.split("```sh\n").skip(1).map(|block| block.split("```").next().unwrap()).collect();
+    assert_eq!(commands.len(), 4);
+    let mut script = "set -eu\ntrap 'kill $(jobs -p)' EXIT\n".to_owned() + &commands.concat();
+    for port in ["8545", "8080", "9090"] {
+        script = script.replace(port, &free_port().to_string());
+    }
+    // ...in an empty folder...
+    let directory = tempfile::tempdir().unwrap();
+    let search = [binary(), evm::geth()].map(|program| program.parent().unwrap().to_owned());
+    let usual = env::split_paths(&env::var_os("PATH").unwrap()).collect::<Vec<_>>();
+    let ran = Command::new("bash")
+        .args(["-c", &script])
+        .current_dir(directory.path())
+        .env("PATH", env::join_paths(search.into_iter().chain(usual)).unwrap())
+        .env("HOME", directory.path())
+        .output()
+        .unwrap();
+    let log = fs::read_to_string(directory.path().join("assay.log")).unwrap_or_default();
+    let told = format!("{}\n{}\n{log}", text(&ran.stdout), text(&ran.stderr));
+    assert!(ran.status.success(), "{told}");
+    // ...then they print what the page says.
+    let printed = text(&ran.stdout);
+    let last = printed.rsplit_once("\n{").map(|(_, last)| format!("{{{last}"));
+    let last: Value = serde_json::from_str(&last.expect(&told)).expect(&told);
+    assert_eq!(last["verdict"], "review", "{told}");
+    assert!(last["exposure"].as_array().unwrap().contains(&json!("mixer")), "{told}");
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
 }

@@ -2,7 +2,7 @@
 
 use std::{io::Write, path::PathBuf, sync::Arc};
 
-use assay_address::{ChainId, LedgerKind};
+use assay_address::{AddressRules, ChainId, LedgerKind};
 use assay_api::chain_server::{ChainApp, ChainMetrics, Tokens, chain_admin, chain_api};
 use assay_chain::{
     TestNetworks,
@@ -116,7 +116,7 @@ impl ServeArgs {
         layers.flag("tls-key", self.tls_key.clone());
     }
 
-    /// Refuses a chain without graphs, and a node of a chain whose transfers are recorded from files.
+    /// Refuses a chain without graphs, and a source that its kind of chain does not have.
     fn expect_known_source(&self) -> Result<(), Failure> {
         let Some(chain) = self.chain else { return Ok(()) };
         if !chain.info().has_graph() {
@@ -125,9 +125,15 @@ impl ServeArgs {
             )));
         }
         let has_accounts = chain.info().ledger == LedgerKind::Account;
-        if has_accounts && (self.rpc.is_some() || self.esplora.is_some()) {
+        let has_nodes = matches!(chain.info().rules, AddressRules::Evm);
+        if has_accounts && self.rpc.is_some() && !has_nodes {
             return Err(Failure::Usage(format!(
                 "nodes of {chain} are not read: its transfers are recorded from files, which --transfers names"
+            )));
+        }
+        if has_accounts && self.esplora.is_some() {
+            return Err(Failure::Usage(format!(
+                "--esplora: {chain} has accounts: use --rpc or --transfers"
             )));
         }
         if !has_accounts && self.transfers.is_some() {
@@ -264,7 +270,13 @@ async fn fill_and_follow(host: Arc<ChainHost>, neighbors: Option<Arc<ServerSet>>
     }
     let observer = |chain| FollowLog { host: Arc::clone(&host), chain };
     if let Some(followed) = source.chain {
-        followed.follow(host.graphs(), host.clock(), &observer(followed.chain)).await;
+        let (chain, graphs, clock) = (followed.chain, host.graphs(), host.clock());
+        if chain.info().ledger == LedgerKind::Account {
+            let ends = || host.account_ends(chain);
+            followed.follow_accounts((graphs, &ends), clock, &observer(chain)).await;
+        } else {
+            followed.follow(graphs, clock, &observer(chain)).await;
+        }
     } else if let Some(files) = source.files {
         let ends = || host.account_ends(files.chain);
         files.follow(host.graphs(), &ends, &observer(files.chain)).await;

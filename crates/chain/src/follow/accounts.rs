@@ -39,6 +39,10 @@ pub(super) struct AccountGraphs<'g> {
 impl<'g> GraphFamily for AccountGraphs<'g> {
     type Graph = AccountGraph<'g>;
 
+    fn all(&self) -> &EmbeddedGraphs {
+        self.graphs
+    }
+
     async fn tip(&self, chain: ChainId) -> Result<Option<GraphTip>, GraphError> {
         let snapshot = self.graphs.account_snapshot(chain)?;
         snapshot.map(|snapshot| snapshot.graph_tip()).transpose()

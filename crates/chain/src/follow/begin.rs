@@ -53,6 +53,7 @@ pub(super) async fn begin<'a, F: GraphFamily>(
         clock,
         observer,
         report: IngestReport::default(),
+        lags: false,
         batch: 16,
     })
 }

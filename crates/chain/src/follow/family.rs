@@ -2,7 +2,7 @@
 
 use assay_address::ChainId;
 use assay_engine::ledger::BlockRef;
-use assay_graph::{GraphError, GraphTip, WriterOptions, account::SourceNotes};
+use assay_graph::{EmbeddedGraphs, GraphError, GraphTip, WriterOptions, account::SourceNotes};
 use jiff::Timestamp;
 
 use super::{IngestError, IngestObserver};
@@ -11,6 +11,9 @@ use crate::{BlockSource, SourceBlock, SourceError};
 /// The graphs of a family of chains.
 pub(super) trait GraphFamily: Send + Sync {
     type Graph: IngestGraph;
+
+    /// Returns the data directory's graphs.
+    fn all(&self) -> &EmbeddedGraphs;
 
     /// Returns the first and the newest block of a chain's graph; `None` without blocks.
     fn tip(

@@ -1,18 +1,19 @@
 //! Following of a chain: after a failure, its source and the graph's writer are opened again.
 
-use std::time::Duration;
+use std::{slice, time::Duration};
 
 use assay_address::ChainId;
-use assay_graph::EmbeddedGraphs;
+use assay_graph::{EmbeddedGraphs, SourceProblem};
 use assay_system::Clock;
 use assay_telemetry::{request::run_on_thread, stage};
 
 use super::{
+    accounts::{AccountGraphs, PresentEnds},
     begin::begin,
     error::IngestError,
     family::{GraphFamily, SourceOf},
     request::{IngestObserver, IngestRequest},
-    run::Run,
+    run::{LAGS, Run},
     utxo::UtxoGraphs,
 };
 use crate::{
@@ -24,6 +25,8 @@ use crate::{
 
 /// Interval between two requests to a source for new blocks.
 const POLL: Duration = Duration::from_secs(2);
+/// Time for which requests to a node are retried before the failure is told. The stage tries again afterwards.
+const BOUND: Duration = Duration::from_secs(15);
 /// First pause before a source that failed permanently is tried again. The pause is short, so that a source that
 /// returns after a long outage is found soon.
 const RESTART: Duration = Duration::from_secs(10);
@@ -63,6 +66,21 @@ impl FollowedChain {
         self.follow_into(&UtxoGraphs(graphs), open, clock, observer).await;
     }
 
+    /// Follows an account chain until the task is aborted; tries again after a failure. The ledgers of a chain without
+    /// recorded blocks are computed for `ends`.
+    pub async fn follow_accounts(
+        &self,
+        (graphs, ends): (&EmbeddedGraphs, &PresentEnds<'_>),
+        clock: &Clock,
+        observer: &dyn IngestObserver,
+    ) {
+        let open = |followed: &Self| {
+            let Self { chain, location, test_networks, .. } = followed;
+            location::open_accounts(*chain, slice::from_ref(location), *test_networks, Some(BOUND))
+        };
+        self.follow_into(&AccountGraphs { graphs, ends }, open, clock, observer).await;
+    }
+
     async fn follow_into<F: GraphFamily>(
         &self,
         graphs: &F,
@@ -70,8 +88,10 @@ impl FollowedChain {
         clock: &Clock,
         observer: &dyn IngestObserver,
     ) {
+        // An earlier program may have noted one.
+        let _ = graphs.all().note_source_problem(self.chain, None);
         let mut following =
-            FollowStage { followed: self, graphs, open, clock, observer, run: None };
+            FollowStage { followed: self, graphs, open, clock, observer, run: None, noted: None };
         let schedule = Schedule { poll: Some(POLL), restart: Some(RESTART), lock: None };
         // Every failure is tried again.
         let _ = stage::run(&mut following, &schedule).await;
@@ -87,6 +107,8 @@ struct FollowStage<'a, F: GraphFamily> {
     observer: &'a dyn IngestObserver,
     /// `None` until the source and the graph's writer are open.
     run: Option<Run<'a, F::Graph>>,
+    /// The problem with the source that is noted beside the graphs.
+    noted: Option<String>,
 }
 
 impl<'a, F: GraphFamily> FollowStage<'a, F> {
@@ -102,6 +124,21 @@ impl<'a, F: GraphFamily> FollowStage<'a, F> {
     }
 }
 
+impl<F: GraphFamily> FollowStage<'_, F> {
+    /// Notes a problem with the source beside the graphs, if it is another one than before.
+    fn note(&mut self, problem: Option<String>) {
+        if self.noted == problem {
+            return;
+        }
+        let (chain, at) = (self.followed.chain, self.clock.now());
+        let noted = problem.clone().map(|text| SourceProblem { at, text });
+        if let Err(error) = self.graphs.all().note_source_problem(chain, noted.as_ref()) {
+            tracing::warn!(%chain, %error, "the problem with the source is not noted");
+        }
+        self.noted = problem;
+    }
+}
+
 impl<F: GraphFamily> Stage for FollowStage<'_, F> {
     type Error = IngestError;
 
@@ -114,7 +151,11 @@ impl<F: GraphFamily> Stage for FollowStage<'_, F> {
             Some(run) => run,
             None => self.open().await?,
         };
-        self.run.insert(run).target().await
+        let run = self.run.insert(run);
+        let target = run.target().await?;
+        let problem = run.lags.then(|| LAGS.to_owned());
+        self.note(problem);
+        Ok(target)
     }
 
     async fn execute(&mut self, to: u64) -> Result<(), IngestError> {
@@ -143,6 +184,9 @@ impl<F: GraphFamily> RunStage for FollowStage<'_, F> {
 
     fn failed(&mut self, error: &IngestError, failure: FailureKind, pause: Duration, is_new: bool) {
         let (chain, seconds) = (self.followed.chain, pause.as_secs());
+        if failure != FailureKind::Busy {
+            self.note(Some(error.to_string()));
+        }
         match (failure, &mut self.run) {
             (FailureKind::Busy, _) => {
                 tracing::info!(%chain, "another program follows the chain: standing by");

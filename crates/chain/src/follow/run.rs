@@ -17,6 +17,9 @@ use crate::{
     stage::{FailureKind, RunStage, Stage, StageId, Target},
 };
 
+/// Notice about a source with fewer blocks than the graph.
+pub(super) const LAGS: &str = "the source lags behind what is recorded; waiting for it";
+
 /// An ingest in progress.
 pub(super) struct Run<'a, G: IngestGraph> {
     pub(super) request: IngestRequest,
@@ -26,6 +29,8 @@ pub(super) struct Run<'a, G: IngestGraph> {
     pub(super) clock: &'a Clock,
     pub(super) observer: &'a dyn IngestObserver,
     pub(super) report: IngestReport,
+    /// True while the source has fewer blocks than the graph.
+    pub(super) lags: bool,
     /// Number of blocks in the next batch.
     pub(super) batch: usize,
 }
@@ -51,7 +56,9 @@ impl<G: IngestGraph> Stage for Run<'_, G> {
     }
 
     async fn target(&mut self) -> Result<Target, IngestError> {
-        Ok(match self.source_position().await? {
+        let position = self.source_position().await?;
+        self.lags = matches!(position, SourcePosition::Lags);
+        Ok(match position {
             SourcePosition::Behind(target) => {
                 self.observer.branch_refused(None);
                 Target::Ahead(target)
@@ -72,7 +79,7 @@ impl<G: IngestGraph> Stage for Run<'_, G> {
                 Target::Reached
             }
             SourcePosition::Lags => {
-                self.observer.notice("the source lags behind what is recorded; waiting for it");
+                self.observer.notice(LAGS);
                 Target::Reached
             }
         })

@@ -27,6 +27,10 @@ pub(super) struct UtxoGraphs<'g>(pub(super) &'g EmbeddedGraphs);
 impl GraphFamily for UtxoGraphs<'_> {
     type Graph = UtxoGraph;
 
+    fn all(&self) -> &EmbeddedGraphs {
+        self.0
+    }
+
     async fn tip(&self, chain: ChainId) -> Result<Option<GraphTip>, GraphError> {
         match self.0.graph(chain)? {
             Some(graph) => graph.tip().await,

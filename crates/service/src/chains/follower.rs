@@ -3,7 +3,7 @@
 
 use std::{future::ready, sync::Arc, time::Duration};
 
-use assay_address::ChainId;
+use assay_address::{ChainId, LedgerKind};
 use assay_chain::{
     TestNetworks,
     follow::{FollowedChain, IngestObserver},
@@ -13,6 +13,7 @@ use assay_chain::{
 };
 use assay_egress::AllowedSourcePaths;
 use assay_engine::facts::Environment;
+use assay_graph::account::AccountEnds;
 use assay_tenancy::{
     directory::ChainFeed,
     manifest::{ChainMode, ChainProtocol, ChainSourceSpec},
@@ -54,6 +55,7 @@ async fn follow(service: Arc<Service>, spec: ChainSourceSpec, files: AllowedSour
             return follow_files(&service, (chain, sample), &spec, &files).await;
         }
     };
+    let ends = || account_ends(&service, chain);
     let followed = FollowedChain {
         chain,
         location,
@@ -62,7 +64,17 @@ async fn follow(service: Arc<Service>, spec: ChainSourceSpec, files: AllowedSour
         sample,
         accept_branch: spec.accept_branch.as_deref().and_then(block_hash),
     };
-    followed.follow(&service.databases.graphs, &service.clock, &IngestLog(chain)).await;
+    let (graphs, clock, log) = (&service.databases.graphs, &service.clock, IngestLog(chain));
+    match chain.info().ledger {
+        LedgerKind::Account => followed.follow_accounts((graphs, &ends), clock, &log).await,
+        LedgerKind::Utxo(_) | LedgerKind::ListsOnly => followed.follow(graphs, clock, &log).await,
+    }
+}
+
+/// Returns the parties at which the money of an account chain ends now.
+fn account_ends(service: &Service, chain: ChainId) -> AccountEnds {
+    let intel = service.intel();
+    intel.account_ends(chain, intel.day(service.clock.now())).collect()
 }
 
 /// Parses the hash of a block, in hexadecimal digits.
@@ -86,10 +98,7 @@ async fn follow_files(
             return;
         }
     };
-    let ends = || {
-        let intel = service.intel();
-        intel.account_ends(chain, intel.day(service.clock.now())).collect()
-    };
+    let ends = || account_ends(service, chain);
     let folder = TransferFolder { chain, folder, sample };
     folder.follow(&service.databases.graphs, &ends, &IngestLog(chain)).await;
 }
