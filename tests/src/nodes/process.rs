@@ -32,8 +32,11 @@ impl NodeProcess {
         let name = self.program.display().to_string();
         assert!(self.child.is_none(), "{name} runs already");
         let log = File::options().create(true).append(true).open(&self.log_file).expect("a log");
+        // Some nodes create a folder at home: two that start at the same time would both create it.
+        let home = self.log_file.parent().expect("a folder");
         let mut child = Command::new(&self.program)
             .args(arguments)
+            .env("HOME", home)
             .stdin(Stdio::null())
             .stdout(log.try_clone().expect("a second handle"))
             .stderr(log)
