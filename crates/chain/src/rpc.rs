@@ -328,7 +328,8 @@ impl Rpc {
         serde_json::from_str(result.get()).map_err(|error| SourceError::Unreadable {
             url: self.url().to_owned(),
             what: what.to_owned(),
-            reason: error.to_string(),
+            // Such an error quotes whatever stands in the place of a number.
+            reason: shortened(&error.to_string()),
         })
     }
 

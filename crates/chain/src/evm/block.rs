@@ -1,6 +1,9 @@
 //! A node's answers about a block, as transactions with their transfers.
 
-use std::collections::{HashMap, HashSet};
+use std::{
+    cell::Cell,
+    collections::{HashMap, HashSet},
+};
 
 use assay_address::ChainId;
 use assay_engine::{
@@ -23,7 +26,7 @@ use super::{
     trace::{Call, CallKind, PlacedLog, TransactionTrace},
     verify,
 };
-use crate::booking::{Fee, path_text, withdrawn};
+use crate::booking::{Fee, withdrawn};
 
 /// A block of a chain with Ethereum's accounts.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -79,7 +82,8 @@ impl BlockAnswers {
             None => vec![None; block.transactions.len()],
         };
         verify::check_uncles(params, block, uncles)?;
-        Booking { chain, params, answers: &self, traces: &traces }.book()
+        let path_bytes = Cell::new(0);
+        Booking { chain, params, answers: &self, traces: &traces, path_bytes }.book()
     }
 }
 
@@ -90,6 +94,8 @@ struct Booking<'a> {
     answers: &'a BlockAnswers,
     /// The trace of each transaction.
     traces: &'a [Option<&'a TransactionTrace>],
+    /// Number of bytes of the paths of calls so far.
+    path_bytes: Cell<usize>,
 }
 
 /// A transfer with its order in the transaction: behind how many calls it stands, whether it is a call, a log or a fee, and
@@ -134,6 +140,18 @@ impl Booking<'_> {
         }
         transactions.extend(self.records(&reference));
         Ok(EvmBlock { reference, transactions, freezes })
+    }
+
+    /// Counts the path of a call that moves coins. Real calls that do are too dear for many long paths.
+    fn counted(&self, path: Box<str>) -> Result<Box<str>, String> {
+        const MOST: usize = 64 * 1024 * 1024;
+        self.path_bytes.set(self.path_bytes.get() + path.len());
+        if self.path_bytes.get() > MOST {
+            return Err(
+                "more of its calls move coins deep inside of others than gas allows".to_owned()
+            );
+        }
+        Ok(path)
     }
 
     /// Rewards, withdrawals and what else is in no transaction.
@@ -279,7 +297,7 @@ impl Draft<'_> {
                 created.insert(to);
             }
             let Some((kind, to)) = self.moved_by(call, to, &created) else { continue };
-            let published = Some(PublishedPlace::Trace(path_text(&call.path)));
+            let published = Some(PublishedPlace::Trace(self.booking.counted(trace.path(call))?));
             let transfer = native(kind, call.from, to, call.amount, published);
             moves.push(Move { order: (index, MoveClass::Call, 0), transfer });
         }
@@ -294,7 +312,7 @@ impl Draft<'_> {
         created: &HashSet<AccountAddress>,
     ) -> Option<(TransferKind, AccountAddress)> {
         match call.kind {
-            CallKind::Delegate => None,
+            CallKind::Delegate | CallKind::Static => None,
             // Who created a contract is evidence without value too.
             CallKind::Create => Some((TransferKind::Create, to)),
             _ if call.amount.is_zero() => None,
@@ -339,7 +357,12 @@ impl Draft<'_> {
         let places = self.placed_logs();
         let of = |(number, log, event): &(usize, &LogAnswer, Event)| {
             let place = places.and_then(|places| places.get(*number));
-            let change = event.moved(self.caller_of(log.address.0, place));
+            // The search for the caller reads all calls, and only events without an account need it.
+            let caller = match event {
+                Event::Issued { .. } => self.caller_of(log.address.0, place),
+                _ => None,
+            };
+            let change = event.moved(caller);
             change.map(|change| (*number, log.address.0, change, place))
         };
         let is_transfer = |event: &Event| matches!(event, Event::Transfer { .. });

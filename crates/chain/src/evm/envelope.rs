@@ -11,12 +11,15 @@ use secp256k1::{
 
 use super::{
     answer::TransactionAnswer,
-    hex::Quantity,
+    hex::{Quantity, Scalar},
     rlp::{List, keccak},
 };
 
 /// Deposits of the OP Stack, which nobody signs.
 pub(super) const OP_DEPOSIT: u64 = 0x7e;
+
+/// The last type of transactions of Ethereum.
+const LAST_OF_ETHEREUM: u64 = 4;
 
 /// A transaction with its proven parts.
 #[derive(Clone, Debug)]
@@ -33,6 +36,19 @@ impl TransactionAnswer {
         self.kind.map_or(0, |kind| kind.0)
     }
 
+    /// True if the transaction has a form of Ethereum's, and a signature. Chains state zeros for transactions of their own.
+    pub(super) fn is_signed(&self) -> bool {
+        let is_number = |scalar: Option<Scalar>| scalar.is_some_and(|scalar| !scalar.0.is_zero());
+        self.kind() <= LAST_OF_ETHEREUM && is_number(self.r) && is_number(self.s)
+    }
+
+    /// True for a transaction that only its chain has: by its type, or because nobody sends it to anybody.
+    pub(super) fn is_of_its_chain(&self) -> bool {
+        let zero = AccountAddress::ZERO;
+        let is_of_nobody = self.from.0 == zero && self.to.is_some_and(|to| to.0 == zero);
+        self.kind() > LAST_OF_ETHEREUM || is_of_nobody
+    }
+
     /// Encodes the transaction, and recovers its sender. `None` if its type is not known.
     ///
     /// # Errors
@@ -41,7 +57,7 @@ impl TransactionAnswer {
     pub(super) fn envelope(&self) -> Result<Option<Envelope>, String> {
         match self.kind() {
             0 => self.first_form().map(Some),
-            kind @ 1..=4 => self.typed(kind).map(Some),
+            kind @ 1..=LAST_OF_ETHEREUM => self.typed(kind).map(Some),
             OP_DEPOSIT => self.deposit().map(Some),
             _ => Ok(None),
         }

@@ -15,6 +15,8 @@ pub struct EvmParams {
     pub first_block: Option<[u8; 32]>,
     /// Parts of a block that can be recomputed.
     pub proven: ProvenParts,
+    /// Parts of a block that are not compared, because the chain has them unlike Ethereum.
+    pub unlike: Unlike,
     /// New coins for producers of blocks whose header states a difficulty.
     pub rewards: BlockRewards,
     /// Receiver of the base fee; `None` where it is destroyed.
@@ -27,6 +29,21 @@ pub struct EvmParams {
     pub coin_contract: Option<CoinContract>,
     /// True if withdrawals of validators are of the chain's coin.
     pub pays_withdrawals: bool,
+}
+
+/// Parts of a block that a chain has unlike Ethereum, beside the proven ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unlike {
+    /// True if a transaction of a type of Ethereum may be signed or hashed in another way.
+    pub signatures: bool,
+    /// True if a call may be of another account than that in which the call above it runs.
+    pub calls: bool,
+    /// True if the root of transactions commits to some that nodes do not state.
+    pub lists: bool,
+}
+
+impl Unlike {
+    const NOTHING: Self = Self { signatures: false, calls: false, lists: false };
 }
 
 /// New coins for producers of blocks.
@@ -75,6 +92,7 @@ const fn chain(chain_id: u64) -> EvmParams {
         chain_id,
         first_block: None,
         proven: ProvenParts::ALL,
+        unlike: Unlike::NOTHING,
         rewards: BlockRewards::None,
         base_fee_to: None,
         data_fee_to: None,
@@ -109,7 +127,24 @@ impl EvmParams {
     /// A chain of Arbitrum: transactions of its own types, which roots commit to in its own way.
     const fn arbitrum(self) -> Self {
         let bridge = AccountAddress(hex!("000000000000000000000000000000000000006e"));
-        Self { deposits: Some(Deposits { kind: 0x64, bridge }), ..self }.proving(HEADER)
+        Self { deposits: Some(Deposits { kind: 0x64, bridge }), ..self }
+            .proving(HEADER)
+            .unlike_in_calls()
+    }
+
+    /// A chain whose contracts of its own call in the name of others.
+    const fn unlike_in_calls(self) -> Self {
+        Self { unlike: Unlike { calls: true, ..self.unlike }, ..self }
+    }
+
+    /// A chain with transactions that look like Ethereum's and are signed in another way.
+    const fn unlike_in_signatures(self) -> Self {
+        Self { unlike: Unlike { signatures: true, ..self.unlike }, ..self }
+    }
+
+    /// A chain with transactions that nodes do not state.
+    const fn unlike_in_lists(self) -> Self {
+        Self { unlike: Unlike { lists: true, ..self.unlike }, ..self }
     }
 
     const fn proving(self, proven: ProvenParts) -> Self {
@@ -192,13 +227,29 @@ static TABLE: [(&str, EvmParams); 44] = [
         chain(42_220)
             .op_stack()
             .proving(HEADER)
+            .unlike_in_signatures()
+            .unlike_in_calls()
             .coin(hex!("471ece3750da237f93b8e339c536989b8978a438"), CoinLogs::Additional),
     ),
     // Roots are zeros, and the coin is a system contract.
-    ("zksync", chain(324).proving(ProvenParts::NONE).coin(ZK_COIN, CoinLogs::Complete)),
-    ("abstract", chain(2_741).proving(ProvenParts::NONE).coin(ZK_COIN, CoinLogs::Complete)),
+    (
+        "zksync",
+        chain(324)
+            .proving(ProvenParts::NONE)
+            .unlike_in_signatures()
+            .unlike_in_calls()
+            .coin(ZK_COIN, CoinLogs::Complete),
+    ),
+    (
+        "abstract",
+        chain(2_741)
+            .proving(ProvenParts::NONE)
+            .unlike_in_signatures()
+            .unlike_in_calls()
+            .coin(ZK_COIN, CoinLogs::Complete),
+    ),
     // Headers have fields of their own.
-    ("avalanche", chain(43_114).proving(ProvenParts::NONE)),
+    ("avalanche", chain(43_114).proving(ProvenParts::NONE).unlike_in_calls()),
     // Early headers are sealed otherwise, and withdrawals are of a token. The base fee goes to a collector.
     (
         "gnosis",
@@ -217,17 +268,24 @@ static TABLE: [(&str, EvmParams); 44] = [
     ("polygon-zkevm", chain(1_101).proving(ProvenParts::NONE)),
     ("fantom", chain(250).proving(ProvenParts::NONE)),
     ("sonic", chain(146).proving(ProvenParts::NONE)),
-    ("cronos", chain(25).proving(ProvenParts::NONE)),
-    ("moonbeam", chain(1_284).proving(ProvenParts::NONE)),
-    ("moonriver", chain(1_285).proving(ProvenParts::NONE)),
+    ("cronos", chain(25).proving(ProvenParts::NONE).unlike_in_lists()),
+    ("moonbeam", chain(1_284).proving(ProvenParts::NONE).unlike_in_signatures().unlike_in_calls()),
+    ("moonriver", chain(1_285).proving(ProvenParts::NONE).unlike_in_signatures().unlike_in_calls()),
     ("aurora", chain(1_313_161_554).proving(ProvenParts::NONE)),
-    ("kaia", chain(8_217).proving(ProvenParts::NONE)),
+    ("kaia", chain(8_217).proving(ProvenParts::NONE).unlike_in_signatures().unlike_in_calls()),
     ("metis", chain(1_088).proving(ProvenParts::NONE)),
     ("berachain", chain(80_094).proving(ProvenParts::NONE)),
     ("taiko", chain(167_000).proving(ProvenParts::NONE)),
     ("pulsechain", chain(369).proving(ProvenParts::NONE)),
-    ("flare", chain(14).proving(ProvenParts::NONE)),
-    ("hyperevm", chain(999).proving(ProvenParts::NONE)),
+    ("flare", chain(14).proving(ProvenParts::NONE).unlike_in_calls()),
+    (
+        "hyperevm",
+        chain(999)
+            .proving(ProvenParts::NONE)
+            .unlike_in_signatures()
+            .unlike_in_calls()
+            .unlike_in_lists(),
+    ),
     ("monad", chain(143).proving(ProvenParts::NONE)),
     ("plasma", chain(9_745).proving(ProvenParts::NONE)),
     ("apechain", chain(33_139).arbitrum()),

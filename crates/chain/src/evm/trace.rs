@@ -5,10 +5,12 @@ use ruint::aliases::U256;
 use serde::Deserialize;
 
 use super::hex::{Account, Amount, Bytes, Hash, Quantity};
-use crate::{booking::CallTree, http::shortened};
+use crate::{booking::path_text, http::shortened};
 
 /// Deepest nesting of a call trace: 1,024 calls, each in an array and an object, and room for what surrounds them.
 const DEEPEST_NESTING: usize = 2 * 1024 + 16;
+/// Longest path of a call.
+const DEEPEST_CALL: usize = 1_025;
 /// Nesting above which a trace is parsed on a stack of its own.
 const DEEP_NESTING: usize = 100;
 /// Stack for the deepest trace.
@@ -27,11 +29,29 @@ pub(super) struct TransactionTrace {
     pub(super) logs: Option<Vec<PlacedLog>>,
 }
 
+impl TransactionTrace {
+    /// The path of a call as explorers write it. Paths are made where they are kept: those of all calls would take many times
+    /// the memory of the answer.
+    pub(super) fn path(&self, call: &Call) -> Box<str> {
+        let mut path = Vec::new();
+        let mut next = Some(call);
+        while let Some((call, above)) = next.and_then(|call| Some((call, call.above?))) {
+            path.push(call.number);
+            next = self.calls.get(above);
+        }
+        path.reverse();
+        path_text(&path)
+    }
+}
+
 /// A call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Call {
     pub(super) kind: CallKind,
-    pub(super) path: Box<[u32]>,
+    /// Index of the call above in the calls of the transaction; `None` for that of the transaction itself.
+    pub(super) above: Option<usize>,
+    /// Number of the call among those that the call above makes.
+    pub(super) number: u32,
     pub(super) from: AccountAddress,
     /// `None` for a creation that failed.
     pub(super) to: Option<AccountAddress>,
@@ -40,14 +60,26 @@ pub(super) struct Call {
     pub(super) is_failed: bool,
 }
 
+impl Call {
+    /// The account in which the call runs; `None` for a creation that failed.
+    pub(super) fn runs_in(&self) -> Option<AccountAddress> {
+        match self.kind {
+            CallKind::Delegate => Some(self.from),
+            _ => self.to,
+        }
+    }
+}
+
 /// Kind of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CallKind {
     Call,
     Create,
     SelfDestruct,
-    /// A call in the account of the caller, or one that cannot move value.
+    /// A call of another contract's code in the account of the caller.
     Delegate,
+    /// A call that cannot change anything.
+    Static,
 }
 
 /// An event log among the calls of its transaction.
@@ -137,7 +169,7 @@ pub(super) fn of_call_tracer(json: &str) -> Result<Vec<TransactionTrace>, String
         deserializer.disable_recursion_limit();
         let traced = Vec::<Traced<CallFrame>>::deserialize(&mut deserializer);
         let traced = traced.and_then(|traced| deserializer.end().map(|()| traced));
-        let traced = traced.map_err(|error| error.to_string())?;
+        let traced = traced.map_err(|error| shortened(&error.to_string()))?;
         traced.into_iter().enumerate().map(of_frames).collect()
     };
     match nesting(json) {
@@ -178,8 +210,7 @@ fn of_frames((index, traced): (usize, Traced<CallFrame>)) -> Result<TransactionT
     let hash = traced.tx_hash.map(|hash| hash.0);
     let frame = result_of(index, traced)?;
     let mut flat = Flattened::default();
-    flat.add(&frame, &mut Vec::new(), false)
-        .map_err(|reason| format!("transaction {index}: {reason}"))?;
+    flat.add(&frame, None, 0).map_err(|reason| format!("transaction {index}: {reason}"))?;
     let logs = flat.is_placed.then_some(flat.logs);
     Ok(TransactionTrace { hash, block: None, calls: flat.calls, logs })
 }
@@ -209,24 +240,17 @@ impl Default for Flattened {
 }
 
 impl Flattened {
-    fn add(
-        &mut self,
-        frame: &CallFrame,
-        path: &mut Vec<u32>,
-        is_above_failed: bool,
-    ) -> Result<(), String> {
+    fn add(&mut self, frame: &CallFrame, above: Option<usize>, number: u32) -> Result<(), String> {
+        let is_above_failed =
+            above.and_then(|above| self.calls.get(above)).is_some_and(|it| it.is_failed);
         let is_failed = is_above_failed || frame.error.is_some();
         let kind = kind_of_frame(&frame.kind)?;
         let call = self.calls.len();
+        let sides = (frame.from, frame.to);
         let amount = frame.value.unwrap_or_default().0;
-        self.calls.push(call_of(
-            kind,
-            path.as_slice().into(),
-            frame.from,
-            frame.to,
-            amount,
-            is_failed,
-        )?);
+        let added =
+            CallIndex { above, number, index: call }.call(kind, sides, amount, is_failed)?;
+        self.calls.push(added);
         let mut logs = frame.logs.iter().peekable();
         for (number, below) in (0_u32..).zip(&frame.calls) {
             while let Some(log) =
@@ -234,9 +258,7 @@ impl Flattened {
             {
                 self.log(log, call, is_failed);
             }
-            path.push(number);
-            self.add(below, path, is_failed)?;
-            path.pop();
+            self.add(below, Some(call), number)?;
         }
         for log in logs {
             self.log(log, call, is_failed);
@@ -261,31 +283,37 @@ fn kind_of_frame(kind: &str) -> Result<CallKind, String> {
         "CALL" => CallKind::Call,
         "CREATE" | "CREATE2" => CallKind::Create,
         "SELFDESTRUCT" => CallKind::SelfDestruct,
-        "DELEGATECALL" | "CALLCODE" | "STATICCALL" => CallKind::Delegate,
+        "DELEGATECALL" | "CALLCODE" => CallKind::Delegate,
+        "STATICCALL" => CallKind::Static,
         other => return Err(format!("unknown kind of a call: `{}`", shortened(other))),
     })
 }
 
-/// Makes a call, which has a payer, and a receiver unless it failed.
-fn call_of(
-    kind: CallKind,
-    path: Box<[u32]>,
-    from: Option<Account>,
-    to: Option<Account>,
-    amount: U256,
-    is_failed: bool,
-) -> Result<Call, String> {
-    let place = || match &*path {
-        [] => "the call of the transaction".to_owned(),
-        path => format!("call {}", crate::booking::path_text(path)),
-    };
-    let from =
-        from.ok_or_else(|| format!("{} has no `from`: the node may need an update", place()))?;
-    if to.is_none() && !is_failed {
-        return Err(format!("{} succeeded without a receiver", place()));
+/// Position of a call in its transaction.
+struct CallIndex {
+    above: Option<usize>,
+    number: u32,
+    index: usize,
+}
+
+impl CallIndex {
+    /// Makes the call, which has a payer, and a receiver unless it failed.
+    fn call(
+        self,
+        kind: CallKind,
+        (from, to): (Option<Account>, Option<Account>),
+        amount: U256,
+        is_failed: bool,
+    ) -> Result<Call, String> {
+        let Self { above, number, index } = self;
+        let from =
+            from.ok_or_else(|| format!("call {index} has no `from`: the node may need an update"))?;
+        if to.is_none() && !is_failed {
+            return Err(format!("call {index} succeeded without a receiver"));
+        }
+        let (from, to) = (from.0, to.map(|to| to.0));
+        Ok(Call { kind, above, number, from, to, amount, is_failed })
     }
-    let (from, to) = (from.0, to.map(|to| to.0));
-    Ok(Call { kind, path, from, to, amount, is_failed })
 }
 
 /// Reads an answer of `trace_block`. Rewards of blocks are left out, which some nodes invent.
@@ -294,13 +322,16 @@ fn call_of(
 ///
 /// Returns a description of the problem.
 pub(super) fn of_trace_block(json: &str) -> Result<Vec<TransactionTrace>, String> {
-    let traces: Vec<FlatTrace> = serde_json::from_str(json).map_err(|error| error.to_string())?;
+    let traces: Vec<FlatTrace> =
+        serde_json::from_str(json).map_err(|error| shortened(&error.to_string()))?;
     let mut transactions: Vec<(Hash, Vec<FlatTrace>)> = Vec::new();
     for trace in traces {
         if trace.kind == "reward" {
             continue;
         }
         let hash = trace.transaction_hash.ok_or("a call is in no transaction")?;
+        // Asked for by a height: without the block, it could be one of another branch.
+        trace.block_hash.ok_or("a call is in no block")?;
         match transactions.last_mut() {
             Some((last, traces)) if *last == hash => traces.push(trace),
             _ => transactions.push((hash, vec![trace])),
@@ -318,7 +349,7 @@ pub(super) fn of_trace_block(json: &str) -> Result<Vec<TransactionTrace>, String
 #[cfg(test)]
 pub(super) fn of_flat_call_tracer(json: &str) -> Result<Vec<TransactionTrace>, String> {
     let traced: Vec<Traced<Vec<FlatTrace>>> =
-        serde_json::from_str(json).map_err(|error| error.to_string())?;
+        serde_json::from_str(json).map_err(|error| shortened(&error.to_string()))?;
     let each = traced.into_iter().enumerate();
     each.map(|(index, traced)| {
         let hash = traced.tx_hash;
@@ -334,20 +365,29 @@ fn of_flat(
     mut traces: Vec<FlatTrace>,
 ) -> Result<TransactionTrace, String> {
     traces.sort_by(|one, other| one.trace_address.cmp(&other.trace_address));
-    let mut tree = CallTree::default();
-    let mut calls = Vec::with_capacity(traces.len());
+    let mut calls: Vec<Call> = Vec::with_capacity(traces.len());
     let mut block: Option<Hash> = None;
-    let mut last: Option<Vec<u32>> = None;
+    // The path of the last call, and the indexes of the calls on it.
+    let (mut last, mut open): (Option<Vec<u32>>, Vec<usize>) = (None, Vec::new());
     for trace in traces {
         let named = |reason: String| format!("transaction {index}: {reason}");
         let path = trace.trace_address;
+        if path.len() > DEEPEST_CALL {
+            let depth = path.len();
+            return Err(named(format!("a call is {depth} deep, and at most 1,024 levels are")));
+        }
         if last.as_ref() == Some(&path) {
             return Err(named(format!("two calls have the path {path:?}")));
         }
-        let in_tree = tree.add(&path, trace.error.is_some());
-        if !in_tree.has_above {
-            return Err(named(format!("the call above {path:?} is missing")));
-        }
+        let above = match path.split_last() {
+            None => None,
+            Some((_, above)) => {
+                // In the order of paths, the call above is on the path of the last call.
+                let is_open = last.as_ref().is_some_and(|last| last.starts_with(above));
+                let found = open.get(above.len()).filter(|_| is_open);
+                Some(*found.ok_or_else(|| named(format!("the call above {path:?} is missing")))?)
+            }
+        };
         if let (Some(known), Some(other)) = (block, trace.block_hash)
             && known != other
         {
@@ -358,8 +398,11 @@ fn of_flat(
         let created = trace.result.and_then(|result| result.address);
         let (kind, from, to, amount) = match (&*trace.kind, action.call_type.as_deref()) {
             ("call", None | Some("call")) => (CallKind::Call, action.from, action.to, action.value),
-            ("call", Some("delegatecall" | "callcode" | "staticcall")) => {
+            ("call", Some("delegatecall" | "callcode")) => {
                 (CallKind::Delegate, action.from, action.to, action.value)
+            }
+            ("call", Some("staticcall")) => {
+                (CallKind::Static, action.from, action.to, action.value)
             }
             ("create", _) => (CallKind::Create, action.from, created, action.value),
             ("suicide", _) => {
@@ -371,8 +414,14 @@ fn of_flat(
             }
         };
         let amount = amount.unwrap_or_default().0;
-        let call = call_of(kind, path.as_slice().into(), from, to, amount, in_tree.is_failed);
-        calls.push(call.map_err(named)?);
+        let is_above_failed =
+            above.and_then(|above| calls.get(above)).is_some_and(|it| it.is_failed);
+        let is_failed = is_above_failed || trace.error.is_some();
+        let number = path.last().copied().unwrap_or_default();
+        let position = CallIndex { above, number, index: calls.len() };
+        open.truncate(path.len());
+        open.push(calls.len());
+        calls.push(position.call(kind, (from, to), amount, is_failed).map_err(named)?);
         last = Some(path);
     }
     let (hash, block) = (hash.map(|hash| hash.0), block.map(|hash| hash.0));

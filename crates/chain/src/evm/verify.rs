@@ -7,11 +7,11 @@ use ruint::aliases::U256;
 
 use super::{
     answer::{BlockAnswer, ReceiptAnswer, TransactionAnswer, WithdrawalAnswer},
-    envelope::created_contract,
+    envelope::{Envelope, created_contract},
     header::unknown_fields,
     params::{BlockRewards, EvmParams},
     rlp::{List, keccak},
-    trace::{CallKind, TransactionTrace},
+    trace::{Call, CallKind, TransactionTrace},
 };
 use crate::http::shortened;
 
@@ -49,21 +49,23 @@ pub(super) fn check_block(
                     "its type 0x{kind:x} is not known: a newer version of Assay may know it"
                 )));
             };
-            let hash = keccak(&envelope.encoded);
-            if hash != transaction.hash.0 {
-                return Err(named(format!("its fields have the hash {}", text(&hash))));
-            }
-            let sender = envelope.sender;
-            if sender != transaction.from.0 {
-                let stated = transaction.from.0;
-                return Err(named(format!("it was signed by {sender}, and `from` is {stated}")));
-            }
+            check_envelope(transaction, &envelope).map_err(named)?;
             encoded.push(envelope.encoded);
-            senders.push(sender);
+            senders.push(envelope.sender);
         }
         compare_root("transactions", &encoded, block.transactions_root.0)?;
     } else {
-        senders.extend(block.transactions.iter().map(|transaction| transaction.from.0));
+        if block.transactions.is_empty() && !params.unlike.lists {
+            check_emptiness(block.transactions_root.0)?;
+        }
+        for transaction in &block.transactions {
+            if !params.unlike.signatures && transaction.is_signed() {
+                check_signature(transaction).map_err(|reason| {
+                    format!("transaction {}: {reason}", text(&transaction.hash.0))
+                })?;
+            }
+            senders.push(transaction.from.0);
+        }
     }
     if params.proven.withdrawals {
         match block.withdrawals_root {
@@ -80,6 +82,39 @@ pub(super) fn check_block(
         }
     }
     Ok(senders)
+}
+
+/// Compares a signed transaction with its hash and its sender.
+fn check_signature(transaction: &TransactionAnswer) -> Result<(), String> {
+    match transaction.envelope()? {
+        Some(envelope) => check_envelope(transaction, &envelope),
+        None => Ok(()),
+    }
+}
+
+fn check_envelope(transaction: &TransactionAnswer, envelope: &Envelope) -> Result<(), String> {
+    let hash = keccak(&envelope.encoded);
+    if hash != transaction.hash.0 {
+        return Err(format!("its fields have the hash {}", text(&hash)));
+    }
+    let (sender, stated) = (envelope.sender, transaction.from.0);
+    if sender != stated {
+        return Err(format!("it was signed by {sender}, and `from` is {stated}"));
+    }
+    Ok(())
+}
+
+/// Refuses a block without transactions whose header commits to some: pruned nodes leave them out.
+fn check_emptiness(root: [u8; 32]) -> Result<(), String> {
+    let B256 { 0: of_none } = ordered_trie_root_encoded::<Vec<u8>>(&[]);
+    // Some chains have no roots, or hash the transactions one after the other.
+    if [of_none, [0; 32], keccak([])].contains(&root) {
+        return Ok(());
+    }
+    Err(format!(
+        "it has no transactions, and its header states their root {}: the node may be pruned",
+        text(&root)
+    ))
 }
 
 impl WithdrawalAnswer {
@@ -211,7 +246,7 @@ pub(super) fn check_uncles<T, U>(
 }
 
 /// Compares the traces of a block with its transactions and receipts, and returns that of each transaction. No root commits
-/// to traces. `None` is a transaction without a trace, which chains of other transactions than Ethereum's have.
+/// to traces. `None` is a transaction without a trace, as some transactions are that only their chain has.
 ///
 /// # Errors
 ///
@@ -223,9 +258,8 @@ pub(super) fn check_traces<'a>(
     receipts: &[ReceiptAnswer],
     traces: &'a [TransactionTrace],
 ) -> Result<Vec<Option<&'a TransactionTrace>>, String> {
-    let may_lack = !params.proven.transactions;
     let (found, wanted) = (traces.len(), block.transactions.len());
-    if found > wanted || (found < wanted && !may_lack) {
+    if found > wanted || (found < wanted && params.proven.transactions) {
         return Err(format!("there are traces of {found} transactions, and it has {wanted}"));
     }
     let mut traces = traces.iter().peekable();
@@ -233,12 +267,16 @@ pub(super) fn check_traces<'a>(
     for ((transaction, sender), receipt) in block.transactions.iter().zip(senders).zip(receipts) {
         let is_its_own =
             |trace: &&TransactionTrace| trace.hash.is_none_or(|hash| hash == transaction.hash.0);
+        let may_lack = !params.proven.transactions && transaction.is_of_its_chain();
         let trace = if may_lack { traces.next_if(is_its_own) } else { traces.next() };
-        if let Some(trace) = trace {
-            check_trace(block, transaction, *sender, receipt, trace).map_err(|reason| {
-                format!("the trace of transaction {} {reason}", text(&transaction.hash.0))
-            })?;
-        }
+        let checked = match trace {
+            Some(trace) => check_trace(params, block, transaction, *sender, receipt, trace),
+            None if may_lack => Ok(()),
+            None => Err("is missing"),
+        };
+        checked.map_err(|reason| {
+            format!("the trace of transaction {} {reason}", text(&transaction.hash.0))
+        })?;
         all.push(trace);
     }
     match traces.next() {
@@ -248,6 +286,7 @@ pub(super) fn check_traces<'a>(
 }
 
 fn check_trace(
+    params: &EvmParams,
     block: &BlockAnswer<TransactionAnswer>,
     transaction: &TransactionAnswer,
     sender: AccountAddress,
@@ -268,7 +307,9 @@ fn check_trace(
         Some(to) => to.0,
         None => created_by(transaction, sender, receipt),
     };
-    if call.from != sender || call.to.is_some_and(|called| called != to) {
+    // Some nodes state the zero address for a contract whose creation failed.
+    let is_other = !call.is_failed && call.to.is_some_and(|called| called != to);
+    if call.from != sender || is_other {
         return Err("begins with the call of another account");
     }
     if call.amount != transaction.value.0 {
@@ -276,6 +317,14 @@ fn check_trace(
     }
     if receipt.status.is_some_and(|status| (status.0 == 0) != call.is_failed) {
         return Err("and its receipt differ about its success");
+    }
+    // Otherwise a call could pay in the name of any account.
+    let is_of_other = |call: &&Call| {
+        let above = call.above.and_then(|above| trace.calls.get(above));
+        !call.is_failed && above.is_some_and(|above| above.runs_in() != Some(call.from))
+    };
+    if !params.unlike.calls && trace.calls.iter().any(|call| is_of_other(&call)) {
+        return Err("has a call of another account than that in which the call above it runs");
     }
     Ok(())
 }

@@ -5,7 +5,7 @@ use assay_engine::account::{AccountTransaction, PublishedPlace, TransferKind};
 use serde_json::{Value, json};
 
 use super::build::{
-    NodeBlock, PRODUCER, account, address, hash, lines, log, quantity, transfer, word,
+    EMPTY_ROOT, NodeBlock, PRODUCER, account, address, hash, lines, log, quantity, transfer, word,
 };
 use crate::Tracer;
 
@@ -479,4 +479,86 @@ fn contradicting_answers_are_refused() {
         "was not traced: out of memory",
     );
     refused(&|it| it.block["timestamp"] = json!("0xffffffffffffffff"), "is in no year");
+}
+
+/// Given a creation that failed, for which some nodes state the zero address, then the block is read.
+#[test]
+fn a_failed_creation_of_the_zero_address_is_read() {
+    let mut node_block = NodeBlock::new(ChainId::ETH)
+        .transaction(1, None, 5, &[])
+        .traced(&failed(frame("CREATE", 1, 0, 5, &[])));
+    node_block.receipts[0]["status"] = json!("0x0");
+    assert!(node_block.lines().is_empty());
+    // One that succeeded created the contract of its sender's number.
+    node_block.receipts[0]["status"] = json!("0x1");
+    let other = node_block.traced(&frame("CREATE", 1, 0, 5, &[])).read().unwrap_err();
+    assert!(other.contains("begins with the call of another account"), "{other}");
+}
+
+/// Given a chain without a root of transactions that is compared, then traces that lack are no transactions without calls,
+/// unless these are of the chain itself.
+#[test]
+fn traces_lack_only_for_transactions_of_the_chain_itself() {
+    let polygon: ChainId = "polygon".parse().unwrap();
+    let mut node_block = NodeBlock::new(polygon).transaction(1, Some(2), 5, &[]);
+    node_block.traces = Some((Tracer::Calls, json!([])));
+    let said = node_block.read().unwrap_err();
+    assert!(said.contains(&hash(0x1000)) && said.contains("is missing"), "{said}");
+    node_block.block["transactions"][0]["type"] = json!("0x7f");
+    assert_eq!(node_block.lines(), ["transfer native 1 -> 2: 5"]);
+    let mut node_block = NodeBlock::new(polygon).transaction(0, Some(0), 0, &[]);
+    node_block.traces = Some((Tracer::Calls, json!([])));
+    assert!(node_block.lines().is_empty());
+}
+
+/// Given a block whose header commits to transactions, then a node that leaves them out is refused.
+#[test]
+fn transactions_that_lack_are_not_none() {
+    let with_root = |chain: &str, root: &str| {
+        let mut node_block = NodeBlock::new(chain.parse().unwrap());
+        node_block.block["transactionsRoot"] = json!(root);
+        node_block.read()
+    };
+    let said = with_root("polygon", &hash(7)).unwrap_err();
+    assert!(said.contains("it has no transactions") && said.contains("pruned"), "{said}");
+    for none in [&hash(0), EMPTY_ROOT] {
+        assert!(with_root("polygon", none).is_ok());
+    }
+    // Its roots commit to transactions of another kind, too.
+    assert!(with_root("cronos", &hash(7)).is_ok());
+}
+
+/// Given a call in the name of an account that is not running, then it is refused, unless it failed, or contracts of the
+/// chain make such calls.
+#[test]
+fn calls_are_of_the_account_that_runs() {
+    let read = |chain: &str, calls: &[Value]| {
+        let node_block = NodeBlock::new(chain.parse().unwrap()).transaction(1, Some(2), 5, &[]);
+        node_block.traced(&frame("CALL", 1, 2, 5, calls)).read().map(|_| ())
+    };
+    let forged = [frame("CALL", 7, 8, 100, &[])];
+    let said = read("eth", &forged).unwrap_err();
+    assert!(said.contains("has a call of another account"), "{said}");
+    assert!(
+        read("eth", &[frame("DELEGATECALL", 2, 3, 0, &[frame("CALL", 3, 8, 1, &[])])]).is_err()
+    );
+    assert_eq!(read("eth", &[failed(forged[0].clone())]), Ok(()));
+    assert_eq!(read("arbitrum", &forged), Ok(()));
+}
+
+/// Given a signed transaction of a chain without a root that is compared, then its hash and its sender are.
+#[test]
+fn signed_transactions_are_compared_without_a_root() {
+    let read = |chain: &str| {
+        let mut node_block = NodeBlock::new(chain.parse().unwrap()).transaction(1, Some(2), 5, &[]);
+        let transaction = &mut node_block.block["transactions"][0];
+        for (field, value) in [("v", "0x1b"), ("r", "0x1"), ("s", "0x1")] {
+            transaction[field] = json!(value);
+        }
+        node_block.read().map(|_| ())
+    };
+    let said = read("polygon").unwrap_err();
+    let words = ["its fields have the hash", "nobody can have made its signature"];
+    assert!(words.iter().any(|words| said.contains(words)), "{said}");
+    assert_eq!(read("kaia"), Ok(()));
 }

@@ -241,7 +241,7 @@ fn incomplete_traces_are_refused() {
     let call = |path: &[u32]| {
         json!({
             "type": "call", "action": { "from": account(1), "to": account(2), "value": "0x1" }, "traceAddress": path,
-            "transactionHash": hash(1),
+            "transactionHash": hash(1), "blockHash": hash(2),
         })
     };
     let said = |paths: &[&[u32]]| {
@@ -250,4 +250,14 @@ fn incomplete_traces_are_refused() {
     };
     assert!(said(&[&[], &[0, 1]]).contains("the call above [0, 1] is missing"));
     assert!(said(&[&[], &[0], &[0]]).contains("two calls have the path [0]"));
+    assert!(said(&[&[0; 2_000]]).contains("a call is 2000 deep"));
+    let mut of_no_block = call(&[]);
+    of_no_block.as_object_mut().unwrap().remove("blockHash");
+    let said = of_trace_block(&json!([of_no_block]).to_string()).unwrap_err();
+    assert!(said.contains("a call is in no block"), "{said}");
+    // What stands in the place of a number may be as large as the answer.
+    let long = json!([{ "txHash": "A".repeat(100_000) }]).to_string();
+    for said in [of_trace_block(&long), of_call_tracer(&long)].map(Result::unwrap_err) {
+        assert!(said.len() < 1_000, "{} bytes", said.len());
+    }
 }

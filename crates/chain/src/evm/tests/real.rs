@@ -359,7 +359,9 @@ fn expected_moves(path: &str) -> Vec<Moved> {
 
 fn moves(traces: &[TransactionTrace]) -> Vec<Moved> {
     let calls = traces.iter().flat_map(|trace| &trace.calls);
-    let moved = calls.filter(|call| !call.is_failed && call.kind != CallKind::Delegate);
+    let moved = calls.filter(|call| {
+        !call.is_failed && !matches!(call.kind, CallKind::Delegate | CallKind::Static)
+    });
     let moved = moved.filter_map(|call| Some((call.from, call.to?, call.amount)));
     moved.filter(|(_, _, amount)| !amount.is_zero()).collect()
 }
