@@ -108,6 +108,8 @@ pub(super) struct TransactionAnswer {
     pub(super) r: Option<Scalar>,
     pub(super) s: Option<Scalar>,
     pub(super) y_parity: Option<Quantity>,
+    /// The token in which the fee is paid, on Celo.
+    pub(super) fee_currency: Option<Account>,
     /// Fields of the deposits of the OP Stack.
     pub(super) source_hash: Option<Hash>,
     pub(super) mint: Option<Amount>,

@@ -444,8 +444,8 @@ impl Draft<'_> {
     /// Adds the fee: its base and what blobs cost are destroyed, the rest is paid to the producer of the block. Failed
     /// transactions pay it too.
     fn add_fees(&self, moves: &mut Vec<Move>) -> Result<(), String> {
-        // Its logs state fees too.
-        if self.coin_logs() == Some(CoinLogs::Complete) {
+        // Logs state the fee: those of the coin, or those of the token that it is paid in.
+        if self.coin_logs() == Some(CoinLogs::Complete) || self.transaction.fee_currency.is_some() {
             return Ok(());
         }
         let (params, block) = (self.booking.params, &self.booking.answers.block);

@@ -18,7 +18,6 @@ use super::{
 use crate::{
     SourceError,
     account_source::{AccountBlockSource, Tracer},
-    follow::record::states_hash,
 };
 
 /// Pause between two attempts while an update of the ledgers changes the graph, and number of attempts: a slice of an update
@@ -185,8 +184,8 @@ fn noted(known: SourceNotes, stated: SourceNotes, newest: Option<BlockRef>) -> S
         (before, None, _) => before,
         // One source that does not read them is enough for a gap.
         (Some(before), Some(now), Some(_)) => Some(before && now),
-        // Blocks of files: as many as are counted.
-        (None, Some(_), Some(newest)) if !states_hash(&newest) => None,
+        // Recorded blocks of which nobody stated it, as those of files, stay so whatever follows them.
+        (None, Some(_), Some(_)) => None,
         (_, now, _) => now,
     };
     SourceNotes { finalized, has_internal_transfers }

@@ -423,6 +423,18 @@ fn deposits_of_the_op_stack_come_from_the_bridge() {
     assert_eq!(node_block.lines(), expected);
 }
 
+/// Given a transaction of Celo whose fee is paid in a token, then the token's logs state it, and no coin pays it.
+#[test]
+fn fees_that_are_paid_in_a_token_are_not_paid_in_the_coin() {
+    let celo: ChainId = "celo".parse().unwrap();
+    let mut node_block = NodeBlock::new(celo).transaction(1, Some(2), 5, &[]);
+    node_block.block["transactions"][0]["type"] = json!("0x7b");
+    node_block.receipts[0]["effectiveGasPrice"] = json!("0x3");
+    assert_eq!(node_block.lines().len(), 2);
+    node_block.block["transactions"][0]["feeCurrency"] = json!(TOKEN);
+    assert_eq!(node_block.lines(), ["transfer native 1 -> 2: 5"]);
+}
+
 /// Given a contract that logs the chain's coin as a token, then every transfer counts once.
 #[test]
 fn coins_that_are_logged_as_tokens_count_once() {

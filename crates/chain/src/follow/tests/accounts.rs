@@ -261,6 +261,28 @@ async fn one_source_without_a_tracer_leaves_a_gap() {
 }
 
 #[tokio::test]
+async fn blocks_of_files_stay_a_gap_when_a_node_follows_them() {
+    use assay_engine::account::AccountView as _;
+
+    // Given blocks of files, which state no hashes and no transfers inside of transactions...
+    let directory = TestDirectory::new();
+    let mut of_files = given(0..=5).blocks;
+    for block in &mut of_files {
+        (block.reference.hash, block.reference.parent) = ([0; 32], [0; 32]);
+    }
+    let graphs = directory.graphs();
+    let mut writer = graphs.account_writer(ChainId::ETH, false, &AccountEnds::default()).unwrap();
+    writer.append(&of_files, 6, Timestamp::UNIX_EPOCH).unwrap();
+    drop(writer);
+    assert!(!directory.snapshot().has_internal_transfers());
+    // ...then they are not complete because a node with a tracer follows them, batch after batch.
+    for newest in [9, 12, 15] {
+        directory.ingest(given(0..=newest), ONCE).await.unwrap();
+        assert!(!directory.snapshot().has_internal_transfers());
+    }
+}
+
+#[tokio::test]
 async fn ledgers_are_computed_anew_beside_an_ingest_that_holds_its_graph() {
     use std::sync::Arc;
 
