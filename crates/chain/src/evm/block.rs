@@ -293,6 +293,10 @@ impl Draft<'_> {
                 continue;
             }
             let Some(to) = call.to else { continue };
+            // Nodes built on revm state an earlier movement in the place of a self-destruction that moved nothing.
+            if call.kind == CallKind::SelfDestruct && trace.is_of_other(call) {
+                continue;
+            }
             if call.kind == CallKind::Create {
                 created.insert(to);
             }

@@ -30,6 +30,12 @@ pub(super) struct TransactionTrace {
 }
 
 impl TransactionTrace {
+    /// True if a call is of another account than that in which the call above it runs.
+    pub(super) fn is_of_other(&self, call: &Call) -> bool {
+        let above = call.above.and_then(|above| self.calls.get(above));
+        above.is_some_and(|above| above.runs_in() != Some(call.from))
+    }
+
     /// The path of a call as explorers write it. Paths are made where they are kept: those of all calls would take many times
     /// the memory of the answer.
     pub(super) fn path(&self, call: &Call) -> Box<str> {

@@ -558,6 +558,17 @@ fn calls_are_of_the_account_that_runs() {
     assert_eq!(read("arbitrum", &forged), Ok(()));
 }
 
+/// Given a self-destruction of an account that is not running, as nodes built on revm invent them, then it moves nothing.
+#[test]
+fn self_destructions_of_others_move_nothing() {
+    let calls = [frame("CALL", 2, 3, 4, &[]), frame("SELFDESTRUCT", 7, 3, 4, &[])];
+    let node_block = NodeBlock::new(ChainId::ETH)
+        .transaction(1, Some(2), 5, &[])
+        .traced(&frame("CALL", 1, 2, 5, &calls));
+    let expected = ["transfer native 1 -> 2: 5", "transfer native 2 -> 3: 4"];
+    assert_eq!(node_block.lines(), expected);
+}
+
 /// Given a signed transaction of a chain without a root that is compared, then its hash and its sender are.
 #[test]
 fn signed_transactions_are_compared_without_a_root() {
