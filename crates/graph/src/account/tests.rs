@@ -239,3 +239,55 @@ fn blocks_with_hashes_follow_their_parents() {
     }
     writer.append(&[hashed(9, 8)], 0, Timestamp::UNIX_EPOCH).unwrap();
 }
+
+#[test]
+fn accounts_and_ledgers_of_a_large_batch_are_found_as_those_of_small_ones() {
+    let person = |number: u64| {
+        let mut bytes = [1; 20];
+        bytes[..8].copy_from_slice(&number.to_le_bytes());
+        AccountAddress(bytes)
+    };
+    // Each person receives once, and then pays the next one: enough people for as many threads as look up.
+    let payments = |height: u64, from: fn(u64) -> u64| {
+        let RecordedBlock { height, time } = block(height);
+        let payment = |number: u64| AccountTransaction {
+            block: height,
+            time,
+            id: Txid::from_bytes(
+                [[height.to_le_bytes(); 2], [number.to_le_bytes(); 2]]
+                    .concat()
+                    .concat()
+                    .try_into()
+                    .unwrap(),
+            ),
+            initiator: Some(person(from(number))),
+            transfers: vec![Transfer {
+                kind: TransferKind::Transfer,
+                asset: Asset::Native,
+                from: person(from(number)),
+                to: person(number + 1),
+                amount: U256::from(1_000 + number),
+                place: TransferPlace { index: 0, published: None },
+            }],
+            beneficiaries: Vec::new(),
+        };
+        let numbers = (height - 2) % 100 * 100..;
+        let transactions = numbers.take(100).map(payment).collect();
+        let reference = BlockRef { height, hash: [0; 32], parent: [0; 32], time };
+        AccountBlock { reference, transactions }
+    };
+    let earlier: Vec<_> = (2..102).map(|height| payments(height, |_| 0)).collect();
+    let later: Vec<_> = (102..202).map(|height| payments(height, |number| number + 1)).collect();
+    let digests = [200, 1].map(|blocks| {
+        let folder = tempfile::tempdir().unwrap();
+        let graphs = EmbeddedGraphs::new(folder.path());
+        for batch in earlier.chunks(blocks).chain(later.chunks(blocks)) {
+            // A writer that was just opened keeps no accounts and no ledgers in memory.
+            writer(&graphs).append(batch, 300, Timestamp::UNIX_EPOCH).unwrap();
+        }
+        let snapshot = graphs.account_snapshot(ChainId::ETH).unwrap().unwrap();
+        assert_eq!(snapshot.counts().transactions, 20_000);
+        snapshot.fingerprint().unwrap()
+    });
+    assert_eq!(digests[0], digests[1]);
+}

@@ -16,6 +16,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::{
     entry::{StoredDealing, StoredLedger, StoredPage, StoredPayment, TransactionOf},
     index::IndexEntries,
+    lookup::in_parts,
     plan::LedgerCache,
     reader::Reader,
 };
@@ -116,12 +117,18 @@ impl<'b, 't> LedgersOfBatch<'b, 't> {
             }
         }
         stored.sort_unstable();
-        let ledgers = &mut self.ledgers;
-        self.reader.newest_ledgers(Some(self.filters), &stored, |found| {
-            if let Some(ledger) = ledgers.get_mut(&(found.owner, found.asset)) {
+        let filters = Some(self.filters);
+        let found = in_parts(self.reader, &stored, |reader, wanted| {
+            let mut found = Vec::with_capacity(wanted.len());
+            reader.newest_ledgers(filters, wanted, |ledger| found.push(ledger))?;
+            Ok(found)
+        })?;
+        for found in found {
+            if let Some(ledger) = self.ledgers.get_mut(&(found.owner, found.asset)) {
                 *ledger = found;
             }
-        })
+        }
+        Ok(())
     }
 
     /// Adds the entries since the last call to others.

@@ -12,6 +12,7 @@
 //! - `index`: entries by an account or a hash
 //! - `branch`: blocks as chain servers compare them
 //! - `book`: the ledgers of a batch
+//! - `lookup`: look-ups of a batch by several threads
 //! - `plan`: planning of a batch of blocks
 //! - `sums`: sums of payments by pages
 //! - `reader`: reading of one state by numbers
@@ -35,6 +36,7 @@ mod folders;
 mod following;
 mod index;
 mod log;
+mod lookup;
 mod plan;
 mod reader;
 mod rebuild;

@@ -23,6 +23,7 @@ use super::{
     },
     index::{address_hash, txid_hash},
     log::{LogReader, LogRecord, Names},
+    lookup::in_parts,
     tables::{STATE, Tables},
 };
 use crate::{
@@ -143,7 +144,8 @@ impl<'t> Reader<'t> {
         Ok(found)
     }
 
-    /// The numbers of accounts, `None` for those that never appeared.
+    /// The numbers of accounts, `None` for those that never appeared. The writer of the graph looks them up, by several
+    /// threads.
     pub(super) fn owners(
         &self,
         filters: Option<&Filters>,
@@ -152,9 +154,28 @@ impl<'t> Reader<'t> {
         let hash = |account: &AccountAddress| address_hash(*account);
         let mut sorted: Vec<(u64, usize)> = accounts.iter().map(hash).zip(0..).collect();
         sorted.sort_unstable();
+        let found = in_parts(self, &sorted, |reader, sorted| {
+            reader.owners_by_hash(filters, (accounts, sorted))
+        })?;
+        let mut numbers = vec![None; accounts.len()];
+        for (at, number) in found {
+            if let Some(into) = numbers.get_mut(at) {
+                *into = Some(number);
+            }
+        }
+        Ok(numbers)
+    }
+
+    /// The places and numbers of those accounts that appeared; `sorted` has the hashes of the accounts that are looked up, in
+    /// order, with their places.
+    fn owners_by_hash(
+        &self,
+        filters: Option<&Filters>,
+        (accounts, sorted): (&[AccountAddress], &[(u64, usize)]),
+    ) -> Result<Vec<(usize, u64)>, GraphError> {
         let wanted = |hash: u64| WantedKey { prefix: hash.to_be_bytes(), hash };
         let wanted: Vec<WantedKey<8>> = sorted.iter().map(|(hash, _)| wanted(*hash)).collect();
-        let mut found: Vec<(u64, usize)> = Vec::with_capacity(accounts.len());
+        let mut found: Vec<(u64, usize)> = Vec::with_capacity(sorted.len());
         let place = |at: usize| sorted.get(at).map(|(_, at)| *at);
         let index = self.index()?;
         index.newest_of_each(filters, EntryKind::Address, &wanted, |at, it: NumberByHash| {
@@ -162,15 +183,13 @@ impl<'t> Reader<'t> {
         })?;
         // In the order of their numbers, as the addresses are stored.
         found.sort_unstable();
-        let mut numbers = vec![None; accounts.len()];
+        let mut numbers = Vec::with_capacity(found.len());
         for (number, at) in found {
             let Some(account) = accounts.get(at) else { continue };
             // Another account may have the same hash.
             let is_found = self.address(number)? == *account;
             let number = if is_found { Some(number) } else { self.owner(filters, *account)? };
-            if let Some(into) = numbers.get_mut(at) {
-                *into = number;
-            }
+            numbers.extend(number.map(|number| (at, number)));
         }
         Ok(numbers)
     }
