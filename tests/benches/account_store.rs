@@ -161,7 +161,7 @@ fn next_blocks(
             transactions.push(next);
         }
         let reference = BlockRef { height, hash: [0; 32], parent: [0; 32], time };
-        AccountBlock { reference, transactions }
+        AccountBlock::new(reference, transactions)
     });
     blocks.collect()
 }

@@ -3,7 +3,9 @@
 use std::{collections::BTreeMap, fmt::Write as _, io::Write as _};
 
 use assay_address::{ChainId, LedgerKind};
-use assay_engine::{assess_sources, assess_tip, assessment::AssessedSource};
+use assay_engine::{
+    account::AccountView as _, assess_sources, assess_tip, assessment::AssessedSource,
+};
 use assay_graph::EmbeddedGraphs;
 use assay_intel::{IntelSnapshot, LabelIndex};
 use assay_service::{
@@ -229,15 +231,25 @@ fn chain_remarks(
         if let Some(problem) = graphs.source_problem(chain) {
             of_chain.push(format!("{} ({})", problem.text, ago(problem.at, now)));
         }
-        let notes = match chain.info().ledger {
-            LedgerKind::Account => graphs.account_snapshot(chain)?.map(|it| it.source_notes()),
+        let snapshot = match chain.info().ledger {
+            LedgerKind::Account => graphs.account_snapshot(chain)?,
             LedgerKind::Utxo(_) | LedgerKind::ListsOnly => None,
         };
-        if notes.transpose()?.is_some_and(|notes| notes.has_internal_transfers == Some(false)) {
-            of_chain.push(
-                "transfers inside of transactions are not recorded: a node had no tracer"
-                    .to_owned(),
-            );
+        if let Some(snapshot) = snapshot {
+            if snapshot.source_notes()?.has_internal_transfers == Some(false) {
+                of_chain.push(
+                    "transfers inside of transactions are not recorded: a node had no tracer"
+                        .to_owned(),
+                );
+            }
+            if let Some((_, newest)) = snapshot.internal_gaps().last() {
+                of_chain.push(format!(
+                    "transfers inside of some transactions are not recorded: a node could not trace them, the \
+                     newest in a block of {} ({})",
+                    newest,
+                    ago(*newest, now)
+                ));
+            }
         }
         if !of_chain.is_empty() {
             remarks.insert(format!("chain-{chain}"), of_chain);

@@ -184,8 +184,11 @@ impl ComparedSources {
             let Some(named) = self.sources.get_mut(at).filter(|_| agrees) else { continue };
             // A source that lags does not have the block yet, and one that fails is told when the sources are compared.
             let Ok(other) = named.source.block(&hash) else { continue };
-            if reads_internal(named) != is_traced {
+            if reads_internal(named) != is_traced || other.lacks_internal_transfers {
                 continue;
+            }
+            if block.lacks_internal_transfers {
+                return Ok(other);
             }
             if other == block {
                 return Ok(block);
@@ -350,6 +353,7 @@ mod tests {
                 transfers: amounts.iter().map(payment).collect(),
                 beneficiaries: Vec::new(),
             }],
+            lacks_internal_transfers: false,
         }
     }
 

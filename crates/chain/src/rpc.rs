@@ -181,6 +181,12 @@ impl Rpc {
         Self { server: self.server.with_max_bytes(bytes), ..self.clone() }
     }
 
+    /// Returns the client without retries.
+    #[must_use]
+    pub fn without_retries(&self) -> Self {
+        Self { server: self.server.without_retries(), ..self.clone() }
+    }
+
     /// True if the node is not known to refuse batches of calls.
     #[must_use]
     pub fn supports_batches(&self) -> bool {

@@ -199,7 +199,7 @@ async fn record_transfers(databases: &Databases, now: Timestamp) -> Result<(), S
     let blocks = transactions.into_iter().map(|transaction| {
         let (height, time) = (transaction.block, transaction.time);
         let reference = BlockRef { height, hash: [0; 32], parent: [0; 32], time };
-        AccountBlock { reference, transactions: vec![transaction] }
+        AccountBlock::new(reference, vec![transaction])
     });
     let blocks: Vec<AccountBlock> = blocks.collect();
     let settled = blocks.last().map_or(0, |last| last.reference.height + 1);

@@ -297,7 +297,7 @@ fn long_account_chain() -> (Arc<TempDir>, String, Vec<(String, String)>) {
         let (height, time) = (transaction.block, transaction.time);
         if blocks.last().is_none_or(|block| block.reference.height < height) {
             let reference = BlockRef { height, hash: [0; 32], parent: [0; 32], time };
-            blocks.push(AccountBlock { reference, transactions: Vec::new() });
+            blocks.push(AccountBlock::new(reference, Vec::new()));
         }
         blocks.last_mut().unwrap().transactions.push(transaction);
     }

@@ -37,6 +37,8 @@ pub struct EvmBlock {
     pub transactions: Vec<AccountTransaction>,
     /// Freezes of accounts by issuers of tokens, in the order of their logs.
     pub freezes: Vec<Freeze>,
+    /// True if the node could not trace some of the transactions: of these, only the values that they state are booked.
+    pub lacks_internal_transfers: bool,
 }
 
 /// A node's answers about a block, of which the header and the transactions were compared with the block's hash.
@@ -47,6 +49,8 @@ pub(super) struct BlockAnswers {
     pub(super) receipts: Vec<ReceiptAnswer>,
     /// Calls of transactions; `None` if the node states none.
     pub(super) traces: Option<Vec<TransactionTrace>>,
+    /// Transactions that the node has a tracer for and could not trace.
+    pub(super) untraced: Vec<[u8; 32]>,
     /// Headers of the uncles of a block with rewards.
     pub(super) uncles: Vec<BlockAnswer<IgnoredAny>>,
     /// Transfers that the rules of the chain made without a transaction, beside rewards and withdrawals.
@@ -65,8 +69,9 @@ impl BlockAnswers {
         json: &str,
     ) -> Result<Self, String> {
         let senders = verify::check_block(params, &block, json)?;
-        let (receipts, uncles, by_rule) = (Vec::new(), Vec::new(), Vec::new());
-        Ok(Self { block, senders, receipts, traces: None, uncles, by_rule })
+        let (receipts, untraced) = (Vec::new(), Vec::new());
+        let (uncles, by_rule) = (Vec::new(), Vec::new());
+        Ok(Self { block, senders, receipts, traces: None, untraced, uncles, by_rule })
     }
 
     /// Compares the answers with one another, and makes the block of them.
@@ -75,10 +80,13 @@ impl BlockAnswers {
     ///
     /// Returns a description of what differs or lacks.
     pub(super) fn into_block(self, chain: ChainId, params: &EvmParams) -> Result<EvmBlock, String> {
-        let Self { block, senders, receipts, traces, uncles, .. } = &self;
+        let Self { block, senders, receipts, traces, untraced, uncles, .. } = &self;
         verify::check_receipts(params, block, receipts)?;
         let traces = match traces {
-            Some(traces) => verify::check_traces(params, block, senders, receipts, traces)?,
+            Some(traces) => {
+                let stated = (&**traces, &**untraced);
+                verify::check_traces(params, block, senders, receipts, stated)?
+            }
             None => vec![None; block.transactions.len()],
         };
         verify::check_uncles(params, block, uncles)?;
@@ -139,7 +147,8 @@ impl Booking<'_> {
             }
         }
         transactions.extend(self.records(&reference));
-        Ok(EvmBlock { reference, transactions, freezes })
+        let lacks_internal_transfers = !self.answers.untraced.is_empty();
+        Ok(EvmBlock { reference, transactions, freezes, lacks_internal_transfers })
     }
 
     /// Counts the path of a call that moves coins. Real calls that do are too dear for many long paths.

@@ -2,7 +2,7 @@
 
 use assay_engine::account::AccountAddress;
 use ruint::aliases::U256;
-use serde::Deserialize;
+use serde::{Deserialize, de::DeserializeOwned};
 
 use super::hex::{Account, Amount, Bytes, Hash, Quantity};
 use crate::{booking::path_text, http::shortened};
@@ -170,13 +170,31 @@ struct FlatResult {
 ///
 /// Returns a description of the problem.
 pub(super) fn of_call_tracer(json: &str) -> Result<Vec<TransactionTrace>, String> {
+    let flatten =
+        |traced: Vec<Traced<CallFrame>>| traced.into_iter().enumerate().map(of_traced).collect();
+    nested(json, flatten)
+}
+
+/// Reads an answer of `debug_traceTransaction` with the call tracer about the transaction of a hash.
+///
+/// # Errors
+///
+/// Returns a description of the problem.
+pub(super) fn of_call(json: &str, hash: &[u8; 32]) -> Result<TransactionTrace, String> {
+    nested(json, |frame: CallFrame| of_frame(&frame, Some(*hash)))
+}
+
+/// Reads JSON that may be nested deeply.
+fn nested<T: DeserializeOwned, R: Send>(
+    json: &str,
+    make: impl Fn(T) -> Result<R, String> + Sync,
+) -> Result<R, String> {
     let read = |json| {
         let mut deserializer = serde_json::Deserializer::from_str(json);
         deserializer.disable_recursion_limit();
-        let traced = Vec::<Traced<CallFrame>>::deserialize(&mut deserializer);
-        let traced = traced.and_then(|traced| deserializer.end().map(|()| traced));
-        let traced = traced.map_err(|error| shortened(&error.to_string()))?;
-        traced.into_iter().enumerate().map(of_frames).collect()
+        let read = T::deserialize(&mut deserializer);
+        let read = read.and_then(|read| deserializer.end().map(|()| read));
+        make(read.map_err(|error| shortened(&error.to_string()))?)
     };
     match nesting(json) {
         depth if depth > DEEPEST_NESTING => Err(format!(
@@ -212,11 +230,15 @@ fn nesting(json: &str) -> usize {
     deepest
 }
 
-fn of_frames((index, traced): (usize, Traced<CallFrame>)) -> Result<TransactionTrace, String> {
+fn of_traced((index, traced): (usize, Traced<CallFrame>)) -> Result<TransactionTrace, String> {
     let hash = traced.tx_hash.map(|hash| hash.0);
     let frame = result_of(index, traced)?;
+    of_frame(&frame, hash).map_err(|reason| format!("transaction {index}: {reason}"))
+}
+
+fn of_frame(frame: &CallFrame, hash: Option<[u8; 32]>) -> Result<TransactionTrace, String> {
     let mut flat = Flattened::default();
-    flat.add(&frame, None, 0).map_err(|reason| format!("transaction {index}: {reason}"))?;
+    flat.add(frame, None, 0)?;
     let logs = flat.is_placed.then_some(flat.logs);
     Ok(TransactionTrace { hash, block: None, calls: flat.calls, logs })
 }

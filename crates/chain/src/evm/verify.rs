@@ -246,7 +246,7 @@ pub(super) fn check_uncles<T, U>(
 }
 
 /// Compares the traces of a block with its transactions and receipts, and returns that of each transaction. No root commits
-/// to traces. `None` is a transaction without a trace, as some transactions are that only their chain has.
+/// to traces. `None` is a transaction without a trace: one of the untraced ones, or one that only its chain has.
 ///
 /// # Errors
 ///
@@ -256,15 +256,19 @@ pub(super) fn check_traces<'a>(
     block: &BlockAnswer<TransactionAnswer>,
     senders: &[AccountAddress],
     receipts: &[ReceiptAnswer],
-    traces: &'a [TransactionTrace],
+    (traces, untraced): (&'a [TransactionTrace], &[[u8; 32]]),
 ) -> Result<Vec<Option<&'a TransactionTrace>>, String> {
-    let (found, wanted) = (traces.len(), block.transactions.len());
+    let (found, wanted) = (traces.len() + untraced.len(), block.transactions.len());
     if found > wanted || (found < wanted && params.proven.transactions) {
         return Err(format!("there are traces of {found} transactions, and it has {wanted}"));
     }
     let mut traces = traces.iter().peekable();
     let mut all = Vec::with_capacity(wanted);
     for ((transaction, sender), receipt) in block.transactions.iter().zip(senders).zip(receipts) {
+        if untraced.contains(&transaction.hash.0) {
+            all.push(None);
+            continue;
+        }
         let is_its_own =
             |trace: &&TransactionTrace| trace.hash.is_none_or(|hash| hash == transaction.hash.0);
         let may_lack = !params.proven.transactions && transaction.is_of_its_chain();

@@ -258,7 +258,7 @@ impl Pass {
         }
         self.batch.rows += transfers + transactions.len();
         let reference = BlockRef { height, hash: [0; 32], parent: [0; 32], time };
-        self.batch.blocks.push(AccountBlock { reference, transactions });
+        self.batch.blocks.push(AccountBlock::new(reference, transactions));
         Ok(height)
     }
 }

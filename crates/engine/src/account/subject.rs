@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use assay_address::{ChainId, LedgerKind};
-use jiff::{Timestamp, civil::Date, tz::TimeZone};
+use jiff::{SignedDuration, Timestamp, civil::Date, tz::TimeZone};
 
 use super::{
     Prices,
@@ -48,6 +48,36 @@ pub struct AccountSubject<'a> {
     pub today: Date,
 }
 
+/// Times of blocks in which transfers inside of transactions are not recorded.
+struct InternalGaps(Vec<(Timestamp, Timestamp)>);
+
+impl InternalGaps {
+    fn of(view: &dyn AccountView) -> Self {
+        Self(view.internal_gaps())
+    }
+
+    /// True if all blocks have their transfers inside of transactions.
+    fn are_none(&self, view: &dyn AccountView) -> bool {
+        view.has_internal_transfers() && self.0.is_empty()
+    }
+
+    /// True if payments are in such blocks. Sums are of a day.
+    fn meet(&self, view: &dyn AccountView, payments: &AccountPayments) -> bool {
+        let meets = |first: Timestamp, last: Timestamp| {
+            self.0.iter().any(|(begin, end)| *begin <= last && first <= *end)
+        };
+        if self.0.is_empty() {
+            return false;
+        }
+        let mut times = payments.payments.iter().map(|payment| view.time(payment.transaction));
+        times.any(|time| meets(time, time))
+            || payments.sums.iter().any(|sum| {
+                let day = SignedDuration::from_hours(24);
+                meets(sum.first, sum.first.saturating_add(day).unwrap_or(Timestamp::MAX))
+            })
+    }
+}
+
 impl AccountSubject<'_> {
     /// The flows of the subject's own payments. Without the older ones they are not complete.
     #[must_use]
@@ -68,7 +98,9 @@ impl AccountSubject<'_> {
         let held = held(view, owner, today, &mut values);
         let taken = taken(view, owner, &payments, attributions);
         let limits = self.limits(&payments, values);
+        let gaps = InternalGaps::of(view);
         let limits = AccountLimits {
+            may_lack_internal_transfers: limits.may_lack_internal_transfers || gaps.meet(view, own),
             taken,
             summed_payments: own.summed(),
             unread_payments: own.left_out,
@@ -209,10 +241,14 @@ impl AccountSubject<'_> {
             let asset = view.scored(valued.payment.asset);
             asset.is_some_and(|asset| asset.id.asset == super::Asset::Native)
         };
+        let gaps = InternalGaps::of(view);
+        let payers: BTreeSet<OwnerNumber> = payments.iter().map(|it| it.payment.from).collect();
+        let meets_gap = |payer: &OwnerNumber| gaps.meet(view, &view.history(*payer, MOST_PAYMENTS));
+        let may_lack = unrecorded.iter().any(native) && !gaps.are_none(view);
         AccountLimits {
             has_unrecorded_money: !unrecorded.is_empty(),
-            may_lack_internal_transfers: !view.has_internal_transfers()
-                && unrecorded.iter().any(native),
+            may_lack_internal_transfers: may_lack
+                || (!gaps.0.is_empty() && payers.iter().any(meets_gap)),
             ..self.limits(payments, values)
         }
     }
@@ -242,7 +278,7 @@ impl AccountSubject<'_> {
             .collect();
         AccountLimits {
             has_unrecorded_money: missing.count() > 0,
-            may_lack_internal_transfers: !view.has_internal_transfers()
+            may_lack_internal_transfers: !InternalGaps::of(view).are_none(view)
                 && unseen > 0
                 && unseen >= moved,
             unpriced: unpriced.into_iter().collect(),

@@ -96,6 +96,11 @@ pub trait AccountView: Send + Sync {
     fn deployed(&self, by: OwnerNumber, most: usize) -> Vec<OwnerNumber>;
     /// True if transfers of the native coin inside of transactions are recorded.
     fn has_internal_transfers(&self) -> bool;
+    /// Times of blocks in which transfers of the native coin inside of transactions are not recorded, although they are in others: those of
+    /// the first and the last block of each range, in their order.
+    fn internal_gaps(&self) -> Vec<(Timestamp, Timestamp)> {
+        Vec::new()
+    }
     /// True if the sender of each transaction is recorded.
     fn has_initiators(&self) -> bool;
 }

@@ -26,8 +26,8 @@ pub(super) fn limits(facts: &Facts) -> Option<&AccountLimits> {
 impl AccountLimits {
     /// The reasons against an `allow`.
     pub(super) fn missing(&self) -> Option<MissingData> {
-        let message = "half or more of the native coins that the address moved may have come inside of transactions: \
-                       such transfers are not recorded";
+        let message = "native coins may have come to the address inside of transactions: not all such transfers are \
+                       recorded";
         self.may_lack_internal_transfers.then(|| MissingData {
             reason: VerdictReason { code: "internal_unseen", message: message.to_owned() },
             source: None,

@@ -135,8 +135,8 @@ pub struct FlowFacts {
 pub struct AccountLimits {
     /// True if the subject paid out money of which the records do not tell where it came from.
     pub has_unrecorded_money: bool,
-    /// True if transfers inside of transactions are not recorded, and half or more of the native coins that the subject
-    /// moved may have come by them.
+    /// True if native coins may have come to the subject by transfers inside of transactions, of which not all are
+    /// recorded.
     pub may_lack_internal_transfers: bool,
     /// Tickers of the assets that have no price of the day for some of the subject's payments above dust.
     pub unpriced: Vec<String>,

@@ -70,7 +70,7 @@ fn transactions(height: u64) -> Vec<AccountTransaction> {
 fn full(height: u64) -> AccountBlock {
     let RecordedBlock { height, time } = block(height);
     let reference = BlockRef { height, hash: [0; 32], parent: [0; 32], time };
-    AccountBlock { reference, transactions: transactions(height) }
+    AccountBlock::new(reference, transactions(height))
 }
 
 fn writer(graphs: &EmbeddedGraphs) -> AccountGraphWriter {

@@ -40,7 +40,7 @@ pub(super) fn blocks(transactions: &[AccountTransaction]) -> Vec<AccountBlock> {
     let blocks = transactions.chunk_by(of_block).map(|transactions| {
         let (height, time) = (transactions[0].block, transactions[0].time);
         let reference = BlockRef { height, hash: [0; 32], parent: [0; 32], time };
-        AccountBlock { reference, transactions: transactions.to_vec() }
+        AccountBlock::new(reference, transactions.to_vec())
     });
     blocks.collect()
 }
@@ -420,7 +420,7 @@ fn blocks_at(heights: &[u64]) -> Vec<AccountBlock> {
         };
         let transactions: Vec<_> = chain.by_ref().take(30).map(of_block).collect();
         let reference = BlockRef { height: *height, hash: [0; 32], parent: [0; 32], time };
-        AccountBlock { reference, transactions }
+        AccountBlock::new(reference, transactions)
     });
     blocks.collect()
 }

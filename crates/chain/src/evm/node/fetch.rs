@@ -14,10 +14,10 @@ use serde::de::IgnoredAny;
 use serde_json::{Value, json, value::RawValue};
 
 use crate::{
-    SourceError, Tracer,
+    SourceError, TipRef, Tracer,
     evm::{
         EvmBlock, EvmParams, GenesisAllocation,
-        answer::{BlockAnswer, ReceiptAnswer, TransactionAnswer},
+        answer::{BlockAnswer, BlockName, ReceiptAnswer, TransactionAnswer},
         block::BlockAnswers,
         dao,
         hex::Amount,
@@ -89,24 +89,24 @@ pub(super) struct Fetcher {
 }
 
 /// A verified block whose receipts and traces are to come.
-struct OpenBlock {
+pub(super) struct OpenBlock {
     query: BlockQuery,
-    answers: BlockAnswers,
+    pub(super) answers: BlockAnswers,
     /// Balances of accounts of which a fork moved the coins.
     balances: Vec<U256>,
     bytes: usize,
 }
 
 /// A call about an open block.
-struct Question {
+pub(super) struct Question {
     block: usize,
     method: &'static str,
     params: Value,
-    part: Part,
+    pub(super) part: Part,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Part {
+pub(super) enum Part {
     Receipts,
     Receipt,
     Traces(Tracer),
@@ -115,7 +115,7 @@ enum Part {
 }
 
 /// An answer to a question.
-enum Answer {
+pub(super) enum Answer {
     Receipts(Vec<ReceiptAnswer>),
     Receipt(Box<ReceiptAnswer>),
     Traces(Vec<TransactionTrace>),
@@ -127,7 +127,7 @@ enum Answer {
 type AnswerResult = Result<(Answer, usize), Failure>;
 
 /// Failure of a question.
-enum Failure {
+pub(super) enum Failure {
     /// The node does not have the method that gives the receipts of a block together.
     NoBlockReceipts,
     /// The node's answers to a batch would be too large together.
@@ -174,6 +174,32 @@ impl Fetcher {
         Ok(Some(*self.tracer.get_or_init(|| found)))
     }
 
+    /// The block of a tag or a height, without its content; `None` if there is none.
+    pub(super) fn name(&self, block: &Value) -> Result<Option<TipRef>, SourceError> {
+        const METHOD: &str = "eth_getBlockByNumber";
+        let what = format!("{METHOD} {block}");
+        match self.rpc.call(METHOD, &json!([block, false]))? {
+            Ok(result) => {
+                let name: Option<BlockName> = self.rpc.read(&what, &result)?;
+                Ok(name.map(|name| TipRef { height: name.number.0, hash: name.hash.0 }))
+            }
+            Err(error) if error.is_absent() => Ok(None),
+            Err(error) => Err(self.rpc.refused(&what, error)),
+        }
+    }
+
+    /// The hash of the block at a height; `None` if there is none.
+    pub(super) fn hash_at(&self, height: u64) -> Result<Option<[u8; 32]>, SourceError> {
+        let number = format!("0x{height:x}");
+        match self.name(&json!(number))? {
+            Some(named) if named.height != height => {
+                let what = format!("eth_getBlockByNumber {number}");
+                Err(self.invalid(&what, format!("it is block {}", named.height)))
+            }
+            named => Ok(named.map(|named| named.hash)),
+        }
+    }
+
     /// Fetches blocks together, each response of at most `most` bytes. Returns a result for each block, in order, or one error
     /// for all.
     pub(super) fn fetch(
@@ -207,7 +233,7 @@ impl Fetcher {
     }
 
     /// Asks for blocks, and compares each with its hash.
-    fn open(
+    pub(super) fn open(
         &self,
         rpc: &Rpc,
         wanted: &[BlockQuery],
@@ -266,8 +292,7 @@ impl Fetcher {
                 Ok(answers) => {
                     for (question, (answer, bytes)) in questions.iter().zip(answers) {
                         if let Some(block) = open.get_mut(question.block) {
-                            block.bytes += bytes;
-                            block.take(answer);
+                            block.take(answer, bytes);
                         }
                     }
                     return Ok(());
@@ -275,16 +300,13 @@ impl Fetcher {
                 Err(Failure::NoBlockReceipts) => {
                     self.has_block_receipts.store(false, Ordering::Relaxed);
                 }
-                Err(Failure::TooLarge(error)) => {
-                    return Err(self.rpc.refused("receipts and traces", error));
-                }
-                Err(Failure::Source(error)) => return Err(error),
+                Err(failure) => return Err(self.failed(failure)),
             }
         }
     }
 
     /// Adds the questions about a block.
-    fn ask_about(
+    pub(super) fn ask_about(
         &self,
         index: usize,
         open: &OpenBlock,
@@ -299,9 +321,8 @@ impl Fetcher {
             if self.has_block_receipts.load(Ordering::Relaxed) {
                 ask(Part::Receipts, "eth_getBlockReceipts", json!([hash]));
             } else {
-                for transaction in &block.transactions {
-                    let params = json!([verify::text(&transaction.hash.0)]);
-                    ask(Part::Receipt, "eth_getTransactionReceipt", params);
+                for Question { part, method, params, .. } in open.single_receipts(index) {
+                    ask(part, method, params);
                 }
             }
             let tracer = self.tracer_at(block.number.0, &block.hash.0)?.unwrap_or(Tracer::None);
@@ -324,7 +345,7 @@ impl Fetcher {
         Ok(())
     }
 
-    fn answers(
+    pub(super) fn answers(
         &self,
         rpc: &Rpc,
         open: &[OpenBlock],
@@ -422,7 +443,7 @@ impl Fetcher {
     }
 
     /// Makes the block of the answers about it.
-    fn close(&self, open: OpenBlock) -> Result<FetchedBlock, SourceError> {
+    pub(super) fn close(&self, open: OpenBlock) -> Result<FetchedBlock, SourceError> {
         let OpenBlock { query, mut answers, balances, bytes } = open;
         let invalid = |reason| self.invalid(&query.named(), reason);
         if let Some(genesis) = self.genesis.as_ref().filter(|_| answers.block.number.0 == 0) {
@@ -434,6 +455,17 @@ impl Fetcher {
         Ok(FetchedBlock { block, bytes })
     }
 
+    /// The error of a question that cannot be asked otherwise.
+    pub(super) fn failed(&self, failure: Failure) -> SourceError {
+        match failure {
+            Failure::TooLarge(error) => self.rpc.refused("receipts and traces", error),
+            Failure::NoBlockReceipts => {
+                self.invalid("eth_getBlockReceipts", "it refused it once".to_owned())
+            }
+            Failure::Source(error) => error,
+        }
+    }
+
     fn refused(&self, query: BlockQuery, error: NodeError) -> SourceError {
         if error.is_absent() {
             return query.missing();
@@ -441,13 +473,14 @@ impl Fetcher {
         self.rpc.refused(&format!("{} {}", query.method(), query.named()), error)
     }
 
-    fn invalid(&self, what: &str, reason: String) -> SourceError {
+    pub(super) fn invalid(&self, what: &str, reason: String) -> SourceError {
         SourceError::InvalidData { url: self.rpc.url().to_owned(), what: what.to_owned(), reason }
     }
 }
 
 impl OpenBlock {
-    fn take(&mut self, answer: Answer) {
+    pub(super) fn take(&mut self, answer: Answer, bytes: usize) {
+        self.bytes += bytes;
         match answer {
             Answer::Receipts(receipts) => self.answers.receipts = receipts,
             Answer::Receipt(receipt) => self.answers.receipts.push(*receipt),
@@ -457,8 +490,19 @@ impl OpenBlock {
         }
     }
 
+    /// The questions for the receipts one by one.
+    pub(super) fn single_receipts(&self, block: usize) -> Vec<Question> {
+        let transactions = self.answers.block.transactions.iter();
+        let question = |transaction: &TransactionAnswer| {
+            let params = json!([verify::text(&transaction.hash.0)]);
+            let method = "eth_getTransactionReceipt";
+            Question { block, method, params, part: Part::Receipt }
+        };
+        transactions.map(question).collect()
+    }
+
     /// The error of a block that the node does not have any more.
-    fn left_the_chain(&self) -> SourceError {
+    pub(super) fn left_the_chain(&self) -> SourceError {
         SourceError::NotOnChain { hash: self.answers.block.hash.0 }
     }
 }
@@ -467,14 +511,16 @@ impl OpenBlock {
 fn trace_question(tracer: Tracer, height: u64, hash: &[u8; 32]) -> Option<(&'static str, Value)> {
     match tracer {
         Tracer::Calls => {
-            // The default of geth, five seconds a transaction, is short for a busy node.
-            let options = json!({
-                "tracer": "callTracer", "tracerConfig": { "withLog": true }, "timeout": "60s",
-            });
-            Some(("debug_traceBlockByHash", json!([verify::text(hash), options])))
+            let params = json!([verify::text(hash), call_tracer_options()]);
+            Some(("debug_traceBlockByHash", params))
         }
         // The answer names the block, by which it is compared.
         Tracer::Parity => Some(("trace_block", json!([format!("0x{height:x}")]))),
         Tracer::None => None,
     }
+}
+
+/// The parameters of the call tracer. The default of geth, five seconds a transaction, is short for a busy node.
+pub(super) fn call_tracer_options() -> Value {
+    json!({ "tracer": "callTracer", "tracerConfig": { "withLog": true }, "timeout": "60s" })
 }

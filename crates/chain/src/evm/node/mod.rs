@@ -4,16 +4,20 @@
 //! branches. Several blocks are fetched with each request, over several connections. The node is asked once which tracer it
 //! has.
 
+mod apart;
 mod fetch;
 #[cfg(test)]
 mod tests;
 
 use assay_address::ChainId;
 use assay_graph::account::AccountBlock;
-use serde_json::{Value, json};
+use serde_json::json;
 
-use self::fetch::{BlockQuery, FetchedBlock, Fetcher};
-use super::{EvmBlock, EvmParams, GenesisAllocation, answer::BlockName, hex::Quantity};
+use self::{
+    apart::asks_too_much,
+    fetch::{BlockQuery, FetchedBlock, Fetcher},
+};
+use super::{EvmBlock, EvmParams, GenesisAllocation, hex::Quantity};
 use crate::{
     BatchLimit, BlockSource, NodeAbilities, ProvenParts, SourceError, TestNetworks, TipRef, Tracer,
     account_source::AccountBlockSource,
@@ -156,7 +160,12 @@ impl EvmNodeSource {
     fn fetch_alone(&self, wanted: BlockQuery) -> Result<FetchedBlock, SourceError> {
         let most = self.options.largest_answer;
         let fetched = self.fetcher.fetch(&[wanted], most).pop();
-        fetched.unwrap_or_else(|| Err(wanted.missing()))
+        match fetched.unwrap_or_else(|| Err(wanted.missing())) {
+            Err(error) if asks_too_much(&error) => {
+                self.fetcher.fetch_apart(wanted, (most, self.options.shared_answer))
+            }
+            fetched => fetched,
+        }
     }
 
     /// Fetches blocks over several connections, with each request as many as their size allows.
@@ -181,27 +190,6 @@ impl EvmNodeSource {
         )
     }
 
-    /// The block of a tag or a height, without its content; `None` if there is none.
-    fn name(&self, block: &Value) -> Result<Option<TipRef>, SourceError> {
-        const METHOD: &str = "eth_getBlockByNumber";
-        let rpc = &self.fetcher.rpc;
-        let what = format!("{METHOD} {block}");
-        match rpc.call(METHOD, &json!([block, false]))? {
-            Ok(result) => {
-                let name: Option<BlockName> = rpc.read(&what, &result)?;
-                Ok(name.map(|name| TipRef { height: name.number.0, hash: name.hash.0 }))
-            }
-            Err(error) if error.is_absent() => Ok(None),
-            Err(error) => Err(rpc.refused(&what, error)),
-        }
-    }
-
-    /// The error of an answer about a block that is asked for by a tag or a height.
-    fn invalid(&self, block: &str, reason: String) -> SourceError {
-        let url = self.fetcher.rpc.url().to_owned();
-        SourceError::InvalidData { url, what: format!("eth_getBlockByNumber {block}"), reason }
-    }
-
     fn check_first_block(&self) -> Result<(), SourceError> {
         const METHOD: &str = "eth_chainId";
         let (rpc, params, wanted) = (&self.fetcher.rpc, &self.fetcher.params, self.fetcher.chain);
@@ -214,9 +202,9 @@ impl EvmNodeSource {
         {
             return Err(SourceError::OtherChain { url: url(), found, wanted });
         }
-        let first = self.name(&json!("0x0"))?.ok_or_else(|| {
+        let first = self.fetcher.name(&json!("0x0"))?.ok_or_else(|| {
             let reason = "there is no first block, by which a chain is recognized".to_owned();
-            self.invalid("0x0", reason)
+            self.fetcher.invalid("eth_getBlockByNumber 0x0", reason)
         })?;
         let is_first = params.first_block.is_none_or(|hash| hash == first.hash);
         let is_chain = chain_id == params.chain_id && is_first;
@@ -239,24 +227,20 @@ fn is_too_large(fetched: &Result<FetchedBlock, SourceError>) -> bool {
 
 impl From<EvmBlock> for AccountBlock {
     fn from(block: EvmBlock) -> Self {
-        Self { reference: block.reference, transactions: block.transactions }
+        let EvmBlock { reference, transactions, lacks_internal_transfers, .. } = block;
+        Self { reference, transactions, lacks_internal_transfers }
     }
 }
 
 impl BlockSource<AccountBlock> for EvmNodeSource {
     fn tip(&mut self) -> Result<TipRef, SourceError> {
-        let tip = self.name(&json!("latest"))?;
-        tip.ok_or_else(|| self.invalid("latest", "it has no newest block".to_owned()))
+        let tip = self.fetcher.name(&json!("latest"))?;
+        let none = || "it has no newest block".to_owned();
+        tip.ok_or_else(|| self.fetcher.invalid("eth_getBlockByNumber latest", none()))
     }
 
     fn hash_at(&mut self, height: u64) -> Result<Option<[u8; 32]>, SourceError> {
-        let number = format!("0x{height:x}");
-        match self.name(&json!(number))? {
-            Some(named) if named.height != height => {
-                Err(self.invalid(&number, format!("it is block {}", named.height)))
-            }
-            named => Ok(named.map(|named| named.hash)),
-        }
+        self.fetcher.hash_at(height)
     }
 
     fn block(&mut self, hash: &[u8; 32]) -> Result<AccountBlock, SourceError> {
@@ -283,7 +267,7 @@ impl AccountBlockSource for EvmNodeSource {
     }
 
     fn finalized(&mut self) -> Result<Option<TipRef>, SourceError> {
-        match self.name(&json!("finalized")) {
+        match self.fetcher.name(&json!("finalized")) {
             // Nodes that do not know the tag refuse it as a number of a block.
             Err(SourceError::Refused { .. }) => Ok(None),
             named => named,

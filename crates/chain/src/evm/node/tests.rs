@@ -149,6 +149,13 @@ impl Node {
                     None => json!({ "error": { "code": -32000, "message": "block #5 not found" } }),
                 }
             }
+            "debug_traceTransaction" if self.tracer == Tracer::Calls => {
+                assert_eq!(params[1]["tracer"], "callTracer");
+                let traces = self.blocks.iter().filter_map(|it| it.traces.as_ref());
+                let mut traces = traces.flat_map(|(_, traces)| traces.as_array().unwrap());
+                let found = traces.find(|trace| trace["txHash"] == params[0]);
+                result(found.map_or(Value::Null, |trace| trace["result"].clone()))
+            }
             "trace_block" if self.tracer == Tracer::Parity => {
                 let node_block = self.find("number", &params[0]).unwrap();
                 let id = &node_block.receipts[0]["transactionHash"];
@@ -270,6 +277,85 @@ fn a_pruned_node_is_told() {
     let said = source.blocks(1, BatchLimit::of_blocks(1)).unwrap_err().to_string();
     assert!(said.contains("historical state 0x12 is not available (-32000)"), "{said}");
     assert_eq!(source.abilities().tracer, Some(Tracer::Calls));
+}
+
+/// A node with a block of three transactions, in each of which a contract passes a coin on.
+fn busy() -> Node {
+    let mut busy = NodeBlock::new(chain());
+    busy.block["hash"] = json!(hash(0xb001));
+    busy.block["parentHash"] = json!(hash(0xb000));
+    busy.block["number"] = json!("0x1");
+    let mut traces = Vec::new();
+    for sender in 1..4 {
+        busy = busy.transaction(sender, Some(8), 5, &[]);
+        let frame = json!({
+            "type": "CALL", "from": account(sender), "to": account(8), "value": "0x5",
+            "calls": [{ "type": "CALL", "from": account(8), "to": account(9), "value": "0x4" }],
+        });
+        traces.push(json!({ "txHash": hash(0x1000 + sender - 1), "result": frame }));
+    }
+    busy.traces = Some((Tracer::Calls, json!(traces)));
+    Node { blocks: vec![block(0), busy, block(2)], ..Node::new(0) }
+}
+
+/// Given a block whose traces are too large together, or take too long, then its transactions are traced one by one. One that
+/// cannot be traced leaves a gap, which the block states, and the blocks after it are read.
+#[test]
+fn a_block_that_cannot_be_traced_does_not_stop_the_chain() {
+    let bloat = || json!({ "result": "0x".repeat(1_000_000) });
+    let slow = || json!({ "error": { "code": -32000, "message": "execution timeout" } });
+    let failed_inside =
+        || json!({ "result": [{ "txHash": hash(0x1000), "error": "execution timeout" }] });
+    let options = EvmNodeOptions {
+        shared_answer: 100_000,
+        largest_answer: 1_000_000,
+        ..EvmNodeOptions::default()
+    };
+    let of_block = |blocks: &[crate::evm::EvmBlock]| {
+        let transfers = blocks[0].transactions.iter().map(|it| it.transfers.len());
+        (transfers.collect::<Vec<_>>(), blocks[0].lacks_internal_transfers)
+    };
+    let expected = of(busy()).evm_blocks(1, BatchLimit::of_blocks(2)).unwrap();
+    assert_eq!(of_block(&expected), (vec![2, 2, 2], false));
+    for fails in [bloat, slow, failed_inside] {
+        let is_of_block = |method: &str, params: &Value| {
+            method == "debug_traceBlockByHash" && params[0] == hash(0xb001)
+        };
+        let large_together = busy().changed(move |method, params, reply| {
+            if is_of_block(method, params) {
+                *reply = fails();
+            }
+        });
+        let (mut read, _) = source(&Arc::new(large_together), options);
+        let mut blocks = read.evm_blocks(1, BatchLimit::of_blocks(2)).unwrap();
+        if blocks.len() == 1 {
+            blocks.extend(read.evm_blocks(2, BatchLimit::of_blocks(1)).unwrap());
+        }
+        assert_eq!(blocks, expected);
+        let one_large = busy().changed(move |method, params, reply| {
+            let is_of_one = method == "debug_traceTransaction" && params[0] == hash(0x1001);
+            if is_of_block(method, params) || is_of_one {
+                *reply = if is_of_one && fails() == failed_inside() { slow() } else { fails() };
+            }
+        });
+        let (mut read, _) = source(&Arc::new(one_large), options);
+        let blocks = read.evm_blocks(1, BatchLimit::of_blocks(2)).unwrap();
+        assert_eq!(of_block(&blocks), (vec![2, 1, 2], true));
+        let next = read.evm_blocks(2, BatchLimit::of_blocks(1)).unwrap();
+        assert_eq!(next, expected[1..]);
+    }
+}
+
+/// Given a node that goes away while it traces, then it is asked again later, and no gap is left.
+#[test]
+fn a_node_that_goes_away_leaves_no_gap() {
+    let node = busy().responding(|number, response| match number {
+        0..3 => Ok(response),
+        3 => Err(ExchangeError::TooLarge(7)),
+        _ => Err(ExchangeError::Transient("connection refused".to_owned())),
+    });
+    let said = of(node).evm_blocks(1, BatchLimit::of_blocks(1)).unwrap_err();
+    assert!(matches!(said, SourceError::Unreachable { .. } | SourceError::Stopped), "{said}");
 }
 
 /// Given nodes of other chains and of test networks, then they are refused, the latter unless they are allowed.

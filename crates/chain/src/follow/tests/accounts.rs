@@ -95,6 +95,7 @@ fn branch(own: u8, heights: RangeInclusive<u8>) -> Vec<AccountBlock> {
                 time,
             },
             transactions: vec![payment],
+            lacks_internal_transfers: false,
         }
     };
     heights.map(block).collect()
@@ -258,6 +259,78 @@ async fn one_source_without_a_tracer_leaves_a_gap() {
     // ...and still are when others follow.
     directory.ingest(given(0..=20), ONCE).await.unwrap();
     assert!(!directory.snapshot().has_internal_transfers());
+}
+
+#[tokio::test]
+async fn a_block_without_traces_is_a_gap_until_it_leaves_the_chain() {
+    use assay_engine::account::AccountView as _;
+
+    let time = |height: i64| Timestamp::from_second(1_700_000_000 + height).unwrap();
+    let directory = TestDirectory::new();
+    directory.ingest(given(0..=9), ONCE).await.unwrap();
+    assert_eq!(directory.snapshot().internal_gaps(), []);
+    // Given blocks of which the source could not trace all transactions...
+    let mut source = given(0..=20);
+    for height in [12, 13, 17] {
+        source.blocks[height].lacks_internal_transfers = true;
+    }
+    directory.ingest(source, ONCE).await.unwrap();
+    // ...then the graph tells their times, after its ledgers were computed anew too...
+    let expected = [(time(12), time(13)), (time(17), time(17))];
+    assert_eq!(directory.snapshot().internal_gaps(), expected);
+    assert!(directory.snapshot().has_internal_transfers());
+    let graphs = directory.graphs();
+    let rebuild = graphs.recompute_ledgers(ChainId::ETH, &AccountEnds::default()).unwrap();
+    let mut rebuild = rebuild.expect("blocks");
+    while rebuild.advance().unwrap() != assay_graph::account::RebuildStep::Finished {}
+    drop(rebuild);
+    assert_eq!(directory.snapshot().internal_gaps(), expected);
+    // ...until a reorganization replaces them.
+    directory.ingest(forked(2, 12, 13..=21), ONCE).await.unwrap();
+    assert_eq!(directory.snapshot().internal_gaps(), [(time(12), time(12))]);
+}
+
+#[tokio::test]
+async fn accounts_with_payments_in_a_gap_may_lack_internal_transfers() {
+    use assay_engine::{
+        account::{AccountAttributions, AccountSubject, AccountView as _, MOST_PAYMENTS, Prices},
+        ledger::OwnerNumber,
+        trace::Attribution,
+    };
+
+    struct Nobody;
+
+    impl AccountAttributions for Nobody {
+        fn of_account(&self, _: OwnerNumber) -> Option<std::sync::Arc<Attribution>> {
+            None
+        }
+    }
+
+    // Given payments of one account to a second one before block 10, and to a third one since, and no traces of block 15...
+    let directory = TestDirectory::new();
+    let mut source = forked(2, 9, 10..=20);
+    source.blocks[15].lacks_internal_transfers = true;
+    for block in &mut source.blocks[..10] {
+        block.transactions[0].transfers[0].to = AccountAddress([3; 20]);
+    }
+    directory.ingest(source, ONCE).await.unwrap();
+    let view = directory.snapshot();
+    // ...then the accounts with payments in that block may lack some, and the other one does not.
+    for (account, may_lack) in [(1, true), (2, true), (3, false)] {
+        let owner = view.owner(AccountAddress([account; 20])).unwrap();
+        let (attributions, prices) = (&Nobody, &Prices::default());
+        let today = jiff::civil::date(2023, 11, 20);
+        let subject = AccountSubject { view: &view, owner, attributions, prices, today };
+        let own = view.history(owner, MOST_PAYMENTS);
+        let limits = subject.flows(&own).account.unwrap();
+        assert_eq!(limits.may_lack_internal_transfers, may_lack, "account {account}");
+        // What an account pays is as incomplete as the account.
+        let paid: Vec<_> = own.payments.into_iter().filter(|it| it.to == owner).collect();
+        if let [payment, ..] = &paid[..] {
+            let limits = subject.origins_of(std::slice::from_ref(payment)).account.unwrap();
+            assert!(limits.may_lack_internal_transfers, "account {account}");
+        }
+    }
 }
 
 #[tokio::test]

@@ -9,6 +9,7 @@
 //! - `copy`, `fingerprint`: backups, and a digest of all that a graph says
 //! - `folders`: the folders of a chain
 //! - `following`: what a writer that follows a source compares and notes
+//! - `gaps`: blocks of which transfers inside of transactions are not recorded
 //! - `index`: entries by an account or a hash
 //! - `branch`: blocks as chain servers compare them
 //! - `book`: the ledgers of a batch
@@ -34,6 +35,7 @@ mod entry;
 mod fingerprint;
 mod folders;
 mod following;
+mod gaps;
 mod index;
 mod log;
 mod lookup;

@@ -185,7 +185,7 @@ impl Planner<'_> {
         let mut digest = state.tip.map_or([0; 32], |tip| tip.digest);
         let mut bytes = Vec::new();
         for (block, (first_owner, first_token)) in blocks.iter().zip(first) {
-            let AccountBlock { reference, transactions } = block;
+            let AccountBlock { reference, transactions, .. } = block;
             let is_recent = reference.height >= state.reorganizable_from;
             let mut own = if is_recent { recent.next() } else { None };
             if is_recent {

@@ -33,13 +33,15 @@ pub(super) const DRAFT: &[u8] = &[2];
 pub(super) const DRAFT_RUNS: &[u8] = &[3];
 /// The key of the notes about the source in `meta`.
 pub(super) const SOURCE: &[u8] = &[4];
+/// The key of the list of blocks without traces in `meta`.
+pub(super) const INTERNAL_GAPS: &[u8] = &[5];
 
 /// A chain's environment with its tables.
 #[derive(Clone, Debug)]
 pub(super) struct Tables {
     pub(super) environment: Arc<MappedEnvironment>,
     /// [`STATE`]: the graph's state; [`RUNS`]: the manifest of runs; [`DRAFT`] and [`DRAFT_RUNS`]: the
-    /// same of an unfinished update; [`SOURCE`]: what the source says about the blocks.
+    /// same of an unfinished update; [`SOURCE`]: what the source says about the blocks; [`INTERNAL_GAPS`]: those without traces.
     pub(super) meta: NamedTable,
     /// By height: [`StoredBlock`](super::block::StoredBlock).
     pub(super) block: NamedTable,

@@ -365,7 +365,7 @@ impl Iterator for RecordedBlocks<'_> {
 
     fn next(&mut self) -> Option<Self::Item> {
         let block = self.0.next()?;
-        Some(block.map(|AccountBlock { reference, transactions }| {
+        Some(block.map(|AccountBlock { reference, transactions, .. }| {
             (RecordedBlock { height: reference.height, time: reference.time }, transactions)
         }))
     }
@@ -392,7 +392,8 @@ impl FullBlocks<'_> {
                 transactions.push(transaction);
                 Ok(())
             })?;
-            Ok(Some(AccountBlock { reference, transactions }))
+            let lacks_internal_transfers = reader.internal_gaps()?.contains(reference.height);
+            Ok(Some(AccountBlock { reference, transactions, lacks_internal_transfers }))
         })
     }
 }
@@ -680,6 +681,10 @@ impl AccountView for AccountSnapshot {
     fn has_internal_transfers(&self) -> bool {
         let notes = self.read(|reader, _| reader.source_notes());
         notes.has_internal_transfers.unwrap_or_else(|| self.counts().internal > 0)
+    }
+
+    fn internal_gaps(&self) -> Vec<(Timestamp, Timestamp)> {
+        self.read(|reader, _| reader.times_of_internal_gaps())
     }
 
     fn has_initiators(&self) -> bool {

@@ -29,7 +29,7 @@ use super::{
     plan::{Caches, Plan, Planner},
     reader::Reader,
     sums::WrittenPages,
-    tables::{RUNS, STATE, Tables},
+    tables::{INTERNAL_GAPS, RUNS, STATE, Tables},
     update::draft,
 };
 use crate::{
@@ -57,6 +57,16 @@ pub struct AccountBlock {
     pub reference: BlockRef,
     /// Its transactions.
     pub transactions: Vec<AccountTransaction>,
+    /// True if the source could not read the transfers inside of some of its transactions.
+    pub lacks_internal_transfers: bool,
+}
+
+impl AccountBlock {
+    /// Returns a block of which the source read everything that it reads of any block.
+    #[must_use]
+    pub const fn new(reference: BlockRef, transactions: Vec<AccountTransaction>) -> Self {
+        Self { reference, transactions, lacks_internal_transfers: false }
+    }
 }
 
 /// The writer of a chain's graph. One writer exists at a time, until it is dropped or its program ends. The methods block
@@ -321,7 +331,8 @@ impl AccountGraphWriter {
         let reader = Reader::new(tables, &self.runs, &committed);
         tables.environment.write(lock(self.lock.as_ref(), before.chain)?, |txn| {
             let ends = &self.numbered_ends;
-            plan.write((&reader, ends), txn, (before, &mut after), &mut runs, caches)
+            plan.write((&reader, ends), txn, (before, &mut after), &mut runs, caches)?;
+            note_gaps(&reader, txn, blocks)
         })?;
         (self.state, self.runs, self.needs_reload) = (after, runs, false);
         Ok(())
@@ -579,6 +590,21 @@ fn move_recent(
     moved.write_runs((reader, ends, written), txn, runs, &mut caches.filters)
 }
 
+/// Keeps the blocks of which the source could not read everything. `reader` reads the state before the batch.
+fn note_gaps(
+    reader: &Reader<'_>,
+    txn: &mut WriteTransaction<'_>,
+    blocks: &[AccountBlock],
+) -> Result<(), GraphError> {
+    let mut lacking = blocks.iter().filter(|block| block.lacks_internal_transfers).peekable();
+    if lacking.peek().is_none() {
+        return Ok(());
+    }
+    let mut gaps = reader.internal_gaps()?;
+    lacking.for_each(|block| gaps.add(block.reference.height));
+    Ok(reader.tables.meta.put(txn, INTERNAL_GAPS, &gaps.to_bytes())?)
+}
+
 /// Rolls back all blocks above a height. `reader` reads the state before the rollback.
 fn roll_back(
     reader: &Reader<'_>,
@@ -601,6 +627,11 @@ fn roll_back(
     tables.asset.delete_range(txn, Included(&first.first_token.to_be_bytes()), Unbounded)?;
     let key = StoredBlock::key(first.block.height);
     tables.block.delete_range(txn, Included(&key), Unbounded)?;
+    let mut gaps = reader.internal_gaps()?;
+    if gaps.contains_above(height) {
+        gaps.truncate(height);
+        tables.meta.put(txn, INTERNAL_GAPS, &gaps.to_bytes())?;
+    }
     let newest = match first.block.height.checked_sub(1) {
         Some(height) => reader.block_up_to(height)?,
         None => None,
