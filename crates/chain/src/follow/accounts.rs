@@ -126,6 +126,7 @@ impl IngestGraph for AccountGraph<'_> {
     type Source = dyn AccountBlockSource;
 
     const BATCH_ENTRIES: usize = 150_000;
+    const HEADERS_PROVE_WORK: bool = false;
 
     fn newest(&self) -> Option<BlockRef> {
         self.writer.tip().map(|tip| tip.block)

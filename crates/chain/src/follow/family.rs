@@ -43,6 +43,9 @@ pub(super) trait IngestGraph: Send + Sync {
     /// Number of entries of one batch: large enough to be fast, small enough for little memory.
     const BATCH_ENTRIES: usize;
 
+    /// True if a block's header proves the work that was done for it.
+    const HEADERS_PROVE_WORK: bool;
+
     /// Returns the newest block; `None` without blocks.
     fn newest(&self) -> Option<BlockRef>;
 

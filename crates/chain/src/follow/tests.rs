@@ -27,6 +27,8 @@ struct Given {
     gone: bool,
     /// File of the blocks.
     file: Option<&'static str>,
+    /// Height of the newest block that the source states, which it does not have.
+    stated_height: Option<u64>,
     /// Number of requests for blocks.
     asked: Arc<AtomicUsize>,
 }
@@ -38,7 +40,8 @@ impl BlockSource for Given {
 
     fn tip(&mut self) -> Result<TipRef, SourceError> {
         let BlockRef { height, hash, .. } = self.blocks.last().unwrap().reference;
-        Ok(TipRef { height, hash })
+        let stated = self.stated_height.map(|height| TipRef { height, hash: [9; 32] });
+        Ok(stated.unwrap_or(TipRef { height, hash }))
     }
 
     fn hash_at(&mut self, height: u64) -> Result<Option<[u8; 32]>, SourceError> {
@@ -286,6 +289,18 @@ async fn a_branch_beyond_the_bound_is_followed_once_it_is_accepted() {
     // The word holds for that branch alone.
     let refused = directory.ingest(given(forked(2, 20, 21..=40)), accepting).await.unwrap_err();
     assert!(refused.to_string().ends_with("is not above the fork"), "{refused}");
+}
+
+#[tokio::test]
+async fn blocks_can_be_replaced_after_a_source_lied_about_its_newest_one() {
+    let directory = TestDirectory::new();
+    let lying = Given { stated_height: Some(1_000), ..given(branch(1, 0..=120)) };
+    let error = directory.ingest(lying, ONCE).await.unwrap_err();
+    assert!(error.to_string().contains("there is no block 121"), "{error}");
+    assert_eq!(directory.tip().await, Some(120));
+    let report = directory.ingest(given(forked(2, 116, 117..=122)), ONCE).await.unwrap();
+    assert_eq!(report.reorganizations[0].removed_blocks, 4);
+    assert_eq!(directory.tip().await, Some(122));
 }
 
 #[tokio::test]

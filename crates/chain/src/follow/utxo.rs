@@ -69,6 +69,7 @@ impl IngestGraph for UtxoGraph {
     type Source = dyn BlockSource;
 
     const BATCH_ENTRIES: usize = 60_000;
+    const HEADERS_PROVE_WORK: bool = true;
 
     fn newest(&self) -> Option<BlockRef> {
         self.writer.tip().map(|tip| tip.block)

@@ -32,12 +32,14 @@ struct Given {
     finalized: Option<u64>,
     /// True if the source has no tracer.
     has_no_tracer: bool,
+    /// The newest block that the source states, which it does not have.
+    stated_tip: Option<TipRef>,
 }
 
 impl BlockSource<AccountBlock> for Given {
     fn tip(&mut self) -> Result<TipRef, SourceError> {
         let BlockRef { height, hash, .. } = self.blocks.last().unwrap().reference;
-        Ok(TipRef { height, hash })
+        Ok(self.stated_tip.unwrap_or(TipRef { height, hash }))
     }
 
     fn hash_at(&mut self, height: u64) -> Result<Option<[u8; 32]>, SourceError> {
@@ -177,6 +179,31 @@ async fn a_reorganization_leaves_what_the_new_branch_alone_gives() {
     let anew = TestDirectory::new();
     anew.ingest(forked(2, 29, 30..=101), ONCE).await.unwrap();
     assert_eq!(directory.fingerprint(), anew.fingerprint());
+}
+
+#[tokio::test]
+async fn blocks_can_be_replaced_after_a_source_lied_about_its_newest_one() {
+    // Given a source that states a newest block far above those that it has...
+    let directory = TestDirectory::new();
+    let stated_tip = Some(TipRef { height: 1_000, hash: [9; 32] });
+    let lying = Given { stated_tip, ..given(0..=120) };
+    let error = directory.ingest(lying, ONCE).await.unwrap_err();
+    assert!(error.to_string().contains("there is no block 121"), "{error}");
+    assert_eq!(directory.snapshot().recorded().tip.height, 120);
+    // ...then its blocks are rolled back in a reorganization as any others are.
+    let report = directory.ingest(forked(2, 100, 101..=122), ONCE).await.unwrap();
+    assert_eq!(report.reorganizations[0].removed_blocks, 20);
+    assert_eq!(report.latest_block_height, Some(122));
+}
+
+#[tokio::test]
+async fn blocks_below_enough_others_are_recorded_without_what_undoes_them() {
+    let directory = TestDirectory::new();
+    directory.ingest(given(0..=250), ONCE).await.unwrap();
+    let graphs = directory.graphs();
+    let mut writer = graphs.account_writer(ChainId::ETH, false, &AccountEnds::default()).unwrap();
+    assert!(matches!(writer.roll_back(140), Err(GraphError::TooDeep { .. })));
+    writer.roll_back(160).unwrap();
 }
 
 #[tokio::test]
