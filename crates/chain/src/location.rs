@@ -20,7 +20,7 @@ use crate::{
     histories::{EsploraHistories, HistorySource},
     http::{
         Backoff, RetryDelay, RetryTimer, Server,
-        client::{Client, HttpCredentials},
+        client::{Client, HttpCredentials, server_of},
     },
     jsonl::JsonLinesSource,
     node::{NodeOptions, NodeSource},
@@ -31,7 +31,7 @@ use crate::{
 const ANSWER_TIME: Duration = Duration::from_mins(1);
 
 /// Location of blocks.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub enum BlockLocation {
     /// A file in the JSON-lines format.
     JsonLines(PathBuf),
@@ -46,6 +46,20 @@ pub enum BlockLocation {
     },
     /// An Esplora server.
     Esplora(String),
+}
+
+/// Formats the server of a URL, and never its path, which may have a key.
+impl fmt::Debug for BlockLocation {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::JsonLines(path) => formatter.debug_tuple("JsonLines").field(path).finish(),
+            Self::Files(paths) => formatter.debug_tuple("Files").field(paths).finish(),
+            Self::Node { url, credentials } => {
+                formatter.debug_tuple("Node").field(&server_of(url)).field(credentials).finish()
+            }
+            Self::Esplora(url) => formatter.debug_tuple("Esplora").field(&server_of(url)).finish(),
+        }
+    }
 }
 
 /// Credentials for a node.
@@ -128,6 +142,8 @@ pub fn open_accounts(
         let client = client(url, http_credentials(credentials)?, ANSWER_TIME)?;
         let server = Server::new(Arc::new(client), Arc::new(SleepingTimer), backoff);
         let rpc = Rpc::ethereum(server);
+        // Without its path, which may have a key.
+        let url = rpc.url().to_owned();
         let options = EvmNodeOptions { test_networks, ..EvmNodeOptions::default() };
         let mut node = EvmNodeSource::new(chain, rpc, options)?;
         node.check_chain()?;
@@ -137,7 +153,7 @@ pub fn open_accounts(
                 "the node has no tracer: transfers inside of transactions are not read"
             );
         }
-        nodes.push((url.clone(), Box::new(node) as Box<dyn AccountBlockSource>));
+        nodes.push((url, Box::new(node) as Box<dyn AccountBlockSource>));
     }
     Ok(match nodes.len() {
         1 => nodes.remove(0).1,
@@ -189,7 +205,7 @@ fn client(
     timeout: Duration,
 ) -> Result<Client, SourceError> {
     Client::new(url, credentials, timeout).map_err(|error| SourceError::Unreachable {
-        url: url.chars().take(100).collect(),
+        url: server_of(url).chars().take(100).collect(),
         reason: error.to_string(),
     })
 }

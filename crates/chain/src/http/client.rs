@@ -41,22 +41,38 @@ impl fmt::Debug for HttpCredentials {
     }
 }
 
-/// URL of an unsupported scheme.
+/// Text that is no URL of a supported scheme.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not an http or https URL")]
 pub struct InvalidUrl(String);
 
 /// HTTP client of one server.
-#[derive(Debug)]
 pub struct Client {
     agent: Agent,
-    url: String,
+    url: ServerUrl,
     credentials: HttpCredentials,
+}
+
+/// Formats the server, and never its credentials.
+impl fmt::Debug for Client {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Client").field("server", &self.url.server).finish_non_exhaustive()
+    }
+}
+
+/// URL of a server. Providers of nodes put keys into its path and query, which are for this server alone.
+struct ServerUrl {
+    whole: String,
+    /// Scheme, host and port, for messages.
+    server: String,
+    /// Path and query; empty without them.
+    secret: String,
 }
 
 impl Client {
     /// Returns a client of the server at `url`. A name and password in the URL are used if `credentials` has none. A
-    /// response takes at most `timeout`. Redirects are not followed with credentials, which are for this server alone.
+    /// response takes at most `timeout`. Redirects are followed only without credentials, and from a URL without path and
+    /// query, which may be a key.
     ///
     /// # Errors
     ///
@@ -68,9 +84,10 @@ impl Client {
     ) -> Result<Self, InvalidUrl> {
         let (url, within) = split_user(url)?;
         let credentials = if credentials == HttpCredentials::None { within } else { credentials };
-        let most_redirects = if credentials == HttpCredentials::None { MOST_REDIRECTS } else { 0 };
+        let is_open = credentials == HttpCredentials::None && url.secret.is_empty();
+        let most_redirects = if is_open { MOST_REDIRECTS } else { 0 };
         let agent = EgressSettings::from_environment()
-            .configure(Agent::config_builder(), &url)
+            .configure(Agent::config_builder(), &url.whole)
             .timeout_global(Some(timeout))
             .timeout_connect(Some(CONNECT_TIMEOUT))
             .max_redirects(most_redirects)
@@ -91,7 +108,7 @@ impl Client {
                 Some(basic(&format!("{user}:{password}")))
             }
             HttpCredentials::File(file) => {
-                Some(file.authorization(&self.url).map_err(|error| {
+                Some(file.authorization(&self.url.whole).map_err(|error| {
                     let is_missing = error.is_missing();
                     let reason = error.to_string();
                     // A node that is not running has no cookie.
@@ -110,7 +127,7 @@ impl Client {
         request: Request<'_>,
         authorization: Option<&str>,
     ) -> Result<Response, ExchangeError> {
-        let url = format!("{}{}", self.url, request.path);
+        let url = format!("{}{}", self.url.whole, request.path);
         let sent = if let Some(body) = request.body {
             let mut post = self.agent.post(&url).header(header::CONTENT_TYPE, "application/json");
             if let Some(authorization) = authorization {
@@ -125,7 +142,7 @@ impl Client {
             get.call()
         };
         let (head, body) = sent.map_err(|error| no_answer(&error))?.into_parts();
-        if head.status.is_redirection() && authorization.is_some() {
+        if head.status.is_redirection() && (authorization.is_some() || !self.url.secret.is_empty()) {
             let target = head.headers.get(header::LOCATION);
             return Err(redirected(target.and_then(|value| value.to_str().ok())));
         }
@@ -140,13 +157,14 @@ impl Client {
         }
         let body = body.into_with_config().limit(request.most).read_to_vec();
         let body = body.map_err(|error| no_answer(&error))?;
+        let body = if head.status.is_success() { body } else { self.url.without_secret(body) };
         Ok(Response { status: head.status.as_u16(), retry_after, body })
     }
 }
 
 impl Http for Client {
     fn url(&self) -> &str {
-        &self.url
+        &self.url.server
     }
 
     fn exchange(&self, request: Request<'_>) -> Result<Response, ExchangeError> {
@@ -165,11 +183,11 @@ impl Http for Client {
 
 /// Returns the error of a server that redirects requests with credentials.
 fn redirected(target: Option<&str>) -> ExchangeError {
-    let target = target.and_then(|target| target.split(['?', '#']).next()).unwrap_or_default();
+    let target = target.map_or("itself", server_of);
     ExchangeError::Permanent(format!(
-        "it redirects to `{}`, and credentials are for this server only: write the URL that it redirects to, if that \
-         server may have them",
-        shortened(&without_user(target))
+        "it redirects to {}, and credentials, paths and queries are for this server only: write the URL that it \
+         redirects to, if that server may have them",
+        shortened(target)
     ))
 }
 
@@ -184,33 +202,63 @@ fn no_answer(error: &ureq::Error) -> ExchangeError {
     );
     match error {
         ureq::Error::BodyExceedsLimit(most) => ExchangeError::TooLarge(*most),
+        // Such an error quotes the URL.
+        ureq::Error::BadUri(_) => ExchangeError::Permanent("its URL is not valid".to_owned()),
         _ if is_transient => ExchangeError::Transient(error.to_string()),
         _ => ExchangeError::Permanent(error.to_string()),
     }
 }
 
+impl ServerUrl {
+    /// Removes path and query from an answer, because servers quote what they do not know. Short ones are no keys.
+    fn without_secret(&self, body: Vec<u8>) -> Vec<u8> {
+        const SHORTEST_KEY: usize = 8;
+        if self.secret.len() < SHORTEST_KEY {
+            return body;
+        }
+        String::from_utf8_lossy(&body).replace(&self.secret, "/...").into_bytes()
+    }
+}
+
 /// Separates name and password from a URL.
-fn split_user(url: &str) -> Result<(String, HttpCredentials), InvalidUrl> {
-    let invalid = || InvalidUrl(without_user(url));
+fn split_user(url: &str) -> Result<(ServerUrl, HttpCredentials), InvalidUrl> {
+    let invalid = || InvalidUrl(server_of(url).to_owned());
     let (scheme, rest) = url.split_once("://").ok_or_else(invalid)?;
     if !matches!(scheme, "http" | "https") || rest.is_empty() {
         return Err(invalid());
     }
     let end = rest.find('/').unwrap_or(rest.len());
-    let (host, path) = rest.split_at_checked(end).unwrap_or((rest, ""));
-    let path = path.trim_end_matches('/');
-    let Some((pair, host)) = host.rsplit_once('@') else {
-        return Ok((format!("{scheme}://{host}{path}"), HttpCredentials::None));
+    let (authority, path) = rest.split_at_checked(end).unwrap_or((rest, ""));
+    let (user, host) = match authority.rsplit_once('@') {
+        Some((user, host)) => (Some(user), host),
+        None => (None, authority),
     };
-    let (user, password) = pair.split_once(':').unwrap_or((pair, ""));
-    let credentials =
-        HttpCredentials::Password { user: user.to_owned(), password: password.to_owned() };
-    Ok((format!("{scheme}://{host}{path}"), credentials))
+    // A query may follow the host at once.
+    let end = host.find(['?', '#']).unwrap_or(host.len());
+    let (host, query) = host.split_at_checked(end).unwrap_or((host, ""));
+    // What stands for a port may be a password with a slash in it.
+    let port = host.rsplit_once(':').filter(|_| !host.ends_with(']')).map(|(_, port)| port);
+    if port.is_some_and(|port| port.parse::<u16>().is_err()) {
+        return Err(InvalidUrl(format!("{scheme}://...")));
+    }
+    let path = path.trim_end_matches('/');
+    let url = ServerUrl {
+        whole: format!("{scheme}://{host}{query}{path}"),
+        server: format!("{scheme}://{host}"),
+        secret: format!("{query}{path}"),
+    };
+    let credentials = user.map_or(HttpCredentials::None, |pair| {
+        let (user, password) = pair.split_once(':').unwrap_or((pair, ""));
+        HttpCredentials::Password { user: user.to_owned(), password: password.to_owned() }
+    });
+    Ok((url, credentials))
 }
 
-/// Removes passwords from a text.
-fn without_user(url: &str) -> String {
-    url.rsplit_once('@').map_or(url, |(_, host)| host).to_owned()
+/// The host of a URL, without what may be a password or a key.
+pub(crate) fn server_of(url: &str) -> &str {
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    let host = rest.rsplit_once('@').map_or(rest, |(_, host)| host);
+    host.split(['/', '?', '#']).next().unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -235,7 +283,8 @@ mod tests {
     fn a_password_in_the_url_is_used_and_never_shown() {
         let client = |url| Client::new(url, HttpCredentials::None, Duration::from_secs(1));
         let with = client("http://user:p:a@ss@127.0.0.1:8332/wallet/").unwrap();
-        assert_eq!(with.url(), "http://127.0.0.1:8332/wallet");
+        assert_eq!(with.url(), "http://127.0.0.1:8332");
+        assert_eq!(with.url.whole, "http://127.0.0.1:8332/wallet");
         assert_eq!(
             with.credentials,
             HttpCredentials::Password { user: "user".into(), password: "p:a@ss".into() }
@@ -244,9 +293,57 @@ mod tests {
         let plain = client("https://node.example").unwrap();
         assert_eq!(plain.url(), "https://node.example");
         assert_eq!(plain.credentials, HttpCredentials::None);
-        for wrong in ["ftp://a:b@c", "node:8332", "http://"] {
+        for wrong in ["ftp://a:b@c", "node:8332", "http://", "http://user:a:b/c@node/"] {
             let said = client(wrong).unwrap_err().to_string();
             assert!(!said.contains("a:b"), "{said}");
+        }
+    }
+
+    #[test]
+    fn paths_and_queries_are_sent_and_never_shown() {
+        for url in ["https://node.example/v3/KEY", "https://node.example?apikey=KEY"] {
+            let client = Client::new(url, HttpCredentials::None, Duration::from_secs(1)).unwrap();
+            assert_eq!((client.url(), &*client.url.whole), ("https://node.example", url));
+            assert!(!format!("{client:?}").contains("KEY"));
+            let quoted = client.url.without_secret(format!("Cannot POST {}", &url[20..]).into());
+            assert_eq!(quoted, b"Cannot POST /...");
+        }
+    }
+
+    /// Given a server that redirects to another one, then a URL without path is redirected, and one that may have a key is not.
+    #[test]
+    fn a_redirect_never_gets_the_key_of_a_url() {
+        use std::{
+            io::{Read as _, Write as _},
+            net::TcpListener,
+        };
+
+        let serve = |answer: String| {
+            let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+            let address = listener.local_addr().unwrap();
+            std::thread::spawn(move || {
+                for connection in listener.incoming() {
+                    let mut connection = connection.unwrap();
+                    let mut asked = [0; 4096];
+                    let _ = connection.read(&mut asked);
+                    let _ = connection.write_all(answer.as_bytes());
+                }
+            });
+            address
+        };
+        let other = serve("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nother".to_owned());
+        let redirecting = serve(format!(
+            "HTTP/1.1 307 Temporary Redirect\r\nLocation: http://{other}/v3/KEY\r\nContent-Length: 0\r\n\r\n"
+        ));
+        let ask = |url: String| {
+            let client = Client::new(&url, HttpCredentials::None, Duration::from_secs(5)).unwrap();
+            client.exchange(Request::get(""))
+        };
+        assert_eq!(ask(format!("http://{redirecting}")).unwrap().body, b"other");
+        for url in [format!("http://{redirecting}/v3/KEY"), format!("http://{redirecting}?key=KEY")] {
+            let said = ask(url).unwrap_err().to_string();
+            assert!(said.contains(&format!("it redirects to {other}, and")), "{said}");
+            assert!(!said.contains("KEY"), "{said}");
         }
     }
 }
