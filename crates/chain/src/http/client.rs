@@ -142,7 +142,8 @@ impl Client {
             get.call()
         };
         let (head, body) = sent.map_err(|error| no_answer(&error))?.into_parts();
-        if head.status.is_redirection() && (authorization.is_some() || !self.url.secret.is_empty()) {
+        if head.status.is_redirection() && (authorization.is_some() || !self.url.secret.is_empty())
+        {
             let target = head.headers.get(header::LOCATION);
             return Err(redirected(target.and_then(|value| value.to_str().ok())));
         }
@@ -301,10 +302,10 @@ mod tests {
 
     #[test]
     fn paths_and_queries_are_sent_and_never_shown() {
-        for url in ["https://node.example/v3/KEY", "https://node.example?apikey=KEY"] {
+        for url in ["https://node.example/v3/SECRET", "https://node.example?apikey=SECRET"] {
             let client = Client::new(url, HttpCredentials::None, Duration::from_secs(1)).unwrap();
             assert_eq!((client.url(), &*client.url.whole), ("https://node.example", url));
-            assert!(!format!("{client:?}").contains("KEY"));
+            assert!(!format!("{client:?}").contains("SECRET"));
             let quoted = client.url.without_secret(format!("Cannot POST {}", &url[20..]).into());
             assert_eq!(quoted, b"Cannot POST /...");
         }
@@ -340,7 +341,8 @@ mod tests {
             client.exchange(Request::get(""))
         };
         assert_eq!(ask(format!("http://{redirecting}")).unwrap().body, b"other");
-        for url in [format!("http://{redirecting}/v3/KEY"), format!("http://{redirecting}?key=KEY")] {
+        for url in [format!("http://{redirecting}/v3/KEY"), format!("http://{redirecting}?key=KEY")]
+        {
             let said = ask(url).unwrap_err().to_string();
             assert!(said.contains(&format!("it redirects to {other}, and")), "{said}");
             assert!(!said.contains("KEY"), "{said}");
