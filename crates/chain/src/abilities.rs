@@ -13,7 +13,7 @@ impl NodeAbilities {
     /// True if transfers inside of transactions are read. False until the node was asked.
     #[must_use]
     pub const fn reads_internal_transfers(&self) -> bool {
-        matches!(self.tracer, Some(Tracer::Calls | Tracer::Parity))
+        matches!(self.tracer, Some(Tracer::Calls | Tracer::Parity | Tracer::Logs))
     }
 }
 
@@ -24,6 +24,8 @@ pub enum Tracer {
     Calls,
     /// `trace_block`, in the form that Parity introduced.
     Parity,
+    /// None is needed: event logs of the chain state every transfer of its coin.
+    Logs,
     /// The node has neither: transfers inside of transactions are not assessed.
     None,
 }

@@ -230,6 +230,10 @@ fn difference(one: &AccountBlock, other: &AccountBlock) -> String {
 }
 
 impl BlockSource<AccountBlock> for ComparedSources {
+    fn first(&mut self) -> Result<u64, SourceError> {
+        self.chosen()?.source.first()
+    }
+
     fn tip(&mut self) -> Result<TipRef, SourceError> {
         self.choose()
     }

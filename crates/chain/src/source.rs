@@ -150,6 +150,19 @@ pub enum SourceError {
         /// Height of the newest block.
         tip: u64,
     },
+    /// A node does not have all of a block that is far below its newest one.
+    #[error(
+        "{url} does not have block {height}, although its newest is {newest}: it may be pruned, and blocks and receipts \
+         of the whole range are needed"
+    )]
+    Pruned {
+        /// The node.
+        url: String,
+        /// The requested height.
+        height: u64,
+        /// Height of the newest block.
+        newest: u64,
+    },
     /// A block is not, or no longer, on the chain.
     #[error("block {} is not part of the chain (any more)", hash_text(hash))]
     NotOnChain {

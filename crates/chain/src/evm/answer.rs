@@ -1,12 +1,19 @@
 //! Answers of a node about a block, as they stand in its JSON.
 
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 
 use super::hex::{Account, Amount, Bytes, Fixed, Hash, Quantity, Scalar};
 
+/// Reads a list, which some nodes write as `null` if it has no entries.
+pub(super) fn none_if_null<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
+    deserializer: D,
+) -> Result<Vec<T>, D::Error> {
+    Ok(Option::deserialize(deserializer)?.unwrap_or_default())
+}
+
 /// A block with its transactions, or their hashes.
 #[derive(Clone, Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", bound = "T: Deserialize<'de>")]
 pub(super) struct BlockAnswer<T> {
     pub(super) hash: Hash,
     pub(super) parent_hash: Hash,
@@ -33,11 +40,11 @@ pub(super) struct BlockAnswer<T> {
     pub(super) block_access_list_hash: Option<Hash>,
     pub(super) slot_number: Option<Quantity>,
     /// Missing in the header of an uncle.
-    #[serde(default = "Vec::new")]
+    #[serde(default = "Vec::new", deserialize_with = "none_if_null")]
     pub(super) transactions: Vec<T>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "none_if_null")]
     pub(super) uncles: Vec<Hash>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "none_if_null")]
     pub(super) withdrawals: Vec<WithdrawalAnswer>,
 }
 
@@ -153,6 +160,7 @@ pub(super) struct ReceiptAnswer {
     pub(super) cumulative_gas_used: Quantity,
     pub(super) gas_used: Quantity,
     pub(super) effective_gas_price: Option<Amount>,
+    #[serde(deserialize_with = "none_if_null")]
     pub(super) logs: Vec<LogAnswer>,
     pub(super) blob_gas_used: Option<Quantity>,
     pub(super) blob_gas_price: Option<Amount>,

@@ -8,8 +8,8 @@ use std::{
 use assay_address::ChainId;
 use assay_engine::{
     account::{
-        AccountAddress, AccountTransaction, Asset, PublishedPlace, Transfer, TransferKind,
-        TransferPlace,
+        AccountAddress, AccountTransaction, Asset, AssetId, PublishedPlace, Transfer, TransferKind,
+        TransferPlace, scored_asset,
     },
     ledger::BlockRef,
     utxo::Txid,
@@ -21,7 +21,7 @@ use serde::de::IgnoredAny;
 use super::{
     answer::{BlockAnswer, LogAnswer, ReceiptAnswer, TransactionAnswer},
     events::{Event, Freeze},
-    params::{CoinLogs, EvmParams},
+    params::{BELOW, CoinLogs, EvmParams},
     reward,
     trace::{Call, CallKind, PlacedLog, TransactionTrace},
     verify,
@@ -208,7 +208,9 @@ impl Draft<'_> {
         let events = self.events();
         self.add_tokens(&events, &mut moves);
         self.add_fees(&mut moves)?;
+        moves.retain(|it| it.transfer.to != BELOW);
         moves.sort_by_key(|it| it.order);
+        let initiator = self.initiator(&events, &moves);
         let numbered = (0..).zip(moves).map(|(index, Move { mut transfer, .. })| {
             transfer.place.index = index;
             transfer
@@ -229,16 +231,31 @@ impl Draft<'_> {
             block: reference.height,
             time: reference.time,
             id,
-            initiator: self.initiator(&events),
+            initiator,
             transfers: numbered.collect(),
             beneficiaries: Vec::new(),
         };
         Ok((booked, freezes.collect()))
     }
 
-    /// The account that sent the transaction. A bundle was sent for the account that its entry point names; one for several
-    /// accounts names none.
-    fn initiator(&self, events: &[(usize, &LogAnswer, Event)]) -> Option<AccountAddress> {
+    /// The account that sent the transaction. A bundle was sent for the account that its entry point names, and one for several
+    /// accounts names none, if its signer pays nothing but fees: otherwise anybody could have another account answer for his own
+    /// payments.
+    fn initiator(
+        &self,
+        events: &[(usize, &LogAnswer, Event)],
+        moves: &[Move],
+    ) -> Option<AccountAddress> {
+        let chain = self.booking.chain;
+        let pays = |transfer: &Transfer| {
+            let is_payment = transfer.kind != TransferKind::Fee && !transfer.amount.is_zero();
+            // Any contract logs transfers of tokens of its own.
+            let is_known = scored_asset(AssetId { chain, asset: transfer.asset }).is_some();
+            is_payment && is_known && transfer.from == self.sender
+        };
+        if moves.iter().any(|it| pays(&it.transfer)) {
+            return Some(self.sender);
+        }
         let senders: HashSet<_> = events
             .iter()
             .filter_map(|(_, _, event)| match event {
@@ -268,18 +285,17 @@ impl Draft<'_> {
 
     /// Adds the coins that the transaction brings from the chain below, whether it succeeds or not.
     fn add_deposit(&self, moves: &mut Vec<Move>) {
-        let Some(deposits) = self.booking.params.deposits else { return };
-        if deposits.kind != self.transaction.kind() {
+        let kind = self.transaction.kind();
+        if self.booking.params.deposits != Some(kind) {
             return;
         }
         let amount = match self.transaction.mint {
             Some(mint) => mint.0,
-            None if deposits.kind == super::envelope::OP_DEPOSIT => U256::ZERO,
+            None if kind == super::envelope::OP_DEPOSIT => U256::ZERO,
             None => self.transaction.value.0,
         };
         if !amount.is_zero() {
-            let (from, to) = (deposits.bridge, self.sender);
-            let transfer = native(TransferKind::Transfer, from, to, amount, None);
+            let transfer = native(TransferKind::Transfer, BELOW, self.sender, amount, None);
             moves.push(Move { order: (0, MoveClass::Deposit, 0), transfer });
         }
     }
@@ -358,8 +374,13 @@ impl Draft<'_> {
         }
     }
 
-    /// The events of the transaction, with the number of each log in the receipt.
+    /// The events of the transaction, with the number of each log in the receipt. Some nodes keep logs of failed transactions, which
+    /// state nothing but fees where the coin logs these.
     fn events(&self) -> Vec<(usize, &LogAnswer, Event)> {
+        let is_failed = self.receipt.status.is_some_and(|status| status.0 == 0);
+        if is_failed && self.coin_logs() != Some(CoinLogs::Complete) {
+            return Vec::new();
+        }
         let logs = self.receipt.logs.iter().enumerate();
         let read = |log| Event::read(self.booking.chain, log);
         logs.filter_map(|(number, log)| Some((number, log, read(log)?))).collect()
@@ -470,13 +491,27 @@ impl Draft<'_> {
         let base_fee = base_fee.min(price);
         let fee = Fee::new(gas, price, base_fee, blob_fee).ok_or("its fee is above 256 bits")?;
         let base_to = params.base_fee_to.unwrap_or(AccountAddress::ZERO);
-        let data_fee = params.data_fee_to.zip(self.receipt.l1_fee.map(|fee| fee.0));
+        let data_fee = params.data_fee_to.zip(self.data_fee()?);
         let parts = [(base_to, fee.base), (block.miner.0, fee.tip)].into_iter().chain(data_fee);
         for (number, (to, amount)) in parts.enumerate().filter(|(_, (_, part))| !part.is_zero()) {
             let transfer = native(TransferKind::Fee, self.sender, to, amount, None);
             moves.push(Move { order: (usize::MAX, MoveClass::Fee, number), transfer });
         }
         Ok(())
+    }
+
+    /// The payment for data on the chain below, which no root commits to.
+    fn data_fee(&self) -> Result<Option<U256>, String> {
+        // Thousands of times the usual price; 500 bytes are those of a transaction without data.
+        const MOST_A_BYTE: u64 = 10_000_000_000_000_000;
+        let Some(fee) = self.receipt.l1_fee.map(|fee| fee.0) else { return Ok(None) };
+        let most = U256::from(MOST_A_BYTE) * U256::from(self.transaction.input.0.len() + 500);
+        if fee > most {
+            return Err(format!(
+                "its receipt states l1Fee {fee}, and its data costs at most {most}"
+            ));
+        }
+        Ok(Some(fee))
     }
 
     /// The payment for blobs, whose price no root commits to: the transaction's limit bounds it.

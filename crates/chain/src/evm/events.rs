@@ -19,11 +19,12 @@ use crate::booking::kind_of_token_transfer;
 pub(super) const SYSTEM: AccountAddress =
     AccountAddress(hex!("fffffffffffffffffffffffffffffffffffffffe"));
 
-/// Contracts that execute bundles of ERC-4337, versions 0.6 to 0.8: anybody else's event names nobody.
-const ENTRY_POINTS: [[u8; 20]; 3] = [
+/// Contracts that execute bundles of ERC-4337, versions 0.6 to 0.9: anybody else's event names nobody.
+const ENTRY_POINTS: [[u8; 20]; 4] = [
     hex!("5ff137d4b0fdcd49dca30c7cf57e578a026d2789"),
     hex!("0000000071727de22e5e9d8baf0edac6f37da032"),
     hex!("4337084d9e255ff0702461cf8895ce9e3b5ff108"),
+    hex!("433709009b8330fda32311df1c2afa402ed8d009"),
 ];
 
 /// Signatures of events, hashed.

@@ -13,6 +13,8 @@ pub struct EvmParams {
     pub chain_id: u64,
     /// Hash of the first block; `None` if it is not known.
     pub first_block: Option<[u8; 32]>,
+    /// Height of the first block of the form that is read: an upgrade changed the chain's blocks before.
+    pub first_readable: u64,
     /// Parts of a block that can be recomputed.
     pub proven: ProvenParts,
     /// Parts of a block that are not compared, because the chain has them unlike Ethereum.
@@ -23,8 +25,8 @@ pub struct EvmParams {
     pub base_fee_to: Option<AccountAddress>,
     /// Receiver of the fee for the data on the chain below, which receipts state as `l1Fee`.
     pub data_fee_to: Option<AccountAddress>,
-    /// Transactions that nobody signs and that bring coins from the chain below.
-    pub deposits: Option<Deposits>,
+    /// Type of the transactions that nobody signs and that bring coins from the chain below. [`BELOW`] pays these coins.
+    pub deposits: Option<u64>,
     /// A contract that logs transfers of the chain's coin as a token does.
     pub coin_contract: Option<CoinContract>,
     /// True if withdrawals of validators are of the chain's coin.
@@ -57,14 +59,9 @@ pub enum BlockRewards {
     Classic,
 }
 
-/// Transactions that bring coins from the chain below.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Deposits {
-    /// Type of the transactions.
-    pub kind: u64,
-    /// Account that stands for the bridge, whose payments are of unknown origin.
-    pub bridge: AccountAddress,
-}
+/// Account that pays coins from the chain below, which are of unknown origin. It is none that a chain has, so that nobody gives its
+/// payments an origin by paying to it: payments to it are left out.
+pub const BELOW: AccountAddress = AccountAddress(*b"coins-of-chain-below");
 
 /// A contract that logs transfers of the chain's coin as a token does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,6 +88,7 @@ const fn chain(chain_id: u64) -> EvmParams {
     EvmParams {
         chain_id,
         first_block: None,
+        first_readable: 0,
         proven: ProvenParts::ALL,
         unlike: Unlike::NOTHING,
         rewards: BlockRewards::None,
@@ -107,6 +105,10 @@ impl EvmParams {
         Self { first_block: Some(hash), ..self }
     }
 
+    const fn readable_from(self, first_readable: u64) -> Self {
+        Self { first_readable, ..self }
+    }
+
     const fn rewards(self, rewards: BlockRewards) -> Self {
         Self { rewards, ..self }
     }
@@ -116,20 +118,14 @@ impl EvmParams {
         Self {
             base_fee_to: Some(AccountAddress(hex!("4200000000000000000000000000000000000019"))),
             data_fee_to: Some(AccountAddress(hex!("420000000000000000000000000000000000001a"))),
-            deposits: Some(Deposits {
-                kind: 0x7e,
-                bridge: AccountAddress(hex!("4200000000000000000000000000000000000010")),
-            }),
+            deposits: Some(0x7e),
             ..self
         }
     }
 
     /// A chain of Arbitrum: transactions of its own types, which roots commit to in its own way.
     const fn arbitrum(self) -> Self {
-        let bridge = AccountAddress(hex!("000000000000000000000000000000000000006e"));
-        Self { deposits: Some(Deposits { kind: 0x64, bridge }), ..self }
-            .proving(HEADER)
-            .unlike_in_calls()
+        Self { deposits: Some(0x64), ..self }.proving(HEADER).unlike_in_calls()
     }
 
     /// A chain whose contracts of its own call in the name of others.
@@ -203,6 +199,7 @@ static TABLE: [(&str, EvmParams); 44] = [
         "optimism",
         chain(10)
             .begins_with(hex!("7ca38a1916c42007829c55e69d3e9a73265554b586a499015373241b8a3fa48b"))
+            .readable_from(105_235_063)
             .op_stack(),
     ),
     (
@@ -225,6 +222,7 @@ static TABLE: [(&str, EvmParams); 44] = [
     (
         "celo",
         chain(42_220)
+            .readable_from(31_056_500)
             .op_stack()
             .proving(HEADER)
             .unlike_in_signatures()

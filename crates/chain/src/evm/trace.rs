@@ -4,7 +4,10 @@ use assay_engine::account::AccountAddress;
 use ruint::aliases::U256;
 use serde::{Deserialize, de::DeserializeOwned};
 
-use super::hex::{Account, Amount, Bytes, Hash, Quantity};
+use super::{
+    answer::none_if_null,
+    hex::{Account, Amount, Bytes, Hash, Quantity},
+};
 use crate::{booking::path_text, http::shortened};
 
 /// Deepest nesting of a call trace: 1,024 calls, each in an array and an object, and room for what surrounds them.
@@ -118,9 +121,9 @@ struct CallFrame {
     to: Option<Account>,
     value: Option<Amount>,
     error: Option<String>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "none_if_null")]
     calls: Vec<Self>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "none_if_null")]
     logs: Vec<FrameLog>,
 }
 
@@ -271,7 +274,7 @@ impl Flattened {
     fn add(&mut self, frame: &CallFrame, above: Option<usize>, number: u32) -> Result<(), String> {
         let is_above_failed =
             above.and_then(|above| self.calls.get(above)).is_some_and(|it| it.is_failed);
-        let is_failed = is_above_failed || frame.error.is_some();
+        let is_failed = is_above_failed || states_failure(frame.error.as_deref());
         let kind = kind_of_frame(&frame.kind)?;
         let call = self.calls.len();
         let sides = (frame.from, frame.to);
@@ -315,6 +318,11 @@ fn kind_of_frame(kind: &str) -> Result<CallKind, String> {
         "STATICCALL" => CallKind::Static,
         other => return Err(format!("unknown kind of a call: `{}`", shortened(other))),
     })
+}
+
+/// True for a call that failed: some nodes state an empty error for others.
+fn states_failure(error: Option<&str>) -> bool {
+    error.is_some_and(|error| !error.is_empty())
 }
 
 /// Position of a call in its transaction.
@@ -444,7 +452,7 @@ fn of_flat(
         let amount = amount.unwrap_or_default().0;
         let is_above_failed =
             above.and_then(|above| calls.get(above)).is_some_and(|it| it.is_failed);
-        let is_failed = is_above_failed || trace.error.is_some();
+        let is_failed = is_above_failed || states_failure(trace.error.as_deref());
         let number = path.last().copied().unwrap_or_default();
         let position = CallIndex { above, number, index: calls.len() };
         open.truncate(path.len());

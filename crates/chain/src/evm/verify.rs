@@ -354,7 +354,7 @@ pub(super) fn gas_price(
     transaction: &TransactionAnswer,
     receipt: &ReceiptAnswer,
 ) -> Result<U256, String> {
-    if params.deposits.is_some_and(|deposits| deposits.kind == transaction.kind()) {
+    if params.deposits == Some(transaction.kind()) {
         return Ok(U256::ZERO);
     }
     let own = match (transaction.max_fee_per_gas, transaction.max_priority_fee_per_gas) {

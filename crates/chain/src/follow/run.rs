@@ -151,7 +151,12 @@ impl<G: IngestGraph> Run<'_, G> {
             return Ok(SourcePosition::Level);
         }
         let common = newest.height.min(tip.height);
-        let theirs = self.reader.hash_at(common).await?;
+        // A node may not have its newest block under its height yet.
+        let theirs = if newest.height == common {
+            Some(newest.hash)
+        } else {
+            self.reader.hash_at(common).await?
+        };
         let ours = self.graph.blocks(common, common).await?.first().copied();
         let is_other = ours.is_none_or(|ours| states_hash(&ours) && theirs != Some(ours.hash));
         if theirs.is_some() && is_other {

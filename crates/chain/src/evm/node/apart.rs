@@ -90,6 +90,7 @@ impl Fetcher {
         match self.ask_alone(rpc, open, together) {
             Err(
                 Failure::NoBlockReceipts
+                | Failure::FewReceipts(_)
                 | Failure::TooLarge(_)
                 | Failure::Source(SourceError::TooLarge { .. }),
             ) => {}

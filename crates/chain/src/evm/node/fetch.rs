@@ -21,7 +21,7 @@ use crate::{
         block::BlockAnswers,
         dao,
         hex::Amount,
-        params::BlockRewards,
+        params::{BlockRewards, CoinLogs},
         trace::{self, TransactionTrace},
         verify,
     },
@@ -94,6 +94,8 @@ pub(super) struct OpenBlock {
     pub(super) answers: BlockAnswers,
     /// Balances of accounts of which a fork moved the coins.
     balances: Vec<U256>,
+    /// True if the receipts are asked for one by one.
+    has_single_receipts: bool,
     bytes: usize,
 }
 
@@ -130,6 +132,8 @@ type AnswerResult = Result<(Answer, usize), Failure>;
 pub(super) enum Failure {
     /// The node does not have the method that gives the receipts of a block together.
     NoBlockReceipts,
+    /// Receipts of a block are missing among those that the node gives together.
+    FewReceipts(usize),
     /// The node's answers to a batch would be too large together.
     TooLarge(NodeError),
     Source(SourceError),
@@ -138,7 +142,9 @@ pub(super) enum Failure {
 impl Fetcher {
     pub(super) fn new(chain: ChainId, params: EvmParams, rpc: Rpc, tracer: Option<Tracer>) -> Self {
         let known = OnceLock::new();
-        if let Some(tracer) = tracer {
+        let are_logs_complete =
+            params.coin_contract.is_some_and(|coin| coin.logs == CoinLogs::Complete);
+        if let Some(tracer) = are_logs_complete.then_some(Tracer::Logs).or(tracer) {
             let _ = known.set(tracer);
         }
         let has_block_receipts = AtomicBool::new(true);
@@ -275,7 +281,8 @@ impl Fetcher {
         }
         let json = result.get();
         let answers = BlockAnswers::of_block(&self.params, block, json).map_err(invalid)?;
-        Ok(OpenBlock { query, answers, balances: Vec::new(), bytes: json.len() })
+        let (balances, bytes) = (Vec::new(), json.len());
+        Ok(OpenBlock { query, answers, balances, has_single_receipts: false, bytes })
     }
 
     /// Asks for receipts, traces and uncles of blocks.
@@ -300,7 +307,15 @@ impl Fetcher {
                 Err(Failure::NoBlockReceipts) => {
                     self.has_block_receipts.store(false, Ordering::Relaxed);
                 }
-                Err(failure) => return Err(self.failed(failure)),
+                Err(Failure::FewReceipts(index)) => {
+                    if let Some(block) = open.get_mut(index) {
+                        block.has_single_receipts = true;
+                    }
+                }
+                Err(failure) => {
+                    let (error, open) = (self.failed(failure), open.first());
+                    return Err(self.absence_explained(error, open));
+                }
             }
         }
     }
@@ -318,7 +333,7 @@ impl Fetcher {
             questions.push(Question { block: index, method, params, part });
         };
         if !block.transactions.is_empty() {
-            if self.has_block_receipts.load(Ordering::Relaxed) {
+            if self.has_block_receipts.load(Ordering::Relaxed) && !open.has_single_receipts {
                 ask(Part::Receipts, "eth_getBlockReceipts", json!([hash]));
             } else {
                 for Question { part, method, params, .. } in open.single_receipts(index) {
@@ -406,7 +421,14 @@ impl Fetcher {
         };
         let absent = || Failure::Source(open.left_the_chain());
         let answer = match question.part {
-            Part::Receipts => Answer::Receipts(self.read(&what, result)?.ok_or_else(absent)?),
+            Part::Receipts => {
+                let receipts: Vec<ReceiptAnswer> = self.read(&what, result)?.ok_or_else(absent)?;
+                // Some nodes leave receipts of transactions out that only their chain has.
+                if receipts.len() < open.answers.block.transactions.len() && !receipts.is_empty() {
+                    return Err(Failure::FewReceipts(question.block));
+                }
+                Answer::Receipts(receipts)
+            }
             Part::Receipt => Answer::Receipt(self.read(&what, result)?.ok_or_else(absent)?),
             Part::Balance => {
                 let Amount(balance) = self.read(&what, result)?.ok_or_else(absent)?;
@@ -444,7 +466,7 @@ impl Fetcher {
 
     /// Makes the block of the answers about it.
     pub(super) fn close(&self, open: OpenBlock) -> Result<FetchedBlock, SourceError> {
-        let OpenBlock { query, mut answers, balances, bytes } = open;
+        let OpenBlock { query, mut answers, balances, bytes, .. } = open;
         let invalid = |reason| self.invalid(&query.named(), reason);
         if let Some(genesis) = self.genesis.as_ref().filter(|_| answers.block.number.0 == 0) {
             genesis.check(&answers.block.state_root.0).map_err(invalid)?;
@@ -455,12 +477,36 @@ impl Fetcher {
         Ok(FetchedBlock { block, bytes })
     }
 
+    /// The error of a node that does not have a block far below its newest one; `None` for a newer block, which nodes behind
+    /// one address may not have yet.
+    pub(super) fn pruned(&self, height: u64, newest: u64) -> Option<SourceError> {
+        const LAG: u64 = 64;
+        let url = || self.rpc.url().to_owned();
+        (newest.saturating_sub(height) > LAG).then(|| SourceError::Pruned {
+            url: url(),
+            height,
+            newest,
+        })
+    }
+
+    /// Tells a block of which the node has not all parts from one that left the chain.
+    fn absence_explained(&self, error: SourceError, block: Option<&OpenBlock>) -> SourceError {
+        let (SourceError::NotOnChain { hash }, Some(open)) = (&error, block) else { return error };
+        let block = &open.answers.block;
+        let is_on_chain = block.hash.0 == *hash
+            && matches!(self.hash_at(block.number.0), Ok(Some(found)) if found == *hash);
+        let Ok(Some(newest)) = self.name(&json!("latest")) else { return error };
+        let pruned = self.pruned(block.number.0, newest.height).filter(|_| is_on_chain);
+        pruned.unwrap_or(error)
+    }
+
     /// The error of a question that cannot be asked otherwise.
     pub(super) fn failed(&self, failure: Failure) -> SourceError {
         match failure {
             Failure::TooLarge(error) => self.rpc.refused("receipts and traces", error),
-            Failure::NoBlockReceipts => {
-                self.invalid("eth_getBlockReceipts", "it refused it once".to_owned())
+            Failure::NoBlockReceipts | Failure::FewReceipts(_) => {
+                let reason = "it does not give all receipts of a block".to_owned();
+                self.invalid("eth_getBlockReceipts", reason)
             }
             Failure::Source(error) => error,
         }
@@ -516,7 +562,7 @@ fn trace_question(tracer: Tracer, height: u64, hash: &[u8; 32]) -> Option<(&'sta
         }
         // The answer names the block, by which it is compared.
         Tracer::Parity => Some(("trace_block", json!([format!("0x{height:x}")]))),
-        Tracer::None => None,
+        Tracer::Logs | Tracer::None => None,
     }
 }
 

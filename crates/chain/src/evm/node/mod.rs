@@ -116,7 +116,13 @@ impl EvmNodeSource {
         }
         let heights = (from..=tip).take(limit.blocks.max(1));
         let wanted: Vec<_> = heights.map(BlockQuery::Height).collect();
-        let blocks = self.fetch(&wanted, limit.entries)?;
+        let blocks = self.fetch(&wanted, limit.entries).map_err(|error| match error {
+            SourceError::NoBlock { height, .. } => {
+                let pruned = self.fetcher.pruned(height, tip);
+                pruned.unwrap_or(SourceError::NoBlock { height, tip })
+            }
+            error => error,
+        })?;
         if blocks.is_empty() {
             return Err(SourceError::NoBlock { height: from, tip: from.saturating_sub(1) });
         }
@@ -233,6 +239,12 @@ impl From<EvmBlock> for AccountBlock {
 }
 
 impl BlockSource<AccountBlock> for EvmNodeSource {
+    fn first(&mut self) -> Result<u64, SourceError> {
+        // A test network has blocks of the present form only.
+        let is_main = self.options.test_networks == TestNetworks::Refused;
+        Ok(if is_main { self.fetcher.params.first_readable } else { 0 })
+    }
+
     fn tip(&mut self) -> Result<TipRef, SourceError> {
         let tip = self.fetcher.name(&json!("latest"))?;
         let none = || "it has no newest block".to_owned();

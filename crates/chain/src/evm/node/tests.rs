@@ -279,6 +279,73 @@ fn a_pruned_node_is_told() {
     assert_eq!(source.abilities().tracer, Some(Tracer::Calls));
 }
 
+/// Given a node that lacks an old block, or its receipts, then it is told as pruned and not as behind or reorganized.
+#[test]
+fn a_block_that_lacks_far_below_the_newest_one_is_pruned() {
+    let said = |lacks: ChangeOfAnswer| {
+        let mut source = of(Node::new(100).changed(lacks));
+        source.blocks(5, BatchLimit::of_blocks(2)).unwrap_err()
+    };
+    let block: ChangeOfAnswer = |method, params, reply| {
+        if method == "eth_getBlockByNumber" && params[0] == "0x5" {
+            reply["result"] = Value::Null;
+        }
+    };
+    let receipts: ChangeOfAnswer = |method, _, reply| {
+        if method == "eth_getBlockReceipts" {
+            reply["result"] = Value::Null;
+        }
+    };
+    for lacks in [block, receipts] {
+        let said = said(lacks);
+        assert!(!said.is_transient());
+        let expected =
+            "http://node does not have block 5, although its newest is 99: it may be pruned";
+        assert!(said.to_string().starts_with(expected), "{said}");
+    }
+}
+
+/// Given a chain whose event logs state every transfer of its coin, then the node needs no tracer.
+#[test]
+fn chains_with_complete_logs_need_no_traces() {
+    let node = Arc::new(Node { chain_id: 324, ..Node::new(3) });
+    let server = Server::new(node.clone(), Noted::new(1, 0), Backoff::default());
+    let zksync: ChainId = "zksync".parse().unwrap();
+    let rpc = Rpc::ethereum(server);
+    let mut source = EvmNodeSource::new(zksync, rpc, EvmNodeOptions::default()).unwrap();
+    source.check_chain().unwrap();
+    assert_eq!(source.blocks(1, BatchLimit::of_blocks(2)).unwrap().len(), 2);
+    assert!(source.abilities().reads_internal_transfers());
+    let requests = node.requests.lock().unwrap();
+    assert!(requests.iter().all(|asked| !asked.contains("trace")), "{requests:?}");
+}
+
+/// Given a node that leaves a receipt out of those that it gives together, then they are asked for one by one.
+#[test]
+fn receipts_that_lack_are_asked_for_one_by_one() {
+    let expected = of(busy()).blocks(1, BatchLimit::of_blocks(1)).unwrap();
+    let node = busy().changed(|method, params, reply| {
+        if method == "eth_getBlockReceipts" && params[0] == hash(0xb001) {
+            reply["result"].as_array_mut().unwrap().pop();
+        }
+    });
+    assert_eq!(of(node).blocks(1, BatchLimit::of_blocks(1)).unwrap(), expected);
+}
+
+/// Given a chain whose early blocks are of another form, then the source begins after them, and with any block of a test network.
+#[test]
+fn a_source_begins_with_the_first_block_of_the_present_form() {
+    let first = |chain: &str, test_networks: TestNetworks| {
+        let server = Server::new(Arc::new(Node::new(1)), Noted::new(1, 0), Backoff::default());
+        let options = EvmNodeOptions { test_networks, ..EvmNodeOptions::default() };
+        let chain = chain.parse().unwrap();
+        EvmNodeSource::new(chain, Rpc::ethereum(server), options).unwrap().first().unwrap()
+    };
+    assert_eq!(first("optimism", TestNetworks::Refused), 105_235_063);
+    assert_eq!(first("optimism", TestNetworks::Allowed), 0);
+    assert_eq!(first("eth", TestNetworks::Refused), 0);
+}
+
 /// A node with a block of three transactions, in each of which a contract passes a coin on.
 fn busy() -> Node {
     let mut busy = NodeBlock::new(chain());

@@ -326,6 +326,52 @@ fn a_bundle_is_sent_for_the_account_that_the_entry_point_names() {
     assert_eq!(initiator(&[operation(TOKEN, 5)]), Some(address(1)));
 }
 
+/// Given a signer who pays himself beside a bundle, then he sent the transaction, so that nobody else answers for it. Any contract
+/// may log that he paid a token of its own.
+#[test]
+fn a_signer_who_pays_is_the_sender_beside_bundles() {
+    let data: Vec<_> = (0..4).map(word).collect();
+    let operation =
+        |contract: &str| log(contract, &[topic(USER_OPERATION), hash(77), word(5), word(0)], &data);
+    let initiator = |value: u64, paid: &[Value]| {
+        let logs = [&[operation(ENTRY_POINT), transfer(TOKEN, 5, 6, 1)], paid].concat();
+        let node_block = NodeBlock::new(ChainId::ETH).transaction(1, Some(2), value, &logs);
+        node_block.read().unwrap().transactions[0].initiator
+    };
+    assert_eq!(initiator(0, &[]), Some(address(5)));
+    assert_eq!(initiator(3, &[]), Some(address(1)));
+    assert_eq!(initiator(0, &[transfer(USDT, 1, 6, 2)]), Some(address(1)));
+    assert_eq!(initiator(0, &[transfer(TOKEN, 1, 6, 2)]), Some(address(5)));
+    let newest = "0x433709009b8330fda32311df1c2afa402ed8d009";
+    let logs = [operation(newest), transfer(TOKEN, 5, 6, 1)];
+    let node_block = NodeBlock::new(ChainId::ETH).transaction(1, Some(2), 0, &logs);
+    assert_eq!(node_block.read().unwrap().transactions[0].initiator, Some(address(5)));
+}
+
+/// Given logs of a failed transaction, which some nodes keep, then they moved nothing.
+#[test]
+fn logs_of_failed_transactions_move_nothing() {
+    let logs = [transfer(TOKEN, 1, 2, 3)];
+    let mut node_block = NodeBlock::new(ChainId::ETH).transaction(1, Some(2), 5, &logs);
+    node_block.receipts[0]["status"] = json!("0x0");
+    assert_eq!(node_block.lines(), [""; 0]);
+}
+
+/// Given lists that are `null` and errors that are empty, then they state nothing.
+#[test]
+fn nulls_and_empty_errors_state_nothing() {
+    let mut call = frame("CALL", 1, 2, 5, &[frame("CALL", 2, 3, 4, &[])]);
+    call["error"] = json!("");
+    call["logs"] = Value::Null;
+    call["calls"][0]["calls"] = Value::Null;
+    let mut node_block = NodeBlock::new(ChainId::ETH).transaction(1, Some(2), 5, &[]).traced(&call);
+    node_block.receipts[0]["logs"] = Value::Null;
+    node_block.block["withdrawals"] = Value::Null;
+    node_block.block["uncles"] = Value::Null;
+    let expected = ["transfer native 1 -> 2: 5", "transfer native 2 -> 3: 4"];
+    assert_eq!(node_block.lines(), expected);
+}
+
 /// Given a delegated account (EIP-7702), then its calls move its coins like those of a contract.
 #[test]
 fn delegated_accounts_pay_by_calls() {
@@ -416,11 +462,26 @@ fn deposits_of_the_op_stack_come_from_the_bridge() {
     node_block.receipts[1]["effectiveGasPrice"] = json!("0x1");
     node_block.receipts[1]["l1Fee"] = json!("0x5");
     let expected = [
-        "transfer native 4200000000000000000000000000000000000010 -> 1: 9",
+        "transfer native 636f696e732d6f662d636861696e2d62656c6f77 -> 1: 9",
         "fee native 3 -> 4200000000000000000000000000000000000019: 21000",
         "fee native 3 -> 420000000000000000000000000000000000001a: 5",
     ];
     assert_eq!(node_block.lines(), expected);
+    // A node may state any fee for data.
+    node_block.receipts[1]["l1Fee"] = json!("0x56bc75e2d63100000");
+    let said = node_block.read().unwrap_err();
+    assert!(said.contains("its receipt states l1Fee 100000000000000000000"), "{said}");
+}
+
+/// Given a payment to the account that pays coins from the chain below, then it is left out, so that nobody gives deposits of
+/// others an origin.
+#[test]
+fn nobody_pays_the_account_of_the_chain_below() {
+    let base: ChainId = "base".parse().unwrap();
+    let mut node_block = NodeBlock::new(base).transaction(1, Some(2), 9, &[]);
+    let below = format!("0x{}", hex::encode(crate::evm::params::BELOW.0));
+    node_block.block["transactions"][0]["to"] = json!(below);
+    assert_eq!(node_block.lines(), [""; 0]);
 }
 
 /// Given a transaction of Celo whose fee is paid in a token, then the token's logs state it, and no coin pays it.

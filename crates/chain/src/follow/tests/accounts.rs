@@ -248,6 +248,21 @@ async fn a_branch_deeper_than_the_bound_is_refused() {
 }
 
 #[tokio::test]
+async fn another_newest_block_of_the_same_height_is_another_branch() {
+    // Given a source whose newest block is another one, and which does not have it under its height yet...
+    let directory = TestDirectory::new();
+    directory.ingest(given(0..=20), ONCE).await.unwrap();
+    let mut source = forked(2, 19, 20..=20);
+    let hash = source.blocks[20].reference.hash;
+    source.blocks.truncate(20);
+    source.stated_tip = Some(TipRef { height: 20, hash });
+    // ...then the recorded block is not confirmed: it is not on the source's branch.
+    let error = directory.ingest(source, ONCE).await.unwrap_err();
+    assert!(error.to_string().contains("there is no block 20"), "{error}");
+    assert_eq!(directory.snapshot().recorded().tip.height, 19);
+}
+
+#[tokio::test]
 async fn a_source_that_lags_is_waited_for() {
     let directory = TestDirectory::new();
     directory.ingest(given(0..=20), ONCE).await.unwrap();
