@@ -356,6 +356,7 @@ mod tests {
                 initiator: None,
                 transfers: amounts.iter().map(payment).collect(),
                 beneficiaries: Vec::new(),
+                freezes: Vec::new(),
             }],
             lacks_internal_transfers: false,
         }

@@ -185,6 +185,7 @@ impl Iterator for LongAccountChain {
             initiator: Some(sender),
             transfers: transfers.collect(),
             beneficiaries: Vec::new(),
+            freezes: Vec::new(),
         })
     }
 }

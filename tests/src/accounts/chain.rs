@@ -306,6 +306,7 @@ impl AccountChain {
             initiator,
             transfers,
             beneficiaries,
+            freezes: Vec::new(),
         });
     }
 

@@ -59,6 +59,7 @@ pub fn assert_equal_accounts(
             other.with_other_tokens(owner, most),
             "{name}"
         );
+        assert_eq!(one.with_freezes(owner, most), other.with_freezes(owner, most), "{name}");
         assert_eq!(one.deployed(owner, most), other.deployed(owner, most), "{name}");
     }
     assert_equal_histories(&name, (one, other), owner, &[0, 1_000, usize::MAX]);

@@ -26,6 +26,7 @@ const INSTRUCTIONS: &[(&str, u8)] = &[
     ("JUMPI", 0x57),
     ("GAS", 0x5a),
     ("SWAP1", 0x90),
+    ("LOG1", 0xa1),
     ("LOG2", 0xa2),
     ("LOG3", 0xa3),
     ("CREATE", 0xf0),

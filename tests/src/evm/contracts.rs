@@ -14,12 +14,18 @@ const fn address(bytes: [u8; 20]) -> Address {
 }
 
 /// A token: balances by holder. `deposit()` and `withdraw(uint256)` change ether into units of the token and back, and log it
-/// as wrapped ether does, without a transfer.
+/// as wrapped ether does, without a transfer. `addBlackList(address)`, `removeBlackList(address)` and
+/// `destroyBlackFunds(address)` log what Tether's token logs, and hinder nobody; `setBalance(address,uint256)` logs nothing.
 const TOKEN: &str = "
     0x00 CALLDATALOAD 0xe0 SHR                  ; the function
     DUP1 0xa9059cbb EQ @transfer JUMPI
     DUP1 0xd0e30db0 EQ @deposit JUMPI
     DUP1 0x2e1a7d4d EQ @withdraw JUMPI
+    DUP1 0x70a08231 EQ @balance JUMPI
+    DUP1 0x0ecb93c0 EQ @freeze JUMPI
+    DUP1 0xe4997dc5 EQ @lift JUMPI
+    DUP1 0xf3bdc228 EQ @destroy JUMPI
+    DUP1 0xe30443bc EQ @set JUMPI
     revert: 0x00 0x00 REVERT
 
     transfer:
@@ -47,6 +53,24 @@ const TOKEN: &str = "
         CALLER 0x7fcf532c15f0a6db0bd6d0e038bea71d30d808c7d98cb3bf7268a95bf5081b65
         0x20 0x00 LOG2
         0x00 0x00 0x00 0x00 0x04 CALLDATALOAD CALLER GAS CALL POP STOP
+
+    balance: 0x04 CALLDATALOAD SLOAD 0x00 MSTORE 0x20 0x00 RETURN
+
+    freeze:
+        0x04 CALLDATALOAD 0x00 MSTORE
+        0x42e160154868087d6bfdc0ca23d96a1c1cfa32f1b72ba9ba27b69b98a0d819dc 0x20 0x00 LOG1 STOP
+
+    lift:
+        0x04 CALLDATALOAD 0x00 MSTORE
+        0xd7e9ec6e6ecd65492dce6bf513cd6867560d49544421d0783ddf06e76c24470c 0x20 0x00 LOG1 STOP
+
+    destroy:
+        0x04 CALLDATALOAD 0x00 MSTORE
+        0x04 CALLDATALOAD SLOAD 0x20 MSTORE
+        0x00 0x04 CALLDATALOAD SSTORE
+        0x61e6e66b0d6339b2980aecc6ccc0039736791f0ccde9ed512e789a7fbdd698c6 0x40 0x00 LOG1 STOP
+
+    set: 0x24 CALLDATALOAD 0x04 CALLDATALOAD SSTORE STOP
 ";
 
 /// Pays the parts that its input lists, as pairs of words: receiver and amount. A part that fails is skipped.

@@ -8,38 +8,26 @@ use std::{
 use assay_address::ChainId;
 use assay_engine::{
     account::{
-        AccountAddress, AccountTransaction, Asset, AssetId, PublishedPlace, Transfer, TransferKind,
-        TransferPlace, scored_asset,
+        AccountAddress, AccountTransaction, Asset, AssetId, FreezeEvent, PublishedPlace, Transfer,
+        TransferKind, TransferPlace, scored_asset,
     },
     ledger::BlockRef,
     utxo::Txid,
 };
+use assay_graph::account::AccountBlock;
 use jiff::Timestamp;
 use ruint::aliases::U256;
 use serde::de::IgnoredAny;
 
 use super::{
     answer::{BlockAnswer, LogAnswer, ReceiptAnswer, TransactionAnswer},
-    events::{Event, Freeze},
+    events::Event,
     params::{BELOW, CoinLogs, EvmParams},
     reward,
     trace::{Call, CallKind, PlacedLog, TransactionTrace},
     verify,
 };
 use crate::booking::{Fee, withdrawn};
-
-/// A block of a chain with Ethereum's accounts.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct EvmBlock {
-    /// The block.
-    pub reference: BlockRef,
-    /// Transactions that moved money, in the order of the block. Last come the records of the block: rewards, withdrawals.
-    pub transactions: Vec<AccountTransaction>,
-    /// Freezes of accounts by issuers of tokens, in the order of their logs.
-    pub freezes: Vec<Freeze>,
-    /// True if the node could not trace some of the transactions: of these, only the values that they state are booked.
-    pub lacks_internal_transfers: bool,
-}
 
 /// A node's answers about a block, of which the header and the transactions were compared with the block's hash.
 pub(super) struct BlockAnswers {
@@ -79,7 +67,11 @@ impl BlockAnswers {
     /// # Errors
     ///
     /// Returns a description of what differs or lacks.
-    pub(super) fn into_block(self, chain: ChainId, params: &EvmParams) -> Result<EvmBlock, String> {
+    pub(super) fn into_block(
+        self,
+        chain: ChainId,
+        params: &EvmParams,
+    ) -> Result<AccountBlock, String> {
         let Self { block, senders, receipts, traces, untraced, uncles, .. } = &self;
         verify::check_receipts(params, block, receipts)?;
         let traces = match traces {
@@ -122,7 +114,7 @@ enum MoveClass {
 }
 
 impl Booking<'_> {
-    fn book(&self) -> Result<EvmBlock, String> {
+    fn book(&self) -> Result<AccountBlock, String> {
         let BlockAnswers { block, senders, receipts, .. } = self.answers;
         let seconds = i64::try_from(block.timestamp.0).ok();
         let time = seconds.and_then(|seconds| Timestamp::from_second(seconds).ok());
@@ -133,22 +125,21 @@ impl Booking<'_> {
             parent: block.parent_hash.0,
             time,
         };
-        let (mut transactions, mut freezes) = (Vec::new(), Vec::new());
+        let mut transactions = Vec::new();
         let all = block.transactions.iter().zip(senders).zip(receipts).zip(self.traces);
         for (((transaction, sender), receipt), trace) in all {
             let draft =
                 Draft { booking: self, transaction, receipt, sender: *sender, trace: *trace };
             let named =
                 |reason| format!("transaction {}: {reason}", verify::text(&transaction.hash.0));
-            let (booked, of_transaction) = draft.finish(&reference).map_err(named)?;
-            freezes.extend(of_transaction);
-            if !booked.transfers.is_empty() {
+            let booked = draft.finish(&reference).map_err(named)?;
+            if !booked.transfers.is_empty() || !booked.freezes.is_empty() {
                 transactions.push(booked);
             }
         }
         transactions.extend(self.records(&reference));
         let lacks_internal_transfers = !self.answers.untraced.is_empty();
-        Ok(EvmBlock { reference, transactions, freezes, lacks_internal_transfers })
+        Ok(AccountBlock { reference, transactions, lacks_internal_transfers })
     }
 
     /// Counts the path of a call that moves coins. Real calls that do are too dear for many long paths.
@@ -186,6 +177,7 @@ impl Booking<'_> {
             initiator: None,
             transfers,
             beneficiaries: Vec::new(),
+            freezes: Vec::new(),
         })
     }
 }
@@ -200,7 +192,7 @@ struct Draft<'a> {
 }
 
 impl Draft<'_> {
-    fn finish(&self, reference: &BlockRef) -> Result<(AccountTransaction, Vec<Freeze>), String> {
+    fn finish(&self, reference: &BlockRef) -> Result<AccountTransaction, String> {
         let id = Txid::from_bytes(self.transaction.hash.0);
         let mut moves = Vec::new();
         self.add_deposit(&mut moves);
@@ -215,27 +207,21 @@ impl Draft<'_> {
             transfer.place.index = index;
             transfer
         });
-        let freezes = events.iter().filter_map(|(_, log, event)| match event {
-            Event::Frozen { account, is_frozen } => Some(Freeze {
-                token: log.address.0,
-                account: *account,
-                is_frozen: *is_frozen,
-                block: reference.height,
-                time: reference.time,
-                transaction: id,
-                log: u32::try_from(log.log_index.0).unwrap_or(u32::MAX),
-            }),
-            _ => None,
+        let succeeded = events.iter().filter(|_| !self.is_failed());
+        let freezes = succeeded.filter_map(|(_, log, event)| {
+            let (account, change) = event.freeze_change()?;
+            let index = u32::try_from(log.log_index.0).unwrap_or(u32::MAX);
+            Some(FreezeEvent { asset: Asset::Token(log.address.0), account, change, log: index })
         });
-        let booked = AccountTransaction {
+        Ok(AccountTransaction {
             block: reference.height,
             time: reference.time,
             id,
             initiator,
             transfers: numbered.collect(),
             beneficiaries: Vec::new(),
-        };
-        Ok((booked, freezes.collect()))
+            freezes: freezes.collect(),
+        })
     }
 
     /// The account that sent the transaction. A bundle was sent for the account that its entry point names, and one for several
@@ -374,11 +360,15 @@ impl Draft<'_> {
         }
     }
 
+    /// True if the transaction failed. Receipts of early blocks do not state it.
+    fn is_failed(&self) -> bool {
+        self.receipt.status.is_some_and(|status| status.0 == 0)
+    }
+
     /// The events of the transaction, with the number of each log in the receipt. Some nodes keep logs of failed transactions, which
     /// state nothing but fees where the coin logs these.
     fn events(&self) -> Vec<(usize, &LogAnswer, Event)> {
-        let is_failed = self.receipt.status.is_some_and(|status| status.0 == 0);
-        if is_failed && self.coin_logs() != Some(CoinLogs::Complete) {
+        if self.is_failed() && self.coin_logs() != Some(CoinLogs::Complete) {
             return Vec::new();
         }
         let logs = self.receipt.logs.iter().enumerate();

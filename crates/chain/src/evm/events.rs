@@ -2,14 +2,10 @@
 
 use alloy_primitives::hex;
 use assay_address::ChainId;
-use assay_engine::{
-    account::{
-        AccountAddress, Asset, AssetId, AssetRole, IssueLog, ScoredAsset, TransferKind,
-        scored_asset,
-    },
-    utxo::Txid,
+use assay_engine::account::{
+    AccountAddress, Asset, AssetId, AssetRole, FreezeChange, IssueLog, ScoredAsset, TransferKind,
+    scored_asset,
 };
-use jiff::Timestamp;
 use ruint::aliases::U256;
 
 use super::{answer::LogAnswer, hex::Hash};
@@ -61,28 +57,33 @@ mod topics {
     /// `UnBlacklisted(address)`
     pub(super) const UN_BLACKLISTED: [u8; 32] =
         hex!("117e3210bb9aa7d9baff172026820255c6f6c30ba8999d1c2fd88e2848137c4e");
+    /// `BlockPlaced(address)`
+    pub(super) const BLOCK_PLACED: [u8; 32] =
+        hex!("406bbf2d8d145125adf1198d2cf8a67c66cc4bb0ab01c37dccd4f7c0aae1e7c7");
+    /// `BlockReleased(address)`
+    pub(super) const BLOCK_RELEASED: [u8; 32] =
+        hex!("665918c9e02eb2fd85acca3969cb054fc84c138e60ec4af22ab6ef2fd4c93c27");
+    /// `DestroyedBlockedFunds(address,uint256)`
+    pub(super) const DESTROYED_BLOCKED: [u8; 32] =
+        hex!("6a2859ae7902313752498feb80a014e6e7275fe964c79aa965db815db1c7f1e9");
+    /// `AddressFrozen(address)`
+    pub(super) const ADDRESS_FROZEN: [u8; 32] =
+        hex!("90811a8edd3b3c17eeaefffc17f639cc69145d41a359c9843994dc2538203690");
+    /// `AddressUnfrozen(address)`
+    pub(super) const ADDRESS_UNFROZEN: [u8; 32] =
+        hex!("c3776b472ebf54114339eec9e4dc924e7ce307a97f5c1ee72b6d474e6e5e8b7c");
+    /// `FreezeAddress(address)`
+    pub(super) const FREEZE_ADDRESS: [u8; 32] =
+        hex!("1aa660498c83ea285bc55e4cfc00afcaa7120798db87b74f3c0d7c6e001bc392");
+    /// `UnfreezeAddress(address)`
+    pub(super) const UNFREEZE_ADDRESS: [u8; 32] =
+        hex!("150465b020dfc06a59269da94ed66db9b65a516cf4fdd5f583b0f12752339bbe");
+    /// `FrozenAddressWiped(address)`
+    pub(super) const WIPED: [u8; 32] =
+        hex!("fc5960f1c5a5d2b60f031bf534af053b1bf7d9881989afaeb8b1d164db23aede");
     /// `UserOperationEvent(bytes32,address,address,uint256,bool,uint256,uint256)`
     pub(super) const USER_OPERATION: [u8; 32] =
         hex!("49628fd1471006c1482da88028e9ce4dbb080b815c9b0344d39e5a8e6ec1419f");
-}
-
-/// The freeze of an account by a token's issuer, or its end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Freeze {
-    /// The token.
-    pub token: AccountAddress,
-    /// The account.
-    pub account: AccountAddress,
-    /// True for a freeze, false for its end.
-    pub is_frozen: bool,
-    /// Height of the block.
-    pub block: u64,
-    /// Time of the block.
-    pub time: Timestamp,
-    /// The transaction.
-    pub transaction: Txid,
-    /// Index of the event log in its block.
-    pub log: u32,
 }
 
 /// Content of an event log, as far as it is of money.
@@ -90,12 +91,14 @@ pub struct Freeze {
 pub(super) enum Event {
     /// A transfer that the token logs as one.
     Transfer { from: AccountAddress, to: AccountAddress, amount: U256 },
-    /// Units of a wrapped coin that are new or destroyed, or funds that an issuer destroyed. A token may log a transfer too.
+    /// Units of a wrapped coin that are new or destroyed. A token may log a transfer too.
     Changed { kind: TransferKind, account: AccountAddress, amount: U256 },
     /// Units that the issuer of a token made or destroyed, of the account that called the token.
     Issued { kind: TransferKind, amount: U256 },
-    /// The freeze of an account, or its end.
-    Frozen { account: AccountAddress, is_frozen: bool },
+    /// The freeze of an account by the token's issuer, or its end.
+    Frozen { account: AccountAddress, is_lifted: bool },
+    /// Funds of a frozen account that the issuer destroyed; without an amount, the token logs their transfer.
+    Destroyed { account: AccountAddress, amount: Option<U256> },
     /// The account that a bundle was sent for.
     UserOperation { sender: AccountAddress },
 }
@@ -125,21 +128,54 @@ impl Event {
             (topics::WITHDRAWAL, [of, amount]) if token.role == AssetRole::Wrapped => {
                 Self::changed(TransferKind::Burn, of, amount)
             }
-            (topics::DESTROYED, [of, amount]) if token.issue != IssueLog::Transfers => {
-                Self::changed(TransferKind::Burn, of, amount)
-            }
             (topics::ISSUE, [amount]) if token.issue == IssueLog::Events => {
                 Some(Self::Issued { kind: TransferKind::Mint, amount: number(amount) })
             }
             (topics::REDEEM, [amount]) if token.issue == IssueLog::Events => {
                 Some(Self::Issued { kind: TransferKind::Burn, amount: number(amount) })
             }
-            (topics::ADDED_BLACK_LIST | topics::BLACKLISTED, [of]) if is_dollar => {
-                Some(Self::Frozen { account: account(of)?, is_frozen: true })
+            (topic, arguments) if is_dollar => Self::freeze(token, topic, arguments),
+            _ => None,
+        }
+    }
+
+    /// Reads the freeze of an account, as Tether, Circle and Paxos log it, or what followed it.
+    fn freeze(token: &ScoredAsset, topic: [u8; 32], arguments: &[[u8; 32]]) -> Option<Self> {
+        let (of, others) = arguments.split_first()?;
+        let account = account(of)?;
+        match (topic, others) {
+            (
+                topics::ADDED_BLACK_LIST
+                | topics::BLACKLISTED
+                | topics::BLOCK_PLACED
+                | topics::ADDRESS_FROZEN
+                | topics::FREEZE_ADDRESS,
+                [],
+            ) => Some(Self::Frozen { account, is_lifted: false }),
+            (
+                topics::REMOVED_BLACK_LIST
+                | topics::UN_BLACKLISTED
+                | topics::BLOCK_RELEASED
+                | topics::ADDRESS_UNFROZEN
+                | topics::UNFREEZE_ADDRESS,
+                [],
+            ) => Some(Self::Frozen { account, is_lifted: true }),
+            (topics::DESTROYED, [amount]) if token.issue != IssueLog::Transfers => {
+                Some(Self::Destroyed { account, amount: Some(number(amount)) })
             }
-            (topics::REMOVED_BLACK_LIST | topics::UN_BLACKLISTED, [of]) if is_dollar => {
-                Some(Self::Frozen { account: account(of)?, is_frozen: false })
+            (topics::DESTROYED | topics::DESTROYED_BLOCKED, [_]) | (topics::WIPED, []) => {
+                Some(Self::Destroyed { account, amount: None })
             }
+            _ => None,
+        }
+    }
+
+    /// The change of a freeze, with its account.
+    pub(super) fn freeze_change(self) -> Option<(AccountAddress, FreezeChange)> {
+        match self {
+            Self::Frozen { account, is_lifted: false } => Some((account, FreezeChange::Frozen)),
+            Self::Frozen { account, is_lifted: true } => Some((account, FreezeChange::Lifted)),
+            Self::Destroyed { account, .. } => Some((account, FreezeChange::Destroyed)),
             _ => None,
         }
     }
@@ -163,6 +199,7 @@ impl Event {
             }
             Self::Changed { kind, account, amount } => Some(of(kind, account, amount)),
             Self::Issued { kind, amount } => Some(of(kind, caller?, amount)),
+            Self::Destroyed { account, amount } => Some(of(TransferKind::Burn, account, amount?)),
             Self::Frozen { .. } | Self::UserOperation { .. } => None,
         }
     }

@@ -34,8 +34,6 @@ mod tests;
 mod trace;
 mod verify;
 
-pub use block::EvmBlock;
-pub use events::Freeze;
 pub use genesis::GenesisAllocation;
 #[cfg(feature = "edge")]
 pub use node::{EvmNodeOptions, EvmNodeSource};

@@ -105,6 +105,7 @@ pub(super) fn assemble(
             initiator,
             transfers,
             beneficiaries,
+            freezes: Vec::new(),
         });
         origins.push(rows);
         beneficiary_origins.push(events);

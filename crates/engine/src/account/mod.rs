@@ -20,6 +20,7 @@
 //! - `parts`: sums of a subject's money by endpoint
 //! - `received`, `held`, `sent`: the money of a subject
 //! - `taken`: funds that parties which harm payers got without the subject's doing
+//! - `freezes`: freezes of accounts by issuers of tokens
 //! - `path`: paths that show where money came from
 //! - `owners`: accounts that are associated with a subject
 //! - `lookalikes`: accounts that look like a subject's counterparties
@@ -35,6 +36,7 @@ mod conversion;
 mod dealings;
 mod ends;
 mod exposure;
+mod freezes;
 mod held;
 mod history;
 mod ledger;
@@ -62,6 +64,7 @@ pub use asset::{Asset, AssetId, InvalidAsset};
 pub use dealings::{Dealing, DealingKey, Dealings};
 pub use ends::{MoneyEnd, MoneyEnds, ends_money};
 pub use exposure::{AssetExposure, OriginExposure, exposures};
+pub use freezes::{FreezeMoment, IssuerFreeze, issuer_freezes};
 pub use history::{
     AccountPayments, GROUP_PAYMENTS, PAGE_PAYMENTS, PageOfSums, PaymentSum, PaymentSums,
     ends_group, ends_page, summed_until,
@@ -76,8 +79,8 @@ pub use price::{
     UsdValue,
 };
 pub use record::{
-    AccountTransaction, BeneficiaryEvent, PublishedPlace, Transfer, TransferKind, TransferPlace,
-    UnknownKind,
+    AccountTransaction, BeneficiaryEvent, FreezeChange, FreezeEvent, PublishedPlace, Transfer,
+    TransferKind, TransferPlace, UnknownKind,
 };
 pub(crate) use scored::worth_of_ticker;
 pub use scored::{AssetRole, IssueLog, ScoredAsset, scored_asset, scored_assets};

@@ -24,6 +24,8 @@ pub struct AccountTransaction {
     pub transfers: Vec<Transfer>,
     /// Events that name a beneficiary other than the payer.
     pub beneficiaries: Vec<BeneficiaryEvent>,
+    /// Events by which issuers of tokens froze accounts or ended freezes, in the order of the transaction.
+    pub freezes: Vec<FreezeEvent>,
 }
 
 impl AccountTransaction {
@@ -172,4 +174,33 @@ pub struct BeneficiaryEvent {
     pub contract: AccountAddress,
     /// The beneficiary.
     pub beneficiary: AccountAddress,
+}
+
+/// An event by which the issuer of a token froze an account or ended a freeze, or destroyed the funds of a frozen account.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FreezeEvent {
+    /// The token.
+    pub asset: Asset,
+    /// The account.
+    pub account: AccountAddress,
+    /// Change of the freeze.
+    pub change: FreezeChange,
+    /// Index of the event log in its block.
+    pub log: u32,
+}
+
+/// Change of a freeze.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum FreezeChange {
+    /// The account is frozen.
+    Frozen,
+    /// The freeze ends.
+    Lifted,
+    /// The token's units of the frozen account are destroyed; the account stays frozen.
+    Destroyed,
+}
+
+impl FreezeChange {
+    /// Every change.
+    pub const ALL: [Self; 3] = [Self::Frozen, Self::Lifted, Self::Destroyed];
 }

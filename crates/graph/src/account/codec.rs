@@ -1,6 +1,8 @@
 //! Transactions as bytes, of which the digest of a chain is made. Numbers are LEB128.
 
-use assay_engine::account::{AccountTransaction, Asset, PublishedPlace, Transfer, TransferKind};
+use assay_engine::account::{
+    AccountTransaction, Asset, FreezeChange, FreezeEvent, PublishedPlace, Transfer, TransferKind,
+};
 
 use super::RecordedBlock;
 
@@ -36,12 +38,15 @@ fn write_length(bytes: &mut Vec<u8>, length: usize) {
 const IN_TRANSACTION: u8 = 1;
 /// Mark of a transaction with its sender.
 const WITH_INITIATOR: u8 = 2;
+/// Mark of a transaction with freezes.
+const WITH_FREEZES: u8 = 4;
 
 fn write_transaction(bytes: &mut Vec<u8>, transaction: &AccountTransaction) {
     let is_of_block = transaction.id == AccountTransaction::id_of_block(transaction.block);
     let in_transaction = if is_of_block { 0 } else { IN_TRANSACTION };
     let with_initiator = if transaction.initiator.is_some() { WITH_INITIATOR } else { 0 };
-    bytes.push(in_transaction | with_initiator);
+    let with_freezes = if transaction.freezes.is_empty() { 0 } else { WITH_FREEZES };
+    bytes.push(in_transaction | with_initiator | with_freezes);
     if !is_of_block {
         bytes.extend_from_slice(transaction.id.as_bytes());
     }
@@ -57,6 +62,21 @@ fn write_transaction(bytes: &mut Vec<u8>, transaction: &AccountTransaction) {
         bytes.extend_from_slice(&event.contract.0);
         bytes.extend_from_slice(&event.beneficiary.0);
     }
+    if !transaction.freezes.is_empty() {
+        write_length(bytes, transaction.freezes.len());
+        for FreezeEvent { asset, account, change, log } in &transaction.freezes {
+            bytes.push(freeze_code(*change));
+            write_asset(bytes, *asset);
+            bytes.extend_from_slice(&account.0);
+            write_number(bytes, (*log).into());
+        }
+    }
+}
+
+/// The code of a change of a freeze.
+pub(super) fn freeze_code(change: FreezeChange) -> u8 {
+    let code = FreezeChange::ALL.iter().position(|known| *known == change);
+    code.and_then(|code| u8::try_from(code).ok()).unwrap_or_default()
 }
 
 const NATIVE: u8 = 0;
@@ -70,17 +90,7 @@ const TRACE: u8 = 2;
 fn write_transfer(bytes: &mut Vec<u8>, transfer: &Transfer) {
     let kind = TransferKind::ALL.iter().position(|kind| *kind == transfer.kind);
     bytes.push(kind.and_then(|kind| u8::try_from(kind).ok()).unwrap_or_default());
-    match transfer.asset {
-        Asset::Native => bytes.push(NATIVE),
-        Asset::Token(contract) => {
-            bytes.push(TOKEN);
-            bytes.extend_from_slice(&contract.0);
-        }
-        Asset::Numbered(number) => {
-            bytes.push(NUMBERED);
-            write_number(bytes, number.into());
-        }
-    }
+    write_asset(bytes, transfer.asset);
     bytes.extend_from_slice(&transfer.from.0);
     bytes.extend_from_slice(&transfer.to.0);
     let amount = transfer.amount.to_be_bytes::<32>();
@@ -99,6 +109,20 @@ fn write_transfer(bytes: &mut Vec<u8>, transfer: &Transfer) {
             bytes.push(TRACE);
             write_length(bytes, address.len());
             bytes.extend_from_slice(address.as_bytes());
+        }
+    }
+}
+
+fn write_asset(bytes: &mut Vec<u8>, asset: Asset) {
+    match asset {
+        Asset::Native => bytes.push(NATIVE),
+        Asset::Token(contract) => {
+            bytes.push(TOKEN);
+            bytes.extend_from_slice(&contract.0);
+        }
+        Asset::Numbered(number) => {
+            bytes.push(NUMBERED);
+            write_number(bytes, number.into());
         }
     }
 }

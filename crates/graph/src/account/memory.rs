@@ -39,6 +39,8 @@ pub struct AccountTransactions {
     asset_numbers: HashMap<Asset, AssetNumber>,
     /// Transactions that transfer a token outside the table, or nothing, by owner.
     other_tokens: FxHashMap<OwnerNumber, Vec<TransactionNumber>>,
+    /// Transactions that froze an account or ended a freeze, by owner.
+    freezes: FxHashMap<OwnerNumber, Vec<TransactionNumber>>,
     /// The account that created each contract.
     deployers: FxHashMap<OwnerNumber, OwnerNumber>,
     /// The contracts that each account created.
@@ -62,6 +64,7 @@ impl AccountTransactions {
             other_assets: Vec::new(),
             asset_numbers: scored.collect(),
             other_tokens: FxHashMap::default(),
+            freezes: FxHashMap::default(),
             deployers: FxHashMap::default(),
             deployed: FxHashMap::default(),
             counts: RecordCounts::default(),
@@ -80,6 +83,13 @@ impl AccountTransactions {
         });
         for transfer in &transaction.transfers {
             self.add(transfer, number);
+        }
+        for event in &transaction.freezes {
+            let owner = self.number(event.account);
+            let known = self.freezes.entry(owner).or_default();
+            if known.last() != Some(&number) {
+                known.push(number);
+            }
         }
         self.counts.add(&self.scored, &transaction);
         self.by_id.insert(transaction.id, number);
@@ -158,6 +168,12 @@ impl AccountTransactions {
     #[must_use]
     pub fn with_other_tokens(&self, owner: OwnerNumber) -> &[TransactionNumber] {
         self.other_tokens.get(&owner).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// The transactions that froze an account or ended a freeze.
+    #[must_use]
+    pub fn with_freezes(&self, owner: OwnerNumber) -> &[TransactionNumber] {
+        self.freezes.get(&owner).map(Vec::as_slice).unwrap_or_default()
     }
 
     /// The account that created a contract.
@@ -545,6 +561,10 @@ impl AccountView for MemoryAccounts {
 
     fn with_other_tokens(&self, of: OwnerNumber, most: usize) -> Vec<TransactionNumber> {
         self.transactions.with_other_tokens(of).iter().rev().take(most).copied().collect()
+    }
+
+    fn with_freezes(&self, of: OwnerNumber, most: usize) -> Vec<TransactionNumber> {
+        self.transactions.with_freezes(of).iter().rev().take(most).copied().collect()
     }
 
     fn deployer(&self, contract: OwnerNumber) -> Option<OwnerNumber> {

@@ -58,7 +58,7 @@ impl ScoredAssets {
     }
 
     /// Passes the accounts of a transaction to `each`, in the order in which they are numbered: the sender, then payer,
-    /// receiver and counterpart of each transfer, then beneficiaries. An account may come several times.
+    /// receiver and counterpart of each transfer, then beneficiaries and frozen accounts. An account may come several times.
     pub(super) fn accounts_of(
         &self,
         transaction: &AccountTransaction,
@@ -77,6 +77,7 @@ impl ScoredAssets {
             pass(event.contract);
             pass(event.beneficiary);
         }
+        transaction.freezes.iter().for_each(|event| pass(event.account));
     }
 
     /// Passes the payer, the receiver and the counterpart of a transfer to `each`, without the zero address.

@@ -3,8 +3,8 @@ use std::fs;
 use assay_address::ChainId;
 use assay_engine::{
     account::{
-        AccountAddress, AccountTransaction, Asset, BeneficiaryEvent, PublishedPlace, Transfer,
-        TransferKind, TransferPlace,
+        AccountAddress, AccountTransaction, Asset, BeneficiaryEvent, FreezeChange, FreezeEvent,
+        PublishedPlace, Transfer, TransferKind, TransferPlace,
     },
     ledger::BlockRef,
     utxo::Txid,
@@ -42,6 +42,13 @@ fn transactions(height: u64) -> Vec<AccountTransaction> {
             published: published[usize::from(number) % 3].clone(),
         },
     };
+    // The last token moved in no transaction.
+    let freeze = |number: u8| FreezeEvent {
+        asset: [assets[1], assets[2], Asset::Token(account(111))][usize::from(number)],
+        account: account(number * 50),
+        change: FreezeChange::ALL[usize::from(number)],
+        log: u32::MAX - u32::from(number),
+    };
     let mut id = [7; 32];
     id[..8].copy_from_slice(&height.to_le_bytes());
     let of_transaction = AccountTransaction {
@@ -51,12 +58,14 @@ fn transactions(height: u64) -> Vec<AccountTransaction> {
         initiator: Some(account(1)),
         transfers: (0..24).map(transfer).collect(),
         beneficiaries: vec![BeneficiaryEvent { contract: account(9), beneficiary: account(2) }],
+        freezes: (0..3).map(freeze).collect(),
     };
     let of_block = AccountTransaction {
         id: AccountTransaction::id_of_block(height),
         initiator: None,
         transfers: vec![transfer(4)],
         beneficiaries: Vec::new(),
+        freezes: Vec::new(),
         ..of_transaction
     };
     let unsigned = AccountTransaction {
@@ -270,11 +279,12 @@ fn accounts_and_ledgers_of_a_large_batch_are_found_as_those_of_small_ones() {
                 place: TransferPlace { index: 0, published: None },
             }],
             beneficiaries: Vec::new(),
+            freezes: Vec::new(),
         };
         let numbers = (height - 2) % 100 * 100..;
         let transactions = numbers.take(100).map(payment).collect();
         let reference = BlockRef { height, hash: [0; 32], parent: [0; 32], time };
-        AccountBlock { reference, transactions }
+        AccountBlock { reference, transactions, lacks_internal_transfers: false }
     };
     let earlier: Vec<_> = (2..102).map(|height| payments(height, |_| 0)).collect();
     let later: Vec<_> = (102..202).map(|height| payments(height, |number| number + 1)).collect();

@@ -102,6 +102,7 @@ impl Builder {
             initiator: Some(sender),
             transfers,
             beneficiaries: Vec::new(),
+            freezes: Vec::new(),
         })
     }
 

@@ -3,7 +3,8 @@
 
 use assay_engine::{
     account::{
-        AccountAddress, AccountTransaction, Asset, MoneyEnd, MoneyOrigin, Transfer, TransferKind,
+        AccountAddress, AccountTransaction, Asset, FreezeChange, FreezeEvent, MoneyEnd,
+        MoneyOrigin, Transfer, TransferKind,
     },
     evidence::ListingPeriod,
     taxonomy::Category,
@@ -12,7 +13,7 @@ use assay_engine::{
 use assay_test_random::Random;
 use jiff::{Timestamp, ToSpan, civil::Date, tz::TimeZone};
 
-use crate::accounts::{ETH, STETH, move_of};
+use crate::accounts::{ETH, STETH, USDT, move_of};
 
 /// Days of a history.
 const DAYS: u64 = 40;
@@ -104,6 +105,19 @@ impl History {
         MoneySource::End(MoneyOrigin::Party(party.category, period))
     }
 
+    /// The freezes in a transaction: of each account now and then, also of one that never pays.
+    fn freezes(&self, number: u64) -> Vec<FreezeEvent> {
+        let turn = usize::try_from(number).expect("few");
+        let frozen = (0..=self.accounts.len()).filter(|at| (turn + at).is_multiple_of(5));
+        let event = |at: usize| FreezeEvent {
+            asset: USDT,
+            account: self.accounts.get(at).copied().unwrap_or(AccountAddress([0x88; 20])),
+            change: FreezeChange::ALL[turn % FreezeChange::ALL.len()],
+            log: u32::try_from(at).expect("few"),
+        };
+        frozen.map(event).collect()
+    }
+
     /// Adds a random transaction, whose payers may pay what they never received.
     fn grow(&mut self, dice: &mut Random, seconds: u64, unit: u128) {
         let amount = |dice: &mut Random| unit * u128::from(dice.within(1, 1_000_000));
@@ -157,6 +171,7 @@ impl History {
             initiator: transfers.first().map(|it| it.from).filter(|it| *it != AccountAddress::ZERO),
             transfers,
             beneficiaries: Vec::new(),
+            freezes: self.freezes(number),
         });
     }
 }

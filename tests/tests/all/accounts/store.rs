@@ -338,6 +338,7 @@ fn blocks_are_identified_by_all_that_is_recorded_up_to_them() {
             place: TransferPlace::default(),
         }],
         beneficiaries: Vec::new(),
+        freezes: Vec::new(),
     };
     let graph = |transactions: &[AccountTransaction]| {
         let folder = TempDir::new().unwrap();
@@ -524,6 +525,7 @@ fn chain_with_a_hub(seed: u64, count: u64) -> (Vec<AccountTransaction>, AccountE
             initiator: Some(others[dice.index(others.len())]),
             transfers,
             beneficiaries: Vec::new(),
+            freezes: Vec::new(),
         }
     });
     let transactions = transactions.collect();
@@ -741,6 +743,7 @@ fn payment(number: u64, from: AccountAddress, to: AccountAddress) -> AccountTran
         initiator: Some(from),
         transfers: vec![transfer],
         beneficiaries: Vec::new(),
+        freezes: Vec::new(),
     }
 }
 

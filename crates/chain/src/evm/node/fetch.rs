@@ -9,6 +9,7 @@ use std::{
 };
 
 use assay_address::ChainId;
+use assay_graph::account::AccountBlock;
 use ruint::aliases::U256;
 use serde::de::IgnoredAny;
 use serde_json::{Value, json, value::RawValue};
@@ -16,7 +17,7 @@ use serde_json::{Value, json, value::RawValue};
 use crate::{
     SourceError, TipRef, Tracer,
     evm::{
-        EvmBlock, EvmParams, GenesisAllocation,
+        EvmParams, GenesisAllocation,
         answer::{BlockAnswer, BlockName, ReceiptAnswer, TransactionAnswer},
         block::BlockAnswers,
         dao,
@@ -70,7 +71,7 @@ impl BlockQuery {
 /// A block with the number of bytes of the node's answers.
 #[derive(Debug)]
 pub(super) struct FetchedBlock {
-    pub(super) block: EvmBlock,
+    pub(super) block: AccountBlock,
     pub(super) bytes: usize,
 }
 

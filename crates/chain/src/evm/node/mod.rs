@@ -17,7 +17,7 @@ use self::{
     apart::asks_too_much,
     fetch::{BlockQuery, FetchedBlock, Fetcher},
 };
-use super::{EvmBlock, EvmParams, GenesisAllocation, hex::Quantity};
+use super::{EvmParams, GenesisAllocation, hex::Quantity};
 use crate::{
     BatchLimit, BlockSource, NodeAbilities, ProvenParts, SourceError, TestNetworks, TipRef, Tracer,
     account_source::AccountBlockSource,
@@ -90,51 +90,12 @@ impl EvmNodeSource {
         self
     }
 
-    /// Returns the block with this hash, with the freezes in it.
-    ///
-    /// # Errors
-    ///
-    /// Returns the errors of [`BlockSource::block`].
-    pub fn evm_block(&mut self, hash: &[u8; 32]) -> Result<EvmBlock, SourceError> {
-        let mut fetched = self.fetch(&[BlockQuery::Hash(*hash)], usize::MAX)?;
-        fetched.pop().ok_or(SourceError::NotOnChain { hash: *hash })
-    }
-
-    /// Returns the blocks from a height, with the freezes in them.
-    ///
-    /// # Errors
-    ///
-    /// Returns the errors of [`BlockSource::blocks`].
-    pub fn evm_blocks(
-        &mut self,
-        from: u64,
-        limit: BatchLimit,
-    ) -> Result<Vec<EvmBlock>, SourceError> {
-        let tip = self.tip()?.height;
-        if from > tip {
-            return Err(SourceError::NoBlock { height: from, tip });
-        }
-        let heights = (from..=tip).take(limit.blocks.max(1));
-        let wanted: Vec<_> = heights.map(BlockQuery::Height).collect();
-        let blocks = self.fetch(&wanted, limit.entries).map_err(|error| match error {
-            SourceError::NoBlock { height, .. } => {
-                let pruned = self.fetcher.pruned(height, tip);
-                pruned.unwrap_or(SourceError::NoBlock { height, tip })
-            }
-            error => error,
-        })?;
-        if blocks.is_empty() {
-            return Err(SourceError::NoBlock { height: from, tip: from.saturating_sub(1) });
-        }
-        Ok(blocks)
-    }
-
     /// Fetches blocks up to the first failure and up to a number of transfers. Returns the failure if it is of the first one.
     fn fetch(
         &mut self,
         wanted: &[BlockQuery],
         entries: usize,
-    ) -> Result<Vec<EvmBlock>, SourceError> {
+    ) -> Result<Vec<AccountBlock>, SourceError> {
         let Some((first, others)) = wanted.split_first() else { return Ok(Vec::new()) };
         // The first block shows how large blocks are.
         let first = self.fetch_alone(*first)?;
@@ -223,19 +184,12 @@ impl EvmNodeSource {
 }
 
 /// Number of transfers of a block.
-fn transfers(block: &EvmBlock) -> usize {
+fn transfers(block: &AccountBlock) -> usize {
     block.transactions.iter().map(|transaction| transaction.transfers.len()).sum()
 }
 
 fn is_too_large(fetched: &Result<FetchedBlock, SourceError>) -> bool {
     matches!(fetched, Err(SourceError::TooLarge { .. }))
-}
-
-impl From<EvmBlock> for AccountBlock {
-    fn from(block: EvmBlock) -> Self {
-        let EvmBlock { reference, transactions, lacks_internal_transfers, .. } = block;
-        Self { reference, transactions, lacks_internal_transfers }
-    }
 }
 
 impl BlockSource<AccountBlock> for EvmNodeSource {
@@ -256,7 +210,8 @@ impl BlockSource<AccountBlock> for EvmNodeSource {
     }
 
     fn block(&mut self, hash: &[u8; 32]) -> Result<AccountBlock, SourceError> {
-        Ok(self.evm_block(hash)?.into())
+        let mut fetched = self.fetch(&[BlockQuery::Hash(*hash)], usize::MAX)?;
+        fetched.pop().ok_or(SourceError::NotOnChain { hash: *hash })
     }
 
     fn block_at(&mut self, height: u64) -> Result<AccountBlock, SourceError> {
@@ -265,8 +220,23 @@ impl BlockSource<AccountBlock> for EvmNodeSource {
     }
 
     fn blocks(&mut self, from: u64, limit: BatchLimit) -> Result<Vec<AccountBlock>, SourceError> {
-        let blocks = self.evm_blocks(from, limit)?;
-        Ok(blocks.into_iter().map(AccountBlock::from).collect())
+        let tip = self.tip()?.height;
+        if from > tip {
+            return Err(SourceError::NoBlock { height: from, tip });
+        }
+        let heights = (from..=tip).take(limit.blocks.max(1));
+        let wanted: Vec<_> = heights.map(BlockQuery::Height).collect();
+        let blocks = self.fetch(&wanted, limit.entries).map_err(|error| match error {
+            SourceError::NoBlock { height, .. } => {
+                let pruned = self.fetcher.pruned(height, tip);
+                pruned.unwrap_or(SourceError::NoBlock { height, tip })
+            }
+            error => error,
+        })?;
+        if blocks.is_empty() {
+            return Err(SourceError::NoBlock { height: from, tip: from.saturating_sub(1) });
+        }
+        Ok(blocks)
     }
 }
 

@@ -6,6 +6,7 @@ use std::{
 };
 
 use assay_address::ChainId;
+use assay_graph::account::AccountBlock;
 use serde_json::{Value, json};
 
 use super::{EvmNodeOptions, EvmNodeSource};
@@ -378,11 +379,11 @@ fn a_block_that_cannot_be_traced_does_not_stop_the_chain() {
         largest_answer: 1_000_000,
         ..EvmNodeOptions::default()
     };
-    let of_block = |blocks: &[crate::evm::EvmBlock]| {
+    let of_block = |blocks: &[AccountBlock]| {
         let transfers = blocks[0].transactions.iter().map(|it| it.transfers.len());
         (transfers.collect::<Vec<_>>(), blocks[0].lacks_internal_transfers)
     };
-    let expected = of(busy()).evm_blocks(1, BatchLimit::of_blocks(2)).unwrap();
+    let expected = of(busy()).blocks(1, BatchLimit::of_blocks(2)).unwrap();
     assert_eq!(of_block(&expected), (vec![2, 2, 2], false));
     for fails in [bloat, slow, failed_inside] {
         let is_of_block = |method: &str, params: &Value| {
@@ -394,9 +395,9 @@ fn a_block_that_cannot_be_traced_does_not_stop_the_chain() {
             }
         });
         let (mut read, _) = source(&Arc::new(large_together), options);
-        let mut blocks = read.evm_blocks(1, BatchLimit::of_blocks(2)).unwrap();
+        let mut blocks = read.blocks(1, BatchLimit::of_blocks(2)).unwrap();
         if blocks.len() == 1 {
-            blocks.extend(read.evm_blocks(2, BatchLimit::of_blocks(1)).unwrap());
+            blocks.extend(read.blocks(2, BatchLimit::of_blocks(1)).unwrap());
         }
         assert_eq!(blocks, expected);
         let one_large = busy().changed(move |method, params, reply| {
@@ -406,9 +407,9 @@ fn a_block_that_cannot_be_traced_does_not_stop_the_chain() {
             }
         });
         let (mut read, _) = source(&Arc::new(one_large), options);
-        let blocks = read.evm_blocks(1, BatchLimit::of_blocks(2)).unwrap();
+        let blocks = read.blocks(1, BatchLimit::of_blocks(2)).unwrap();
         assert_eq!(of_block(&blocks), (vec![2, 1, 2], true));
-        let next = read.evm_blocks(2, BatchLimit::of_blocks(1)).unwrap();
+        let next = read.blocks(2, BatchLimit::of_blocks(1)).unwrap();
         assert_eq!(next, expected[1..]);
     }
 }
@@ -421,7 +422,7 @@ fn a_node_that_goes_away_leaves_no_gap() {
         3 => Err(ExchangeError::TooLarge(7)),
         _ => Err(ExchangeError::Transient("connection refused".to_owned())),
     });
-    let said = of(node).evm_blocks(1, BatchLimit::of_blocks(1)).unwrap_err();
+    let said = of(node).blocks(1, BatchLimit::of_blocks(1)).unwrap_err();
     assert!(matches!(said, SourceError::Unreachable { .. } | SourceError::Stopped), "{said}");
 }
 

@@ -1,18 +1,21 @@
 //! Transfers of a block, by what moves money.
 
+use alloy_primitives::hex;
 use assay_address::ChainId;
-use assay_engine::account::{AccountTransaction, PublishedPlace, TransferKind};
+use assay_engine::account::{AccountTransaction, FreezeChange, PublishedPlace, TransferKind};
 use serde_json::{Value, json};
 
 use super::build::{
     EMPTY_ROOT, NodeBlock, PRODUCER, account, address, hash, lines, log, quantity, transfer, word,
 };
-use crate::Tracer;
+use crate::{Tracer, evm::rlp::keccak};
 
 const TOKEN: &str = "0x00000000000000000000000000000000000000aa";
 const USDT: &str = "0xdac17f958d2ee523a2206206994597c13d831ec7";
 const USDC: &str = "0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48";
 const WETH: &str = "0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2";
+const PYUSD: &str = "0x6c3ea9036406852006290770bedfcaba0e23a0e8";
+const USDT_ON_POLYGON: &str = "0xc2132d05d31c914a87c6611c10748aeb04b58e8f";
 const ENTRY_POINT: &str = "0x0000000071727de22e5e9d8baf0edac6f37da032";
 
 const DEPOSIT: &str = "0xe1fffcc4923d04b559f4d29a8bfc6cda04eb5b0d3c460751c2402c5c5cc9109c";
@@ -250,28 +253,70 @@ fn tether_is_issued_redeemed_and_destroyed() {
     assert_eq!(traced.lines(), expected);
 }
 
-/// Given freezes and their ends, then they stand beside the transactions with their time. Those of other tokens are none.
+/// Given freezes and their ends in the forms of several issuers, then their transaction has them. Those of other tokens are
+/// none.
 #[test]
 fn freezes_of_issuers_are_read() {
-    let node_block = NodeBlock::new(ChainId::ETH).transaction(
-        1,
-        Some(2),
-        0,
+    let [placed, released] = ["BlockPlaced(address)", "BlockReleased(address)"].map(signature);
+    let frozen = signature("AddressFrozen(address)");
+    let of = |chain, logs: &[Value]| {
+        let block = NodeBlock::new(chain).transaction(1, Some(2), 0, logs).read().unwrap();
+        assert_eq!(block.transactions.len(), 1);
+        assert!(block.transactions[0].transfers.is_empty());
+        let freezes = block.transactions[0].freezes.iter();
+        freezes.map(|it| (it.account, it.change, it.log)).collect::<Vec<_>>()
+    };
+    let on_ethereum = of(
+        ChainId::ETH,
         &[
             log(USDT, &[topic(ADDED)], &[word(5)]),
             log(USDC, &[topic(BLACKLISTED), word(6)], &[]),
             log(TOKEN, &[topic(ADDED)], &[word(7)]),
             log(USDT, &[topic(REMOVED)], &[word(5)]),
+            log(PYUSD, &[frozen.clone(), word(8)], &[]),
+            // Not a stablecoin, and not one account.
+            log(WETH, &[frozen.clone(), word(9)], &[]),
+            log(PYUSD, &[frozen, word(8)], &[word(9)]),
         ],
     );
-    let block = node_block.read().unwrap();
-    assert!(block.transactions.is_empty());
-    let freezes: Vec<_> =
-        block.freezes.iter().map(|it| (it.account, it.is_frozen, it.block, it.log)).collect();
-    let expected =
-        [(address(5), true, 100, 0), (address(6), true, 100, 1), (address(5), false, 100, 3)];
-    assert_eq!(freezes, expected);
-    assert_eq!(block.freezes[0].time, block.reference.time);
+    let expected = [
+        (address(5), FreezeChange::Frozen, 0),
+        (address(6), FreezeChange::Frozen, 1),
+        (address(5), FreezeChange::Lifted, 3),
+        (address(8), FreezeChange::Frozen, 4),
+    ];
+    assert_eq!(on_ethereum, expected);
+    let on_polygon = of(
+        "polygon".parse().unwrap(),
+        &[
+            log(USDT_ON_POLYGON, &[placed, word(5)], &[]),
+            log(USDT_ON_POLYGON, &[released, word(5)], &[]),
+        ],
+    );
+    let expected = [(address(5), FreezeChange::Frozen, 0), (address(5), FreezeChange::Lifted, 1)];
+    assert_eq!(on_polygon, expected);
+}
+
+/// Given destroyed funds of a token that logs their transfer too, then they are booked once, and the account is frozen.
+#[test]
+fn destroyed_funds_are_of_frozen_accounts() {
+    let destroyed = signature("DestroyedBlockedFunds(address,uint256)");
+    let logs = [
+        transfer(USDT_ON_POLYGON, 5, 0, 70),
+        log(USDT_ON_POLYGON, &[destroyed, word(5)], &[word(70)]),
+    ];
+    let polygon = "polygon".parse().unwrap();
+    let node_block = NodeBlock::new(polygon).transaction(1, Some(2), 0, &logs);
+    let token = USDT_ON_POLYGON.trim_start_matches("0x");
+    assert_eq!(node_block.lines(), [format!("burn {token} 5 -> 0: 70")]);
+    let freezes = &node_block.read().unwrap().transactions[0].freezes;
+    let changes: Vec<_> = freezes.iter().map(|it| (it.account, it.change)).collect();
+    assert_eq!(changes, [(address(5), FreezeChange::Destroyed)]);
+}
+
+/// The topic of an event.
+fn signature(of: &str) -> String {
+    format!("0x{}", hex::encode(keccak(of)))
 }
 
 /// Given positions of logs among calls, then transfers stand in the order in which they happened. Without them, tokens stand

@@ -2,12 +2,13 @@
 
 use assay_address::ChainId;
 use assay_engine::account::{AccountAddress, AccountTransaction};
+use assay_graph::account::AccountBlock;
 use serde_json::{Value, json};
 
 use crate::{
     ProvenParts, Tracer,
     evm::{
-        EvmBlock, EvmParams,
+        EvmParams,
         answer::{BlockAnswer, TransactionAnswer},
         block::BlockAnswers,
         trace,
@@ -113,7 +114,7 @@ impl NodeBlock {
     }
 
     /// Reads the block as the source does.
-    pub(in crate::evm) fn read(&self) -> Result<EvmBlock, String> {
+    pub(in crate::evm) fn read(&self) -> Result<AccountBlock, String> {
         let json = self.block.to_string();
         let read = |error: serde_json::Error| error.to_string();
         let block: BlockAnswer<TransactionAnswer> = serde_json::from_str(&json).map_err(read)?;

@@ -88,6 +88,7 @@ fn branch(own: u8, heights: RangeInclusive<u8>) -> Vec<AccountBlock> {
                 place: TransferPlace::default(),
             }],
             beneficiaries: Vec::new(),
+            freezes: Vec::new(),
         };
         AccountBlock {
             reference: BlockRef {

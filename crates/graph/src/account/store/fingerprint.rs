@@ -60,6 +60,7 @@ impl AccountSnapshot {
             })?;
             hash_dealings(reader, &mut all)?;
             hash_entries::<TransactionOf>(reader, EntryKind::OtherToken, &mut all, Some)?;
+            hash_entries::<TransactionOf>(reader, EntryKind::Freeze, &mut all, Some)?;
             hash_entries::<Creation>(reader, EntryKind::Creation, &mut all, Some)?;
             Ok(all.finalize().into())
         })

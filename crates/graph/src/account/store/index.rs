@@ -60,6 +60,7 @@ pub(super) struct IndexEntries {
     pub(super) passing: Vec<TransactionOf>,
     /// Groups of pages, all of blocks that cannot be rolled back.
     pub(super) groups: Vec<StoredPage>,
+    pub(super) freezes: Vec<TransactionOf>,
 }
 
 impl IndexEntries {
@@ -95,6 +96,7 @@ impl IndexEntries {
         pages += write(table, txn, &mut to, EntryKind::Page, &mut self.pages)?;
         pages += write(table, txn, &mut to, EntryKind::Passing, &mut self.passing)?;
         pages += write(table, txn, &mut to, EntryKind::PageGroup, &mut self.groups)?;
+        pages += write(table, txn, &mut to, EntryKind::Freeze, &mut self.freezes)?;
         Ok(pages)
     }
 
@@ -116,6 +118,7 @@ impl IndexEntries {
         put.rows(EntryKind::Dealing, &mut self.dealings)?;
         put.rows(EntryKind::Page, &mut self.pages)?;
         put.rows(EntryKind::Passing, &mut self.passing)?;
+        put.rows(EntryKind::Freeze, &mut self.freezes)?;
         Ok(tables.undo.put(txn, &StoredBlock::key(height), &keys)?)
     }
 
@@ -155,6 +158,7 @@ impl IndexEntries {
             EntryKind::Page => entry(key, value, &mut self.pages),
             EntryKind::Passing => entry(key, value, &mut self.passing),
             EntryKind::PageGroup => entry(key, value, &mut self.groups),
+            EntryKind::Freeze => entry(key, value, &mut self.freezes),
         }
     }
 }

@@ -3,8 +3,8 @@
 use assay_columns::bytes::{ByteReader, from_zigzag, put_varint, zigzag};
 use assay_engine::{
     account::{
-        AccountAddress, AccountTransaction, Asset, AssetNumber, BeneficiaryEvent, PublishedPlace,
-        Transfer, TransferKind, TransferPlace,
+        AccountAddress, AccountTransaction, Asset, AssetNumber, BeneficiaryEvent, FreezeChange,
+        FreezeEvent, PublishedPlace, Transfer, TransferKind, TransferPlace,
     },
     ledger::OwnerNumber,
     utxo::Txid,
@@ -12,6 +12,7 @@ use assay_engine::{
 use jiff::Timestamp;
 
 use super::amount::{put_wide_amount, take_wide_amount};
+use crate::account::codec::freeze_code;
 
 /// Largest number of bytes of a page of several transactions: it fills a page of the file.
 const PAGE: usize = 4080;
@@ -20,6 +21,7 @@ const IN_TRANSACTION: u8 = 1;
 const WITH_INITIATOR: u8 = 2;
 const WITH_BENEFICIARIES: u8 = 4;
 const OF_NEXT_BLOCK: u8 = 8;
+const WITH_FREEZES: u8 = 16;
 
 const NATIVE: u8 = 0;
 const SAME: u8 = 1;
@@ -90,7 +92,8 @@ fn put_transaction(
         flag(!is_of_block, IN_TRANSACTION)
             | flag(transaction.initiator.is_some(), WITH_INITIATOR)
             | flag(!transaction.beneficiaries.is_empty(), WITH_BENEFICIARIES)
-            | flag(transaction.block != height_before, OF_NEXT_BLOCK),
+            | flag(transaction.block != height_before, OF_NEXT_BLOCK)
+            | flag(!transaction.freezes.is_empty(), WITH_FREEZES),
     );
     if transaction.block != height_before {
         put_varint(into, transaction.block.wrapping_sub(height_before));
@@ -146,6 +149,15 @@ fn put_transaction(
             put_owner(into, event.beneficiary);
         }
     }
+    if !transaction.freezes.is_empty() {
+        put_varint(into, transaction.freezes.len() as u64);
+        for FreezeEvent { asset, account, change, log } in &transaction.freezes {
+            into.push(freeze_code(*change));
+            put_varint(into, numbers.asset(*asset).0.into());
+            put_owner(into, *account);
+            put_varint(into, (*log).into());
+        }
+    }
 }
 
 /// A transaction as the log holds it.
@@ -157,6 +169,16 @@ pub(super) struct LogRecord {
     pub(super) initiator: Option<u64>,
     pub(super) transfers: Vec<LogTransfer>,
     pub(super) beneficiaries: Vec<(u64, u64)>,
+    pub(super) freezes: Vec<LogFreeze>,
+}
+
+/// A freeze as the log holds it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct LogFreeze {
+    pub(super) asset: AssetNumber,
+    pub(super) account: u64,
+    pub(super) change: FreezeChange,
+    pub(super) log: u32,
 }
 
 /// A transfer as the log holds it.
@@ -229,12 +251,24 @@ impl<'t> LogReader<'t> {
                 beneficiaries.push((reading.varint()?, reading.varint()?));
             }
         }
+        let mut freezes = Vec::new();
+        if flags & WITH_FREEZES != 0 {
+            for _ in 0..length(reading)? {
+                freezes.push(LogFreeze {
+                    change: *FreezeChange::ALL.get(usize::from(reading.byte()?))?,
+                    asset: AssetNumber(u32::try_from(reading.varint()?).ok()?),
+                    account: reading.varint()?,
+                    log: u32::try_from(reading.varint()?).ok()?,
+                });
+            }
+        }
         Some(LogRecord {
             height: self.height,
             is_in_transaction: flags & IN_TRANSACTION != 0,
             initiator,
             transfers,
             beneficiaries,
+            freezes,
         })
     }
 }
@@ -257,8 +291,9 @@ impl LogRecord {
     pub(super) fn numbers(&self) -> impl Iterator<Item = u64> {
         let of_transfers = self.transfers.iter().flat_map(|transfer| [transfer.from, transfer.to]);
         let of_events = self.beneficiaries.iter().flat_map(|(one, other)| [*one, *other]);
+        let frozen = self.freezes.iter().map(|event| event.account);
         let mut all: Vec<u64> =
-            self.initiator.into_iter().chain(of_transfers).chain(of_events).collect();
+            self.initiator.into_iter().chain(of_transfers).chain(of_events).chain(frozen).collect();
         all.sort_unstable();
         all.dedup();
         all.into_iter().filter_map(|number| number.checked_sub(1))
@@ -284,6 +319,10 @@ impl LogRecord {
             let (contract, beneficiary) = (account(*contract)?, account(*beneficiary)?);
             Ok(BeneficiaryEvent { contract, beneficiary })
         });
+        let freezes = self.freezes.iter().map(|LogFreeze { asset, account: of, change, log }| {
+            let (asset, account) = (names.asset(*asset)?, account(*of)?);
+            Ok(FreezeEvent { asset, account, change: *change, log: *log })
+        });
         Ok(AccountTransaction {
             block: self.height,
             time: names.time(self.height)?,
@@ -291,6 +330,7 @@ impl LogRecord {
             initiator: self.initiator.map(account).transpose()?,
             transfers: transfers.collect::<Result<_, E>>()?,
             beneficiaries: beneficiaries.collect::<Result<_, E>>()?,
+            freezes: freezes.collect::<Result<_, E>>()?,
         })
     }
 }

@@ -1,7 +1,7 @@
 //! Look-ups of a batch by several threads.
 //!
-//! The accounts and ledgers that a batch needs are scattered over the chain. Where memory does not hold the chain, each of
-//! them is a read of the disk, and a disk answers many readers together sooner than one after another.
+//! The accounts and ledgers that a batch needs are scattered over the chain. Each of them is a read of the disk if memory does
+//! not hold the chain, and a disk answers many readers together sooner than one after another.
 
 use std::{panic::resume_unwind, thread};
 

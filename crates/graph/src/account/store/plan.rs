@@ -308,8 +308,9 @@ impl Planner<'_> {
     }
 
     fn number_tokens(&mut self, transaction: &AccountTransaction) -> Result<(), GraphError> {
-        for transfer in &transaction.transfers {
-            let asset = transfer.asset;
+        let moved = transaction.transfers.iter().map(|transfer| transfer.asset);
+        let frozen = transaction.freezes.iter().map(|event| event.asset);
+        for asset in moved.chain(frozen) {
             if self.scored.number(asset).is_none() && !self.tokens.contains_key(&asset) {
                 let next = self.state.next_token;
                 let chain = self.state.chain;
@@ -323,7 +324,7 @@ impl Planner<'_> {
     }
 }
 
-/// Adds the entries of a transaction for tokens outside the table, and for created contracts.
+/// Adds the entries of a transaction for tokens outside the table, for created contracts and for freezes.
 fn others(
     transaction: &AccountTransaction,
     number: u64,
@@ -349,5 +350,9 @@ fn others(
             into.creations.push(creation(creator, contract, true));
             into.creations.push(creation(contract, creator, false));
         }
+    }
+    for event in &transaction.freezes {
+        let owner = numbers.owner(event.account).0;
+        into.freezes.push(TransactionOf { owner, transaction: number });
     }
 }

@@ -415,10 +415,14 @@ impl<'t> Reader<'t> {
         Ok(PaymentsBackwards { owner, asset, cursors })
     }
 
-    /// The newest transactions of an account with other tokens, newest first.
-    pub(super) fn other_tokens(&self, owner: u64, most: usize) -> Result<Vec<u64>, GraphError> {
+    /// The newest transactions of an account in an index of transactions, newest first.
+    pub(super) fn newest_of(
+        &self,
+        kind: EntryKind,
+        owner: u64,
+        most: usize,
+    ) -> Result<Vec<u64>, GraphError> {
         let (key, end) = (number(owner), number(owner + 1));
-        let kind = EntryKind::OtherToken;
         let mut entries = self.index()?.backwards::<TransactionOf>(kind, (&key, &end))?;
         let mut newest = Vec::new();
         while newest.len() < most

@@ -24,7 +24,7 @@ use rustc_hash::FxHashMap;
 
 use super::{
     block::GraphState,
-    entry::{AccountRuns, StoredPage, StoredPayment},
+    entry::{AccountRuns, EntryKind, StoredPage, StoredPayment},
     folders::ChainFolder,
     reader::Reader,
     tables::Tables,
@@ -272,6 +272,15 @@ impl AccountSnapshot {
 type NextPayment = ((u64, u32), usize);
 
 impl AccountSnapshot {
+    /// The newest transactions of an account in an index of transactions, newest first.
+    fn newest_of(&self, kind: EntryKind, of: OwnerNumber, most: usize) -> Vec<TransactionNumber> {
+        if of.0 >= self.state.next_owner {
+            return Vec::new();
+        }
+        let found = self.read(|reader, _| reader.newest_of(kind, of.0, most));
+        found.into_iter().map(TransactionNumber).collect()
+    }
+
     /// The newest payments of an account over all assets, in any order.
     fn newest_payments(&self, of: OwnerNumber, most: usize) -> Vec<Payment> {
         self.read(|reader, times| {
@@ -660,11 +669,11 @@ impl AccountView for AccountSnapshot {
     }
 
     fn with_other_tokens(&self, of: OwnerNumber, most: usize) -> Vec<TransactionNumber> {
-        if of.0 >= self.state.next_owner {
-            return Vec::new();
-        }
-        let found = self.read(|reader, _| reader.other_tokens(of.0, most));
-        found.into_iter().map(TransactionNumber).collect()
+        self.newest_of(EntryKind::OtherToken, of, most)
+    }
+
+    fn with_freezes(&self, of: OwnerNumber, most: usize) -> Vec<TransactionNumber> {
+        self.newest_of(EntryKind::Freeze, of, most)
     }
 
     fn deployer(&self, contract: OwnerNumber) -> Option<OwnerNumber> {

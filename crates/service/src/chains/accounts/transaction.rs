@@ -26,6 +26,7 @@ fn read(view: &dyn AccountGraphView, txid: &Txid, most: usize) -> Option<BookedT
     let transfers_count = u64::try_from(transaction.transfers.len()).unwrap_or(u64::MAX);
     transaction.transfers.truncate(most);
     transaction.beneficiaries.clear();
+    transaction.freezes.clear();
     let payments = view.payments_of_transaction(number).into_iter().filter_map(|payment| {
         Some(BookedPayment {
             from: view.address(payment.from),

@@ -3,14 +3,15 @@
 use assay_address::{CanonicalAddress, ChainId};
 use assay_chain_protocol::message::{
     AccountLimitsMessage, AccountTransactionAnswer, AccountTransferAnswer, AccountTransferMessage,
-    AccountTransferQuestion, AssetMessage, BookedPaymentMessage, Identifier,
+    AccountTransferQuestion, AssetMessage, BookedPaymentMessage, FreezeMessage, Identifier,
     InvalidAccountTransferMessage, LookalikeAccountMessage, ReadAccountTransfer, TransferMessage,
     TransferSenderMessage,
 };
 use assay_engine::{
     account::{
         AccountTransaction, AccountTransfer, AccountTransferSelector, AssetId,
-        InvalidAccountTransfer, MoneyUnit, ScoredAsset, Transfer, TransferKind, scored_asset,
+        InvalidAccountTransfer, IssuerFreeze, MoneyUnit, ScoredAsset, Transfer, TransferKind,
+        scored_asset,
     },
     evidence::{AccountLimits, LookalikeAccount},
     transfer::{FoundAccountTransfer, FoundTransfer, TransferQuery, TransferSelector},
@@ -60,6 +61,17 @@ pub(super) fn limits_message(limits: AccountLimits) -> AccountLimitsMessage {
         lookalike_tokens,
         lookalike_accounts: lookalike_accounts.into_iter().map(lookalike).collect(),
         other_tokens,
+    }
+}
+
+/// Converts a freeze.
+pub(super) fn freeze_message(freeze: &IssuerFreeze) -> FreezeMessage {
+    let IssuerFreeze { asset, frozen, destroyed, lifted } = *freeze;
+    FreezeMessage {
+        asset: asset.asset.into_message(),
+        frozen: frozen.into_message(),
+        destroyed: destroyed.into_message(),
+        lifted: lifted.into_message(),
     }
 }
 
@@ -245,6 +257,22 @@ impl AnswerReader<'_> {
         })
     }
 
+    /// Converts the freezes of an account.
+    pub(super) fn freezes(
+        self,
+        messages: Vec<FreezeMessage>,
+    ) -> Result<Vec<IssuerFreeze>, InvalidAnswer> {
+        let freeze = |FreezeMessage { asset, frozen, destroyed, lifted }| {
+            Ok(IssuerFreeze {
+                asset: AssetId { chain: self.chain, asset: MessageForm::read(asset)? },
+                frozen: MessageForm::read(frozen)?,
+                destroyed: MessageForm::read(destroyed)?,
+                lifted: MessageForm::read(lifted)?,
+            })
+        };
+        messages.into_iter().map(freeze).collect()
+    }
+
     /// Converts a transfer, or the reason for which it was not read.
     pub(in crate::chains) fn account_transfer(
         self,
@@ -344,6 +372,7 @@ impl AnswerReader<'_> {
                 initiator: MessageForm::read(initiator)?,
                 transfers: transfers.into_iter().map(transfer).collect::<Result<_, _>>()?,
                 beneficiaries: Vec::new(),
+                freezes: Vec::new(),
             },
             transfers_count,
             payments: payments.into_iter().map(payment).collect::<Result<_, _>>()?,

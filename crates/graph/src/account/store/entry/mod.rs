@@ -46,6 +46,8 @@ pub(super) enum EntryKind {
     Passing,
     /// Groups of pages of sums by account and asset.
     PageGroup,
+    /// Transactions that froze an account or ended a freeze, by account.
+    Freeze,
 }
 
 /// The manifest of all runs of a graph.
@@ -63,6 +65,7 @@ impl run::RunKind for EntryKind {
         Self::Page,
         Self::Passing,
         Self::PageGroup,
+        Self::Freeze,
     ];
 
     fn number(self) -> u8 {
@@ -83,7 +86,9 @@ impl run::RunKind for EntryKind {
             Self::Address | Self::Txid => slice.merge_entries::<NumberByHash>(),
             Self::Payment => slice.merge_entries::<PackedPayment<'_>>(),
             Self::Ledger => slice.merge_entries::<PackedLedger<'_>>(),
-            Self::OtherToken | Self::Passing => slice.merge_entries::<TransactionOf>(),
+            Self::OtherToken | Self::Passing | Self::Freeze => {
+                slice.merge_entries::<TransactionOf>()
+            }
             Self::Creation => slice.merge_entries::<Creation>(),
             Self::Dealing => slice.merge_entries::<StoredDealing>(),
             Self::Page | Self::PageGroup => slice.merge_entries::<StoredPage>(),

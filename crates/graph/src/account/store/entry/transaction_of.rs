@@ -5,8 +5,8 @@ use assay_columns::{
     run::RunEntry,
 };
 
-/// A transaction by one of its accounts: one that transfers tokens outside the table of scored assets, or one in which the
-/// account both received and paid an asset.
+/// A transaction by one of its accounts: one that transfers tokens outside the table of scored assets, one in which the
+/// account both received and paid an asset, or one that froze the account or ended a freeze.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(in super::super) struct TransactionOf {
     pub(in super::super) owner: u64,
