@@ -4,12 +4,7 @@ use std::{io::Write, sync::Arc};
 
 use assay_address::ChainId;
 use assay_engine::{
-    assess,
-    assessment::Assessment,
-    evidence::{ChainState, Unavailable},
-    facts::Environment,
-    policy::Policy,
-    score::Verdict,
+    assess, assessment::Assessment, facts::Environment, policy::Policy, score::Verdict,
 };
 use assay_intel::IntelSnapshot;
 use assay_service::{
@@ -84,11 +79,7 @@ pub(super) async fn run(args: &CheckArgs, context: &Context) -> Result<CommandOu
     };
     let chains = ChainReaders::open(&databases, &directory(&**store).await?).await?;
     let facts = if let Some(past) = as_of {
-        let mut facts = snapshot.facts(&subject).as_of(past);
-        if chains.is_followed(subject.chain()) {
-            facts.chain = ChainState::Unavailable(Unavailable::PastDay);
-        }
-        facts
+        chains::facts_as_of(&chains, &snapshot, &subject, past).await?
     } else {
         chains::facts(&chains, &snapshot, &policy, &subject, now).await
     };

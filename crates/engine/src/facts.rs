@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::{
-    account::Prices,
+    account::{IssuerFreeze, Prices},
     evidence::{
         AddressLabels, ChainState, Direction, Listing, PartyListing, SourceState, assessment_day,
     },
@@ -305,10 +305,12 @@ pub struct Counterparty {
     pub address: CanonicalAddress,
     /// True if the counterparty made the first payment to the subject.
     pub is_funder: bool,
-    /// Its labels.
+    /// Its labels, those of its freezes included.
     pub labels: AddressLabels,
     /// Its listings.
     pub listings: Vec<Listing>,
+    /// Its freezes by issuers of tokens.
+    pub freezes: Vec<IssuerFreeze>,
     /// Amount that the subject received from the counterparty, in base units of the chain's coin.
     pub received: u128,
     /// Amount that the subject sent to the counterparty, in base units of the chain's coin.

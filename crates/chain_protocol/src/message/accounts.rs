@@ -134,6 +134,28 @@ pub struct CounterpartyAssetMessage {
     pub sent: u128,
 }
 
+/// A period in which the issuer of a token froze an account.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct FreezeMessage {
+    /// The token.
+    pub asset: AssetMessage,
+    /// The transaction that froze the account, or the first record of the freeze.
+    pub frozen: FreezeMomentMessage,
+    /// The last transaction that destroyed the frozen funds; `null` if none did.
+    pub destroyed: Option<FreezeMomentMessage>,
+    /// The transaction that ended the freeze; `null` while it is in force.
+    pub lifted: Option<FreezeMomentMessage>,
+}
+
+/// A transaction that changed a freeze.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct FreezeMomentMessage {
+    /// The transaction.
+    pub transaction: TransactionId,
+    /// Time of its block.
+    pub time: Timestamp,
+}
+
 /// `account-transfer`: one transfer of an account chain, with the flows that are assessed for its direction.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AccountTransferQuestion {

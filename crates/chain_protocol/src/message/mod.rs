@@ -144,6 +144,9 @@ pub struct TraceAnswer {
     pub counterparties: CounterpartiesAnswer,
     /// Addresses that may belong to the same owner.
     pub possible_owners: Vec<PossibleOwnerAnswer>,
+    /// Freezes of the address by issuers of tokens; absent without any.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub freezes: Vec<FreezeMessage>,
 }
 
 /// The cluster of an address. The asking server adds the listings and labels of the addresses.
@@ -238,6 +241,9 @@ pub struct CounterpartyAnswer {
     /// Role of the counterparty on an account chain, such as `service_deposit`; absent if none is recognized.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub role: Option<Identifier>,
+    /// Freezes by issuers of tokens; absent without any.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub freezes: Vec<FreezeMessage>,
     /// Identifiers of the largest transactions between subject and counterparty, the largest first.
     pub transactions: Vec<String>,
     /// Time of the first transaction between subject and counterparty.

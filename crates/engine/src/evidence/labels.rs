@@ -45,6 +45,16 @@ impl AddressLabels {
         self.iter().zip(upstreams.iter().copied())
     }
 
+    /// These labels and further ones.
+    #[must_use]
+    pub fn and(&self, further: impl IntoIterator<Item = Label>) -> Self {
+        let mut further = further.into_iter().peekable();
+        if further.peek().is_none() {
+            return self.clone();
+        }
+        self.iter().cloned().chain(further).collect()
+    }
+
     /// The number of each label's name, from 0 on, in the order of the labels; `None` for labels without a name. The
     /// numbers are computed once.
     pub(crate) fn names(&self) -> &[Option<u32>] {

@@ -217,6 +217,7 @@ fn counterparty(
     let transactions = largest.iter().take(TRANSACTIONS).map(|(number, _)| view.txid(*number));
     let transactions = transactions.map(|txid| Ok::<_, ViewError>(txid?.to_string()));
     Ok(Some(Counterparty {
+        freezes: Vec::new(),
         labels,
         listings,
         address,

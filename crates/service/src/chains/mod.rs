@@ -49,13 +49,18 @@ pub mod transfer;
 use std::sync::Arc;
 
 use assay_address::CanonicalAddress;
-use assay_engine::{facts::Facts, policy::Policy, trace::TraceRules};
+use assay_engine::{
+    evidence::{ChainState, Unavailable},
+    facts::Facts,
+    policy::Policy,
+    trace::TraceRules,
+};
 use assay_intel::IntelSnapshot;
 use jiff::Timestamp;
 
 use compositions::GraphOwner;
 pub(crate) use registry::ChainReaders;
-use subject::{SubjectData, TraceRequest};
+use subject::{ReadError, SubjectData, TraceRequest};
 use trace::TraceView;
 
 use crate::large::beside_others_if;
@@ -77,6 +82,30 @@ pub async fn facts(
     let traced = subject_data(chains, intel, policy, subject, now).await;
     let differing_branches = chains.differing_branches(subject.chain());
     Facts { differing_branches, ..traced.added_to(listed_facts(intel, subject)) }
+}
+
+/// Returns the facts about a subject at the end of a past day: lists and labels of that day, and the freezes by issuers of
+/// tokens until then. Flows of past days are not read.
+///
+/// # Errors
+///
+/// Returns an error if the chain cannot be read.
+pub async fn facts_as_of(
+    chains: &ChainReaders,
+    intel: &IntelSnapshot,
+    subject: &CanonicalAddress,
+    past: Timestamp,
+) -> Result<Facts, ReadError> {
+    let mut facts = intel.facts(subject).as_of(past);
+    if chains.is_followed(subject.chain()) {
+        facts.chain = ChainState::Unavailable(Unavailable::PastDay);
+    }
+    if let Some(reader) = chains.reader(subject.chain()) {
+        let freezes = reader.freezes(subject).await?.into_iter();
+        let known = freezes.filter(|freeze| freeze.frozen.time <= past);
+        facts.labels = facts.labels.and(known.filter_map(|freeze| freeze.label()));
+    }
+    Ok(facts)
 }
 
 /// Returns the facts about a subject from lists and labels. Copying many listings does not delay other callers.

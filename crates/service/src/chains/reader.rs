@@ -4,6 +4,7 @@ use std::{collections::HashMap, fmt::Debug};
 
 use assay_address::CanonicalAddress;
 use assay_engine::{
+    account::IssuerFreeze,
     evidence::Tip,
     facts::{Cluster, DifferingBranches},
     ledger::{BlockId, BlockRef, OwnHistory, TransactionNumber},
@@ -155,6 +156,15 @@ pub trait ChainReader: Debug + Send + Sync {
         _transfers: u32,
     ) -> Result<Option<NamedHistory>, ReadError> {
         Ok(None)
+    }
+
+    /// Returns the freezes of an address by issuers of tokens, of any time; none for a reader of no account chain.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the chain cannot be read.
+    async fn freezes(&self, _subject: &CanonicalAddress) -> Result<Vec<IssuerFreeze>, ReadError> {
+        Ok(Vec::new())
     }
 
     /// Returns the cluster of an address.

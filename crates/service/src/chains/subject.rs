@@ -3,6 +3,7 @@
 use assay_address::{CanonicalAddress, ChainId};
 use assay_chain_protocol::AskError;
 use assay_engine::{
+    account::IssuerFreeze,
     evidence::{ActivityFacts, AssetActivity, BehaviorFacts, ChainFacts, ChainState, Unavailable},
     facts::{Cluster, Counterparties, Facts, PossibleOwner},
     ledger::Statistics,
@@ -82,6 +83,8 @@ pub struct SubjectData {
     pub counterparties: Counterparties,
     /// Addresses that may belong to the subject's owner.
     pub possible_owners: Vec<PossibleOwner>,
+    /// Freezes of the subject by issuers of tokens.
+    pub freezes: Vec<IssuerFreeze>,
 }
 
 impl SubjectData {
@@ -109,18 +112,27 @@ impl SubjectData {
     /// Adds the data to the facts from lists and labels.
     #[must_use]
     pub fn added_to(self, facts: Facts) -> Facts {
-        let Self { state, revision, cluster, counterparties, possible_owners } = self;
+        let Self { state, revision, cluster, counterparties, possible_owners, freezes } = self;
         let data_revision = match revision {
             Some(revision) => format!("{}+{revision}", facts.data_revision),
             None => facts.data_revision,
         };
-        Facts { chain: state, cluster, counterparties, possible_owners, data_revision, ..facts }
+        let labels = facts.labels.and(freezes.iter().filter_map(IssuerFreeze::label));
+        Facts {
+            chain: state,
+            cluster,
+            counterparties,
+            possible_owners,
+            data_revision,
+            labels,
+            ..facts
+        }
     }
 
     fn without_data(state: ChainState) -> Self {
         let counterparties = Counterparties::default();
-        let possible_owners = Vec::new();
-        Self { state, revision: None, cluster: None, counterparties, possible_owners }
+        let (possible_owners, freezes) = (Vec::new(), Vec::new());
+        Self { state, revision: None, cluster: None, counterparties, possible_owners, freezes }
     }
 }
 

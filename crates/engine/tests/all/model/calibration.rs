@@ -637,6 +637,7 @@ fn associated_wallets_show_members_and_counterparties_with_their_evidence() {
         role: None,
         labels: vec![label(Category::Exchange, Tier::Investigation, 100, "explorer")].into(),
         listings: vec![],
+        freezes: Vec::new(),
         received: 7,
         sent: 5,
         transactions: vec!["cd".repeat(32)],

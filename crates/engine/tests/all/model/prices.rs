@@ -54,6 +54,7 @@ fn busy() -> Facts {
         is_funder: true,
         labels: AddressLabels::default(),
         listings: vec![],
+        freezes: Vec::new(),
         received: 60_000_000,
         sent: 5,
         by_asset: vec![],

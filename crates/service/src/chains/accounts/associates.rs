@@ -3,9 +3,10 @@
 use assay_address::{CanonicalAddress, ChainId};
 use assay_engine::{
     account::{
-        AccountCounterparty, AccountView, AssetNumber, Payment, Valuation, counterparties,
-        scored_asset, transaction_text,
+        AccountCounterparty, AccountView, AssetNumber, IssuerFreeze, Payment, Valuation,
+        counterparties, issuer_freezes, scored_asset, transaction_text,
     },
+    evidence::AddressLabels,
     facts::{AccountRole, Counterparties, Counterparty, CounterpartyAsset},
     ledger::{OwnerNumber, TransactionNumber},
 };
@@ -65,9 +66,11 @@ fn counterparty(
         Some(CounterpartyAsset { asset, received: *received, sent: *sent })
     });
     let transactions = party.transactions.iter();
+    let freezes = issuer_freezes(view, party.owner);
     Counterparty {
-        labels: intel.labels().labels_of(&address),
+        labels: labels(intel, &address, &freezes),
         listings: intel.listings_of(&address),
+        freezes,
         address,
         is_funder: party.is_funder,
         received: 0,
@@ -78,6 +81,15 @@ fn counterparty(
         first_seen: party.first_seen,
         last_seen: party.last_seen,
     }
+}
+
+/// The labels of an account, those of its freezes included.
+pub(in crate::chains) fn labels(
+    intel: &IntelSnapshot,
+    address: &CanonicalAddress,
+    freezes: &[IssuerFreeze],
+) -> AddressLabels {
+    intel.labels().labels_of(address).and(freezes.iter().filter_map(IssuerFreeze::label))
 }
 
 /// The contracts that a subject created; of a contract, its creator and the creator's other contracts.
@@ -101,9 +113,11 @@ fn contracts(
             first_payment(view, owner).map_or(Timestamp::UNIX_EPOCH, |it| view.time(it));
         let newest = view.payments(owner, 1).payments.pop();
         let last_seen = newest.map_or(first_seen, |payment| view.time(payment.transaction));
+        let freezes = issuer_freezes(view, owner);
         Some(Counterparty {
-            labels: intel.labels().labels_of(&address),
+            labels: labels(intel, &address, &freezes),
             listings: intel.listings_of(&address),
+            freezes,
             address,
             is_funder: false,
             received: 0,

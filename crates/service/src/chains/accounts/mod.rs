@@ -22,6 +22,7 @@ mod tokens;
 mod transaction;
 mod transfer;
 
+pub(super) use associates::labels;
 pub(super) use keeper::keep_ledgers;
 pub use reader::{AccountReader, AccountReaders};
 pub use state::present_ledgers;

@@ -5,10 +5,11 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use assay_address::ChainId;
+use assay_address::{CanonicalAddress, ChainId};
 use assay_engine::{
     account::{
-        AccountAddress, AccountPayments, AccountSubject, Acquaintances, MOST_PAYMENTS, Valuation,
+        AccountAddress, AccountPayments, AccountSubject, AccountView, Acquaintances, IssuerFreeze,
+        MOST_PAYMENTS, Valuation, issuer_freezes,
     },
     evidence::{ChainFacts, FlowFacts, IngestMode, Tip, Unavailable, UsedCompositions},
     facts::Counterparties,
@@ -17,7 +18,10 @@ use assay_engine::{
     transfer::{FoundTransfer, TransferDirection},
     utxo::Txid,
 };
-use assay_graph::{EmbeddedGraphs, GraphError, GraphTip, account::RecordedState};
+use assay_graph::{
+    EmbeddedGraphs, GraphError, GraphTip,
+    account::{AccountGraphView, RecordedState},
+};
 use assay_intel::IntelSnapshot;
 use assay_telemetry::stage;
 use async_trait::async_trait;
@@ -149,12 +153,14 @@ impl AccountReader {
         let prices = intel.prices().as_ref();
         let of = AccountSubject { view, owner, attributions: &attributions, prices, today };
         let flows = (!of.may_be_risky(&own)).then(|| of.flows(&own));
+        let freezes = issuer_freezes(view, owner);
         view.check()?;
         Ok(flows.map(|flows| {
             let flows = FlowFacts { compositions: Some(used(&state)), ..flows };
             let tip = tip(&state.recorded);
             let facts = ChainFacts { tip, flows, behavior: None, activity: of.activity(&own) };
-            SubjectData::facts(facts, revision(self.chain, &state.recorded, &state.revision))
+            let revision = revision(self.chain, &state.recorded, &state.revision);
+            SubjectData { freezes, ..SubjectData::facts(facts, revision) }
         }))
     }
 
@@ -167,6 +173,7 @@ impl AccountReader {
     ) -> SubjectData {
         let TraceRequest { intel, now, .. } = request;
         let (view, today) = (&*state.accounts, intel.day(now));
+        let freezes = of.as_ref().map(|(owner, _)| issuer_freezes(view, *owner));
         let (flows, activity, counterparties) = match of {
             None => {
                 let flows = FlowFacts { complete: true, ..FlowFacts::default() };
@@ -193,7 +200,8 @@ impl AccountReader {
         let revision = revision(self.chain, &state.recorded, &state.revision);
         let flows = FlowFacts { compositions: Some(used(state)), ..flows };
         let facts = ChainFacts { tip, flows, behavior: None, activity };
-        SubjectData { counterparties, ..SubjectData::facts(facts, revision) }
+        let freezes = freezes.unwrap_or_default();
+        SubjectData { counterparties, freezes, ..SubjectData::facts(facts, revision) }
     }
 
     fn attributions<'a>(
@@ -310,6 +318,14 @@ impl ChainReader for AccountReader {
             blocks.extend(snapshot.block_reference(*height)?.map(|block| (block, None)));
         }
         Ok(Some(blocks))
+    }
+
+    async fn freezes(&self, subject: &CanonicalAddress) -> Result<Vec<IssuerFreeze>, ReadError> {
+        let Some(view) = self.state.snapshot()? else { return Ok(Vec::new()) };
+        let owner = AccountAddress::of(subject).and_then(|account| view.owner(account));
+        let freezes = owner.map(|owner| issuer_freezes(&view, owner)).unwrap_or_default();
+        view.check()?;
+        Ok(freezes)
     }
 
     async fn account_transaction(

@@ -22,6 +22,7 @@ use jiff::Timestamp;
 
 use super::types::{InvalidAnswer, MessageForm};
 use crate::chains::{
+    accounts::labels,
     forms::TransactionWithForms,
     subject::SubjectData,
     transfer::{TransferError, TransferRead},
@@ -62,7 +63,7 @@ impl AnswerReader<'_> {
         answer: TraceAnswer,
     ) -> Result<SubjectData, InvalidAnswer> {
         let TraceAnswer { lists, data_revision, mut state, revision, .. } = answer;
-        let TraceAnswer { cluster, counterparties, possible_owners, .. } = answer;
+        let TraceAnswer { cluster, counterparties, possible_owners, freezes, .. } = answer;
         let is_same = lists == self.intel.generation();
         if is_same && data_revision != self.intel.data_revision() {
             let here = self.intel.data_revision();
@@ -102,6 +103,7 @@ impl AnswerReader<'_> {
                 .into_iter()
                 .map(|it| self.possible_owner(it))
                 .collect::<Result<_, _>>()?,
+            freezes: self.freezes(freezes)?,
         })
     }
 
@@ -150,12 +152,14 @@ impl AnswerReader<'_> {
     fn counterparty(self, answer: CounterpartyAnswer) -> Result<Counterparty, InvalidAnswer> {
         let CounterpartyAnswer { address, is_funder, received, sent, .. } = answer;
         let CounterpartyAnswer { transactions, first_seen, last_seen, .. } = answer;
-        let CounterpartyAnswer { by_asset, role, .. } = answer;
+        let CounterpartyAnswer { by_asset, role, freezes, .. } = answer;
         let address = self.address(&address)?;
-        let labels = self.intel.labels().labels_of(&address);
+        let freezes = self.freezes(freezes)?;
+        let labels = labels(self.intel, &address, &freezes);
         let listings = self.intel.listings_of(&address);
         Ok(Counterparty {
             address,
+            freezes,
             is_funder,
             by_asset: MessageForm::read(by_asset)?,
             role: MessageForm::read(role)?,

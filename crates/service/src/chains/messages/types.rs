@@ -7,16 +7,16 @@ use assay_chain_protocol::message::{
     BlockIdMessage, BlockRefMessage, CarriedLabelMessage, CarriedPartMessage, ChainFactsMessage,
     ChainStateMessage, ChoicesMessage, CoSpendMessage, CounterpartyAssetMessage,
     DirectionFlowsMessage, DistanceMessage, FlowDistanceMessage, FlowEndMessage, FlowFactsMessage,
-    FlowPartMessage, FlowPathMessage, Identifier, LedgerMessage, ListEffectMessage, MassMessage,
-    OutPointMessage, PartyListingMessage, PathStepMessage, PatternDetailsMessage,
-    PatternFactMessage, PatternRulesMessage, PublishedPlaceMessage, ScriptOwnerMessage,
-    SearchedMessage, SideEntryMessage, StatisticsMessage, StepLabelMessage, TakenFundsMessage,
-    TipMessage, TraceRulesMessage, TransactionId, TransactionKindMessage, TransactionSideMessage,
-    TransactionViewMessage, TransferDirectionMessage, TransferOutputMessage, TransferPlaceMessage,
-    TxOutMessage,
+    FlowPartMessage, FlowPathMessage, FreezeMomentMessage, Identifier, LedgerMessage,
+    ListEffectMessage, MassMessage, OutPointMessage, PartyListingMessage, PathStepMessage,
+    PatternDetailsMessage, PatternFactMessage, PatternRulesMessage, PublishedPlaceMessage,
+    ScriptOwnerMessage, SearchedMessage, SideEntryMessage, StatisticsMessage, StepLabelMessage,
+    TakenFundsMessage, TipMessage, TraceRulesMessage, TransactionId, TransactionKindMessage,
+    TransactionSideMessage, TransactionViewMessage, TransferDirectionMessage,
+    TransferOutputMessage, TransferPlaceMessage, TxOutMessage,
 };
 use assay_engine::{
-    account::{AccountAddress, Asset, Choices, PublishedPlace, TransferPlace},
+    account::{AccountAddress, Asset, Choices, FreezeMoment, PublishedPlace, TransferPlace},
     evidence::{
         ActivityFacts, AssetActivity, BehaviorFacts, CarriedLabel, CarriedPart, ChainFacts,
         ChainState, Direction, DirectionFlows, FlowDistance, FlowEnd, FlowFacts, FlowPart,
@@ -142,6 +142,7 @@ fields! {
     TakenFunds as TakenFundsMessage {
         category, entity, tier, confidence, amount, unit, decimals, transactions
     }
+    FreezeMoment as FreezeMomentMessage { transaction, time }
     CounterpartyAsset as CounterpartyAssetMessage { asset, received, sent }
     TransferPlace as TransferPlaceMessage { index, published }
     Choices as ChoicesMessage { listed, more }

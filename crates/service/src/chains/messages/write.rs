@@ -18,7 +18,7 @@ use assay_engine::{
 use assay_intel::IntelSnapshot;
 use jiff::Timestamp;
 
-use super::types::MessageForm;
+use super::{accounts::freeze_message, types::MessageForm};
 use crate::chains::{
     forms::TransactionWithForms,
     reader::NamedHistory,
@@ -50,7 +50,7 @@ pub(in crate::chains) fn outputs(selector: &OutputSelector) -> Outputs {
 
 /// Converts the data about a subject, read by `intel`.
 pub(in crate::chains) fn trace_answer(traced: SubjectData, intel: &IntelSnapshot) -> TraceAnswer {
-    let SubjectData { state, revision, cluster, counterparties, possible_owners } = traced;
+    let SubjectData { state, revision, cluster, counterparties, possible_owners, freezes } = traced;
     let strongest = counterparties.strongest.into_iter().map(counterparty_answer).collect();
     TraceAnswer {
         lists: intel.generation(),
@@ -60,6 +60,7 @@ pub(in crate::chains) fn trace_answer(traced: SubjectData, intel: &IntelSnapshot
         cluster: cluster.map(cluster_answer),
         counterparties: CounterpartiesAnswer { strongest, found: counterparties.found },
         possible_owners: possible_owners.into_iter().map(possible_owner_answer).collect(),
+        freezes: freezes.iter().map(freeze_message).collect(),
     }
 }
 
@@ -127,7 +128,7 @@ pub(in crate::chains) fn history_answer(
 
 fn counterparty_answer(party: Counterparty) -> CounterpartyAnswer {
     let Counterparty { address, is_funder, received, sent, .. } = party;
-    let Counterparty { transactions, first_seen, last_seen, by_asset, role, .. } = party;
+    let Counterparty { transactions, first_seen, last_seen, by_asset, role, freezes, .. } = party;
     CounterpartyAnswer {
         address: text(&address),
         is_funder,
@@ -135,6 +136,7 @@ fn counterparty_answer(party: Counterparty) -> CounterpartyAnswer {
         sent,
         by_asset: by_asset.into_message(),
         role: role.into_message(),
+        freezes: freezes.iter().map(freeze_message).collect(),
         transactions,
         first_seen,
         last_seen,

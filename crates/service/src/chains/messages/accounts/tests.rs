@@ -1,7 +1,9 @@
 //! Data of account chains is the same after it was a message, and text.
 
 use assay_engine::{
-    account::{AccountAddress, Asset, Choices, PublishedPlace, TransferPlace, scored_assets},
+    account::{
+        AccountAddress, Asset, Choices, FreezeMoment, PublishedPlace, TransferPlace, scored_assets,
+    },
     evidence::{
         ActivityFacts, AssetActivity, ChainFacts, ChainState, FlowFacts, IngestMode, TakenFunds,
         Tier, Tip, UsedCompositions,
@@ -121,9 +123,19 @@ fn limits(chain: ChainId) -> impl Strategy<Value = AccountLimits> {
     )
 }
 
+fn freeze(chain: ChainId) -> impl Strategy<Value = IssuerFreeze> {
+    let moment =
+        || (txid(), time()).prop_map(|(transaction, time)| FreezeMoment { transaction, time });
+    let changes = (moment(), option::of(moment()), option::of(moment()));
+    (asset(), changes).prop_map(move |(asset, (frozen, destroyed, lifted))| {
+        let asset = AssetId { chain, asset };
+        IssuerFreeze { asset, frozen, destroyed, lifted }
+    })
+}
+
 fn subject_data(chain: ChainId) -> impl Strategy<Value = SubjectData> {
-    (limits(chain), time(), any::<(u64, u128, bool)>()).prop_map(
-        move |(limits, time, (height, amount, is_outdated))| {
+    (limits(chain), time(), any::<(u64, u128, bool)>(), vec(freeze(chain), 0..3)).prop_map(
+        move |(limits, time, (height, amount, is_outdated), freezes)| {
             let tip = Tip {
                 height,
                 hash: "00".repeat(32),
@@ -153,10 +165,8 @@ fn subject_data(chain: ChainId) -> impl Strategy<Value = SubjectData> {
                 transfers_out: 0,
                 amounts,
             });
-            SubjectData::facts(
-                ChainFacts { tip, flows, behavior: None, activity },
-                format!("{chain}@{height}"),
-            )
+            let facts = ChainFacts { tip, flows, behavior: None, activity };
+            SubjectData { freezes, ..SubjectData::facts(facts, format!("{chain}@{height}")) }
         },
     )
 }
@@ -225,9 +235,9 @@ fn booked(chain: ChainId) -> impl Strategy<Value = BookedTransaction> {
     let head = (any::<u64>(), time(), txid(), option::of(account()), any::<u64>());
     (head, vec(transfer, 0..4), vec(payment, 0..4)).prop_map(|(head, transfers, payments)| {
         let (block, time, id, initiator, transfers_count) = head;
-        let beneficiaries = Vec::new();
+        let (beneficiaries, freezes) = (Vec::new(), Vec::new());
         let transaction =
-            AccountTransaction { block, time, id, initiator, transfers, beneficiaries };
+            AccountTransaction { block, time, id, initiator, transfers, beneficiaries, freezes };
         BookedTransaction { transaction, transfers_count, payments }
     })
 }
