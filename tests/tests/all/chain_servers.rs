@@ -15,7 +15,7 @@ use std::{
 
 use assay_address::ChainId;
 use assay_engine::{
-    account::{AccountAddress, transaction_text},
+    account::{AccountAddress, Asset, FreezeChange, FreezeEvent, transaction_text},
     ledger::BlockRef,
     utxo::ResolvedBlock,
 };
@@ -291,8 +291,18 @@ fn long_account_chain() -> (Arc<TempDir>, String, Vec<(String, String)>) {
     let mut writer = graphs.account_writer(ChainId::ETH, false, &AccountEnds::default()).unwrap();
     let (mut blocks, mut transfers) = (Vec::<AccountBlock>::new(), Vec::new());
     let chain = LongAccountChain::new(7, TRANSFERS, true);
-    for transaction in chain.take(usize::try_from(TRANSFERS / 3).unwrap()) {
-        let moved = &transaction.transfers[0];
+    let usdt = Asset::parse(ChainId::ETH, "0xdac17f958d2ee523a2206206994597c13d831ec7").unwrap();
+    for (number, mut transaction) in (0..TRANSFERS / 3).zip(chain) {
+        let moved = transaction.transfers[0].clone();
+        if number % 7 == 0 {
+            let change = FreezeChange::ALL[usize::try_from(number / 7).unwrap() % 3];
+            transaction.freezes.push(FreezeEvent {
+                asset: usdt,
+                account: moved.to,
+                change,
+                log: 0,
+            });
+        }
         transfers.push((transaction_text(ChainId::ETH, transaction.id), text(moved.to)));
         let (height, time) = (transaction.block, transaction.time);
         if blocks.last().is_none_or(|block| block.reference.height < height) {

@@ -437,6 +437,97 @@ fn a_deposit_on_a_node_is_guarded_by_a_check_of_its_transfer() {
     wait_at_most(PATIENCE, "the node is back", || !told().contains("chain-eth: "));
 }
 
+/// The answer about an account on a day, or today.
+fn check_of(directory: &Path, account: &Address, day: Option<&str>) -> Value {
+    let account = address_text(account);
+    let mut check = vec!["check", "eth", &account, "--json"];
+    check.extend(day.into_iter().flat_map(|day| ["--as-of", day]));
+    assay(directory, check).json()
+}
+
+/// The verdict on an account on a day, or today, and the statuses of its labels.
+fn frozen_state(
+    directory: &Path,
+    account: &Address,
+    day: Option<&str>,
+) -> (String, Vec<(String, String)>) {
+    let answer = check_of(directory, account, day);
+    let labels = answer["labels"].as_array().unwrap().iter();
+    let labels = labels.map(|label| {
+        let text = |field: &str| label[field].as_str().unwrap().to_owned();
+        (text("category"), text("status"))
+    });
+    (answer["verdict"].as_str().unwrap().to_owned(), labels.collect())
+}
+
+#[test]
+#[ignore = "needs geth"]
+fn freezes_of_an_issuer_are_labels_from_their_block_on_until_they_are_lifted() {
+    // Given a payer of dollars, whom the issuer froze two days after the payment, with an account that was never used...
+    const DAY: u64 = 86_400;
+    let mut scenario = Scenario::new(EvmNodeKind::Geth);
+    let [alice, bob] = ["alice", "bob"].map(|name| scenario.address(name));
+    let unused = Key::of("unused").address;
+    let token = |name: &str, of: &Address| call(name, &[account(of)]);
+    let dollars = call("transfer(address,uint256)", &[account(&alice), number(500_000_000)]);
+    scenario.block(&[("exchange", USDT, 0, dollars)]);
+    let dollars = call("transfer(address,uint256)", &[account(&bob), number(100_000_000)]);
+    scenario.block(&[("alice", USDT, 0, dollars)]);
+    let of_issuer = |scenario: &mut Scenario, inputs: Vec<Vec<u8>>| {
+        let signed = inputs
+            .into_iter()
+            .map(|input| scenario.sign("exchange", &NewTransaction::call(USDT, 0, input)));
+        let block = NewBlock { seconds: 2 * DAY, ..NewBlock::of(signed.collect()) };
+        scenario.node.make(&block);
+    };
+    let freeze = "addBlackList(address)";
+    let frozen = [&alice, &unused].map(|account| token(freeze, account));
+    of_issuer(&mut scenario, frozen.to_vec());
+    let directory = tempfile::tempdir().unwrap();
+    let _ = assay(directory.path(), scenario.ingest()).ok();
+    let label = |status: &str| vec![("issuer_frozen".to_owned(), status.to_owned())];
+    // ...then both are reviewed, with the transaction as evidence, but nobody whom it had paid...
+    let state = |account: &Address, day| frozen_state(directory.path(), account, day);
+    for account in [&alice, &unused] {
+        assert_eq!(state(account, None), ("review".to_owned(), label("in_force")));
+    }
+    let transaction = scenario.node.receipts(3)[0]["transactionHash"].as_str().unwrap().to_owned();
+    let evidence = &check_of(directory.path(), &alice, None)["labels"][0];
+    assert_eq!(evidence["reference"], transaction, "{evidence:#}");
+    assert_eq!(evidence["tier"], "on_chain_proof", "{evidence:#}");
+    let of_payee = check_of(directory.path(), &bob, None);
+    assert_ne!(of_payee["verdict"], "review", "{of_payee:#}");
+    let wallets = of_payee["associated_wallets"].as_array().unwrap();
+    let is_payer = |wallet: &&Value| {
+        wallet["address"].as_str().unwrap().eq_ignore_ascii_case(&address_text(&alice))
+    };
+    let payer = wallets.iter().find(is_payer).unwrap();
+    assert_eq!(payer["categories"], json!(["issuer_frozen"]), "{of_payee:#}");
+    // ...and on the day before neither was.
+    assert_eq!(state(&alice, Some("2023-11-15")).1, []);
+    assert_ne!(state(&alice, Some("2023-11-15")).0, "review");
+    assert_eq!(state(&alice, Some("2023-11-16")), ("review".to_owned(), label("in_force")));
+    // When the freeze is lifted, then it is history...
+    of_issuer(&mut scenario, vec![token("removeBlackList(address)", &alice)]);
+    let _ = assay(directory.path(), scenario.ingest()).ok();
+    assert_ne!(state(&alice, None).0, "review");
+    assert_eq!(state(&alice, None).1, label("not_in_force"));
+    assert_eq!(state(&alice, Some("2023-11-17")), ("review".to_owned(), label("in_force")));
+    // ...unless the chain loses the block that did it...
+    scenario.node.rewind(3);
+    scenario.node.make_empty(2, 1);
+    let _ = assay(directory.path(), scenario.ingest()).ok();
+    assert_eq!(state(&alice, None), ("review".to_owned(), label("in_force")));
+    // ...or the one that froze them.
+    scenario.node.rewind(2);
+    scenario.node.make_empty(4, 2);
+    let _ = assay(directory.path(), scenario.ingest()).ok();
+    for account in [&alice, &unused] {
+        assert_eq!(state(account, None).1, []);
+        assert_ne!(state(account, None).0, "review");
+    }
+}
+
 #[test]
 #[ignore = "needs geth"]
 fn the_commands_of_the_evaluation_lead_to_a_review() {
