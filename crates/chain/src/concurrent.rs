@@ -8,6 +8,27 @@ use std::{
     thread,
 };
 
+use crate::http::MAX_RESPONSE_BYTES;
+
+/// Bounds of requests to a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FetchBounds {
+    /// Number of connections.
+    pub connections: usize,
+    /// Maximum number of bytes of one of several concurrent responses; a larger block is fetched alone.
+    pub shared_answer: u64,
+    /// Maximum number of bytes of a response that is fetched alone.
+    pub largest_answer: u64,
+}
+
+impl Default for FetchBounds {
+    /// Returns bounds of four connections, as many as a node on two cores can serve. Responses have about 4 MB each, and at
+    /// most 96 MB together if blocks suddenly grow.
+    fn default() -> Self {
+        Self { connections: 4, shared_answer: 24 * 1024 * 1024, largest_answer: MAX_RESPONSE_BYTES }
+    }
+}
+
 /// Fetches chunks of blocks over several connections, up to a number of entries, and returns the results up to the first
 /// chunk that is incomplete. `weight` is the number of entries of a block; `fetch` gets a chunk, and a function that says
 /// after some results whether to go on.

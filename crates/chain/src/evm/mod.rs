@@ -23,7 +23,6 @@ mod events;
 pub mod genesis;
 mod header;
 mod hex;
-#[cfg(feature = "edge")]
 mod node;
 pub mod params;
 mod receipt;
@@ -35,6 +34,5 @@ mod trace;
 mod verify;
 
 pub use genesis::GenesisAllocation;
-#[cfg(feature = "edge")]
 pub use node::{EvmNodeOptions, EvmNodeSource};
 pub use params::EvmParams;

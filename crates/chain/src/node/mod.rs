@@ -19,10 +19,9 @@ use self::{
     reader::Reader,
 };
 use super::{
-    BatchLimit, BlockSource, ChainParams, SourceError, TestNetworks, TipRef,
+    BatchLimit, BlockSource, ChainParams, FetchBounds, SourceError, TestNetworks, TipRef,
     concurrent::fetch_chunks,
     hash::parse_hash,
-    http::MAX_RESPONSE_BYTES,
     identity,
     rpc::{NodeError, Rpc},
 };
@@ -35,24 +34,17 @@ pub struct NodeOptions {
     pub prevouts: bool,
     /// Acceptance of test networks, and of their easier targets.
     pub test_networks: TestNetworks,
-    /// Number of connections.
-    pub connections: usize,
-    /// Maximum number of bytes of one of several concurrent responses; a larger block is fetched alone.
-    pub shared_answer: u64,
-    /// Maximum number of bytes of a response that is fetched alone.
-    pub largest_answer: u64,
+    /// Bounds of requests.
+    pub bounds: FetchBounds,
 }
 
 impl Default for NodeOptions {
-    /// Returns options for four connections, as many as a node on two cores can serve. The responses have about 4 MB
-    /// each, and at most 96 MB together if blocks suddenly grow.
+    /// Returns options for a main network, with spent outputs.
     fn default() -> Self {
         Self {
             prevouts: true,
             test_networks: TestNetworks::Refused,
-            connections: 4,
-            shared_answer: 24 * 1024 * 1024,
-            largest_answer: MAX_RESPONSE_BYTES,
+            bounds: FetchBounds::default(),
         }
     }
 }
@@ -143,7 +135,7 @@ impl NodeSource {
         for form in Form::to_try(self.options.prevouts, raw) {
             let fetched = match form {
                 Form::Rest => Some(self.fetcher.try_rest(wanted)),
-                _ => self.fetcher.fetch(&[wanted], form, self.options.largest_answer).pop(),
+                _ => self.fetcher.fetch(&[wanted], form, self.options.bounds.largest_answer).pop(),
             };
             if fetched.as_ref().is_some_and(is_too_large) {
                 self.form = Some(form);
@@ -190,12 +182,13 @@ impl NodeSource {
 
     /// True if blocks are so large that each is fetched alone.
     fn is_alone(&self) -> bool {
-        u64::try_from(self.block_bytes).is_ok_and(|bytes| bytes > self.options.shared_answer)
+        u64::try_from(self.block_bytes).is_ok_and(|bytes| bytes > self.options.bounds.shared_answer)
     }
 
     /// Fetches a block alone. A block that is too large as JSON is fetched raw, without spent outputs.
     fn fetch_alone(&self, wanted: BlockQuery, form: Form) -> BlockFetchResult {
-        let fetch = |form| self.fetcher.fetch(&[wanted], form, self.options.largest_answer).pop();
+        let fetch =
+            |form| self.fetcher.fetch(&[wanted], form, self.options.bounds.largest_answer).pop();
         let mut fetched = fetch(form);
         let described = matches!(form, Form::WithPrevouts | Form::Full);
         let too_large = fetched.as_ref().is_some_and(is_too_large);
@@ -214,11 +207,11 @@ impl NodeSource {
         form: Form,
         entries: usize,
     ) -> Vec<BlockFetchResult> {
-        let connections = self.options.connections.max(1);
+        let connections = self.options.bounds.connections.max(1);
         let spread = wanted.len().div_ceil(connections).max(1);
         let fit = (BYTES_A_REQUEST / self.block_bytes.max(1)).clamp(1, MOST_BLOCKS_A_REQUEST);
         let chunks: Vec<_> = wanted.chunks(fit.min(spread)).collect();
-        let shared = self.options.shared_answer;
+        let shared = self.options.bounds.shared_answer;
         fetch_chunks(
             &chunks,
             connections,

@@ -163,7 +163,11 @@ impl Node {
 fn source(node: &Arc<Node>, chain: &str, prevouts: bool) -> NodeSource {
     let server = Server::new(node.clone(), Noted::new(1, 0), Backoff::default());
     let test_networks = TestNetworks::Allowed;
-    let options = NodeOptions { prevouts, test_networks, connections: 3, ..NodeOptions::default() };
+    let options = NodeOptions {
+        prevouts,
+        test_networks,
+        bounds: FetchBounds { connections: 3, ..FetchBounds::default() },
+    };
     NodeSource::new(chain.parse().unwrap(), Rpc::new(server), options).unwrap()
 }
 
@@ -337,8 +341,11 @@ fn a_block_too_large_for_json_is_read_raw() {
     let server = Server::new(node.clone(), Noted::new(1, 0), Backoff::default());
     let (shared_answer, largest_answer) = (25_000, 25_000);
     let test_networks = TestNetworks::Allowed;
-    let options =
-        NodeOptions { test_networks, shared_answer, largest_answer, ..NodeOptions::default() };
+    let options = NodeOptions {
+        test_networks,
+        bounds: FetchBounds { shared_answer, largest_answer, ..FetchBounds::default() },
+        ..NodeOptions::default()
+    };
     let mut source = NodeSource::new(ChainId::BTC, Rpc::new(server), options).unwrap();
     let (blocks, _) = all(&mut source, 6, BatchLimit::of_blocks(6));
     assert!((0..).zip(&blocks).all(|(height, block)| *block == expected(&node, height)));
@@ -349,9 +356,7 @@ fn limited(node: &Arc<Node>, shared_answer: u64, largest_answer: u64) -> NodeSou
     let options = NodeOptions {
         prevouts: false,
         test_networks: TestNetworks::Allowed,
-        connections: 3,
-        shared_answer,
-        largest_answer,
+        bounds: FetchBounds { connections: 3, shared_answer, largest_answer },
     };
     NodeSource::new(ChainId::BTC, Rpc::new(server), options).unwrap()
 }

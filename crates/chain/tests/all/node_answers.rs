@@ -14,7 +14,7 @@ use std::{
 
 use assay_address::ChainId;
 use assay_chain::{
-    BlockSource, SourceError,
+    BlockSource, FetchBounds, SourceError,
     http::{Backoff, ExchangeError, Http, Request, Response, RetryDelay, RetryTimer, Server},
     node::{NodeOptions, NodeSource},
     raw::merkle::merkle_root,
@@ -108,7 +108,10 @@ impl RetryTimer for NoPatience {
 fn node(chain: ChainId, folder: &Path) -> NodeSource {
     let http = Arc::new(Recorded { folder: folder.to_owned() });
     let server = Server::new(http, Arc::new(NoPatience), Backoff::default());
-    let options = NodeOptions { connections: 2, ..NodeOptions::default() };
+    let options = NodeOptions {
+        bounds: FetchBounds { connections: 2, ..FetchBounds::default() },
+        ..NodeOptions::default()
+    };
     NodeSource::new(chain, Rpc::new(server), options).expect("a chain of coins")
 }
 

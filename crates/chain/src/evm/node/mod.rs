@@ -19,10 +19,10 @@ use self::{
 };
 use super::{EvmParams, GenesisAllocation, hex::Quantity};
 use crate::{
-    BatchLimit, BlockSource, NodeAbilities, ProvenParts, SourceError, TestNetworks, TipRef, Tracer,
+    BatchLimit, BlockSource, FetchBounds, NodeAbilities, ProvenParts, SourceError, TestNetworks,
+    TipRef, Tracer,
     account_source::AccountBlockSource,
     concurrent::{fetch_chunks, fetch_in_parts},
-    http::MAX_RESPONSE_BYTES,
     rpc::Rpc,
 };
 
@@ -33,24 +33,14 @@ pub struct EvmNodeOptions {
     pub test_networks: TestNetworks,
     /// The tracer to use; `None` to ask the node which one it has.
     pub tracer: Option<Tracer>,
-    /// Number of connections.
-    pub connections: usize,
-    /// Maximum number of bytes of one of several concurrent responses; a larger block is fetched alone.
-    pub shared_answer: u64,
-    /// Maximum number of bytes of a response that is fetched alone.
-    pub largest_answer: u64,
+    /// Bounds of requests.
+    pub bounds: FetchBounds,
 }
 
 impl Default for EvmNodeOptions {
-    /// Returns options for four connections, whose responses have at most 96 MB together.
+    /// Returns options for a main network, with the tracer that the node has.
     fn default() -> Self {
-        Self {
-            test_networks: TestNetworks::Refused,
-            tracer: None,
-            connections: 4,
-            shared_answer: 24 * 1024 * 1024,
-            largest_answer: MAX_RESPONSE_BYTES,
-        }
+        Self { test_networks: TestNetworks::Refused, tracer: None, bounds: FetchBounds::default() }
     }
 }
 
@@ -121,15 +111,15 @@ impl EvmNodeSource {
     /// True if blocks are so large that each is fetched alone.
     fn is_alone(&self) -> bool {
         let bytes = self.block_bytes.and_then(|bytes| u64::try_from(bytes).ok());
-        bytes.is_some_and(|bytes| bytes > self.options.shared_answer)
+        bytes.is_some_and(|bytes| bytes > self.options.bounds.shared_answer)
     }
 
     fn fetch_alone(&self, wanted: BlockQuery) -> Result<FetchedBlock, SourceError> {
-        let most = self.options.largest_answer;
+        let most = self.options.bounds.largest_answer;
         let fetched = self.fetcher.fetch(&[wanted], most).pop();
         match fetched.unwrap_or_else(|| Err(wanted.missing())) {
             Err(error) if asks_too_much(&error) => {
-                self.fetcher.fetch_apart(wanted, (most, self.options.shared_answer))
+                self.fetcher.fetch_apart(wanted, (most, self.options.bounds.shared_answer))
             }
             fetched => fetched,
         }
@@ -141,12 +131,12 @@ impl EvmNodeSource {
         wanted: &[BlockQuery],
         entries: usize,
     ) -> Vec<Result<FetchedBlock, SourceError>> {
-        let connections = self.options.connections.max(1);
+        let connections = self.options.bounds.connections.max(1);
         let spread = wanted.len().div_ceil(connections).max(1);
         let bytes = self.block_bytes.unwrap_or(BYTES_A_REQUEST).max(1);
         let fit = (BYTES_A_REQUEST / bytes).clamp(1, MOST_BLOCKS_A_REQUEST);
         let chunks: Vec<_> = wanted.chunks(fit.min(spread)).collect();
-        let most = self.options.shared_answer;
+        let most = self.options.bounds.shared_answer;
         let whole = |wanted: &[BlockQuery]| Some(self.fetcher.fetch(wanted, most));
         fetch_chunks(
             &chunks,

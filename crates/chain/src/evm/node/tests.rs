@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::{EvmNodeOptions, EvmNodeSource};
 use crate::{
-    BatchLimit, BlockSource, ProvenParts, SourceError, TestNetworks, Tracer,
+    BatchLimit, BlockSource, FetchBounds, ProvenParts, SourceError, TestNetworks, Tracer,
     account_source::AccountBlockSource,
     evm::tests::{
         build::{EMPTY_ROOT, NodeBlock, account, hash, quantity, transfer},
@@ -375,8 +375,11 @@ fn a_block_that_cannot_be_traced_does_not_stop_the_chain() {
     let failed_inside =
         || json!({ "result": [{ "txHash": hash(0x1000), "error": "execution timeout" }] });
     let options = EvmNodeOptions {
-        shared_answer: 100_000,
-        largest_answer: 1_000_000,
+        bounds: FetchBounds {
+            shared_answer: 100_000,
+            largest_answer: 1_000_000,
+            ..FetchBounds::default()
+        },
         ..EvmNodeOptions::default()
     };
     let of_block = |blocks: &[AccountBlock]| {
@@ -570,7 +573,10 @@ fn blocks_before_a_failure_are_returned() {
             reply["result"]["parentHash"] = json!("0x12");
         }
     });
-    let options = EvmNodeOptions { connections: 1, ..EvmNodeOptions::default() };
+    let options = EvmNodeOptions {
+        bounds: FetchBounds { connections: 1, ..FetchBounds::default() },
+        ..EvmNodeOptions::default()
+    };
     let (mut source, _) = source(&Arc::new(broken), options);
     let blocks = source.blocks(1, BatchLimit::of_blocks(8)).unwrap();
     assert_eq!(blocks.len(), 2);
@@ -657,9 +663,7 @@ fn batches_are_answered_in_any_order() {
 #[test]
 fn large_answers_are_fetched_in_parts() {
     let options = EvmNodeOptions {
-        shared_answer: 6_000,
-        largest_answer: 20_000,
-        connections: 2,
+        bounds: FetchBounds { shared_answer: 6_000, largest_answer: 20_000, connections: 2 },
         ..EvmNodeOptions::default()
     };
     let (mut source, _) = source(&Arc::new(Node::new(20)), options);
@@ -675,7 +679,10 @@ fn large_answers_are_fetched_in_parts() {
         }
         Ok(response)
     });
-    let options = EvmNodeOptions { largest_answer: 1_000_000, ..EvmNodeOptions::default() };
+    let options = EvmNodeOptions {
+        bounds: FetchBounds { largest_answer: 1_000_000, ..FetchBounds::default() },
+        ..EvmNodeOptions::default()
+    };
     let (mut source, timer) = self::source(&Arc::new(endless), options);
     let said = source.blocks(1, BatchLimit::of_blocks(1)).unwrap_err();
     assert!(matches!(said, SourceError::TooLarge { most: 1_000_000, .. }), "{said}");
