@@ -2,8 +2,9 @@
 
 use std::{
     fmt::Write as _,
+    fs,
     io::Write,
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{
         Mutex, PoisonError,
         atomic::{AtomicU64, Ordering},
@@ -14,6 +15,7 @@ use std::{
 use assay_address::{ChainId, LedgerKind};
 use assay_chain::{
     SourceError, TestNetworks,
+    evm::GenesisAllocation,
     follow::{IngestError, IngestObserver, IngestReport, IngestRequest, ingest, ingest_accounts},
     location::{self, BlockLocation, NodeCredentials},
 };
@@ -72,6 +74,9 @@ pub(super) struct ChainArgs {
     /// User and password of the node; prefer --cookie: other users of the machine can read flags
     #[arg(long, value_name = "USER:PASSWORD", requires = "rpc")]
     user: Option<String>,
+    /// Genesis file of an EVM chain's node, with the coins of the first block, which no node states
+    #[arg(long, value_name = "FILE", requires = "rpc", conflicts_with = "from")]
+    genesis: Option<PathBuf>,
     /// Read block files: blk*.dat, raw blocks, or folders with them
     #[arg(long, value_name = "PATH", num_args = 1.., group = "from where")]
     blocks: Vec<PathBuf>,
@@ -127,6 +132,9 @@ impl ChainArgs {
             }
             LedgerKind::Utxo(_) if nodes > 1 => {
                 format!("blocks of {chain} are read from one node: give --rpc once")
+            }
+            LedgerKind::Utxo(_) if self.genesis.is_some() => {
+                format!("the first block of {chain} states its coins: leave --genesis out")
             }
             LedgerKind::Account | LedgerKind::Utxo(_) => match (self.from, self.to) {
                 (Some(from), Some(to)) if from > to => format!("--from {from} is above --to {to}"),
@@ -190,12 +198,13 @@ pub(super) async fn run(args: ChainArgs, context: &Context) -> Result<CommandOut
         accept_branch: args.accept_branch,
     };
     let test_networks = TestNetworks::allowed_if(args.test_network || request.sample);
-    let locations = args.locations();
+    let genesis = args.genesis.as_deref().map(read_genesis).transpose()?;
+    let source = GivenSource { genesis, locations: args.locations(), test_networks };
     let shown = IngestProgress::new(chain);
     // The first process of a container is not ended by this signal unless it listens for it.
     let mut terminate = signal(SignalKind::terminate())?;
     let ingested = tokio::select! {
-        ingested = ingest_from(locations, test_networks, request, (&databases, context), &shown) => {
+        ingested = ingest_from(source, request, (&databases, context), &shown) => {
             ingested?
         }
         // Recorded batches are complete at any time.
@@ -215,10 +224,25 @@ pub(super) async fn run(args: ChainArgs, context: &Context) -> Result<CommandOut
     Ok(CommandOutcome::Success)
 }
 
+/// Reads a genesis file.
+fn read_genesis(path: &Path) -> Result<GenesisAllocation, Failure> {
+    let unreadable = |error: &dyn std::fmt::Display| {
+        Failure::Input(format!("failed to read {}: {error}", path.display()))
+    };
+    let text = fs::read_to_string(path).map_err(|error| unreadable(&error))?;
+    GenesisAllocation::parse(&text).map_err(|error| unreadable(&error))
+}
+
+/// The source of blocks that flags give.
+struct GivenSource {
+    locations: Vec<BlockLocation>,
+    genesis: Option<GenesisAllocation>,
+    test_networks: TestNetworks,
+}
+
 /// Opens the source and ingests its blocks.
 async fn ingest_from(
-    locations: Vec<BlockLocation>,
-    test_networks: TestNetworks,
+    GivenSource { locations, genesis, test_networks }: GivenSource,
     request: IngestRequest,
     (databases, context): (&Databases, &Context),
     shown: &IngestProgress,
@@ -227,8 +251,11 @@ async fn ingest_from(
     if chain.info().ledger == LedgerKind::Account {
         let intel = IntelSnapshot::load(&*databases.store, None).await?;
         let ends: AccountEnds = intel.account_ends(chain, intel.day(clock.now())).collect();
-        let source =
-            opened(move || location::open_accounts(chain, &locations, test_networks, None)).await?;
+        let open = move || {
+            let genesis = genesis.as_ref();
+            location::open_accounts(chain, &locations, genesis, test_networks, None)
+        };
+        let source = opened(open).await?;
         let ends = || ends.clone();
         return Ok(ingest_accounts((graphs, &ends), source, request, clock, shown).await);
     }

@@ -15,7 +15,7 @@ use crate::{
     account_source::{AccountBlockSource, Tracer},
     compared::ComparedSources,
     esplora::Esplora,
-    evm::{EvmNodeOptions, EvmNodeSource},
+    evm::{EvmNodeOptions, EvmNodeSource, GenesisAllocation},
     files::{FileOptions, FileSource},
     histories::{EsploraHistories, HistorySource},
     http::{
@@ -119,8 +119,9 @@ pub fn open(
     })
 }
 
-/// Opens nodes of an account chain, which are verified to serve the chain. Several nodes are compared with one another. Failed
-/// requests are retried for at most `bound`; `None` for as long as a node takes to restart.
+/// Opens nodes of an account chain, which are verified to serve the chain. Several nodes are compared with one another. The coins
+/// of the first block are those of `genesis`; no node states them. Failed requests are retried for at most `bound`; `None` for
+/// as long as a node takes to restart.
 ///
 /// # Errors
 ///
@@ -128,6 +129,7 @@ pub fn open(
 pub fn open_accounts(
     chain: ChainId,
     locations: &[BlockLocation],
+    genesis: Option<&GenesisAllocation>,
     test_networks: TestNetworks,
     bound: Option<Duration>,
 ) -> Result<Box<dyn AccountBlockSource>, SourceError> {
@@ -146,6 +148,9 @@ pub fn open_accounts(
         let url = rpc.url().to_owned();
         let options = EvmNodeOptions { test_networks, ..EvmNodeOptions::default() };
         let mut node = EvmNodeSource::new(chain, rpc, options)?;
+        if let Some(genesis) = genesis {
+            node = node.with_genesis(genesis.clone());
+        }
         node.check_chain()?;
         if node.abilities().tracer == Some(Tracer::None) {
             tracing::warn!(

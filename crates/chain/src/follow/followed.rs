@@ -76,7 +76,8 @@ impl FollowedChain {
     ) {
         let open = |followed: &Self| {
             let Self { chain, location, test_networks, .. } = followed;
-            location::open_accounts(*chain, slice::from_ref(location), *test_networks, Some(BOUND))
+            let locations = slice::from_ref(location);
+            location::open_accounts(*chain, locations, None, *test_networks, Some(BOUND))
         };
         self.follow_into(&AccountGraphs { graphs, ends }, open, clock, observer).await;
     }
