@@ -42,6 +42,8 @@ enum Work {
 struct Anew {
     from: u64,
     writer: AccountGraphWriter,
+    /// Number of transactions that are left to book.
+    left: u64,
 }
 
 /// Result of a slice.
@@ -78,6 +80,15 @@ impl LedgerRebuild {
         let Some(work) = work else { return Ok(None) };
         let ends = ends.clone();
         Ok(Some(Self { folders, chain, ends, work, _lock: lock }))
+    }
+
+    /// Most transactions that are left to book, as far as the chain was known when the last slice was booked.
+    #[must_use]
+    pub const fn left(&self) -> u64 {
+        match &self.work {
+            Work::Anew(anew) => anew.left,
+            Work::Update(update) => update.left(),
+        }
     }
 
     /// Books the next slice, or, after the last one, makes the ledgers the present ones.
@@ -135,7 +146,8 @@ impl Anew {
                 AccountGraphWriter::create(&path, chain, sample, ends)?
             }
         };
-        Ok(Some(Self { from, writer }))
+        let left = transactions_left(&old, &writer);
+        Ok(Some(Self { from, writer, left }))
     }
 
     fn advance(
@@ -166,6 +178,7 @@ impl Anew {
             return self.finish(folders, chain);
         }
         self.writer.append(&blocks, old.reorganizable_from(), old.verified_at())?;
+        self.left = transactions_left(&old, &self.writer);
         Ok(RebuildStep::Booked(transactions))
     }
 
@@ -193,4 +206,10 @@ impl Anew {
 fn continues(old: &AccountSnapshot, writer: &AccountGraphWriter) -> Result<bool, GraphError> {
     let Some((height, digest)) = writer.digest_of_blocks() else { return Ok(true) };
     Ok(old.digest_at(height)? == Some(digest))
+}
+
+/// Number of transactions of a graph that a writer of its blocks has not recorded.
+fn transactions_left(old: &AccountSnapshot, writer: &AccountGraphWriter) -> u64 {
+    let recorded = writer.recorded().map_or(0, |recorded| recorded.transactions);
+    old.recorded().transactions.saturating_sub(recorded)
 }

@@ -42,8 +42,5 @@ async fn progress(
 ) -> Result<Option<Progress>, GraphError> {
     let intel = owner.intel();
     let found = state.on_day(&intel, intel.day(owner.now())).await?;
-    Ok(found.map(|found| {
-        let behind = if found.is_outdated { found.recorded.transactions } else { 0 };
-        Progress { behind, last_pass: None }
-    }))
+    Ok(found.map(|found| Progress { behind: state.behind(&found), last_pass: None }))
 }

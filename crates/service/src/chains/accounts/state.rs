@@ -3,7 +3,14 @@
 //! The ledgers are computed anew beside the checks when the parties at which money ends change; until then checks use the
 //! earlier ones and say so.
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
 
 use assay_address::ChainId;
 use assay_engine::account::AccountAddress;
@@ -26,6 +33,8 @@ pub(super) struct AccountState {
     named: Mutex<Option<Arc<NamedAccounts>>>,
     symbols: Mutex<KeptSymbols>,
     computing: Arc<Mutex<()>>,
+    /// Most transactions that the computing in progress is to book yet.
+    left: Arc<AtomicU64>,
 }
 
 /// Tickers that tokens outside the table of scored assets bear, with their digest.
@@ -67,7 +76,7 @@ pub async fn present_ledgers(
         return Ok(Some(Arc::new(snapshot)));
     }
     drop(snapshot);
-    compute(Arc::clone(&graphs), chain, Arc::clone(&named), false).await?;
+    compute((chain, Arc::clone(&graphs)), Arc::clone(&named), false, |_| {}).await?;
     let snapshot = graphs.account_snapshot(chain)?.filter(is_present);
     let snapshot = snapshot.ok_or(GraphError::Conflict(chain))?;
     Ok(Some(Arc::new(snapshot)))
@@ -81,6 +90,7 @@ impl AccountState {
             named: Mutex::default(),
             symbols: Mutex::default(),
             computing: Arc::default(),
+            left: Arc::new(AtomicU64::new(u64::MAX)),
         }
     }
 
@@ -134,9 +144,12 @@ impl AccountState {
     /// Computes the ledgers for other ends, unless this is in progress.
     fn compute_beside(self: &Arc<Self>, named: Arc<NamedAccounts>) {
         let Ok(turn) = Arc::clone(&self.computing).try_lock_owned() else { return };
-        let (chain, graphs) = (self.chain, Arc::clone(&self.graphs));
+        let (chain, graphs, left) = (self.chain, Arc::clone(&self.graphs), Arc::clone(&self.left));
         tokio::spawn(async move {
-            match compute(graphs, chain, named, true).await {
+            let done = compute((chain, graphs), named, true, |transactions| {
+                left.store(transactions, Ordering::Relaxed);
+            });
+            match done.await {
                 Ok(()) => {}
                 // Another program appends blocks or computes the ledgers: a later check tries again.
                 Err(error @ (GraphError::Busy(_) | GraphError::Conflict(_))) => {
@@ -148,8 +161,16 @@ impl AccountState {
                     tokio::time::sleep(AFTER_FAILURE).await;
                 }
             }
+            left.store(u64::MAX, Ordering::Relaxed);
             drop(turn);
         });
+    }
+
+    /// Number of transactions whose ledgers are to be computed for the present lists and labels, at most: all, until their
+    /// computing has begun.
+    pub(super) fn behind(&self, state: &CheckState) -> u64 {
+        let all = state.recorded.transactions;
+        if state.is_outdated { all.min(self.left.load(Ordering::Relaxed)) } else { 0 }
     }
 }
 
@@ -158,12 +179,13 @@ const AFTER_FAILURE: Duration = Duration::from_mins(1);
 /// Time between attempts while another program appends blocks.
 const WAIT: Duration = Duration::from_secs(1);
 
-/// Computes the ledgers of a chain for other ends. With `waits`, it waits while another program appends blocks.
+/// Computes the ledgers of a chain for other ends. With `waits`, it waits while another program appends blocks. `tell` is told
+/// the number of transactions that are left.
 async fn compute(
-    graphs: Arc<EmbeddedGraphs>,
-    chain: ChainId,
+    (chain, graphs): (ChainId, Arc<EmbeddedGraphs>),
     named: Arc<NamedAccounts>,
     waits: bool,
+    tell: impl Fn(u64),
 ) -> Result<(), GraphError> {
     let of = Arc::clone(&named);
     let begun = blocking(move || graphs.rebuild_ledgers(chain, &of.ends)).await?;
@@ -176,6 +198,7 @@ async fn compute(
         })
         .await?;
         rebuild = kept;
+        tell(rebuild.left());
         match step {
             Ok(RebuildStep::Booked(booked)) => blocks += booked,
             Ok(RebuildStep::Finished) => break,

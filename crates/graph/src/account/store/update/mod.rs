@@ -302,6 +302,11 @@ impl LedgerUpdate {
         Ok(Some(this))
     }
 
+    /// Most transactions that are left to book.
+    pub(super) const fn left(&self) -> u64 {
+        self.settled.saturating_sub(self.record.position)
+    }
+
     /// Reads the rows of an interrupted update.
     fn load(&mut self, graph: &Graph, txn: &RoTxn<'_>) -> Result<(), GraphError> {
         for row in graph.tables.draft.all(txn)? {
