@@ -1,10 +1,11 @@
 //! Cost of account chains in a store: `cargo bench -p assay-tests --bench account_store`. `ASSAY_TRANSFERS` sets the number
 //! of transfers (default 3,000,000), `ASSAY_FOLDER` a folder that keeps the chain for another run, `ASSAY_PART` the part that
-//! is measured: `checks`, `screening`, `labels` or `readers` (default all).
+//! is measured: `checks`, `cold`, `screening`, `labels` or `readers` (default all).
 //!
 //! Printed: CPU time of ingest with ledgers for each transfer, over each million; the longest wait of a batch, with the merges
-//! before it; memory, bytes on the disk; CPU time of checks of several kinds of accounts; rows a second of screening in full;
-//! CPU time of computing the ledgers for late labels; times of readings while another thread commits.
+//! before it; memory, bytes on the disk; CPU time of checks of several kinds of accounts; wall time of checks, and of a batch,
+//! whose pages memory does not hold; rows a second of screening in full; CPU time of computing the ledgers for late labels;
+//! times of readings while another thread commits.
 #![expect(
     clippy::print_stdout,
     clippy::expect_used,
@@ -39,7 +40,9 @@ use assay_engine::{
 };
 use assay_graph::{
     EmbeddedGraphs,
-    account::{AccountBlock, AccountEnds, AccountGraphView, AccountSnapshot, RebuildStep},
+    account::{
+        AccountBlock, AccountEnds, AccountGraphView, AccountSnapshot, RebuildStep, RecordedBlock,
+    },
 };
 use assay_intel::IntelSnapshot;
 use assay_test_chains::account_chain::{Group, LongAccountChain, account};
@@ -48,6 +51,7 @@ use assay_tests::{
     world::claims::{Claim, snapshot_of},
 };
 use jiff::{Timestamp, civil::Date};
+use rustix::fs::{Advice, fadvise};
 
 const CHAIN: ChainId = ChainId::ETH;
 /// Blocks of a batch, of 150 transactions each: about as many as ingest writes together.
@@ -71,6 +75,9 @@ fn main() {
     let is_measured = |name: &str| part.as_deref().is_none_or(|part| part == name);
     if is_measured("checks") {
         checks(&graphs, transfers);
+    }
+    if is_measured("cold") {
+        cold(&graphs, folder, transfers);
     }
     if is_measured("screening") {
         screening(folder, transfers);
@@ -202,16 +209,17 @@ fn check(snapshot: &AccountSnapshot, attributed: &Attributed, account: AccountAd
     usize::try_from(own.summed()).unwrap_or(usize::MAX) + own.payments.len()
 }
 
-/// Checks accounts of several kinds, each from a snapshot of its own.
-fn checks(graphs: &EmbeddedGraphs, transfers: u64) {
-    let snapshot = || graphs.account_snapshot(CHAIN).expect("a graph").expect("blocks");
-    let now = snapshot().recorded().tip.time;
+/// The parties' attributions, and the subjects of checks by kind.
+type Subjects = (Attributed, [(&'static str, Vec<AccountAddress>); 9]);
+
+fn subjects(graphs: &EmbeddedGraphs, transfers: u64) -> Subjects {
+    let view = graphs.account_snapshot(CHAIN).expect("a graph").expect("blocks");
+    let now = view.recorded().tip.time;
     let parties = ends();
     let labels = parties.iter().filter_map(|(account, end)| {
         Some((account.on(CHAIN)?, Claim::investigated(end.category, "party")))
     });
     let intel = snapshot_of(CHAIN, labels.collect(), Vec::new(), now);
-    let view = snapshot();
     let owners =
         parties.iter().filter_map(|(account, _)| Some((view.owner(account)?, account))).collect();
     let today = intel.day(now);
@@ -220,7 +228,7 @@ fn checks(graphs: &EmbeddedGraphs, transfers: u64) {
     let some = |group, from: u64, count: u64| {
         (from..from + count).map(move |it| account(group, it)).collect()
     };
-    let kinds: [(&str, Vec<AccountAddress>); 9] = [
+    let kinds = [
         ("absent", some(Group::Token, 1 << 40, 200)),
         ("people", some(Group::Person, people - 400, 200)),
         ("busy people", some(Group::Person, 1_000, 50)),
@@ -231,6 +239,13 @@ fn checks(graphs: &EmbeddedGraphs, transfers: u64) {
         ("the hub of a thirtieth", some(Group::Contract, HUBS[1], 1)),
         ("the hub of a third", some(Group::Contract, HUBS[0], 1)),
     ];
+    (attributed, kinds)
+}
+
+/// Checks accounts of several kinds, each from a snapshot of its own.
+fn checks(graphs: &EmbeddedGraphs, transfers: u64) {
+    let snapshot = || graphs.account_snapshot(CHAIN).expect("a graph").expect("blocks");
+    let (attributed, kinds) = subjects(graphs, transfers);
     for (name, accounts) in kinds {
         let (mut times, mut read) = (Vec::new(), Vec::new());
         for account in &accounts {
@@ -253,6 +268,87 @@ fn checks(graphs: &EmbeddedGraphs, transfers: u64) {
             times.percentile(50),
             times.percentile(99)
         );
+    }
+}
+
+/// Checks of each kind without anything in the page cache.
+const COLD_CHECKS: usize = 20;
+/// Batches that are written without anything in the page cache.
+const COLD_BATCHES: usize = 5;
+
+/// Checks accounts, and writes batches, each after the graph left the page cache.
+fn cold(graphs: &EmbeddedGraphs, folder: &Path, transfers: u64) {
+    let (attributed, kinds) = subjects(graphs, transfers);
+    for (name, accounts) in kinds {
+        let mut times = Vec::new();
+        for account in accounts.iter().take(COLD_CHECKS) {
+            leave_page_cache(graphs, folder);
+            let begun = Instant::now();
+            let snapshot = graphs.account_snapshot(CHAIN).expect("a graph").expect("blocks");
+            check(&snapshot, &attributed, *account);
+            snapshot.check().expect("a store that can be read");
+            times.push(begun.elapsed());
+        }
+        let times = Figures::from_times(times);
+        println!(
+            "cold check of {name}: {:.2} ms of wall time p50, {:.2} p99",
+            times.percentile(50),
+            times.percentile(99)
+        );
+    }
+    let mut chain = LongAccountChain::new(9, transfers, false).peekable();
+    let mut times = Vec::new();
+    for _ in 0..COLD_BATCHES {
+        leave_page_cache(graphs, folder);
+        let mut writer = graphs.account_writer(CHAIN, false, &ends()).expect("a writer");
+        let tip = writer.recorded().expect("blocks").tip;
+        // Merges that are due, so that none is a part of the batch.
+        let blocks = above(next_blocks(&mut chain, 1), tip);
+        writer.append(&blocks, tip.height + 2, tip.time).expect("an append");
+        drop(writer);
+        leave_page_cache(graphs, folder);
+        let mut writer = graphs.account_writer(CHAIN, false, &ends()).expect("a writer");
+        let tip = writer.recorded().expect("blocks").tip;
+        let blocks = above(next_blocks(&mut chain, BATCH), tip);
+        let begun = Instant::now();
+        writer.append(&blocks, u64::MAX, tip.time).expect("an append");
+        times.push(begun.elapsed());
+    }
+    let times = Figures::from_times(times);
+    println!(
+        "cold batch: {:.2} s of wall time p50, {:.2} p99",
+        times.percentile(50) / 1e3,
+        times.percentile(99) / 1e3
+    );
+}
+
+/// Blocks of another chain, above the newest one of this.
+fn above(mut blocks: Vec<AccountBlock>, tip: RecordedBlock) -> Vec<AccountBlock> {
+    for (block, height) in blocks.iter_mut().zip(tip.height + 1..) {
+        (block.reference.height, block.reference.time) = (height, tip.time);
+        for transaction in &mut block.transactions {
+            (transaction.block, transaction.time) = (height, tip.time);
+        }
+    }
+    blocks
+}
+
+/// Closes the graph, and removes its files from the page cache.
+fn leave_page_cache(graphs: &EmbeddedGraphs, folder: &Path) {
+    graphs.close();
+    let mut folders = vec![folder.join("chains")];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                let file = fs::File::open(path).expect("a file");
+                // Pages that are not on the disk yet would stay.
+                file.sync_all().expect("a disk");
+                fadvise(&file, 0, None, Advice::DontNeed).expect("advice");
+            }
+        }
     }
 }
 
@@ -354,7 +450,6 @@ fn late_labels(graphs: &EmbeddedGraphs, transfers: u64) {
 /// if the numbers of payments that ledgers tell are not those of their entries.
 fn readers(graphs: &EmbeddedGraphs, transfers: u64) {
     let mut writer = graphs.account_writer(CHAIN, false, &ends()).expect("a writer");
-    let tip = writer.recorded().expect("blocks").tip;
     let mut chain = LongAccountChain::new(8, transfers, false).peekable();
     let is_done = AtomicBool::new(false);
     let read = |from: u64| {
@@ -378,14 +473,8 @@ fn readers(graphs: &EmbeddedGraphs, transfers: u64) {
         let readers = [0, 1_500].map(|from| scope.spawn(move || read(from)));
         let mut longest = Duration::ZERO;
         for _ in 0..COMMITS {
-            let mut blocks = next_blocks(&mut chain, 20);
-            for block in &mut blocks {
-                block.reference.height += tip.height + 1;
-                block.reference.time = tip.time;
-                for transaction in &mut block.transactions {
-                    (transaction.block, transaction.time) = (block.reference.height, tip.time);
-                }
-            }
+            let tip = writer.recorded().expect("blocks").tip;
+            let blocks = above(next_blocks(&mut chain, 20), tip);
             let begun = Instant::now();
             let last = blocks.last().map_or(0, |last| last.reference.height);
             writer.append(&blocks, last.saturating_sub(20), tip.time).expect("an append");
