@@ -26,6 +26,7 @@ pub mod evm;
 mod figures;
 mod full;
 mod helm;
+mod http_request;
 pub mod laundering;
 mod linters;
 mod manifest;

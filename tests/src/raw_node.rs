@@ -3,7 +3,7 @@
 //! Blocks have one transaction, a coinbase. Responses are streamed, so that large ones take no memory.
 
 use std::{
-    io::{self, BufRead, BufReader, BufWriter, Read, Write},
+    io::{self, BufWriter, Write},
     net::TcpStream,
     sync::{
         Arc,
@@ -15,6 +15,7 @@ use assay_test_servers::Listener;
 use serde_json::{Value, json};
 
 use crate::block_builder::{Block, BlockHash, Network, Transaction, TxIn, TxOut, sha256d};
+use crate::http_request::read_request;
 
 /// Number of bytes that are encoded as hexadecimal at a time.
 const PIECE: usize = 1 << 16;
@@ -143,26 +144,7 @@ impl Reply<'_> {
 impl Shared {
     /// Answers a request. Returns false if the connection is closed.
     fn serve(&self, stream: &TcpStream) -> io::Result<bool> {
-        let mut input = BufReader::new(stream);
-        let (mut line, mut length, mut first) = (String::new(), 0, String::new());
-        loop {
-            line.clear();
-            if input.read_line(&mut line)? == 0 {
-                return Ok(false);
-            }
-            if first.is_empty() {
-                first.clone_from(&line);
-            }
-            let field = line.trim().to_ascii_lowercase();
-            if let Some(value) = field.strip_prefix("content-length:") {
-                length = value.trim().parse().unwrap_or(0);
-            }
-            if field.is_empty() {
-                break;
-            }
-        }
-        let mut body = vec![0; length];
-        input.read_exact(&mut body)?;
+        let Some((first, body)) = read_request(stream)? else { return Ok(false) };
         let mut output = BufWriter::new(stream);
         if !first.starts_with("POST") {
             write!(output, "HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n")?;

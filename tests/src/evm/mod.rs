@@ -5,6 +5,7 @@
 //! tracer. A node listens on loopback only and connects to no other node.
 //!
 //! - [`genesis`]: the first block
+//! - [`flat_traces`]: a node before another one, with other traces
 //! - [`account`]: accounts with keys, and their signed transactions
 //! - [`assembly`]: programs of contracts from their source
 //! - [`contracts`]: the contracts
@@ -12,6 +13,7 @@
 pub mod account;
 pub mod assembly;
 pub mod contracts;
+pub mod flat_traces;
 pub mod genesis;
 
 use std::{fmt, fs, path::PathBuf, process::Command};

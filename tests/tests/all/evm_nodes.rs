@@ -15,6 +15,7 @@ use assay_tests::{
             FACTORY_AT, FAILING_AT, HEIR, PROXY_AT, SPLITTER_AT, USDT, WETH, account, call, mortal,
             number, parts,
         },
+        flat_traces::FlatTracesNode,
         genesis::{ETHER, FUNDS, PARTIES},
     },
 };
@@ -211,7 +212,7 @@ impl Scenario {
 }
 
 /// A recorded transfer.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Recorded {
     block: u64,
     kind: String,
@@ -309,6 +310,41 @@ fn the_scenario_on_geth_is_read_as_expected() {
 #[ignore = "needs anvil"]
 fn the_scenario_on_anvil_is_read_as_expected() {
     is_read_as_expected(EvmNodeKind::Anvil);
+}
+
+fn both_tracers_give_equal_transfers(kind: EvmNodeKind) {
+    // Given a node on which the scenario was played, and the same node without its call tracer...
+    let mut scenario = Scenario::new(kind);
+    scenario.play();
+    let flat = FlatTracesNode::start(&scenario.node);
+    let read = |url: String| {
+        let directory = tempfile::tempdir().unwrap();
+        let ingest = ["ingest", "chain", "eth", "--test-network", "--rpc", &url];
+        let _ = assay(directory.path(), ingest).ok();
+        // Flat traces do not say which transfers of coins are before the logs of a transaction.
+        let mut recorded = scenario.recorded(directory.path());
+        recorded.sort();
+        recorded
+    };
+    // ...then the transfers of both are equal, and those of the scenario.
+    let recorded = read(flat.url());
+    assert_eq!(recorded, read(scenario.node.url()), "{kind}");
+    let is_payment = |it: &&Recorded| it.kind != "fee" && it.block > 0;
+    let mut wanted: Vec<Recorded> = expected(kind).iter().map(Recorded::of).collect();
+    wanted.sort();
+    assert_eq!(recorded.iter().filter(is_payment).cloned().collect::<Vec<_>>(), wanted);
+}
+
+#[test]
+#[ignore = "needs geth"]
+fn both_tracers_of_geth_give_equal_transfers() {
+    both_tracers_give_equal_transfers(EvmNodeKind::Geth);
+}
+
+#[test]
+#[ignore = "needs anvil"]
+fn both_tracers_of_anvil_give_equal_transfers() {
+    both_tracers_give_equal_transfers(EvmNodeKind::Anvil);
 }
 
 #[test]
