@@ -190,8 +190,8 @@ status! {
     /// Observed state of the chain.
     ChainSourceStatus(
         "Conditions: `Ready` (the spec is in force), `Stalled` (a person has to act), \
-         `Working` (the chain servers follow the chain and answer), `BranchesAgree` (they have the blocks of one branch, \
-         which is that of their source)."
+         `Working` (the chain servers run and answer), `BranchesAgree` (they have the blocks of one branch, which is \
+         that of their source), `SourceFollowed` (they follow their source)."
     ) {
         /// Number of chain servers that the `StatefulSet` asks for.
         replicas: Option<i32>,

@@ -113,6 +113,22 @@ reasons! {
     NoMajority,
     /// A chain server stays on a branch that is not the branch of its source.
     SourceBranchRefused,
+    /// The chain servers follow their source.
+    Followed,
+    /// The chain servers follow their source, which does not state transfers inside of transactions.
+    FollowedWithoutTraces,
+    /// The source of a chain server does not answer.
+    EndpointUnreachable,
+    /// The source of a chain server serves another chain, or a test network.
+    WrongNetwork,
+    /// The source of a chain server refuses the credentials, or they must not be sent to it.
+    CredentialsRefused,
+    /// The source of a chain server has fewer blocks than the chain server.
+    SourceBehind,
+    /// The source of a chain server lacks the next blocks, which it had once.
+    SourcePruned,
+    /// Statements of the source of a chain server are invalid, or the server cannot record them.
+    SourceFailed,
     /// The servers know the chain servers of every followed chain.
     ChainServersKnown,
     /// The spec names no token for chain servers, and there are followed chains.

@@ -31,7 +31,7 @@ use assay_engine::{
 use async_trait::async_trait;
 use jiff::Timestamp;
 
-pub use directory::{EmbeddedGraphs, GraphCopy, PartialCopy, SourceProblem};
+pub use directory::{EmbeddedGraphs, GraphCopy, PartialCopy, SourceProblem, SourceProblemKind};
 pub use error::GraphError;
 pub use utxo::{GraphWriter, RecordedOutput, RecordedOutputs, compositions, memory};
 pub use view::{GraphView, ReadSource, ViewSource, blocking, read_outputs, run_query};

@@ -10,38 +10,54 @@ use assay_address::ChainId;
 use assay_chain_protocol::{
     ChainServerCredentials, ServerSet,
     client::{ServerUrl, choice::newest},
-    message::ServerState,
 };
+use assay_tenancy::Name;
 use jiff::Timestamp;
 
-use super::branches::{self, StayingServer};
+use super::{
+    branches::{self, StayingServer},
+    following::{self, AskedServer},
+};
 use crate::conditions::ConditionState;
 
 /// The rate above which a server must be reading earlier blocks, in blocks per second. No chain produces new blocks as
 /// fast.
 const SYNCING_RATE: f64 = 0.1;
 
-/// The state of a chain's graph, reported by its chain servers.
+/// The state of a chain, reported by its chain servers.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct ObservedChain {
-    /// The height of the newest block of any server.
-    pub(super) height: u64,
-    /// The time in the header of the newest block of any server.
-    pub(super) time: Timestamp,
+    /// The newest block of any server; `None` without blocks.
+    pub(super) newest: Option<ObservedBlock>,
     /// The blocks per second that the fastest server reads, while it reads earlier blocks.
     pub(super) blocks_per_second: Option<f64>,
     /// The largest size of the graph on the disk of a server, in bytes.
     pub(super) bytes: u64,
-    /// The condition about the branches of the servers.
-    pub(super) branches: ConditionState,
+    /// The condition about the branches of the servers; `None` without blocks.
+    pub(super) branches: Option<ConditionState>,
+    /// The condition about the sources of the servers.
+    pub(super) following: ConditionState,
+}
+
+/// A block of a chain server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct ObservedBlock {
+    /// Its height.
+    pub(super) height: u64,
+    /// The time in its header.
+    pub(super) time: Timestamp,
 }
 
 /// A client of the chain servers of all chains, with persistent connections.
 #[derive(Debug)]
 pub(crate) struct ChainClient {
     credentials: ChainServerCredentials,
-    servers: Mutex<BTreeMap<(ChainId, String), Arc<ServerSet>>>,
+    /// The servers of each source.
+    servers: Mutex<BTreeMap<Name, KnownServers>>,
 }
+
+/// The servers of a source, with the URLs by which they were found.
+type KnownServers = (Vec<ServerUrl>, Arc<ServerSet>);
 
 impl ChainClient {
     /// A client that authenticates with the token in a file. Servers refuse a client without a token.
@@ -50,44 +66,55 @@ impl ChainClient {
         Self { credentials, servers: Mutex::default() }
     }
 
-    /// The state of a chain's graph, reported by the servers behind a URL. `None` if no server answers, or no server
-    /// has a block yet.
-    pub(super) async fn state(&self, chain: &str, url: &str) -> Option<ObservedChain> {
+    /// The state of a source's chain, reported by the servers behind some URLs. `None` if no server answers.
+    pub(super) async fn state(
+        &self,
+        source: &Name,
+        chain: &str,
+        urls: Vec<ServerUrl>,
+    ) -> Option<ObservedChain> {
         self.credentials.token.as_ref()?;
-        let chain: ChainId = chain.parse().ok()?;
-        let servers = self.servers(chain, url)?;
+        let servers = self.servers(source, chain.parse().ok()?, urls);
         servers.refresh().await;
         let candidates = servers.states();
+        let states = candidates.iter().filter_map(|it| Some((it.address, it.state.as_ref()?)));
+        let states: Vec<AskedServer<'_>> = states.collect();
+        if states.is_empty() {
+            return None;
+        }
         let difference = servers.difference();
         // Servers that disagree with nobody in the majority have no newest block together.
         let highest = difference.as_ref().and_then(|difference| {
             let newest = difference.branches.iter().map(|branch| branch.newest);
             newest.max_by_key(|block| block.height)
         });
-        let block = newest(&candidates).map(|newest| newest.block).or(highest)?;
-        let staying = candidates.iter().filter_map(|candidate| {
-            let refused = candidate.state.as_ref()?.refused_branch?;
-            Some(StayingServer { address: candidate.address, refused })
+        let block = newest(&candidates).map(|newest| newest.block).or(highest);
+        let staying = states.iter().filter_map(|(address, state)| {
+            Some(StayingServer { address: *address, refused: state.refused_branch? })
         });
         let staying: Vec<StayingServer> = staying.collect();
-        let states: Vec<&ServerState> =
-            candidates.iter().filter_map(|candidate| candidate.state.as_ref()).collect();
-        let rates = states.iter().filter_map(|state| state.blocks_per_second);
+        let rates = states.iter().filter_map(|(_, state)| state.blocks_per_second);
         let rate = rates.filter(|rate| *rate >= SYNCING_RATE).max_by(f64::total_cmp);
         Some(ObservedChain {
-            height: block.height,
-            time: block.time,
+            newest: block.map(|block| ObservedBlock { height: block.height, time: block.time }),
             blocks_per_second: rate,
-            bytes: states.iter().map(|state| state.bytes).max().unwrap_or(0),
-            branches: branches::condition(difference.as_ref(), &staying),
+            bytes: states.iter().map(|(_, state)| state.bytes).max().unwrap_or(0),
+            branches: block.map(|_| branches::condition(difference.as_ref(), &staying)),
+            following: following::condition(&states),
         })
     }
 
-    fn servers(&self, chain: ChainId, url: &str) -> Option<Arc<ServerSet>> {
-        let parsed = ServerUrl::parse(url)?;
+    /// The servers of a source, whose connections stay as long as the URLs do.
+    fn servers(&self, source: &Name, chain: ChainId, urls: Vec<ServerUrl>) -> Arc<ServerSet> {
         let mut all = self.servers.lock().unwrap_or_else(PoisonError::into_inner);
-        let new = || Arc::new(ServerSet::new(chain, vec![parsed], self.credentials.clone()));
-        Some(Arc::clone(all.entry((chain, url.to_owned())).or_insert_with(new)))
+        if let Some((known, servers)) = all.get(source)
+            && (known, servers.chain()) == (&urls, chain)
+        {
+            return Arc::clone(servers);
+        }
+        let servers = Arc::new(ServerSet::new(chain, urls.clone(), self.credentials.clone()));
+        all.insert(source.clone(), (urls, Arc::clone(&servers)));
+        servers
     }
 }
 
@@ -139,23 +166,33 @@ mod tests {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), TOKEN).unwrap();
         let client = ChainClient::new(Some(file.path().to_owned()));
-        let ask =
-            async |newest, rate| client.state("btc", &server(state(newest, rate)).await).await;
+        let name: Name = "bitcoin".parse().unwrap();
+        let behind = |url: &str| vec![ServerUrl::parse(url).unwrap()];
+        let ask = async |newest, rate| {
+            client.state(&name, "btc", behind(&server(state(newest, rate)).await)).await
+        };
         let wanted = ObservedChain {
-            height: 9,
-            time: "2026-11-22T01:00:00Z".parse().unwrap(),
+            newest: Some(ObservedBlock {
+                height: 9,
+                time: "2026-11-22T01:00:00Z".parse().unwrap(),
+            }),
             blocks_per_second: Some(250.5),
             bytes: 1_234_567,
-            branches: branches::condition(None, &[]),
+            branches: Some(branches::condition(None, &[])),
+            following: following::condition(&[]),
         };
         assert_eq!(ask(block(9), json!(250.5)).await, Some(wanted.clone()));
         let followed = Some(ObservedChain { blocks_per_second: None, ..wanted });
         assert_eq!(ask(block(9), json!(0.002)).await, followed, "it has the earlier blocks");
         assert_eq!(ask(block(9), Value::Null).await, followed, "it follows nothing");
-        assert_eq!(ask(Value::Null, Value::Null).await, None, "it has no block yet");
+        let empty = ask(Value::Null, Value::Null).await.expect("an answer");
+        assert_eq!((empty.newest, empty.branches), (None, None), "it has no block yet");
+        assert_eq!(empty.following, following::condition(&[]));
 
         let url = server(state(block(9), Value::Null)).await;
-        assert_eq!(client.state("btc", "http://127.0.0.1:1").await, None, "nobody is there");
-        assert_eq!(ChainClient::new(None).state("btc", &url).await, None, "it has no token");
+        let nobody = behind("http://127.0.0.1:1");
+        assert_eq!(client.state(&name, "btc", nobody).await, None, "nobody is there");
+        let without_token = ChainClient::new(None);
+        assert_eq!(without_token.state(&name, "btc", behind(&url)).await, None);
     }
 }

@@ -150,7 +150,7 @@ async fn reconcile<K: Source>(
             Some(settings) => work::<K>(&object, &name, spec, owner, settings, &context).await?,
         };
         if let Some(WorkloadState { condition, replicas }) = &outcome.workload {
-            let part = (&K::workload_status(*replicas), Some(condition));
+            let part = (&K::workload_status(*replicas), &[condition][..]);
             let writing = WORKLOAD.write(&object, &kind, part, &context.shared);
             writing.instrument(stage!("status")).await?;
         }

@@ -5,7 +5,7 @@
 //! publication. These controllers run workloads for the specs in force, and write other parts of the status.
 //!
 //! - [`observed`]: the state of sources in the store and in chain servers; [`chain_client`]: the client of chain
-//!   servers; [`branches`]: the condition of their branches
+//!   servers; [`branches`]: the condition of their branches; [`following`]: the condition of their sources
 //! - [`kind`]: the two kinds of sources; [`task`]: the tasks of their workloads; [`names`]: the names of
 //!   their objects; [`credentials`]: the Secrets that they may use
 //! - [`controller`]: the loop around [`fetch`], [`validate`], [`build`], [`apply`], [`state`] and [`status`];
@@ -18,6 +18,7 @@ mod chain_client;
 mod controller;
 mod credentials;
 mod fetch;
+mod following;
 mod kind;
 mod names;
 mod observed;

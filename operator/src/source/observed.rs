@@ -6,6 +6,7 @@ use std::{
     time::Duration,
 };
 
+use assay_chain_protocol::client::ServerUrl;
 use assay_crds::{
     ChainSource, IntelSource,
     status::{ChainSourceStatus, IntelSourceStatus},
@@ -14,14 +15,19 @@ use assay_store::{Store, StoreError};
 use assay_tenancy::{Name, manifest::ChainMode};
 use futures_util::future::join_all;
 use jiff::tz::TimeZone;
-use kube::{ResourceExt, api::ApiResource, runtime::reflector};
+use k8s_openapi::{api::core::v1::Pod, apimachinery::pkg::apis::meta::v1::OwnerReference};
+use kube::{
+    Api, ResourceExt,
+    api::{ApiResource, ListParams},
+    runtime::reflector,
+};
 use tokio::{
     sync::watch,
     time::{Sleep, sleep},
 };
 
 use super::{
-    ChainClient, Context,
+    CHAIN_SERVER, ChainClient, Context,
     chain_client::ObservedChain,
     kind::Source,
     names,
@@ -30,6 +36,8 @@ use super::{
 use crate::{
     backoff,
     conditions::ConditionState,
+    owned::Owner,
+    serving::API,
     watched::{WatchedObject, is_deleted},
 };
 
@@ -53,23 +61,45 @@ pub(super) async fn report_chains(
             followed.map(|(name, spec)| (name.clone(), spec.chain.clone())).collect()
         };
         let ask = async |(name, chain): (&Name, &String)| {
-            let url = names::chain_servers_url(name.as_str(), &context.namespace);
-            Some((name.clone(), client.state(chain, &url).await?))
+            let urls = chain_servers(name, &context).await;
+            Some((name.clone(), client.state(name, chain, urls).await?))
         };
         let answers: BTreeMap<Name, ObservedChain> =
             join_all(followed.iter().map(ask)).await.into_iter().flatten().collect();
         for (name, object) in own_sources(&sources, &context) {
             if let Some(chain) = answers.get(&name) {
-                let part = (&status::chain_fields(chain), Some(&chain.branches));
+                let conditions: Vec<&ConditionState> =
+                    chain.branches.iter().chain([&chain.following]).collect();
+                let part = (&status::chain_fields(chain), &*conditions);
                 report_status::<ChainSource>(&CHAIN, &object, part, &context).await;
             } else if !followed.contains_key(&name) {
-                let none = (&ChainSourceStatus::default(), None);
+                let none = (&ChainSourceStatus::default(), &[][..]);
                 report_status::<ChainSource>(&CHAIN, &object, none, &context).await;
             }
         }
         tokio::select! {
             () = next_poll() => {}
             changed = desired.changed() => if changed.is_err() { return },
+        }
+    }
+}
+
+/// The chain servers of a source, also those that are not ready, such as the servers of a source that was never reached.
+/// Without the right to list pods, the ready ones.
+async fn chain_servers(source: &Name, context: &Context) -> Vec<ServerUrl> {
+    let Context { shared, namespace, .. } = context;
+    let (reference, installation) = (OwnerReference::default(), shared.instance.name());
+    let owner = Owner::new(reference, installation, namespace, source.as_str(), CHAIN_SERVER);
+    let pods: Api<Pod> = Api::namespaced(shared.client.clone(), namespace);
+    match pods.list(&ListParams::default().labels(&owner.pod_query())).await {
+        Ok(pods) => {
+            let addresses = pods.items.into_iter().filter_map(|pod| pod.status?.pod_ip);
+            addresses.map(|host| ServerUrl { host, port: API.1, is_tls: false }).collect()
+        }
+        Err(error) => {
+            tracing::debug!(%error, %source, "pods of chain servers are not listed");
+            let url = names::chain_servers_url(source.as_str(), namespace);
+            ServerUrl::parse(&url).into_iter().collect()
         }
     }
 }
@@ -104,7 +134,7 @@ pub(super) async fn report_stored(
         if let Some((_, stored)) = &stored {
             for (name, object) in own_sources(&sources, &context) {
                 let status = stored.get(name.as_str()).cloned().unwrap_or_default();
-                report_status::<IntelSource>(&STORED, &object, (&status, None), &context).await;
+                report_status::<IntelSource>(&STORED, &object, (&status, &[]), &context).await;
             }
         }
         tokio::select! {
@@ -129,11 +159,11 @@ fn own_sources(
 async fn report_status<K: Source>(
     part: &StatusPart,
     object: &WatchedObject,
-    (status, state): (&K::Status, Option<&ConditionState>),
+    (status, conditions): (&K::Status, &[&ConditionState]),
     context: &Context,
 ) {
     let kind = ApiResource::erase::<K>(&());
-    if let Err(error) = part.write(object, &kind, (status, state), &context.shared).await {
+    if let Err(error) = part.write(object, &kind, (status, conditions), &context.shared).await {
         let (kind, name) = (K::KIND.as_str(), object.name_any());
         tracing::warn!(%error, kind, %name, "failed to write a status; retrying");
     }

@@ -7,7 +7,7 @@ use kube::{Api, api::ApiResource};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value, json};
 
-use super::{branches::BRANCHES_AGREE, chain_client::ObservedChain};
+use super::{branches::BRANCHES_AGREE, chain_client::ObservedChain, following::SOURCE_FOLLOWED};
 use crate::{
     conditions::{ConditionState, condition},
     shared::SharedContext,
@@ -23,8 +23,8 @@ pub(super) const WORKING: &str = "Working";
 pub(super) struct StatusPart {
     /// The field manager that owns the part.
     manager: &'static str,
-    /// The type of the condition in this part.
-    condition: Option<&'static str>,
+    /// The types of the conditions in this part.
+    conditions: &'static [&'static str],
     /// The other fields in this part.
     fields: &'static [&'static str],
 }
@@ -32,30 +32,30 @@ pub(super) struct StatusPart {
 /// The status part about the workload: the condition, and the number of chain servers.
 pub(super) const WORKLOAD: StatusPart = StatusPart {
     manager: "assay-operator/workload",
-    condition: Some(WORKING),
+    conditions: &[WORKING],
     fields: &["replicas", "readyReplicas", "servers"],
 };
 /// The status part about the imported list or label set.
 pub(super) const STORED: StatusPart = StatusPart {
     manager: "assay-operator/stored",
-    condition: None,
+    conditions: &[],
     fields: &["verifiedAt", "publishedAt", "digest", "entries"],
 };
 /// The status part about the graph of a followed chain.
 pub(super) const CHAIN: StatusPart = StatusPart {
     manager: "assay-operator/chain",
-    condition: Some(BRANCHES_AGREE),
+    conditions: &[BRANCHES_AGREE, SOURCE_FOLLOWED],
     fields: &["tipHeight", "tipTime", "blocksPerSecond", "diskUsed"],
 };
 
 impl StatusPart {
-    /// Writes the part, unless the object already has it: the fields of `status`, and the condition. Fields and a
-    /// condition that are absent are removed from the object.
+    /// Writes the part, unless the object already has it: the fields of `status`, and the conditions. Fields and
+    /// conditions that are absent are removed from the object.
     pub(super) async fn write<S>(
         &self,
         object: &WatchedObject,
         kind: &ApiResource,
-        (status, state): (&S, Option<&ConditionState>),
+        (status, wanted): (&S, &[&ConditionState]),
         shared: &SharedContext,
     ) -> Result<(), WriteError>
     where
@@ -64,8 +64,10 @@ impl StatusPart {
         let before: S = parse_status(object);
         let generation = object.metadata.generation;
         let now = shared.clock.now();
-        let condition = state.map(|state| condition(state, before.conditions(), generation, now));
-        let next = self.extract(status, condition.as_slice());
+        let condition =
+            |state: &&ConditionState| condition(state, before.conditions(), generation, now);
+        let conditions: Vec<Condition> = wanted.iter().map(condition).collect();
+        let next = self.extract(status, &conditions);
         let has_it = next == self.extract(&before, before.conditions());
         // An earlier release wrote the whole status by one manager, which removes what it no longer applies.
         let is_manager = next.is_empty() || self.manages(object);
@@ -85,8 +87,10 @@ impl StatusPart {
         let status = json!(status);
         let field = |name: &&str| Some(((*name).to_owned(), status.get(*name)?.clone()));
         let mut part: Map<String, Value> = self.fields.iter().filter_map(field).collect();
-        if let Some(own) = conditions.iter().find(|known| Some(&*known.type_) == self.condition) {
-            part.insert("conditions".to_owned(), json!([own]));
+        let is_own = |known: &&Condition| self.conditions.contains(&&*known.type_);
+        let own: Vec<&Condition> = conditions.iter().filter(is_own).collect();
+        if !own.is_empty() {
+            part.insert("conditions".to_owned(), json!(own));
         }
         part
     }
@@ -128,8 +132,8 @@ pub(super) fn replica_fields(replicas: Option<Replicas>) -> ChainSourceStatus {
 /// The status fields about the graph of a chain.
 pub(super) fn chain_fields(chain: &ObservedChain) -> ChainSourceStatus {
     ChainSourceStatus {
-        tip_height: Some(chain.height),
-        tip_time: Some(chain.time),
+        tip_height: chain.newest.map(|newest| newest.height),
+        tip_time: chain.newest.map(|newest| newest.time),
         blocks_per_second: chain.blocks_per_second.map(two_digits),
         disk_used: Some(disk_size(chain.bytes)),
         ..ChainSourceStatus::default()
@@ -170,7 +174,7 @@ mod tests {
     use jiff::Timestamp;
 
     use super::*;
-    use crate::source::branches;
+    use crate::source::{branches, chain_client::ObservedBlock, following};
 
     fn condition(kind: &str) -> Condition {
         serde_json::from_value(json!({
@@ -183,9 +187,13 @@ mod tests {
     #[test]
     fn a_part_has_all_its_fields_and_its_condition() {
         let time = Timestamp::UNIX_EPOCH;
-        let branches = branches::condition(None, &[]);
-        let chain =
-            ObservedChain { height: 9, time, blocks_per_second: Some(1.0), bytes: 1, branches };
+        let chain = ObservedChain {
+            newest: Some(ObservedBlock { height: 9, time }),
+            blocks_per_second: Some(1.0),
+            bytes: 1,
+            branches: Some(branches::condition(None, &[])),
+            following: following::condition(&[]),
+        };
         let stored = IntelSourceStatus {
             verified_at: Some(time),
             published_at: Some(time),
@@ -193,20 +201,22 @@ mod tests {
             entries: Some(1),
             ..IntelSourceStatus::default()
         };
-        let conditions = ["Ready", "Working", "BranchesAgree"].map(condition);
+        let conditions = ["Ready", "Working", "BranchesAgree", "SourceFollowed"].map(condition);
         for (part, mut status, own) in [
-            (STORED, json!(stored), None),
-            (CHAIN, json!(chain_fields(&chain)), Some(&conditions[2])),
+            (STORED, json!(stored), &conditions[..0]),
+            (CHAIN, json!(chain_fields(&chain)), &conditions[2..]),
             (
                 WORKLOAD,
                 json!(replica_fields(Some(Replicas { desired: 2, ready: 1 }))),
-                Some(&conditions[1]),
+                &conditions[1..2],
             ),
         ] {
             let mut expected = status.clone();
             let fields = expected.as_object_mut().unwrap();
             fields.remove("conditions").unwrap();
-            fields.extend(own.map(|own| ("conditions".to_owned(), json!([own]))));
+            if !own.is_empty() {
+                fields.insert("conditions".to_owned(), json!(own));
+            }
             status["observedGeneration"] = json!(3);
             assert_eq!(json!(part.extract(&status, &conditions)), expected, "{}", part.manager);
             assert_eq!(json!(part.extract(&json!({}), &[])), json!({}), "{}", part.manager);

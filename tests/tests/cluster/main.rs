@@ -12,6 +12,7 @@ mod audit;
 mod definitions;
 mod faults;
 mod flaky;
+mod following;
 mod instances;
 mod leaving;
 mod linted;

@@ -228,6 +228,10 @@ pub(super) async fn run(args: ServeArgs, context: Context) -> Result<CommandOutc
     let neighbors = args.neighbors(settings)?;
     let environment = store.environment().await?;
     let source = Source { chain: args.followed(environment), files: args.files(environment) };
+    if let (Some(chain), None) = (args.chain, &source.chain) {
+        // A source that is no longer followed has no problem.
+        let _ = host.graphs().note_source_problem(chain, None);
+    }
     beside.spawn(fill_and_follow(Arc::clone(&host), neighbors, source));
     beside.spawn(keep_breakdowns(Arc::clone(&host) as Arc<dyn GraphOwner>));
     if let Some(tls) = tls {

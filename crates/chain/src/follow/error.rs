@@ -2,7 +2,7 @@
 
 use assay_address::ChainId;
 use assay_engine::ledger::BlockRef;
-use assay_graph::GraphError;
+use assay_graph::{GraphError, SourceProblemKind};
 
 use crate::{SourceError, TipRef, resolve::ResolveError, stage::FailureKind};
 
@@ -93,6 +93,26 @@ pub enum IngestError {
 }
 
 impl IngestError {
+    /// Returns the kind of problem that the error is for whoever configured the source.
+    pub(super) const fn source_problem(&self) -> SourceProblemKind {
+        match self {
+            Self::Source(error) => match error {
+                SourceError::Unreachable { .. } => SourceProblemKind::Unreachable,
+                SourceError::NotSent { .. } | SourceError::Denied { .. } => {
+                    SourceProblemKind::CredentialsRefused
+                }
+                SourceError::OtherChain { .. }
+                | SourceError::TestNetwork { .. }
+                | SourceError::OtherMagic { .. } => SourceProblemKind::OtherNetwork,
+                SourceError::NoBlock { .. } => SourceProblemKind::Behind,
+                SourceError::Pruned { .. } => SourceProblemKind::Pruned,
+                _ => SourceProblemKind::Failed,
+            },
+            Self::RefusedBranch(_) => SourceProblemKind::BranchRefused,
+            _ => SourceProblemKind::Failed,
+        }
+    }
+
     /// Returns the kind of failure of the error.
     pub(super) const fn failure(&self) -> FailureKind {
         match self {

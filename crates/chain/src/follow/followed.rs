@@ -3,7 +3,7 @@
 use std::{slice, time::Duration};
 
 use assay_address::ChainId;
-use assay_graph::{EmbeddedGraphs, SourceProblem};
+use assay_graph::{EmbeddedGraphs, SourceProblem, SourceProblemKind};
 use assay_system::Clock;
 use assay_telemetry::{request::run_on_thread, stage};
 
@@ -109,7 +109,7 @@ struct FollowStage<'a, F: GraphFamily> {
     /// `None` until the source and the graph's writer are open.
     run: Option<Run<'a, F::Graph>>,
     /// The problem with the source that is noted beside the graphs.
-    noted: Option<String>,
+    noted: Option<(SourceProblemKind, String)>,
 }
 
 impl<'a, F: GraphFamily> FollowStage<'a, F> {
@@ -127,12 +127,12 @@ impl<'a, F: GraphFamily> FollowStage<'a, F> {
 
 impl<F: GraphFamily> FollowStage<'_, F> {
     /// Notes a problem with the source beside the graphs, if it is another one than before.
-    fn note(&mut self, problem: Option<String>) {
+    fn note(&mut self, problem: Option<(SourceProblemKind, String)>) {
         if self.noted == problem {
             return;
         }
         let (chain, at) = (self.followed.chain, self.clock.now());
-        let noted = problem.clone().map(|text| SourceProblem { at, text });
+        let noted = problem.clone().map(|(kind, text)| SourceProblem { at, kind, text });
         if let Err(error) = self.graphs.all().note_source_problem(chain, noted.as_ref()) {
             tracing::warn!(%chain, %error, "the problem with the source is not noted");
         }
@@ -154,7 +154,7 @@ impl<F: GraphFamily> Stage for FollowStage<'_, F> {
         };
         let run = self.run.insert(run);
         let target = run.target().await?;
-        let problem = run.lags.then(|| LAGS.to_owned());
+        let problem = run.lags.then(|| (SourceProblemKind::Behind, LAGS.to_owned()));
         self.note(problem);
         Ok(target)
     }
@@ -186,7 +186,7 @@ impl<F: GraphFamily> RunStage for FollowStage<'_, F> {
     fn failed(&mut self, error: &IngestError, failure: FailureKind, pause: Duration, is_new: bool) {
         let (chain, seconds) = (self.followed.chain, pause.as_secs());
         if failure != FailureKind::Busy {
-            self.note(Some(error.to_string()));
+            self.note(Some((error.source_problem(), error.to_string())));
         }
         match (failure, &mut self.run) {
             (FailureKind::Busy, _) => {

@@ -112,6 +112,8 @@ mod tests {
             traces: 0,
             answers_blocks: true,
             refused_branch: None,
+            source_problem: None,
+            lacks_internal_transfers: false,
         };
         let address = address(number);
         Candidate { address, state: Some(state), is_avoided: false, is_excluded: false }

@@ -522,6 +522,48 @@ pub struct ServerState {
     /// replaces.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refused_branch: Option<RefusedBranchMessage>,
+    /// The problem that keeps the server from following its source; `null` without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source_problem: Option<SourceProblemMessage>,
+    /// True if the graph lacks transfers inside of transactions, because a source does not state them.
+    #[serde(default)]
+    pub lacks_internal_transfers: bool,
+}
+
+/// A problem with a server's source.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "SourceProblem")]
+pub struct SourceProblemMessage {
+    /// Time at which it was found.
+    pub at: Timestamp,
+    /// Its kind.
+    pub kind: SourceProblemKindMessage,
+    /// Description of the problem.
+    pub text: String,
+}
+
+/// Kinds of problems with a server's source.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+#[schemars(rename = "SourceProblemKind")]
+pub enum SourceProblemKindMessage {
+    /// The source serves another chain, or a test network.
+    OtherNetwork,
+    /// The source refuses the credentials, or they must not be sent to it.
+    CredentialsRefused,
+    /// The source does not answer.
+    Unreachable,
+    /// The source lacks the next blocks, which it had once.
+    Pruned,
+    /// The source has fewer blocks than the graph.
+    Behind,
+    /// The source is on a branch that is not followed until it is accepted.
+    BranchRefused,
+    /// Any other failure.
+    #[serde(other)]
+    Failed,
 }
 
 /// A branch of a server's source that the server does not follow until its operator accepts it.

@@ -2,22 +2,23 @@
 //!
 //! - `backup`: writing and restoring backups
 //! - `copy`: copying a state to another machine in parts
+//! - `source_problem`: the note of a follower about a problem with its source
 
 mod backup;
 mod copy;
+mod source_problem;
 
 use std::{
     collections::HashMap,
-    fs, io,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
 };
 
 use assay_address::ChainId;
-use jiff::Timestamp;
 
 pub(crate) use backup::{file_error, sync_to_disk};
 pub use copy::{GraphCopy, PartialCopy};
+pub use source_problem::{SourceProblem, SourceProblemKind};
 
 use crate::{
     Graph, GraphError, WriterOptions,
@@ -35,15 +36,6 @@ use crate::{
 
 /// Name of the folder of graphs in the data directory.
 const FOLDER: &str = "chains";
-
-/// A problem with the source of a chain.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SourceProblem {
-    /// Time at which it was found.
-    pub at: Timestamp,
-    /// Description of the problem.
-    pub text: String,
-}
 
 /// The graphs in a data directory.
 #[derive(Debug)]
@@ -73,40 +65,6 @@ impl EmbeddedGraphs {
     #[must_use]
     pub fn deliveries_path(&self, chain: ChainId) -> PathBuf {
         self.accounts_path(chain).join("deliveries")
-    }
-
-    /// Notes a problem with the source of a chain, which other programs of the data directory then tell; `None`: it is over.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the note cannot be written or removed.
-    pub fn note_source_problem(
-        &self,
-        chain: ChainId,
-        problem: Option<&SourceProblem>,
-    ) -> Result<(), GraphError> {
-        let path = self.source_problem_path(chain);
-        let noted = match problem {
-            Some(SourceProblem { at, text }) => fs::create_dir_all(&self.folder)
-                .and_then(|()| fs::write(&path, format!("{at}\n{text}\n"))),
-            None => match fs::remove_file(&path) {
-                Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-                removed => removed,
-            },
-        };
-        noted.map_err(|error| file_error(&path, error))
-    }
-
-    /// The problem with the source of a chain; `None` while there is none.
-    #[must_use]
-    pub fn source_problem(&self, chain: ChainId) -> Option<SourceProblem> {
-        let noted = fs::read_to_string(self.source_problem_path(chain)).ok()?;
-        let (at, text) = noted.split_once('\n')?;
-        Some(SourceProblem { at: at.parse().ok()?, text: text.trim().to_owned() })
-    }
-
-    fn source_problem_path(&self, chain: ChainId) -> PathBuf {
-        self.folder.join(format!("{chain}.problem"))
     }
 
     fn compositions_path(&self, chain: ChainId) -> PathBuf {

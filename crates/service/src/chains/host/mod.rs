@@ -31,10 +31,15 @@ use assay_address::{ChainId, LedgerKind};
 use assay_chain::{TipRef, follow};
 use assay_chain_protocol::{
     ServerSet,
-    message::{NewestBlock, RefusedBranchMessage, ServerState},
+    message::{
+        NewestBlock, RefusedBranchMessage, ServerState, SourceProblemKindMessage,
+        SourceProblemMessage,
+    },
 };
 use assay_engine::ledger::BlockId;
-use assay_graph::{EmbeddedGraphs, GraphTip, account::AccountEnds};
+use assay_graph::{
+    EmbeddedGraphs, GraphTip, SourceProblem, SourceProblemKind, account::AccountEnds,
+};
 use assay_intel::IntelSnapshot;
 use assay_store::{Store, StoreError};
 use assay_system::Clock;
@@ -252,6 +257,17 @@ impl ChainHost {
         branches.get(&chain).copied()
     }
 
+    /// True if the graph of an account chain lacks transfers inside of transactions.
+    fn lacks_internal_transfers(&self, chain: ChainId) -> Result<bool, RefusalReason> {
+        if chain.info().ledger != LedgerKind::Account {
+            return Ok(false);
+        }
+        let snapshot = self.graphs.account_snapshot(chain).map_err(ReadError::from)?;
+        let notes = snapshot.map(|snapshot| snapshot.source_notes()).transpose();
+        let notes = notes.map_err(ReadError::from)?.unwrap_or_default();
+        Ok(notes.has_internal_transfers == Some(false))
+    }
+
     /// Returns the state of one chain.
     ///
     /// # Errors
@@ -281,6 +297,8 @@ impl ChainHost {
             traces: u32::try_from(self.running_traces()).unwrap_or(u32::MAX),
             answers_blocks: true,
             refused_branch: self.refused_branch(chain),
+            source_problem: self.graphs.source_problem(chain).map(source_problem_message),
+            lacks_internal_transfers: self.lacks_internal_transfers(chain)?,
         })
     }
 
@@ -356,4 +374,18 @@ impl GraphOwner for ChainHost {
     fn progress(&self) -> &CompositionProgress {
         &self.compositions
     }
+}
+
+fn source_problem_message(problem: SourceProblem) -> SourceProblemMessage {
+    let SourceProblem { at, kind, text } = problem;
+    let kind = match kind {
+        SourceProblemKind::Unreachable => SourceProblemKindMessage::Unreachable,
+        SourceProblemKind::CredentialsRefused => SourceProblemKindMessage::CredentialsRefused,
+        SourceProblemKind::OtherNetwork => SourceProblemKindMessage::OtherNetwork,
+        SourceProblemKind::Behind => SourceProblemKindMessage::Behind,
+        SourceProblemKind::Pruned => SourceProblemKindMessage::Pruned,
+        SourceProblemKind::BranchRefused => SourceProblemKindMessage::BranchRefused,
+        SourceProblemKind::Failed => SourceProblemKindMessage::Failed,
+    };
+    SourceProblemMessage { at, kind, text }
 }
