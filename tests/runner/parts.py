@@ -27,6 +27,7 @@ BENCHMARKS = {
     "clusters": "merge of two clusters of 500,000",
     "account_ledgers": "ledgers of a million transfers on an account chain",
     "account_store": "account chains in a store",
+    "evm_ingest": "blocks of an EVM node, read to committed",
     "engine_instructions": "instructions of the engine",
     "served_check": "checks over HTTP",
     "evasion": "laundering schemes and innocents",
