@@ -80,8 +80,8 @@ fn answer(kind: EvmNodeKind, rpc: &Rpc, call: &Value) -> Value {
 fn flat_traces(rpc: &Rpc, parameters: &[Value]) -> Result<Value, RpcError> {
     let block = parameters.first().cloned().unwrap_or_default();
     let tracer = json!({ "tracer": "flatCallTracer" });
-    let traced = rpc.call("debug_traceBlockByNumber", &[block, tracer])?;
-    let of_transactions = traced.as_array().cloned().unwrap_or_default();
+    let answer = rpc.call("debug_traceBlockByNumber", &[block, tracer])?;
+    let of_transactions = answer.as_array().cloned().unwrap_or_default();
     let frames = of_transactions.into_iter().flat_map(|mut of_transaction| {
         let frames = of_transaction["result"].take();
         frames.as_array().cloned().unwrap_or_default()
