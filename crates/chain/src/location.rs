@@ -29,6 +29,8 @@ use crate::{
 
 /// Time limit for one answer of a server: a busy node takes long to send a large block as JSON.
 const ANSWER_TIME: Duration = Duration::from_mins(1);
+/// Time for which requests for balances are repeated.
+const BALANCE_TIME: Duration = Duration::from_secs(5);
 
 /// Location of blocks.
 #[derive(Clone, PartialEq, Eq)]
@@ -141,9 +143,7 @@ pub fn open_accounts(
             let (how, instead) = ("from this kind of source", "give a node, or files of transfers");
             return Err(SourceError::Unsupported { chain, how, instead });
         };
-        let client = client(url, http_credentials(credentials)?, ANSWER_TIME)?;
-        let server = Server::new(Arc::new(client), Arc::new(SleepingTimer), backoff);
-        let rpc = Rpc::ethereum(server);
+        let rpc = ethereum(url, credentials, backoff)?;
         // Without its path, which may have a key.
         let url = rpc.url().to_owned();
         let options = EvmNodeOptions { test_networks, ..EvmNodeOptions::default() };
@@ -164,6 +164,33 @@ pub fn open_accounts(
         1 => nodes.remove(0).1,
         _ => Box::new(ComparedSources::new(nodes)),
     })
+}
+
+/// Opens a node of an account chain for its statements of balances; `None` for another kind of source. A failed request is sent
+/// again for a short time only.
+///
+/// # Errors
+///
+/// Returns an error if the location or the chain is none of such nodes.
+pub fn balances(
+    chain: ChainId,
+    location: &BlockLocation,
+    test_networks: TestNetworks,
+) -> Result<Option<EvmNodeSource>, SourceError> {
+    let BlockLocation::Node { url, credentials } = location else { return Ok(None) };
+    let rpc = ethereum(url, credentials, Backoff { in_all: BALANCE_TIME, ..Backoff::default() })?;
+    let options = EvmNodeOptions { test_networks, ..EvmNodeOptions::default() };
+    EvmNodeSource::new(chain, rpc, options).map(Some)
+}
+
+/// A client of a node like Ethereum's.
+fn ethereum(
+    url: &str,
+    credentials: &NodeCredentials,
+    backoff: Backoff,
+) -> Result<Rpc, SourceError> {
+    let client = client(url, http_credentials(credentials)?, ANSWER_TIME)?;
+    Ok(Rpc::ethereum(Server::new(Arc::new(client), Arc::new(SleepingTimer), backoff)))
 }
 
 /// Opens an API that provides the histories of addresses. Failed requests are retried for at most `bound`.

@@ -8,7 +8,7 @@ use std::{
 };
 
 use assay_tests::{
-    Server, assay, binary,
+    Caller, Server, assay, binary,
     evm::{
         self, Address, EvmNode, EvmNodeKind, Key, NewBlock, NewTransaction, PRODUCER, address_text,
         contracts::{
@@ -426,6 +426,63 @@ fn a_branch_below_a_final_block_is_refused_until_it_is_accepted() {
     assert_eq!(report["reorganizations"][0]["removed_blocks"], 5, "{report}");
 }
 
+/// Starts a server that follows a node by its manifest, with a caller of its tenant.
+fn serve(node: &EvmNode, directory: TempDir) -> (Server, Caller) {
+    let manifest = format!(
+        "apiVersion: assay.dev/v1alpha1\nkind: ChainSource\nmetadata: {{name: ethereum}}\nspec:\n  chain: eth\n  \
+         mode: follow\n  protocol: rpc\n  endpoint: {}\n  allowTestNetwork: true\n---\n{}",
+        node.url(),
+        tenant("acme", "business")
+    );
+    fs::write(directory.path().join("manifests.yaml"), manifest).unwrap();
+    let _ = assay(directory.path(), ["apply", "--file", "manifests.yaml"]).ok();
+    let key = assay(directory.path(), ["keys", "create", "--tenant", "acme"]).ok().stdout;
+    let server = Server::start(Arc::new(directory), &["--feeds", "on"]);
+    let caller = server.caller(key.trim());
+    (server, caller)
+}
+
+#[test]
+#[ignore = "needs geth"]
+fn a_token_that_logged_more_than_it_says_is_told_by_a_later_check() {
+    // Given two accounts that got dollars by their logs, of which the token says less of one afterwards...
+    let mut scenario = Scenario::new(EvmNodeKind::Geth);
+    let [alice, bob] = ["alice", "bob"].map(|name| scenario.address(name));
+    let dollars =
+        |to: &Address| call("transfer(address,uint256)", &[account(to), number(500_000_000)]);
+    scenario.block(&[("exchange", USDT, 0, dollars(&alice)), ("exchange", USDT, 0, dollars(&bob))]);
+    let lie = call("setBalance(address,uint256)", &[account(&alice), number(1)]);
+    scenario.block(&[("exchange", USDT, 0, lie)]);
+    let directory = tempfile::tempdir().unwrap();
+    let _ = assay(directory.path(), scenario.ingest()).ok();
+    let (_server, caller) = serve(&scenario.node, directory);
+    // ...when a server that follows the node is asked about both...
+    let told = |account: &Address| {
+        let body = json!({ "blockchain": "eth", "address": address_text(account) });
+        let headers = [("Cache-Control", "no-cache")];
+        // As often as the tenant's plan permits.
+        let answer = loop {
+            let answer = caller.post("/api/v1/check/address", &body.to_string(), &headers);
+            if answer.status == 200 {
+                break answer.json();
+            }
+            assert_eq!(answer.status, 429, "{}", answer.json());
+            thread::sleep(Duration::from_secs(1));
+        };
+        let reasons = answer["reasons"].as_array().unwrap().clone();
+        reasons.into_iter().find(|reason| reason["code"] == "ledger_mismatch")
+    };
+    assert_eq!(told(&bob), None);
+    // ...then a later answer tells it of the one.
+    wait_at_most(PATIENCE, "the mismatch is told", || {
+        thread::sleep(Duration::from_secs(1));
+        told(&alice).is_some()
+    });
+    let message = told(&alice).unwrap()["message"].as_str().unwrap().to_owned();
+    assert!(message.contains("less USDT"), "{message}");
+    assert_eq!(told(&bob), None);
+}
+
 #[test]
 #[ignore = "needs geth"]
 fn a_deposit_on_a_node_is_guarded_by_a_check_of_its_transfer() {
@@ -440,17 +497,7 @@ fn a_deposit_on_a_node_is_guarded_by_a_check_of_its_transfer() {
     fs::write(directory.path().join("labels.csv"), labels).unwrap();
     let import = ["ingest", "labels", "labels.csv", "--format", "csv", "--source", "own"];
     let _ = assay(directory.path(), import).ok();
-    let manifest = format!(
-        "apiVersion: assay.dev/v1alpha1\nkind: ChainSource\nmetadata: {{name: ethereum}}\nspec:\n  chain: eth\n  \
-         mode: follow\n  protocol: rpc\n  endpoint: {}\n  allowTestNetwork: true\n---\n{}",
-        scenario.node.url(),
-        tenant("acme", "business")
-    );
-    fs::write(directory.path().join("manifests.yaml"), manifest).unwrap();
-    let _ = assay(directory.path(), ["apply", "--file", "manifests.yaml"]).ok();
-    let key = assay(directory.path(), ["keys", "create", "--tenant", "acme"]).ok().stdout;
-    let server = Server::start(Arc::new(directory), &["--feeds", "on"]);
-    let caller = server.caller(key.trim());
+    let (server, caller) = serve(&scenario.node, directory);
     // ...when the mixer pays into the exchange's wallet...
     let exchange = scenario.address("exchange");
     let deposit = scenario.sign("mixer", &NewTransaction::payment(exchange, 2 * ETHER));

@@ -10,6 +10,7 @@ use assay_telemetry::{request::run_on_thread, stage};
 use super::{
     accounts::{AccountGraphs, PresentEnds},
     begin::begin,
+    compare::compare_ledgers,
     error::IngestError,
     family::{GraphFamily, SourceOf},
     request::{IngestObserver, IngestRequest},
@@ -79,7 +80,13 @@ impl FollowedChain {
             let locations = slice::from_ref(location);
             location::open_accounts(*chain, locations, None, *test_networks, Some(BOUND))
         };
-        self.follow_into(&AccountGraphs { graphs, ends }, open, clock, observer).await;
+        let accounts = AccountGraphs { graphs, ends };
+        let following = self.follow_into(&accounts, open, clock, observer);
+        // Nobody waits for a comparison; it ends with the following.
+        tokio::select! {
+            () = following => {}
+            never = compare_ledgers(self, graphs) => match never {},
+        }
     }
 
     async fn follow_into<F: GraphFamily>(

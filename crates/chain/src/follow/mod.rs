@@ -6,6 +6,7 @@
 //! - [`begin`]: compares the source with the graph, and opens the graph's writer
 //! - [`run`]: the stage that records blocks up to the source's newest one
 //! - [`followed`]: follows a chain until the program stops
+//! - [`compare`]: comparison of ledgers with the balances that a followed node states
 //! - [`record`]: batches of blocks
 //! - [`request`]: the parameters and the report of an ingest
 //! - [`reader`]: the source, on threads of its own
@@ -13,6 +14,7 @@
 
 mod accounts;
 mod begin;
+mod compare;
 mod error;
 mod family;
 mod followed;

@@ -281,6 +281,8 @@ impl AccountSubject<'_> {
             may_lack_internal_transfers: !InternalGaps::of(view).are_none(view)
                 && unseen > 0
                 && unseen >= moved,
+            // The reader of the chain adds them.
+            exceeding_ledgers: Vec::new(),
             unpriced: unpriced.into_iter().collect(),
             carried_prices: values.carried(),
             is_whole_not_netted: false,

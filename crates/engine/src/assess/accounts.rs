@@ -45,6 +45,16 @@ impl AccountLimits {
                     .to_owned(),
             );
         }
+        if !self.exceeding_ledgers.is_empty() {
+            let assets = self.exceeding_ledgers.join(", ");
+            add(
+                "ledger_mismatch",
+                format!(
+                    "a node of the chain says that the address has less {assets} than the recorded transfers give it: the \
+                     token may log transfers that did not happen"
+                ),
+            );
+        }
         if !self.unpriced.is_empty() {
             let assets = self.unpriced.join(", ");
             add(

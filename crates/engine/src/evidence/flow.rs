@@ -138,6 +138,8 @@ pub struct AccountLimits {
     /// True if native coins may have come to the subject by transfers inside of transactions, of which not all are
     /// recorded.
     pub may_lack_internal_transfers: bool,
+    /// Tickers of the assets of which the subject's ledgers hold more than a node of the chain says it has.
+    pub exceeding_ledgers: Vec<String>,
     /// Tickers of the assets that have no price of the day for some of the subject's payments above dust.
     pub unpriced: Vec<String>,
     /// Tickers of the assets whose price was carried from an earlier day, with the most days.

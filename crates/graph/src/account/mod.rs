@@ -1,6 +1,7 @@
 //! Graphs of account chains: recorded transfers, and the ledgers that follow from them.
 //!
 //! - `codec`: transactions as bytes, for digests
+//! - `comparisons`: comparison of ledgers with the balances that a node states
 //! - `ends`: the accounts at which money ends
 //! - `memory`: graphs in memory, the reference
 //! - `numbering`: the rules of graphs in memory and in a store
@@ -8,6 +9,7 @@
 //! - `view`: account graphs whose reads may fail
 
 mod codec;
+mod comparisons;
 mod ends;
 mod memory;
 mod numbering;
@@ -18,6 +20,7 @@ mod view;
 
 use jiff::Timestamp;
 
+pub use comparisons::LedgerComparisons;
 pub use ends::AccountEnds;
 pub use memory::{AccountLedgers, AccountTransactions, MemoryAccounts};
 pub use numbering::RecordCounts;

@@ -23,8 +23,8 @@ pub use source_problem::{SourceProblem, SourceProblemKind};
 use crate::{
     Graph, GraphError, WriterOptions,
     account::{
-        AccountEnds, AccountGraphWriter, AccountSnapshot, EmbeddedAccounts, LedgerRebuild,
-        RecordedState,
+        AccountEnds, AccountGraphWriter, AccountSnapshot, EmbeddedAccounts, LedgerComparisons,
+        LedgerRebuild, RecordedState,
     },
     blocking,
     error::damaged,
@@ -43,6 +43,7 @@ pub struct EmbeddedGraphs {
     folder: PathBuf,
     opened: Mutex<HashMap<ChainId, Arc<EmbeddedGraph>>>,
     opened_accounts: Mutex<HashMap<ChainId, EmbeddedAccounts>>,
+    ledger_comparisons: LedgerComparisons,
 }
 
 impl EmbeddedGraphs {
@@ -50,7 +51,18 @@ impl EmbeddedGraphs {
     #[must_use]
     pub fn new(directory: &Path) -> Self {
         let folder = directory.join(FOLDER);
-        Self { folder, opened: Mutex::default(), opened_accounts: Mutex::default() }
+        Self {
+            folder,
+            opened: Mutex::default(),
+            opened_accounts: Mutex::default(),
+            ledger_comparisons: LedgerComparisons::default(),
+        }
+    }
+
+    /// The comparisons of ledgers with a node in this program.
+    #[must_use]
+    pub const fn ledger_comparisons(&self) -> &LedgerComparisons {
+        &self.ledger_comparisons
     }
 
     fn path(&self, chain: ChainId) -> PathBuf {

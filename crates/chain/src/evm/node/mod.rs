@@ -5,6 +5,7 @@
 //! has.
 
 mod apart;
+mod balances;
 mod fetch;
 #[cfg(test)]
 mod tests;

@@ -187,6 +187,12 @@ impl AccountSnapshot {
         self.state.reorganizable_from
     }
 
+    /// The hash of the newest block as its source states it; `None` if the source states no hashes.
+    #[must_use]
+    pub fn newest_hash(&self) -> Option<[u8; 32]> {
+        self.state.tip.map(|tip| tip.block.hash).filter(|hash| *hash != [0; 32])
+    }
+
     /// Time at which a source last confirmed the newest block.
     pub(super) const fn verified_at(&self) -> Timestamp {
         self.state.verified_at

@@ -185,6 +185,7 @@ impl AccountReader {
                 let of = AccountSubject { view, owner, attributions: &attributions, prices, today };
                 let mut flows = of.flows(&own);
                 if let Some(limits) = &mut flows.account {
+                    limits.exceeding_ledgers = self.exceeding_ledgers(request);
                     let unfollowed = unfollowed_transfers(state, owner);
                     add_tokens(state, &unfollowed, limits);
                     let known = Acquaintances::of(view, (owner, &own.payments), prices);
@@ -202,6 +203,15 @@ impl AccountReader {
         let facts = ChainFacts { tip, flows, behavior: None, activity };
         let freezes = freezes.unwrap_or_default();
         SubjectData { counterparties, freezes, ..SubjectData::facts(facts, revision) }
+    }
+
+    /// Returns the assets of which the ledgers of the subject held more than a node said, and requests another comparison.
+    fn exceeding_ledgers(&self, request: TraceRequest<'_>) -> Vec<String> {
+        let Some(account) = AccountAddress::of(request.subject) else { return Vec::new() };
+        let comparisons = self.state.graphs().ledger_comparisons();
+        comparisons.request(self.chain, account, request.now);
+        let exceeding = comparisons.exceeding(self.chain, account).into_iter();
+        exceeding.map(str::to_owned).collect()
     }
 
     fn attributions<'a>(

@@ -94,6 +94,11 @@ impl AccountState {
         }
     }
 
+    /// Returns the graphs of the data directory.
+    pub(super) fn graphs(&self) -> &EmbeddedGraphs {
+        &self.graphs
+    }
+
     /// Returns the newest state of the graph, whatever its ledgers rest on; `None` without transfers.
     pub(super) fn snapshot(&self) -> Result<Option<AccountSnapshot>, GraphError> {
         self.graphs.account_snapshot(self.chain)

@@ -34,6 +34,7 @@ pub(super) fn limits_message(limits: AccountLimits) -> AccountLimitsMessage {
     let AccountLimits {
         has_unrecorded_money,
         may_lack_internal_transfers,
+        exceeding_ledgers,
         unpriced,
         carried_prices,
         is_whole_not_netted,
@@ -51,6 +52,7 @@ pub(super) fn limits_message(limits: AccountLimits) -> AccountLimitsMessage {
     AccountLimitsMessage {
         has_unrecorded_money,
         may_lack_internal_transfers,
+        exceeding_ledgers,
         unpriced,
         carried_prices,
         is_whole_not_netted,
@@ -225,6 +227,7 @@ impl AnswerReader<'_> {
         let AccountLimitsMessage {
             has_unrecorded_money,
             may_lack_internal_transfers,
+            exceeding_ledgers,
             unpriced,
             carried_prices,
             is_whole_not_netted,
@@ -244,6 +247,7 @@ impl AnswerReader<'_> {
         Ok(AccountLimits {
             has_unrecorded_money,
             may_lack_internal_transfers,
+            exceeding_ledgers,
             unpriced,
             carried_prices,
             is_whole_not_netted,

@@ -101,13 +101,22 @@ fn lookalike(chain: ChainId) -> impl Strategy<Value = LookalikeAccount> {
 fn limits(chain: ChainId) -> impl Strategy<Value = AccountLimits> {
     let texts = || vec(any::<String>(), 0..3);
     let prices = vec(any::<(String, u8)>(), 0..3);
-    let lists = (texts(), prices, vec(taken(), 0..3), texts(), vec(lookalike(chain), 0..3));
+    let lists =
+        (texts(), texts(), prices, vec(taken(), 0..3), texts(), vec(lookalike(chain), 0..3));
     (any::<[bool; 4]>(), any::<[u64; 3]>(), lists).prop_map(
         |([unrecorded, internal, netted, initiators], [summed, unread, other], lists)| {
-            let (unpriced, carried_prices, taken, lookalike_tokens, lookalike_accounts) = lists;
+            let (
+                exceeding_ledgers,
+                unpriced,
+                carried_prices,
+                taken,
+                lookalike_tokens,
+                lookalike_accounts,
+            ) = lists;
             AccountLimits {
                 has_unrecorded_money: unrecorded,
                 may_lack_internal_transfers: internal,
+                exceeding_ledgers,
                 unpriced,
                 carried_prices,
                 is_whole_not_netted: netted,
