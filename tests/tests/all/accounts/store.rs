@@ -782,6 +782,36 @@ fn an_update_sums_the_pages_of_an_end_anew_from_the_first_that_changed() {
 }
 
 #[test]
+fn an_update_books_a_recent_block_of_many_ledgers_once() {
+    // Given a thief's money, which several accounts share among more accounts than one thread looks up, in a block that can be
+    // rolled back,
+    let thief = account(Group::Person, 0);
+    let payee = |number: u64| account(Group::Person, 1 + number % 8);
+    let mut transactions: Vec<AccountTransaction> =
+        (0..8).map(|number| payment(number, thief, payee(number))).collect();
+    let mut shared = payment(8, thief, thief);
+    shared.transfers = (0..1_200)
+        .map(|number| Transfer {
+            from: payee(number),
+            to: account(Group::Person, 100 + number),
+            amount: U256::ONE,
+            place: TransferPlace { index: u32::try_from(number).unwrap(), published: None },
+            ..shared.transfers[0].clone()
+        })
+        .collect();
+    transactions.push(shared);
+    let folder = TempDir::new().unwrap();
+    let graphs = EmbeddedGraphs::new(folder.path());
+    let mut writer = open(&graphs, &AccountEnds::default());
+    writer.append(&blocks(&transactions), 8, Timestamp::UNIX_EPOCH).unwrap();
+    drop(writer);
+    // when the thief is labelled, then its ledgers are those that are computed anew.
+    let changed: AccountEnds = thieves(&[thief]).collect();
+    update(folder.path(), &mut Random::new(1), &changed, (&[], false));
+    assert_equal("shared", folder.path(), &reference(&transactions, changed.iter()));
+}
+
+#[test]
 fn an_update_that_rests_for_long_is_given_up_and_leaves_nothing() {
     // Given an update of which a slice is written,
     let [thief, payee, other] = [0, 1, 2].map(|number| account(Group::Person, number));

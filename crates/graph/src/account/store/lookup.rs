@@ -29,12 +29,12 @@ pub(super) fn in_parts<K: Sync, F: Send>(
     if threads == 1 {
         return look_up(reader, keys);
     }
-    let (tables, runs, look_up) = (reader.tables, reader.runs, &look_up);
+    let (twin, look_up) = (reader.twin(), &look_up);
     thread::scope(|scope| {
         let parts = keys.chunks(keys.len().div_ceil(threads)).map(|part| {
             let read = move || {
-                let transaction = tables.environment.read()?;
-                look_up(&Reader::new(tables, runs, &transaction), part)
+                let transaction = twin.environment().read()?;
+                look_up(&twin.read(&transaction), part)
             };
             // Without a further thread, this one reads the part.
             thread::Builder::new().spawn_scoped(scope, read).map_err(|_| part)

@@ -11,6 +11,7 @@ use assay_engine::{
     account::{AccountAddress, AccountTransaction, Asset, AssetNumber},
     utxo::Txid,
 };
+use assay_mapped::MappedEnvironment;
 use heed::RoTxn;
 use jiff::Timestamp;
 
@@ -49,7 +50,39 @@ impl std::fmt::Debug for Reader<'_> {
     }
 }
 
+/// The tables and runs of a reader, for readers of the same state in other transactions.
+#[derive(Clone, Copy)]
+pub(super) struct ReaderTwin<'t> {
+    tables: &'t Tables,
+    runs: &'t AccountRuns,
+    /// What the reader knows about recent entries: a [settled](Reader::settled) one reads none.
+    recent: Option<bool>,
+}
+
+impl<'t> ReaderTwin<'t> {
+    pub(super) fn environment(&self) -> &'t MappedEnvironment {
+        &self.tables.environment
+    }
+
+    /// A reader in another transaction.
+    pub(super) fn read<'r>(&self, txn: &'r RoTxn<'r>) -> Reader<'r>
+    where
+        't: 'r,
+    {
+        let reader = Reader::new(self.tables, self.runs, txn);
+        if let Some(recent) = self.recent {
+            let _ = reader.recent.set(recent);
+        }
+        reader
+    }
+}
+
 impl<'t> Reader<'t> {
+    /// The parts of this reader that another transaction of the same state needs.
+    pub(super) fn twin(&self) -> ReaderTwin<'t> {
+        ReaderTwin { tables: self.tables, runs: self.runs, recent: self.recent.get().copied() }
+    }
+
     pub(super) fn new(tables: &'t Tables, runs: &'t AccountRuns, txn: &'t RoTxn<'t>) -> Self {
         Self {
             tables,
