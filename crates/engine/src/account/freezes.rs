@@ -70,6 +70,13 @@ pub fn issuer_freezes(view: &dyn AccountView, of: OwnerNumber) -> Vec<IssuerFree
     freezes
 }
 
+/// Companies that issue several of the scored tokens, by their tickers: as the companies publish them.
+const ISSUERS: [(&[&str], &str); 3] = [
+    (&["USDT", "USDT0", "EURT", "XAUT"], "Tether"),
+    (&["USDC", "EURC"], "Circle"),
+    (&["PYUSD", "BUSD", "USDP", "USDG", "PAXG"], "Paxos"),
+];
+
 /// Adds a change to the freezes before it. A change that does not fit its predecessor is left out: a freeze of a frozen account,
 /// and the end of a freeze from before the records.
 fn apply(
@@ -94,10 +101,10 @@ fn apply(
 
 impl IssuerFreeze {
     /// The label of the account: in force from the day of the freeze on, until the day on which it was lifted. Its source is
-    /// the chain; each token is a publisher of its own. `None` for a chain whose name is no name of a source.
+    /// the chain, its upstream the issuer. `None` for a chain whose name is no name of a source.
     #[must_use]
     pub fn label(&self) -> Option<Label> {
-        let Self { asset: AssetId { chain, asset }, frozen, destroyed, lifted } = *self;
+        let Self { asset: AssetId { chain, .. }, frozen, destroyed, lifted } = *self;
         let token = self.token();
         let transaction = |moment: FreezeMoment| transaction_text(chain, moment.transaction);
         let first = transaction(frozen);
@@ -113,7 +120,7 @@ impl IssuerFreeze {
             tier: Tier::OnChainProof,
             confidence: CONFIDENCE,
             source: format!("chain-{chain}").parse().ok()?,
-            upstream: format!("issuer of {}", asset.text(chain)).into(),
+            upstream: self.issuer().into(),
             author: None,
             term: None,
             cites_list: None,
@@ -122,6 +129,25 @@ impl IssuerFreeze {
             valid_from: Some(frozen.day()),
             valid_until: lifted.map(FreezeMoment::day),
         })
+    }
+
+    /// The freeze as it was known at a time; `None` if it came later.
+    #[must_use]
+    pub fn as_of(self, past: Timestamp) -> Option<Self> {
+        let known = |moment: Option<FreezeMoment>| moment.filter(|it| it.time <= past);
+        let Self { asset, frozen, destroyed, lifted } = self;
+        known(Some(frozen))?;
+        Some(Self { asset, frozen, destroyed: known(destroyed), lifted: known(lifted) })
+    }
+
+    /// The issuer of the token: freezes of several tokens of one company are one statement.
+    fn issuer(&self) -> String {
+        let ticker = scored_asset(self.asset).map(|scored| scored.ticker);
+        let company = ISSUERS.iter().find(|(tickers, _)| tickers.contains(&ticker.unwrap_or("")));
+        match company {
+            Some((_, name)) => (*name).to_owned(),
+            None => format!("issuer of {}", self.asset.asset.text(self.asset.chain)),
+        }
     }
 
     /// The token, by its ticker if the table of scored assets has it.
@@ -194,6 +220,30 @@ mod tests {
         assert_eq!((known[0].frozen, known[0].destroyed), (on(1), Some(on(2))));
         let unknown = after(&[(USDT, Destroyed, 2)]);
         assert_eq!((unknown[0].frozen, unknown[0].destroyed), (on(2), Some(on(2))));
+    }
+
+    /// Given tokens of one company and of another one, then two labels have one upstream and the third has another.
+    #[test]
+    fn tokens_of_one_company_have_one_issuer() {
+        let of = |ticker: &str| {
+            let mut tokens = crate::account::scored_assets(ChainId::ETH);
+            let asset = tokens.find(|token| token.ticker == ticker).unwrap().id;
+            after(&[(asset, FreezeChange::Frozen, 1)])[0].label().unwrap().upstream
+        };
+        assert_eq!(of("PYUSD"), of("BUSD"));
+        assert_ne!(of("USDT"), of("USDC"));
+    }
+
+    /// Given a freeze that was lifted later, then what is known between is that it is in force.
+    #[test]
+    fn a_past_day_knows_nothing_of_later_changes() {
+        use FreezeChange::{Destroyed, Frozen, Lifted};
+        let freezes = after(&[(USDT, Frozen, 2), (USDT, Destroyed, 4), (USDT, Lifted, 6)]);
+        let known = [1, 3, 5, 7].map(|day| freezes[0].clone().as_of(on(day).time));
+        assert_eq!(known[0], None);
+        assert_eq!(known[1], after(&[(USDT, Frozen, 2)]).pop());
+        assert_eq!(known[2], after(&[(USDT, Frozen, 2), (USDT, Destroyed, 4)]).pop());
+        assert_eq!(known[3], freezes.first().cloned());
     }
 
     /// Given a freeze that was lifted, then its label is in force from the one day until the other, and names the transactions.

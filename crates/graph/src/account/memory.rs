@@ -84,7 +84,8 @@ impl AccountTransactions {
         for transfer in &transaction.transfers {
             self.add(transfer, number);
         }
-        for event in &transaction.freezes {
+        let frozen = transaction.freezes.iter();
+        for event in frozen.filter(|event| event.account != AccountAddress::ZERO) {
             let owner = self.number(event.account);
             let known = self.freezes.entry(owner).or_default();
             if known.last() != Some(&number) {

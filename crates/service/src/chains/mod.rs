@@ -102,7 +102,7 @@ pub async fn facts_as_of(
     }
     if let Some(reader) = chains.reader(subject.chain()) {
         let freezes = reader.freezes(subject).await?.into_iter();
-        let known = freezes.filter(|freeze| freeze.frozen.time <= past);
+        let known = freezes.filter_map(|freeze| freeze.as_of(past));
         facts.labels = facts.labels.and(known.filter_map(|freeze| freeze.label()));
     }
     Ok(facts)

@@ -351,7 +351,8 @@ fn others(
             into.creations.push(creation(contract, creator, false));
         }
     }
-    for event in &transaction.freezes {
+    // The zero address is no account.
+    for event in transaction.freezes.iter().filter(|event| event.account != AccountAddress::ZERO) {
         let owner = numbers.owner(event.account).0;
         into.freezes.push(TransactionOf { owner, transaction: number });
     }
