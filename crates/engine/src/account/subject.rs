@@ -32,6 +32,9 @@ use crate::{
 /// Most paths of a subject.
 const MOST_PATHS: usize = 4;
 
+/// Most payers whose payments are compared with the blocks that lack transfers inside of transactions: beyond it, the lack is told.
+const MOST_PAYERS: usize = 64;
+
 /// A subject on an account chain.
 #[derive(Clone, Copy)]
 #[expect(missing_debug_implementations, reason = "views have nothing to show")]
@@ -63,8 +66,10 @@ impl InternalGaps {
 
     /// True if payments are in such blocks. Sums are of a day.
     fn meet(&self, view: &dyn AccountView, payments: &AccountPayments) -> bool {
+        // They are in the order of the chain.
         let meets = |first: Timestamp, last: Timestamp| {
-            self.0.iter().any(|(begin, end)| *begin <= last && first <= *end)
+            let at = self.0.partition_point(|(_, end)| *end < first);
+            self.0.get(at).is_some_and(|(begin, _)| *begin <= last)
         };
         if self.0.is_empty() {
             return false;
@@ -243,12 +248,20 @@ impl AccountSubject<'_> {
         };
         let gaps = InternalGaps::of(view);
         let payers: BTreeSet<OwnerNumber> = payments.iter().map(|it| it.payment.from).collect();
-        let meets_gap = |payer: &OwnerNumber| gaps.meet(view, &view.history(*payer, MOST_PAYMENTS));
+        // What an end pays comes from it, whatever it received.
+        let is_end = |payer: &OwnerNumber| {
+            let attribution = self.attributions.of_account(*payer);
+            attribution.as_ref().and_then(|it| it.end.as_ref()).is_some_and(ends_money)
+        };
+        let meets_gap = |payer: &OwnerNumber| {
+            !is_end(payer) && gaps.meet(view, &view.history(*payer, MOST_PAYMENTS))
+        };
+        let are_many = payers.len() > MOST_PAYERS;
         let may_lack = unrecorded.iter().any(native) && !gaps.are_none(view);
         AccountLimits {
             has_unrecorded_money: !unrecorded.is_empty(),
             may_lack_internal_transfers: may_lack
-                || (!gaps.0.is_empty() && payers.iter().any(meets_gap)),
+                || (!gaps.0.is_empty() && (are_many || payers.iter().any(meets_gap))),
             ..self.limits(payments, values)
         }
     }
