@@ -28,8 +28,8 @@ pub(super) fn condition(servers: &[AskedServer<'_>]) -> ConditionState {
         None if servers.iter().any(|(_, state)| state.lacks_internal_transfers) => (
             ConditionReason::FollowedWithoutTraces,
             vec![
-                "the chain servers follow their source, which does not state transfers inside of transactions: a node \
-                 that traces (debug_traceBlockByHash or trace_block) is needed for complete answers"
+                "the chain servers follow their source, which does not state the transfers inside of all transactions: a \
+                 node that traces (debug_traceBlockByHash or trace_block) is needed for complete answers"
                     .to_owned(),
             ],
         ),

@@ -116,7 +116,7 @@ struct FollowStage<'a, F: GraphFamily> {
     /// `None` until the source and the graph's writer are open.
     run: Option<Run<'a, F::Graph>>,
     /// The problem with the source that is noted beside the graphs.
-    noted: Option<(SourceProblemKind, String)>,
+    noted: Option<SourceProblem>,
 }
 
 impl<'a, F: GraphFamily> FollowStage<'a, F> {
@@ -133,15 +133,19 @@ impl<'a, F: GraphFamily> FollowStage<'a, F> {
 }
 
 impl<F: GraphFamily> FollowStage<'_, F> {
-    /// Notes a problem with the source beside the graphs, if it is another one than before.
+    /// Notes a problem with the source beside the graphs, if it is another one than before. A problem of the same kind goes on
+    /// from the time at which it was found first.
     fn note(&mut self, problem: Option<(SourceProblemKind, String)>) {
-        if self.noted == problem {
-            return;
-        }
-        let (chain, at) = (self.followed.chain, self.clock.now());
-        let noted = problem.clone().map(|(kind, text)| SourceProblem { at, kind, text });
-        if let Err(error) = self.graphs.all().note_source_problem(chain, noted.as_ref()) {
-            tracing::warn!(%chain, %error, "the problem with the source is not noted");
+        let before = self.noted.take();
+        let problem = problem.map(|(kind, text)| {
+            let since = before.as_ref().filter(|before| before.kind == kind).map(|it| it.at);
+            SourceProblem { at: since.unwrap_or_else(|| self.clock.now()), kind, text }
+        });
+        if before != problem {
+            let chain = self.followed.chain;
+            if let Err(error) = self.graphs.all().note_source_problem(chain, problem.as_ref()) {
+                tracing::warn!(%chain, %error, "the problem with the source is not noted");
+            }
         }
         self.noted = problem;
     }
@@ -161,13 +165,19 @@ impl<F: GraphFamily> Stage for FollowStage<'_, F> {
         };
         let run = self.run.insert(run);
         let target = run.target().await?;
-        let problem = run.lags.then(|| (SourceProblemKind::Behind, LAGS.to_owned()));
-        self.note(problem);
+        if run.lags {
+            self.note(Some((SourceProblemKind::Behind, LAGS.to_owned())));
+        } else if matches!(target, Target::Reached) {
+            // Blocks that are to be read may fail as before.
+            self.note(None);
+        }
         Ok(target)
     }
 
     async fn execute(&mut self, to: u64) -> Result<(), IngestError> {
-        self.run.as_mut().ok_or(IngestError::Reader)?.execute(to).await
+        self.run.as_mut().ok_or(IngestError::Reader)?.execute(to).await?;
+        self.note(None);
+        Ok(())
     }
 
     async fn unwind(&mut self, to: Option<u64>) -> Result<(), IngestError> {
@@ -192,9 +202,9 @@ impl<F: GraphFamily> RunStage for FollowStage<'_, F> {
 
     fn failed(&mut self, error: &IngestError, failure: FailureKind, pause: Duration, is_new: bool) {
         let (chain, seconds) = (self.followed.chain, pause.as_secs());
-        if failure != FailureKind::Busy {
-            self.note(Some((error.source_problem(), error.to_string())));
-        }
+        // Another program that follows the chain notes its own problems.
+        let is_own = failure != FailureKind::Busy;
+        self.note(is_own.then(|| (error.source_problem(), error.to_string())));
         match (failure, &mut self.run) {
             (FailureKind::Busy, _) => {
                 tracing::info!(%chain, "another program follows the chain: standing by");

@@ -36,9 +36,10 @@ use assay_chain_protocol::{
         SourceProblemMessage,
     },
 };
-use assay_engine::ledger::BlockId;
+use assay_engine::{account::AccountView, ledger::BlockId};
 use assay_graph::{
-    EmbeddedGraphs, GraphTip, SourceProblem, SourceProblemKind, account::AccountEnds,
+    EmbeddedGraphs, GraphTip, SourceProblem, SourceProblemKind,
+    account::{AccountEnds, AccountGraphView},
 };
 use assay_intel::IntelSnapshot;
 use assay_store::{Store, StoreError};
@@ -257,15 +258,17 @@ impl ChainHost {
         branches.get(&chain).copied()
     }
 
-    /// True if the graph of an account chain lacks transfers inside of transactions.
+    /// True if the graph of an account chain lacks transfers inside of transactions, of all blocks or of some.
     fn lacks_internal_transfers(&self, chain: ChainId) -> Result<bool, RefusalReason> {
         if chain.info().ledger != LedgerKind::Account {
             return Ok(false);
         }
         let snapshot = self.graphs.account_snapshot(chain).map_err(ReadError::from)?;
-        let notes = snapshot.map(|snapshot| snapshot.source_notes()).transpose();
-        let notes = notes.map_err(ReadError::from)?.unwrap_or_default();
-        Ok(notes.has_internal_transfers == Some(false))
+        let Some(snapshot) = snapshot else { return Ok(false) };
+        let notes = snapshot.source_notes().map_err(ReadError::from)?;
+        let has_gaps = !snapshot.internal_gaps().is_empty();
+        snapshot.check().map_err(ReadError::from)?;
+        Ok(has_gaps || notes.has_internal_transfers == Some(false))
     }
 
     /// Returns the state of one chain.
