@@ -48,7 +48,8 @@ pub(super) fn chain(count: u64, transactions: usize) -> Vec<NodeAnswers> {
     let mut dice = 1_u64;
     let blocks = (0..=count).map(|height| {
         let transactions = if height == 0 { 0 } else { transactions };
-        let made = (0..transactions).map(|index| Made::new(&mut keys, index, &mut dice));
+        let made =
+            (0..transactions).map(|index| ExecutedTransaction::new(&mut keys, index, &mut dice));
         let (hash, answers) = block(height, parent, &made.collect::<Vec<_>>());
         parent = hash;
         answers
@@ -100,7 +101,7 @@ impl Log {
 }
 
 /// A transaction with what it did.
-struct Made {
+struct ExecutedTransaction {
     sender: Address,
     transaction: NewTransaction,
     raw: Vec<u8>,
@@ -111,7 +112,7 @@ struct Made {
     calls: Vec<(Address, Address, u64, bool)>,
 }
 
-impl Made {
+impl ExecutedTransaction {
     fn new(keys: &mut [Key], index: usize, dice: &mut u64) -> Self {
         let at = usize::try_from(roll(dice, SENDERS)).expect("small");
         let key = &mut keys[at];
@@ -274,7 +275,7 @@ fn list(fields: &[u8]) -> Vec<u8> {
 }
 
 /// The answers about a block, and its hash.
-fn block(height: u64, parent: [u8; 32], made: &[Made]) -> ([u8; 32], NodeAnswers) {
+fn block(height: u64, parent: [u8; 32], made: &[ExecutedTransaction]) -> ([u8; 32], NodeAnswers) {
     let (mut all_gas, mut sums, mut logs) = (0, Vec::new(), 0);
     let mut bloom = Bloom::ZERO;
     for it in made {
@@ -335,7 +336,7 @@ fn block(height: u64, parent: [u8; 32], made: &[Made]) -> ([u8; 32], NodeAnswers
     block["transactions"] = Value::Array(transactions);
     let receipts = made.iter().zip(&sums).enumerate();
     let receipts = receipts.map(|(index, (it, sums))| it.receipt(index, (&hash, height), *sums));
-    let traces = made.iter().map(Made::trace);
+    let traces = made.iter().map(ExecutedTransaction::trace);
     let answers = NodeAnswers {
         hash: bytes(&hash),
         name,

@@ -119,9 +119,9 @@ fn read(source: &mut dyn AccountBlockSource, count: u64) -> u64 {
     transfers
 }
 
-struct Silent;
+struct PrintedNotices;
 
-impl IngestObserver for Silent {
+impl IngestObserver for PrintedNotices {
     fn reached(&self, _: u64, _: u64, _: u64) {}
 
     fn notice(&self, message: &str) {
@@ -143,6 +143,6 @@ fn record(folder: &std::path::Path, source: Box<dyn AccountBlockSource>) {
     let clock = Clock::new(|| Timestamp::UNIX_EPOCH);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let ingested =
-        ingest_accounts((&graphs, &AccountEnds::default), source, request, &clock, &Silent);
+        ingest_accounts((&graphs, &AccountEnds::default), source, request, &clock, &PrintedNotices);
     runtime.expect("a runtime").block_on(ingested).expect("an ingest");
 }

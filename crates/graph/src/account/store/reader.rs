@@ -55,7 +55,7 @@ impl std::fmt::Debug for Reader<'_> {
 pub(super) struct ReaderTwin<'t> {
     tables: &'t Tables,
     runs: &'t AccountRuns,
-    /// What the reader knows about recent entries: a [settled](Reader::settled) one reads none.
+    /// Knowledge of the reader about recent entries: a [settled](Reader::settled) one reads none.
     recent: Option<bool>,
 }
 
