@@ -298,6 +298,20 @@ fn is_read_as_expected(kind: EvmNodeKind) {
     let report = report.ok().json();
     assert_eq!(report["latest_block_height"], 11, "{report}");
     scenario.check(directory.path(), &expected(kind));
+    if kind == EvmNodeKind::Geth {
+        // The coins of the first block are in the file that the node was started with.
+        let file = directory.path().join("genesis.json");
+        fs::write(&file, evm::genesis::genesis().to_string()).unwrap();
+        let genesis = vec!["--genesis".to_owned(), file.display().to_string()];
+        let whole = tempfile::tempdir().unwrap();
+        let _ = assay(whole.path(), [scenario.ingest(), genesis].concat()).ok();
+        let mut first = scenario.recorded(whole.path());
+        first.retain(|it| it.block == 0);
+        let has_funds = |name: &str| {
+            first.iter().any(|it| it.kind == "reward" && it.to == name && it.amount == FUNDS)
+        };
+        assert!(PARTIES.into_iter().all(has_funds), "{first:?}");
+    }
 }
 
 #[test]
