@@ -244,14 +244,22 @@ fn a_node_that_redirects_does_not_get_its_credentials_sent_elsewhere() {
     let data = tempfile::tempdir().unwrap();
     let other = RecordingServer::with_list();
     // To another port, another host, and an answer of its own.
-    let localhost = format!("http://localhost:{}/", other.address().port());
-    for target in [other.url(), localhost, "/elsewhere".to_owned()] {
+    let localhost = format!("localhost:{}", other.address().port());
+    for (target, told) in [
+        (other.url(), other.address().to_string()),
+        (format!("http://{localhost}/a/key"), localhost.clone()),
+        (format!("//{localhost}/a/key"), localhost),
+        ("/elsewhere".to_owned(), "another path of its own".to_owned()),
+    ] {
         let node = RecordingServer::redirecting(&target);
         let failed = ingest_chain(data.path(), &node.url(), &[]);
         assert_eq!(failed.code, 1, "{}", failed.stderr);
         let stderr = failed.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
-        let said = format!("redirects to `{target}`, and credentials are for this server only");
+        let said = format!(
+            "it redirects to {told}, and credentials, paths and queries are for this server only"
+        );
         assert!(stderr.contains(&said), "{stderr}");
+        assert!(!stderr.contains("/a/key"), "{stderr}");
         assert!(node.requests().iter().all(|shown| shown.as_deref() == Some(HUSH)));
     }
     // From an encrypted connection to plain text.

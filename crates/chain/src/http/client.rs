@@ -182,9 +182,13 @@ impl Http for Client {
     }
 }
 
-/// Returns the error of a server that redirects requests with credentials.
+/// Returns the error of a server that redirects requests with credentials. Of the target only the host is told.
 fn redirected(target: Option<&str>) -> ExchangeError {
-    let target = target.map_or("itself", server_of);
+    let target = match target {
+        Some(url) if url.contains("://") => server_of(url),
+        Some(url) if url.starts_with("//") => server_of(url.trim_start_matches('/')),
+        _ => "another path of its own",
+    };
     ExchangeError::Permanent(format!(
         "it redirects to {}, and credentials, paths and queries are for this server only: write the URL that it \
          redirects to, if that server may have them",
