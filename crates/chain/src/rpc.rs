@@ -312,7 +312,8 @@ impl Rpc {
                 return passing("it answers with nothing", answer);
             }
             let text = String::from_utf8_lossy(&answer.body);
-            let reason = format!("it does not speak JSON-RPC ({error}): {}", shortened(&text));
+            let reason =
+                format!("it does not speak JSON-RPC ({error}): {}", self.server.quoted(&text));
             if (400..500).contains(&answer.status) {
                 let (url, what) = (self.url().to_owned(), method.to_owned());
                 return AttemptError::Permanent(SourceError::Unreadable { url, what, reason });
@@ -350,10 +351,13 @@ impl Rpc {
         match (envelope.error, envelope.result) {
             (Some(error), _) => match self.dialect.reason_to_retry(error.code) {
                 Some(reason) => Err(AttemptError::Transient {
-                    reason: format!("{reason}: {}", shortened(&error.message)),
+                    reason: format!("{reason}: {}", self.server.quoted(&error.message)),
                     after: None,
                 }),
-                None => Ok(Err(NodeError { code: error.code, message: shortened(&error.message) })),
+                None => Ok(Err(NodeError {
+                    code: error.code,
+                    message: self.server.quoted(&error.message),
+                })),
             },
             (None, Some(result)) => Ok(Ok(result)),
             (None, None) => Ok(Ok(RawValue::NULL)),

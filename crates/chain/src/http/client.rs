@@ -158,7 +158,11 @@ impl Client {
         }
         let body = body.into_with_config().limit(request.most).read_to_vec();
         let body = body.map_err(|error| no_answer(&error))?;
-        let body = if head.status.is_success() { body } else { self.url.without_secret(body) };
+        let body = if head.status.is_success() {
+            body
+        } else {
+            self.url.without_secret(&String::from_utf8_lossy(&body)).into_bytes()
+        };
         Ok(Response { status: head.status.as_u16(), retry_after, body })
     }
 }
@@ -166,6 +170,10 @@ impl Client {
 impl Http for Client {
     fn url(&self) -> &str {
         &self.url.server
+    }
+
+    fn quoted(&self, said: &str) -> String {
+        self.url.without_secret(said)
     }
 
     fn exchange(&self, request: Request<'_>) -> Result<Response, ExchangeError> {
@@ -215,13 +223,16 @@ fn no_answer(error: &ureq::Error) -> ExchangeError {
 }
 
 impl ServerUrl {
-    /// Removes path and query from an answer, because servers quote what they do not know. Short ones are no keys.
-    fn without_secret(&self, body: Vec<u8>) -> Vec<u8> {
+    /// Removes path and query, and each of their parts that may be a key, from a server's words: servers quote what they do not know.
+    /// Short parts are no keys.
+    fn without_secret(&self, said: &str) -> String {
         const SHORTEST_KEY: usize = 8;
-        if self.secret.len() < SHORTEST_KEY {
-            return body;
-        }
-        String::from_utf8_lossy(&body).replace(&self.secret, "/...").into_bytes()
+        let parts = self.secret.split(['/', '?', '&', '=', '#']);
+        let mut keys: Vec<&str> = parts.chain([&*self.secret]).collect();
+        keys.retain(|part| part.len() >= SHORTEST_KEY);
+        // One key may be a part of another.
+        keys.sort_by_key(|part| std::cmp::Reverse(part.len()));
+        keys.into_iter().fold(said.to_owned(), |said, key| said.replace(key, "..."))
     }
 }
 
@@ -306,12 +317,18 @@ mod tests {
 
     #[test]
     fn paths_and_queries_are_sent_and_never_shown() {
-        for url in ["https://node.example/v3/SECRET", "https://node.example?apikey=SECRET"] {
+        for url in [
+            "https://node.example/v3/SECRET-KEY",
+            "https://node.example/v3/SECRET-KEY/mainnet",
+            "https://node.example?apikey=SECRET-KEY",
+        ] {
             let client = Client::new(url, HttpCredentials::None, Duration::from_secs(1)).unwrap();
             assert_eq!((client.url(), &*client.url.whole), ("https://node.example", url));
             assert!(!format!("{client:?}").contains("SECRET"));
-            let quoted = client.url.without_secret(format!("Cannot POST {}", &url[20..]).into());
-            assert_eq!(quoted, b"Cannot POST /...");
+            let quoted = client.quoted(&format!("cannot POST {}", &url[20..]));
+            assert_eq!(quoted, "cannot POST ...");
+            let quoted = client.quoted("key `SECRET-KEY` is out of its quota");
+            assert_eq!(quoted, "key `...` is out of its quota");
         }
     }
 

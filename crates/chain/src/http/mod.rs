@@ -16,6 +16,11 @@ pub trait Http: fmt::Debug + Send + Sync {
     /// Returns the server's URL without credentials, for messages.
     fn url(&self) -> &str;
 
+    /// Returns words of the server without credentials that it quotes.
+    fn quoted(&self, said: &str) -> String {
+        said.to_owned()
+    }
+
     /// Sends a request once.
     ///
     /// # Errors
@@ -175,6 +180,11 @@ impl Server {
     #[must_use]
     pub fn url(&self) -> &str {
         self.http.url()
+    }
+
+    /// Returns words of the server for messages: shortened, and without credentials that it quotes.
+    pub(crate) fn quoted(&self, said: &str) -> String {
+        shortened(&self.http.quoted(said))
     }
 
     /// Returns the client without retries.
