@@ -96,7 +96,11 @@ pub fn condition(
     generation: Option<i64>,
     now: Timestamp,
 ) -> Condition {
-    let status = if state.holds { "True" } else { "False" };
+    let status = match (state.holds, state.reason) {
+        (true, _) => "True",
+        (false, ConditionReason::ServersSilent) => "Unknown",
+        (false, _) => "False",
+    };
     let second = Timestamp::from_second(now.as_second()).unwrap_or(now);
     let same = before.iter().find(|old| old.type_ == state.kind && old.status == status);
     Condition {

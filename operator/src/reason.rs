@@ -129,6 +129,8 @@ reasons! {
     SourcePruned,
     /// Statements of the source of a chain server are invalid, or the server cannot record them.
     SourceFailed,
+    /// No chain server answers: the condition is unknown.
+    ServersSilent,
     /// The servers know the chain servers of every followed chain.
     ChainServersKnown,
     /// The spec names no token for chain servers, and there are followed chains.

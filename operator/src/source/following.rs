@@ -41,6 +41,12 @@ pub(super) fn condition(servers: &[AskedServer<'_>]) -> ConditionState {
     ConditionState { kind: SOURCE_FOLLOWED, holds: worst.is_none(), reason, message }
 }
 
+/// A condition of a chain none of whose servers answers any more.
+pub(super) fn unknown(kind: &'static str) -> ConditionState {
+    let message = "no chain server answers: whether it follows its source is unknown".to_owned();
+    ConditionState { kind, holds: false, reason: ConditionReason::ServersSilent, message }
+}
+
 const fn reason_of(kind: SourceProblemKindMessage) -> ConditionReason {
     match kind {
         SourceProblemKindMessage::OtherNetwork => ConditionReason::WrongNetwork,

@@ -28,7 +28,9 @@ use tokio::{
 
 use super::{
     CHAIN_SERVER, ChainClient, Context,
+    branches::BRANCHES_AGREE,
     chain_client::ObservedChain,
+    following::{SOURCE_FOLLOWED, unknown},
     kind::Source,
     names,
     status::{self, CHAIN, STORED, StatusPart},
@@ -38,21 +40,25 @@ use crate::{
     conditions::ConditionState,
     owned::Owner,
     serving::API,
-    watched::{WatchedObject, is_deleted},
+    watched::{WatchedObject, is_deleted, parse_status},
 };
 
 /// The interval between reads of the store and of chain servers. The interval bounds the number of status writes while
 /// a chain is being read.
 const POLL_INTERVAL: Duration = Duration::from_secs(20);
 
+/// Number of polls in turn that no server of a chain answers, before its conditions are unknown: servers restart.
+const MOST_SILENT_POLLS: u32 = 3;
+
 /// Asks chain servers at an interval, and writes their state into the statuses of sources, until the program ends. A
-/// chain whose servers do not answer keeps its last state.
+/// chain whose servers do not answer keeps its last state, without conditions that would be a claim about the present.
 pub(super) async fn report_chains(
     client: ChainClient,
     sources: reflector::Store<WatchedObject>,
     context: Arc<Context>,
 ) {
     let mut desired = context.desired.clone();
+    let mut silent: BTreeMap<Name, u32> = BTreeMap::new();
     loop {
         let followed: BTreeMap<Name, String> = {
             let desired = desired.borrow_and_update();
@@ -66,12 +72,25 @@ pub(super) async fn report_chains(
         };
         let answers: BTreeMap<Name, ObservedChain> =
             join_all(followed.iter().map(ask)).await.into_iter().flatten().collect();
+        silent.retain(|name, _| followed.contains_key(name) && !answers.contains_key(name));
+        for name in followed.keys().filter(|name| !answers.contains_key(*name)) {
+            *silent.entry(name.clone()).or_default() += 1;
+        }
         for (name, object) in own_sources(&sources, &context) {
             if let Some(chain) = answers.get(&name) {
                 let conditions: Vec<&ConditionState> =
                     chain.branches.iter().chain([&chain.following]).collect();
                 let part = (&status::chain_fields(chain), &*conditions);
                 report_status::<ChainSource>(&CHAIN, &object, part, &context).await;
+            } else if silent.get(&name).is_some_and(|polls| *polls >= MOST_SILENT_POLLS) {
+                let known: ChainSourceStatus = parse_status(&object);
+                let [following, branches] = [SOURCE_FOLLOWED, BRANCHES_AGREE].map(unknown);
+                let has_branches =
+                    known.conditions.iter().any(|condition| condition.type_ == BRANCHES_AGREE);
+                let conditions: Vec<&ConditionState> =
+                    has_branches.then_some(&branches).into_iter().chain([&following]).collect();
+                report_status::<ChainSource>(&CHAIN, &object, (&known, &*conditions), &context)
+                    .await;
             } else if !followed.contains_key(&name) {
                 let none = (&ChainSourceStatus::default(), &[][..]);
                 report_status::<ChainSource>(&CHAIN, &object, none, &context).await;
