@@ -38,6 +38,6 @@ pub mod transfer;
 pub mod utxo;
 
 pub use assess::{
-    MODEL_VERSION, assess, assess_sources, assess_tip, assess_transfer, attribute, rules,
-    united_parts,
+    MODEL_VERSION, assess, assess_sources, assess_tip, assess_transfer, attribute, carried_freeze,
+    rules, united_parts,
 };

@@ -116,8 +116,13 @@ pub(super) fn received(
         } else {
             Solicitation::Solicited
         };
-        let carried = attribution.as_ref().filter(|_| end.is_none());
-        let carried = carried.map(|it| it.carried.clone()).unwrap_or_default();
+        let mut carried = Vec::new();
+        if end.is_none() && payment.kind == MovementKind::Payment {
+            carried.extend(attribution.iter().flat_map(|it| &it.carried).cloned());
+            // What the payer paid before it was frozen stays what it was.
+            let freeze = attributions.freeze_of(payment.from);
+            carried.extend(freeze.filter(|(since, _)| *since <= valued.time).map(|(_, it)| it));
+        }
         let mut receipt = Receipt {
             parts: units.entry(valued.unit).or_default(),
             valued,

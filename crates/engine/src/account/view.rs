@@ -13,6 +13,7 @@ use super::{
     step::{AssetNumber, Payment},
 };
 use crate::{
+    evidence::CarriedLabel,
     ledger::{OwnerNumber, TransactionNumber},
     trace::Attribution,
     utxo::Txid,
@@ -112,4 +113,10 @@ pub trait AccountView: Send + Sync {
 pub trait AccountAttributions: Send + Sync {
     /// The attribution of an account; `None` if lists and labels do not name it.
     fn of_account(&self, owner: OwnerNumber) -> Option<Arc<Attribution>>;
+
+    /// The label that payments of an account carry because issuers of tokens froze it, with the time from which they do; `None` if no
+    /// freeze is in force.
+    fn freeze_of(&self, _: OwnerNumber) -> Option<(Timestamp, CarriedLabel)> {
+        None
+    }
 }

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use jiff::civil::Date;
+use jiff::{Timestamp, civil::Date};
 
 use super::labels::{self, LabelContext};
 use crate::{
-    evidence::{ListingStatus, PartyListing, Tier},
+    account::IssuerFreeze,
+    evidence::{AddressLabels, CarriedLabel, ListingStatus, PartyListing, Tier},
     facts::{AccountControl, Facts},
     policy::{ListEffect, Policy},
     score::Confidence,
@@ -35,6 +36,37 @@ pub fn attribute(facts: &Facts, policy: &Policy, today: Date) -> Attribution {
         // are carried.
         Some(end) => Attribution { end: Some(end), ..by_labels },
     }
+}
+
+/// The label that payments of an account carry because issuers of tokens froze it, with the time from which they do. A freeze ends no
+/// trace (`docs/model/accounts.md` B17). `None` if no freeze is in force on the day, or none counts.
+#[must_use]
+pub fn carried_freeze(
+    freezes: &[IssuerFreeze],
+    policy: &Policy,
+    today: Date,
+) -> Option<(Timestamp, CarriedLabel)> {
+    let labelled = freezes.iter().filter_map(|freeze| Some((freeze.frozen.time, freeze.label()?)));
+    let in_force: Vec<_> = labelled.filter(|(_, label)| label.in_force(today)).collect();
+    let since = in_force.iter().map(|(time, _)| *time).min()?;
+    let labels: AddressLabels = in_force.into_iter().map(|(_, label)| label).collect();
+    let known = LabelContext {
+        listings: &[],
+        labels: &labels,
+        cluster: None,
+        sources: &[],
+        is_unowned: false,
+    };
+    let end = labels::attribute(known, policy, today).end?;
+    let label = CarriedLabel {
+        tier: end.tier,
+        category: end.category,
+        confidence: end.confidence,
+        severity: policy.severity(end.category),
+        entity: end.entity,
+        coinjoin: None,
+    };
+    Some((since, label))
 }
 
 fn listed(facts: &Facts, policy: &Policy, today: Date) -> Option<AttributedEnd> {

@@ -25,7 +25,7 @@ mod verdict;
 use std::collections::BTreeSet;
 
 use assay_address::{CanonicalAddress, UnownedKind};
-pub use attribution::attribute;
+pub use attribution::{attribute, carried_freeze};
 use claims::{Claim, Upstreams};
 pub use coverage::{assess_sources, assess_tip};
 pub use flows::{rules, united_parts};

@@ -7,13 +7,15 @@ use std::{
 
 use assay_address::ChainId;
 use assay_engine::{
-    account::{AccountAttributions, AccountView},
+    account::{AccountAttributions, AccountView, issuer_freezes},
+    carried_freeze,
+    evidence::CarriedLabel,
     ledger::OwnerNumber,
     policy::Policy,
     trace::Attribution,
 };
 use assay_intel::IntelSnapshot;
-use jiff::civil::Date;
+use jiff::{Timestamp, civil::Date};
 use rustc_hash::FxHashMap;
 
 use super::named::NamedAccounts;
@@ -27,6 +29,7 @@ pub(super) struct CheckAttributions<'a> {
     pub(super) policy: &'a Policy,
     pub(super) today: Date,
     pub(super) known: Mutex<FxHashMap<OwnerNumber, Option<Arc<Attribution>>>>,
+    pub(super) frozen: Mutex<FxHashMap<OwnerNumber, Option<(Timestamp, CarriedLabel)>>>,
 }
 
 impl AccountAttributions for CheckAttributions<'_> {
@@ -44,5 +47,11 @@ impl AccountAttributions for CheckAttributions<'_> {
                 unknown.insert((!found.is_nothing()).then(|| Arc::new(found))).clone()
             }
         }
+    }
+
+    fn freeze_of(&self, owner: OwnerNumber) -> Option<(Timestamp, CarriedLabel)> {
+        let mut frozen = self.frozen.lock().unwrap_or_else(PoisonError::into_inner);
+        let read = || carried_freeze(&issuer_freezes(self.view, owner), self.policy, self.today);
+        frozen.entry(owner).or_insert_with(read).clone()
     }
 }

@@ -26,7 +26,6 @@ use assay_intel::IntelSnapshot;
 use assay_telemetry::stage;
 use async_trait::async_trait;
 use jiff::Timestamp;
-use rustc_hash::FxHashMap;
 use tracing::Instrument;
 
 use super::{
@@ -227,7 +226,8 @@ impl AccountReader {
             intel,
             policy,
             today: intel.day(now),
-            known: Mutex::new(FxHashMap::default()),
+            known: Mutex::default(),
+            frozen: Mutex::default(),
         }
     }
 
