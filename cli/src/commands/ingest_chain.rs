@@ -15,7 +15,7 @@ use std::{
 use assay_address::{ChainId, LedgerKind};
 use assay_chain::{
     SourceError, TestNetworks,
-    evm::GenesisAllocation,
+    evm::{BlockTag, GenesisAllocation},
     follow::{IngestError, IngestObserver, IngestReport, IngestRequest, ingest, ingest_accounts},
     location::{self, BlockLocation, NodeCredentials},
 };
@@ -25,7 +25,7 @@ use assay_graph::account::AccountEnds;
 use assay_input::Encoding;
 use assay_intel::IntelSnapshot;
 use assay_service::Databases;
-use clap::{ArgGroup, Args};
+use clap::{ArgGroup, Args, ValueEnum};
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::{
@@ -99,6 +99,10 @@ pub(super) struct ChainArgs {
     /// Height of the last block [default: the newest]
     #[arg(long, value_name = "HEIGHT")]
     to: Option<u64>,
+    /// Newest block to read of a node of an EVM chain: safe and final ones are older, and hardly ever or never replaced
+    /// [default: latest]
+    #[arg(long, value_name = "WHICH", requires = "rpc")]
+    newest: Option<NewestArg>,
     /// Follow the chain: keep ingesting new blocks until stopped
     #[arg(long, conflicts_with = "to")]
     follow: bool,
@@ -117,6 +121,27 @@ pub(super) struct ChainArgs {
     json: bool,
 }
 
+/// The newest block to read of a node.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum NewestArg {
+    /// The latest block
+    Latest,
+    /// The latest block that most validators attested
+    Safe,
+    /// The latest block that is final
+    Final,
+}
+
+impl From<NewestArg> for BlockTag {
+    fn from(arg: NewestArg) -> Self {
+        match arg {
+            NewestArg::Latest => Self::Latest,
+            NewestArg::Safe => Self::Safe,
+            NewestArg::Final => Self::Final,
+        }
+    }
+}
+
 impl ChainArgs {
     /// Refuses a chain whose blocks are not read from such a source, and contradicting flags.
     fn check(&self) -> Result<(), Failure> {
@@ -132,6 +157,9 @@ impl ChainArgs {
             }
             LedgerKind::Utxo(_) if nodes > 1 => {
                 format!("blocks of {chain} are read from one node: give --rpc once")
+            }
+            LedgerKind::Utxo(_) if self.newest.is_some() => {
+                format!("nodes of {chain} call no block safe or final: leave --newest out")
             }
             LedgerKind::Utxo(_) if self.genesis.is_some() => {
                 format!("the first block of {chain} states its coins: leave --genesis out")
@@ -199,7 +227,8 @@ pub(super) async fn run(args: ChainArgs, context: &Context) -> Result<CommandOut
     };
     let test_networks = TestNetworks::allowed_if(args.test_network || request.sample);
     let genesis = args.genesis.as_deref().map(read_genesis).transpose()?;
-    let source = GivenSource { genesis, locations: args.locations(), test_networks };
+    let newest = args.newest.map_or(BlockTag::Latest, BlockTag::from);
+    let source = GivenSource { genesis, newest, locations: args.locations(), test_networks };
     let shown = IngestProgress::new(chain);
     // The first process of a container is not ended by this signal unless it listens for it.
     let mut terminate = signal(SignalKind::terminate())?;
@@ -237,12 +266,13 @@ fn read_genesis(path: &Path) -> Result<GenesisAllocation, Failure> {
 struct GivenSource {
     locations: Vec<BlockLocation>,
     genesis: Option<GenesisAllocation>,
+    newest: BlockTag,
     test_networks: TestNetworks,
 }
 
 /// Opens the source and ingests its blocks.
 async fn ingest_from(
-    GivenSource { locations, genesis, test_networks }: GivenSource,
+    GivenSource { locations, genesis, newest, test_networks }: GivenSource,
     request: IngestRequest,
     (databases, context): (&Databases, &Context),
     shown: &IngestProgress,
@@ -253,7 +283,7 @@ async fn ingest_from(
         let ends: AccountEnds = intel.account_ends(chain, intel.day(clock.now())).collect();
         let open = move || {
             let genesis = genesis.as_ref();
-            location::open_accounts(chain, &locations, genesis, test_networks, None)
+            location::open_accounts(chain, &locations, genesis, (test_networks, newest), None)
         };
         let source = opened(open).await?;
         let ends = || ends.clone();

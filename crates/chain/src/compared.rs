@@ -7,7 +7,7 @@
 use std::{cmp::Reverse, fmt};
 
 use assay_engine::account::AccountTransaction;
-use assay_graph::account::AccountBlock;
+use assay_graph::account::{AccountBlock, InternalTransfers};
 
 use super::{
     BlockSource, SourceError, TipRef,
@@ -184,11 +184,15 @@ impl ComparedSources {
             let Some(named) = self.sources.get_mut(at).filter(|_| agrees) else { continue };
             // A source that lags does not have the block yet, and one that fails is told when the sources are compared.
             let Ok(other) = named.source.block(&hash) else { continue };
-            if reads_internal(named) != is_traced || other.lacks_internal_transfers {
+            if reads_internal(named) != is_traced || other.internal > block.internal {
                 continue;
             }
-            if block.lacks_internal_transfers {
+            if other.internal < block.internal {
                 return Ok(other);
+            }
+            // Different transactions may be those that each of them could not trace.
+            if block.internal != InternalTransfers::Stated {
+                continue;
             }
             if other == block {
                 return Ok(block);
@@ -358,7 +362,7 @@ mod tests {
                 beneficiaries: Vec::new(),
                 freezes: Vec::new(),
             }],
-            lacks_internal_transfers: false,
+            internal: InternalTransfers::Stated,
         }
     }
 
@@ -397,6 +401,24 @@ mod tests {
         );
         other.blocks.lock().unwrap().clear();
         assert!(matches!(sources.tip(), Err(SourceError::Unreachable { .. })));
+    }
+
+    #[test]
+    fn a_source_that_could_trace_less_never_stops_another() {
+        // Given a block of which one source read the balances only, which show less...
+        let [traced, by_balances] = [branch(1, 3), branch(1, 3)].map(given);
+        {
+            let mut blocks = by_balances.blocks.lock().unwrap();
+            blocks[2].transactions[0].transfers.truncate(0);
+            blocks[2].internal = InternalTransfers::OfBalances;
+        }
+        let expected = traced.blocks.lock().unwrap()[2].clone();
+        // ...then the traced one is taken, whichever of them is read.
+        for order in [[&traced, &by_balances], [&by_balances, &traced]] {
+            let mut sources = compared(&order);
+            sources.tip().unwrap();
+            assert_eq!(sources.block(&expected.reference.hash).unwrap(), expected);
+        }
     }
 
     #[test]

@@ -15,7 +15,7 @@ use crate::{
     account_source::{AccountBlockSource, Tracer},
     compared::ComparedSources,
     esplora::Esplora,
-    evm::{EvmNodeOptions, EvmNodeSource, GenesisAllocation},
+    evm::{BlockTag, EvmNodeOptions, EvmNodeSource, GenesisAllocation},
     files::{FileOptions, FileSource},
     histories::{EsploraHistories, HistorySource},
     http::{
@@ -121,9 +121,9 @@ pub fn open(
     })
 }
 
-/// Opens nodes of an account chain, which are verified to serve the chain. Several nodes are compared with one another. The coins
-/// of the first block are those of `genesis`; no node states them. Failed requests are retried for at most `bound`; `None` for
-/// as long as a node takes to restart.
+/// Opens nodes of an account chain, which are verified to serve the chain, up to their `newest` blocks. Several nodes are compared
+/// with one another. The coins of the first block are those of `genesis`; no node states them. Failed requests are retried for at
+/// most `bound`; `None` for as long as a node takes to restart.
 ///
 /// # Errors
 ///
@@ -132,7 +132,7 @@ pub fn open_accounts(
     chain: ChainId,
     locations: &[BlockLocation],
     genesis: Option<&GenesisAllocation>,
-    test_networks: TestNetworks,
+    (test_networks, newest): (TestNetworks, BlockTag),
     bound: Option<Duration>,
 ) -> Result<Box<dyn AccountBlockSource>, SourceError> {
     let usual = Backoff::default();
@@ -146,7 +146,7 @@ pub fn open_accounts(
         let rpc = ethereum(url, credentials, backoff)?;
         // Without its path, which may have a key.
         let url = rpc.url().to_owned();
-        let options = EvmNodeOptions { test_networks, ..EvmNodeOptions::default() };
+        let options = EvmNodeOptions { test_networks, newest, ..EvmNodeOptions::default() };
         let mut node = EvmNodeSource::new(chain, rpc, options)?;
         if let Some(genesis) = genesis {
             node = node.with_genesis(genesis.clone());

@@ -24,6 +24,7 @@ use assay_address::ChainId;
 use assay_chain::{
     BatchLimit, TestNetworks,
     account_source::AccountBlockSource,
+    evm::BlockTag,
     follow::{IngestObserver, IngestRequest, ingest_accounts},
     location::{self, BlockLocation, NodeCredentials},
 };
@@ -51,8 +52,14 @@ fn main() {
         let location =
             BlockLocation::Node { url: server.url(), credentials: NodeCredentials::None };
         let locations = slice::from_ref(&location);
-        location::open_accounts(ChainId::ETH, locations, None, TestNetworks::Allowed, None)
-            .expect("a source")
+        location::open_accounts(
+            ChainId::ETH,
+            locations,
+            None,
+            (TestNetworks::Allowed, BlockTag::Latest),
+            None,
+        )
+        .expect("a source")
     };
     let (json, ()) = measured(&server, || {
         for text in &texts {

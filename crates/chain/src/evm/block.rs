@@ -14,13 +14,14 @@ use assay_engine::{
     ledger::BlockRef,
     utxo::Txid,
 };
-use assay_graph::account::AccountBlock;
+use assay_graph::account::{AccountBlock, InternalTransfers};
 use jiff::Timestamp;
 use ruint::aliases::U256;
 use serde::de::IgnoredAny;
 
 use super::{
     answer::{BlockAnswer, LogAnswer, ReceiptAnswer, TransactionAnswer},
+    balance_changes::BalanceChanges,
     events::Event,
     params::{BELOW, CoinLogs, EvmParams},
     reward,
@@ -38,11 +39,18 @@ pub(super) struct BlockAnswers {
     /// Calls of transactions; `None` if the node states none.
     pub(super) traces: Option<Vec<TransactionTrace>>,
     /// Transactions that the node has a tracer for and could not trace.
-    pub(super) untraced: Vec<[u8; 32]>,
+    pub(super) untraced: Vec<Untraced>,
     /// Headers of the uncles of a block with rewards.
     pub(super) uncles: Vec<BlockAnswer<IgnoredAny>>,
     /// Transfers that the rules of the chain made without a transaction, beside rewards and withdrawals.
     pub(super) by_rule: Vec<Transfer>,
+}
+
+/// A transaction of which the node could not state the calls.
+pub(super) struct Untraced {
+    pub(super) hash: [u8; 32],
+    /// Balances before and after it; `None` if the node could not state these either.
+    pub(super) changes: Option<BalanceChanges>,
 }
 
 impl BlockAnswers {
@@ -82,8 +90,8 @@ impl BlockAnswers {
             None => vec![None; block.transactions.len()],
         };
         verify::check_uncles(params, block, uncles)?;
-        let path_bytes = Cell::new(0);
-        Booking { chain, params, answers: &self, traces: &traces, path_bytes }.book()
+        let (path_bytes, internal) = (Cell::new(0), Cell::new(InternalTransfers::Stated));
+        Booking { chain, params, answers: &self, traces: &traces, path_bytes, internal }.book()
     }
 }
 
@@ -96,6 +104,8 @@ struct Booking<'a> {
     traces: &'a [Option<&'a TransactionTrace>],
     /// Number of bytes of the paths of calls so far.
     path_bytes: Cell<usize>,
+    /// Knowledge of the transfers inside of the transactions so far.
+    internal: Cell<InternalTransfers>,
 }
 
 /// A transfer with its order in the transaction: behind how many calls it stands, whether it is a call, a log or a fee, and
@@ -138,8 +148,7 @@ impl Booking<'_> {
             }
         }
         transactions.extend(self.records(&reference));
-        let lacks_internal_transfers = !self.answers.untraced.is_empty();
-        Ok(AccountBlock { reference, transactions, lacks_internal_transfers })
+        Ok(AccountBlock { reference, transactions, internal: self.internal.get() })
     }
 
     /// Counts the path of a call that moves coins. Real calls that do are too dear for many long paths.
@@ -200,6 +209,7 @@ impl Draft<'_> {
         let events = self.events();
         self.add_tokens(&events, &mut moves);
         self.add_fees(&mut moves)?;
+        self.add_balance_changes(&mut moves);
         moves.retain(|it| it.transfer.to != BELOW);
         moves.sort_by_key(|it| it.order);
         let initiator = self.initiator(&events, &moves);
@@ -453,6 +463,23 @@ impl Draft<'_> {
             Some(to) if to.0 == contract => Some(self.sender),
             // The contract between them, such as a wallet of several keys.
             to => to.map(|to| to.0),
+        }
+    }
+
+    /// Adds what changes of balances show of a transaction that could not be traced.
+    fn add_balance_changes(&self, moves: &mut Vec<Move>) {
+        let hash = self.transaction.hash.0;
+        let untraced = self.booking.answers.untraced.iter().find(|it| it.hash == hash);
+        let Some(Untraced { changes, .. }) = untraced else { return };
+        let known: Vec<&Transfer> = moves.iter().map(|it| &it.transfer).collect();
+        let found = changes.as_ref().and_then(|changes| changes.unexplained(&known));
+        let known = match found {
+            Some(_) => InternalTransfers::OfBalances,
+            None => InternalTransfers::Lacking,
+        };
+        self.booking.internal.set(self.booking.internal.get().max(known));
+        for (number, transfer) in (1..).zip(found.unwrap_or_default()) {
+            moves.push(Move { order: (0, MoveClass::Call, number), transfer });
         }
     }
 

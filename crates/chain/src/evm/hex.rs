@@ -32,7 +32,7 @@ pub(super) struct Fixed<const N: usize>(pub(super) [u8; N]);
 pub(super) type Hash = Fixed<32>;
 
 /// An account.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Account(pub(super) AccountAddress);
 
 /// A value that is read from a text.

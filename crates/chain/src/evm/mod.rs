@@ -16,6 +16,7 @@
 //! - `node`: the source of blocks
 
 mod answer;
+mod balance_changes;
 mod block;
 mod dao;
 mod envelope;
@@ -34,5 +35,5 @@ mod trace;
 mod verify;
 
 pub use genesis::GenesisAllocation;
-pub use node::{EvmNodeOptions, EvmNodeSource};
+pub use node::{BlockTag, EvmNodeOptions, EvmNodeSource};
 pub use params::EvmParams;

@@ -7,6 +7,7 @@ use ruint::aliases::U256;
 
 use super::{
     answer::{BlockAnswer, ReceiptAnswer, TransactionAnswer, WithdrawalAnswer},
+    block::Untraced,
     envelope::{Envelope, created_contract},
     header::unknown_fields,
     params::{BlockRewards, EvmParams},
@@ -256,7 +257,7 @@ pub(super) fn check_traces<'a>(
     block: &BlockAnswer<TransactionAnswer>,
     senders: &[AccountAddress],
     receipts: &[ReceiptAnswer],
-    (traces, untraced): (&'a [TransactionTrace], &[[u8; 32]]),
+    (traces, untraced): (&'a [TransactionTrace], &[Untraced]),
 ) -> Result<Vec<Option<&'a TransactionTrace>>, String> {
     let (found, wanted) = (traces.len() + untraced.len(), block.transactions.len());
     if found > wanted || (found < wanted && params.proven.transactions) {
@@ -265,7 +266,7 @@ pub(super) fn check_traces<'a>(
     let mut traces = traces.iter().peekable();
     let mut all = Vec::with_capacity(wanted);
     for ((transaction, sender), receipt) in block.transactions.iter().zip(senders).zip(receipts) {
-        if untraced.contains(&transaction.hash.0) {
+        if untraced.iter().any(|it| it.hash == transaction.hash.0) {
             all.push(None);
             continue;
         }

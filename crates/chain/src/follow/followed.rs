@@ -19,6 +19,7 @@ use super::{
 };
 use crate::{
     SourceError,
+    evm::BlockTag,
     location::{self, BlockLocation},
     params::TestNetworks,
     stage::{self, FailureKind, RunStage, Schedule, Stage, StageId, Target},
@@ -78,7 +79,13 @@ impl FollowedChain {
         let open = |followed: &Self| {
             let Self { chain, location, test_networks, .. } = followed;
             let locations = slice::from_ref(location);
-            location::open_accounts(*chain, locations, None, *test_networks, Some(BOUND))
+            location::open_accounts(
+                *chain,
+                locations,
+                None,
+                (*test_networks, BlockTag::Latest),
+                Some(BOUND),
+            )
         };
         let accounts = AccountGraphs { graphs, ends };
         let following = self.follow_into(&accounts, open, clock, observer);

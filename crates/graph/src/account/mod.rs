@@ -25,8 +25,8 @@ pub use ends::AccountEnds;
 pub use memory::{AccountLedgers, AccountTransactions, MemoryAccounts};
 pub use numbering::RecordCounts;
 pub use store::{
-    AccountBlock, AccountGraphWriter, AccountSnapshot, EmbeddedAccounts, LedgerRebuild,
-    RebuildStep, RecordedBlocks, RecordedContent, SourceNotes,
+    AccountBlock, AccountGraphWriter, AccountSnapshot, EmbeddedAccounts, InternalTransfers,
+    LedgerRebuild, RebuildStep, RecordedBlocks, RecordedContent, SourceNotes,
 };
 pub use view::AccountGraphView;
 

@@ -284,7 +284,7 @@ fn accounts_and_ledgers_of_a_large_batch_are_found_as_those_of_small_ones() {
         let numbers = (height - 2) % 100 * 100..;
         let transactions = numbers.take(100).map(payment).collect();
         let reference = BlockRef { height, hash: [0; 32], parent: [0; 32], time };
-        AccountBlock { reference, transactions, lacks_internal_transfers: false }
+        AccountBlock::new(reference, transactions)
     };
     let earlier: Vec<_> = (2..102).map(|height| payments(height, |_| 0)).collect();
     let later: Vec<_> = (102..202).map(|height| payments(height, |number| number + 1)).collect();

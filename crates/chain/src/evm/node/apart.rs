@@ -1,5 +1,6 @@
 //! A block that is asked for in small parts, after its answers were too large or took the node too long: anybody can cause that with one
-//! transaction. A transaction that the node cannot trace by itself leaves a gap, which the block states.
+//! transaction. Of a transaction that the node cannot trace, the changes of balances are read, which are few. Without these, the block
+//! has a gap, which it states.
 
 use std::slice;
 
@@ -9,36 +10,67 @@ use super::fetch::{BlockQuery, Failure, FetchedBlock, Fetcher, OpenBlock, Part, 
 use crate::{
     SourceError, Tracer,
     evm::{
+        balance_changes::BalanceChanges,
+        block::Untraced,
         trace::{self, TransactionTrace},
         verify,
     },
     rpc::Rpc,
 };
 
-/// Number of transactions that may fail before the others of their block are not traced any more, because each failure may take as
-/// long as the node works on a request.
+/// Number of transactions that may fail before the others of their block are not asked about in the same way any more, because each
+/// failure may take as long as the node works on a request.
 const MOST_FAILURES: usize = 4;
+
+/// Number of attempts at a block for which the node takes too long, before the block is recorded without what is missing. A busy node
+/// may be faster later: with the pauses between them, ten attempts take more than five minutes.
+const MOST_SLOW_ATTEMPTS: u32 = 10;
 
 /// True if a node may answer a smaller question than the one that failed.
 pub(super) fn asks_too_much(error: &SourceError) -> bool {
-    const SAYS: [&str; 7] = [
-        "too large",
-        "size exceeded",
-        "timeout",
-        "timed out",
-        "deadline exceeded",
-        "it is slow",
-        "(504)",
-    ];
+    is_too_large(error) || is_too_slow(error)
+}
+
+fn is_too_large(error: &SourceError) -> bool {
+    matches!(error, SourceError::TooLarge { .. }) || says(error, &["too large", "size exceeded"])
+}
+
+fn is_too_slow(error: &SourceError) -> bool {
+    says(error, &["timeout", "timed out", "deadline exceeded", "it is slow", "(504)"])
+}
+
+fn says(error: &SourceError, words: &[&str]) -> bool {
     let said = match error {
-        SourceError::TooLarge { .. } => return true,
         SourceError::Refused { message: said, .. }
         | SourceError::Unreachable { reason: said, .. }
         | SourceError::InvalidData { reason: said, .. } => said.to_ascii_lowercase(),
         _ => return false,
     };
     // A node that is away gets no smaller question.
-    !said.contains("connect") && SAYS.iter().any(|words| said.contains(words))
+    !said.contains("connect") && words.iter().any(|words| said.contains(words))
+}
+
+/// Failures of questions about the transactions of a block.
+#[derive(Default)]
+struct Failures {
+    number: usize,
+    first: Option<SourceError>,
+    /// The first one that is a matter of time, in words.
+    slow: Option<String>,
+}
+
+impl Failures {
+    fn are_many(&self) -> bool {
+        self.number >= MOST_FAILURES
+    }
+
+    fn add(&mut self, error: SourceError) {
+        self.number += 1;
+        if is_too_slow(&error) {
+            self.slow.get_or_insert_with(|| error.to_string());
+        }
+        self.first.get_or_insert(error);
+    }
 }
 
 impl Fetcher {
@@ -56,7 +88,9 @@ impl Fetcher {
         self.ask_about(0, &open, &mut questions)?;
         for question in questions {
             match question.part {
-                Part::Traces(tracer) => self.trace_apart(&mut open, tracer, most_of_trace)?,
+                Part::Traces(tracer) => {
+                    self.trace_apart(&mut open, tracer, (most, most_of_trace))?;
+                }
                 Part::Receipts => self.ask_for_receipts(&rpc, &mut open, &question)?,
                 _ => {
                     let asked = self.ask_alone(&rpc, &mut open, &question);
@@ -103,47 +137,119 @@ impl Fetcher {
         Ok(())
     }
 
-    /// Asks for the calls of each transaction of a block.
+    /// Asks for the calls of each transaction of a block, and for the balances before and after one whose calls the node cannot
+    /// state.
     fn trace_apart(
         &self,
         open: &mut OpenBlock,
         tracer: Tracer,
-        most: u64,
+        (most, most_of_trace): (u64, u64),
     ) -> Result<(), SourceError> {
-        let rpc = self.rpc.with_max_bytes(most).without_retries();
-        let mut stated = Vec::new();
-        let (mut untraced, mut failure) = (Vec::new(), None);
+        let rpc = self.rpc.with_max_bytes(most_of_trace).without_retries();
+        let (mut stated, mut untraced) = (Vec::new(), Vec::new());
+        let mut failures = Failures::default();
         for transaction in &open.answers.block.transactions {
             let hash = transaction.hash.0;
-            if untraced.len() >= MOST_FAILURES {
-                untraced.push(hash);
+            if failures.are_many() {
+                untraced.push(Untraced { hash, changes: None });
                 continue;
             }
             match self.trace_of(&rpc, open, tracer, &hash) {
-                Ok(Some(trace)) => stated.push(trace),
                 // The comparison with the block decides which transactions may have none.
-                Ok(None) => {}
+                Ok(trace) => stated.extend(trace),
                 Err(error) if asks_too_much(&error) => {
-                    untraced.push(hash);
-                    failure.get_or_insert(error);
+                    failures.add(error);
+                    untraced.push(Untraced { hash, changes: None });
                 }
                 Err(error) => return Err(error),
             }
         }
-        let block = &open.answers.block;
-        if let Some(error) = failure {
-            // A node that went away is not one that cannot trace.
-            if self.hash_at(block.number.0)? != Some(block.hash.0) {
-                return Err(open.left_the_chain());
-            }
-            let (height, transactions) = (block.number.0, untraced.len());
-            tracing::warn!(
-                height, transactions, %error,
-                "the node cannot trace some transactions of a block: transfers inside of them are not read"
-            );
+        if !untraced.is_empty() {
+            let rpc = self.rpc.with_max_bytes(most).without_retries();
+            self.ask_for_changes(&rpc, tracer, &mut untraced, &mut failures)?;
+            self.accept_failures(open, &untraced, failures)?;
         }
         (open.answers.traces, open.answers.untraced) = (Some(stated), untraced);
         Ok(())
+    }
+
+    /// Asks for the balances before and after transactions.
+    fn ask_for_changes(
+        &self,
+        rpc: &Rpc,
+        tracer: Tracer,
+        untraced: &mut [Untraced],
+        failures: &mut Failures,
+    ) -> Result<(), SourceError> {
+        let already = failures.number;
+        for transaction in untraced {
+            if failures.number - already >= MOST_FAILURES {
+                break;
+            }
+            match self.changes_of(rpc, tracer, &transaction.hash) {
+                Ok(changes) => transaction.changes = Some(changes),
+                Err(error @ (SourceError::Refused { .. } | SourceError::InvalidData { .. })) => {
+                    failures.add(error);
+                }
+                Err(error) if asks_too_much(&error) => failures.add(error),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// Accepts that transactions of a block are recorded without what moved inside of them.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the node may still state it.
+    fn accept_failures(
+        &self,
+        open: &OpenBlock,
+        untraced: &[Untraced],
+        failures: Failures,
+    ) -> Result<(), SourceError> {
+        let block = &open.answers.block;
+        // A node that went away is not one that cannot trace.
+        if self.hash_at(block.number.0)? != Some(block.hash.0) {
+            return Err(open.left_the_chain());
+        }
+        let height = block.number.0;
+        let lacking = untraced.iter().filter(|transaction| transaction.changes.is_none()).count();
+        if lacking > 0
+            && let Some(error) = failures.slow
+        {
+            let attempt = self.count_slow_attempt(block.hash.0);
+            if attempt < MOST_SLOW_ATTEMPTS {
+                let reason = format!(
+                    "it takes too long to state the calls of transactions of block {height}, which is recorded without \
+                     them after {MOST_SLOW_ATTEMPTS} attempts, and this was number {attempt}: {error}"
+                );
+                return Err(SourceError::Unreachable { url: self.rpc.url().to_owned(), reason });
+            }
+        }
+        if let Some(error) = failures.first {
+            let by_balances = untraced.len() - lacking;
+            tracing::warn!(
+                height, by_balances, lacking, %error,
+                "the node cannot trace some transactions of a block: what moved inside of them is read from changes of \
+                 balances, and lacks where the node does not state these"
+            );
+        }
+        Ok(())
+    }
+
+    /// The balances before and after a transaction.
+    fn changes_of(
+        &self,
+        rpc: &Rpc,
+        tracer: Tracer,
+        hash: &[u8; 32],
+    ) -> Result<BalanceChanges, SourceError> {
+        let (method, params) = changes_question(tracer, hash);
+        let what = format!("{method} {}", verify::text(hash));
+        let result = rpc.call(method, &params)?.map_err(|error| self.rpc.refused(&what, error))?;
+        BalanceChanges::read(tracer, result.get()).map_err(|reason| self.invalid(&what, reason))
     }
 
     /// The calls of a transaction; `None` if the node states none.
@@ -184,4 +290,15 @@ fn transaction_question(tracer: Tracer, hash: &[u8; 32]) -> (&'static str, Value
         Tracer::Parity => ("trace_transaction", json!([hash])),
         _ => ("debug_traceTransaction", json!([hash, super::fetch::call_tracer_options()])),
     }
+}
+
+/// The method and parameters by which a tracer is asked for the balances before and after a transaction.
+fn changes_question(tracer: Tracer, hash: &[u8; 32]) -> (&'static str, Value) {
+    let hash = verify::text(hash);
+    if tracer == Tracer::Parity {
+        return ("trace_replayTransaction", json!([hash, ["stateDiff"]]));
+    }
+    let options = json!({ "diffMode": true, "disableCode": true, "disableStorage": true });
+    let tracer = json!({ "tracer": "prestateTracer", "tracerConfig": options, "timeout": "60s" });
+    ("debug_traceTransaction", json!([hash, tracer]))
 }

@@ -32,6 +32,8 @@ use crate::{
 pub struct EvmNodeOptions {
     /// Acceptance of test networks.
     pub test_networks: TestNetworks,
+    /// The newest block that is read.
+    pub newest: BlockTag,
     /// The tracer to use; `None` to ask the node which one it has.
     pub tracer: Option<Tracer>,
     /// Bounds of requests.
@@ -39,9 +41,36 @@ pub struct EvmNodeOptions {
 }
 
 impl Default for EvmNodeOptions {
-    /// Returns options for a main network, with the tracer that the node has.
+    /// Returns options for a main network, up to its latest block, with the tracer that the node has.
     fn default() -> Self {
-        Self { test_networks: TestNetworks::Refused, tracer: None, bounds: FetchBounds::default() }
+        Self {
+            test_networks: TestNetworks::Refused,
+            newest: BlockTag::Latest,
+            tracer: None,
+            bounds: FetchBounds::default(),
+        }
+    }
+}
+
+/// The newest block that is read of a node, as nodes call it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BlockTag {
+    /// The latest block, which a reorganization may replace.
+    Latest,
+    /// The latest block that most validators attested: on Ethereum about six minutes old.
+    Safe,
+    /// The latest block that is final: on Ethereum about fifteen minutes old.
+    Final,
+}
+
+impl BlockTag {
+    /// The tag of JSON-RPC.
+    const fn tag(self) -> &'static str {
+        match self {
+            Self::Latest => "latest",
+            Self::Safe => "safe",
+            Self::Final => "finalized",
+        }
     }
 }
 
@@ -191,9 +220,10 @@ impl BlockSource<AccountBlock> for EvmNodeSource {
     }
 
     fn tip(&mut self) -> Result<TipRef, SourceError> {
-        let tip = self.fetcher.name(&json!("latest"))?;
-        let none = || "it has no newest block".to_owned();
-        tip.ok_or_else(|| self.fetcher.invalid("eth_getBlockByNumber latest", none()))
+        let tag = self.options.newest.tag();
+        let tip = self.fetcher.name(&json!(tag))?;
+        let none = || format!("it has no {tag} block");
+        tip.ok_or_else(|| self.fetcher.invalid(&format!("eth_getBlockByNumber {tag}"), none()))
     }
 
     fn hash_at(&mut self, height: u64) -> Result<Option<[u8; 32]>, SourceError> {

@@ -10,7 +10,7 @@ use assay_engine::{
 };
 use assay_graph::{
     EmbeddedGraphs, GraphError,
-    account::{AccountBlock, AccountEnds, AccountSnapshot},
+    account::{AccountBlock, AccountEnds, AccountSnapshot, InternalTransfers},
 };
 use assay_system::Clock;
 use jiff::Timestamp;
@@ -98,7 +98,7 @@ fn branch(own: u8, heights: RangeInclusive<u8>) -> Vec<AccountBlock> {
                 time,
             },
             transactions: vec![payment],
-            lacks_internal_transfers: false,
+            internal: InternalTransfers::Stated,
         }
     };
     heights.map(block).collect()
@@ -315,7 +315,7 @@ async fn a_block_without_traces_is_a_gap_until_it_leaves_the_chain() {
     // Given blocks of which the source could not trace all transactions...
     let mut source = given(0..=20);
     for height in [12, 13, 17] {
-        source.blocks[height].lacks_internal_transfers = true;
+        source.blocks[height].internal = InternalTransfers::Lacking;
     }
     directory.ingest(source, ONCE).await.unwrap();
     // ...then the graph tells their times, after its ledgers were computed anew too...
@@ -352,7 +352,7 @@ async fn accounts_with_payments_in_a_gap_may_lack_internal_transfers() {
     // Given payments of one account to a second one before block 10, and to a third one since, and no traces of block 15...
     let directory = TestDirectory::new();
     let mut source = forked(2, 9, 10..=20);
-    source.blocks[15].lacks_internal_transfers = true;
+    source.blocks[15].internal = InternalTransfers::Lacking;
     for block in &mut source.blocks[..10] {
         block.transactions[0].transfers[0].to = AccountAddress([3; 20]);
     }

@@ -52,4 +52,4 @@ mod writer;
 pub use following::SourceNotes;
 pub use rebuild::{LedgerRebuild, RebuildStep};
 pub use view::{AccountSnapshot, EmbeddedAccounts, RecordedBlocks, RecordedContent};
-pub use writer::{AccountBlock, AccountGraphWriter};
+pub use writer::{AccountBlock, AccountGraphWriter, InternalTransfers};

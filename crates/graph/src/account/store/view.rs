@@ -28,7 +28,7 @@ use super::{
     folders::ChainFolder,
     reader::Reader,
     tables::Tables,
-    writer::AccountBlock,
+    writer::{AccountBlock, InternalTransfers},
 };
 use crate::{
     GraphError,
@@ -407,8 +407,10 @@ impl FullBlocks<'_> {
                 transactions.push(transaction);
                 Ok(())
             })?;
-            let lacks_internal_transfers = reader.internal_gaps()?.contains(reference.height);
-            Ok(Some(AccountBlock { reference, transactions, lacks_internal_transfers }))
+            let is_lacking = reader.internal_gaps()?.contains(reference.height);
+            let internal =
+                if is_lacking { InternalTransfers::Lacking } else { InternalTransfers::Stated };
+            Ok(Some(AccountBlock { reference, transactions, internal }))
         })
     }
 }

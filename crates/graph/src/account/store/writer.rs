@@ -57,15 +57,26 @@ pub struct AccountBlock {
     pub reference: BlockRef,
     /// Its transactions.
     pub transactions: Vec<AccountTransaction>,
-    /// True if the source could not read the transfers inside of some of its transactions.
-    pub lacks_internal_transfers: bool,
+    /// Knowledge of the transfers inside of its transactions.
+    pub internal: InternalTransfers,
+}
+
+/// Knowledge of the transfers inside of the transactions of a block, the best first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum InternalTransfers {
+    /// They are those that the source stated, which may state none at all.
+    Stated,
+    /// Those of some transactions were made of balances before and after: what only passed through an account does not show.
+    OfBalances,
+    /// Those of some transactions are not known.
+    Lacking,
 }
 
 impl AccountBlock {
     /// Returns a block of which the source read everything that it reads of any block.
     #[must_use]
     pub const fn new(reference: BlockRef, transactions: Vec<AccountTransaction>) -> Self {
-        Self { reference, transactions, lacks_internal_transfers: false }
+        Self { reference, transactions, internal: InternalTransfers::Stated }
     }
 }
 
@@ -596,7 +607,8 @@ fn note_gaps(
     txn: &mut WriteTransaction<'_>,
     blocks: &[AccountBlock],
 ) -> Result<(), GraphError> {
-    let mut lacking = blocks.iter().filter(|block| block.lacks_internal_transfers).peekable();
+    let is_lacking = |block: &&AccountBlock| block.internal == InternalTransfers::Lacking;
+    let mut lacking = blocks.iter().filter(is_lacking).peekable();
     if lacking.peek().is_none() {
         return Ok(());
     }
