@@ -370,7 +370,7 @@ fn a_killed_ingest_and_reorganizations_leave_what_one_pass_gives() {
     let directory = tempfile::tempdir().unwrap();
     let follow =
         [scenario.ingest(), vec!["--follow".into(), "--every".into(), "1".into()]].concat();
-    let rounds = if is_full() { 50 } else { 6 };
+    let (rounds, deepest) = if is_full() { (50, 70) } else { (6, 9) };
     let alice = scenario.address("alice");
     for round in 0..rounds {
         let mut follower = start_assay(directory.path(), &follow);
@@ -378,17 +378,18 @@ fn a_killed_ingest_and_reorganizations_leave_what_one_pass_gives() {
         thread::sleep(Duration::from_millis(40 + 97 * (round * 7 % 12)));
         follower.kill().unwrap();
         follower.wait().unwrap();
-        // ...while the node replaces blocks, of which more are replaced each time.
+        // ...while the node replaces blocks, a few and many.
+        let depth = round * 31 % (deepest + 1);
         let height = scenario.node.height();
-        scenario.node.rewind(height - (round % 9).min(height - 11));
+        scenario.node.rewind(height - depth.min(height - 11));
+        // A transaction of blocks that were replaced is lost.
+        let nonce = scenario.node.nonce(&scenario.address("stranger"));
+        scenario.keys.get_mut("stranger").unwrap().nonce = nonce;
         let branch = u8::try_from(round).unwrap();
         let paid = scenario.sign("stranger", &NewTransaction::payment(alice, u128::from(branch)));
         let block = NewBlock { branch, ..NewBlock::of(vec![paid]) };
         scenario.node.make(&block);
-        scenario.node.make_empty(2 + round % 9, branch);
-        // A transaction of blocks that were replaced is lost.
-        let nonce = scenario.node.nonce(&scenario.address("stranger"));
-        scenario.keys.get_mut("stranger").unwrap().nonce = nonce;
+        scenario.node.make_empty(2 + depth, branch);
     }
     let _ = assay(directory.path(), scenario.ingest()).ok();
     // ...then what is recorded is what one pass over the last branch gives.
@@ -440,6 +441,34 @@ fn a_branch_below_a_final_block_is_refused_until_it_is_accepted() {
     assert_eq!(report["reorganizations"][0]["removed_blocks"], 5, "{report}");
 }
 
+#[test]
+#[ignore = "needs geth"]
+fn a_node_is_read_up_to_the_block_that_it_calls_final() {
+    // Given a node that calls block 4 of 8 safe and final...
+    let mut node = EvmNode::start(EvmNodeKind::Geth);
+    node.make_empty(8, 0);
+    node.finalize(4);
+    let url = node.url();
+    let read_up_to = |newest: &str| {
+        let directory = tempfile::tempdir().unwrap();
+        let ingest = [
+            "ingest",
+            "chain",
+            "eth",
+            "--test-network",
+            "--json",
+            "--rpc",
+            &url,
+            "--newest",
+            newest,
+        ];
+        let report = assay(directory.path(), ingest).ok().json();
+        report["latest_block_height"].as_u64().unwrap()
+    };
+    // ...then it is read up to it where that is wanted.
+    assert_eq!(["latest", "safe", "final"].map(read_up_to), [8, 4, 4]);
+}
+
 /// Starts a server that follows a node by its manifest, with a caller of its tenant.
 fn serve(node: &EvmNode, directory: TempDir) -> (Server, Caller) {
     let manifest = format!(
@@ -454,6 +483,56 @@ fn serve(node: &EvmNode, directory: TempDir) -> (Server, Caller) {
     let server = Server::start(Arc::new(directory), &["--feeds", "on"]);
     let caller = server.caller(key.trim());
     (server, caller)
+}
+
+#[test]
+#[ignore = "needs geth"]
+fn two_chain_servers_follow_a_node_and_answer_while_one_is_stopped() {
+    // Given two chain servers, each with a graph of its own, that follow a node, and an API server that asks both...
+    let mut scenario = Scenario::new(EvmNodeKind::Geth);
+    scenario.play();
+    let url = scenario.node.url();
+    let prepared = || {
+        let directory = TempDir::new().unwrap();
+        fs::write(directory.path().join("tenant.yaml"), tenant("acme", "business")).unwrap();
+        let _ = assay(directory.path(), ["apply", "--file", "tenant.yaml"]).ok();
+        directory
+    };
+    let servers = [(), ()].map(|()| {
+        Server::start_chain(Arc::new(prepared()), &["eth", "--rpc", &url, "--test-network"])
+    });
+    let directory = prepared();
+    let key = assay(directory.path(), ["keys", "create", "--tenant", "acme"]).ok().stdout;
+    let asked = servers.each_ref().map(|server| format!("eth=http://{}", server.api)).join(",");
+    let api = Server::start(Arc::new(directory), &["--chain-servers", &asked]);
+    let caller = api.caller(key.trim());
+    let of_transfer = |transaction: &str| {
+        let body =
+            json!({ "blockchain": "eth", "transaction": transaction, "direction": "deposit" });
+        let answer = caller.post("/api/v1/check/transfer", &body.to_string(), &[]);
+        (answer.status == 200).then(|| answer.json()["transfer"].clone())
+    };
+    // ...when a deposit is mined, then its check finds it...
+    let exchange = scenario.address("exchange");
+    let mut deposit = |block: u64| {
+        let paid = scenario.sign("bob", &NewTransaction::payment(exchange, ETHER));
+        scenario.node.make(&NewBlock::of(vec![paid]));
+        scenario.node.receipts(block)[0]["transactionHash"].as_str().unwrap().to_owned()
+    };
+    let first = deposit(12);
+    wait_at_most(PATIENCE, "the deposit is read", || of_transfer(&first).is_some());
+    let told = of_transfer(&first);
+    // ...and goes on finding it, and a later one, while either server is stopped.
+    for (stopped, block) in servers.iter().zip(13..) {
+        stopped.signal("STOP");
+        assert_eq!(of_transfer(&first), told);
+        let later = deposit(block);
+        wait_at_most(PATIENCE, "the later deposit is read", || of_transfer(&later).is_some());
+        stopped.signal("CONT");
+        wait_at_most(PATIENCE, "both servers are heard", || {
+            api.metric::<u64>("assay_chain_servers_silent{chain=\"eth\"}") == 0
+        });
+    }
 }
 
 #[test]
@@ -622,6 +701,33 @@ fn freezes_of_an_issuer_are_labels_from_their_block_on_until_they_are_lifted() {
     for account in [&alice, &unused] {
         assert_eq!(state(account, None).1, []);
         assert_ne!(state(account, None).0, "review");
+    }
+}
+
+#[test]
+#[ignore = "needs geth"]
+fn what_a_frozen_account_pays_afterwards_is_reviewed() {
+    // Given an account that pays ether before an issuer of dollars froze it, and after...
+    let mut scenario = Scenario::new(EvmNodeKind::Geth);
+    let [alice, bob] = ["alice", "bob"].map(|name| scenario.address(name));
+    let later = Key::of("unused").address;
+    scenario.block(&[("exchange", alice, 1_000, Vec::new())]);
+    scenario.block(&[("alice", bob, 200, Vec::new())]);
+    scenario.block(&[("exchange", USDT, 0, call("addBlackList(address)", &[account(&alice)]))]);
+    scenario.block(&[("alice", later, 200, Vec::new())]);
+    let directory = tempfile::tempdir().unwrap();
+    let _ = assay(directory.path(), scenario.ingest()).ok();
+    // ...then the later payment is reviewed, by its transaction and by its receiver, and the earlier one is not.
+    for (account, block, is_later) in [(&later, 4, true), (&bob, 2, false)] {
+        let id = scenario.node.receipts(block)[0]["transactionHash"].as_str().unwrap().to_owned();
+        let check = ["check-transfer", "eth", &id, "--direction", "deposit", "--json"];
+        let of_transfer = assay(directory.path(), check).json();
+        let of_receiver = check_of(directory.path(), account, None);
+        for answer in [of_transfer, of_receiver] {
+            assert_eq!(answer["verdict"] == "review", is_later, "{answer:#}");
+            let carries = answer["exposure"].to_string().contains("issuer_frozen");
+            assert_eq!(carries, is_later, "{answer:#}");
+        }
     }
 }
 
