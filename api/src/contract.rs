@@ -15,10 +15,10 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use crate::{
     App,
     request::{
-        body::{JsonBody, JsonLinesBody},
+        body::{JsonBody, RowsBody},
         problem::ProblemResponse,
     },
-    response::{JSON, JSON_LINES, JsonLines, JsonText},
+    response::{JSON, JSON_LINES, JsonRows, JsonText},
 };
 
 /// Function that adds a type's schema to a document.
@@ -29,11 +29,19 @@ pub(super) type SchemaOf = fn(&mut SchemaGenerator) -> Schema;
 pub(super) struct Content {
     pub(super) media_type: &'static str,
     pub(super) schema: SchemaOf,
+    /// True if the body is an array of what the operation's example shows.
+    pub(super) is_array: bool,
 }
 
 impl Content {
     const fn new<T: JsonSchema>(media_type: &'static str) -> Self {
-        Self { media_type, schema: SchemaGenerator::subschema_for::<T> }
+        Self { media_type, schema: SchemaGenerator::subschema_for::<T>, is_array: false }
+    }
+
+    /// Returns the forms of a body with rows: one row a line, and an array of rows.
+    const fn rows<T: JsonSchema>() -> [Self; 2] {
+        let array = Self { is_array: true, ..Self::new::<Vec<T>>(JSON) };
+        [Self::new::<T>(JSON_LINES), array]
     }
 }
 
@@ -51,10 +59,10 @@ pub(super) struct Parameters {
 pub(super) struct Contract {
     /// Parameters in the path and in the query.
     pub(super) parameters: Vec<Parameters>,
-    /// Body of a request; `None` for requests without a body.
-    pub(super) request: Option<Content>,
-    /// Body of a response with status 200.
-    pub(super) response: Content,
+    /// Bodies of a request, of which callers send one; none for requests without a body.
+    pub(super) request: Vec<Content>,
+    /// Bodies of a response with status 200.
+    pub(super) response: Vec<Content>,
 }
 
 /// Handler of an operation with its method and its contract.
@@ -113,36 +121,36 @@ impl<T: JsonSchema> Argument for Result<Query<T>, QueryRejection> {
 
 impl<T: JsonSchema> Argument for JsonBody<T> {
     fn describe(contract: &mut Contract) {
-        contract.request = Some(Content::new::<T>(JSON));
+        contract.request.push(Content::new::<T>(JSON));
     }
 }
 
-impl<T: JsonSchema> Argument for JsonLinesBody<T> {
+impl<T: JsonSchema> Argument for RowsBody<T> {
     fn describe(contract: &mut Contract) {
-        contract.request = Some(Content::new::<T>(JSON_LINES));
+        contract.request.extend(Content::rows::<T>());
     }
 }
 
 /// Answer of a handler.
 pub(super) trait Answer {
-    /// Media type and schema of the body.
-    const CONTENT: Content;
+    /// Media types and schemas of the body.
+    const CONTENTS: &'static [Content];
 }
 
 impl<T: JsonSchema> Answer for Json<T> {
-    const CONTENT: Content = Content::new::<T>(JSON);
+    const CONTENTS: &'static [Content] = &[Content::new::<T>(JSON)];
 }
 
 impl<T: JsonSchema> Answer for JsonText<T> {
-    const CONTENT: Content = Content::new::<T>(JSON);
+    const CONTENTS: &'static [Content] = &[Content::new::<T>(JSON)];
 }
 
-impl<T: JsonSchema> Answer for JsonLines<T> {
-    const CONTENT: Content = Content::new::<T>(JSON_LINES);
+impl<T: JsonSchema> Answer for JsonRows<T> {
+    const CONTENTS: &'static [Content] = &Content::rows::<T>();
 }
 
 impl<A: Answer> Answer for Result<A, ProblemResponse> {
-    const CONTENT: Content = A::CONTENT;
+    const CONTENTS: &'static [Content] = A::CONTENTS;
 }
 
 macro_rules! described {
@@ -154,8 +162,8 @@ macro_rules! described {
             $($argument: Argument),+
         {
             fn contract() -> Contract {
-                let (parameters, request) = (Vec::new(), None);
-                let mut contract = Contract { parameters, request, response: R::Output::CONTENT };
+                let response = R::Output::CONTENTS.to_vec();
+                let mut contract = Contract { parameters: Vec::new(), request: Vec::new(), response };
                 $($argument::describe(&mut contract);)+
                 contract
             }

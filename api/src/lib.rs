@@ -87,8 +87,9 @@ pub struct HttpSettings {
 pub fn api(app: &Arc<App>) -> Router {
     let mut router = Router::new()
         .route(OPENAPI, get(openapi::serve))
+        .route(OPENAPI_3_0, get(openapi::serve_3_0))
         .route(HEALTH, get(routes::health::healthz));
-    let mut paths = vec![OPENAPI, HEALTH];
+    let mut paths = vec![OPENAPI, OPENAPI_3_0, HEALTH];
     for operation in operations() {
         for path in operation.paths {
             let guard = from_fn_with_state((Arc::clone(app), operation.gate), gate::pass);
@@ -109,6 +110,7 @@ pub fn admin(app: &Arc<App>) -> Router {
 }
 
 const OPENAPI: &str = "/openapi.json";
+const OPENAPI_3_0: &str = "/openapi-3.0.json";
 /// Paths that are exempt from load shedding.
 const HEALTH: &str = "/healthz";
 const READY: &str = "/readyz";

@@ -19,12 +19,52 @@ macro_rules! paths {
     };
 }
 
+/// Group of operations in the description.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Tag {
+    /// Assessments.
+    Checks,
+    /// The caller's tenant.
+    Account,
+    /// Sources and terms of answers.
+    Data,
+    /// Probes.
+    Health,
+}
+
+impl Tag {
+    /// All tags, in the order of the description.
+    pub(super) const ALL: [Self; 4] = [Self::Checks, Self::Account, Self::Data, Self::Health];
+
+    /// Returns the name. Generators of clients make a module of it.
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Checks => "checks",
+            Self::Account => "account",
+            Self::Data => "data",
+            Self::Health => "health",
+        }
+    }
+
+    /// Returns the description.
+    pub(super) const fn description(self) -> &'static str {
+        match self {
+            Self::Checks => "Assessments of addresses and transfers.",
+            Self::Account => "The tenant's plan, limits, policy, keys and usage.",
+            Self::Data => "Sources, blockchains, listed parties, and the terms in answers.",
+            Self::Health => "Probes without a key.",
+        }
+    }
+}
+
 /// An operation.
 pub(super) struct Operation {
-    /// Paths below each prefix; the first path is the main one, the others are aliases.
+    /// Paths below each prefix. The first path is described; the other one is an alias.
     pub(super) paths: [&'static str; 2],
-    /// Operation id.
+    /// Operation id. Generators of clients name functions and types after it, so it never changes within `v1`.
     pub(super) id: &'static str,
+    /// Group in the description.
+    pub(super) tag: Tag,
     /// Summary of the operation in a few words.
     pub(super) summary: &'static str,
     /// Description.
@@ -82,6 +122,7 @@ fn assessment_operations() -> Vec<Operation> {
         Operation {
             paths: paths!("/check/address"),
             id: "check_address",
+            tag: Tag::Checks,
             summary: "Assess the risk of a blockchain address",
             description: "Returns a risk score from 0 to 100 with its components and all evidence \
                           behind it. Charged as one check if the status is 200. \
@@ -96,6 +137,7 @@ fn assessment_operations() -> Vec<Operation> {
         Operation {
             paths: paths!("/check/transfer"),
             id: "check_transfer",
+            tag: Tag::Checks,
             summary: "Assess the risk of one transfer",
             description: "Assesses outputs of one confirmed transaction: of a `deposit` the origins of \
                           its money, of a `withdrawal` its receiver and what the money did afterwards. \
@@ -119,6 +161,7 @@ fn assessment_operations() -> Vec<Operation> {
         Operation {
             paths: paths!("/checks/{check_id}"),
             id: "show_check",
+            tag: Tag::Checks,
             summary: "Show an earlier answer",
             description: "Returns the answer of an earlier check of the same tenant, byte for byte, \
                           during the plan's retention period.",
@@ -130,11 +173,13 @@ fn assessment_operations() -> Vec<Operation> {
         },
         Operation {
             paths: paths!("/screen"),
-            id: "screen",
+            id: "screen_addresses",
+            tag: Tag::Checks,
             summary: "Screen many addresses",
             description: "Takes one JSON object a line and returns one a line, in order, while rows \
-                          arrive: read the response while you send. Errors of a row are in its `error` \
-                          field. Rows cover lists and labels; with `scope=full`, flows of funds too, as \
+                          arrive: read the response while you send. An array of at most 1 MiB \
+                          (`application/json`) is answered by an array. Errors of a row are in its \
+                          `error` field. Rows cover lists and labels; with `scope=full`, flows of funds too, as \
                           a check does. Without flows, no row is allowed on a chain whose flows are \
                           followed. Each answered row is charged as one check; the plan caps the rows of \
                           a request, and those with flows apart.",
@@ -142,7 +187,14 @@ fn assessment_operations() -> Vec<Operation> {
             endpoint: contract::post(routes::screen::screen_rows),
             request_example: Some(examples::screen_request()),
             response_example: examples::screen_response(),
-            problems: &[&[Code::InvalidRequest, Code::UnsupportedMediaType]],
+            problems: &[&[
+                Code::MalformedJson,
+                Code::InvalidRequest,
+                Code::MalformedHttp,
+                Code::RequestTimeout,
+                Code::BodyTooLarge,
+                Code::UnsupportedMediaType,
+            ]],
         },
     ]
 }
@@ -153,6 +205,7 @@ fn information_operations() -> Vec<Operation> {
         Operation {
             paths: paths!("/usage"),
             id: "show_usage",
+            tag: Tag::Account,
             summary: "Show the tenant's usage",
             description: "Returns answered checks and rows by UTC day, key, plan, operation and verdict, \
                           up to now.",
@@ -165,6 +218,7 @@ fn information_operations() -> Vec<Operation> {
         Operation {
             paths: paths!("/account"),
             id: "show_account",
+            tag: Tag::Account,
             summary: "Show the tenant's settings",
             description: "Returns the tenant, its plan, the limits in force with the source of each, \
                           its policy, and its keys without their secrets.",
@@ -177,6 +231,7 @@ fn information_operations() -> Vec<Operation> {
         Operation {
             paths: paths!("/sources"),
             id: "list_sources",
+            tag: Tag::Data,
             summary: "List the sources of answers, and how fresh they are",
             description: "Returns every source with its newest publication, the time of its last \
                           verification, and whether the caller's policy requires it.",
@@ -189,6 +244,7 @@ fn information_operations() -> Vec<Operation> {
         Operation {
             paths: paths!("/chains"),
             id: "list_chains",
+            tag: Tag::Data,
             summary: "List the blockchains and what is known of each",
             description: "Returns every blockchain with the parts of an answer that Assay can give there, \
                           and the listed addresses, labels and blocks that this installation has.",
@@ -201,6 +257,7 @@ fn information_operations() -> Vec<Operation> {
         Operation {
             paths: paths!("/entities"),
             id: "find_entities",
+            tag: Tag::Data,
             summary: "Find listed parties by name",
             description: "Returns the listed parties with addresses whose names are like a name, in any \
                           script and order of words, with a score of likeness, their programs and \
@@ -214,6 +271,7 @@ fn information_operations() -> Vec<Operation> {
         Operation {
             paths: paths!("/signals"),
             id: "list_signals",
+            tag: Tag::Data,
             summary: "List everything that answers can name",
             description: "Returns categories, tiers of evidence, heuristics and patterns, each with its \
                           definition and its severity under the caller's policy.",

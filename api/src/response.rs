@@ -2,12 +2,13 @@
 
 use std::{convert::Infallible, marker::PhantomData};
 
+use assay_request::row::RowFormat;
 use axum::{
     body::{Body, Bytes},
     http::header,
     response::{IntoResponse, Response},
 };
-use futures_util::{Stream, StreamExt};
+use futures_util::{Stream, StreamExt, stream};
 use serde::Serialize;
 
 pub(crate) const JSON: &str = "application/json";
@@ -40,25 +41,38 @@ impl<T> IntoResponse for JsonText<T> {
     }
 }
 
-/// Response with a stream of `T`s, each on a line of JSON.
+/// Response with a stream of `T`s: on lines of JSON, or in an array.
 #[derive(Debug)]
-pub struct JsonLines<T> {
+pub struct JsonRows<T> {
+    media_type: &'static str,
     body: Body,
     content: PhantomData<fn() -> T>,
 }
 
-impl<T: Serialize> JsonLines<T> {
+impl<T: Serialize + 'static> JsonRows<T> {
     /// Returns the response, which writes each batch of rows as soon as it arrives.
     #[must_use]
-    pub(crate) fn new(batches: impl Stream<Item = Vec<T>> + Send + 'static) -> Self {
-        let lines = batches.map(|batch| Ok::<Bytes, Infallible>(lines_of(&batch)));
-        Self { body: Body::from_stream(lines), content: PhantomData }
+    pub(crate) fn new(
+        format: RowFormat,
+        batches: impl Stream<Item = Vec<T>> + Send + 'static,
+    ) -> Self {
+        let (media_type, body) = match format {
+            RowFormat::Lines => {
+                let lines = batches.map(|batch| lines_of(&batch));
+                (JSON_LINES, Body::from_stream(lines.map(Ok::<Bytes, Infallible>)))
+            }
+            RowFormat::Array => {
+                let array = array_of(batches);
+                (JSON, Body::from_stream(array.map(Ok::<Bytes, Infallible>)))
+            }
+        };
+        Self { media_type, body, content: PhantomData }
     }
 }
 
-impl<T> IntoResponse for JsonLines<T> {
+impl<T> IntoResponse for JsonRows<T> {
     fn into_response(self) -> Response {
-        ([(header::CONTENT_TYPE, JSON_LINES)], self.body).into_response()
+        ([(header::CONTENT_TYPE, self.media_type)], self.body).into_response()
     }
 }
 
@@ -70,4 +84,36 @@ fn lines_of<T: Serialize>(batch: &[T]) -> Bytes {
         bytes.push(b'\n');
     }
     bytes.into()
+}
+
+/// Returns the bytes of one array. An array whose computation was interrupted lacks its end.
+fn array_of<T: Serialize>(batches: impl Stream<Item = Vec<T>>) -> impl Stream<Item = Bytes> {
+    let mut is_first = true;
+    let rows = batches.map(move |batch| {
+        let mut bytes = Vec::with_capacity(batch.len() * 256);
+        for value in batch {
+            if !std::mem::take(&mut is_first) {
+                bytes.push(b',');
+            }
+            let _ = serde_json::to_writer(&mut bytes, &value);
+        }
+        bytes.into()
+    });
+    let one = |text: &'static str| stream::iter([Bytes::from_static(text.as_bytes())]);
+    one("[").chain(rows).chain(one("]\n"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn batches_make_one_array() {
+        for (batches, expected) in
+            [(vec![], "[]\n"), (vec![vec![1]], "[1]\n"), (vec![vec![1, 2], vec![3]], "[1,2,3]\n")]
+        {
+            let array: Vec<Bytes> = array_of(stream::iter(batches)).collect().await;
+            assert_eq!(array.concat(), expected.as_bytes());
+        }
+    }
 }

@@ -5,7 +5,7 @@ use std::{convert::Infallible, marker::PhantomData, time::Duration};
 use assay_request::{
     json,
     problem::{Code, Problem},
-    row,
+    row::RowFormat,
 };
 use axum::{
     body::Body,
@@ -45,16 +45,15 @@ impl<T: DeserializeOwned> JsonBody<T> {
     }
 }
 
-/// Request body with a `T` on each line of JSON. [`open`](Self::open) returns the bytes of the body, and [`row`] parses
-/// a line.
+/// Request body with rows, each a `T`: on lines of JSON, or in an array.
 #[derive(Debug)]
-pub struct JsonLinesBody<T> {
+pub struct RowsBody<T> {
     headers: HeaderMap,
     body: Body,
     content: PhantomData<fn() -> T>,
 }
 
-impl<T, S: Sync> FromRequest<S> for JsonLinesBody<T> {
+impl<T, S: Sync> FromRequest<S> for RowsBody<T> {
     type Rejection = Infallible;
 
     async fn from_request(request: Request, _: &S) -> Result<Self, Infallible> {
@@ -63,15 +62,32 @@ impl<T, S: Sync> FromRequest<S> for JsonLinesBody<T> {
     }
 }
 
-impl<T> JsonLinesBody<T> {
-    /// Returns the body, to be decoded.
+impl<T> RowsBody<T> {
+    /// Returns the form of the rows.
     ///
     /// # Errors
     ///
-    /// Returns a problem if the media type of the body is not JSON lines, or its content coding is not supported.
+    /// Returns a problem if the media type of the body is neither JSON lines nor JSON.
+    pub(crate) fn format(&self) -> Result<RowFormat, Problem> {
+        RowFormat::of(&self.headers)
+    }
+
+    /// Returns the body, to be decoded while it arrives.
+    ///
+    /// # Errors
+    ///
+    /// Returns a problem if the content coding of the body is not supported.
     pub(crate) fn open(self) -> Result<CodedBody, Problem> {
-        row::require_type(&self.headers)?;
         CodedBody::new(&self.headers, self.body)
+    }
+
+    /// Reads a body of at most `limit` bytes that must arrive within `time`.
+    ///
+    /// # Errors
+    ///
+    /// Returns a problem that describes the error.
+    pub(crate) async fn read(self, limit: usize, time: Duration) -> Result<Vec<u8>, Problem> {
+        read_whole(&self.headers, self.body, limit, time).await
     }
 }
 
@@ -82,6 +98,15 @@ async fn read_json<T: DeserializeOwned>(
     time: Duration,
 ) -> Result<T, Problem> {
     json::require_type(headers)?;
+    json::parse(&read_whole(headers, body, limit, time).await?)
+}
+
+async fn read_whole(
+    headers: &HeaderMap,
+    body: Body,
+    limit: usize,
+    time: Duration,
+) -> Result<Vec<u8>, Problem> {
     let body = CodedBody::new(headers, body)?;
     let is_announced_too_large = headers
         .get(header::CONTENT_LENGTH)
@@ -94,7 +119,7 @@ async fn read_json<T: DeserializeOwned>(
         timeout(time, read(body, limit)).await
     };
     match read {
-        Ok(ReadOutcome::Complete(bytes)) => json::parse(&bytes),
+        Ok(ReadOutcome::Complete(bytes)) => Ok(bytes),
         Ok(ReadOutcome::TooLarge) => {
             let detail = format!("the body is larger than {limit} bytes");
             Err(Problem::new(Code::BodyTooLarge, detail))

@@ -27,7 +27,7 @@ use super::{
     problem::{ProblemResponse, render},
     streamed::hold_until_end,
 };
-use crate::{App, Audience, OPENAPI};
+use crate::{App, Audience, OPENAPI, OPENAPI_3_0};
 
 /// Largest size of all header fields together, in bytes.
 const MAX_HEADERS_BYTES: usize = 16 * 1024;
@@ -226,7 +226,7 @@ fn problem_instance(path: &str, route: &str) -> String {
 
 /// True if a route needs no key and is not a health check.
 fn is_unauthenticated(route: &str) -> bool {
-    route == UNMATCHED || route == OPENAPI
+    [UNMATCHED, OPENAPI, OPENAPI_3_0].contains(&route)
 }
 
 /// Returns the caller's request id if it is well-formed, otherwise a new one.

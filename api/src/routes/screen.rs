@@ -1,4 +1,5 @@
-//! `POST /api/v1/screen`: many addresses, one JSON line each, answered while they arrive.
+//! `POST /api/v1/screen`: many addresses, one JSON line each, answered while they arrive; or an array of them, answered by
+//! an array.
 //!
 //! Rows are answered in order. Backpressure applies: while the caller does not read answers, its rows are not read
 //! either.
@@ -14,7 +15,7 @@ use assay_engine::{
 use assay_limiter::{Charge, StoreLossPolicy};
 use assay_request::{
     problem::{Code, Problem},
-    row::{RowResult, ScreenRequest},
+    row::{RowFormat, RowResult, ScreenRequest, read_array},
 };
 use assay_service::{Caller, DecidedBy, Screening, ScreeningResult, screen_subject};
 use assay_store::usage::Operation;
@@ -28,15 +29,17 @@ use tokio::time::{Instant, timeout_at};
 use crate::{
     App,
     request::{
-        body::JsonLinesBody,
+        body::RowsBody,
         coded_body::CodedBody,
         gate::{exhausted_text, uncounted_text},
         problem::ProblemResponse,
     },
-    response::JsonLines,
+    response::JsonRows,
 };
 
-/// Longest line of a request in bytes.
+/// Largest array in bytes, after decoding.
+const MAX_ARRAY_BYTES: usize = 1 << 20;
+/// Longest line of a request, or row of an array, in bytes.
 const MAX_LINE_BYTES: usize = 8 * 1024;
 /// Largest number of rows without flows that are answered together.
 const BATCH: usize = 256;
@@ -100,26 +103,33 @@ pub struct ScreenResponse {
 ///
 /// # Errors
 ///
-/// Returns an error if the `Content-Type` is not NDJSON, or the query is not valid. Errors of a row are in its answer.
+/// Returns an error if the `Content-Type` is neither NDJSON nor JSON, the query is not valid, or the body of an array is
+/// no array. Errors of a row are in its answer.
 pub async fn screen_rows(
     State(app): State<Arc<App>>,
     Extension(caller): Extension<Caller>,
     query: Result<Query<ScreenQuery>, QueryRejection>,
-    body: JsonLinesBody<ScreenRequest>,
-) -> Result<JsonLines<ScreenResponse>, ProblemResponse> {
+    body: RowsBody<ScreenRequest>,
+) -> Result<JsonRows<ScreenResponse>, ProblemResponse> {
     let Query(ScreenQuery { scope }) = query.map_err(|error| {
         let message = error.body_text();
         Problem::new(Code::InvalidRequest, &message).field("scope", message)
     })?;
-    let body = body.open()?;
     let time = app.settings.row_timeout;
-    let rows = RowReader { body, time, buffer: Vec::new(), body_ended: false, too_long: false };
+    let format = body.format()?;
+    let rows = match format {
+        RowFormat::Lines => RowSource::Lines(RowReader::new(body.open()?, time)),
+        RowFormat::Array => {
+            let bytes = body.read(MAX_ARRAY_BYTES, time).await?;
+            RowSource::Array(read_array(&bytes, MAX_LINE_BYTES)?.into())
+        }
+    };
     let state = ScreenStream { app, caller, scope, rows, row: 0, ended: false };
     let answers = futures_util::stream::unfold(state, |mut state| async move {
         let batch = state.next().await?;
         Some((batch, state))
     });
-    Ok(JsonLines::new(answers))
+    Ok(JsonRows::new(format, answers))
 }
 
 /// A bulk request in progress.
@@ -127,7 +137,7 @@ struct ScreenStream {
     app: Arc<App>,
     caller: Caller,
     scope: AssessmentScope,
-    rows: RowReader,
+    rows: RowSource,
     row: u64,
     ended: bool,
 }
@@ -329,6 +339,27 @@ impl ScreenResponse {
     }
 }
 
+/// Rows of a request.
+enum RowSource {
+    /// Lines that arrive.
+    Lines(RowReader),
+    /// Rest of an array.
+    Array(VecDeque<RowResult>),
+}
+
+impl RowSource {
+    /// Returns the next rows, at most `max`, or waits for one.
+    async fn next(&mut self, max: usize) -> RowBatch {
+        match self {
+            Self::Lines(reader) => reader.next(max).await,
+            Self::Array(rows) => {
+                let lines = rows.drain(..max.min(rows.len())).collect();
+                RowBatch { lines, ended: rows.is_empty(), error: None }
+            }
+        }
+    }
+}
+
 /// Reader of the lines of a body as they arrive.
 struct RowReader {
     body: CodedBody,
@@ -340,16 +371,20 @@ struct RowReader {
     too_long: bool,
 }
 
-/// A batch of lines.
+/// A batch of rows.
 struct RowBatch {
     lines: Vec<RowResult>,
-    /// True if the body has no lines after this batch.
+    /// True if the body has no rows after this batch.
     ended: bool,
     /// The error that ended the body early.
     error: Option<String>,
 }
 
 impl RowReader {
+    const fn new(body: CodedBody, time: Duration) -> Self {
+        Self { body, time, buffer: Vec::new(), body_ended: false, too_long: false }
+    }
+
     /// Returns the lines that have arrived, at most `max`, or waits for a line.
     async fn next(&mut self, max: usize) -> RowBatch {
         let mut lines = Vec::new();

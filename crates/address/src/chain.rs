@@ -677,7 +677,8 @@ impl JsonSchema for ChainId {
         json_schema!({
             "type": "string",
             "description": "Lowercase identifier of a blockchain. The list may grow.",
-            "examples": Self::all().map(Self::as_str).collect::<Vec<_>>(),
+            "examples": ["btc", "eth", "trx"],
+            "x-extensible-enum": Self::all().map(Self::as_str).collect::<Vec<_>>(),
         })
     }
 }

@@ -168,9 +168,10 @@ impl JsonSchema for Score {
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({
             "type": "number",
+            "format": "double",
             "minimum": 0,
             "maximum": 100,
-            "multipleOf": 0.1,
+            // No `multipleOf`: validators that divide floating-point numbers refuse 16.3.
             "description": "0 to 100 with at most one decimal.",
         })
     }

@@ -291,6 +291,7 @@ impl JsonSchema for Category {
             "type": "string",
             "description": "Entity category; `GET /api/v1/signals` defines each. The list may grow.",
             "examples": ["sanctions", "mixer", "exchange"],
+            "x-extensible-enum": Self::ALL.iter().map(|category| category.as_str()).collect::<Vec<_>>(),
         })
     }
 }

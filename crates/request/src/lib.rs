@@ -3,11 +3,11 @@
 //! Pure functions of bytes and header fields, which tests and fuzz targets call without a server. The
 //! API reads bodies from connections and turns problems into responses.
 //!
-//! - [`problem`]: one closed table of codes, and problem details (RFC 9457)
+//! - [`problem`]: one table of codes, and problem details (RFC 9457)
 //! - [`json`]: a JSON body, strict about every field
 //! - [`check`]: the body of a check
 //! - `chain`: the field `blockchain`, and suggestions for an unknown chain
-//! - [`row`]: a row of a bulk request
+//! - [`row`]: rows of a bulk request
 //! - [`head`]: API key, request id and cache directives in header fields
 //! - [`trace`]: the trace context of a request
 //! - [`transfer`]: the body of a check of one transfer

@@ -1,4 +1,4 @@
-//! Problem details (RFC 9457) of all error responses, from one closed table of codes.
+//! Problem details (RFC 9457) of all error responses, from one table of codes.
 
 use std::borrow::Cow;
 
@@ -20,10 +20,11 @@ pub enum RetryAdvice {
 
 macro_rules! codes {
     ($($variant:ident $code:literal $status:ident $retry:ident $title:literal;)+) => {
-        /// Problem code. The table is closed within version 1.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        /// Problem code.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema)]
+        #[schemars(rename = "ProblemCode")]
         pub enum Code {
-            $(#[doc = $title] $variant,)+
+            $(#[doc = $title] #[schemars(rename = $code)] $variant,)+
         }
 
         impl Code {
@@ -153,6 +154,7 @@ pub struct ProblemDetails {
     /// Path of the request.
     pub instance: String,
     /// Problem code.
+    #[schemars(with = "Code")]
     pub code: String,
     /// Request id, which identifies the request in the logs.
     pub request_id: String,

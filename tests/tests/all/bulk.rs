@@ -45,6 +45,32 @@ fn a_body_without_a_row_is_not_answered_by_silence() {
 }
 
 #[test]
+fn an_array_of_rows_is_answered_by_an_array() {
+    let (_server, caller, _) = sample();
+    let rows = [
+        json!({ "blockchain": "btc", "address": LISTED, "reference": "a" }),
+        json!(5),
+        json!({ "blockchain": "eth", "address": MIXER }),
+    ];
+    let body = json!(rows).to_string();
+    let answer = caller.post(SCREEN, &body, &[]);
+    assert_eq!((answer.status, answer.header("content-type")), (200, "application/json"));
+    let lines: Vec<String> = rows.iter().map(Value::to_string).collect();
+    assert_eq!(answer.json(), json!(screened(&caller, &lines.join("\n"))));
+    assert_eq!(answer.json()[1]["error"], "expected a JSON object");
+
+    let empty = caller.post(SCREEN, "[]", &[]).json();
+    assert_eq!(empty[0]["error"], "the body contains no row");
+    assert_eq!(caller.post(SCREEN, "{}", &[]).problem(), (400, "invalid_request".into()));
+    assert_eq!(caller.post(SCREEN, "[1,", &[]).problem(), (400, "malformed_json".into()));
+    let large = format!("[{}1]", "1,".repeat(600_000));
+    assert_eq!(caller.post(SCREEN, &large, &[]).problem(), (413, "body_too_large".into()));
+    // More rows than are answered together.
+    let many = format!("[{}1]", "1,".repeat(700));
+    assert_eq!(caller.post(SCREEN, &many, &[]).json().as_array().unwrap().len(), 701);
+}
+
+#[test]
 fn rows_are_answered_in_order_and_wrong_ones_by_themselves() {
     let (_server, caller, _) = sample();
     let body = format!(
