@@ -83,10 +83,10 @@ class Run:
         return [
             Step("packages", install, is_vital=True),
             *self._checks(["packages"]),
-            *self._one_after_the_other(["kubernetes", *self._ethereum_nodes()]),
+            *self._one_after_the_other(["kubernetes", *self._optional_tools()]),
             Step("build", build, ["lints"], is_vital=True),
             Step("names of tests", self._compare_with_sources, ["build"]),
-            *self._lanes(lanes, ["kubernetes", *self._ethereum_nodes()]),
+            *self._lanes(lanes, ["kubernetes", *self._optional_tools()]),
             self._again(lanes),
             *self._licences(["packages"]),
             *self._schemathesis(["packages"], "build"),
@@ -177,9 +177,9 @@ class Run:
             Step(name, builders[name], [previous], is_vital=True) for name, previous in zip(names, before)
         ]
 
-    def _ethereum_nodes(self) -> list[str]:
-        """The nodes of Ethereum's kind that the machine can get."""
-        return [name for name in ("geth", "anvil") if self.needs.lacking[name] is None]
+    def _optional_tools(self) -> list[str]:
+        """The nodes of Ethereum's kind, and the clients of the API, that the machine can get."""
+        return [name for name in ("geth", "anvil", "API clients") if self.needs.lacking[name] is None]
 
     def _builders(self) -> dict[str, Callable[[Step], None]]:
         return {
@@ -190,6 +190,7 @@ class Run:
             "Bitcoin Core": self.tools.build_bitcoin_core,
             "geth": self.tools.build_geth,
             "anvil": self.tools.install_anvil,
+            "API clients": self.tools.install_clients,
         }
 
     def _lanes(self, names: Sequence[str], after: Sequence[str]) -> list[Step]:

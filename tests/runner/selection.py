@@ -20,6 +20,7 @@ TOOLS = {
     "Bitcoin Core": ("Bitcoin Core",),
     "geth": ("geth",),
     "anvil": ("anvil",),
+    "API clients": ("API clients",),
     "manifest linters": ("Kubernetes node", "linters"),
     "Kubernetes node": ("kubernetes", "Kubernetes node"),
 }
@@ -27,6 +28,7 @@ TOOLS = {
 PACKAGES = {
     "faketime": ("faketime",),
     "Litecoin Core": ("litecoind",),
+    "API clients": packages.VIRTUAL_ENVIRONMENTS,
     "Bitcoin Core": packages.BITCOIN_CORE,
     "manifest linters": packages.VIRTUAL_ENVIRONMENTS,
     "Kubernetes node": packages.NODE,

@@ -15,6 +15,8 @@ from .steps import Failure, Step
 from .workspace import ROOT
 
 GO_MODULE = ROOT / "tests/tools"
+# Module of the client in Go; it pins what the client needs.
+CLIENTS_MODULE = ROOT / "tests/clients"
 HELM_3 = "3.22.0"
 CHECKOV = "3.3.30"
 CARGO_DENY = "0.20.2"
@@ -23,6 +25,17 @@ BITCOIN_CORE_CRATE = "0.4.1"
 # Later releases of geth need a module that the Go proxy does not have.
 GETH = "1.17.8"
 ANVIL = "1.7.1"
+# Linters of the API's description, generators of clients, and what checks and runs these clients.
+OAPI_CODEGEN = "2.8.2"
+CLIENTS_IN_PYTHON = ["openapi-python-client==0.29.1", "mypy==2.4.1", "httpx==0.28.1"]
+CLIENTS_IN_TYPESCRIPT = [
+    "@stoplight/spectral-cli@6.16.3",
+    "@redocly/cli@2.77.0",
+    "openapi-typescript@7.13.0",
+    "openapi-fetch@0.17.0",
+    "typescript@5.9.3",
+    "@types/node@20.19.43",
+]
 
 # Without debug information they compile a fifth faster.
 GO_FLAGS = ["-trimpath", "-buildvcs=false", "-gcflags=all=-dwarf=false"]
@@ -91,11 +104,13 @@ class Tools:
         self.bitcoin_core = self.cache / f"bitcoin-core-{BITCOIN_CORE_CRATE}"
         self.geth = self.cache / f"geth-{GETH}"
         self.anvil = self.cache / f"anvil-{ANVIL}"
+        clients = _digest(OAPI_CODEGEN, CLIENTS_IN_PYTHON, CLIENTS_IN_TYPESCRIPT, _go_sum(CLIENTS_MODULE))
+        self.clients = self.cache / f"clients-{clients}"
         self.cargo_deny = self.cache / f"cargo-deny-{CARGO_DENY}"
 
     def path(self, *first: Path) -> str:
         """The value of ASSAY_TOOLS: a search path of all finished folders, `first` before the others."""
-        folders = [*first, self.control_plane, self.node, self.linters, self.bitcoin_core, self.geth, self.anvil]
+        folders = [*first, self.control_plane, self.node, self.linters, self.bitcoin_core, self.geth, self.anvil, self.clients]
         return os.pathsep.join(str(folder / "bin") for folder in folders if is_complete(folder))
 
     def has_bitcoin_core(self) -> bool:
@@ -130,7 +145,7 @@ class Tools:
                 source = go.download(module)
                 for name in names:
                     shutil.copyfile(source / f"{prefix}{name}.yaml", folder / "definitions" / f"{name}.yaml")
-            install_from_pypi(step, folder, f"checkov=={CHECKOV}", "checkov")
+            install_from_pypi(step, folder, [f"checkov=={CHECKOV}"], ["checkov"])
 
         once(self.linters, fetch)
 
@@ -151,6 +166,9 @@ class Tools:
 
     def build_geth(self, step: Step) -> None:
         once(self.geth, lambda folder: Go(step, folder).install_geth())
+
+    def install_clients(self, step: Step) -> None:
+        once(self.clients, lambda folder: _install_clients(step, folder))
 
     def install_anvil(self, step: Step) -> None:
         once(self.anvil, lambda folder: _install_anvil(step, folder))
@@ -213,6 +231,13 @@ class Go:
         flags = [*GO_FLAGS, "-ldflags", LINKER_FLAGS]
         self.step.run("nice", "go", "install", *flags, package, env=environment, cwd=self.folder)
 
+    def install_oapi_codegen(self) -> None:
+        """Installs the generator of clients in Go."""
+        package = f"github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen@v{OAPI_CODEGEN}"
+        environment = {**self.environment, "GOBIN": str(self.folder / "bin")}
+        flags = [*GO_FLAGS, "-ldflags", LINKER_FLAGS]
+        self.step.run("nice", "go", "install", *flags, package, env=environment, cwd=self.folder)
+
     def _build(self, packages: list[str], stamps: dict[str, str], module: Path) -> None:
         stamped = [f"-X {name}={value}" for name, value in stamps.items()]
         flags = [*GO_FLAGS, "-ldflags", " ".join([LINKER_FLAGS, *stamped])]
@@ -246,6 +271,10 @@ def _digest(*of: object) -> str:
     return digest.hexdigest()[:12]
 
 
+def _go_sum(module: Path) -> str:
+    return (module / "go.sum").read_text()
+
+
 def is_complete(folder: Path) -> bool:
     return (folder / "complete").is_file()
 
@@ -260,27 +289,52 @@ def once(folder: Path, build: Callable[[Path], None]) -> None:
     (folder / "complete").touch()
 
 
-def install_from_pypi(step: Step, folder: Path, requirement: str, program: str) -> None:
-    """Installs a Python program into a virtual environment and links it into `bin`."""
+def install_from_pypi(step: Step, folder: Path, requirements: list[str], programs: list[str]) -> None:
+    """Installs Python programs into a virtual environment and links them into `bin`."""
     environment = folder / "environment"
     # A virtual environment cannot be moved: it is created at its final path.
     shutil.rmtree(environment, ignore_errors=True)
     step.run("python3", "-m", "venv", environment)
-    step.run(environment / "bin/pip", "install", "--quiet", "--disable-pip-version-check", requirement)
+    step.run(environment / "bin/pip", "install", "--quiet", "--disable-pip-version-check", *requirements)
+    for program in programs:
+        _link(folder, environment / "bin" / program)
+
+
+def install_from_npm(step: Step, folder: Path, packages: list[str]) -> None:
+    """Installs packages into `node_modules` of a folder."""
+    if not shutil.which("npm"):
+        raise Failure("npm is not installed: install Node.js 20, whose npm fetches packages of tests")
+    folder.mkdir(exist_ok=True)
+    options = ["--ignore-scripts", "--no-audit", "--no-fund", "--silent", "--prefix", folder]
+    step.run("npm", "install", *options, *packages)
+
+
+def _link(folder: Path, program: Path) -> None:
     (folder / "bin").mkdir(exist_ok=True)
-    link = folder / "bin" / program
+    link = folder / "bin" / program.name
     link.unlink(missing_ok=True)
-    link.symlink_to(environment / "bin" / program)
+    link.symlink_to(program)
+
+
+def _install_clients(step: Step, folder: Path) -> None:
+    """Installs what makes clients of the API's description and runs them.
+
+    The modules of the client in Go stay, compiled: without them each run would compile Go's own packages.
+    """
+    install_from_npm(step, folder, CLIENTS_IN_TYPESCRIPT)
+    for program in ["spectral", "redocly", "openapi-typescript", "tsc"]:
+        _link(folder, folder / "node_modules/.bin" / program)
+    install_from_pypi(step, folder, CLIENTS_IN_PYTHON, ["openapi-python-client", "mypy"])
+    go = Go(step, folder)
+    go.install_oapi_codegen()
+    go.environment |= {"GOMODCACHE": str(folder / "go/modules"), "GOCACHE": str(folder / "go/objects")}
+    go.run("go", "build", "github.com/oapi-codegen/runtime", "github.com/oapi-codegen/runtime/types", cwd=CLIENTS_MODULE)
 
 
 def _install_anvil(step: Step, folder: Path) -> None:
     """Installs anvil from the package of this platform, which has nothing but the program."""
-    if not shutil.which("npm"):
-        raise Failure("npm is not installed: install Node.js 20, whose npm fetches anvil")
     modules = folder / "work"
-    modules.mkdir(exist_ok=True)
-    options = ["--ignore-scripts", "--no-audit", "--no-fund", "--silent", "--prefix", modules]
-    step.run("npm", "install", *options, f"@foundry-rs/anvil@{ANVIL}")
+    install_from_npm(step, modules, [f"@foundry-rs/anvil@{ANVIL}"])
     [program] = modules.glob("node_modules/@foundry-rs/anvil-*/bin/anvil")
     (folder / "bin").mkdir(exist_ok=True)
     shutil.move(program, folder / "bin/anvil")

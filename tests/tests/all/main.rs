@@ -40,6 +40,7 @@ mod feeds;
 mod flows;
 mod formats;
 mod generated;
+mod generated_clients;
 mod hostile;
 mod imports;
 mod labels;
