@@ -235,12 +235,8 @@ impl RequestEcho {
         recorder.charge(caller, Operation::Check, assessed.verdict, charged_at);
         if caller.tenant.plan.retention.checks.seconds() > 0 {
             let tenant = caller.tenant.name.clone();
-            recorder.record_check(KeptCheck {
-                id: before.check_id,
-                tenant,
-                made_at: now,
-                answer: text.clone(),
-            });
+            let (id, answer) = (before.check_id, text.clone());
+            recorder.record_check(KeptCheck::new(id, tenant, now, answer));
         }
         let mut response = JsonText::new(text);
         set_cache_fields(response.parts_mut().headers_mut(), outcome, now);

@@ -14,6 +14,7 @@ use std::{
 use assay_engine::score::Verdict;
 use assay_store::{
     StoreError, UsageStore,
+    checks::{CheckQuery, FoundCheck},
     usage::{ChargeKey, KeptCheck, Operation, UsageBatch, UsageCount},
 };
 use assay_tenancy::Name;
@@ -112,6 +113,13 @@ impl Recorder {
     pub fn unwritten_check(&self, tenant: &Name, id: &str) -> Option<KeptCheck> {
         let waiting = self.lock();
         waiting.checks.iter().find(|check| check.id == id && check.tenant == *tenant).cloned()
+    }
+
+    /// Returns a tenant's answers that are still pending and that a search finds.
+    pub fn unwritten_checks(&self, tenant: &Name, query: &CheckQuery) -> Vec<FoundCheck> {
+        let waiting = self.lock();
+        let own = waiting.checks.iter().filter(|check| check.tenant == *tenant);
+        own.filter_map(|check| check.found_by(query)).collect()
     }
 
     /// Returns a guard: while the guard is held, every charge is either in the store or pending.

@@ -145,6 +145,7 @@ impl FailureLog {
 mod tests {
     use std::sync::{Mutex, atomic::AtomicUsize};
 
+    use assay_store::checks::{CheckPage, CheckQuery};
     use assay_store::usage::{
         ChargeKey, KeptCheck, Operation, Purge, PurgeCounts, QuotaUse, UsageBatch, UsageCount,
     };
@@ -188,6 +189,10 @@ mod tests {
 
         async fn kept_check(&self, _: &Name, _: &str) -> Result<Option<KeptCheck>, StoreError> {
             Ok(None)
+        }
+
+        async fn find_checks(&self, _: &Name, _: &CheckQuery) -> Result<CheckPage, StoreError> {
+            Ok(CheckPage::default())
         }
 
         async fn purge_tenant(&self, _: &Purge) -> Result<PurgeCounts, StoreError> {
@@ -243,12 +248,8 @@ mod tests {
             for round in 1..=20 {
                 // When requests leave charges and answers all the time.
                 recorder.count(charged());
-                recorder.record_check(KeptCheck {
-                    id: round.to_string(),
-                    tenant: tenant(),
-                    made_at: Timestamp::UNIX_EPOCH,
-                    answer: "{}".into(),
-                });
+                let (id, made_at) = (round.to_string(), Timestamp::UNIX_EPOCH);
+                recorder.record_check(KeptCheck::new(id, tenant(), made_at, "{}".into()));
                 sleep(RECORD_INTERVAL * 2).await;
                 // Then each charge is written within a second.
                 assert_eq!(*store.charged.lock().unwrap(), round);

@@ -5,7 +5,7 @@
 //!
 //! - [`control`]: manifests and API keys ([`ControlStore`])
 //! - [`intel`]: sources, publications, listings, labels and prices ([`IntelStore`])
-//! - [`usage`]: charges and kept checks ([`UsageStore`])
+//! - [`usage`]: charges and kept checks ([`UsageStore`]); [`checks`]: what a search of kept checks asks and finds
 //! - [`fetched`]: history that was fetched on demand ([`FetchedStore`])
 //! - [`jobs`]: background work ([`JobStore`])
 //! - [`coordination`]: state that the replicas of a service share to enforce limits together ([`SlotStore`],
@@ -14,6 +14,7 @@
 //! - [`sqlite`]: the embedded backend
 //! - [`postgres`]: the backend that several servers share
 
+pub mod checks;
 pub mod control;
 pub mod coordination;
 mod error;

@@ -4,7 +4,11 @@ use assay_tenancy::{Name, key::KeyId};
 use async_trait::async_trait;
 use jiff::{Timestamp, civil::Date};
 
-use crate::{StoreError, coordination::quotas::QuotaCounter};
+use crate::{
+    StoreError,
+    checks::{CheckKey, CheckPage, CheckQuery, CheckSummary, FoundCheck},
+    coordination::quotas::QuotaCounter,
+};
 
 /// The store of charges and kept checks.
 #[async_trait]
@@ -25,6 +29,10 @@ pub trait UsageStore: std::fmt::Debug + Send + Sync {
 
     /// A kept check of a tenant.
     async fn kept_check(&self, tenant: &Name, id: &str) -> Result<Option<KeptCheck>, StoreError>;
+
+    /// A page of the kept checks of a tenant.
+    async fn find_checks(&self, tenant: &Name, query: &CheckQuery)
+    -> Result<CheckPage, StoreError>;
 
     /// Deletes charges and checks of one tenant that are older than its plan keeps them.
     async fn purge_tenant(&self, purge: &Purge) -> Result<PurgeCounts, StoreError>;
@@ -136,6 +144,32 @@ pub struct KeptCheck {
     pub made_at: Timestamp,
     /// The answer: JSON text.
     pub answer: String,
+    /// Properties by which the check is found; `None` if the text is no answer to a check.
+    pub summary: Option<CheckSummary>,
+}
+
+impl KeptCheck {
+    /// The check of an answer.
+    #[must_use]
+    pub fn new(id: String, tenant: Name, made_at: Timestamp, answer: String) -> Self {
+        let summary = CheckSummary::of_answer(&answer);
+        Self { id, tenant, made_at, answer, summary }
+    }
+
+    /// The position of the check among the checks of its tenant.
+    #[must_use]
+    pub fn key(&self) -> CheckKey {
+        CheckKey { made_at: self.made_at.as_millisecond(), id: self.id.clone() }
+    }
+
+    /// The check as a search finds it; `None` if the query does not find it.
+    #[must_use]
+    pub fn found_by(&self, query: &CheckQuery) -> Option<FoundCheck> {
+        let (key, summary) = (self.key(), self.summary.as_ref()?);
+        let is_found = query.after.as_ref().is_none_or(|after| key < *after)
+            && query.filter.matches(&key, summary);
+        is_found.then(|| FoundCheck { key, summary: summary.clone() })
+    }
 }
 
 /// Times before which records of a tenant are deleted.

@@ -18,10 +18,15 @@ const INSUFFICIENT_PRIVILEGE: &str = "42501";
 /// The migrations that this program knows. The first migration creates the whole schema of version 15; further
 /// migrations are only ever appended. Each migration records in `schema_versions` the oldest program that is compatible
 /// with it.
-fn known() -> [Migration; 2] {
+fn known() -> [Migration; 3] {
     [
         migration(15, "schema", include_str!("../../migrations/postgres/0015_schema.sql")),
         migration(16, "prices", include_str!("../../migrations/postgres/0016_prices.sql")),
+        migration(
+            17,
+            "check search",
+            include_str!("../../migrations/postgres/0017_check_search.sql"),
+        ),
     ]
 }
 
@@ -131,10 +136,10 @@ mod tests {
         let login = server.login(&url, &format!("member_{name}"), "IN ROLE assay_migrate");
         let mut member = PgConnection::connect(&login).await.unwrap();
         let next = migration(
-            17,
+            18,
             "next",
             "CREATE TABLE next (id bigint); ALTER TABLE installation ADD next text;
-             INSERT INTO schema_versions VALUES (17, 'expand', 15)",
+             INSERT INTO schema_versions VALUES (18, 'expand', 15)",
         );
         let known: Vec<Migration> = known().into_iter().chain([next]).collect();
         migrate_to(&known, &mut member).await.unwrap();

@@ -2,11 +2,13 @@
 
 use std::num::NonZeroU32;
 
+use assay_engine::score::Score;
 use assay_tenancy::Name;
 
 use super::Row;
 use crate::{
     StoreError,
+    checks::{CheckKey, CheckSummary, FoundCheck},
     coordination::quotas::QuotaCounter,
     usage::{ChargeKey, KeptCheck, Operation, QuotaUse, UsageCount},
     value,
@@ -32,12 +34,31 @@ pub(crate) fn count(row: &Row) -> Result<UsageCount, StoreError> {
 
 /// The answer `id` of `tenant`, from the other stored columns.
 pub(crate) fn check(row: &Row, tenant: &Name, id: &str) -> Result<KeptCheck, StoreError> {
-    Ok(KeptCheck {
-        id: id.to_owned(),
-        tenant: tenant.clone(),
-        made_at: value::time("checks.made_at", row.integer("made_at")?)?,
-        answer: row.text("answer")?.to_owned(),
+    let made_at = value::time("checks.made_at", row.integer("made_at")?)?;
+    let answer = row.text("answer")?.to_owned();
+    Ok(KeptCheck::new(id.to_owned(), tenant.clone(), made_at, answer))
+}
+
+/// A check that was found.
+pub(crate) fn found_check(row: &Row) -> Result<FoundCheck, StoreError> {
+    let score = row.integer("score")?;
+    Ok(FoundCheck {
+        key: check_key(row)?,
+        summary: CheckSummary {
+            blockchain: row.text("chain")?.to_owned(),
+            address: row.text("address")?.to_owned(),
+            reference: row.optional_text("reference")?.map(str::to_owned),
+            verdict: row.text("verdict")?.to_owned(),
+            score: u16::try_from(score)
+                .map(Score::from_tenths)
+                .map_err(|error| StoreError::unreadable("check_summaries.score", error))?,
+            rules: row.text("rules")?.split_whitespace().map(str::to_owned).collect(),
+        },
     })
+}
+
+pub(crate) fn check_key(row: &Row) -> Result<CheckKey, StoreError> {
+    Ok(CheckKey { made_at: row.integer("made_at")?, id: row.text("id")?.to_owned() })
 }
 
 /// The counter of a window, from a row of `quota_windows`.

@@ -1,5 +1,6 @@
 //! Queries: the stores of every kind of data over any [`Backend`], in one text for both databases.
 
+mod checks;
 mod control;
 mod fetched;
 mod intel;

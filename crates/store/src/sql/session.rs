@@ -116,6 +116,14 @@ impl Session {
         }
     }
 
+    /// The condition that a column's text contains another text.
+    pub(crate) fn contains(&self, column: &str, placeholder: &str) -> String {
+        match self {
+            Self::Sqlite(_) => format!("instr({column}, {placeholder}) > 0"),
+            Self::Postgres(_) => format!("strpos({column}, {placeholder}) > 0"),
+        }
+    }
+
     /// The clause that locks the rows that are read. A writing transaction of `SQLite` locks the whole database
     /// without a clause.
     pub(crate) const fn for_update(&self) -> &'static str {

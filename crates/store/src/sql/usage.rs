@@ -6,9 +6,11 @@ use assay_tenancy::Name;
 use async_trait::async_trait;
 use jiff::{Timestamp, civil::Date};
 
-use super::{Backend, RowScope, Session, SessionMode, Value};
+use super::{Backend, RowScope, Session, SessionMode, Value, checks};
 use crate::{
-    StoreError, row,
+    StoreError,
+    checks::{CheckPage, CheckQuery},
+    row,
     usage::{
         ChargeKey, KeptCheck, Purge, PurgeCounts, QuotaUse, UsageBatch, UsageCount, UsageStore,
     },
@@ -50,7 +52,7 @@ impl<B: Backend> UsageStore for B {
         let mut checks: Vec<&KeptCheck> = checks.iter().collect();
         checks.sort_by(|one, other| one.id.cmp(&other.id));
         let mut rows = Vec::with_capacity(checks.len());
-        for KeptCheck { id, tenant, made_at, answer } in checks {
+        for KeptCheck { id, tenant, made_at, answer, .. } in &checks {
             let (id, tenant, answer) = (id.as_str(), tenant.as_str(), answer.as_str());
             rows.push([id.into(), tenant.into(), (*made_at).into(), answer.into()]);
         }
@@ -58,6 +60,7 @@ impl<B: Backend> UsageStore for B {
             let mut session = self.session(SessionMode::Write(RowScope::Record)).await?;
             let columns = "id, tenant, made_at, answer";
             session.insert("checks", columns, &rows, "ON CONFLICT DO NOTHING").await?;
+            checks::keep_summaries(&mut session, &checks).await?;
             session.commit(()).await
         };
         self.with_timeout(asking).await
@@ -73,6 +76,18 @@ impl<B: Backend> UsageStore for B {
             let kept = "SELECT made_at, answer FROM checks WHERE id = $1 AND tenant = $2";
             let row = session.optional_row(kept, &[id.into(), tenant.as_str().into()]).await?;
             row.map(|row| row::usage::check(&row, tenant, id)).transpose()
+        };
+        self.with_timeout(asking).await
+    }
+
+    async fn find_checks(
+        &self,
+        tenant: &Name,
+        query: &CheckQuery,
+    ) -> Result<CheckPage, StoreError> {
+        let asking = async {
+            let mut session = self.session(SessionMode::Read(RowScope::Tenant(tenant))).await?;
+            checks::page(&mut session, tenant, query).await
         };
         self.with_timeout(asking).await
     }
@@ -192,6 +207,12 @@ async fn purge_tenant(session: &mut Session, purge: &Purge) -> Result<PurgeCount
         session.execute(lock, &[tenant.into()]).await?;
     }
     let checks = "DELETE FROM checks WHERE tenant = $1 AND made_at < $2";
+    for purged in [
+        "DELETE FROM check_summaries WHERE tenant = $1 AND made_at < $2",
+        "DELETE FROM check_rules WHERE tenant = $1 AND made_at < $2",
+    ] {
+        session.execute(purged, &[tenant.into(), purge.checks_before.into()]).await?;
+    }
     let usage = "DELETE FROM usage WHERE tenant = $1 AND day < $2";
     Ok(PurgeCounts {
         checks: session.execute(checks, &[tenant.into(), purge.checks_before.into()]).await?,

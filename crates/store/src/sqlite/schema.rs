@@ -19,6 +19,11 @@ pub(super) async fn migrate(pool: &SqlitePool) -> Result<(), StoreError> {
             include_str!("../../migrations/sqlite/0010_quota_windows.sql"),
         ),
         migration(11, "prices", include_str!("../../migrations/sqlite/0011_prices.sql")),
+        migration(
+            12,
+            "check search",
+            include_str!("../../migrations/sqlite/0012_check_search.sql"),
+        ),
     ];
     let applied = applied(pool).await?;
     if schema_state(&known, &applied)? == SchemaState::Behind {

@@ -1,5 +1,6 @@
 //! Rules that every backend must keep. A backend is added by one line at the end.
 
+mod check_rules;
 mod job_rules;
 mod label_rules;
 mod postgres_server;
@@ -41,6 +42,7 @@ use jiff::{
 };
 use serde_json::json;
 
+use check_rules::*;
 use job_rules::*;
 use label_rules::*;
 use price_rules::*;
@@ -570,6 +572,8 @@ macro_rules! contract {
             usage_adds_up,
             usage_that_is_sent_again_counts_once,
             a_kept_answer_is_its_tenants_only,
+            pages_of_any_search_give_each_check_once,
+            a_page_ends_early_where_few_of_many_checks_are_found,
             what_was_fetched_is_kept_by_chain_kind_and_key,
             the_same_imports_in_the_same_order_give_the_same_revision,
             manifests_are_replaced_by_kind_and_name,

@@ -6,6 +6,7 @@ use assay_engine::facts::Environment;
 use assay_store::{
     ControlStore, FetchedStore, IntelStore, JobStore, PostgresStore, QuotaStore, SlotStore, Store,
     StoreError, UsageStore,
+    checks::{CheckFilter, CheckQuery},
     fetched::{FetchedKind, FetchedRecord},
     jobs::{JobClaim, JobId, JobOutcome, NewJob},
     postgres::Roles,
@@ -86,11 +87,13 @@ async fn inhabited() -> Database {
     }
     let checks: Vec<KeptCheck> = (0..TENANTS)
         .flat_map(|number| (0..CHECKS).map(move |check| (number, check)))
-        .map(|(number, check)| KeptCheck {
-            id: check_id(number, check),
-            tenant: tenant(number),
-            made_at: at(0),
-            answer: format!("{{\"tenant\":\"{}\"}}", tenant(number)),
+        .map(|(number, check)| {
+            let answer = format!(
+                r#"{{"tenant":"{}","blockchain":"btc","address":"a","verdict":"review","risk_score":50,
+                    "reasons":[{{"code":"exposure"}}]}}"#,
+                tenant(number)
+            );
+            KeptCheck::new(check_id(number, check), tenant(number), at(0), answer)
         })
         .collect();
     serve.keep_checks(&checks).await.unwrap();
@@ -115,12 +118,15 @@ fn charged(number: usize) -> ChargeKey {
 
 /// Queries by which a faulty or tricked request of one tenant could read rows of another tenant; each query counts such
 /// rows.
-fn raw_probes(theirs: &Name, check: &str, key: &KeyId) -> [String; 14] {
+fn raw_probes(theirs: &Name, check: &str, key: &KeyId) -> [String; 17] {
     let key = key.as_str();
     [
         format!("SELECT count(*) FROM checks WHERE id = '{check}'"),
         format!("SELECT count(*) FROM checks WHERE tenant = '{theirs}'"),
         format!("SELECT count(*) FROM checks WHERE tenant = '' OR tenant = '{theirs}' --'"),
+        format!("SELECT count(*) FROM check_summaries WHERE id = '{check}'"),
+        format!("SELECT count(*) FROM check_summaries WHERE tenant = '{theirs}' AND chain = 'btc'"),
+        format!("SELECT count(*) FROM check_rules WHERE tenant = '{theirs}' AND rule = 'exposure'"),
         format!("SELECT count(*) FROM usage WHERE tenant = '{theirs}'"),
         format!("SELECT count(*) FROM usage WHERE key_id = '{key}'"),
         format!("SELECT coalesce(sum(count), 0)::bigint FROM usage WHERE tenant LIKE '{theirs}'"),
@@ -189,6 +195,13 @@ async fn no_tenant_sees_anothers_rows() {
             }
             // Valid calls with the wrong tenant.
             assert_eq!(store.kept_check(&tenant(mine), &check).await.unwrap(), None);
+            let filter = CheckFilter { rule: Some("exposure".into()), ..CheckFilter::default() };
+            let query = CheckQuery { filter, after: None, limit: 100 };
+            let page = store.find_checks(&tenant(mine), &query).await.unwrap();
+            assert_eq!(page.checks.len(), CHECKS);
+            assert!(
+                page.checks.iter().all(|found| found.key.id.starts_with(&check_id(mine, 0)[..8]))
+            );
             made += 1;
         }
         let own = format!("SELECT count(*) FROM checks WHERE tenant = '{}'", tenant(mine));
@@ -228,7 +241,7 @@ async fn a_session_without_a_tenant_sees_nothing() {
     let database = inhabited().await;
     for role in ["serve", "control", "migrate"] {
         let mut connection = database.connection(role).await;
-        for table in ["api_keys", "usage", "checks"] {
+        for table in ["api_keys", "usage", "checks", "check_summaries", "check_rules"] {
             let query = format!("SELECT count(*) FROM {table}");
             assert_eq!(count(&mut connection, &query).await, 0, "{role} {table}");
             // Nor does a transaction after one with the scope.
@@ -248,6 +261,10 @@ async fn no_session_writes_for_another_tenant() {
         "INSERT INTO api_keys (id, tenant, name, hash, scopes, created_at)
          VALUES ('x', 'tenant-2', 'x', sha256('x'), '[]', 0)",
         "INSERT INTO checks (id, tenant, made_at, answer) VALUES ('x', 'tenant-2', 0, '{}')",
+        "INSERT INTO check_summaries (tenant, made_at, id, chain, address, verdict, score, rules)
+         VALUES ('tenant-2', 0, 'x', 'btc', 'a', 'allow', 0, ' ')",
+        "INSERT INTO check_rules (tenant, rule, made_at, id, chain, address, verdict, score, rules)
+         VALUES ('tenant-2', 'x', 0, 'x', 'btc', 'a', 'allow', 0, ' ')",
         "INSERT INTO usage (tenant, day, key_id, plan, operation, outcome, count)
          VALUES ('tenant-2', '2026-01-01', 'x', 'x', 'check', 'allow', 1)",
         // Nor does a tenant give a row to another one.
@@ -261,7 +278,7 @@ async fn no_session_writes_for_another_tenant() {
         connection.execute("ROLLBACK").await.unwrap();
     }
     begin_as(&mut connection, &tenant(1)).await;
-    for table in ["usage", "checks"] {
+    for table in ["usage", "checks", "check_summaries", "check_rules"] {
         let delete = format!(
             "WITH gone AS (DELETE FROM {table} WHERE tenant = 'tenant-2' RETURNING 1)
                               SELECT count(*) FROM gone"
@@ -392,10 +409,12 @@ async fn no_role_revives_a_revoked_key() {
 
 /// Rights of each role on each table: s(elect), i(nsert), d(elete), and the columns that it may
 /// update. Every table must be listed.
-const RIGHTS: [(&str, [&str; 3]); 20] = [
+const RIGHTS: [(&str, [&str; 3]); 22] = [
     // serve, ingest, control
     ("_sqlx_migrations", ["s", "s", "s"]),
     ("api_keys", ["s last_used_at revoked_at", "", "si expires_at revoked_at scopes"]),
+    ("check_rules", ["si", "", "sd"]),
+    ("check_summaries", ["si", "", "sd"]),
     ("checks", ["si", "", "sd"]),
     ("fetched", ["si content fetched_at", "", "sd fetched_at"]),
     (

@@ -76,12 +76,7 @@ pub(crate) async fn usage_that_is_sent_again_counts_once(store: Arc<dyn Store>) 
 
 pub(crate) async fn a_kept_answer_is_its_tenants_only(store: Arc<dyn Store>) {
     let (ours, theirs): (Name, Name) = ("a".parse().unwrap(), "b".parse().unwrap());
-    let check = KeptCheck {
-        id: "1".into(),
-        tenant: ours.clone(),
-        made_at: at(5),
-        answer: r#"{"risk_score":0}"#.into(),
-    };
+    let check = KeptCheck::new("1".into(), ours.clone(), at(5), r#"{"risk_score":0}"#.into());
     store.keep_checks(std::slice::from_ref(&check)).await.unwrap();
     assert_eq!(store.kept_check(&ours, "1").await.unwrap(), Some(check));
     assert_eq!(store.kept_check(&theirs, "1").await.unwrap(), None);
