@@ -52,4 +52,4 @@ def main(url: str, key: str, limited_key: str) -> dict[str, object]:
     }
 
 
-print(json.dumps(main(*sys.argv[1:])))
+print(json.dumps(main(*sys.argv[1:4])))

@@ -27,7 +27,7 @@ GETH = "1.17.8"
 ANVIL = "1.7.1"
 # Linters of the API's description, generators of clients, and what checks and runs these clients.
 OAPI_CODEGEN = "2.8.2"
-CLIENTS_IN_PYTHON = ["openapi-python-client==0.29.1", "mypy==2.4.1", "httpx==0.28.1"]
+CLIENTS_IN_PYTHON = ["openapi-python-client==0.29.1", "mypy==2.4.1", "httpx==0.28.1", "setuptools==80.9.0"]
 CLIENTS_IN_TYPESCRIPT = [
     "@stoplight/spectral-cli@6.16.3",
     "@redocly/cli@2.77.0",

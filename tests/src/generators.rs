@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// Programs of the tests, which use generated clients, in the folder `tests/clients`.
-const PROGRAMS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/clients");
+pub(crate) const PROGRAMS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/clients");
 
 /// The linters and generators.
 #[derive(Debug)]
@@ -113,13 +113,12 @@ impl Generators {
     ///
     /// Panics if the client cannot be made, or the program does not compile.
     #[must_use]
-    pub fn go(&self, description: &Path, folder: &Path) -> Command {
+    pub fn go(&self, description: &Path, program: &Path, folder: &Path) -> Command {
         let package = folder.join("api");
         fs::create_dir(&package).expect("a package");
-        for (name, copy) in
-            [("generated.go", "main.go"), ("go.mod", "go.mod"), ("go.sum", "go.sum")]
-        {
-            fs::copy(Path::new(PROGRAMS).join(name), folder.join(copy)).expect("the module");
+        fs::copy(program, folder.join("main.go")).expect("the program");
+        for name in ["go.mod", "go.sum"] {
+            fs::copy(Path::new(PROGRAMS).join(name), folder.join(name)).expect("the module");
         }
         let mut generator = Command::new(tool("oapi-codegen"));
         generator.args(["-package", "api", "-generate", "types,client", "-o"]);
@@ -140,8 +139,18 @@ impl Generators {
         Command::new(program)
     }
 
+    /// A program of the Python environment.
+    pub(crate) fn python_program(&self, name: &str) -> Command {
+        Command::new(self.folder.join("environment/bin").join(name))
+    }
+
+    /// Packages of Node.js.
+    pub(crate) fn node_modules(&self) -> PathBuf {
+        self.folder.join("node_modules")
+    }
+
     /// A program of Node.js.
-    fn node(&self, name: &str) -> Command {
+    pub(crate) fn node(&self, name: &str) -> Command {
         let mut command = Command::new(self.folder.join("bin").join(name));
         // Without it, programs ask a server for newer versions of themselves.
         command.env("CI", "true").env("NO_UPDATE_NOTIFIER", "1");

@@ -35,6 +35,7 @@ mod metrics;
 pub mod nodes;
 mod operator;
 pub mod oracle;
+mod own_clients;
 pub mod platform;
 mod process;
 mod queries;
@@ -66,6 +67,7 @@ pub use helm::Helm;
 pub use linters::Linters;
 pub use manifest::{plan_with_tenant, tenant};
 pub use operator::Operator;
+pub use own_clients::OwnClients;
 pub use process::{
     Finished, assay, binary, measure, measure_assay, release_operator, release_program,
     start_assay, to_megabytes,

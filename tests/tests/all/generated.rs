@@ -18,6 +18,7 @@ use assay_request::problem::{Code, RetryAdvice};
 use assay_service::ready_sources::READY_SOURCES;
 
 mod chain_protocol;
+mod client_types;
 mod risk_policy;
 
 fn path(name: &str) -> PathBuf {

@@ -26,6 +26,7 @@ mod chain_scenario;
 mod chain_servers;
 mod chain_sources;
 mod chain_tools;
+mod clients;
 mod clusters;
 mod command_line;
 mod compositions;
@@ -40,7 +41,7 @@ mod feeds;
 mod flows;
 mod formats;
 mod generated;
-mod generated_clients;
+
 mod hostile;
 mod imports;
 mod labels;
