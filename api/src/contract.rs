@@ -48,7 +48,7 @@ impl Content {
 /// Parameters of an operation: the properties of an object.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Parameters {
-    /// `path` or `query`.
+    /// `path`, `query` or `header`.
     pub(super) location: &'static str,
     /// Schema of the object.
     pub(super) schema: SchemaOf,
@@ -71,6 +71,24 @@ pub(super) struct Endpoint {
     pub(super) method: Method,
     pub(super) router: MethodRouter<Arc<App>>,
     pub(super) contract: Contract,
+}
+
+impl Endpoint {
+    /// Adds the header field of an idempotency key.
+    pub(super) fn with_idempotency_key(mut self) -> Self {
+        let schema = IdempotencyFields::json_schema;
+        self.contract.parameters.push(Parameters { location: "header", schema });
+        self
+    }
+}
+
+/// Header fields of a request that may have an idempotency key.
+#[derive(JsonSchema)]
+struct IdempotencyFields {
+    /// Random text of 1 to 255 characters, quoted or bare, such as a UUID. A repetition of the request with the same key
+    /// and body within 24 hours gets the same answer and is not charged again.
+    #[schemars(rename = "Idempotency-Key", length(min = 1, max = 257), example = &"8e03978e-40d5-43e8-bc93-6894a57f9324")]
+    _key: Option<String>,
 }
 
 /// Returns the endpoint that answers `GET` by a handler.

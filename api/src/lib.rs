@@ -46,7 +46,7 @@ use self::{
     operations::operations,
     request::{
         frame::{self, FrameState, Routes},
-        gate,
+        gate, idempotency,
     },
 };
 
@@ -92,8 +92,13 @@ pub fn api(app: &Arc<App>) -> Router {
     let mut paths = vec![OPENAPI, OPENAPI_3_0, HEALTH];
     for operation in operations() {
         for path in operation.paths {
+            let mut handler = operation.endpoint.router.clone();
+            if let Some(keyed) = operation.keyed {
+                let once = from_fn_with_state((Arc::clone(app), keyed), idempotency::answer_once);
+                handler = handler.route_layer(once);
+            }
             let guard = from_fn_with_state((Arc::clone(app), operation.gate), gate::pass);
-            router = router.route(path, operation.endpoint.router.clone().route_layer(guard));
+            router = router.route(path, handler.route_layer(guard));
             paths.push(path);
         }
     }

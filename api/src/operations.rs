@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::{
     contract::{self, Endpoint},
     openapi::examples,
-    request::gate::Gate,
+    request::{gate::Gate, idempotency::KeyedOperation},
     routes,
 };
 
@@ -71,6 +71,8 @@ pub(super) struct Operation {
     pub(super) description: &'static str,
     /// Requirements that a caller must meet.
     pub(super) gate: Gate,
+    /// Charge of its requests that may have an idempotency key; `None` if they have none.
+    pub(super) keyed: Option<KeyedOperation>,
     /// Handler, method and contract.
     pub(super) endpoint: Endpoint,
     /// Example of the request body, if there is one.
@@ -107,7 +109,14 @@ const CHECK_PROBLEMS: &[Code] = &[
     Code::UnsupportedMediaType,
     Code::UnsupportedChain,
     Code::InvalidAddress,
+    Code::IdempotencyKeyInUse,
+    Code::IdempotencyKeyReused,
 ];
+
+/// Returns an operation whose requests are each charged as one check, and may have an idempotency key.
+const fn one_check(id: &'static str) -> KeyedOperation {
+    KeyedOperation { id, max_body: routes::check::MAX_BODY_BYTES, is_one_check: true }
+}
 
 /// Returns all operations.
 pub(super) fn operations() -> Vec<Operation> {
@@ -129,7 +138,8 @@ fn assessment_operations() -> Vec<Operation> {
                           `Cache-Control: no-cache` or `max-age` requests a fresher answer than the \
                           cached one.",
             gate: Gate { scope: Scope::Check, kind: RequestKind::Check },
-            endpoint: contract::post(routes::check::check_address),
+            keyed: Some(one_check("check_address")),
+            endpoint: contract::post(routes::check::check_address).with_idempotency_key(),
             request_example: Some(examples::check_request()),
             response_example: examples::check_response(),
             problems: &[CHECK_PROBLEMS],
@@ -138,14 +148,17 @@ fn assessment_operations() -> Vec<Operation> {
             paths: paths!("/check/transfer"),
             id: "check_transfer",
             tag: Tag::Checks,
-            summary: "Assess the risk of one transfer",
+            summary: "Assess the risk of one transfer, or of a withdrawal before it is sent",
             description: "Assesses outputs of one confirmed transaction: of a `deposit` the origins of \
                           its money, of a `withdrawal` its receiver and what the money did afterwards. \
-                          The answer is that of a check of an address with `transfer` beside `address`. \
-                          Charged as one check if the status is 200. `Cache-Control: no-cache` or \
+                          A withdrawal that is not sent yet has no `transaction`, but `to`, `asset` and \
+                          `amount`: its receiver is assessed, with rules by the amount, and a warning if \
+                          it looks like a receiver that you checked before. The answer is that of a check \
+                          of an address with `transfer` beside `address`. Charged as one check if the status is 200. `Cache-Control: no-cache` or \
                           `max-age` requests a fresher answer than the cached one.",
             gate: Gate { scope: Scope::Check, kind: RequestKind::Check },
-            endpoint: contract::post(routes::check::check_transfer),
+            keyed: Some(one_check("check_transfer")),
+            endpoint: contract::post(routes::check::check_transfer).with_idempotency_key(),
             request_example: Some(examples::transfer_request()),
             response_example: examples::transfer_response(),
             problems: &[
@@ -166,6 +179,7 @@ fn assessment_operations() -> Vec<Operation> {
             description: "Returns the answer of an earlier check of the same tenant, byte for byte, \
                           during the plan's retention period.",
             gate: Gate { scope: Scope::Check, kind: RequestKind::Request },
+            keyed: None,
             endpoint: contract::get(routes::checks::show_check),
             request_example: None,
             response_example: examples::check_response(),
@@ -184,6 +198,7 @@ fn assessment_operations() -> Vec<Operation> {
                           followed. Each answered row is charged as one check; the plan caps the rows of \
                           a request, and those with flows apart.",
             gate: Gate { scope: Scope::Screen, kind: RequestKind::Request },
+            keyed: None,
             endpoint: contract::post(routes::screen::screen_rows),
             request_example: Some(examples::screen_request()),
             response_example: examples::screen_response(),
@@ -210,6 +225,7 @@ fn information_operations() -> Vec<Operation> {
             description: "Returns answered checks and rows by UTC day, key, plan, operation and verdict, \
                           up to now.",
             gate: Gate { scope: Scope::Usage, kind: RequestKind::Request },
+            keyed: None,
             endpoint: contract::get(routes::usage::show_usage),
             request_example: None,
             response_example: examples::usage_response(),
@@ -223,6 +239,7 @@ fn information_operations() -> Vec<Operation> {
             description: "Returns the tenant, its plan, the limits in force with the source of each, \
                           its policy, and its keys without their secrets.",
             gate: Gate { scope: Scope::AdminRead, kind: RequestKind::Request },
+            keyed: None,
             endpoint: contract::get(routes::account::show_account),
             request_example: None,
             response_example: examples::account_response(),
@@ -236,6 +253,7 @@ fn information_operations() -> Vec<Operation> {
             description: "Returns every source with its newest publication, the time of its last \
                           verification, and whether the caller's policy requires it.",
             gate: Gate { scope: Scope::Check, kind: RequestKind::Request },
+            keyed: None,
             endpoint: contract::get(routes::sources::list_sources),
             request_example: None,
             response_example: examples::sources_response(),
@@ -249,6 +267,7 @@ fn information_operations() -> Vec<Operation> {
             description: "Returns every blockchain with the parts of an answer that Assay can give there, \
                           and the listed addresses, labels and blocks that this installation has.",
             gate: Gate { scope: Scope::Check, kind: RequestKind::Request },
+            keyed: None,
             endpoint: contract::get(routes::chains::list_chains),
             request_example: None,
             response_example: examples::chains_response(),
@@ -263,6 +282,7 @@ fn information_operations() -> Vec<Operation> {
                           script and order of words, with a score of likeness, their programs and \
                           addresses. It is a lookup and never part of a risk score.",
             gate: Gate { scope: Scope::Check, kind: RequestKind::Request },
+            keyed: None,
             endpoint: contract::get(routes::entities::find_entities),
             request_example: None,
             response_example: examples::entities_response(),
@@ -276,6 +296,7 @@ fn information_operations() -> Vec<Operation> {
             description: "Returns categories, tiers of evidence, heuristics and patterns, each with its \
                           definition and its severity under the caller's policy.",
             gate: Gate { scope: Scope::Check, kind: RequestKind::Request },
+            keyed: None,
             endpoint: contract::get(routes::signals::list_signals),
             request_example: None,
             response_example: examples::signals_response(),

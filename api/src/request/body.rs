@@ -87,7 +87,7 @@ impl<T> RowsBody<T> {
     ///
     /// Returns a problem that describes the error.
     pub(crate) async fn read(self, limit: usize, time: Duration) -> Result<Vec<u8>, Problem> {
-        read_whole(&self.headers, self.body, limit, time).await
+        read_bytes(&self.headers, self.body, limit, time).await
     }
 }
 
@@ -98,10 +98,15 @@ async fn read_json<T: DeserializeOwned>(
     time: Duration,
 ) -> Result<T, Problem> {
     json::require_type(headers)?;
-    json::parse(&read_whole(headers, body, limit, time).await?)
+    json::parse(&read_bytes(headers, body, limit, time).await?)
 }
 
-async fn read_whole(
+/// Reads and decodes a body of at most `limit` bytes that must arrive within `time`.
+///
+/// # Errors
+///
+/// Returns a problem if the body is too large, late, or in a coding that is not supported.
+pub(crate) async fn read_bytes(
     headers: &HeaderMap,
     body: Body,
     limit: usize,

@@ -21,6 +21,7 @@ use axum::{
 use tracing::Instrument as _;
 
 use super::{
+    answer_records::AnswerRecords,
     legacy_headers,
     load::{Class, ShedReason, TenantBounds, TenantPermit, refused},
     problem::ProblemResponse,
@@ -89,8 +90,10 @@ pub async fn pass(
     let limits = caller.tenant.limits(now);
     let store_loss = StoreLossPolicy::of_plan(&caller.tenant.plan);
     let seconds = u64::try_from(now.as_second()).unwrap_or_default();
-    let admission =
-        service.limiter.admit(caller.account(), gate.kind, &limits, store_loss, seconds);
+    // The check of a request with an idempotency key is taken once it is known that the request is no repetition.
+    let is_keyed = head::has_idempotency_key(request.headers());
+    let kind = if is_keyed { RequestKind::Request } else { gate.kind };
+    let admission = service.limiter.admit(caller.account(), kind, &limits, store_loss, seconds);
     match admission.instrument(stage!("limit")).await {
         Decision::Admitted { charge } => {
             app.metrics.limiter(LimiterOutcome::Admitted);
@@ -98,7 +101,8 @@ pub async fn pass(
                 ChargeGuard { app: &app, caller: caller.clone(), charge, is_answered: false };
             request.extensions_mut().insert(caller.clone());
             request.extensions_mut().insert(permit.clone());
-            let response = next.run(request).await;
+            let mut response = next.run(request).await;
+            AnswerRecords::take(&mut response).commit(&app, &caller);
             charge.finish(response.status());
             let statuses = service.limiter.statuses(caller.account(), &limits, store_loss, seconds);
             let response = hold_until_end(response, permit, tracing::Span::current());

@@ -1,11 +1,12 @@
-//! `POST /api/v1/check/address`: the risk of one address. `POST /api/v1/check/transfer`: the risk of one transfer.
+//! `POST /api/v1/check/address`: the risk of one address. `POST /api/v1/check/transfer`: the risk of one transfer, or of a
+//! withdrawal that is not sent yet.
 
 use std::{
     sync::Arc,
     time::{Duration, Instant},
 };
 
-use assay_address::ChainId;
+use assay_address::{CanonicalAddress, ChainId};
 use assay_engine::{
     account::{InvalidAccountTransfer, PublishedPlace},
     assessment::Assessment,
@@ -15,10 +16,10 @@ use assay_request::{
     check::{CheckRequest, TransferDirection},
     head,
     problem::{Code, Problem},
-    transfer::TransferRequest,
+    transfer::{TransferRequest, TransferSubject},
 };
 use assay_service::{CacheStatus, Caller, CheckError, CheckOutcome, TransferError};
-use assay_store::usage::{KeptCheck, Operation};
+use assay_store::usage::KeptCheck;
 use axum::{
     extract::{Extension, State},
     http::{HeaderMap, HeaderName, HeaderValue, header},
@@ -30,6 +31,7 @@ use serde::Serialize;
 use crate::{
     App,
     request::{
+        answer_records::{AnswerRecords, AnsweredCheck},
         body::JsonBody,
         frame::{ArrivalTime, SubjectHash},
         gate::shed,
@@ -113,18 +115,29 @@ pub async fn check_transfer(
     body: JsonBody<TransferRequest>,
 ) -> Result<JsonText<CheckResponse<'static>>, ProblemResponse> {
     let request = body.read(MAX_BODY_BYTES, app.settings.body_timeout).await?;
-    let query = request.query()?;
-    let chain = query.chain;
+    let subject = request.subject()?;
+    let chain = match &subject {
+        TransferSubject::Sent(query) => query.chain,
+        TransferSubject::Planned(planned) => planned.to.chain(),
+    };
     move_to(&app, &permit, chain)?;
 
     let now = app.service.clock.now();
-    let outcome = app.service.check_transfer(&caller, query, head::max_age(&headers), now).await;
+    let accepts = head::max_age(&headers);
+    let outcome = match subject {
+        TransferSubject::Sent(query) => {
+            app.service.check_transfer(&caller, query, accepts, now).await
+        }
+        TransferSubject::Planned(planned) => {
+            app.service.check_withdrawal(&caller, planned, accepts, now).await
+        }
+    };
     let asked = RequestEcho {
         arrived,
         now,
         reference: request.reference,
         direction: Some(request.direction),
-        address_submitted: request.address,
+        address_submitted: request.address.or(request.to),
     };
     asked.answer(&app, &caller, chain, &outcome.map_err(failed)?)
 }
@@ -205,7 +218,7 @@ struct RequestEcho {
 }
 
 impl RequestEcho {
-    /// Writes the answer, charges it and stores it.
+    /// Writes the answer, with the records that it leaves.
     fn answer(
         self,
         app: &App,
@@ -230,15 +243,19 @@ impl RequestEcho {
         };
         let text =
             print(&before, &assessed.text, &after).map_err(|error| unserializable(&error))?;
-        let recorder = &app.service.recorder;
-        let charged_at = app.service.store_clock.now(now);
-        recorder.charge(caller, Operation::Check, assessed.verdict, charged_at);
-        if caller.tenant.plan.retention.checks.seconds() > 0 {
-            let tenant = caller.tenant.name.clone();
-            let (id, answer) = (before.check_id, text.clone());
-            recorder.record_check(KeptCheck::new(id, tenant, now, answer));
-        }
+        let keeps = caller.keeps_checks();
+        let is_receiver = direction == Some(TransferDirection::Withdrawal) && keeps;
+        let receiver = || CanonicalAddress::parse(chain, &assessed.address).ok();
+        let (id, tenant) = (before.check_id, caller.tenant.name.clone());
+        let record = AnsweredCheck {
+            verdict: assessed.verdict,
+            now,
+            receiver: is_receiver.then(receiver).flatten(),
+            kept: keeps.then(|| KeptCheck::new(id, tenant, now, text.clone())),
+        };
         let mut response = JsonText::new(text);
+        let records = AnswerRecords { checks: vec![record], charge: None };
+        response.parts_mut().extensions_mut().insert(records);
         set_cache_fields(response.parts_mut().headers_mut(), outcome, now);
         if tracing::enabled!(tracing::Level::INFO) {
             let hash = app.address_hasher.hash(chain, &assessed.address);
@@ -304,7 +321,6 @@ fn milliseconds(took: Duration) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use assay_address::{CanonicalAddress, ChainId};
     use assay_engine::{assess, policy::Policy};
     use assay_intel::IntelSnapshot;
     use assay_service::SerializedAssessment;

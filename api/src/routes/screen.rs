@@ -14,13 +14,17 @@ use assay_engine::{
 };
 use assay_limiter::{Charge, StoreLossPolicy};
 use assay_request::{
+    head,
     problem::{Code, Problem},
     row::{RowFormat, RowResult, ScreenRequest, read_array},
 };
 use assay_service::{Caller, DecidedBy, Screening, ScreeningResult, screen_subject};
 use assay_store::usage::Operation;
 use assay_tenancy::key::Scope;
-use axum::extract::{Extension, Query, State, rejection::QueryRejection};
+use axum::{
+    extract::{Extension, Query, State, rejection::QueryRejection},
+    http::HeaderMap,
+};
 use futures_util::StreamExt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -103,14 +107,16 @@ pub struct ScreenResponse {
 ///
 /// # Errors
 ///
-/// Returns an error if the `Content-Type` is neither NDJSON nor JSON, the query is not valid, or the body of an array is
-/// no array. Errors of a row are in its answer.
+/// Returns an error if the `Content-Type` is neither NDJSON nor JSON, the query is not valid, the body of an array is no
+/// array, or the request has an idempotency key. Errors of a row are in its answer.
 pub async fn screen_rows(
     State(app): State<Arc<App>>,
     Extension(caller): Extension<Caller>,
     query: Result<Query<ScreenQuery>, QueryRejection>,
+    headers: HeaderMap,
     body: RowsBody<ScreenRequest>,
 ) -> Result<JsonRows<ScreenResponse>, ProblemResponse> {
+    head::refuse_idempotency_key(&headers)?;
     let Query(ScreenQuery { scope }) = query.map_err(|error| {
         let message = error.body_text();
         Problem::new(Code::InvalidRequest, &message).field("scope", message)

@@ -148,7 +148,10 @@ pub(super) fn draw_transfer(page: &mut Page, chain: ChainId, transfer: &Assessed
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     let name = if transfer.outputs_count == 1 { "output" } else { "outputs" };
     page.section(format!("{what} of {}", amount(chain, &transfer.amount)));
-    page.field(2, NAMES, "transaction", &transfer.transaction);
+    match &transfer.transaction {
+        Some(transaction) => page.field(2, NAMES, "transaction", transaction),
+        None => page.field(2, NAMES, "transaction", "not sent yet"),
+    }
     if let Some(account) = &transfer.account {
         page.field(2, NAMES, "place", &account.place);
         page.field(2, NAMES, "asset", &account.asset);
@@ -158,20 +161,27 @@ pub(super) fn draw_transfer(page: &mut Page, chain: ChainId, transfer: &Assessed
         {
             page.field(2, NAMES, "sent by", initiator);
         }
+    } else if let Some(planned) = &transfer.planned {
+        page.field(2, NAMES, "asset", &planned.asset);
     } else {
         page.field(2, NAMES, name, format!("{}{more}", outputs.join(", ")));
     }
-    let confirmations = counted(transfer.confirmations, "confirmation", "confirmations");
-    let block = format!("{}  {}  {confirmations}", transfer.block_height, transfer.block_time);
-    page.field(2, NAMES, "block", block);
+    if let Some((height, time)) = transfer.block_height.zip(transfer.block_time) {
+        let confirmations = counted(transfer.confirmations, "confirmation", "confirmations");
+        page.field(2, NAMES, "block", format!("{height}  {time}  {confirmations}"));
+    }
     let basis = match transfer.basis {
         TransferBasis::Origins => "the origins of this money",
         TransferBasis::Receiver => "all money of the receiver",
         TransferBasis::Destinations => {
             "all money that the receiver received, and the destinations of this money"
         }
+        TransferBasis::Payment => "all money of the receiver, and rules that this payment meets",
     };
     page.field(2, NAMES, "judged by", basis);
+    if transfer.senders.is_empty() {
+        return;
+    }
     page.section("Senders");
     for sender in transfer.senders.iter().take(MAX_SENDERS) {
         page.hanging("  ", "    ", sender_line(sender, &amount(chain, &sender.amount)));

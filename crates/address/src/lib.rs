@@ -27,6 +27,7 @@ mod networks;
 mod opaque;
 mod published;
 mod recognize;
+mod resemblance;
 mod solana;
 mod stacks;
 mod stellar;
@@ -51,6 +52,7 @@ pub use chain::{
 pub use error::{AddressError, CodePoint, FoundAddresses};
 pub use hash::hash160;
 pub use published::{SHORTEST_ADDRESS, published_parts};
+pub use resemblance::{Resemblance, ResemblanceKeys, SHOWN, distinctive_part};
 pub use unowned::UnownedKind;
 
 /// The address rules of a family of chains.

@@ -18,7 +18,7 @@ use sha2::{Digest, Sha256};
 
 pub use exposure::{Exposure, ExposurePart, ExposurePath, RuleClaim};
 pub use transfer::{
-    AssessedAccountTransfer, AssessedOutput, AssessedTransfer, Sender, TransferBasis,
+    AssessedAccountTransfer, AssessedOutput, AssessedPlan, AssessedTransfer, Sender, TransferBasis,
     TransferStatus,
 };
 
@@ -133,16 +133,21 @@ impl Assessment {
     /// hexadecimal digits. A caller can compute the digest from an answer.
     #[must_use]
     pub fn digest(&self) -> String {
-        let mut value = serde_json::to_value(self).unwrap_or_default();
-        let sources = value.get_mut("sources").and_then(serde_json::Value::as_array_mut);
-        for source in sources.into_iter().flatten() {
-            if let Some(fields) = source.as_object_mut() {
-                fields.remove("fetched_at");
-            }
-        }
-        let canonical = serde_json_canonicalizer::to_vec(&value).unwrap_or_default();
-        format!("sha256:{}", hex::encode(Sha256::digest(canonical)))
+        digest(serde_json::to_value(self).unwrap_or_default())
     }
+}
+
+/// The digest of an assessment that is given as JSON ([`Assessment::digest`]).
+#[must_use]
+pub fn digest(mut assessment: serde_json::Value) -> String {
+    let sources = assessment.get_mut("sources").and_then(serde_json::Value::as_array_mut);
+    for source in sources.into_iter().flatten() {
+        if let Some(fields) = source.as_object_mut() {
+            fields.remove("fetched_at");
+        }
+    }
+    let canonical = serde_json_canonicalizer::to_vec(&assessment).unwrap_or_default();
+    format!("sha256:{}", hex::encode(Sha256::digest(canonical)))
 }
 
 /// A reason for the verdict.

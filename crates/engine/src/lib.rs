@@ -29,6 +29,7 @@ pub mod fixed;
 pub mod ledger;
 pub mod names;
 pub mod patterns;
+pub mod planned;
 pub mod policy;
 pub mod reading;
 pub mod score;
@@ -38,6 +39,6 @@ pub mod transfer;
 pub mod utxo;
 
 pub use assess::{
-    MODEL_VERSION, assess, assess_sources, assess_tip, assess_transfer, attribute, carried_freeze,
-    rules, united_parts,
+    MODEL_VERSION, assess, assess_planned, assess_sources, assess_tip, assess_transfer, attribute,
+    carried_freeze, rules, united_parts,
 };

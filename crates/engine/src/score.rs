@@ -224,7 +224,9 @@ impl JsonSchema for Confidence {
 }
 
 /// Risk level of a score.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum RiskLevel {
     /// Mandatory data is missing, so that a low score is not conclusive.

@@ -66,9 +66,18 @@ pub(crate) fn require_reference(reference: Option<&str>) -> Result<(), Problem> 
 
 /// Parses the field `address`.
 pub(crate) fn parse_address(chain: ChainId, address: &str) -> Result<CanonicalAddress, Problem> {
+    parse_address_of("address", chain, address)
+}
+
+/// Parses a field with an address.
+pub(crate) fn parse_address_of(
+    field: &str,
+    chain: ChainId,
+    address: &str,
+) -> Result<CanonicalAddress, Problem> {
     CanonicalAddress::parse(chain, address).map_err(|error| {
         let message = format!("not a valid {chain} address: {error}");
-        Problem::new(Code::InvalidAddress, &message).field("address", message)
+        Problem::new(Code::InvalidAddress, &message).field(field, message)
     })
 }
 

@@ -72,8 +72,10 @@ codes! {
     OutputNotFound "output_not_found" NOT_FOUND No "The transaction has no such output or transfer.";
     MethodNotAllowed "method_not_allowed" METHOD_NOT_ALLOWED No "This method is not allowed here.";
     RequestTimeout "request_timeout" REQUEST_TIMEOUT Later "The request did not arrive in time.";
+    IdempotencyKeyInUse "idempotency_key_in_use" CONFLICT Later "A request with this idempotency key is being answered.";
     BodyTooLarge "body_too_large" PAYLOAD_TOO_LARGE No "The body is too large.";
     UnsupportedMediaType "unsupported_media_type" UNSUPPORTED_MEDIA_TYPE No "The media type of the body is not supported.";
+    IdempotencyKeyReused "idempotency_key_reused" UNPROCESSABLE_ENTITY No "A request with another body has this idempotency key.";
     UnsupportedChain "unsupported_chain" UNPROCESSABLE_ENTITY No "The blockchain is not supported.";
     InvalidAddress "invalid_address" UNPROCESSABLE_ENTITY No "The address is not valid on this blockchain.";
     ChainNotFollowed "chain_not_followed" UNPROCESSABLE_ENTITY No "No node or indexer is configured for this blockchain.";

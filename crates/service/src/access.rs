@@ -35,6 +35,12 @@ pub struct Caller {
 }
 
 impl Caller {
+    /// True if the plan keeps the checks of the caller's tenant for some time.
+    #[must_use]
+    pub fn keeps_checks(&self) -> bool {
+        self.tenant.plan.retention.checks.seconds() > 0
+    }
+
     /// Returns the subject whose limits count the caller's requests.
     #[must_use]
     pub fn account(&self) -> Account<'_> {

@@ -1,12 +1,13 @@
-//! Check of an address or a transfer: gathers the facts and assesses them by the tenant's policy, or repeats a cached
+//! Check of an address, a transfer or a withdrawal that is not sent yet: gathers the facts and assesses them by the tenant's policy, or repeats a cached
 //! answer.
 
 use std::sync::Arc;
 
 use assay_address::CanonicalAddress;
 use assay_engine::{
-    assess, assess_transfer,
+    assess, assess_planned, assess_transfer,
     facts::DifferingBranches,
+    planned::{EarlierReceivers, PlannedFacts, PlannedWithdrawal},
     policy::Policy,
     transfer::{TransferDirection, TransferQuery},
 };
@@ -16,7 +17,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::{
     AgeLimits, CacheStatus, Caller, SerializedAssessment, Service,
-    cache::{CacheKey, CheckSubject, DataState},
+    cache::{CacheKey, CheckSubject, DataState, PlannedSubject},
 };
 use crate::{
     chains::{self, ChainReaders, transfer::TransferError},
@@ -77,6 +78,29 @@ impl Service {
         now: Timestamp,
     ) -> Result<CheckOutcome, CheckError> {
         let subject = CheckSubject::Transfer(Box::new(query));
+        self.check_subject(caller, subject, caller_accepts, now).await
+    }
+
+    /// Checks a withdrawal that is not sent yet, as [`Service::check`] checks its receiver.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the assessment cannot be serialized, which never happens.
+    pub async fn check_withdrawal(
+        self: &Arc<Self>,
+        caller: &Caller,
+        withdrawal: PlannedWithdrawal,
+        caller_accepts: Option<SignedDuration>,
+        now: Timestamp,
+    ) -> Result<CheckOutcome, CheckError> {
+        let earlier_receivers = if caller.keeps_checks() {
+            let store = &*self.databases.store;
+            self.receivers.like(store, &caller.tenant.name, &withdrawal.to).await
+        } else {
+            EarlierReceivers::NotKept
+        };
+        let subject = PlannedSubject { withdrawal, earlier_receivers };
+        let subject = CheckSubject::Planned(Box::new(subject));
         self.check_subject(caller, subject, caller_accepts, now).await
     }
 
@@ -150,6 +174,29 @@ impl Service {
                     SerializedAssessment::new(&assessment, now, generation)
                 })?;
                 Ok(assessed.with_cluster(facts.cluster.as_ref()).with_compositions(&facts.chain))
+            }
+            CheckSubject::Planned(planned) => {
+                let to = &planned.withdrawal.to;
+                let mut receiver = chains::facts(chains, intel, policy, to, now).await;
+                receiver.intel_stale = key.intel_stale;
+                receiver.differing_branches = differing(key, receiver.differing_branches);
+                self.complete_later(to, policy, &receiver.chain, now);
+                let from = planned.withdrawal.from.as_ref();
+                let sender = from.and_then(|from| intel.address_attribution(from, policy, now).end);
+                let facts = PlannedFacts {
+                    withdrawal: planned.withdrawal.clone(),
+                    receiver,
+                    sender,
+                    earlier_receivers: planned.earlier_receivers.clone(),
+                };
+                let assessed = beside_others_if(facts.receiver.is_large(), || {
+                    let assessment =
+                        stage!("assess").in_scope(|| assess_planned(&facts, policy, now));
+                    SerializedAssessment::new(&assessment, now, generation)
+                })?;
+                let PlannedFacts { receiver, .. } = facts;
+                let assessed = assessed.with_cluster(receiver.cluster.as_ref());
+                Ok(assessed.with_compositions(&receiver.chain))
             }
             CheckSubject::Transfer(query) => {
                 let mut facts =

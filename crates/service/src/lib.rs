@@ -13,6 +13,7 @@ mod check;
 mod databases;
 mod detached_tasks;
 mod freshness;
+mod idempotency;
 mod invalidated_addresses;
 mod key_use;
 pub mod keys;
@@ -21,6 +22,7 @@ mod limits;
 pub mod manifests;
 mod quota_uses;
 pub mod ready_sources;
+mod receivers;
 mod record;
 mod refresh;
 pub mod revocations;
@@ -53,9 +55,11 @@ pub use chains::transfer::TransferError;
 pub use check::{CheckError, CheckOutcome};
 pub use databases::Databases;
 pub use freshness::Freshness;
+pub use idempotency::{HeldKey, KeyOutcome};
 pub use key_use::KeyUse;
 pub use limits::SharedLimits;
 pub use quota_uses::QuotaUses;
+pub use receivers::Receivers;
 pub use record::{Backlog, Recorder};
 pub use refresh::{LoadError, Refresher};
 pub use screen::{DecidedBy, Screening, ScreeningResult, subject as screen_subject};
@@ -82,6 +86,8 @@ pub struct Service {
     pub key_use: KeyUse,
     /// Charges and kept answers, written twice a second.
     pub recorder: Recorder,
+    /// Receivers of withdrawals that tenants checked, written twice a second.
+    pub receivers: Receivers,
     /// Use of long windows of limits, written twice a second if this server counts limits by itself.
     pub quota_uses: QuotaUses,
     /// Freshness of data in memory.
@@ -167,6 +173,7 @@ impl Service {
             limiter,
             key_use: KeyUse::default(),
             recorder: Recorder::new(assay_system::random_u128()),
+            receivers: Receivers::default(),
             quota_uses: QuotaUses::default(),
             databases,
             revoked_keys: revoked_keys::RevokedKeys::default(),
@@ -271,9 +278,12 @@ impl Service {
         self.store_reachable.load(Ordering::Relaxed)
     }
 
-    /// Says whether charges, answers, uses of keys and of limits could be written the last time.
+    /// Says whether charges, answers, receivers, uses of keys and of limits could be written the last time.
     pub fn store_writable(&self) -> bool {
-        !self.recorder.is_failing() && !self.key_use.is_failing() && !self.quota_uses.is_failing()
+        !self.recorder.is_failing()
+            && !self.receivers.is_failing()
+            && !self.key_use.is_failing()
+            && !self.quota_uses.is_failing()
     }
 
     /// Says whether all chains could be read the last time: from their servers, and from graphs.

@@ -1,4 +1,4 @@
-//! Writers of records that requests leave in memory: charges, kept answers, and uses of keys and limits.
+//! Writers of records that requests leave in memory: charges, kept answers, receivers, and uses of keys and limits.
 //!
 //! Each kind of record has a writer of its own, so that neither a slow refresh nor a backlog of answers delays charges.
 //! A signal stops the writers; aborting them would lose the counts that are being written.
@@ -12,13 +12,13 @@ use std::{
     time::Duration,
 };
 
-use assay_store::{ControlStore, StoreError, UsageStore};
+use assay_store::{ControlStore, ReceiverStore, StoreError, UsageStore};
 use tokio::{
     sync::{oneshot, watch},
     time::sleep,
 };
 
-use super::{KeyUse, Recorder, Service};
+use super::{KeyUse, Receivers, Recorder, Service};
 
 /// Interval of writing charges and answers: a killed program loses less than a second of them.
 const RECORD_INTERVAL: Duration = Duration::from_millis(500);
@@ -39,6 +39,7 @@ pub async fn write_regularly(service: Arc<Service>, stop: oneshot::Receiver<()>)
         stop,
         write_charges(&service.recorder, store, made_at, stopped.clone()),
         write_answers(&service.recorder, store, stopped.clone()),
+        write_receivers(&service.receivers, store, stopped.clone()),
         write_key_use(&service.key_use, store, stopped.clone()),
         write_quota_uses(&service, store, stopped.clone()),
     );
@@ -72,6 +73,20 @@ async fn write_answers(
         if let Ok(lost @ 1..) = written {
             tracing::warn!(lost, "answers were dropped: too many were pending");
         }
+        RECORD_INTERVAL
+    };
+    repeatedly(stopped, write).await;
+}
+
+/// Writes receivers twice a second until the signal, and then the rest.
+async fn write_receivers(
+    receivers: &Receivers,
+    store: &dyn ReceiverStore,
+    stopped: watch::Receiver<bool>,
+) {
+    let failing = FailureLog::new("receivers");
+    let write = || async {
+        failing.report(&receivers.write(store).await);
         RECORD_INTERVAL
     };
     repeatedly(stopped, write).await;

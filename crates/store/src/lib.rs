@@ -6,6 +6,8 @@
 //! - [`control`]: manifests and API keys ([`ControlStore`])
 //! - [`intel`]: sources, publications, listings, labels and prices ([`IntelStore`])
 //! - [`usage`]: charges and kept checks ([`UsageStore`]); [`checks`]: what a search of kept checks asks and finds
+//! - [`idempotency`]: idempotency keys of requests, with their answers ([`IdempotencyStore`])
+//! - [`receivers`]: receivers of withdrawals that tenants checked ([`ReceiverStore`])
 //! - [`fetched`]: history that was fetched on demand ([`FetchedStore`])
 //! - [`jobs`]: background work ([`JobStore`])
 //! - [`coordination`]: state that the replicas of a service share to enforce limits together ([`SlotStore`],
@@ -19,10 +21,12 @@ pub mod control;
 pub mod coordination;
 mod error;
 pub mod fetched;
+pub mod idempotency;
 pub mod intel;
 pub mod jobs;
 mod migrations;
 pub mod postgres;
+pub mod receivers;
 mod row;
 mod sql;
 pub mod sqlite;
@@ -40,9 +44,11 @@ pub use control::ControlStore;
 pub use coordination::{Coordination, QuotaStore, SlotStore};
 pub use error::StoreError;
 pub use fetched::FetchedStore;
+pub use idempotency::IdempotencyStore;
 pub use intel::IntelStore;
 pub use jobs::JobStore;
 pub use postgres::PostgresStore;
+pub use receivers::ReceiverStore;
 pub use sqlite::SqliteStore;
 pub use usage::UsageStore;
 
@@ -63,7 +69,14 @@ pub struct Revisions {
 /// or not at all.
 #[async_trait]
 pub trait Store:
-    ControlStore + IntelStore + UsageStore + FetchedStore + JobStore + 'static
+    ControlStore
+    + IntelStore
+    + UsageStore
+    + ReceiverStore
+    + IdempotencyStore
+    + FetchedStore
+    + JobStore
+    + 'static
 {
     /// Environment of the data, production or demo; set when the store was created.
     async fn environment(&self) -> Result<Environment, StoreError>;

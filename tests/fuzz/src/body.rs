@@ -1,7 +1,12 @@
 //! Any bytes as the body of a check, of an address or a transfer, and as a row: no panic; a refused body gives a clear problem,
 //! and an accepted one has the fields that a check needs.
 
-use assay_request::{check::CheckRequest, row::ScreenRequest, transfer::TransferRequest};
+use assay_engine::transfer::TransferSelector;
+use assay_request::{
+    check::CheckRequest,
+    row::ScreenRequest,
+    transfer::{TransferRequest, TransferSubject},
+};
 
 /// Checks the promise of this module for an input.
 ///
@@ -19,9 +24,13 @@ pub fn run(bytes: &[u8]) {
         assert!(!details.detail.is_empty() && !details.code.is_empty());
     }
     if let Ok(request) = TransferRequest::read(bytes) {
-        match request.query() {
+        match request.subject() {
             // One of them names the output.
-            Ok(_) => assert!(request.output.is_some() != request.address.is_some()),
+            Ok(TransferSubject::Sent(query)) => assert!(
+                matches!(query.selector, TransferSelector::OfAccounts(_))
+                    || request.output.is_some() != request.address.is_some()
+            ),
+            Ok(TransferSubject::Planned(planned)) => assert!(planned.amount > 0),
             Err(problem) => assert!([400, 422].contains(&problem.details("/", "id").status)),
         }
     }

@@ -43,6 +43,7 @@ mod formats;
 mod generated;
 
 mod hostile;
+mod idempotency;
 mod imports;
 mod labels;
 mod large_chain;
@@ -67,4 +68,5 @@ mod transfers;
 mod unowned;
 mod upper_bound;
 mod wire;
+mod withdrawals;
 mod worked_example;

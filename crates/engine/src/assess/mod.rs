@@ -14,6 +14,7 @@ mod ended;
 mod flows;
 mod labels;
 mod listings;
+mod planned;
 mod rank;
 mod ranked;
 mod references;
@@ -31,6 +32,7 @@ pub use coverage::{assess_sources, assess_tip};
 pub use flows::{rules, united_parts};
 use jiff::{Timestamp, civil::Date, tz::TimeZone};
 use labels::LabelEvidence;
+pub use planned::assess_planned;
 use rank::Rank;
 pub use transfer::assess_transfer;
 
@@ -63,6 +65,17 @@ pub fn assess(
     policy: &Policy,
     now: Timestamp,
 ) -> Assessment {
+    assess_with(subject, facts, policy, now, Vec::new())
+}
+
+/// Assesses one address, with rules that fire on other funds than those of the address.
+fn assess_with(
+    subject: &CanonicalAddress,
+    facts: &Facts,
+    policy: &Policy,
+    now: Timestamp,
+    further_rules: Vec<MinimumScore>,
+) -> Assessment {
     let today = facts.day(now);
 
     let unowned = subject.unowned_kind();
@@ -89,6 +102,7 @@ pub fn assess(
     warnings.extend(about_the_address(facts, unowned));
     let mut minimum_scores = listings.minimum_scores;
     minimum_scores.extend(association.minimum_scores);
+    minimum_scores.extend(further_rules);
     let mut terms: Vec<Term<'_>> = listings.terms;
     terms.extend(labels.terms);
     terms.extend(association.terms);

@@ -113,9 +113,10 @@ fn view(
                 owner.address(senders.chain).map(|address| address.to_string())
             });
             AssessedTransfer {
-                transaction: transaction.txid.to_string(),
+                transaction: Some(transaction.txid.to_string()),
                 direction: facts.direction,
                 account: None,
+                planned: None,
                 outputs: outputs
                     .map(|output| AssessedOutput {
                         index: output.index,
@@ -126,8 +127,8 @@ fn view(
                 amount: amount(transfer.amount()),
                 status: TransferStatus::Confirmed,
                 confirmations: confirmations(transaction.height),
-                block_height: transaction.height,
-                block_time: transaction.time,
+                block_height: Some(transaction.height),
+                block_time: Some(transaction.time),
                 senders_count,
                 senders,
                 basis,
@@ -143,7 +144,7 @@ fn view(
                 address.as_ref().map(name)
             });
             AssessedTransfer {
-                transaction: transfer.transaction_text(),
+                transaction: Some(transfer.transaction_text()),
                 direction: facts.direction,
                 account: Some(AssessedAccountTransfer {
                     asset: asset.id.asset.text(asset.id.chain),
@@ -152,13 +153,14 @@ fn view(
                     to: name(&transfer.receiver),
                     initiator: transfer.initiator.as_ref().map(name),
                 }),
+                planned: None,
                 outputs: Vec::new(),
                 outputs_count: 0,
                 amount: of_asset(asset.ticker, transfer.amount),
                 status: TransferStatus::Confirmed,
                 confirmations: confirmations(transfer.block),
-                block_height: transfer.block,
-                block_time: transfer.time,
+                block_height: Some(transfer.block),
+                block_time: Some(transfer.time),
                 senders_count,
                 senders,
                 basis,

@@ -19,7 +19,18 @@ pub(super) fn fill(assessment: &mut Assessment, prices: &Prices, day: Date) {
 
 /// Fills the values of a transfer's own amounts by the prices of the day of its block.
 pub(super) fn fill_transfer(transfer: &mut AssessedTransfer, chain: ChainId, prices: &Prices) {
-    let known = DayPrices::of(chain, prices, day_of(transfer.block_time));
+    let Some(day) = transfer.block_time.map(day_of) else { return };
+    fill_transfer_on(transfer, chain, prices, day);
+}
+
+/// Fills the values of a transfer's own amounts by the prices of a day.
+pub(super) fn fill_transfer_on(
+    transfer: &mut AssessedTransfer,
+    chain: ChainId,
+    prices: &Prices,
+    day: Date,
+) {
+    let known = DayPrices::of(chain, prices, day);
     let outputs = transfer.outputs.iter_mut().map(|output| &mut output.amount);
     let senders = transfer.senders.iter_mut().map(|sender| &mut sender.amount);
     known.fill(outputs.chain(senders).chain([&mut transfer.amount]));

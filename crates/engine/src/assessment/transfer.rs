@@ -10,13 +10,16 @@ use crate::{taxonomy::Category, transfer::TransferDirection};
 /// A transfer that was assessed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct AssessedTransfer {
-    /// Identifier of the transaction.
-    pub transaction: String,
+    /// Identifier of the transaction; null for a withdrawal that is not sent yet.
+    pub transaction: Option<String>,
     /// Direction of the transfer.
     pub direction: TransferDirection,
     /// The transfer on an account chain; left out on chains of outputs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub account: Option<AssessedAccountTransfer>,
+    /// The withdrawal that is not sent yet; left out of other transfers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub planned: Option<AssessedPlan>,
     /// Outputs of the transaction that make up the transfer, in order: at most 100. None on an account chain.
     pub outputs: Vec<AssessedOutput>,
     /// Number of the outputs.
@@ -27,12 +30,12 @@ pub struct AssessedTransfer {
     pub status: TransferStatus,
     /// Number of known blocks from the transaction's block on, including that block.
     pub confirmations: u64,
-    /// Height of the transaction's block.
-    pub block_height: u64,
-    /// Time of the transaction's block.
-    pub block_time: Timestamp,
+    /// Height of the transaction's block; null for a withdrawal that is not sent yet.
+    pub block_height: Option<u64>,
+    /// Time of the transaction's block; null for a withdrawal that is not sent yet.
+    pub block_time: Option<Timestamp>,
     /// Owners of the transaction's inputs, or accounts whose money the transfer was, those with the largest amounts first: at
-    /// most 100.
+    /// most 100. Of a withdrawal that is not sent yet, the sender that the request names.
     pub senders: Vec<Sender>,
     /// Number of owners that were read.
     pub senders_count: u64,
@@ -55,6 +58,18 @@ pub struct AssessedAccountTransfer {
     pub to: String,
     /// Account that sent the transaction; null where it is not known.
     pub initiator: Option<String>,
+}
+
+/// Withdrawal that is not sent yet.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct AssessedPlan {
+    /// Asset: `native`, the address of the token's contract, or the text of the request on a chain whose tokens are not
+    /// known.
+    pub asset: String,
+    /// Sender that the request names; null if it names none.
+    pub from: Option<String>,
+    /// Receiver of the withdrawal.
+    pub to: String,
 }
 
 /// Output of an assessed transfer.
@@ -87,6 +102,8 @@ pub struct Sender {
 pub enum TransferStatus {
     /// A block holds the transaction.
     Confirmed,
+    /// The withdrawal is not sent yet.
+    Planned,
 }
 
 /// Funds on which the assessment of a transfer is based.
@@ -100,4 +117,7 @@ pub enum TransferBasis {
     /// All funds that the receiver received, and the destinations of this transfer's funds alone: a
     /// withdrawal whose own funds went to riskier destinations than the receiver's funds together.
     Destinations,
+    /// All funds that the receiver received and sent, and rules of the policy that the payment itself meets: a
+    /// withdrawal that is not sent yet.
+    Payment,
 }

@@ -9,7 +9,7 @@ use std::{
     sync::Arc,
 };
 
-use assay_address::{AddressRules, CanonicalAddress, ChainId};
+use assay_address::{AddressRules, CanonicalAddress, ChainId, distinctive_part};
 use assay_engine::facts::LookAlike;
 
 use super::IntelSnapshot;
@@ -25,7 +25,7 @@ pub(super) type ListedEnds = HashMap<u64, Vec<Arc<CanonicalAddress>>>;
 /// Hash of the visible ends of an address; `None` if the address is too short. On EVM chains, hashes depend neither
 /// on the chain nor on letter case.
 pub(super) fn ends_hash(chain: ChainId, text: &str) -> Option<u64> {
-    let body = body(text);
+    let body = distinctive_part(chain, text);
     // Ends that touch are the whole address.
     if body.len() < 3 * SHARED {
         return None;
@@ -36,25 +36,6 @@ pub(super) fn ends_hash(chain: ChainId, text: &str) -> Option<u64> {
     let mut hasher = DefaultHasher::new();
     (chain, first.to_ascii_lowercase(), last.to_ascii_lowercase()).hash(&mut hasher);
     Some(hasher.finish())
-}
-
-/// The address after the part that all addresses of its form share: `0x`, the prefix of bech32 with its
-/// version, the prefix of CashAddr.
-fn body(text: &str) -> &str {
-    if let Some(rest) = text.strip_prefix("0x") {
-        return rest;
-    }
-    if let Some((_, rest)) = text.split_once(':') {
-        return rest;
-    }
-    let is_bech32 = !text.bytes().any(|byte| byte.is_ascii_uppercase());
-    match text
-        .split_once('1')
-        .filter(|(prefix, rest)| is_bech32 && !prefix.is_empty() && rest.len() >= 38)
-    {
-        Some((_, rest)) => rest.get(1..).unwrap_or(rest),
-        None => text,
-    }
 }
 
 /// Number of characters that two texts share at their beginnings and at their ends.
@@ -90,7 +71,7 @@ impl IntelSnapshot {
         let mut found: Vec<LookAlike> = Vec::new();
         for (address, what) in listed.chain(labelled) {
             let is_same = address.as_str().eq_ignore_ascii_case(subject.as_str());
-            let (first, last) = shared(body(address.as_str()), body(subject.as_str()));
+            let (first, last) = shared(address.distinctive_part(), subject.distinctive_part());
             let is_known = found.iter().any(|known| known.address.as_str() == address.as_str());
             if !is_same && !is_known && first >= SHARED && last >= SHARED {
                 found.push(LookAlike { address, first, last, what });
@@ -116,13 +97,6 @@ mod tests {
         let other = "0x189F00000000000000000000000000000000f82D";
         assert_eq!(hash("eth", evm), hash("polygon", other), "every EVM chain, any letter case");
         assert_ne!(hash("eth", evm), hash("eth", "0x189f00000000000000000000000000000000f82e"));
-        let segwit = "bc1q9e7jcqaf2pawye0v7k6n26y955ee8gsztpqggj";
-        assert_eq!(body(segwit), "9e7jcqaf2pawye0v7k6n26y955ee8gsztpqggj");
-        assert_eq!(body("bitcoincash:qp3w"), "qp3w");
-        assert_eq!(
-            body("1KUCzSr49wPWckUDouJLybJuRYtViF5hfM"),
-            "1KUCzSr49wPWckUDouJLybJuRYtViF5hfM"
-        );
         assert_eq!(hash("eos", "short"), None);
     }
 }

@@ -305,6 +305,23 @@ impl IntelSnapshot {
         })
     }
 
+    /// Attribution of an address at a time.
+    #[must_use]
+    pub fn address_attribution(
+        &self,
+        address: &CanonicalAddress,
+        policy: &Policy,
+        now: Timestamp,
+    ) -> Attribution {
+        if address.unowned_kind().is_some() {
+            return Attribution::of_nobody();
+        }
+        if !self.has_attribution(address) {
+            return Attribution::default();
+        }
+        attribute(&self.facts(address), policy, self.day(now))
+    }
+
     /// Attribution of an account of a chain. Nearly all accounts are unknown.
     #[must_use]
     pub fn account_attribution(

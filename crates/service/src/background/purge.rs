@@ -128,7 +128,8 @@ pub struct CommonPurged {
     pub jobs: u64,
 }
 
-/// Deletes answers and charges that are older than the retention of the tenants' plans, of all tenants or of one.
+/// Deletes answers, receivers and charges that are older than the retention of the tenants' plans, and idempotency keys
+/// whose time is over, of all tenants or of one.
 /// Former tenants whose retention is over are forgotten: their keys are revoked, and they cannot be restored.
 ///
 /// # Errors
@@ -148,7 +149,10 @@ pub async fn purge_tenants(
     for (name, retention) in tenants.chain(former).filter(|(name, _)| is_chosen(name)) {
         let has_expired = |former: &FormerTenantSpec| former.is_forgotten(now);
         let is_forgotten = directory.former_tenants.get(name).is_some_and(has_expired);
-        let purged = store.purge_tenant(&expired_data(name, retention, is_forgotten, now)).await?;
+        let expired = expired_data(name, retention, is_forgotten, now);
+        let purged = store.purge_tenant(&expired).await?;
+        store.purge_receivers(name, expired.checks_before).await?;
+        store.purge_keys(name, now).await?;
         if is_forgotten {
             forget(name, store, revocations, now).await?;
         }

@@ -7,7 +7,11 @@ mod shared;
 use std::{mem::size_of, sync::Arc, time::Duration};
 
 use assay_address::{CanonicalAddress, ChainId};
-use assay_engine::{facts::DifferingBranches, transfer::TransferQuery};
+use assay_engine::{
+    facts::DifferingBranches,
+    planned::{EarlierReceivers, PlannedWithdrawal},
+    transfer::TransferQuery,
+};
 use assay_intel::IntelSnapshot;
 use assay_tenancy::Name;
 use jiff::{SignedDuration, Timestamp};
@@ -82,6 +86,16 @@ pub(super) enum CheckSubject {
     Address(CanonicalAddress),
     /// One transfer.
     Transfer(Box<TransferQuery>),
+    /// A withdrawal that is not sent yet.
+    Planned(Box<PlannedSubject>),
+}
+
+/// Withdrawal that is not sent yet, with the receivers that look like its receiver: an answer is not repeated once
+/// there are others.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct PlannedSubject {
+    pub(super) withdrawal: PlannedWithdrawal,
+    pub(super) earlier_receivers: EarlierReceivers,
 }
 
 impl CheckSubject {
@@ -90,6 +104,7 @@ impl CheckSubject {
         match self {
             Self::Address(address) => address.chain(),
             Self::Transfer(query) => query.chain,
+            Self::Planned(planned) => planned.withdrawal.to.chain(),
         }
     }
 }
@@ -104,6 +119,7 @@ impl Weighter<CacheKey, Arc<SerializedAssessment>> for BytesWeighter {
         let boxed = match key.subject {
             CheckSubject::Address(_) => 0,
             CheckSubject::Transfer(_) => size_of::<TransferQuery>(),
+            CheckSubject::Planned(_) => size_of::<PlannedSubject>(),
         };
         let bytes = size_of::<CacheKey>()
             + size_of::<SerializedAssessment>()
@@ -154,6 +170,10 @@ impl<'a> DataState<'a> {
             && match subject {
                 CheckSubject::Address(address) => {
                     self.invalidated_addresses.is_valid(address, known.cluster_root.as_deref(), tip)
+                }
+                CheckSubject::Planned(planned) => {
+                    let to = &planned.withdrawal.to;
+                    self.invalidated_addresses.is_valid(to, known.cluster_root.as_deref(), tip)
                 }
                 // The confirmations of a transfer change with every block, and its receiver is not in the key.
                 CheckSubject::Transfer(query) => {

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use assay_engine::{
     account::AccountTransferSelector,
+    planned::{EarlierReceiver, EarlierReceivers, PlannedWithdrawal},
     transfer::{TransferQuery, TransferSelector},
     utxo::OutputSelector,
 };
@@ -19,7 +20,7 @@ use tokio::{
     time::{Instant, sleep, timeout},
 };
 
-use super::{CacheKey, CheckSubject, DataState, SerializedAssessment};
+use super::{CacheKey, CheckSubject, DataState, PlannedSubject, SerializedAssessment};
 
 /// Timeout of reading an answer from Redis.
 const PATIENCE: Duration = Duration::from_millis(200);
@@ -80,7 +81,33 @@ fn subject_parts(subject: &CheckSubject) -> Vec<String> {
             let named = transfer.into_iter().map(str::to_owned);
             named.chain([txid.to_string(), selected]).collect()
         }
+        CheckSubject::Planned(planned) => planned_parts(planned),
     }
+}
+
+/// Returns the segments of a key that identify a withdrawal that is not sent yet.
+fn planned_parts(planned: &PlannedSubject) -> Vec<String> {
+    let PlannedSubject { withdrawal, earlier_receivers } = planned;
+    let PlannedWithdrawal { to, from, asset, amount } = withdrawal;
+    let from = from.as_ref().map(ToString::to_string).unwrap_or_default();
+    let mut parts = vec![
+        "planned".to_owned(),
+        to.chain().to_string(),
+        to.to_string(),
+        from,
+        asset.text.clone(),
+        amount.to_string(),
+    ];
+    match earlier_receivers {
+        EarlierReceivers::NotKept => parts.push("not kept".to_owned()),
+        EarlierReceivers::Unreadable => parts.push("unreadable".to_owned()),
+        EarlierReceivers::Found(found) => {
+            for EarlierReceiver { address, first_checked_at, by } in found {
+                parts.push(format!("{address} {first_checked_at} {by:?}"));
+            }
+        }
+    }
+    parts
 }
 
 impl SharedAnswers {

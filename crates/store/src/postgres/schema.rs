@@ -18,7 +18,7 @@ const INSUFFICIENT_PRIVILEGE: &str = "42501";
 /// The migrations that this program knows. The first migration creates the whole schema of version 15; further
 /// migrations are only ever appended. Each migration records in `schema_versions` the oldest program that is compatible
 /// with it.
-fn known() -> [Migration; 3] {
+fn known() -> [Migration; 5] {
     [
         migration(15, "schema", include_str!("../../migrations/postgres/0015_schema.sql")),
         migration(16, "prices", include_str!("../../migrations/postgres/0016_prices.sql")),
@@ -26,6 +26,12 @@ fn known() -> [Migration; 3] {
             17,
             "check search",
             include_str!("../../migrations/postgres/0017_check_search.sql"),
+        ),
+        migration(18, "receivers", include_str!("../../migrations/postgres/0018_receivers.sql")),
+        migration(
+            19,
+            "idempotency keys",
+            include_str!("../../migrations/postgres/0019_idempotency_keys.sql"),
         ),
     ]
 }
@@ -136,10 +142,10 @@ mod tests {
         let login = server.login(&url, &format!("member_{name}"), "IN ROLE assay_migrate");
         let mut member = PgConnection::connect(&login).await.unwrap();
         let next = migration(
-            18,
+            20,
             "next",
             "CREATE TABLE next (id bigint); ALTER TABLE installation ADD next text;
-             INSERT INTO schema_versions VALUES (18, 'expand', 15)",
+             INSERT INTO schema_versions VALUES (20, 'expand', 15)",
         );
         let known: Vec<Migration> = known().into_iter().chain([next]).collect();
         migrate_to(&known, &mut member).await.unwrap();

@@ -3,8 +3,10 @@
 mod checks;
 mod control;
 mod fetched;
+mod idempotency;
 mod intel;
 mod jobs;
+mod receivers;
 mod scope;
 mod session;
 mod usage;

@@ -24,6 +24,12 @@ pub(super) async fn migrate(pool: &SqlitePool) -> Result<(), StoreError> {
             "check search",
             include_str!("../../migrations/sqlite/0012_check_search.sql"),
         ),
+        migration(13, "receivers", include_str!("../../migrations/sqlite/0013_receivers.sql")),
+        migration(
+            14,
+            "idempotency keys",
+            include_str!("../../migrations/sqlite/0014_idempotency_keys.sql"),
+        ),
     ];
     let applied = applied(pool).await?;
     if schema_state(&known, &applied)? == SchemaState::Behind {

@@ -142,7 +142,7 @@ fn a_long_past_of_the_receiver_does_not_hide_where_this_money_went() {
     let transfer = assessment.transfer.unwrap();
     assert_eq!(transfer.basis, TransferBasis::Destinations);
     assert_eq!(transfer.destinations.len(), 1);
-    assert_eq!((transfer.confirmations, transfer.block_height), (10, 90));
+    assert_eq!((transfer.confirmations, transfer.block_height), (10, Some(90)));
 }
 
 #[test]

@@ -3,6 +3,7 @@ mod calibration;
 mod common;
 mod deviations;
 mod many_labels;
+mod planned;
 mod prices;
 mod properties;
 mod rules;

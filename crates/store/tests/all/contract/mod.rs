@@ -1,10 +1,12 @@
 //! Rules that every backend must keep. A backend is added by one line at the end.
 
 mod check_rules;
+mod idempotency_rules;
 mod job_rules;
 mod label_rules;
 mod postgres_server;
 mod price_rules;
+mod receiver_rules;
 mod record_rules;
 
 use std::sync::Arc;
@@ -43,9 +45,11 @@ use jiff::{
 use serde_json::json;
 
 use check_rules::*;
+use idempotency_rules::*;
 use job_rules::*;
 use label_rules::*;
 use price_rules::*;
+use receiver_rules::*;
 use record_rules::*;
 
 fn at(minute: i64) -> Timestamp {
@@ -574,6 +578,11 @@ macro_rules! contract {
             a_kept_answer_is_its_tenants_only,
             pages_of_any_search_give_each_check_once,
             a_page_ends_early_where_few_of_many_checks_are_found,
+            receivers_that_look_alike_are_found_of_one_tenant,
+            a_receiver_keeps_its_first_check_until_it_is_purged,
+            a_key_has_the_answer_of_its_first_request,
+            a_key_without_an_answer_is_free_again,
+            of_many_claims_at_once_one_has_the_key,
             what_was_fetched_is_kept_by_chain_kind_and_key,
             the_same_imports_in_the_same_order_give_the_same_revision,
             manifests_are_replaced_by_kind_and_name,

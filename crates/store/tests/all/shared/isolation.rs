@@ -409,7 +409,7 @@ async fn no_role_revives_a_revoked_key() {
 
 /// Rights of each role on each table: s(elect), i(nsert), d(elete), and the columns that it may
 /// update. Every table must be listed.
-const RIGHTS: [(&str, [&str; 3]); 22] = [
+const RIGHTS: [(&str, [&str; 3]); 24] = [
     // serve, ingest, control
     ("_sqlx_migrations", ["s", "s", "s"]),
     ("api_keys", ["s last_used_at revoked_at", "", "si expires_at revoked_at scopes"]),
@@ -417,6 +417,7 @@ const RIGHTS: [(&str, [&str; 3]); 22] = [
     ("check_summaries", ["si", "", "sd"]),
     ("checks", ["si", "", "sd"]),
     ("fetched", ["si content fetched_at", "", "sd fetched_at"]),
+    ("idempotency_keys", ["sid answer body_digest expires_at holder", "", "sd"]),
     (
         "installation",
         [
@@ -449,6 +450,7 @@ const RIGHTS: [(&str, [&str; 3]); 22] = [
     ("prices", ["s", "si recorded_at source usd", "s"]),
     ("publications", ["s", "si", "s"]),
     ("quota_windows", ["si allowed granted reserved", "", "sd reserved"]),
+    ("receivers", ["si first_checked_at last_checked_at", "", "sd"]),
     ("schema_versions", ["s", "s", "s"]),
     ("seats", ["s claimed_at expires_at holder previous_expiry", "", ""]),
     ("sources", ["s", "si etag fetched_at last_modified url", "s"]),

@@ -1,0 +1,61 @@
+//! Records that an answer leaves: charges, kept checks, and receivers of withdrawals. A handler adds them to its response,
+//! and they are recorded once it is certain that the answer is given.
+
+use std::sync::Arc;
+
+use assay_address::CanonicalAddress;
+use assay_engine::score::Verdict;
+use assay_service::Caller;
+use assay_store::usage::{KeptCheck, Operation};
+use axum::response::Response;
+use jiff::Timestamp;
+
+use super::checks_charge::ChecksCharge;
+use crate::App;
+
+/// Record of one answered check.
+#[derive(Clone, Debug)]
+pub(crate) struct AnsweredCheck {
+    /// Verdict of the answer.
+    pub(crate) verdict: Verdict,
+    /// Time of the answer.
+    pub(crate) now: Timestamp,
+    /// The answer to keep; `None` if the plan keeps none.
+    pub(crate) kept: Option<KeptCheck>,
+    /// Receiver of a withdrawal, by which later receivers that look like it are found.
+    pub(crate) receiver: Option<CanonicalAddress>,
+}
+
+/// Records of an answer; an extension of its response.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct AnswerRecords {
+    /// The answered checks.
+    pub(crate) checks: Vec<AnsweredCheck>,
+    /// The charge that they settle, if the request took its checks by itself.
+    pub(crate) charge: Option<Arc<ChecksCharge>>,
+}
+
+impl AnswerRecords {
+    /// Takes the records out of a response; none if it has none.
+    pub(crate) fn take(response: &mut Response) -> Self {
+        response.extensions_mut().remove().unwrap_or_default()
+    }
+
+    /// Records everything.
+    pub(crate) fn commit(self, app: &App, caller: &Caller) {
+        let service = &app.service;
+        if let Some(charge) = &self.charge {
+            charge.settle(u64::try_from(self.checks.len()).unwrap_or(u64::MAX));
+        }
+        for AnsweredCheck { verdict, now, kept, receiver } in self.checks {
+            let charged_at = service.store_clock.now(now);
+            service.recorder.charge(caller, Operation::Check, verdict, charged_at);
+            if let Some(check) = kept {
+                service.recorder.record_check(check);
+            }
+            if let Some(receiver) = receiver {
+                service.receivers.record(&caller.tenant.name, &receiver, now);
+            }
+        }
+    }
+}
