@@ -107,9 +107,13 @@ fn texts(values: &[Value]) -> Vec<&str> {
 /// A description without the breaks within its paragraphs.
 fn description(schema: &Value) -> String {
     let text = schema["description"].as_str().unwrap_or_default();
-    let joined = |paragraph: &str| match paragraph.starts_with('|') {
-        true => paragraph.to_owned(),
-        false => paragraph.split_whitespace().collect::<Vec<_>>().join(" "),
+    let joined = |paragraph: &str| {
+        // Lines of a table stay apart.
+        if paragraph.starts_with('|') {
+            paragraph.to_owned()
+        } else {
+            paragraph.split_whitespace().collect::<Vec<_>>().join(" ")
+        }
     };
     text.split("\n\n").map(joined).collect::<Vec<_>>().join("\n\n")
 }
