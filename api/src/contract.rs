@@ -195,3 +195,4 @@ described!(A1, A2, A3);
 described!(A1, A2, A3, A4);
 described!(A1, A2, A3, A4, A5);
 described!(A1, A2, A3, A4, A5, A6);
+described!(A1, A2, A3, A4, A5, A6, A7);

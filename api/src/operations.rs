@@ -120,13 +120,14 @@ const fn one_check(id: &'static str) -> KeyedOperation {
 
 /// Returns all operations.
 pub(super) fn operations() -> Vec<Operation> {
-    let mut all = assessment_operations();
+    let mut all = check_operations();
+    all.extend(bulk_operations());
     all.extend(information_operations());
     all
 }
 
-/// Returns the operations that assess addresses.
-fn assessment_operations() -> Vec<Operation> {
+/// Returns the operations that assess addresses and transfers.
+fn check_operations() -> Vec<Operation> {
     vec![
         Operation {
             paths: paths!("/check/address"),
@@ -142,6 +143,27 @@ fn assessment_operations() -> Vec<Operation> {
             endpoint: contract::post(routes::check::check_address).with_idempotency_key(),
             request_example: Some(examples::check_request()),
             response_example: examples::check_response(),
+            problems: &[CHECK_PROBLEMS],
+        },
+        Operation {
+            paths: paths!("/check/addresses"),
+            id: "check_addresses",
+            tag: Tag::Checks,
+            summary: "Assess the risk of up to 100 blockchain addresses",
+            description: "Takes 1 to 100 bodies of a check of one address, and returns in their order \
+                          for each the answer of that check or its problem. Each answer is charged as \
+                          one check; if the limits have no room for all valid ones, the request is \
+                          refused with status 429 and charges nothing.",
+            gate: Gate { scope: Scope::Check, kind: RequestKind::Request },
+            keyed: Some(KeyedOperation {
+                id: "check_addresses",
+                max_body: routes::check_addresses::MAX_BODY_BYTES,
+                is_one_check: false,
+            }),
+            endpoint: contract::post(routes::check_addresses::check_addresses)
+                .with_idempotency_key(),
+            request_example: Some(examples::check_addresses_request()),
+            response_example: examples::check_addresses_response(),
             problems: &[CHECK_PROBLEMS],
         },
         Operation {
@@ -171,6 +193,12 @@ fn assessment_operations() -> Vec<Operation> {
                 ],
             ],
         },
+    ]
+}
+
+/// Returns the operations on earlier answers and on many rows.
+fn bulk_operations() -> Vec<Operation> {
+    vec![
         Operation {
             paths: paths!("/checks/{check_id}"),
             id: "show_check",

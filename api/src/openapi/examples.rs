@@ -18,7 +18,10 @@ use assay_engine::{
     },
 };
 use assay_intel::{IntelSnapshot, LabelIndex};
-use assay_request::check::TransferDirection;
+use assay_request::{
+    check::TransferDirection,
+    problem::{Code, Problem},
+};
 use assay_sample as sample;
 use assay_service::{Screening, catalogue, chains::registry::ChainReaders};
 use assay_store::{control::KeyState, intel::Intel, usage::Operation};
@@ -109,6 +112,19 @@ pub(crate) fn check_response() -> Value {
     answer(&assay_engine::assess(&subject, &facts, &policy(), at()))
 }
 
+pub(crate) fn check_addresses_request() -> Value {
+    let wrong = json!({ "blockchain": "btc", "address": "nonsense" });
+    json!({ "checks": [check_request(), wrong] })
+}
+
+pub(crate) fn check_addresses_response() -> Value {
+    let problem = Problem::new(Code::InvalidAddress, "not a valid btc address: too short")
+        .field("address", "not a valid btc address: too short");
+    let problem = problem.details("/api/v1/check/addresses", IDENTIFIER);
+    let problem = serde_json::to_value(problem).unwrap_or_default();
+    json!({ "results": [check_response(), problem] })
+}
+
 /// Returns the answer of a check with this assessment.
 fn answer(assessment: &Assessment) -> Value {
     let response = CheckResponse {
@@ -117,6 +133,7 @@ fn answer(assessment: &Assessment) -> Value {
         direction: Some(TransferDirection::Deposit),
         address_submitted: assessment.address.clone(),
         assessment,
+        chains: None,
         assessed_at: at(),
         assessment_digest: &assessment.digest(),
         cached: false,

@@ -79,6 +79,15 @@ impl Routes {
 #[derive(Clone, Copy, Debug)]
 pub struct ArrivalTime(pub Instant);
 
+/// Path and identifier of the request, for problems within its answer.
+#[derive(Clone, Debug)]
+pub struct RequestIdentity {
+    /// Path for the `instance` of problems.
+    pub(crate) path: Arc<str>,
+    /// Request id.
+    pub(crate) id: Arc<str>,
+}
+
 /// Hash of the address that a request concerns, for the log line; an extension of the response.
 #[derive(Clone, Debug)]
 pub(crate) struct SubjectHash(pub(crate) String);
@@ -175,6 +184,8 @@ async fn answer(
     let cors = (side == Audience::Api).then_some(&app.settings.cors);
     let origin = cors.and_then(|cors| cors.origin(request.headers()));
     request.extensions_mut().insert(ArrivalTime(arrived));
+    let identity = RequestIdentity { path: path.as_str().into(), id: id.into() };
+    request.extensions_mut().insert(identity);
     let request = drain_on_drop(request);
 
     let response = if headers_length(request.headers()) > MAX_HEADERS_BYTES {

@@ -202,13 +202,24 @@ impl TenantPermit {
     /// Returns the reason for which the chain has no free permit. If the chain has no free permit, the permit of
     /// requests without a chain is held until the request ends.
     pub fn move_to(&self, chain: ChainId) -> Result<(), ShedReason> {
-        let TenantPermitState { load, bounds, class, permits } = &*self.0;
+        let permits = self.acquire_for(chain)?;
+        *self.0.permits.lock().unwrap_or_else(PoisonError::into_inner) = permits.into();
+        Ok(())
+    }
+
+    /// Returns permits of a chain, beside the permit of requests without a chain: for one of several checks of a
+    /// request.
+    ///
+    /// # Errors
+    ///
+    /// Returns the reason for which the chain has no free permit.
+    pub fn acquire_for(&self, chain: ChainId) -> Result<[Permit; 2], ShedReason> {
+        let TenantPermitState { load, bounds, class, .. } = &*self.0;
         let of_chain = load.pool_of(chain).acquire(bounds, *class)?;
         // The bounds of a plan are for each chain.
         let sharing = TenantBounds { max_in_flight: None, max_streams: None, ..bounds.clone() };
         let of_all = load.checks.acquire(&sharing, *class)?;
-        *permits.lock().unwrap_or_else(PoisonError::into_inner) = vec![of_chain, of_all];
-        Ok(())
+        Ok([of_chain, of_all])
     }
 }
 

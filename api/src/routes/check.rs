@@ -13,18 +13,20 @@ use assay_engine::{
     utxo::InvalidTransfer,
 };
 use assay_request::{
-    check::{CheckRequest, TransferDirection},
+    check::{AddressSubject, CheckRequest, TransferDirection},
     head,
     problem::{Code, Problem},
     transfer::{TransferRequest, TransferSubject},
 };
-use assay_service::{CacheStatus, Caller, CheckError, CheckOutcome, TransferError};
+use assay_service::{
+    CacheStatus, Caller, ChainVerdict, CheckError, CheckOutcome, TransferError, on_every_evm_chain,
+};
 use assay_store::usage::KeptCheck;
 use axum::{
     extract::{Extension, State},
     http::{HeaderMap, HeaderName, HeaderValue, header},
 };
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -35,7 +37,7 @@ use crate::{
         body::JsonBody,
         frame::{ArrivalTime, SubjectHash},
         gate::shed,
-        load::{Class, TenantPermit},
+        load::{Class, Permit, TenantPermit},
         problem::ProblemResponse,
     },
     response::JsonText,
@@ -60,6 +62,9 @@ pub struct CheckResponse<'a> {
     /// The assessment.
     #[serde(flatten)]
     pub assessment: &'a Assessment,
+    /// The account on each EVM chain, of a check with the blockchain `evm`; left out of other checks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub chains: Option<Vec<ChainVerdict>>,
     /// Time of the assessment.
     pub assessed_at: Timestamp,
     /// SHA-256 of the assessment's canonical JSON: everything in this answer except `check_id`, `reference`,
@@ -87,10 +92,21 @@ pub async fn check_address(
 ) -> Result<JsonText<CheckResponse<'static>>, ProblemResponse> {
     let request = body.read(MAX_BODY_BYTES, app.settings.body_timeout).await?;
     let subject = request.subject()?;
-    move_to(&app, &permit, subject.chain())?;
-
+    if let AddressSubject::One(address) = &subject {
+        move_to(&app, &permit, address.chain())?;
+    }
     let now = app.service.clock.now();
-    let outcome = app.service.check(&caller, &subject, head::max_age(&headers), now).await;
+    let accepts = head::max_age(&headers);
+    let (chain, outcome) = match &subject {
+        AddressSubject::One(address) => {
+            let outcome = app.service.check(&caller, address, accepts, now).await;
+            (address.chain(), outcome.map_err(failed)?)
+        }
+        AddressSubject::EveryEvmChain(account) => {
+            let asking = SeveralChains { app: &app, caller: &caller, permit: &permit };
+            asking.check(account, accepts, now).await?
+        }
+    };
     let asked = RequestEcho {
         arrived,
         now,
@@ -98,7 +114,56 @@ pub async fn check_address(
         direction: request.direction,
         address_submitted: Some(request.address),
     };
-    asked.answer(&app, &caller, subject.chain(), &outcome.map_err(failed)?)
+    asked.answer(&app, &caller, chain, &outcome)
+}
+
+/// A caller who asks for checks on several chains, each of which takes permits of its own.
+#[derive(Clone, Copy)]
+pub(super) struct SeveralChains<'a> {
+    pub(super) app: &'a App,
+    pub(super) caller: &'a Caller,
+    pub(super) permit: &'a TenantPermit,
+}
+
+impl SeveralChains<'_> {
+    /// Checks the subject of one check.
+    pub(super) async fn check_subject(
+        self,
+        subject: &AddressSubject,
+        accepts: Option<SignedDuration>,
+        now: Timestamp,
+    ) -> Result<(ChainId, CheckOutcome), Problem> {
+        match subject {
+            AddressSubject::One(address) => {
+                let _permits = self.permits(address.chain())?;
+                let outcome = self.app.service.check(self.caller, address, accepts, now).await;
+                Ok((address.chain(), outcome.map_err(failed)?))
+            }
+            AddressSubject::EveryEvmChain(account) => self.check(account, accepts, now).await,
+        }
+    }
+
+    /// Checks an account on every EVM chain, with permits of those that are followed.
+    async fn check(
+        self,
+        account: &CanonicalAddress,
+        accepts: Option<SignedDuration>,
+        now: Timestamp,
+    ) -> Result<(ChainId, CheckOutcome), Problem> {
+        let accounts = on_every_evm_chain(account);
+        let readers = self.app.service.chains();
+        let followed = accounts.iter().map(CanonicalAddress::chain);
+        let followed = followed.filter(|chain| readers.is_followed(*chain));
+        let _permits =
+            followed.map(|chain| self.permits(chain)).collect::<Result<Vec<_>, Problem>>()?;
+        let checked = self.app.service.check_chains(self.caller, &accounts, accepts, now).await;
+        checked.map_err(failed)
+    }
+
+    fn permits(self, chain: ChainId) -> Result<[Permit; 2], Problem> {
+        let refused = |reason| shed(self.app, Class::Single, reason, Some(chain));
+        self.permit.acquire_for(chain).map_err(refused)
+    }
 }
 
 /// Checks one transfer.
@@ -209,16 +274,16 @@ fn unserializable(error: &serde_json::Error) -> Problem {
 }
 
 /// Properties of a request that its answer repeats.
-struct RequestEcho {
-    arrived: Instant,
-    now: Timestamp,
-    reference: Option<String>,
-    direction: Option<TransferDirection>,
-    address_submitted: Option<String>,
+pub(super) struct RequestEcho {
+    pub(super) arrived: Instant,
+    pub(super) now: Timestamp,
+    pub(super) reference: Option<String>,
+    pub(super) direction: Option<TransferDirection>,
+    pub(super) address_submitted: Option<String>,
 }
 
 impl RequestEcho {
-    /// Writes the answer, with the records that it leaves.
+    /// Returns the response with the answer, and the records that it leaves.
     fn answer(
         self,
         app: &App,
@@ -226,6 +291,27 @@ impl RequestEcho {
         chain: ChainId,
         outcome: &CheckOutcome,
     ) -> Result<JsonText<CheckResponse<'static>>, ProblemResponse> {
+        let now = self.now;
+        let (text, record) = self.write(app, caller, chain, outcome)?;
+        let mut response = JsonText::new(text);
+        let records = AnswerRecords { checks: vec![record], charge: None };
+        response.parts_mut().extensions_mut().insert(records);
+        set_cache_fields(response.parts_mut().headers_mut(), outcome, now);
+        if tracing::enabled!(tracing::Level::INFO) {
+            let hash = app.address_hasher.hash(chain, &outcome.assessed.address);
+            response.parts_mut().extensions_mut().insert(SubjectHash(hash));
+        }
+        Ok(response)
+    }
+
+    /// Writes the answer, and returns it with its record.
+    pub(super) fn write(
+        self,
+        app: &App,
+        caller: &Caller,
+        chain: ChainId,
+        outcome: &CheckOutcome,
+    ) -> Result<(String, AnsweredCheck), Problem> {
         let Self { arrived, now, reference, direction, address_submitted } = self;
         let assessed = &outcome.assessed;
         app.metrics.check(assessed.verdict, outcome.cache);
@@ -253,15 +339,7 @@ impl RequestEcho {
             receiver: is_receiver.then(receiver).flatten(),
             kept: keeps.then(|| KeptCheck::new(id, tenant, now, text.clone())),
         };
-        let mut response = JsonText::new(text);
-        let records = AnswerRecords { checks: vec![record], charge: None };
-        response.parts_mut().extensions_mut().insert(records);
-        set_cache_fields(response.parts_mut().headers_mut(), outcome, now);
-        if tracing::enabled!(tracing::Level::INFO) {
-            let hash = app.address_hasher.hash(chain, &assessed.address);
-            response.parts_mut().extensions_mut().insert(SubjectHash(hash));
-        }
-        Ok(response)
+        Ok((text, record))
     }
 }
 
@@ -341,6 +419,7 @@ mod tests {
             direction: Some(TransferDirection::Deposit),
             address_submitted: address.into(),
             assessment: &assessment,
+            chains: None,
             assessed_at: now,
             assessment_digest: &assessed.digest,
             cached: true,

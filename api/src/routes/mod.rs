@@ -3,6 +3,7 @@
 pub mod account;
 pub mod chains;
 pub mod check;
+pub mod check_addresses;
 pub mod checks;
 pub mod entities;
 pub mod health;

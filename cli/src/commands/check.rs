@@ -1,15 +1,16 @@
-//! `assay check`: the risk assessment of one address.
+//! `assay check`: the risk assessment of one address, or of one account on every EVM chain.
 
-use std::{io::Write, sync::Arc};
+use std::{io, io::Write, sync::Arc};
 
-use assay_address::ChainId;
+use assay_address::{CanonicalAddress, ChainId};
 use assay_engine::{
     assess, assessment::Assessment, facts::Environment, policy::Policy, score::Verdict,
 };
 use assay_intel::IntelSnapshot;
 use assay_service::{
+    SerializedAssessment, WorstOfChains,
     chains::{self, registry::ChainReaders},
-    manifests,
+    manifests, on_every_evm_chain, worst_of_chains,
 };
 use assay_store::{ControlStore, Store};
 use assay_tenancy::Directory;
@@ -25,6 +26,7 @@ use crate::render;
 
 const EXAMPLES: &str = "\
 Examples:
+  assay check 0x8589427373d6d84e98730d7795d8f6f8731fda16
   assay check btc 12QtD5BFwRsdNsAZY76UVE1xyCGNTojH9h
   assay check eth 0x8589427373d6d84e98730d7795d8f6f8731fda16 --as-of 2025-03-01
   assay check btc ADDRESS --exit-code --json && echo allowed";
@@ -33,12 +35,16 @@ Examples:
 ///
 /// Reads the database directly: no server is needed.
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES)]
+#[command(
+    after_help = EXAMPLES,
+    override_usage = "assay check [OPTIONS] [CHAIN] <ADDRESS>"
+)]
 pub(super) struct CheckArgs {
-    /// Blockchain, such as btc, eth or trx
-    chain: ChainId,
-    /// Address, in any form that the blockchain allows
-    address: String,
+    /// Blockchain, such as btc, eth, trx or evm for every EVM chain, and address, in any form that the blockchain allows.
+    /// The blockchain may be left out if the form of the address says which one it is; an account of EVM chains is
+    /// assessed on each of them
+    #[arg(value_name = "[CHAIN] ADDRESS", required = true, num_args = 1..=2)]
+    subject: Vec<String>,
     /// Name of the risk policy [default: default; with --sample: sample]
     #[arg(long, value_name = "NAME")]
     policy: Option<String>,
@@ -60,14 +66,14 @@ pub(super) struct CheckArgs {
 struct Answer<'a> {
     address_submitted: &'a str,
     #[serde(flatten)]
-    assessment: &'a Assessment,
+    assessment: &'a serde_json::Value,
     assessed_at: Timestamp,
     assessment_digest: String,
     as_of: Option<Date>,
 }
 
 pub(super) async fn run(args: &CheckArgs, context: &Context) -> Result<CommandOutcome, Failure> {
-    let subject = parse_address(args.chain, &args.address)?;
+    let subjects = subjects(&args.subject)?;
     let databases = context.open_databases().await?;
     let store = &databases.store;
     let policy = policy(&**store, args.policy.as_deref()).await?;
@@ -78,29 +84,102 @@ pub(super) async fn run(args: &CheckArgs, context: &Context) -> Result<CommandOu
         None => IntelSnapshot::load(&**store, None).await?,
     };
     let chains = ChainReaders::open(&databases, &directory(&**store).await?).await?;
-    let facts = if let Some(past) = as_of {
-        chains::facts_as_of(&chains, &snapshot, &subject, past).await?
-    } else {
-        chains::facts(&chains, &snapshot, &policy, &subject, now).await
+    let mut assessed = Vec::with_capacity(subjects.len());
+    for subject in subjects {
+        let facts = if let Some(past) = as_of {
+            chains::facts_as_of(&chains, &snapshot, &subject, past).await?
+        } else {
+            chains::facts(&chains, &snapshot, &policy, &subject, now).await
+        };
+        let assessment = assess(&subject, &facts, &policy, as_of.unwrap_or(now));
+        assessed.push((subject, assessment));
+    }
+    let several = if assessed.len() > 1 { Some(worst(&assessed, now)?) } else { None };
+    let worst_chain = several.as_ref().map(|several| several.chain);
+    let is_worst = |(subject, _): &&(CanonicalAddress, Assessment)| {
+        worst_chain.is_none_or(|chain| subject.chain() == chain)
     };
-    let assessment = assess(&subject, &facts, &policy, as_of.unwrap_or(now));
+    let Some((subject, assessment)) = assessed.iter().find(is_worst) else {
+        return Err(Failure::Usage("the address is on no chain".into()));
+    };
 
     if args.json {
+        let (value, assessment_digest) = match &several {
+            Some(several) => {
+                (serde_json::from_str(&several.assessed.text), several.assessed.digest.clone())
+            }
+            None => (serde_json::to_value(assessment), assessment.digest()),
+        };
         let answer = Answer {
-            address_submitted: &args.address,
-            assessment: &assessment,
+            address_submitted: args.subject.last().map_or("", String::as_str),
+            assessment: &value.map_err(io::Error::from)?,
             assessed_at: now,
-            assessment_digest: assessment.digest(),
+            assessment_digest,
             as_of: args.as_of,
         };
         print_json(&answer)?;
     } else {
         let draw = if args.all { render::full } else { render::summary };
-        let text = draw(&subject, &assessment, args.as_of, now, text_width());
-        write!(output(), "{text}")?;
+        let text = draw(subject, assessment, args.as_of, now, text_width());
+        let chains = several.map(|several| render::chains(&several.chains, text_width()));
+        write!(output(), "{text}{}", chains.unwrap_or_default())?;
     }
-    tell_outdated_compositions(&assessment);
+    tell_outdated_compositions(assessment);
     Ok(done(args.exit_code, assessment.verdict))
+}
+
+/// The worst of the assessments of an account on several chains.
+fn worst(
+    assessed: &[(CanonicalAddress, Assessment)],
+    now: Timestamp,
+) -> Result<WorstOfChains, Failure> {
+    let mut serialized = Vec::with_capacity(assessed.len());
+    for (subject, assessment) in assessed {
+        let assessment = SerializedAssessment::new(assessment, now, 0).map_err(io::Error::from)?;
+        serialized.push((subject.chain(), Arc::new(assessment)));
+    }
+    Ok(worst_of_chains(&serialized).map_err(io::Error::from)?)
+}
+
+/// The addresses that the arguments name: one, or an account on every EVM chain.
+fn subjects(arguments: &[String]) -> Result<Vec<CanonicalAddress>, Failure> {
+    match arguments {
+        [chain, address] if chain.eq_ignore_ascii_case("evm") => {
+            Ok(on_every_evm_chain(&parse_address(ChainId::ETH, address)?))
+        }
+        [chain, address] => {
+            let chain = chain.parse::<ChainId>();
+            let chain = chain.map_err(|error| Failure::Usage(error.to_string()))?;
+            Ok(vec![parse_address(chain, address)?])
+        }
+        [address] => of_form(address),
+        _ => Err(Failure::Usage("one address is required".into())),
+    }
+}
+
+/// The addresses that an address without a chain can be, by its form.
+fn of_form(address: &str) -> Result<Vec<CanonicalAddress>, Failure> {
+    let chains = ChainId::all().filter(|chain| !chain.info().rules.is_ambiguous());
+    let found: Vec<_> =
+        chains.filter_map(|chain| CanonicalAddress::parse(chain, address).ok()).collect();
+    if let Some(account) = found.iter().find(|found| found.chain() == ChainId::ETH) {
+        return Ok(on_every_evm_chain(account));
+    }
+    match &*found {
+        [_] => Ok(found),
+        [] => Err(Failure::Input(format!(
+            "no blockchain with addresses of a form of its own has the address {address}: name its blockchain, as in \
+             `assay check btc ADDRESS`"
+        ))),
+        several => {
+            let names: Vec<String> = several.iter().map(|it| it.chain().to_string()).collect();
+            Err(Failure::Input(format!(
+                "the address is valid on {}: name its blockchain, as in `assay check {} {address}`",
+                names.join(", "),
+                names.first().map_or("btc", String::as_str),
+            )))
+        }
+    }
 }
 
 /// Tells on standard error that the answer rests on outdated compositions (origin breakdowns), which a check does not

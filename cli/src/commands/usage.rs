@@ -108,6 +108,8 @@ pub(super) async fn purge(args: &PurgeArgs, context: &Context) -> Result<Command
             usage_before: Date::MAX,
         };
         let purged = store.purge_tenant(&everything).await?;
+        store.purge_receivers(tenant, Timestamp::MAX).await?;
+        store.purge_keys(tenant, Timestamp::MAX).await?;
         writeln!(output, "{tenant}: {} answers, {} rows of usage", purged.checks, purged.usage)?;
         if directory.former_tenants.contains_key(tenant) {
             forget(tenant, &*store, &context.revocations(), now).await?;

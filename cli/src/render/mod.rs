@@ -1,6 +1,7 @@
 //! Texts for the terminal. Pure: values and a width in, text out; `anstream` removes colours where the
 //! output is no terminal.
 
+mod chains;
 mod check;
 mod cluster;
 mod flows;
@@ -12,6 +13,7 @@ mod text;
 mod trace;
 mod tx;
 
+pub(crate) use chains::chains;
 pub(crate) use check::full;
 pub(crate) use cluster::{ClusterPage, ClusterRow, cluster};
 pub(crate) use import::import_outcome;

@@ -20,7 +20,7 @@ const MAX_REFERENCE_LENGTH: usize = 128;
 #[serde(deny_unknown_fields)]
 pub struct CheckRequest {
     /// Blockchain: its identifier (`btc`, `eth`, `trx` and others) or a well-known name, in any letter
-    /// case.
+    /// case; `evm` for every EVM chain.
     #[schemars(length(min = 1))]
     pub blockchain: String,
     /// Address in any form that the blockchain allows.
@@ -45,15 +45,30 @@ impl CheckRequest {
         json::parse(bytes)
     }
 
-    /// Returns the address to check. First refuses a reference that is too long.
+    /// Returns the address to check, or the account on every EVM chain. First refuses a reference that is too long.
     ///
     /// # Errors
     ///
     /// Returns a problem that names the wrong field and describes a valid value.
-    pub fn subject(&self) -> Result<CanonicalAddress, Problem> {
+    pub fn subject(&self) -> Result<AddressSubject, Problem> {
         require_reference(self.reference.as_deref())?;
-        parse_address(parse_chain(&self.blockchain)?, &self.address)
+        if self.blockchain.trim().eq_ignore_ascii_case(EVERY_EVM_CHAIN) {
+            return parse_address(ChainId::ETH, &self.address).map(AddressSubject::EveryEvmChain);
+        }
+        parse_address(parse_chain(&self.blockchain)?, &self.address).map(AddressSubject::One)
     }
+}
+
+/// Name of all EVM chains together.
+const EVERY_EVM_CHAIN: &str = "evm";
+
+/// Subject of a check of an address.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum AddressSubject {
+    /// An address of one blockchain.
+    One(CanonicalAddress),
+    /// An account on every EVM chain, given on Ethereum.
+    EveryEvmChain(CanonicalAddress),
 }
 
 /// Refuses a reference that is too long.

@@ -1,7 +1,7 @@
 //! Parser for JSON bodies, strict about every field.
 
 use http::{HeaderMap, header};
-use serde::de::{DeserializeOwned, IgnoredAny};
+use serde::de::{DeserializeOwned, IgnoredAny, value::MapDeserializer};
 
 use crate::problem::{Code, Problem};
 
@@ -44,6 +44,21 @@ pub fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
         Problem::new(Code::MalformedJson, format!("unexpected text after the JSON value: {error}"))
     })?;
     Ok(parsed)
+}
+
+/// Reads `T` from the fields of a JSON object, of which some may be repeated; an error names the wrong field.
+///
+/// # Errors
+///
+/// Returns a problem that describes the error and names the field.
+pub(crate) fn parse_fields<T: DeserializeOwned>(
+    fields: Vec<(String, serde_json::Value)>,
+) -> Result<T, Problem> {
+    let deserializer = MapDeserializer::new(fields.into_iter());
+    serde_path_to_error::deserialize(deserializer).map_err(|error| {
+        let path = error.path().to_string();
+        invalid_field(&path, &error.into_inner())
+    })
 }
 
 /// Returns the text without a byte order mark of UTF-8, which some programs write before JSON (RFC 8259, section 8.1).

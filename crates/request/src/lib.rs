@@ -6,12 +6,14 @@
 //! - [`problem`]: one table of codes, and problem details (RFC 9457)
 //! - [`json`]: a JSON body, strict about every field
 //! - [`check`]: the body of a check
+//! - [`addresses`]: the body of a check of many addresses
 //! - `chain`: the field `blockchain`, and suggestions for an unknown chain
 //! - [`row`]: rows of a bulk request
 //! - [`head`]: API key, request id and cache directives in header fields
 //! - [`trace`]: the trace context of a request
 //! - [`transfer`]: the body of a check of one transfer
 
+pub mod addresses;
 mod chain;
 pub mod check;
 pub mod head;

@@ -26,6 +26,7 @@ mod chain_scenario;
 mod chain_servers;
 mod chain_sources;
 mod chain_tools;
+mod check_addresses;
 mod clients;
 mod clusters;
 mod command_line;

@@ -57,6 +57,12 @@ impl SerializedAssessment {
         })
     }
 
+    /// Returns the assessment with another text, digest and time: that of several assessments together.
+    #[must_use]
+    pub(crate) fn rewritten(self, text: String, digest: String, assessed_at: Timestamp) -> Self {
+        Self { text, digest, assessed_at, ..self }
+    }
+
     /// Adds the cluster on which the assessment rests.
     #[must_use]
     pub fn with_cluster(self, cluster: Option<&Cluster>) -> Self {
