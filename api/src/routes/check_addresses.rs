@@ -6,7 +6,7 @@ use std::{
 };
 
 use assay_request::{
-    addresses::CheckAddressesRequest,
+    addresses::AddressesRequest,
     check::{AddressSubject, CheckRequest},
     head,
     problem::{Code, Problem, ProblemDetails},
@@ -45,19 +45,21 @@ const MARGIN: Duration = Duration::from_secs(1);
 
 /// Answer to a check of many addresses. The type describes the answer, which is written piece by piece.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct CheckAddressesResponse<'a> {
+pub struct AddressesResponse<'a> {
     /// The answer of each check, or its problem, in the order of the request.
     pub results: Vec<CheckResult<'a>>,
 }
 
-/// Result of one of many checks: an answer has a `check_id`, a problem has a `code`.
+/// Result of one of many checks: the fields of an answer, of which `check_id` is one, or those of a problem, of which
+/// `code` is one.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-#[serde(untagged)]
-pub enum CheckResult<'a> {
+pub struct CheckResult<'a> {
     /// The answer, as a check of this address alone gives it.
-    Answer(Box<CheckResponse<'a>>),
+    #[serde(flatten)]
+    pub answer: Option<CheckResponse<'a>>,
     /// The problem, for which nothing is charged.
-    Problem(ProblemDetails),
+    #[serde(flatten)]
+    pub problem: Option<ProblemDetails>,
 }
 
 /// Checks many addresses.
@@ -73,8 +75,8 @@ pub async fn check_addresses(
     Extension(permit): Extension<TenantPermit>,
     Extension(identity): Extension<RequestIdentity>,
     headers: HeaderMap,
-    body: JsonBody<CheckAddressesRequest>,
-) -> Result<JsonText<CheckAddressesResponse<'static>>, ProblemResponse> {
+    body: JsonBody<AddressesRequest>,
+) -> Result<JsonText<AddressesResponse<'static>>, ProblemResponse> {
     let request = body.read(MAX_BODY_BYTES, app.settings.body_timeout).await?;
     let checks: Vec<Result<ValidCheck, Problem>> =
         request.checks()?.into_iter().map(|check| check.and_then(ValidCheck::new)).collect();

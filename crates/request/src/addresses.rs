@@ -21,7 +21,7 @@ pub const MOST_CHECKS: usize = 100;
 /// Request to check many addresses: 1 to 100 bodies of a check of one address.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct CheckAddressesRequest {
+pub struct AddressesRequest {
     /// The checks, answered in this order: 1 to 100.
     #[schemars(with = "Vec<CheckRequest>", length(min = 1, max = MOST_CHECKS))]
     pub checks: Vec<CheckItem>,
@@ -31,7 +31,7 @@ pub struct CheckAddressesRequest {
 #[derive(Clone, Debug)]
 pub struct CheckItem(Vec<(String, Value)>);
 
-impl CheckAddressesRequest {
+impl AddressesRequest {
     /// Reads the body of a check of many addresses.
     ///
     /// # Errors
@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     fn checks(body: &str) -> Result<Vec<Result<CheckRequest, Problem>>, Problem> {
-        CheckAddressesRequest::read(body.as_bytes())?.checks()
+        AddressesRequest::read(body.as_bytes())?.checks()
     }
 
     /// The code and the first wrong field of a problem.
