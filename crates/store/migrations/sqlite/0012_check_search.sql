@@ -60,4 +60,4 @@ CREATE INDEX check_summaries_chain ON check_summaries (tenant, chain, made_at, i
 CREATE INDEX check_summaries_verdict ON check_summaries (tenant, verdict, made_at, id)
     WHERE verdict <> 'allow';
 -- By age they are purged.
-CREATE INDEX check_rules_age ON check_rules (tenant, made_at);
+CREATE INDEX check_rules_time ON check_rules (tenant, made_at);

@@ -64,7 +64,7 @@ struct NewestRows {
 }
 
 impl NewestRows {
-    fn of(tenant: &Name, query: &CheckQuery) -> Self {
+    fn of(session: &Session, tenant: &Name, query: &CheckQuery) -> Self {
         let given = query.filter.texts().into_iter();
         let mut tests: Vec<(CheckColumn, String)> =
             given.filter_map(|(column, text)| Some((column, text?))).collect();
@@ -78,21 +78,30 @@ impl NewestRows {
         let from = query.filter.from.map_or(i64::MIN, Timestamp::as_millisecond);
         let mut values: Vec<Value<'static>> =
             vec![tenant.to_string().into(), from.into(), below.made_at.into(), below.id.into()];
-        let (table, condition) = match leading.as_ref().map(|(column, _)| column) {
-            None => ("check_summaries", ""),
-            Some(CheckColumn::Reference) => ("check_summaries", "AND reference = $5"),
-            Some(CheckColumn::Address) => ("check_summaries", "AND address = $5"),
-            Some(CheckColumn::Rule) => ("check_rules", "AND rule = $5"),
-            // The second condition is that of the index.
-            Some(CheckColumn::Verdict) => {
-                ("check_summaries", "AND verdict = $5 AND verdict <> 'allow'")
+        let (table, index, condition) = match leading.as_ref().map(|(column, _)| column) {
+            // The condition is that of the index: no other search can use it.
+            None => ("check_summaries", None, "score >= 0"),
+            Some(CheckColumn::Reference) => {
+                ("check_summaries", Some("check_summaries_reference"), "reference = $5")
             }
-            Some(CheckColumn::Chain) => ("check_summaries", "AND chain = $5"),
+            Some(CheckColumn::Address) => {
+                ("check_summaries", Some("check_summaries_address"), "address = $5")
+            }
+            Some(CheckColumn::Rule) => ("check_rules", None, "rule = $5"),
+            Some(CheckColumn::Verdict) => (
+                "check_summaries",
+                Some("check_summaries_verdict"),
+                "verdict = $5 AND verdict <> 'allow'",
+            ),
+            Some(CheckColumn::Chain) => {
+                ("check_summaries", Some("check_summaries_chain"), "chain = $5")
+            }
         };
         values.extend(leading.map(|(_, text)| text.into()));
+        let table = session.by_index(table, index);
         let sql = format!(
             "SELECT {COLUMNS} FROM {table}
-             WHERE tenant = $1 AND made_at >= $2 AND (made_at, id) < ($3, $4) {condition}
+             WHERE tenant = $1 AND made_at >= $2 AND (made_at, id) < ($3, $4) AND {condition}
              ORDER BY made_at DESC, id DESC"
         );
         Self { sql, values, tests }
@@ -114,7 +123,7 @@ pub(super) async fn page(
     tenant: &Name,
     query: &CheckQuery,
 ) -> Result<CheckPage, StoreError> {
-    let NewestRows { sql: newest, mut values, tests } = NewestRows::of(tenant, query);
+    let NewestRows { sql: newest, mut values, tests } = NewestRows::of(session, tenant, query);
     let of_newest = values.len();
     let mut conditions = Vec::with_capacity(tests.len());
     for (column, text) in &tests {

@@ -124,6 +124,15 @@ impl Session {
         }
     }
 
+    /// A table that is read by an index, if one is named. `SQLite` would prefer the order of the table to a selective
+    /// index.
+    pub(crate) fn by_index(&self, table: &str, index: Option<&str>) -> String {
+        match (self, index) {
+            (Self::Sqlite(_), Some(index)) => format!("{table} INDEXED BY {index}"),
+            (Self::Sqlite(_) | Self::Postgres(_), _) => table.to_owned(),
+        }
+    }
+
     /// The clause that locks the rows that are read. A writing transaction of `SQLite` locks the whole database
     /// without a clause.
     pub(crate) const fn for_update(&self) -> &'static str {

@@ -208,8 +208,8 @@ async fn purge_tenant(session: &mut Session, purge: &Purge) -> Result<PurgeCount
     }
     let checks = "DELETE FROM checks WHERE tenant = $1 AND made_at < $2";
     for purged in [
-        "DELETE FROM check_summaries WHERE tenant = $1 AND made_at < $2",
-        "DELETE FROM check_rules WHERE tenant = $1 AND made_at < $2",
+        "DELETE FROM check_summaries WHERE tenant = $1 AND made_at < $2 AND score >= 0",
+        "DELETE FROM check_rules WHERE tenant = $1 AND made_at < $2 AND score >= 0",
     ] {
         session.execute(purged, &[tenant.into(), purge.checks_before.into()]).await?;
     }
