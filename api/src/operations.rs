@@ -200,6 +200,21 @@ fn check_operations() -> Vec<Operation> {
 fn bulk_operations() -> Vec<Operation> {
     vec![
         Operation {
+            paths: paths!("/checks"),
+            id: "list_checks",
+            tag: Tag::Checks,
+            summary: "Find earlier checks",
+            description: "Returns the earlier checks of the same tenant that meet all conditions, the \
+                          newest first, in pages, during the plan's retention period. A check of \
+                          another server is listed within seconds.",
+            gate: Gate { scope: Scope::Check, kind: RequestKind::Request },
+            keyed: None,
+            endpoint: contract::get(routes::check_list::list_checks),
+            request_example: None,
+            response_example: examples::checks_response(),
+            problems: &[&[Code::InvalidRequest, Code::UnsupportedChain, Code::InvalidAddress]],
+        },
+        Operation {
             paths: paths!("/checks/{check_id}"),
             id: "show_check",
             tag: Tag::Checks,

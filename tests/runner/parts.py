@@ -23,6 +23,7 @@ BENCHMARKS = {
     "transfer_ingest": "files of a million transfers",
     "chain_trace": "checks on a chain of a million transactions",
     "chain_servers": "checks through a chain server",
+    "check_search": "search of ten million checks",
     "compositions": "compositions of a million transactions",
     "clusters": "merge of two clusters of 500,000",
     "account_ledgers": "ledgers of a million transfers on an account chain",

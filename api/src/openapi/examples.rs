@@ -24,7 +24,12 @@ use assay_request::{
 };
 use assay_sample as sample;
 use assay_service::{Screening, catalogue, chains::registry::ChainReaders};
-use assay_store::{control::KeyState, intel::Intel, usage::Operation};
+use assay_store::{
+    checks::{CheckKey, CheckSummary, FoundCheck},
+    control::KeyState,
+    intel::Intel,
+    usage::Operation,
+};
 use assay_tenancy::{
     key::Scope,
     manifest::{Counts, Per},
@@ -39,6 +44,7 @@ use crate::routes::{
     },
     chains::{self, ChainsResponse},
     check::CheckResponse,
+    check_list::{ChecksResponse, ListedCheck},
     entities::EntitiesResponse,
     sources::SourcesResponse,
     usage::{UsageResponse, UsageRow},
@@ -143,6 +149,19 @@ fn answer(assessment: &Assessment) -> Value {
 }
 
 /// Returns the request for the demo data set's example of a transfer.
+pub(crate) fn checks_response() -> Value {
+    let answer = check_response().to_string();
+    let found = CheckSummary::of_answer(&answer).map(|summary| FoundCheck {
+        key: CheckKey { made_at: at().as_millisecond(), id: IDENTIFIER.to_owned() },
+        summary,
+    });
+    let response = ChecksResponse {
+        checks: found.into_iter().map(ListedCheck::from).collect(),
+        next_cursor: None,
+    };
+    serde_json::to_value(response).unwrap_or_default()
+}
+
 pub(crate) fn transfer_request() -> Value {
     let Some((transaction, output)) = sample::transfer() else {
         return Value::Null;

@@ -4,6 +4,7 @@ pub mod account;
 pub mod chains;
 pub mod check;
 pub mod check_addresses;
+pub mod check_list;
 pub mod checks;
 pub mod entities;
 pub mod health;

@@ -72,7 +72,11 @@ pub enum AddressSubject {
 }
 
 /// Refuses a reference that is too long.
-pub(crate) fn require_reference(reference: Option<&str>) -> Result<(), Problem> {
+///
+/// # Errors
+///
+/// Returns a problem that names the field and the largest length.
+pub fn require_reference(reference: Option<&str>) -> Result<(), Problem> {
     check_reference(reference).map_err(|message| {
         Problem::new(Code::InvalidRequest, format!("reference: {message}"))
             .field("reference", message)

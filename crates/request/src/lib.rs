@@ -10,6 +10,7 @@
 //! - `chain`: the field `blockchain`, and suggestions for an unknown chain
 //! - [`row`]: rows of a bulk request
 //! - [`head`]: API key, request id and cache directives in header fields
+//! - [`search`]: the parameters of a search of checks
 //! - [`trace`]: the trace context of a request
 //! - [`transfer`]: the body of a check of one transfer
 
@@ -20,5 +21,6 @@ pub mod head;
 pub mod json;
 pub mod problem;
 pub mod row;
+pub mod search;
 pub mod trace;
 pub mod transfer;

@@ -276,6 +276,72 @@ fn an_answer_can_be_looked_up_by_its_tenant_only() {
 }
 
 #[test]
+fn earlier_checks_are_found_by_what_people_remember() {
+    // Given checks of two tenants.
+    let (_server, caller, other) = sample();
+    let post = |caller: &Caller, chain: &str, address: &str, reference: &str| {
+        let body = json!({ "blockchain": chain, "address": address, "reference": reference });
+        let answer = caller.post("/api/v1/check/address", &body.to_string(), &[]);
+        assert_eq!(answer.status, 200, "{}", answer.text);
+        answer.json()["check_id"].clone()
+    };
+    let listed = post(&caller, "btc", LISTED, "order 1");
+    let mixer = post(&caller, "eth", MIXER, "order 2");
+    let exchange = post(&caller, "trx", EXCHANGE, "order 3");
+    let theirs = post(&other, "btc", LISTED, "order 1");
+    let found = |caller: &Caller, query: &str| -> Vec<Value> {
+        let answer = caller.get(&format!("/api/v1/checks?{query}"));
+        assert_eq!(answer.status, 200, "{query}: {}", answer.text);
+        let checks = answer.json()["checks"].as_array().unwrap().clone();
+        checks.into_iter().map(|check| check["check_id"].clone()).collect()
+    };
+    let only = |id: &Value| vec![id.clone()];
+    // When they are searched for, before and after they are written, then each tenant finds its own, the newest first.
+    for _ in 0..2 {
+        assert_eq!(found(&caller, ""), [&exchange, &mixer, &listed].map(Value::clone));
+        assert_eq!(found(&caller, "reference=order%201"), only(&listed));
+        assert_eq!(found(&caller, "blockchain=Ethereum"), only(&mixer));
+        let lower = MIXER.to_lowercase();
+        assert_eq!(found(&caller, &format!("address={lower}")), only(&mixer));
+        assert_eq!(found(&caller, &format!("address={LISTED}&verdict=block")), only(&listed));
+        assert_eq!(found(&caller, "verdict=review&blockchain=btc"), Vec::<Value>::new());
+        assert_eq!(found(&caller, "from=2100-01-01T00:00:00Z"), Vec::<Value>::new());
+        assert_eq!(found(&other, &format!("address={LISTED}")), only(&theirs));
+        let answer = caller.get(&format!("/api/v1/checks/{}", listed.as_str().unwrap())).json();
+        let rule = answer["reasons"][0]["code"].as_str().unwrap().to_owned();
+        assert_eq!(found(&caller, &format!("rule={rule}")), only(&listed), "{rule}");
+        // And pages lead to each once.
+        let mut pages = Vec::new();
+        let mut path = "/api/v1/checks?limit=1".to_owned();
+        loop {
+            let page = caller.get(&path).json();
+            pages.extend(
+                page["checks"].as_array().unwrap().iter().map(|one| one["check_id"].clone()),
+            );
+            let Some(cursor) = page["next_cursor"].as_str() else { break };
+            path = format!("/api/v1/checks?limit=1&cursor={cursor}");
+        }
+        assert_eq!(pages, [&exchange, &mixer, &listed].map(Value::clone));
+        std::thread::sleep(Duration::from_secs(2));
+    }
+    // And a wrong parameter is refused by its name.
+    for (query, field) in [
+        ("limit=0", "limit"),
+        ("limit=x", "limit"),
+        ("cursor=x", "cursor"),
+        ("verdict=good", "verdict"),
+        ("from=yesterday", "from"),
+        ("from=2026-01-02T00:00:00Z&to=2026-01-01T00:00:00Z", "from"),
+        ("blockchain=btc&address=nobody", "address"),
+        ("blockchain=nowhere", "blockchain"),
+    ] {
+        let answer = caller.get(&format!("/api/v1/checks?{query}"));
+        assert!([400, 422].contains(&answer.status), "{query}: {}", answer.text);
+        assert_eq!(answer.json()["errors"][0]["field"], field, "{query}: {}", answer.text);
+    }
+}
+
+#[test]
 fn an_answer_older_than_the_plan_keeps_it_is_gone() {
     let (server, caller) = production();
     let id = caller.check("btc", LISTED).json()["check_id"].as_str().unwrap().to_owned();
