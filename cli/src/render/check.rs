@@ -28,6 +28,8 @@ use super::{
 const HIGHEST: usize = 1_000;
 /// Largest number of components without points that are named.
 const MAX_WITHOUT_POINTS: usize = 3;
+/// Largest number of decisive components that are named.
+const MAX_DECISIVE: usize = 3;
 /// Largest number of senders of a transfer that are shown.
 const MAX_SENDERS: usize = 10;
 
@@ -52,6 +54,7 @@ pub(crate) fn full(
     for reason in &assessment.reasons {
         page.item(&reason.message);
     }
+    decisive(&mut page, assessment);
     if !assessment.sanctions.is_empty() {
         page.section("Sanctions lists");
         for listing in &assessment.sanctions {
@@ -98,6 +101,25 @@ pub(crate) fn full(
     page.gap();
     tail(&mut page, assessment);
     page.finish()
+}
+
+/// Draws the components that decided the verdict, and the answer without them.
+pub(super) fn decisive(page: &mut Page, assessment: &Assessment) {
+    let Some(decisive) = &assessment.decisive else { return };
+    let components = decisive.components.iter();
+    let components = components.filter_map(|index| assessment.scoring_components.get(*index));
+    let names: Vec<&str> = components
+        .map(|component| component.rule.as_deref().unwrap_or(&component.detail))
+        .collect();
+    let (shown, more) = names.split_at(names.len().min(MAX_DECISIVE));
+    let more = if more.is_empty() { String::new() } else { format!(" and {} more", more.len()) };
+    page.item(format!(
+        "decided by {}{more}: {} and {} without {}",
+        shown.join("; "),
+        decisive.risk_score,
+        decisive.verdict.as_str(),
+        if names.len() == 1 { "it" } else { "them" },
+    ));
 }
 
 /// Draws the number of entries that the assessment counts and does not show.

@@ -10,8 +10,8 @@ use jiff::{Timestamp, civil::Date};
 
 use super::{
     check::{
-        Drawing, blocks, draw_transfer, further, has_activity, head, label_line, status, tail,
-        verified, waterfall,
+        Drawing, blocks, decisive, draw_transfer, further, has_activity, head, label_line, status,
+        tail, verified, waterfall,
     },
     flows,
     page::Page,
@@ -45,6 +45,7 @@ pub(crate) fn summary(
     }
     page.section("Why");
     first(&mut page, MAX_REASONS, &assessment.reasons, |page, reason| page.item(&reason.message));
+    decisive(&mut page, assessment);
     listings(&mut page, assessment);
     if !assessment.scoring_components.is_empty() {
         page.section("Score");

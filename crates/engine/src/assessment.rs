@@ -69,6 +69,9 @@ pub struct Assessment {
     /// Components of the score. The contributions of all components sum exactly to `risk_score`. At most 100 labels and
     /// 100 flows are components of their own, the strongest; one component each has the contribution of the others.
     pub scoring_components: Vec<ScoringComponent>,
+    /// Components that decided a `review` or a `block`. Left out of other verdicts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub decisive: Option<Decisive>,
     /// Origins and destinations of funds. Shares of one direction and asset sum exactly to 1.
     pub exposure: Vec<Exposure>,
     /// Addresses that are associated with the assessed address.
@@ -338,6 +341,22 @@ pub struct ScoringComponent {
     pub source: Option<SourceId>,
     /// References to the evidence.
     pub evidence: Vec<EvidenceReference>,
+}
+
+/// A smallest set of components without which the verdict would be milder, with the answer without them.
+///
+/// The verdict stays as long as any of them is there. Behavior patterns change no verdict and are in no set.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Decisive {
+    /// The components, by their positions in `scoring_components`, counted from 0.
+    pub components: Vec<usize>,
+    /// Risk score without them.
+    pub risk_score: Score,
+    /// Verdict without them.
+    pub verdict: Verdict,
+    /// True if no set with fewer components exists; false if so many components count that only their order was
+    /// searched: then each of the set is needed, and a set with fewer components may exist.
+    pub smallest: bool,
 }
 
 /// Kind of evidence of a component.

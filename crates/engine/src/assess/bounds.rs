@@ -1,5 +1,6 @@
 //! Bounds of an answer: it shows the strongest items of each kind and the number of the rest, which count all the same.
 
+use super::decisive::{OfOrigin, Origin};
 use crate::{
     assessment::{ComponentKind, ScoringComponent},
     score::Score,
@@ -66,9 +67,10 @@ impl Room {
 
 /// Keeps the first [`MOST_SHOWN`] components of flows, and adds one component with the number and the contribution of
 /// the others.
-pub(super) fn bound_flows(components: &mut Vec<ScoringComponent>) {
+pub(super) fn bound_flows(components: &mut Vec<OfOrigin>) {
     let (mut shown, mut further, mut tenths) = (0, 0_u64, 0_u16);
-    components.retain(|component| {
+    let mut origins = Origin::default();
+    components.retain(|OfOrigin { component, origin }| {
         if component.kind != ComponentKind::Exposure {
             return true;
         }
@@ -76,15 +78,17 @@ pub(super) fn bound_flows(components: &mut Vec<ScoringComponent>) {
         if shown > MOST_SHOWN {
             further += 1;
             tenths += component.contribution.tenths();
+            origins.add(origin.clone());
         }
         shown <= MOST_SHOWN
     });
     if further > 0 {
-        components.push(ScoringComponent {
+        let component = ScoringComponent {
             kind: ComponentKind::Exposure,
             contribution: Score::from_tenths(tenths),
             detail: format!("further flows: {further}"),
             ..ScoringComponent::default()
-        });
+        };
+        components.push(OfOrigin { component, origin: origins });
     }
 }

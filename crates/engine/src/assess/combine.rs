@@ -10,12 +10,13 @@
 //! Behavior patterns raise the score of the other evidence, but not beyond the range of the verdict: no pattern changes
 //! a verdict (`docs/model/score.md` S6.5, S7.3).
 
-use std::{cmp::Reverse, collections::BTreeSet};
+use std::{borrow::Cow, cmp::Reverse, collections::BTreeSet};
 
 use super::{
-    Rank, Term, TermEvidence,
+    Rank, Strength, Term, TermEvidence,
     bounds::Room,
     contributions::{FurtherLabels, WeightedComponent, contributions, split, weight},
+    decisive::{OfOrigin, Origin},
     flows::{Decay, Flows, LargestSum, PartSelection},
     ranked::RankedScores,
 };
@@ -37,61 +38,114 @@ const CAP_OF_DISTANCE: Score = Score::from_tenths(599);
 const LABEL_TEXTS: usize = 32 * 1024;
 
 /// The score of the evidence, before minimum score rules, and its components with their contributions.
-pub(super) struct CombinedScore {
+pub(super) struct CombinedScore<'e> {
     pub(super) score: Score,
-    pub(super) components: Vec<ScoringComponent>,
+    pub(super) components: Vec<OfOrigin>,
+    pub(super) evidence: Evidence<'e>,
 }
 
-pub(super) fn combine(
+pub(super) fn combine<'e>(
     mut terms: Vec<Term<'_>>,
     patterns: Vec<Term<'_>>,
-    flows: &Flows<'_>,
-    policy: &Policy,
-    capped_tiers: &BTreeSet<Tier>,
-) -> CombinedScore {
+    flows: &'e Flows<'e>,
+    policy: &'e Policy,
+    capped_tiers: &'e BTreeSet<Tier>,
+) -> CombinedScore<'e> {
     // Rounding depends on the order, so there is one order: strongest first, the rest as assessed.
     terms.sort_by_cached_key(|term| (term.rank, Reverse(term.standalone_risk)));
-    let below_block = policy.spec().thresholds.block.just_below();
-    let cap = |rank: Rank| {
-        let contradicted = rank.tier().is_some_and(|tier| capped_tiers.contains(&tier));
-        let cap = rank.cap(policy);
-        if contradicted { cap.min(below_block) } else { cap }
+    let evidence = Evidence {
+        terms: terms.iter().map(Term::strength).collect(),
+        patterns: patterns.iter().map(Term::strength).collect(),
+        flows: Cow::Borrowed(flows),
+        policy,
+        capped_tiers,
     };
+    let CountedScore { without_patterns, score, everything } = evidence.score();
 
-    let score_by = |scores: &RankedScores, decay| {
-        let everything = strength(scores, flows, Some(Rank::Behavior), decay);
+    let (items, further) = weighted_components(terms, flows, &everything);
+    let budget = |rank| weight(logarithm(evidence.cap(rank).fraction()));
+    let mut components = contributions(without_patterns, items, &further, budget);
+    components.extend(added(score.minus(without_patterns), patterns));
+    components.sort_by_key(|shown| Reverse(shown.component.contribution));
+    CombinedScore { score, components, evidence }
+}
+
+/// All evidence that has a score, by what counts of it.
+#[derive(Clone)]
+pub(super) struct Evidence<'e> {
+    /// Terms, strongest first.
+    terms: Vec<Strength>,
+    patterns: Vec<Strength>,
+    flows: Cow<'e, Flows<'e>>,
+    policy: &'e Policy,
+    capped_tiers: &'e BTreeSet<Tier>,
+}
+
+/// The score of evidence.
+pub(super) struct CountedScore {
+    /// The score without behavior patterns, which decides the verdict.
+    pub(super) without_patterns: Score,
+    pub(super) score: Score,
+    /// The sum of all evidence without patterns.
+    everything: SelectionScore,
+}
+
+impl Evidence<'_> {
+    /// The score of this evidence.
+    pub(super) fn score(&self) -> CountedScore {
+        let scores = RankedScores::of(&self.terms);
+        let (without, everything) = self.score_of(&scores);
+        let (with, _) = self.score_of(&scores.with_patterns(&self.patterns));
+        let score = with.min(highest_of_verdict(without, self.policy)).max(without);
+        CountedScore { without_patterns: without, score, everything }
+    }
+
+    /// The score of this evidence without behavior patterns.
+    pub(super) fn score_without_patterns(&self) -> Score {
+        self.score_of(&RankedScores::of(&self.terms)).0
+    }
+
+    /// This evidence without that of some components.
+    pub(super) fn without(&self, removed: &Origin) -> Self {
+        let terms = self.terms.iter().enumerate();
+        let terms = terms.filter(|(index, _)| !removed.terms.contains(index));
+        Self {
+            terms: terms.map(|(_, term)| *term).collect(),
+            patterns: self.patterns.clone(),
+            flows: Cow::Owned(self.flows.without(&removed.flows)),
+            ..*self
+        }
+    }
+
+    fn score_of(&self, scores: &RankedScores) -> (Score, SelectionScore) {
+        let below_block = self.policy.spec().thresholds.block.just_below();
+        let (mut strict, everything) = self.score_by(scores, Decay::All);
+        if !can_block(&self.terms, &self.flows) {
+            strict = strict.min(below_block);
+        }
+        let decay = Decay::Below(self.policy.spec().undecayed_from);
+        let (distant, everything_at_any_distance) = self.score_by(scores, decay);
+        let distant = distant.min(CAP_OF_DISTANCE).min(below_block);
+        if distant > strict { (distant, everything_at_any_distance) } else { (strict, everything) }
+    }
+
+    fn score_by(&self, scores: &RankedScores, decay: Decay) -> (Score, SelectionScore) {
+        let everything = strength(scores, &self.flows, Some(Rank::Behavior), decay);
         let mut value = everything.value;
         let mut stronger: Option<Rank> = None;
         for rank in Rank::ALL {
-            let without = strength(scores, flows, stronger, decay);
-            value = value.min(cap(rank).fraction().noisy_or(without.value));
+            let without = strength(scores, &self.flows, stronger, decay);
+            value = value.min(self.cap(rank).fraction().noisy_or(without.value));
             stronger = Some(rank);
         }
         (Score::from_fraction(value), everything)
-    };
-    let can_block = can_block(&terms, flows);
-    let score = |scores: &RankedScores| {
-        let (mut strict, everything) = score_by(scores, Decay::All);
-        if !can_block {
-            strict = strict.min(below_block);
-        }
-        let (distant, everything_at_any_distance) =
-            score_by(scores, Decay::Below(policy.spec().undecayed_from));
-        let distant = distant.min(CAP_OF_DISTANCE).min(below_block);
-        if distant > strict { (distant, everything_at_any_distance) } else { (strict, everything) }
-    };
+    }
 
-    let scores = RankedScores::of(&terms);
-    let (without, everything) = score(&scores);
-    let (with, _) = score(&scores.with_patterns(&patterns));
-    let total = with.min(highest_of_verdict(without, policy)).max(without);
-
-    let (items, further) = weighted_components(terms, flows, &everything);
-    let budget = |rank| weight(logarithm(cap(rank).fraction()));
-    let mut components = contributions(without, items, &further, budget);
-    components.extend(added(total.minus(without), patterns));
-    components.sort_by_key(|component| Reverse(component.contribution));
-    CombinedScore { score: total, components }
+    fn cap(&self, rank: Rank) -> Score {
+        let contradicted = rank.tier().is_some_and(|tier| self.capped_tiers.contains(&tier));
+        let cap = rank.cap(self.policy);
+        if contradicted { cap.min(self.policy.spec().thresholds.block.just_below()) } else { cap }
+    }
 }
 
 /// The highest score that has the same verdict as `score`.
@@ -107,13 +161,16 @@ fn highest_of_verdict(score: Score, policy: &Policy) -> Score {
 }
 
 /// The components of patterns, whose contributions sum to `points`.
-fn added(points: Score, patterns: Vec<Term<'_>>) -> impl Iterator<Item = ScoringComponent> {
+fn added(points: Score, patterns: Vec<Term<'_>>) -> impl Iterator<Item = OfOrigin> {
     let weights: Vec<u128> =
         patterns.iter().map(|term| u128::from(logarithm(term.standalone_risk))).collect();
     let tenths = apportion(points.tenths().into(), &weights);
-    patterns.into_iter().zip(tenths).map(|(term, tenths)| ScoringComponent {
-        contribution: Score::from_tenths(u16::try_from(tenths).unwrap_or(u16::MAX)),
-        ..term.into_component()
+    patterns.into_iter().zip(tenths).map(|(term, tenths)| {
+        // No pattern changes a verdict, so that none is decisive.
+        OfOrigin::from(ScoringComponent {
+            contribution: Score::from_tenths(u16::try_from(tenths).unwrap_or(u16::MAX)),
+            ..term.into_component()
+        })
     })
 }
 
@@ -160,7 +217,7 @@ fn strength(
 ///
 /// Flows count together, because a sum that is split over many addresses or categories scores as much as the undivided
 /// sum.
-fn can_block(terms: &[Term<'_>], flows: &Flows<'_>) -> bool {
+fn can_block(terms: &[Strength], flows: &Flows<'_>) -> bool {
     let needed = BLOCK_NEEDS.fraction();
     let selection =
         PartSelection { weakest: Some(Tier::Investigation), risky_only: true, decay: Decay::All };
@@ -198,14 +255,20 @@ fn weighted_components(
     };
     let mut room = Room::for_texts(LABEL_TEXTS);
     let (mut items, mut further) = (Vec::new(), FurtherLabels::default());
-    for term in terms {
+    for (index, term) in terms.into_iter().enumerate() {
+        let origin = Origin::term(index);
         let (rank, added) = (term.rank, added(&term));
         let weight = if everything.flows_alone { 0 } else { weight(added) };
         match &term.evidence {
             TermEvidence::Label(label) if !room.take(label.text_bytes()) => {
-                further.add(rank, weight, term.standalone_risk);
+                further.add(rank, weight, term.standalone_risk, origin);
             }
-            _ => items.push(WeightedComponent { rank, weight, component: term.into_component() }),
+            _ => items.push(WeightedComponent {
+                rank,
+                weight,
+                component: term.into_component(),
+                origin,
+            }),
         }
     }
     let parts = flows.weighted(everything.largest, everything.selection);
@@ -215,6 +278,7 @@ fn weighted_components(
         rank: part.tier.into(),
         weight,
         component: part.component,
+        origin: Origin::flow(part.place),
     }));
     (items, further)
 }

@@ -8,7 +8,10 @@ use std::collections::BTreeMap;
 
 use ruint::aliases::U256;
 
-use super::Rank;
+use super::{
+    Rank,
+    decisive::{OfOrigin, Origin},
+};
 use crate::{
     assessment::{ComponentKind, ScoringComponent},
     fixed::{Fraction, apportion},
@@ -34,6 +37,7 @@ pub(super) struct WeightedComponent {
     pub(super) rank: Rank,
     pub(super) weight: u128,
     pub(super) component: ScoringComponent,
+    pub(super) origin: Origin,
 }
 
 /// Labels that count and are not shown one by one: they are one component together.
@@ -44,22 +48,33 @@ pub(super) struct FurtherLabels {
     weights: BTreeMap<Rank, u128>,
     /// The highest standalone score of one of them.
     strongest: Fraction,
+    origin: Origin,
 }
 
 impl FurtherLabels {
-    pub(super) fn add(&mut self, rank: Rank, weight: u128, standalone_risk: Fraction) {
+    pub(super) fn add(
+        &mut self,
+        rank: Rank,
+        weight: u128,
+        standalone_risk: Fraction,
+        origin: Origin,
+    ) {
+        self.origin.add(origin);
         self.count += 1;
         *self.weights.entry(rank).or_default() += weight;
         self.strongest = self.strongest.max(standalone_risk);
     }
 
     /// The component of all these labels; `None` if there are none.
-    fn component(&self) -> Option<ScoringComponent> {
-        (self.count > 0).then(|| ScoringComponent {
-            kind: ComponentKind::Ownership,
-            standalone_score: Score::from_fraction(self.strongest),
-            detail: format!("further labels: {}", self.count),
-            ..ScoringComponent::default()
+    fn component(&self) -> Option<OfOrigin> {
+        (self.count > 0).then(|| OfOrigin {
+            component: ScoringComponent {
+                kind: ComponentKind::Ownership,
+                standalone_score: Score::from_fraction(self.strongest),
+                detail: format!("further labels: {}", self.count),
+                ..ScoringComponent::default()
+            },
+            origin: self.origin.clone(),
         })
     }
 }
@@ -71,7 +86,7 @@ pub(super) fn contributions(
     items: Vec<WeightedComponent>,
     further: &FurtherLabels,
     budget: impl Fn(Rank) -> u128,
-) -> Vec<ScoringComponent> {
+) -> Vec<OfOrigin> {
     let mut asked: BTreeMap<Rank, u128> = further.weights.clone();
     for item in &items {
         *asked.entry(item.rank).or_default() += item.weight;
@@ -88,15 +103,19 @@ pub(super) fn contributions(
         items.iter().map(|item| granted_of(item.rank, item.weight)).collect();
     weights.push(further.weights.iter().map(|(rank, weight)| granted_of(*rank, *weight)).sum());
     let tenths = apportion(score.tenths().into(), &weights);
-    let components = items.into_iter().map(|item| item.component).chain(further.component());
-    let mut components: Vec<ScoringComponent> = components
+    let components = items
+        .into_iter()
+        .map(|WeightedComponent { component, origin, .. }| OfOrigin { component, origin })
+        .chain(further.component());
+    let mut components: Vec<OfOrigin> = components
         .zip(tenths)
-        .map(|(component, tenths)| ScoringComponent {
-            contribution: Score::from_tenths(u16::try_from(tenths).unwrap_or(u16::MAX)),
-            ..component
+        .map(|(mut shown, tenths)| {
+            let tenths = u16::try_from(tenths).unwrap_or(u16::MAX);
+            shown.component.contribution = Score::from_tenths(tenths);
+            shown
         })
         .collect();
-    components.sort_by_key(|component| std::cmp::Reverse(component.contribution));
+    components.sort_by_key(|shown| std::cmp::Reverse(shown.component.contribution));
     components
 }
 
@@ -162,10 +181,10 @@ mod tests {
         #[test]
         fn contributions_sum_exactly(score in 0..=1000_u16, weights in prop::collection::vec((0..7_usize, 1..1_u128 << 62), 1..9)) {
             let items = weights.into_iter().map(|(rank, weight)| WeightedComponent {
-                rank: Rank::ALL[rank], weight, component: ScoringComponent::default(),
+                rank: Rank::ALL[rank], weight, component: ScoringComponent::default(), origin: Origin::default(),
             }).collect();
             let components = contributions(Score::from_tenths(score), items, &FurtherLabels::default(), caps);
-            let sum: u16 = components.iter().map(|component| component.contribution.tenths()).sum();
+            let sum: u16 = components.iter().map(|shown| shown.component.contribution.tenths()).sum();
             prop_assert_eq!(sum, score);
         }
     }

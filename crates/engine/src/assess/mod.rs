@@ -10,6 +10,7 @@ mod cluster;
 mod combine;
 mod contributions;
 mod coverage;
+mod decisive;
 mod ended;
 mod flows;
 mod labels;
@@ -52,7 +53,7 @@ use crate::{
 
 /// Version of the risk model that this crate implements. The version changes whenever the same facts and policy could
 /// give another assessment.
-pub const MODEL_VERSION: &str = "2.4";
+pub const MODEL_VERSION: &str = "2.5";
 
 /// Assesses one address by the facts about it.
 ///
@@ -135,9 +136,7 @@ fn assess_with(
     categories.extend(&outcome.categories);
 
     let mut reasons = listings.reasons;
-    reasons.extend(association.reasons);
-    reasons.extend(labels.reasons);
-    reasons.extend(outcome.reasons);
+    reasons.extend(association.reasons.into_iter().chain(labels.reasons).chain(outcome.reasons));
     if reasons.is_empty() {
         let minor = minor_findings(&outcome.components, &labels.conflicts.shown);
         let code = if minor.is_empty() { "no_findings" } else { "minor_findings" };
@@ -167,6 +166,7 @@ fn assess_with(
         conflicts: labels.conflicts.shown,
         sanctions: listings.views.items,
         scoring_components: outcome.components,
+        decisive: outcome.decisive,
         exposure: flows.exposure(is_service),
         associated_wallets: association.wallets,
         transaction_patterns,
@@ -299,7 +299,20 @@ impl From<ScoringComponent> for TermEvidence<'_> {
     }
 }
 
+/// The properties of a term that the score depends on.
+#[derive(Clone, Copy, Debug)]
+struct Strength {
+    rank: Rank,
+    standalone_risk: Fraction,
+    claim: Option<Claim>,
+}
+
 impl Term<'_> {
+    const fn strength(&self) -> Strength {
+        let Self { rank, standalone_risk, claim, .. } = self;
+        Strength { rank: *rank, standalone_risk: *standalone_risk, claim: *claim }
+    }
+
     fn into_component(self) -> ScoringComponent {
         match self.evidence {
             TermEvidence::Label(label) => label.component(self.standalone_risk),

@@ -2,7 +2,7 @@
 
 use std::{cell::RefCell, collections::BTreeMap};
 
-use super::{Rank, Term};
+use super::{Rank, Strength};
 use crate::fixed::Fraction;
 
 /// The standalone scores that count at each rank: those of the rank's evidence and of stronger evidence.
@@ -21,7 +21,7 @@ pub(super) struct RankedScores {
 
 impl RankedScores {
     /// The scores of terms, which are sorted by rank.
-    pub(super) fn of(terms: &[Term<'_>]) -> Self {
+    pub(super) fn of(terms: &[Strength]) -> Self {
         let claims = terms.iter().filter_map(|term| term.claim).map(|claim| claim.index() + 1);
         let mut places: Vec<Option<usize>> = vec![None; claims.max().unwrap_or(0)];
         let mut lists: Vec<Vec<Fraction>> = vec![Vec::new()];
@@ -53,7 +53,7 @@ impl RankedScores {
     }
 
     /// These scores with those of patterns, which make no claims and are the weakest evidence.
-    pub(super) fn with_patterns(&self, patterns: &[Term<'_>]) -> Self {
+    pub(super) fn with_patterns(&self, patterns: &[Strength]) -> Self {
         let mut lists = self.lists.clone();
         let mut of_rank = self.of_rank.clone();
         if let Some((_, last)) = of_rank.last_mut().filter(|_| !patterns.is_empty()) {

@@ -2,9 +2,16 @@
 
 use std::{cmp::Reverse, collections::BTreeSet};
 
-use super::{MinimumScore, bounds::bound_flows, combine::CombinedScore};
+use super::{
+    MinimumScore,
+    bounds::bound_flows,
+    combine::CombinedScore,
+    decisive::{self, OfOrigin, Origin},
+};
 use crate::{
-    assessment::{ComponentKind, EvidenceKind, EvidenceReference, ScoringComponent, VerdictReason},
+    assessment::{
+        ComponentKind, Decisive, EvidenceKind, EvidenceReference, ScoringComponent, VerdictReason,
+    },
     policy::Policy,
     score::{RiskLevel, Score, Verdict},
     taxonomy::{Category, RISKY_FROM},
@@ -15,6 +22,8 @@ pub(super) struct Outcome {
     pub(super) level: RiskLevel,
     pub(super) verdict: Verdict,
     pub(super) components: Vec<ScoringComponent>,
+    /// The components that decided a `review` or a `block`.
+    pub(super) decisive: Option<Decisive>,
     pub(super) reasons: Vec<VerdictReason>,
     /// Categories of all components, those that are not shown included.
     pub(super) categories: BTreeSet<Category>,
@@ -29,14 +38,14 @@ pub(super) struct MissingData {
 }
 
 pub(super) fn decide(
-    combined: CombinedScore,
+    combined: CombinedScore<'_>,
     shown: Vec<ScoringComponent>,
     mut minimum_scores: Vec<MinimumScore>,
     missing: &[MissingData],
     policy: &Policy,
 ) -> Outcome {
-    let CombinedScore { mut score, mut components } = combined;
-    components.extend(shown);
+    let CombinedScore { mut score, mut components, evidence } = combined;
+    components.extend(shown.into_iter().map(OfOrigin::from));
     let mut reasons = Vec::new();
 
     let review = policy.spec().thresholds.review;
@@ -45,7 +54,7 @@ pub(super) fn decide(
         let (direction, share, amount) = rule.measured.map_or((None, None, None), |funds| {
             (Some(funds.direction), Some(funds.share), Some(funds.amount))
         });
-        components.push(ScoringComponent {
+        let component = ScoringComponent {
             kind: ComponentKind::MinimumScoreRule,
             rule: Some(rule.rule),
             contribution: rule.score.minus(score),
@@ -57,12 +66,13 @@ pub(super) fn decide(
             amount,
             evidence: rule.evidence,
             ..ScoringComponent::default()
-        });
+        };
+        components.push(OfOrigin { component, origin: Origin::rule(rule.score) });
         score = score.max(rule.score);
         reasons.push(rule.reason);
     }
 
-    let risky_flows = components.iter().filter(|component| {
+    let risky_flows = components.iter().map(|shown| &shown.component).filter(|component| {
         component.kind == ComponentKind::Exposure
             && component.severity.is_some_and(|severity| severity >= RISKY_FROM)
             && component.contribution > Score::ZERO
@@ -76,13 +86,15 @@ pub(super) fn decide(
     if !missing.is_empty() && verdict == Verdict::Allow {
         verdict = Verdict::Indeterminate;
         level = RiskLevel::Unknown;
-        components.push(incomplete(review.minus(score), review, missing));
+        components.push(incomplete(review.minus(score), review, missing).into());
         score = score.max(review);
     }
     reasons.extend(missing.iter().map(|missing| missing.reason.clone()));
-    let categories = components.iter().filter_map(|component| component.category).collect();
+    let categories = components.iter().filter_map(|shown| shown.component.category).collect();
     bound_flows(&mut components);
-    Outcome { score, level, verdict, components, reasons, categories }
+    let decisive = decisive::find(&components, &evidence, verdict, !missing.is_empty(), policy);
+    let components = components.into_iter().map(|shown| shown.component).collect();
+    Outcome { score, level, verdict, components, decisive, reasons, categories }
 }
 
 /// The component that raises the score of an incomplete answer, because many callers use the score only.

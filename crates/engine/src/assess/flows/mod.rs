@@ -27,7 +27,7 @@ mod view;
 pub(super) use basis::Decay;
 pub use ordered::united_parts;
 pub(super) use parts::SHARE_WHOLE;
-pub(super) use sum::{LargestSum, PartSelection};
+pub(super) use sum::{LargestSum, PartPlace, PartSelection};
 pub(super) use view::{decimal, transactions, whole_units, words};
 
 use ordered::OrderedParts;

@@ -3,7 +3,10 @@
 //! A sum is exact until one final rounding, so splitting a flow part does not change the sum, and a riskier
 //! classification never lowers the sum.
 
-use std::{cmp::Reverse, collections::BTreeMap};
+use std::{
+    cmp::Reverse,
+    collections::{BTreeMap, BTreeSet},
+};
 
 use ruint::aliases::U256;
 
@@ -46,6 +49,14 @@ pub(in crate::assess) struct WeightedPart {
     pub(in crate::assess) tier: Tier,
     pub(in crate::assess) weight: u128,
     pub(in crate::assess) component: ScoringComponent,
+    pub(in crate::assess) place: PartPlace,
+}
+
+/// Place of a flow part among all flows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(in crate::assess) struct PartPlace {
+    directional: usize,
+    part: usize,
 }
 
 /// Selection of parts.
@@ -96,20 +107,36 @@ impl Flows<'_> {
         selection: PartSelection,
     ) -> Vec<WeightedPart> {
         let mut weighted = Vec::new();
-        for flows in &self.directions {
+        for (directional, flows) in self.directions.iter().enumerate() {
             let weights = flows.weights(selection, largest.basis);
-            let risky = flows.parts.iter().zip(weights).filter(|(part, _)| part.is_risk());
-            weighted.extend(risky.map(|(part, weight)| {
+            let parts = flows.parts.iter().enumerate().zip(weights);
+            let risky = parts.filter(|((_, part), _)| part.is_risk());
+            weighted.extend(risky.map(|((index, part), weight)| {
                 let claim =
                     selection.counted_claim(part, largest.basis).or_else(|| part.shown_claim());
                 WeightedPart {
                     tier: claim.map_or(part.flow.tier, |claim| claim.tier),
                     weight: if flows.ledger == largest.ledger { weight } else { 0 },
                     component: flows.component(part, claim, selection.decay),
+                    place: PartPlace { directional, part: index },
                 }
             }));
         }
         weighted
+    }
+}
+
+impl Flows<'_> {
+    /// These flows without the money of some parts.
+    pub(in crate::assess) fn without(&self, places: &BTreeSet<PartPlace>) -> Self {
+        let mut flows = self.clone();
+        for PartPlace { directional, part } in places {
+            let parts = flows.directions.get_mut(*directional).map(|flows| &mut flows.parts);
+            if let Some(part) = parts.and_then(|parts| parts.get_mut(*part)) {
+                part.counted = false;
+            }
+        }
+        flows
     }
 }
 

@@ -9,7 +9,7 @@ use assay_engine::{
     },
     facts::{AccountControl, Facts},
     policy::{Policy, PolicySpec},
-    score::Confidence,
+    score::{Confidence, Verdict},
     taxonomy::Category,
 };
 use proptest::prelude::*;
@@ -417,6 +417,40 @@ proptest! {
         let raised = answer.scoring_components.iter().any(|c| c.kind == assay_engine::assessment::ComponentKind::MinimumScoreRule);
         let cap = Policy::default().cap(weakest).tenths();
         prop_assert!(tenths(&answer) <= cap || (raised && tenths(&answer) == 500));
+    }
+}
+
+proptest! {
+    #[test]
+    fn a_review_or_block_names_what_decided_it_and_nothing_else_does(facts in any_facts()) {
+        let answer = assess_facts(&facts);
+        let is_decided = matches!(answer.verdict, Verdict::Review | Verdict::Block);
+        prop_assert_eq!(answer.decisive.is_some(), is_decided);
+        let Some(decisive) = &answer.decisive else { return Ok(()) };
+        prop_assert!(decisive.risk_score < answer.risk_score);
+        prop_assert!(decisive.verdict != answer.verdict && decisive.verdict != Verdict::Block);
+        prop_assert!(!decisive.components.is_empty());
+        prop_assert!(decisive.components.is_sorted_by(|one, next| one < next));
+        for index in &decisive.components {
+            let component = &answer.scoring_components[*index];
+            prop_assert!(component.kind != ComponentKind::Behavior, "no pattern changes a verdict");
+        }
+    }
+
+    #[test]
+    fn without_the_labels_that_decided_the_answer_is_as_it_says(labels in prop::collection::vec(risky_label(), 1..7)) {
+        // Each by a source of its own, so that none takes another one's place.
+        let labels: Vec<Label> = labels.into_iter().enumerate().map(|(index, label)| Label {
+            upstream: format!("upstream {index}").into(),
+            entity: Some(format!("entity {index}").into()),
+            ..label
+        }).collect();
+        let answer = money(vec![], vec![], labels.clone());
+        let Some(decisive) = &answer.decisive else { return Ok(()) };
+        let gone: Vec<_> = decisive.components.iter().map(|index| answer.scoring_components[*index].entity.clone()).collect();
+        let left = labels.into_iter().filter(|label| !gone.contains(&label.entity.as_deref().map(str::to_owned)));
+        let without = money(vec![], vec![], left.collect());
+        prop_assert_eq!((without.risk_score, without.verdict), (decisive.risk_score, decisive.verdict));
     }
 }
 
