@@ -7,6 +7,7 @@ mod backup;
 mod chain;
 mod check;
 mod check_transfer;
+mod checks;
 mod cluster;
 mod entity;
 mod export;
@@ -127,6 +128,7 @@ enum Command {
     /// Compare and test risk policies
     #[command(subcommand)]
     Policy(policy::PolicyCommand),
+    Checks(checks::ChecksArgs),
     Usage(usage::UsageArgs),
     Jobs(jobs::JobsArgs),
     Purge(usage::PurgeArgs),
@@ -376,6 +378,7 @@ async fn execute(
         Command::Screen(args) => screen::run(&args, &context).await,
         Command::Labels(command) => labels::run(command, &context).await,
         Command::Policy(command) => policy::run(command, &context).await,
+        Command::Checks(args) => checks::run(&args, &context).await,
         Command::Usage(args) => usage::usage(&args, &context).await,
         Command::Purge(args) => usage::purge(&args, &context).instrument(stage!("purge")).await,
         Command::Openapi(_) => openapi::run(),
