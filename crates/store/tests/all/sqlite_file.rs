@@ -7,6 +7,8 @@ use assay_engine::facts::Environment;
 use assay_store::{SqliteStore, Store, StoreError};
 use sqlx::{Connection, SqliteConnection};
 
+use crate::contract::check_rules::found_before_and_after;
+
 #[tokio::test]
 async fn reading_does_not_make_a_store() {
     let directory = tempfile::tempdir().unwrap();
@@ -72,6 +74,27 @@ async fn a_schema_that_was_built_step_by_step_is_taken_over_at_its_newest_versio
             "{error}"
         );
     }
+}
+
+#[tokio::test]
+async fn checks_from_before_the_search_are_found() {
+    // Given checks that were kept before there were tables for the search.
+    let directory = tempfile::tempdir().unwrap();
+    let open = async || {
+        SqliteStore::open_or_create(directory.path(), Environment::Production).await.unwrap()
+    };
+    let undo = async || {
+        change_migrations(
+            directory.path(),
+            "DROP TABLE check_summaries; DROP TABLE check_rules;
+             DELETE FROM _sqlx_migrations WHERE version = 12",
+        )
+        .await;
+    };
+    // When the schema is migrated, then they are found as they would have been.
+    let [before, after] = found_before_and_after(open().await, undo, open).await;
+    assert!(before.iter().all(|found| !found.is_empty()));
+    assert_eq!(after, before);
 }
 
 #[tokio::test]

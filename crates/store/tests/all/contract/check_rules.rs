@@ -155,3 +155,42 @@ pub(crate) async fn a_page_ends_early_where_few_of_many_checks_are_found(store: 
     let all = pages(&*store, &CheckFilter::default(), 1_000, async || ()).await;
     assert_eq!(all.len(), 8_940);
 }
+
+/// Conditions that lead to each index.
+fn any_condition() -> [CheckFilter; 6] {
+    let none = CheckFilter::default;
+    [
+        none(),
+        CheckFilter { reference: Some("order 2% _".into()), ..none() },
+        CheckFilter { address: Some("address-1".into()), ..none() },
+        CheckFilter { rule: Some("funds_taken".into()), ..none() },
+        CheckFilter { verdict: Some("block".into()), ..none() },
+        CheckFilter { blockchain: Some("trx".into()), ..none() },
+    ]
+}
+
+/// Keeps checks, undoes the migration by `undo`, and returns what is found before and after another program opens the
+/// store.
+pub(crate) async fn found_before_and_after<S: Store>(
+    store: S,
+    undo: impl AsyncFnOnce(),
+    open: impl AsyncFnOnce() -> S,
+) -> [Vec<Vec<FoundCheck>>; 2] {
+    let found = async |store: &S| {
+        let mut found = Vec::new();
+        for filter in any_condition() {
+            found.push(pages(store, &filter, 50, async || ()).await);
+        }
+        found
+    };
+    let mut kept = checks("a", "old", 200, &mut Random::new(11));
+    kept.push(KeptCheck::new("none".into(), "a".parse().unwrap(), at(1), "{}".into()));
+    store.keep_checks(&kept).await.unwrap();
+    let charged = UsageCount { charged: charged("a", 1, "allow"), count: 1 };
+    store.add_usage(&batch(&[charged])).await.unwrap();
+    let before = found(&store).await;
+    store.close().await;
+    undo().await;
+    let after = found(&open().await).await;
+    [before, after]
+}

@@ -1,6 +1,6 @@
 //! Rules that every backend must keep. A backend is added by one line at the end.
 
-mod check_rules;
+pub(crate) mod check_rules;
 mod idempotency_rules;
 mod job_rules;
 mod label_rules;

@@ -10,6 +10,7 @@ use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection, Row};
 use tokio::sync::Barrier;
 
 use super::{PATIENCE, key};
+use crate::contract::check_rules::found_before_and_after;
 
 async fn open_or_create(url: &str) -> Result<PostgresStore, StoreError> {
     PostgresStore::open_or_create(url, Environment::Production).await
@@ -74,6 +75,24 @@ async fn every_migration_states_its_compatibility() {
     let silent = "SELECT count(*) FROM _sqlx_migrations FULL JOIN schema_versions USING (version)
                   WHERE compatible_from IS NULL OR description IS NULL";
     assert_eq!(connection.fetch_one(silent).await.unwrap().get::<i64, _>(0), 0);
+}
+
+#[tokio::test]
+async fn checks_from_before_the_search_are_found() {
+    // Given checks that were kept before there were tables for the search.
+    let url = PostgresServer::shared_by_process().database();
+    let open = async || open_or_create(&url).await.unwrap();
+    let undo = async || {
+        let mut connection = PgConnection::connect(&url).await.unwrap();
+        let undone = "DROP TABLE check_summaries, check_rules;
+                      DELETE FROM _sqlx_migrations WHERE version = 17;
+                      DELETE FROM schema_versions WHERE version = 17";
+        connection.execute(undone).await.unwrap();
+    };
+    // When the schema is migrated, then they are found as they would have been.
+    let [before, after] = found_before_and_after(open().await, undo, open).await;
+    assert!(before.iter().all(|found| !found.is_empty()));
+    assert_eq!(after, before);
 }
 
 #[tokio::test]
