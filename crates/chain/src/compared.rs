@@ -4,10 +4,14 @@
 //! with the newest block; the other sources are named. Each block is read from two sources of the group: no header proves
 //! transfers inside of transactions, so that only a second source shows an invented one.
 
-use std::{cmp::Reverse, fmt};
+use std::{cmp::Reverse, collections::BTreeMap, fmt};
 
-use assay_engine::account::AccountTransaction;
+use assay_engine::{
+    account::{AccountAddress, AccountTransaction, Asset, Transfer, TransferKind},
+    utxo::Txid,
+};
 use assay_graph::account::{AccountBlock, InternalTransfers};
+use ruint::aliases::U256;
 
 use super::{
     BlockSource, SourceError, TipRef,
@@ -184,18 +188,15 @@ impl ComparedSources {
             let Some(named) = self.sources.get_mut(at).filter(|_| agrees) else { continue };
             // A source that lags does not have the block yet, and one that fails is told when the sources are compared.
             let Ok(other) = named.source.block(&hash) else { continue };
-            if reads_internal(named) != is_traced || other.internal > block.internal {
+            if reads_internal(named) != is_traced || other.internal == InternalTransfers::Lacking {
                 continue;
             }
-            if other.internal < block.internal {
+            if block.internal == InternalTransfers::Lacking {
                 return Ok(other);
             }
-            // Different transactions may be those that each of them could not trace.
-            if block.internal != InternalTransfers::Stated {
-                continue;
-            }
-            if other == block {
-                return Ok(block);
+            let are_stated = block.internal.max(other.internal) == InternalTransfers::Stated;
+            if other == block || (!are_stated && NetChanges::of(&other) == NetChanges::of(&block)) {
+                return Ok(if other.internal < block.internal { other } else { block });
             }
             let reason = difference(&block, &other);
             let url = named.url.clone();
@@ -205,6 +206,40 @@ impl ComparedSources {
             return Err(SourceError::InvalidData { url: chosen, what, reason });
         }
         Ok(block)
+    }
+}
+
+/// Changes that a block makes in all: sources state the same ones, whatever they can trace.
+#[derive(PartialEq, Eq)]
+struct NetChanges {
+    /// Coins received less those sent, modulo 2^256, by transaction and account.
+    coins: BTreeMap<(Txid, AccountAddress), U256>,
+    /// Payments of tokens: asset, payer, receiver and amount. Who made new units may show in calls alone.
+    tokens: Vec<(Txid, Asset, [AccountAddress; 2], U256)>,
+}
+
+impl NetChanges {
+    fn of(block: &AccountBlock) -> Self {
+        let all = block.transactions.iter();
+        let all = all.flat_map(|it| it.transfers.iter().map(|transfer| (it.id, transfer)));
+        let (mut coins, mut tokens) = (BTreeMap::<_, U256>::new(), Vec::new());
+        for (id, transfer) in all {
+            let Transfer { kind, asset, from, to, amount, .. } = *transfer;
+            if asset != Asset::Native {
+                if kind == TransferKind::Transfer {
+                    tokens.push((id, asset, [from, to], amount));
+                }
+                continue;
+            }
+            let mut change = |account: AccountAddress, by: U256| {
+                let sum = coins.entry((id, account)).or_default();
+                *sum = sum.wrapping_add(by);
+            };
+            change(to, amount);
+            change(from, amount.wrapping_neg());
+        }
+        coins.retain(|_, sum| !sum.is_zero());
+        Self { coins, tokens }
     }
 }
 
@@ -404,14 +439,27 @@ mod tests {
     }
 
     #[test]
-    fn a_source_that_could_trace_less_never_stops_another() {
-        // Given a block of which one source read the balances only, which show less...
-        let [traced, by_balances] = [branch(1, 3), branch(1, 3)].map(given);
-        {
-            let mut blocks = by_balances.blocks.lock().unwrap();
-            blocks[2].transactions[0].transfers.truncate(0);
-            blocks[2].internal = InternalTransfers::OfBalances;
-        }
+    fn a_source_that_could_trace_less_never_stops_another_and_shows_what_is_invented() {
+        // Given a block that one source traced, and of which another one read the balances only...
+        let through = |amounts: [u64; 2]| {
+            let mut blocks = branch(1, 3);
+            let transfers = &mut blocks[2].transactions[0].transfers;
+            let one = transfers[0].clone();
+            let by = |from: u8, to: u8, amount: u64| Transfer {
+                from: AccountAddress([from; 20]),
+                to: AccountAddress([to; 20]),
+                amount: U256::from(amount),
+                ..one.clone()
+            };
+            *transfers = vec![by(1, 2, amounts[0]), by(2, 3, amounts[1])];
+            blocks
+        };
+        let mut of_balances = branch(1, 3);
+        let payment = &mut of_balances[2].transactions[0].transfers[0];
+        (payment.from, payment.to) = (AccountAddress([1; 20]), AccountAddress([3; 20]));
+        payment.amount = U256::from(7_u64);
+        of_balances[2].internal = InternalTransfers::OfBalances;
+        let [traced, by_balances] = [through([7, 7]), of_balances].map(given);
         let expected = traced.blocks.lock().unwrap()[2].clone();
         // ...then the traced one is taken, whichever of them is read.
         for order in [[&traced, &by_balances], [&by_balances, &traced]] {
@@ -419,6 +467,12 @@ mod tests {
             sources.tip().unwrap();
             assert_eq!(sources.block(&expected.reference.hash).unwrap(), expected);
         }
+        // One that states more than the balances changed is refused.
+        let invented = given(through([7, 6]));
+        let mut sources = compared(&[&invented, &by_balances]);
+        sources.tip().unwrap();
+        let said = sources.block(&expected.reference.hash).unwrap_err();
+        assert!(matches!(said, SourceError::InvalidData { .. }), "{said}");
     }
 
     #[test]

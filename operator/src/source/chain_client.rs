@@ -66,6 +66,11 @@ impl ChainClient {
         Self { credentials, servers: Mutex::default() }
     }
 
+    /// True if the client has a token, without which no server is asked.
+    pub(super) const fn can_ask(&self) -> bool {
+        self.credentials.token.is_some()
+    }
+
     /// The state of a source's chain, reported by the servers behind some URLs. `None` if no server answers.
     pub(super) async fn state(
         &self,

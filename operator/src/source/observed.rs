@@ -23,7 +23,7 @@ use kube::{
 };
 use tokio::{
     sync::watch,
-    time::{Sleep, sleep},
+    time::{Instant, Sleep, sleep},
 };
 
 use super::{
@@ -47,8 +47,8 @@ use crate::{
 /// a chain is being read.
 const POLL_INTERVAL: Duration = Duration::from_secs(20);
 
-/// Number of polls in turn that no server of a chain answers, before its conditions are unknown: servers restart.
-const MOST_SILENT_POLLS: u32 = 3;
+/// Time for which no server of a chain answers, before its conditions are unknown: servers restart.
+const LONGEST_SILENCE: Duration = Duration::from_mins(1);
 
 /// Asks chain servers at an interval, and writes their state into the statuses of sources, until the program ends. A
 /// chain whose servers do not answer keeps its last state, without conditions that would be a claim about the present.
@@ -58,7 +58,7 @@ pub(super) async fn report_chains(
     context: Arc<Context>,
 ) {
     let mut desired = context.desired.clone();
-    let mut silent: BTreeMap<Name, u32> = BTreeMap::new();
+    let mut silent: BTreeMap<Name, Instant> = BTreeMap::new();
     loop {
         let followed: BTreeMap<Name, String> = {
             let desired = desired.borrow_and_update();
@@ -73,8 +73,11 @@ pub(super) async fn report_chains(
         let answers: BTreeMap<Name, ObservedChain> =
             join_all(followed.iter().map(ask)).await.into_iter().flatten().collect();
         silent.retain(|name, _| followed.contains_key(name) && !answers.contains_key(name));
-        for name in followed.keys().filter(|name| !answers.contains_key(*name)) {
-            *silent.entry(name.clone()).or_default() += 1;
+        let now = Instant::now();
+        // Without a token no server is asked.
+        let asked = followed.keys().filter(|_| client.can_ask());
+        for name in asked.filter(|name| !answers.contains_key(*name)) {
+            silent.entry(name.clone()).or_insert(now);
         }
         for (name, object) in own_sources(&sources, &context) {
             if let Some(chain) = answers.get(&name) {
@@ -82,7 +85,10 @@ pub(super) async fn report_chains(
                     chain.branches.iter().chain([&chain.following]).collect();
                 let part = (&status::chain_fields(chain), &*conditions);
                 report_status::<ChainSource>(&CHAIN, &object, part, &context).await;
-            } else if silent.get(&name).is_some_and(|polls| *polls >= MOST_SILENT_POLLS) {
+            } else if silent
+                .get(&name)
+                .is_some_and(|since| now.duration_since(*since) >= LONGEST_SILENCE)
+            {
                 let known: ChainSourceStatus = parse_status(&object);
                 let [following, branches] = [SOURCE_FOLLOWED, BRANCHES_AGREE].map(unknown);
                 let has_branches =

@@ -13,8 +13,8 @@
 pub mod account;
 pub mod assembly;
 pub mod contracts;
-pub mod flat_traces;
 pub mod genesis;
+pub mod limited_node;
 
 use std::{fmt, fs, path::PathBuf, process::Command};
 

@@ -15,8 +15,8 @@ use assay_tests::{
             FACTORY_AT, FAILING_AT, HEIR, PROXY_AT, SPLITTER_AT, USDT, WETH, account, call, mortal,
             number, parts,
         },
-        flat_traces::FlatTracesNode,
         genesis::{ETHER, FUNDS, PARTIES},
+        limited_node::{LimitedNode, LimitedTraces},
     },
 };
 use assay_tests::{free_port, is_full, start_assay, tenant, wait_at_most};
@@ -330,7 +330,7 @@ fn both_tracers_give_equal_transfers(kind: EvmNodeKind) {
     // Given a node on which the scenario was played, and the same node without its call tracer...
     let mut scenario = Scenario::new(kind);
     scenario.play();
-    let flat = FlatTracesNode::start(&scenario.node);
+    let flat = LimitedNode::start(&scenario.node, LimitedTraces::Flat);
     let read = |url: String| {
         let directory = tempfile::tempdir().unwrap();
         let ingest = ["ingest", "chain", "eth", "--test-network", "--rpc", &url];
@@ -359,6 +359,56 @@ fn both_tracers_of_geth_give_equal_transfers() {
 #[ignore = "needs anvil"]
 fn both_tracers_of_anvil_give_equal_transfers() {
     both_tracers_give_equal_transfers(EvmNodeKind::Anvil);
+}
+
+/// Given a node on which the scenario was played, and one that cannot trace its transactions and states balances before and after
+/// them, then every account has the same coins by both, but in a block of which it is told that not all is known.
+fn balances_show_what_accounts_have(kind: EvmNodeKind) {
+    let mut scenario = Scenario::new(kind);
+    scenario.play();
+    let limited = LimitedNode::start(&scenario.node, LimitedTraces::Balances);
+    let read = |url: String| {
+        let directory = tempfile::tempdir().unwrap();
+        let ingest = ["ingest", "chain", "eth", "--test-network", "--rpc", &url];
+        let said = assay(directory.path(), ingest).ok().stderr;
+        let mut coins: BTreeMap<(u64, String), i128> = BTreeMap::new();
+        let recorded = scenario.recorded(directory.path()).into_iter();
+        for it in recorded.filter(|it| it.asset == "ether" && it.block > 0) {
+            let amount = i128::try_from(it.amount).unwrap();
+            *coins.entry((it.block, it.to)).or_default() += amount;
+            *coins.entry((it.block, it.from)).or_default() -= amount;
+        }
+        coins.retain(|_, sum| *sum != 0);
+        (coins, said)
+    };
+    let (traced, _) = read(scenario.node.url());
+    let (by_balances, said) = read(limited.url());
+    let lacking: Vec<u64> = (1..=11)
+        .filter(|block| {
+            said.lines().any(|line| {
+                line.contains(&format!("height={block} ")) && !line.contains("lacking=0")
+            })
+        })
+        .collect();
+    let known = |coins: &BTreeMap<(u64, String), i128>| {
+        let known = coins.iter().filter(|((block, _), _)| !lacking.contains(block));
+        known.map(|(key, sum)| (key.clone(), *sum)).collect::<Vec<_>>()
+    };
+    assert_eq!(known(&by_balances), known(&traced), "{said}");
+    // A contract that destroys itself may be left out of the balances afterwards.
+    assert!(lacking.iter().all(|block| *block == 8), "{lacking:?}: {said}");
+}
+
+#[test]
+#[ignore = "needs geth"]
+fn balances_of_geth_show_what_accounts_have() {
+    balances_show_what_accounts_have(EvmNodeKind::Geth);
+}
+
+#[test]
+#[ignore = "needs anvil"]
+fn balances_of_anvil_show_what_accounts_have() {
+    balances_show_what_accounts_have(EvmNodeKind::Anvil);
 }
 
 #[test]

@@ -472,7 +472,10 @@ impl Draft<'_> {
         let untraced = self.booking.answers.untraced.iter().find(|it| it.hash == hash);
         let Some(Untraced { changes, .. }) = untraced else { return };
         let known: Vec<&Transfer> = moves.iter().map(|it| &it.transfer).collect();
-        let found = changes.as_ref().and_then(|changes| changes.unexplained(&known));
+        // Nodes may not state the receiver of coins that move by logs alone.
+        let is_stated = self.coin_logs() != Some(CoinLogs::Additional);
+        let changes = changes.as_ref().filter(|_| is_stated);
+        let found = changes.and_then(|changes| changes.unexplained(&known));
         let known = match found {
             Some(_) => InternalTransfers::OfBalances,
             None => InternalTransfers::Lacking,

@@ -15,16 +15,15 @@ use crate::{
         trace::{self, TransactionTrace},
         verify,
     },
-    rpc::Rpc,
+    rpc::{NodeError, Rpc},
 };
 
-/// Number of transactions that may fail before the others of their block are not asked about in the same way any more, because each
-/// failure may take as long as the node works on a request.
-const MOST_FAILURES: usize = 4;
-
-/// Number of attempts at a block for which the node takes too long, before the block is recorded without what is missing. A busy node
-/// may be faster later: with the pauses between them, ten attempts take more than five minutes.
-const MOST_SLOW_ATTEMPTS: u32 = 10;
+/// Most transactions of a block whose answers are too large, before the others are not asked about in the same way any more.
+const MOST_LARGE: usize = 64;
+/// The same for transactions that take the node too long: each failure may take as long as the node works on a request.
+const MOST_SLOW: usize = 4;
+/// Most attempts at the balances before and after a transaction: a busy node may be faster later.
+const ATTEMPTS: usize = 3;
 
 /// True if a node may answer a smaller question than the one that failed.
 pub(super) fn asks_too_much(error: &SourceError) -> bool {
@@ -53,21 +52,21 @@ fn says(error: &SourceError, words: &[&str]) -> bool {
 /// Failures of questions about the transactions of a block.
 #[derive(Default)]
 struct Failures {
-    number: usize,
+    large: usize,
+    slow: usize,
     first: Option<SourceError>,
-    /// The first one that is a matter of time, in words.
-    slow: Option<String>,
 }
 
 impl Failures {
     fn are_many(&self) -> bool {
-        self.number >= MOST_FAILURES
+        self.large >= MOST_LARGE || self.slow >= MOST_SLOW
     }
 
     fn add(&mut self, error: SourceError) {
-        self.number += 1;
-        if is_too_slow(&error) {
-            self.slow.get_or_insert_with(|| error.to_string());
+        if is_too_large(&error) {
+            self.large += 1;
+        } else {
+            self.slow += 1;
         }
         self.first.get_or_insert(error);
     }
@@ -137,6 +136,24 @@ impl Fetcher {
         Ok(())
     }
 
+    /// True if a node that did not answer a question answers others: a question may take a node so much memory that it ends.
+    pub(super) fn answers_others(&self, error: &SourceError) -> bool {
+        matches!(error, SourceError::Unreachable { .. }) && self.name(&json!("latest")).is_ok()
+    }
+
+    /// Asks once; where the node is asked too often, again after the pauses that it wants.
+    fn ask_once<T>(
+        &self,
+        most: u64,
+        ask: impl Fn(&Rpc) -> Result<T, SourceError>,
+    ) -> Result<T, SourceError> {
+        let rpc = self.rpc.with_max_bytes(most);
+        match ask(&rpc.without_retries()) {
+            Err(error) if says(&error, &["asked too often"]) => ask(&rpc),
+            asked => asked,
+        }
+    }
+
     /// Asks for the calls of each transaction of a block, and for the balances before and after one whose calls the node cannot
     /// state.
     fn trace_apart(
@@ -145,7 +162,6 @@ impl Fetcher {
         tracer: Tracer,
         (most, most_of_trace): (u64, u64),
     ) -> Result<(), SourceError> {
-        let rpc = self.rpc.with_max_bytes(most_of_trace).without_retries();
         let (mut stated, mut untraced) = (Vec::new(), Vec::new());
         let mut failures = Failures::default();
         for transaction in &open.answers.block.transactions {
@@ -154,20 +170,30 @@ impl Fetcher {
                 untraced.push(Untraced { hash, changes: None });
                 continue;
             }
-            match self.trace_of(&rpc, open, tracer, &hash) {
+            match self.ask_once(most_of_trace, |rpc| self.trace_of(rpc, open, tracer, &hash)) {
                 // The comparison with the block decides which transactions may have none.
                 Ok(trace) => stated.extend(trace),
-                Err(error) if asks_too_much(&error) => {
+                Err(error) if asks_too_much(&error) || self.answers_others(&error) => {
                     failures.add(error);
                     untraced.push(Untraced { hash, changes: None });
                 }
                 Err(error) => return Err(error),
             }
         }
-        if !untraced.is_empty() {
-            let rpc = self.rpc.with_max_bytes(most).without_retries();
-            self.ask_for_changes(&rpc, tracer, &mut untraced, &mut failures)?;
-            self.accept_failures(open, &untraced, failures)?;
+        if let Some(error) = failures.first {
+            self.ask_for_changes(most, tracer, &mut untraced)?;
+            let block = &open.answers.block;
+            // A node that went away is not one that cannot trace.
+            if self.hash_at(block.number.0)? != Some(block.hash.0) {
+                return Err(open.left_the_chain());
+            }
+            let (height, transactions) = (block.number.0, untraced.len());
+            let lacking = untraced.iter().filter(|it| it.changes.is_none()).count();
+            tracing::warn!(
+                height, transactions, lacking, %error,
+                "the node cannot trace some transactions of a block: what moved inside of them is read from changes of \
+                 balances, and lacks where these do not show it"
+            );
         }
         (open.answers.traces, open.answers.untraced) = (Some(stated), untraced);
         Ok(())
@@ -176,65 +202,37 @@ impl Fetcher {
     /// Asks for the balances before and after transactions.
     fn ask_for_changes(
         &self,
-        rpc: &Rpc,
+        most: u64,
         tracer: Tracer,
         untraced: &mut [Untraced],
-        failures: &mut Failures,
     ) -> Result<(), SourceError> {
-        let already = failures.number;
+        let mut failures = Failures::default();
         for transaction in untraced {
-            if failures.number - already >= MOST_FAILURES {
-                break;
-            }
-            match self.changes_of(rpc, tracer, &transaction.hash) {
-                Ok(changes) => transaction.changes = Some(changes),
-                Err(error @ (SourceError::Refused { .. } | SourceError::InvalidData { .. })) => {
-                    failures.add(error);
+            for attempt in 1..=ATTEMPTS {
+                if failures.are_many() {
+                    return Ok(());
                 }
-                Err(error) if asks_too_much(&error) => failures.add(error),
-                Err(error) => return Err(error),
+                let hash = &transaction.hash;
+                match self.ask_once(most, |rpc| self.changes_of(rpc, tracer, hash)) {
+                    Ok(changes) => {
+                        transaction.changes = Some(changes);
+                        break;
+                    }
+                    Err(error) if is_final(&error) => {
+                        failures.add(error);
+                        break;
+                    }
+                    Err(error @ SourceError::Refused { .. }) if attempt == ATTEMPTS => {
+                        failures.add(error);
+                    }
+                    Err(SourceError::Refused { .. }) => {}
+                    Err(error) if !asks_too_much(&error) && !self.answers_others(&error) => {
+                        return Err(error);
+                    }
+                    Err(error) if attempt == ATTEMPTS => failures.add(error),
+                    Err(_) => {}
+                }
             }
-        }
-        Ok(())
-    }
-
-    /// Accepts that transactions of a block are recorded without what moved inside of them.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the node may still state it.
-    fn accept_failures(
-        &self,
-        open: &OpenBlock,
-        untraced: &[Untraced],
-        failures: Failures,
-    ) -> Result<(), SourceError> {
-        let block = &open.answers.block;
-        // A node that went away is not one that cannot trace.
-        if self.hash_at(block.number.0)? != Some(block.hash.0) {
-            return Err(open.left_the_chain());
-        }
-        let height = block.number.0;
-        let lacking = untraced.iter().filter(|transaction| transaction.changes.is_none()).count();
-        if lacking > 0
-            && let Some(error) = failures.slow
-        {
-            let attempt = self.count_slow_attempt(block.hash.0);
-            if attempt < MOST_SLOW_ATTEMPTS {
-                let reason = format!(
-                    "it takes too long to state the calls of transactions of block {height}, which is recorded without \
-                     them after {MOST_SLOW_ATTEMPTS} attempts, and this was number {attempt}: {error}"
-                );
-                return Err(SourceError::Unreachable { url: self.rpc.url().to_owned(), reason });
-            }
-        }
-        if let Some(error) = failures.first {
-            let by_balances = untraced.len() - lacking;
-            tracing::warn!(
-                height, by_balances, lacking, %error,
-                "the node cannot trace some transactions of a block: what moved inside of them is read from changes of \
-                 balances, and lacks where the node does not state these"
-            );
         }
         Ok(())
     }
@@ -289,6 +287,20 @@ fn transaction_question(tracer: Tracer, hash: &[u8; 32]) -> (&'static str, Value
     match tracer {
         Tracer::Parity => ("trace_transaction", json!([hash])),
         _ => ("debug_traceTransaction", json!([hash, super::fetch::call_tracer_options()])),
+    }
+}
+
+/// True if the node would fail in the same way again.
+fn is_final(error: &SourceError) -> bool {
+    match error {
+        SourceError::TooLarge { .. }
+        | SourceError::InvalidData { .. }
+        | SourceError::Unreadable { .. } => true,
+        SourceError::Refused { code, message, .. } => {
+            let refusal = NodeError { code: *code, message: message.clone() };
+            refusal.is_not_offered() || refusal.is_too_large()
+        }
+        _ => false,
     }
 }
 

@@ -3,7 +3,7 @@
 use std::{
     slice,
     sync::{
-        Mutex, OnceLock, PoisonError,
+        OnceLock,
         atomic::{AtomicBool, Ordering},
     },
 };
@@ -85,8 +85,6 @@ pub(super) struct Fetcher {
     pub(super) genesis: Option<GenesisAllocation>,
     /// The tracer, once the node was asked.
     tracer: OnceLock<Tracer>,
-    /// The block for which the node last took too long, and the number of attempts.
-    slow: Mutex<([u8; 32], u32)>,
     /// False once the node refused to give the receipts of a block together.
     has_block_receipts: AtomicBool,
 }
@@ -150,16 +148,8 @@ impl Fetcher {
         if let Some(tracer) = are_logs_complete.then_some(Tracer::Logs).or(tracer) {
             let _ = known.set(tracer);
         }
-        let (slow, has_block_receipts) = (Mutex::default(), AtomicBool::new(true));
-        Self { chain, params, rpc, genesis: None, tracer: known, slow, has_block_receipts }
-    }
-
-    /// Counts an attempt at a block for which the node takes too long, and returns the number of such attempts in turn.
-    pub(super) fn count_slow_attempt(&self, block: [u8; 32]) -> u32 {
-        let mut slow = self.slow.lock().unwrap_or_else(PoisonError::into_inner);
-        let before = if slow.0 == block { slow.1 } else { 0 };
-        *slow = (block, before.saturating_add(1));
-        slow.1
+        let has_block_receipts = AtomicBool::new(true);
+        Self { chain, params, rpc, genesis: None, tracer: known, has_block_receipts }
     }
 
     /// The tracer; `None` until the node was asked.

@@ -148,7 +148,7 @@ impl EvmNodeSource {
         let most = self.options.bounds.largest_answer;
         let fetched = self.fetcher.fetch(&[wanted], most).pop();
         match fetched.unwrap_or_else(|| Err(wanted.missing())) {
-            Err(error) if asks_too_much(&error) => {
+            Err(error) if asks_too_much(&error) || self.fetcher.answers_others(&error) => {
                 self.fetcher.fetch_apart(wanted, (most, self.options.bounds.shared_answer))
             }
             fetched => fetched,

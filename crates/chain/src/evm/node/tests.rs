@@ -411,11 +411,6 @@ fn a_block_that_cannot_be_traced_does_not_stop_the_chain() {
             }
         });
         let (mut read, _) = source(&Arc::new(one_large), options);
-        // A busy node may be faster later.
-        for _ in 0..if fails() == bloat() { 0 } else { 9 } {
-            let said = read.blocks(1, BatchLimit::of_blocks(2)).unwrap_err();
-            assert!(said.is_transient() && said.to_string().contains("too long"), "{said}");
-        }
         let blocks = read.blocks(1, BatchLimit::of_blocks(2)).unwrap();
         assert_eq!(of_block(&blocks), (vec![2, 1, 2], InternalTransfers::Lacking));
         let next = read.blocks(2, BatchLimit::of_blocks(1)).unwrap();

@@ -1,5 +1,4 @@
-//! A node that has only the flat traces of Parity, before another node: it passes on what the other one answers, asks it for
-//! traces in its own way, and answers `trace_block` with them.
+//! A node that traces less than another one before which it stands: it passes on what the other one answers, but for traces.
 
 use std::io::{self, BufWriter, Write};
 
@@ -15,27 +14,38 @@ use crate::{
 /// The code of a method that a node does not have.
 const NO_METHOD: i64 = -32_601;
 
-/// A node with flat traces, stopped when dropped.
+/// Traces that a node states.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LimitedTraces {
+    /// The flat traces of Parity only.
+    Flat,
+    /// Balances before and after transactions only: all traces of calls are too large.
+    Balances,
+}
+
+/// A node that traces less than another one, stopped when dropped.
 #[derive(Debug)]
-pub struct FlatTracesNode {
+pub struct LimitedNode {
     listener: Listener,
 }
 
-impl FlatTracesNode {
+impl LimitedNode {
     /// Starts a node before another one.
     ///
     /// # Panics
     ///
     /// Panics if it cannot listen.
     #[must_use]
-    pub fn start(before: &EvmNode) -> Self {
+    pub fn start(before: &EvmNode, traces: LimitedTraces) -> Self {
         let (kind, rpc) = (before.kind, before.rpc());
         let listener = Listener::start(move |stream| {
             let Some((_, body)) = read_request(stream)? else { return Ok(false) };
             let asked: Value = serde_json::from_slice(&body)?;
             let answer = match asked {
-                Value::Array(calls) => calls.iter().map(|call| answer(kind, &rpc, call)).collect(),
-                call => answer(kind, &rpc, &call),
+                Value::Array(calls) => {
+                    calls.iter().map(|call| answer((kind, traces), &rpc, call)).collect()
+                }
+                call => answer((kind, traces), &rpc, &call),
             };
             let text = answer.to_string();
             let mut output = BufWriter::new(stream);
@@ -53,14 +63,20 @@ impl FlatTracesNode {
     }
 }
 
-fn answer(kind: EvmNodeKind, rpc: &Rpc, call: &Value) -> Value {
+fn answer((kind, traces): (EvmNodeKind, LimitedTraces), rpc: &Rpc, call: &Value) -> Value {
     let method = call["method"].as_str().unwrap_or_default();
     let parameters = call["params"].as_array().cloned().unwrap_or_default();
+    let of_calls = parameters.get(1).is_some_and(|it| it["tracer"] == "callTracer");
     let found = match method {
-        _ if method.starts_with("debug_") => {
+        _ if traces == LimitedTraces::Balances && of_calls => {
+            Err(RpcError::Refused(-32_000, "response too large".to_owned()))
+        }
+        _ if traces == LimitedTraces::Flat && method.starts_with("debug_") => {
             Err(RpcError::Refused(NO_METHOD, format!("the method {method} does not exist")))
         }
-        "trace_block" if kind == EvmNodeKind::Geth => flat_traces(rpc, &parameters),
+        "trace_block" if kind == EvmNodeKind::Geth && traces == LimitedTraces::Flat => {
+            flat_traces(rpc, &parameters)
+        }
         _ => rpc.call(method, &parameters),
     };
     match found {
