@@ -7,6 +7,7 @@
 pub mod chain_server;
 mod connection;
 mod contract;
+mod docs;
 mod metrics;
 pub mod openapi;
 mod operations;
@@ -88,8 +89,11 @@ pub fn api(app: &Arc<App>) -> Router {
     let mut router = Router::new()
         .route(OPENAPI, get(openapi::serve))
         .route(OPENAPI_3_0, get(openapi::serve_3_0))
+        .route(WELCOME, get(docs::welcome))
+        .route(DOCS, get(docs::viewer))
+        .route(DOCS_FILE, get(docs::asset))
         .route(HEALTH, get(routes::health::healthz));
-    let mut paths = vec![OPENAPI, OPENAPI_3_0, HEALTH];
+    let mut paths = vec![OPENAPI, OPENAPI_3_0, WELCOME, DOCS, DOCS_FILE, HEALTH];
     for operation in operations() {
         for path in operation.paths {
             let mut handler = operation.endpoint.router.clone();
@@ -114,6 +118,9 @@ pub fn admin(app: &Arc<App>) -> Router {
     with_frame(router, app, Audience::Admin, vec![HEALTH, READY, METRICS])
 }
 
+const WELCOME: &str = "/";
+const DOCS: &str = "/docs";
+const DOCS_FILE: &str = "/docs/{file}";
 const OPENAPI: &str = "/openapi.json";
 const OPENAPI_3_0: &str = "/openapi-3.0.json";
 /// Paths that are exempt from load shedding.

@@ -46,7 +46,7 @@ const KNOWN_METHODS: [Method; 9] = [
 ];
 /// Value of `Strict-Transport-Security`: the field holds for one year.
 const STRICT_TRANSPORT_SECURITY: &str = "max-age=31536000";
-/// Value of `Content-Security-Policy`: no response is a web page.
+/// Value of `Content-Security-Policy` of responses that are no web page.
 const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; frame-ancestors 'none'";
 
 /// State of the frame (the outermost middleware) of a router.
@@ -288,9 +288,13 @@ fn with_default_headers(mut response: Response, id: &str, is_draining: bool) -> 
         headers.insert(X_REQUEST_ID, value);
     }
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    headers
-        .insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(CONTENT_SECURITY_POLICY));
+    // Pages and their files have values of their own.
+    for (name, value) in [
+        (header::CACHE_CONTROL, "no-store"),
+        (header::CONTENT_SECURITY_POLICY, CONTENT_SECURITY_POLICY),
+    ] {
+        headers.entry(name).or_insert(HeaderValue::from_static(value));
+    }
     headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
     if is_draining {
         // The caller sends its next request over another connection.
