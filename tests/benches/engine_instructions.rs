@@ -112,6 +112,7 @@ fn assess_all(subjects: &[Subject], flows: Vec<FlowFacts>) -> usize {
             environment: Environment::Production,
             data_revision: "1".into(),
             sources: vec![],
+            never_fetched: vec![],
             listings: vec![],
             labels: vec![].into(),
             same_key: vec![],

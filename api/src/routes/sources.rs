@@ -2,8 +2,11 @@
 
 use std::sync::Arc;
 
-use assay_engine::{assess_sources, assess_tip, assessment::AssessedSource, facts::Environment};
-use assay_service::Caller;
+use assay_engine::{
+    assess_never_fetched, assess_sources, assess_tip, assessment::AssessedSource,
+    facts::Environment,
+};
+use assay_service::{Caller, never_fetched};
 use assay_telemetry::stage;
 use axum::{
     Json,
@@ -36,6 +39,8 @@ pub async fn list_sources(
     let policy = &caller.tenant.policy;
     let mut sources = assess_sources(intel.sources(), policy, now);
     sources.extend(assess_sources(intel.price_sources(), policy, now));
+    let never_fetched = never_fetched(&app.service.access().directory, &intel);
+    sources.extend(assess_never_fetched(&never_fetched, policy));
     let chains = app.service.chains();
     match chains.latest_blocks().instrument(stage!("read_tips")).await {
         Ok(tips) => sources.extend(

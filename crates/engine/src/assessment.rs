@@ -282,6 +282,8 @@ pub struct AssessedListing {
     pub legal_basis: Option<String>,
     /// Address of the publisher's page or document about the entry.
     pub official_link: Option<String>,
+    /// Documents and numbers by which the list identifies the entity, such as `Passport 040070827`.
+    pub identifiers: Vec<String>,
     /// Remarks of the list on the entity and the address; the sentence that names the address, if the list states the
     /// address in free text only.
     pub remarks: Option<String>,
@@ -647,9 +649,13 @@ pub struct AssessedSource {
     /// Date of issue of the source's newest publication; with `as_of`, of the newest publication up to that day. For prices,
     /// the newest day with a price.
     pub published_at: Option<Date>,
-    /// Time at which the newest publication was last fetched or confirmed to be unchanged.
-    pub fetched_at: Timestamp,
-    /// SHA-256 of the source's newest publication.
+    /// Time at which the newest publication was last fetched or confirmed to be unchanged; null if the source was never
+    /// fetched.
+    pub fetched_at: Option<Timestamp>,
+    /// True if the source is fetched on a schedule, and nothing was ever imported of it. Left out otherwise.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub never_fetched: bool,
+    /// SHA-256 of the source's newest publication; empty if it was never fetched.
     pub digest: String,
     /// Number of entries; for a chain, number of known blocks.
     pub entries: u64,

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use crate::{
     account::{IssuerFreeze, Prices},
     evidence::{
-        AddressLabels, ChainState, Direction, Listing, PartyListing, SourceState, assessment_day,
+        AddressLabels, ChainState, Direction, Listing, NeverFetched, PartyListing, SourceState,
+        assessment_day,
     },
     score::Confidence,
     utxo::cluster::{LinkKind, UNCONFIRMED_CONFIDENCE},
@@ -25,6 +26,8 @@ pub struct Facts {
     pub data_revision: String,
     /// All sources, by name.
     pub sources: Vec<SourceState>,
+    /// Sources that are fetched on a schedule, and of which nothing was ever imported, by name.
+    pub never_fetched: Vec<NeverFetched>,
     /// Listings of the subject itself, ended ones included.
     pub listings: Vec<Listing>,
     /// Listings under the subject's chain whose text is no address, so that no check of the chain can match them.

@@ -39,6 +39,6 @@ pub mod transfer;
 pub mod utxo;
 
 pub use assess::{
-    MODEL_VERSION, assess, assess_planned, assess_sources, assess_tip, assess_transfer, attribute,
-    carried_freeze, rules, united_parts,
+    MODEL_VERSION, assess, assess_never_fetched, assess_planned, assess_sources, assess_tip,
+    assess_transfer, attribute, carried_freeze, rules, united_parts,
 };

@@ -22,6 +22,7 @@ use super::{
 use crate::{
     chains::{self, ChainReaders, transfer::TransferError},
     large::beside_others_if,
+    unfetched::never_fetched,
 };
 
 /// An answer, with its use of the cache.
@@ -165,6 +166,7 @@ impl Service {
         match &key.subject {
             CheckSubject::Address(subject) => {
                 let mut facts = chains::facts(chains, intel, policy, subject, now).await;
+                facts.never_fetched = never_fetched(&self.access().directory, intel);
                 facts.intel_stale = key.intel_stale;
                 facts.differing_branches = differing(key, facts.differing_branches);
                 self.complete_later(subject, policy, &facts.chain, now);
@@ -178,6 +180,7 @@ impl Service {
             CheckSubject::Planned(planned) => {
                 let to = &planned.withdrawal.to;
                 let mut receiver = chains::facts(chains, intel, policy, to, now).await;
+                receiver.never_fetched = never_fetched(&self.access().directory, intel);
                 receiver.intel_stale = key.intel_stale;
                 receiver.differing_branches = differing(key, receiver.differing_branches);
                 self.complete_later(to, policy, &receiver.chain, now);
@@ -201,6 +204,7 @@ impl Service {
             CheckSubject::Transfer(query) => {
                 let mut facts =
                     chains::trace::transfer_facts(chains, intel, policy, query, now).await?;
+                facts.receiver.never_fetched = never_fetched(&self.access().directory, intel);
                 facts.receiver.intel_stale = key.intel_stale;
                 let after = facts.receiver.differing_branches;
                 facts.receiver.differing_branches = differing(key, after);

@@ -30,6 +30,7 @@ pub mod revocations;
 pub mod revoked_keys;
 mod screen;
 mod store_clock;
+mod unfetched;
 mod write;
 
 use std::{
@@ -66,6 +67,7 @@ pub use record::{Backlog, Recorder};
 pub use refresh::{LoadError, Refresher};
 pub use screen::{DecidedBy, Screening, ScreeningResult, subject as screen_subject};
 pub use store_clock::StoreClock;
+pub use unfetched::never_fetched;
 pub use write::write_regularly;
 
 use assay_system::Clock;

@@ -16,12 +16,12 @@ use assay_store::{
     control::{ManifestRecord, ManifestSet},
 };
 use assay_tenancy::{
-    Directory, FieldProblem, ManifestProblem,
-    manifest::{Document, Kind, ManifestSpec},
+    Directory, FieldProblem, ManifestProblem, Name,
+    manifest::{API_VERSION, Document, FormerTenantSpec, Kind, ManifestSpec, RetentionSpec},
     unusable_fields,
 };
 use jiff::Timestamp;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// Largest file of manifests.
 const LARGEST_FILE_BYTES: u64 = 4 * 1024 * 1024;
@@ -227,7 +227,11 @@ pub async fn apply(
         if changed.is_empty() {
             return Ok(records);
         }
-        match store.put_manifests(&changed, &[], revision, now).await {
+        // A tenant that comes back is no former one.
+        let tenants = changed.iter().filter(|record| record.kind == Kind::Tenant);
+        let former = tenants.map(|record| (Kind::FormerTenant, record.name.clone()));
+        let former: Vec<_> = former.filter(|key| stored.contains_key(key)).collect();
+        match store.put_manifests(&changed, &former, revision, now).await {
             Ok(()) => return Ok(records),
             // Another program changed the manifests: read them again.
             Err(StoreError::Conflict) => {}
@@ -285,6 +289,135 @@ fn overlay(stored: &Manifests, added: &[Document]) -> Result<Manifests, Vec<Mani
     let mut manifests = resolve_onto(stored, added)?.manifests;
     manifests.retain(|_, manifest| added.iter().any(|document| document.origin == manifest.origin));
     Ok(manifests)
+}
+
+/// A stored manifest with what refers to it.
+#[derive(Clone, Debug)]
+pub struct StoredManifest {
+    /// The manifest.
+    pub record: ManifestRecord,
+    /// Manifests that could not exist without it, as `Kind name`.
+    pub used_by: Vec<String>,
+    /// Its problems. An operator stores valid manifests beside invalid ones.
+    pub problems: Vec<String>,
+}
+
+impl StoredManifest {
+    /// The manifest as a document that [`apply`] takes.
+    #[must_use]
+    pub fn document(&self) -> Value {
+        let ManifestRecord { kind, name, spec } = &self.record;
+        json!({
+            "apiVersion": API_VERSION, "kind": kind.as_str(), "metadata": { "name": name }, "spec": spec,
+        })
+    }
+}
+
+/// Returns the stored manifests, by kind and name.
+///
+/// # Errors
+///
+/// Returns an error if the store fails.
+pub async fn stored(store: &dyn ControlStore) -> Result<Vec<StoredManifest>, StoreError> {
+    let mut records = store.manifests().await?.manifests;
+    records.sort_by(|one, other| (one.kind, &one.name).cmp(&(other.kind, &other.name)));
+    let all = parse_stored(records.clone());
+    let present = problems_of(&all);
+    let described = records.into_iter().map(|record| {
+        let key = (record.kind, record.name.clone());
+        let is_own = |problem: &&ManifestProblem| problem.manifest.as_ref() == Some(&key);
+        let problems = present
+            .iter()
+            .filter(is_own)
+            .map(|it| format!("{}: {}", it.field.path, it.field.message))
+            .collect();
+        let used_by = users(&all, &key, &present);
+        StoredManifest { record, used_by, problems }
+    });
+    Ok(described.collect())
+}
+
+/// Error of deleting a manifest, which stays.
+#[derive(Debug, thiserror::Error)]
+pub enum DeleteError {
+    /// There is no such manifest; those of the kind.
+    #[error("there is no such manifest")]
+    Unknown(Vec<String>),
+    /// Others could not exist without it.
+    #[error("{} refer to it: change or delete them first", .0.join(", "))]
+    InUse(Vec<String>),
+    /// Only Assay writes such manifests.
+    #[error(
+        "it is forgotten when its retention has ended: `assay purge --tenant NAME --all` deletes its records now"
+    )]
+    Reserved,
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// Deletes a manifest that no other one refers to. A deleted tenant becomes a former one, whose keys are refused and whose records
+/// are kept for as long as its plan says.
+///
+/// # Errors
+///
+/// Returns an error if the manifest is unknown or in use, or if the store fails.
+pub async fn delete(
+    store: &dyn ControlStore,
+    kind: Kind,
+    name: &Name,
+    now: Timestamp,
+) -> Result<(), DeleteError> {
+    if kind == Kind::FormerTenant {
+        return Err(DeleteError::Reserved);
+    }
+    let key = (kind, name.clone());
+    loop {
+        let ManifestSet { revision, manifests } = store.manifests().await?;
+        let stored = parse_stored(manifests);
+        if !stored.contains_key(&key) {
+            let names = stored.keys().filter(|(other, _)| *other == kind);
+            return Err(DeleteError::Unknown(names.map(|(_, name)| name.to_string()).collect()));
+        }
+        let users = users(&stored, &key, &problems_of(&stored));
+        if !users.is_empty() {
+            return Err(DeleteError::InUse(users));
+        }
+        let former = (kind == Kind::Tenant).then(|| former_tenant(&stored, name, now));
+        match store.put_manifests(former.as_slice(), &[key.clone()], revision, now).await {
+            // Another program changed the manifests: read them again.
+            Err(StoreError::Conflict) => {}
+            done => return Ok(done?),
+        }
+    }
+}
+
+/// The record of a deleted tenant. Of a tenant whose plan is unknown, records are kept as long as new plans do.
+fn former_tenant(stored: &Manifests, name: &Name, now: Timestamp) -> ManifestRecord {
+    let directory = resolve_manifests(stored).ok();
+    let tenant = directory.as_ref().and_then(|directory| directory.tenants.get(name));
+    let retention = tenant.map_or_else(RetentionSpec::default, |tenant| tenant.plan.retention);
+    let former = FormerTenantSpec { deleted_at: now, retention };
+    ManifestRecord { kind: Kind::FormerTenant, name: name.clone(), spec: json!(former) }
+}
+
+/// The manifests that get a problem if one is deleted.
+fn users(stored: &Manifests, key: &(Kind, Name), before: &[ManifestProblem]) -> Vec<String> {
+    let mut without = stored.clone();
+    without.remove(key);
+    let after = problems_of(&without);
+    let new = after.iter().filter(|problem| !before.contains(problem));
+    let mut users: Vec<String> = new
+        .filter_map(|problem| problem.manifest.as_ref())
+        .map(|(kind, name)| format!("{} {name}", kind.as_str()))
+        .collect();
+    users.sort();
+    users.dedup();
+    users
+}
+
+fn problems_of(manifests: &Manifests) -> Vec<ManifestProblem> {
+    resolve_manifests(manifests).err().unwrap_or_default()
 }
 
 /// Stores the initial plans, policy and feeds, unless the installation has manifests already.

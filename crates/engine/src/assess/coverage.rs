@@ -15,8 +15,8 @@ use crate::{
     },
     evidence::{
         BehaviorFacts, ChainFacts, ChainState, Direction, FlowDistance, FlowEnd, FlowFacts,
-        FlowPart, Listing, ListingStatus, SearchExtent, SourceKind, SourceState, Tip, Unavailable,
-        UnresolvedReason, UsedCompositions, assessment_day,
+        FlowPart, Listing, ListingStatus, NeverFetched, SearchExtent, SourceKind, SourceState, Tip,
+        Unavailable, UnresolvedReason, UsedCompositions, assessment_day,
     },
     facts::{Cluster, Environment, Facts},
     names::ListId,
@@ -326,7 +326,9 @@ fn coverage(facts: &Facts, sanctions_missing: bool) -> Coverage {
         .map(ToString::to_string)
         .collect();
     let label_sources = carrying(SourceKind::Labels).count();
-    let (sanctions, sanctions_detail) = match (lists.is_empty(), sanctions_missing) {
+    let absent = |kind| never_fetched(facts, kind);
+    let sanctions_missing = sanctions_missing || !absent(SourceKind::Sanctions).is_empty();
+    let (sanctions, mut sanctions_detail) = match (lists.is_empty(), sanctions_missing) {
         (true, _) => (CoverageStatus::Unavailable, "no sanctions list was imported".to_owned()),
         (false, true) => (
             CoverageStatus::Partial,
@@ -334,11 +336,18 @@ fn coverage(facts: &Facts, sanctions_missing: bool) -> Coverage {
         ),
         (false, false) => (CoverageStatus::Assessed, lists.join(", ")),
     };
+    sanctions_detail.push_str(&absent(SourceKind::Sanctions));
+    let absent_labels = absent(SourceKind::Labels);
     let labels = if label_sources == 0 {
-        block(CoverageStatus::NotAssessed, "no label source was imported")
+        let detail = format!("no label source was imported{absent_labels}");
+        block(CoverageStatus::NotAssessed, &detail)
     } else {
         let plural = if label_sources == 1 { "" } else { "s" };
-        block(CoverageStatus::Assessed, &format!("{label_sources} label source{plural}"))
+        let status = match &*absent_labels {
+            "" => CoverageStatus::Assessed,
+            _ => CoverageStatus::Partial,
+        };
+        block(status, &format!("{label_sources} label source{plural}{absent_labels}"))
     };
     let (association, exposure, behavior) = match &facts.chain {
         ChainState::NotFollowed => (
@@ -360,6 +369,13 @@ fn coverage(facts: &Facts, sanctions_missing: bool) -> Coverage {
         exposure,
         behavior,
     }
+}
+
+/// The sources of a kind that were never fetched, after a semicolon; empty if there are none.
+fn never_fetched(facts: &Facts, kind: SourceKind) -> String {
+    let sources = facts.never_fetched.iter().filter(|source| source.kind == kind);
+    let names: Vec<&str> = sources.map(|source| source.id.as_str()).collect();
+    if names.is_empty() { String::new() } else { format!("; never fetched: {}", names.join(", ")) }
 }
 
 /// Coverage of behavior patterns: the addresses whose transactions were searched, and the extent of the search for
@@ -532,10 +548,39 @@ fn sources(
     now: Timestamp,
 ) -> Vec<AssessedSource> {
     let mut sources = assess_sources(&facts.sources, policy, now);
+    sources.extend(assess_never_fetched(&facts.never_fetched, policy));
     if let ChainState::Followed(chain) = &facts.chain {
         sources.extend(assess_tip(subject.chain(), facts.environment, &chain.tip, now));
     }
     sources
+}
+
+/// Sources that were never fetched.
+#[must_use]
+pub fn assess_never_fetched(sources: &[NeverFetched], policy: &Policy) -> Vec<AssessedSource> {
+    let assessed = sources.iter().map(|source| {
+        let is_named = |name: &str| {
+            source.id.as_str() == name || source.lists.iter().any(|list| list.as_str() == name)
+        };
+        let mut wanted = policy.spec().mandatory_sources.iter();
+        let mandatory = wanted.any(|wanted| is_named(&wanted.name));
+        AssessedSource {
+            id: source.id.clone(),
+            kind: source.kind,
+            lists: source.lists.clone(),
+            published_at: None,
+            fetched_at: None,
+            never_fetched: true,
+            digest: String::new(),
+            entries: 0,
+            mandatory,
+            stale: mandatory,
+            sample: false,
+            unmatched: BTreeMap::new(),
+            latest_block: None,
+        }
+    });
+    assessed.collect()
 }
 
 /// A chain as a source, by its newest block.
@@ -552,7 +597,8 @@ pub fn assess_tip(
         kind: SourceKind::Chain,
         lists: vec![],
         published_at: Some(tip.time.to_zoned(TimeZone::UTC).date()),
-        fetched_at: tip.reported_at,
+        fetched_at: Some(tip.reported_at),
+        never_fetched: false,
         digest: tip.hash.clone(),
         entries: tip.height.saturating_sub(tip.start).saturating_add(1),
         mandatory: true,
@@ -589,7 +635,8 @@ pub fn assess_sources(
                 kind: source.kind,
                 lists: source.lists.clone(),
                 published_at: source.published_by(today),
-                fetched_at: source.fetched_at,
+                fetched_at: Some(source.fetched_at),
+                never_fetched: false,
                 digest: source.digest.clone(),
                 entries: source.entries,
                 mandatory: demands().next().is_some(),

@@ -302,8 +302,8 @@ fn text_bytes(listing: &Listing) -> usize {
     ];
     let texts = optional.into_iter().flatten().map(String::len);
     let aliases = entity.aliases.iter().map(|alias| alias.name.len());
-    let programs = entity.programs.iter().map(String::len);
-    entry.list_name.len() + entity.name.len() + texts.chain(aliases).chain(programs).sum::<usize>()
+    let further = entity.programs.iter().chain(&entity.identifiers).map(String::len);
+    entry.list_name.len() + entity.name.len() + texts.chain(aliases).chain(further).sum::<usize>()
 }
 
 fn view(
@@ -330,6 +330,7 @@ fn view(
         order_number: listing.entry.entity.order_number.clone(),
         legal_basis: listing.entry.entity.legal_basis.clone(),
         official_link: listing.entry.entity.official_link.clone(),
+        identifiers: listing.entry.entity.identifiers.clone(),
         remarks: (!remarks.is_empty()).then(|| remarks.join(" | ")),
         asset_code: listing.entry.asset_code.clone(),
         address_as_published: listing.entry.address_as_published.clone(),

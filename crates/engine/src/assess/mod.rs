@@ -29,7 +29,7 @@ use std::collections::BTreeSet;
 use assay_address::{CanonicalAddress, UnownedKind};
 pub use attribution::{attribute, carried_freeze};
 use claims::{Claim, Upstreams};
-pub use coverage::{assess_sources, assess_tip};
+pub use coverage::{assess_never_fetched, assess_sources, assess_tip};
 pub use flows::{rules, united_parts};
 use jiff::{Timestamp, civil::Date, tz::TimeZone};
 use labels::LabelEvidence;

@@ -78,6 +78,9 @@ pub struct ListedEntity {
     /// Address of the publisher's page or document about the entry.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub official_link: Option<String>,
+    /// Documents and numbers by which the list identifies the entity, such as `Passport 040070827`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub identifiers: Vec<String>,
 }
 
 /// Another name of a listed entity.

@@ -29,5 +29,5 @@ pub use listing::{
 pub use pattern::{
     BehaviorFacts, Pattern, PatternDetails, PatternFact, PatternRole, SearchExtent, UnscoredReason,
 };
-pub use source::{ALWAYS_BLOCKING, SourceKind, SourceState, assessment_day};
+pub use source::{ALWAYS_BLOCKING, NeverFetched, SourceKind, SourceState, assessment_day};
 pub use tier::Tier;

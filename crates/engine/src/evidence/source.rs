@@ -51,6 +51,17 @@ pub struct SourceState {
     pub unmatched: BTreeMap<ChainId, u64>,
 }
 
+/// Source that is fetched on a schedule, and of which nothing was ever imported.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NeverFetched {
+    /// Name of the source.
+    pub id: SourceId,
+    /// Kind of data that the source is to provide.
+    pub kind: SourceKind,
+    /// Lists that the source is to provide, as its manifest says.
+    pub lists: Vec<ListId>,
+}
+
 /// The day of an assessment at `now`: a publication that was imported is in force, even if the clock is behind or it is
 /// tomorrow already where the list is published.
 #[must_use]

@@ -373,6 +373,7 @@ impl IntelSnapshot {
             environment: self.environment,
             data_revision: self.data_revision.clone(),
             sources: self.sources.clone(),
+            never_fetched: Vec::new(),
             listings: self.listings_at(own),
             unmatched: self.unmatched.get(&subject.chain()).cloned().unwrap_or_default(),
             labels,

@@ -152,7 +152,8 @@ pub async fn purge_tenants(
         let expired = expired_data(name, retention, is_forgotten, now);
         let purged = store.purge_tenant(&expired).await?;
         store.purge_receivers(name, expired.checks_before).await?;
-        store.purge_keys(name, now).await?;
+        // A later tenant of the same name must not find answers of this one.
+        store.purge_keys(name, if is_forgotten { Timestamp::MAX } else { now }).await?;
         if is_forgotten {
             forget(name, store, revocations, now).await?;
         }

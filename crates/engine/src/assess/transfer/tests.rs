@@ -97,6 +97,7 @@ fn facts(
         environment: Environment::Production,
         data_revision: "1-0".into(),
         sources: vec![list],
+        never_fetched: Vec::new(),
         listings: vec![],
         labels: vec![].into(),
         same_key: vec![],

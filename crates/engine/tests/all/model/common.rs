@@ -45,6 +45,7 @@ pub fn nothing_known() -> Facts {
             sample: false,
             unmatched: std::collections::BTreeMap::new(),
         }],
+        never_fetched: vec![],
         listings: vec![],
         labels: AddressLabels::default(),
         same_key: vec![],
