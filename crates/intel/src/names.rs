@@ -2,8 +2,8 @@
 //!
 //! A name is folded to words of plain letters: case and accents are left out, and Cyrillic, Greek, Arabic and Hebrew
 //! are transliterated. Words are compared in any order by the edits between them, once as they are and once with
-//! letters that transliterations confuse made equal. The comparison helps people who look up a party, and is never
-//! part of a risk score.
+//! letters that transliterations confuse made equal. People remember one word of a name: one that they look up finds the names
+//! that have it among others. The comparison helps people who look up a party, and is never part of a risk score.
 
 use std::collections::BTreeSet;
 
@@ -21,6 +21,8 @@ pub enum NameMatch {
     Transliterated,
     /// A similar name; the score says how similar.
     Fuzzy,
+    /// A name with further words: it has each word that was looked up, or one with a letter of difference.
+    Words,
 }
 
 /// Lowest score of a match: 0 to 100.
@@ -83,8 +85,45 @@ impl FoldedName {
             reason = "a share between 0 and 1, times 96"
         )]
         let score = score as u8;
-        (score >= LOWEST_SCORE).then_some((NameMatch::Fuzzy, score))
+        let whole = (score >= LOWEST_SCORE).then_some((NameMatch::Fuzzy, score));
+        // Of two equal scores the whole name counts.
+        let by_words = self.is_part_of(other).map(|score| (NameMatch::Words, score));
+        [by_words, whole].into_iter().flatten().max_by_key(|(_, score)| *score)
     }
+
+    /// The score of a longer name that has each of these words: 89 to 95 if all are the same, else 75 to 81. The larger their
+    /// part of the name, the higher it is.
+    fn is_part_of(&self, other: &Self) -> Option<u8> {
+        if self.words.len() >= other.words.len() {
+            return None;
+        }
+        let mut free: Vec<(&String, &String)> = other.words.iter().zip(&other.sounds).collect();
+        let (mut letters, mut is_same) = (0, true);
+        for (word, sound) in self.words.iter().zip(&self.sounds) {
+            let same =
+                free.iter().position(|(spelled, sounded)| *spelled == word || *sounded == sound);
+            is_same &= same.is_some();
+            let alike = || free.iter().position(|(spelled, _)| differ_by_a_letter(word, spelled));
+            let found = same.or_else(alike)?;
+            letters += free.remove(found).0.chars().count();
+        }
+        let all: usize = other.words.iter().map(|word| word.chars().count()).sum();
+        let part = u8::try_from(letters * 6 / all.max(1)).unwrap_or_default();
+        Some(if is_same { 89 } else { LOWEST_SCORE } + part)
+    }
+}
+
+/// True if one edit makes a word of the other. In shorter words a letter is much.
+fn differ_by_a_letter(one: &str, other: &str) -> bool {
+    const SHORTEST: usize = 4;
+    let (one_letters, other_letters) = (one.chars().count(), other.chars().count());
+    one_letters.max(other_letters) > SHORTEST
+        && one_letters.abs_diff(other_letters) <= 1
+        && edits(one, other).is_some_and(|edits| edits <= 1)
+}
+
+fn letters_of(count: usize) -> f64 {
+    f64::from(u32::try_from(count).unwrap_or(u32::MAX))
 }
 
 fn words(text: &str) -> Vec<String> {
@@ -120,16 +159,27 @@ fn name_similarity(one: &[String], other: &[String]) -> f64 {
 }
 
 fn letters(word: &str) -> f64 {
-    f64::from(u32::try_from(word.chars().count()).unwrap_or(u32::MAX))
+    letters_of(word.chars().count())
 }
 
-/// Share of the letters of two words that need no edit: insertion, deletion, replacement, or exchange of
-/// neighbours.
+/// Share of the letters of two words that need no edit.
 fn word_similarity(one: &str, other: &str) -> f64 {
+    let longest = one.chars().count().max(other.chars().count());
+    match edits(one, other) {
+        Some(edits) => 1.0 - f64::from(edits) / letters_of(longest.max(1)),
+        None => 0.0,
+    }
+}
+
+/// Number of edits that make one word of another: insertion, deletion, replacement, or exchange of neighbours. `None` for
+/// different words one of which has more than 64 letters.
+fn edits(one: &str, other: &str) -> Option<u32> {
+    if one == other {
+        return Some(0);
+    }
     let (one, other): (Vec<char>, Vec<char>) = (one.chars().collect(), other.chars().collect());
-    let longest = one.len().max(other.len());
-    if longest > 64 {
-        return if one == other { 1.0 } else { 0.0 };
+    if one.len().max(other.len()) > 64 {
+        return None;
     }
     let mut rows: Vec<Vec<u32>> = vec![(0..).take(other.len() + 1).collect()];
     for (i, a) in one.iter().enumerate() {
@@ -148,9 +198,7 @@ fn word_similarity(one: &str, other: &str) -> f64 {
         }
         rows.push(row);
     }
-    let edits = rows.last().and_then(|row| row.last()).copied().unwrap_or_default();
-    let longest = f64::from(u32::try_from(longest.max(1)).unwrap_or(u32::MAX));
-    1.0 - f64::from(edits) / longest
+    rows.last().and_then(|row| row.last()).copied()
 }
 
 /// Phonetic key of a word: letters that transliterations write in several ways are made equal, and doubled letters
@@ -284,7 +332,12 @@ mod tests {
         let (kind, score) = found("Kim Jong Umn", "KIM, Jong Un").unwrap();
         assert_eq!(kind, NameMatch::Fuzzy);
         assert!((80..97).contains(&score), "{score}");
-        assert_eq!(found("Jane", "DOE, Jane Quinn"), None, "one word of several");
+        let (kind, one_word) = found("Jane", "DOE, Jane Quinn").unwrap();
+        assert!(kind == NameMatch::Words && (89..96).contains(&one_word), "{one_word}");
+        let (kind, misspelt) = found("Quimn", "DOE, Jane Quinn").unwrap();
+        assert!(kind == NameMatch::Words && (75..82).contains(&misspelt), "{misspelt}");
+        assert_eq!(found("Jame", "DOE, Jane Quinn"), None, "a letter of four is much");
+        assert_eq!(found("Jane Smith", "DOE, Jane Quinn"), None, "a word that the name lacks");
         assert_eq!(found("John Smith", "DOE, Jane"), None);
         assert_eq!(found("", "DOE"), None);
         assert_eq!(found("!!!", "!!!"), None);

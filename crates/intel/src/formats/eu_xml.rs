@@ -114,5 +114,6 @@ fn entity(party: &ElementTree) -> ListedEntity {
         official_link: newest
             .and_then(|newest| newest.text_of("publicationUrl"))
             .map(str::to_owned),
+        identifiers: Vec::new(),
     }
 }

@@ -147,5 +147,6 @@ fn entity(detail: &Value, fields: &Fields<'_>) -> ListedEntity {
         remarks: Some(fields.of_kind("MOTIFS", "Motifs").join(" | ")),
         listed_on: None,
         legal_basis: Some(basis.join("; ")).filter(|basis| !basis.is_empty()),
+        identifiers: Vec::new(),
     }
 }

@@ -148,6 +148,7 @@ impl Sheet {
                 "Foreign Exchange and Foreign Trade Act (外国為替及び外国貿易法)".to_owned(),
             ),
             official_link: None,
+            identifiers: Vec::new(),
         };
         parties.party(entity, cells.iter().map(String::as_str))
     }

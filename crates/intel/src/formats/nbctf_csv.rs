@@ -506,6 +506,7 @@ fn publish(
                     .to_owned(),
             ),
             official_link: order.link.clone(),
+            identifiers: Vec::new(),
         };
         let addresses = found::find_stated(&wallet.text);
         if addresses.is_empty() {

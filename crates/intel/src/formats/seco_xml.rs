@@ -159,5 +159,6 @@ fn entity(target: &ElementTree, programs: &HashMap<String, Program>) -> ListedEn
             .map(|program| program.ordinance.clone())
             .filter(|text| !text.is_empty()),
         official_link: None,
+        identifiers: Vec::new(),
     }
 }

@@ -95,6 +95,7 @@ fn entity(party: &ElementTree) -> ListedEntity {
         order_number: Some(format!("{id}{}", un_number.unwrap_or_default())),
         legal_basis: regime.map(str::to_owned),
         official_link: None,
+        identifiers: Vec::new(),
     }
 }
 

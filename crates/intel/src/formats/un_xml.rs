@@ -104,5 +104,6 @@ fn entity(party: &ElementTree) -> ListedEntity {
         legal_basis: resolution
             .map(|(_, number)| format!("UN Security Council resolution {number}")),
         official_link: None,
+        identifiers: Vec::new(),
     }
 }

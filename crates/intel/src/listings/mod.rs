@@ -13,7 +13,7 @@ use assay_engine::evidence::ListingEntry;
 use jiff::civil::Date;
 
 /// Largest part of a file that is kept in memory, in bytes.
-const MAX_KEPT_BYTES: usize = 64 * 1024 * 1024;
+pub(crate) const MAX_KEPT_BYTES: usize = 64 * 1024 * 1024;
 /// Largest number of addresses of a publication. OFAC's list has fewer than a thousand addresses.
 const MAX_ENTRIES: usize = 100_000;
 

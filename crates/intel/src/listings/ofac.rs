@@ -23,6 +23,21 @@ pub(crate) const SOURCE: &str = "ofac-sdn";
 /// Largest party or entry, in bytes. The largest party of OFAC's lists has a hundredth of this size.
 pub(crate) const MAX_PARTY_BYTES: usize = 8 * 1024 * 1024;
 
+/// Name of a legal basis that OFAC does not state.
+const UNKNOWN_BASIS: &str = "Unknown";
+
+/// The address of OFAC's page about the party with an identifier.
+pub(crate) fn official_link(party: &str) -> Option<String> {
+    let is_number = !party.is_empty() && party.bytes().all(|byte| byte.is_ascii_digit());
+    is_number.then(|| format!("https://sanctionssearch.ofac.treas.gov/Details.aspx?id={party}"))
+}
+
+/// Text of a document that identifies a party; `None` without a number.
+pub(crate) fn identifier(kind: &str, number: &str) -> Option<String> {
+    let number = number.trim();
+    (!number.is_empty()).then(|| format!("{} {number}", kind.trim()).trim().to_owned())
+}
+
 /// Beginning of the name of a feature that holds a crypto address; the asset code follows after a dash.
 const ADDRESS_FEATURE: &str = "digital currency address";
 
@@ -53,6 +68,8 @@ pub(crate) struct ListEntry {
     list_name: String,
     pub(crate) since: Option<Date>,
     pub(crate) programs: Vec<String>,
+    /// Laws and orders that the entry rests on.
+    bases: Vec<String>,
 }
 
 impl ListEntry {
@@ -60,12 +77,20 @@ impl ListEntry {
     pub(crate) fn from_title(title: &str) -> Option<Self> {
         let list = list_id(title)?;
         let list_name = format!("OFAC {title}");
-        Some(Self { list, list_name, since: None, programs: Vec::new() })
+        Some(Self { list, list_name, since: None, programs: Vec::new(), bases: Vec::new() })
     }
 
     /// Adds a date of entry. The first of several dates counts.
     pub(crate) fn entered(&mut self, on: Option<Date>) {
         self.since = [self.since, on].into_iter().flatten().min();
+    }
+
+    /// Adds a law or order that the entry rests on.
+    pub(crate) fn rests_on(&mut self, basis: &str) {
+        let basis = basis.trim();
+        if !basis.is_empty() && basis != UNKNOWN_BASIS && !self.bases.iter().any(|it| it == basis) {
+            self.bases.push(basis.to_owned());
+        }
     }
 
     pub(crate) fn is_same_list(&self, other: &Self) -> bool {
@@ -226,6 +251,7 @@ impl OfacParties {
                 let mut entity = party.entity.clone();
                 entity.programs.clone_from(&listed.programs);
                 entity.listed_on = listed.since;
+                entity.legal_basis = (!listed.bases.is_empty()).then(|| listed.bases.join("; "));
                 let entity = Arc::new(entity);
                 for address in &party.addresses.accepted {
                     let key = (

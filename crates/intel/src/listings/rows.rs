@@ -138,6 +138,7 @@ impl ListingRow {
             order_number: self.text(ListingColumn::OrderNumber).map(str::to_owned),
             legal_basis: self.text(ListingColumn::LegalBasis).map(str::to_owned),
             official_link: self.text(ListingColumn::OfficialLink).map(str::to_owned),
+            identifiers: Vec::new(),
         };
         let entry = ListingEntry {
             list_name: self.text(ListingColumn::ListName).unwrap_or(list.as_str()).to_owned(),

@@ -39,6 +39,10 @@ pub struct FoundEntity {
     pub legal_basis: Option<String>,
     /// Address of the publisher's page or document about the entry.
     pub official_link: Option<String>,
+    /// Documents and numbers by which the list identifies the party, such as `Passport 040070827`.
+    pub identifiers: Vec<String>,
+    /// Remarks of the list on the party.
+    pub remarks: Option<String>,
     /// Date on which the party was listed, as the list states it.
     pub listed_on: Option<Date>,
     /// Source that the entry was imported from.
@@ -126,6 +130,8 @@ fn entity(
         order_number: party.order_number.clone(),
         legal_basis: party.legal_basis.clone(),
         official_link: party.official_link.clone(),
+        identifiers: party.identifiers.clone(),
+        remarks: party.remarks.clone(),
         listed_on: party.listed_on,
         source: newest.source.clone(),
         addresses: listings.iter().map(|listing| address(listing, today)).collect(),

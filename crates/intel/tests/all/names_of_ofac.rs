@@ -7,13 +7,18 @@
 )]
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "the figures are the answer")]
 
-use std::{collections::BTreeMap, env, fs, path::Path};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    env, fs,
+    path::Path,
+};
 
 use assay_engine::{evidence::Listing, facts::Environment};
 use assay_input::{Files, InputLimits};
 use assay_intel::{
-    IntelSnapshot, LabelIndex,
+    FoundEntity, IntelSnapshot, LabelIndex,
     formats::{FormatInput, FormatReader, ReadContext, ofac_advanced},
+    names::NameMatch,
 };
 use assay_store::intel::Intel;
 use jiff::civil::date;
@@ -175,4 +180,70 @@ fn changed_names_of_ofacs_list_are_found() {
         recalled += hits;
     }
     assert!(recalled * 100 >= all * 95, "{recalled} of {all} were found");
+}
+
+/// Results of queries of one kind.
+#[derive(Default)]
+struct WordQueries {
+    all: usize,
+    /// The party is among the first hundred.
+    found: usize,
+    /// The party is found by names that are alike as a whole.
+    found_as_a_whole: usize,
+    /// Parties without the word that stand before the right one.
+    wrong_before: usize,
+}
+
+/// Given one word of a listed name, as it is printed or with a letter changed, then the party is found, and few others stand before
+/// it.
+#[test]
+fn one_word_of_a_name_finds_the_party() {
+    let Some(snapshot) = snapshot() else {
+        eprintln!("skipped: ASSAY_TEST_DATA names no folder of test data");
+        return;
+    };
+    let today = date(2025, 6, 1);
+    // The parties that have a word in a name.
+    let mut words: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for listing in snapshot.listings() {
+        let party = &listing.entry.entity;
+        let names = std::iter::once(&party.name).chain(party.aliases.iter().map(|it| &it.name));
+        for word in names.flat_map(|name| name.split(|letter: char| !letter.is_alphanumeric())) {
+            if word.chars().count() >= 5 && word.chars().all(char::is_alphabetic) {
+                words.entry(word.to_lowercase()).or_default().insert(party.id.clone());
+            }
+        }
+    }
+    let mut queries = [WordQueries::default(), WordQueries::default()];
+    for (number, (word, owners)) in words.iter().enumerate() {
+        for (kind, query) in [word.clone(), misspelt(word, number % 4)].into_iter().enumerate() {
+            // A changed word that is another listed one is no error of spelling.
+            if kind == 1 && words.contains_key(&query) {
+                continue;
+            }
+            let found = snapshot.entities_named(&query, today, 100);
+            let is_owner = |one: &&FoundEntity| owners.contains(&one.entity_id);
+            let queries = &mut queries[kind];
+            queries.all += 1;
+            queries.found += usize::from(found.iter().any(|one| is_owner(&one)));
+            let whole = found.iter().filter(|one| one.kind != NameMatch::Words).find(is_owner);
+            queries.found_as_a_whole += usize::from(whole.is_some());
+            queries.wrong_before += found.iter().take_while(|one| !is_owner(one)).count();
+        }
+    }
+    for (kind, queries) in ["as printed", "a letter changed"].iter().zip(&queries) {
+        let WordQueries { all, found, found_as_a_whole, wrong_before } = queries;
+        println!(
+            "words {kind}: {all} queries, recall {found}/{all}, by whole names {found_as_a_whole}/{all}, {wrong_before} wrong \\
+             parties before the right one in all"
+        );
+    }
+    let [printed, changed] = &queries;
+    assert_eq!(printed.found, printed.all);
+    assert!(printed.wrong_before * 100 <= printed.all, "{}", printed.wrong_before);
+    assert!(changed.found * 100 >= changed.all * 97, "{} of {}", changed.found, changed.all);
+    for (word, party) in [("lazarus", "LAZARUS"), ("semenov", "SEMENOV"), ("suex", "SUEX")] {
+        let found = snapshot.entities_named(word, today, 20);
+        assert!(found[0].matched_name.to_uppercase().contains(party), "{word}: {found:?}");
+    }
 }

@@ -25,6 +25,8 @@ pub(super) fn read<R: BufRead>(
     while let Some(part) = elements.child()? {
         match part.name() {
             "EntryEvent" => {
+                let basis = elements.attribute(&part, "LegalBasisID")?.unwrap_or_default();
+                listed.rests_on(references.legal_basis(&basis));
                 let on = entry_event(elements)?;
                 listed.entered(on);
             }

@@ -4,6 +4,7 @@
 //! party is on. Asset codes are found by the prefix of the feature's name, so that a new code needs no
 //! change here. Only parties with crypto addresses are kept in memory.
 
+mod document;
 mod entry;
 mod party;
 mod reference;
@@ -12,7 +13,7 @@ use std::{collections::HashSet, io::BufRead};
 
 use jiff::civil::Date;
 
-use self::reference::References;
+use self::{document::IdentityDocuments, reference::References};
 use super::{Format, FormatReader};
 use crate::{
     listings::{
@@ -49,6 +50,7 @@ pub fn read(input: impl BufRead) -> Result<Publication, XmlError> {
         match section.name() {
             "DateOfIssue" => file.published_on = date(&mut elements)?,
             "ReferenceValueSets" => file.references = reference::read(&mut elements)?,
+            "IDRegDocuments" => file.read_documents(&mut elements)?,
             "DistinctParties" => file.read_parties(&mut elements)?,
             "SanctionsEntries" => file.read_entries(&mut elements)?,
             _ => elements.skip()?,
@@ -62,12 +64,27 @@ pub fn read(input: impl BufRead) -> Result<Publication, XmlError> {
 struct File {
     published_on: Option<Date>,
     references: References,
+    /// Documents by identity.
+    documents: IdentityDocuments,
     sections: HashSet<&'static str>,
     /// Parties by profile.
     parties: OfacParties,
 }
 
 impl File {
+    fn read_documents<R: BufRead>(&mut self, elements: &mut Elements<R>) -> Result<(), XmlError> {
+        self.require_once(elements, "IDRegDocuments", &["DistinctParties"])?;
+        loop {
+            elements.begin_part(MAX_PARTY_BYTES);
+            let Some(element) = elements.child()? else { return Ok(()) };
+            if element.name() == "IDRegDocument" {
+                self.documents.read(elements, &element, &self.references)?;
+            } else {
+                elements.skip()?;
+            }
+        }
+    }
+
     fn read_parties<R: BufRead>(&mut self, elements: &mut Elements<R>) -> Result<(), XmlError> {
         self.require_once(elements, "DistinctParties", &["SanctionsEntries"])?;
         loop {
@@ -75,7 +92,7 @@ impl File {
             let Some(element) = elements.child()? else { break };
             if element.name() == "DistinctParty" {
                 self.parties.count += 1;
-                let parties = party::read(elements, &element, &self.references)?;
+                let parties = party::read(elements, &element, (&self.references, &self.documents))?;
                 if !parties.is_empty() {
                     self.parties.keep(elements)?;
                 }

@@ -4,9 +4,11 @@ use std::{collections::HashMap, io::BufRead};
 
 use assay_engine::evidence::{Alias, ListedEntity};
 
-use super::reference::References;
+use super::{document::IdentityDocuments, reference::References};
 use crate::{
-    listings::ofac::{Addresses, OfacParty, PartyName, compose_name, remark, sort_names},
+    listings::ofac::{
+        Addresses, OfacParty, PartyName, compose_name, official_link, remark, sort_names,
+    },
     xml::{Element, Elements, XmlError},
 };
 
@@ -14,7 +16,7 @@ use crate::{
 pub(super) fn read<R: BufRead>(
     elements: &mut Elements<R>,
     element: &Element,
-    references: &References,
+    known: (&References, &IdentityDocuments),
 ) -> Result<Vec<(String, OfacParty)>, XmlError> {
     let id = elements.required(element, "FixedRef")?;
     let (mut remarks, mut profiles) = (None, Vec::new());
@@ -23,7 +25,7 @@ pub(super) fn read<R: BufRead>(
             "Comment" => remarks = remark(elements)?,
             "Profile" => {
                 let profile_id = elements.required(&part, "ID")?;
-                profiles.push((profile_id, read_profile(elements, &id, references)?));
+                profiles.push((profile_id, read_profile(elements, &id, known)?));
             }
             _ => elements.skip()?,
         }
@@ -38,6 +40,8 @@ pub(super) fn read<R: BufRead>(
                 programs: Vec::new(),
                 remarks: remarks.clone(),
                 listed_on: None,
+                official_link: official_link(&id),
+                identifiers: profile.identifiers,
                 ..ListedEntity::default()
             };
             let (addresses, listed) = (profile.addresses, Vec::new());
@@ -50,18 +54,23 @@ pub(super) fn read<R: BufRead>(
 struct Profile {
     name: String,
     aliases: Vec<Alias>,
+    identifiers: Vec<String>,
     addresses: Addresses,
 }
 
 fn read_profile<R: BufRead>(
     elements: &mut Elements<R>,
     party: &str,
-    references: &References,
+    (references, documents): (&References, &IdentityDocuments),
 ) -> Result<Profile, XmlError> {
     let mut profile = Profile::default();
     while let Some(part) = elements.child()? {
         match part.name() {
-            "Identity" => read_identity(elements, references, &mut profile)?,
+            "Identity" => {
+                let identity = elements.attribute(&part, "ID")?.unwrap_or_default();
+                profile.identifiers.extend_from_slice(documents.of(&identity));
+                read_identity(elements, references, &mut profile)?;
+            }
             "Feature" => {
                 let kind = elements.required(&part, "FeatureTypeID")?;
                 match references.asset_code(&kind) {

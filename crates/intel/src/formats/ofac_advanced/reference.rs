@@ -17,6 +17,8 @@ pub(super) struct References {
     name_part_types: HashMap<String, String>,
     measure_types: HashMap<String, String>,
     name_statuses: HashMap<String, String>,
+    legal_bases: HashMap<String, String>,
+    document_types: HashMap<String, String>,
 }
 
 impl References {
@@ -32,6 +34,16 @@ impl References {
     /// The kind of an alias, such as `A.K.A.`.
     pub(super) fn alias_type(&self, id: &str) -> &str {
         self.alias_types.get(id).map_or("", String::as_str)
+    }
+
+    /// The law or order with an identifier; empty if it is unknown.
+    pub(super) fn legal_basis(&self, id: &str) -> &str {
+        self.legal_bases.get(id).map_or("", String::as_str)
+    }
+
+    /// The kind of a document, such as `Passport`.
+    pub(super) fn document_type(&self, id: &str) -> &str {
+        self.document_types.get(id).map_or("", String::as_str)
     }
 
     pub(super) fn is_last_name(&self, part_type: &str) -> bool {
@@ -64,6 +76,8 @@ pub(super) fn read<R: BufRead>(elements: &mut Elements<R>) -> Result<References,
             "NamePartTypeValues" => references.name_part_types = values(elements)?,
             "SanctionsTypeValues" => references.measure_types = values(elements)?,
             "DocNameStatusValues" => references.name_statuses = values(elements)?,
+            "LegalBasisValues" => references.legal_bases = values(elements)?,
+            "IDRegDocTypeValues" => references.document_types = values(elements)?,
             _ => elements.skip()?,
         }
     }

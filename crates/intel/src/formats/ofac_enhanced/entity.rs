@@ -6,7 +6,9 @@ use assay_engine::evidence::ListedEntity;
 
 use super::{day, name};
 use crate::{
-    listings::ofac::{Addresses, ListEntry, OfacParty, asset_code, remark},
+    listings::ofac::{
+        Addresses, ListEntry, OfacParty, asset_code, identifier, official_link, remark,
+    },
     xml::{Element, Elements, XmlError},
 };
 
@@ -17,6 +19,7 @@ pub(super) fn read<R: BufRead>(
 ) -> Result<Option<OfacParty>, XmlError> {
     let id = elements.required(element, "id")?;
     let mut entity = ListedEntity {
+        official_link: official_link(&id),
         id,
         name: String::new(),
         aliases: Vec::new(),
@@ -26,11 +29,14 @@ pub(super) fn read<R: BufRead>(
         ..ListedEntity::default()
     };
     let (mut addresses, mut listed, mut programs) = (Addresses::default(), Vec::new(), Vec::new());
+    let mut bases = Vec::new();
     while let Some(part) = elements.child()? {
         match part.name() {
             "generalInfo" => entity.remarks = read_remarks(elements)?,
             "sanctionsLists" => read_lists(elements, &mut listed)?,
-            "sanctionsPrograms" => read_programs(elements, &mut programs)?,
+            "sanctionsPrograms" => read_texts(elements, "sanctionsProgram", &mut programs)?,
+            "legalAuthorities" => read_texts(elements, "legalAuthority", &mut bases)?,
+            "identityDocuments" => read_documents(elements, &mut entity.identifiers)?,
             "names" => name::read(elements, &mut entity)?,
             "features" => read_features(elements, &entity.id, &mut addresses)?,
             _ => elements.skip()?,
@@ -41,9 +47,12 @@ pub(super) fn read<R: BufRead>(
     }
     programs.sort();
     programs.dedup();
-    // The format does not state the list that a program belongs to: every list gets all programs.
+    // The format does not state the list that a program belongs to: every list gets all programs, and all legal bases.
     for entry in &mut listed {
         entry.programs.clone_from(&programs);
+        for basis in &bases {
+            entry.rests_on(basis);
+        }
     }
     Ok(Some(OfacParty { entity, addresses, listed }))
 }
@@ -82,15 +91,40 @@ fn read_lists<R: BufRead>(
     Ok(())
 }
 
-fn read_programs<R: BufRead>(
+/// Reads the texts of the elements with a name.
+fn read_texts<R: BufRead>(
     elements: &mut Elements<R>,
-    programs: &mut Vec<String>,
+    name: &str,
+    texts: &mut Vec<String>,
 ) -> Result<(), XmlError> {
     while let Some(part) = elements.child()? {
-        match part.name() {
-            "sanctionsProgram" => programs.extend(remark(elements)?),
-            _ => elements.skip()?,
+        if part.name() == name {
+            texts.extend(remark(elements)?);
+        } else {
+            elements.skip()?;
         }
+    }
+    Ok(())
+}
+
+fn read_documents<R: BufRead>(
+    elements: &mut Elements<R>,
+    identifiers: &mut Vec<String>,
+) -> Result<(), XmlError> {
+    while let Some(part) = elements.child()? {
+        if part.name() != "identityDocument" {
+            elements.skip()?;
+            continue;
+        }
+        let (mut kind, mut number) = (String::new(), String::new());
+        while let Some(field) = elements.child()? {
+            match field.name() {
+                "type" => kind = elements.text()?,
+                "documentNumber" => number = elements.text()?,
+                _ => elements.skip()?,
+            }
+        }
+        identifiers.extend(identifier(&kind, &number));
     }
     Ok(())
 }
