@@ -4,13 +4,17 @@ use std::{io, io::Write, sync::Arc};
 
 use assay_address::{CanonicalAddress, ChainId};
 use assay_engine::{
-    assess, assessment::Assessment, facts::Environment, policy::Policy, score::Verdict,
+    assess,
+    assessment::Assessment,
+    facts::{Environment, Facts},
+    policy::Policy,
+    score::Verdict,
 };
 use assay_intel::IntelSnapshot;
 use assay_service::{
     SerializedAssessment, WorstOfChains,
     chains::{self, registry::ChainReaders},
-    manifests, on_every_evm_chain, worst_of_chains,
+    manifests, never_fetched, on_every_evm_chain, worst_of_chains,
 };
 use assay_store::{ControlStore, Store};
 use assay_tenancy::Directory;
@@ -22,7 +26,7 @@ use super::{
     CommandOutcome, Context, Failure, output, parse_address, print_json,
     terminal::{error_width, text_width, wrapped},
 };
-use crate::render;
+use crate::render::{self, CheckRun};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -64,6 +68,7 @@ pub(super) struct CheckArgs {
 
 #[derive(Serialize)]
 struct Answer<'a> {
+    check_id: &'a str,
     address_submitted: &'a str,
     #[serde(flatten)]
     assessment: &'a serde_json::Value,
@@ -83,13 +88,15 @@ pub(super) async fn run(args: &CheckArgs, context: &Context) -> Result<CommandOu
         Some(moment) => IntelSnapshot::load_as_of(&**store, moment).await?,
         None => IntelSnapshot::load(&**store, None).await?,
     };
-    let chains = ChainReaders::open(&databases, &directory(&**store).await?).await?;
+    let directory = directory(&**store).await?;
+    let chains = ChainReaders::open(&databases, &directory).await?;
     let mut assessed = Vec::with_capacity(subjects.len());
     for subject in subjects {
         let facts = if let Some(past) = as_of {
             chains::facts_as_of(&chains, &snapshot, &subject, past).await?
         } else {
-            chains::facts(&chains, &snapshot, &policy, &subject, now).await
+            let facts = chains::facts(&chains, &snapshot, &policy, &subject, now).await;
+            Facts { never_fetched: never_fetched(&directory, &snapshot), ..facts }
         };
         let assessment = assess(&subject, &facts, &policy, as_of.unwrap_or(now));
         assessed.push((subject, assessment));
@@ -102,6 +109,7 @@ pub(super) async fn run(args: &CheckArgs, context: &Context) -> Result<CommandOu
     let Some((subject, assessment)) = assessed.iter().find(is_worst) else {
         return Err(Failure::Usage("the address is on no chain".into()));
     };
+    let run = CheckRun { id: assay_system::new_id(now).to_string(), now, as_of: args.as_of };
 
     if args.json {
         let (value, assessment_digest) = match &several {
@@ -111,6 +119,7 @@ pub(super) async fn run(args: &CheckArgs, context: &Context) -> Result<CommandOu
             None => (serde_json::to_value(assessment), assessment.digest()),
         };
         let answer = Answer {
+            check_id: &run.id,
             address_submitted: args.subject.last().map_or("", String::as_str),
             assessment: &value.map_err(io::Error::from)?,
             assessed_at: now,
@@ -120,7 +129,7 @@ pub(super) async fn run(args: &CheckArgs, context: &Context) -> Result<CommandOu
         print_json(&answer)?;
     } else {
         let draw = if args.all { render::full } else { render::summary };
-        let text = draw(subject, assessment, args.as_of, now, text_width());
+        let text = draw(subject, assessment, &run, text_width());
         let chains = several.map(|several| render::chains(&several.chains, text_width()));
         write!(output(), "{text}{}", chains.unwrap_or_default())?;
     }

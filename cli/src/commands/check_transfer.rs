@@ -7,6 +7,8 @@ use assay_engine::{
     account::{AccountTransferSelector, PublishedPlace, parse_transaction},
     assess_planned, assess_transfer,
     assessment::Assessment,
+    evidence::NeverFetched,
+    facts::Facts,
     planned::{EarlierReceivers, PlannedAsset, PlannedFacts, PlannedWithdrawal},
     policy::Policy,
     transfer::{TransferDirection, TransferQuery, TransferSelector},
@@ -16,6 +18,7 @@ use assay_intel::IntelSnapshot;
 use assay_service::{
     TransferError,
     chains::{self, registry::ChainReaders, trace::transfer_facts},
+    never_fetched,
 };
 use clap::{Args, ValueEnum};
 use jiff::Timestamp;
@@ -27,7 +30,7 @@ use super::{
     output, parse_address, print_json,
     terminal::text_width,
 };
-use crate::render;
+use crate::render::{self, CheckRun};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -107,6 +110,7 @@ enum Direction {
 
 #[derive(Serialize)]
 struct Answer<'a> {
+    check_id: &'a str,
     direction: TransferDirection,
     address_submitted: &'a str,
     #[serde(flatten)]
@@ -125,23 +129,28 @@ pub(super) async fn run(
     let snapshot = IntelSnapshot::load(&**store, None).await?;
     let policy = policy(&**store, args.policy.as_deref()).await?;
     let now = context.clock.now();
-    let chains = ChainReaders::open(&databases, &directory(&**store).await?).await?;
+    let directory = directory(&**store).await?;
+    let chains = ChainReaders::open(&databases, &directory).await?;
+    let never_fetched = never_fetched(&directory, &snapshot);
     let (receiver, assessment) = match subject {
         Subject::Sent(query) => {
-            let facts = transfer_facts(&chains, &snapshot, &policy, &query, now).await?;
+            let mut facts = transfer_facts(&chains, &snapshot, &policy, &query, now).await?;
+            facts.receiver.never_fetched = never_fetched;
             let receiver = facts.transfer.receiver().clone();
             (receiver, assess_transfer(&facts, &policy, now))
         }
         Subject::Planned(withdrawal) => {
             let receiver = withdrawal.to.clone();
             let data = PlannedData { chains: &chains, snapshot: &snapshot, policy: &policy, now };
-            (receiver, data.assess(withdrawal).await)
+            (receiver, data.assess(withdrawal, never_fetched).await)
         }
     };
+    let run = CheckRun { id: assay_system::new_id(now).to_string(), now, as_of: None };
 
     if args.json {
         let submitted = args.address.as_deref().or(args.to.as_deref());
         let answer = Answer {
+            check_id: &run.id,
             direction: args.direction.into(),
             address_submitted: submitted.unwrap_or(&assessment.address),
             assessment: &assessment,
@@ -151,7 +160,7 @@ pub(super) async fn run(
         print_json(&answer)?;
     } else {
         let draw = if args.all { render::full } else { render::summary };
-        let text = draw(&receiver, &assessment, None, now, text_width());
+        let text = draw(&receiver, &assessment, &run, text_width());
         write!(output(), "{text}")?;
     }
     tell_outdated_compositions(&assessment);
@@ -175,9 +184,14 @@ struct PlannedData<'a> {
 }
 
 impl PlannedData<'_> {
-    async fn assess(self, withdrawal: PlannedWithdrawal) -> Assessment {
+    async fn assess(
+        self,
+        withdrawal: PlannedWithdrawal,
+        never_fetched: Vec<NeverFetched>,
+    ) -> Assessment {
         let Self { chains, snapshot, policy, now } = self;
         let receiver = chains::facts(chains, snapshot, policy, &withdrawal.to, now).await;
+        let receiver = Facts { never_fetched, ..receiver };
         let from = withdrawal.from.as_ref();
         let sender = from.and_then(|from| snapshot.address_attribution(from, policy, now).end);
         // The command line has no tenant whose receivers are kept.

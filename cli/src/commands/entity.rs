@@ -65,10 +65,19 @@ fn drawn(found: &[FoundEntity], width: usize) -> String {
         if !entity.programs.is_empty() {
             page.field(4, NAMES, "programs", entity.programs.join(", "));
         }
-        for (title, text) in [("order", &entity.order_number), ("link", &entity.official_link)] {
+        let references = [
+            ("order", &entity.order_number),
+            ("basis", &entity.legal_basis),
+            ("link", &entity.official_link),
+            ("remarks", &entity.remarks),
+        ];
+        for (title, text) in references {
             if let Some(text) = text {
                 page.field(4, NAMES, title, text);
             }
+        }
+        if !entity.identifiers.is_empty() {
+            page.field(4, NAMES, "known by", entity.identifiers.join("; "));
         }
         for address in &entity.addresses {
             let chains = address.blockchains.first().map_or("", String::as_str);

@@ -30,6 +30,7 @@ mod rows;
 mod screen;
 mod serve;
 mod sources;
+mod stored_manifests;
 mod terminal;
 mod trace;
 mod tx;
@@ -119,6 +120,9 @@ enum Command {
     #[command(subcommand)]
     Labels(labels::LabelsCommand),
     Apply(apply::ApplyArgs),
+    Get(stored_manifests::GetArgs),
+    Describe(stored_manifests::DescribeArgs),
+    Delete(stored_manifests::DeleteArgs),
     Migrate(migrate::MigrateArgs),
     Backup(backup::BackupArgs),
     Restore(backup::RestoreArgs),
@@ -374,6 +378,9 @@ async fn execute(
         Command::Restore(args) => backup::restore(&args, &context).await,
         Command::Migrate(args) => migrate::run(&args, &context).instrument(stage!("migrate")).await,
         Command::Apply(args) => apply::run(&args, &context).await,
+        Command::Get(args) => stored_manifests::get(&args, &context).await,
+        Command::Describe(args) => stored_manifests::describe(&args, &context).await,
+        Command::Delete(args) => stored_manifests::delete(&args, &context).await,
         Command::Keys(command) => keys::run(command, &context).await,
         Command::Screen(args) => screen::run(&args, &context).await,
         Command::Labels(command) => labels::run(command, &context).await,

@@ -4,14 +4,15 @@ use std::{collections::BTreeMap, fmt::Write as _, io::Write as _};
 
 use assay_address::{ChainId, LedgerKind};
 use assay_engine::{
-    account::AccountView as _, assess_sources, assess_tip, assessment::AssessedSource,
+    account::AccountView as _, assess_never_fetched, assess_sources, assess_tip,
+    assessment::AssessedSource,
 };
 use assay_graph::EmbeddedGraphs;
 use assay_intel::{IntelSnapshot, LabelIndex};
 use assay_service::{
     background::feeds,
     chains::registry::ChainReaders,
-    manifests,
+    manifests, never_fetched,
     ready_sources::{EnableError, READY_SOURCES, ReadySource, by_name},
 };
 use assay_store::Store;
@@ -157,7 +158,9 @@ pub(super) async fn run(args: &SourcesArgs, context: &Context) -> Result<Command
     let snapshot = IntelSnapshot::new(intel, &LabelIndex::default());
     let mut sources = assess_sources(snapshot.sources(), &policy, now);
     sources.extend(assess_sources(snapshot.price_sources(), &policy, now));
-    let chains = ChainReaders::open(&databases, &directory(&**store).await?).await?;
+    let directory = directory(&**store).await?;
+    sources.extend(assess_never_fetched(&never_fetched(&directory, &snapshot), &policy));
+    let chains = ChainReaders::open(&databases, &directory).await?;
     let tips = chains.latest_blocks().await?;
     let tips = tips.iter().filter_map(|(chain, tip)| assess_tip(*chain, environment, tip, now));
     sources.extend(tips);
@@ -188,7 +191,7 @@ pub(super) async fn run(args: &SourcesArgs, context: &Context) -> Result<Command
             source.id.to_string(),
             lists.join(" "),
             source.published_at.map(|day| day.to_string()).unwrap_or_default(),
-            ago(source.fetched_at, now),
+            source.fetched_at.map_or_else(|| "never".to_owned(), |fetched| ago(fetched, now)),
             source
                 .latest_block
                 .as_ref()
@@ -206,9 +209,7 @@ pub(super) async fn run(args: &SourcesArgs, context: &Context) -> Result<Command
         // A source that was imported since is in order.
         if source.is_none_or(|source| self::failure(source, &failures).is_some()) {
             let FetchFailure { failed_at, last_error } = failure;
-            let never = if source.is_none() { "never imported; " } else { "" };
-            let text =
-                format!("{name}: {never}fetching failed {}: {last_error}", ago(*failed_at, now));
+            let text = format!("{name}: fetching failed {}: {last_error}", ago(*failed_at, now));
             write!(output(), "{}", output_row(&text))?;
         }
     }
@@ -293,11 +294,16 @@ fn failure<'a>(
     source: &AssessedSource,
     failures: &'a BTreeMap<String, FetchFailure>,
 ) -> Option<&'a FetchFailure> {
-    failures.get(source.id.as_str()).filter(|failure| failure.failed_at > source.fetched_at)
+    let is_newer = |failed_at| source.fetched_at.is_none_or(|fetched_at| failed_at > fetched_at);
+    failures.get(source.id.as_str()).filter(|failure| is_newer(failure.failed_at))
 }
 
 fn state(source: &AssessedSource) -> String {
-    let mut words = vec![if source.stale { "stale" } else { "fresh" }];
+    let mut words = vec![match (source.never_fetched, source.stale) {
+        (true, _) => "never fetched",
+        (false, true) => "stale",
+        (false, false) => "fresh",
+    }];
     if source.mandatory {
         words.push("mandatory");
     }

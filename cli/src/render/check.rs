@@ -21,7 +21,7 @@ use jiff::{Timestamp, civil::Date};
 use super::{
     flows,
     page::Page,
-    text::{ago, amount, amounts, beginning, counted},
+    text::{amount, amounts, beginning, counted},
 };
 
 /// The highest score in tenths of a point.
@@ -36,17 +36,27 @@ const MAX_SENDERS: usize = 10;
 const BOLD: Style = Style::new().bold();
 const DIM: Style = Style::new().dimmed();
 
+/// The occasion of an assessment.
+#[derive(Clone, Debug)]
+pub(crate) struct CheckRun {
+    /// Identifier of the check.
+    pub(crate) id: String,
+    /// Time of the assessment.
+    pub(crate) now: Timestamp,
+    /// The past day that is assessed; `None` for today.
+    pub(crate) as_of: Option<Date>,
+}
+
 /// Draws an assessment in full, in lines of at most `width` columns.
 pub(crate) fn full(
     subject: &CanonicalAddress,
     assessment: &Assessment,
-    as_of: Option<Date>,
-    now: Timestamp,
+    run: &CheckRun,
     width: usize,
 ) -> String {
     let mut page = Page::new(width);
     let chain = subject.chain();
-    head(&mut page, subject, assessment, as_of);
+    head(&mut page, subject, assessment, run.as_of);
     if let Some(transfer) = &assessment.transfer {
         draw_transfer(&mut page, chain, transfer);
     }
@@ -97,9 +107,9 @@ pub(crate) fn full(
             page.item(&warning.message);
         }
     }
-    coverage(&mut page, assessment, now);
+    coverage(&mut page, assessment);
     page.gap();
-    tail(&mut page, assessment);
+    tail(&mut page, assessment, run);
     page.finish()
 }
 
@@ -144,12 +154,12 @@ pub(super) fn head(
     if let Some(day) = as_of {
         page.line(format!("as of {day}"));
     }
-    page.gap();
     page.line(headline(assessment));
 }
 
-/// Draws the versions of the inputs, and the digest of the assessment.
-pub(super) fn tail(page: &mut Page, assessment: &Assessment) {
+/// Draws the time and the check, the versions of the inputs, and the digest of the assessment.
+pub(super) fn tail(page: &mut Page, assessment: &Assessment, CheckRun { id, now, .. }: &CheckRun) {
+    page.line(format!("{DIM}assessed {now:.0}  check {id}{DIM:#}"));
     page.line(format!(
         "{DIM}data {}  policy {}  model {}{DIM:#}",
         assessment.data_revision, assessment.policy_revision, assessment.model_version
@@ -295,12 +305,17 @@ fn headline(assessment: &Assessment) -> String {
     };
     let complete =
         if assessment.complete { "complete" } else { "incomplete: mandatory data is missing" };
+    // Complete are the data that the policy requires.
+    let flows = match assessment.coverage.exposure.status {
+        CoverageStatus::Assessed | CoverageStatus::NotApplicable => String::new(),
+        other => format!(", flows {}", status(other)),
+    };
     let environment = match assessment.environment {
         Environment::Production => "",
         Environment::Sample => "  demo data set",
     };
     format!(
-        "{style}{} of 100  {}  {verdict}{style:#}  {complete}{environment}",
+        "{style}{} of 100  {}  {verdict}{style:#}  {complete}{flows}{environment}",
         assessment.risk_score,
         assessment.risk_level.as_str(),
     )
@@ -405,6 +420,9 @@ fn draw_listing(page: &mut Page, listing: &AssessedListing) {
             page.field(4, NAMES, title, text);
         }
     }
+    if !listing.identifiers.is_empty() {
+        page.field(4, NAMES, "known by", listing.identifiers.join("; "));
+    }
     let day = |day: Option<Date>| day.map_or_else(|| "unknown".to_owned(), |day| day.to_string());
     let address = listing
         .listed_on
@@ -445,7 +463,7 @@ pub(super) fn label_line(label: &AssessedLabel) -> String {
     )
 }
 
-fn coverage(page: &mut Page, assessment: &Assessment, now: Timestamp) {
+fn coverage(page: &mut Page, assessment: &Assessment) {
     const NAMES: usize = 13;
     page.section("Coverage");
     for (name, block) in blocks(&assessment.coverage) {
@@ -456,7 +474,7 @@ fn coverage(page: &mut Page, assessment: &Assessment, now: Timestamp) {
     if !sources.is_empty() {
         page.field(2, NAMES, "sources", sources.join(", "));
     }
-    if let Some(verified) = verified(assessment, now) {
+    if let Some(verified) = verified(assessment) {
         page.field(2, NAMES, "verified", verified);
     }
 }
@@ -472,17 +490,21 @@ pub(super) const fn blocks(coverage: &Coverage) -> [(&'static str, &CoverageBloc
     ]
 }
 
-/// The time since the sources were verified, from the first to the last verification; `None` without sources.
-pub(super) fn verified(assessment: &Assessment, now: Timestamp) -> Option<String> {
-    let times = assessment.sources.iter().map(|source| source.fetched_at);
-    let (first, last) = (ago(times.clone().min()?, now), ago(times.max()?, now));
+/// The time at which the sources were verified, from the first to the last verification; `None` without sources.
+pub(super) fn verified(assessment: &Assessment) -> Option<String> {
+    let times = assessment.sources.iter().filter_map(|source| source.fetched_at);
+    let [first, last] = [times.clone().min()?, times.max()?].map(|time| format!("{time:.0}"));
     Some(if first == last { last } else { format!("{first} to {last}") })
 }
 
 /// A source with the date of its publication.
 fn source(source: &AssessedSource) -> String {
     let published = source.published_at.map(|day| format!(" of {day}")).unwrap_or_default();
-    let stale = if source.stale { " (stale)" } else { "" };
+    let stale = match (source.never_fetched, source.stale) {
+        (true, _) => " (never fetched)",
+        (false, true) => " (stale)",
+        (false, false) => "",
+    };
     format!("{}{published}{stale}", source.id)
 }
 

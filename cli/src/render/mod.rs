@@ -14,7 +14,7 @@ mod trace;
 mod tx;
 
 pub(crate) use chains::chains;
-pub(crate) use check::full;
+pub(crate) use check::{CheckRun, full};
 pub(crate) use cluster::{ClusterPage, ClusterRow, cluster};
 pub(crate) use import::import_outcome;
 pub(crate) use page::Page;

@@ -6,12 +6,12 @@ use assay_engine::{
     evidence::ListingStatus,
     policy::ListEffect,
 };
-use jiff::{Timestamp, civil::Date};
+use jiff::Timestamp;
 
 use super::{
     check::{
-        Drawing, blocks, decisive, draw_transfer, further, has_activity, head, label_line, status,
-        tail, verified, waterfall,
+        CheckRun, Drawing, blocks, decisive, draw_transfer, further, has_activity, head,
+        label_line, status, tail, verified, waterfall,
     },
     flows,
     page::Page,
@@ -33,13 +33,12 @@ const NAMES: usize = 12;
 pub(crate) fn summary(
     subject: &CanonicalAddress,
     assessment: &Assessment,
-    as_of: Option<Date>,
-    now: Timestamp,
+    run: &CheckRun,
     width: usize,
 ) -> String {
     let mut page = Page::new(width);
     let chain = subject.chain();
-    head(&mut page, subject, assessment, as_of);
+    head(&mut page, subject, assessment, run.as_of);
     if let Some(transfer) = &assessment.transfer {
         draw_transfer(&mut page, chain, transfer);
     }
@@ -63,8 +62,8 @@ pub(crate) fn summary(
     }
     behavior(&mut page, assessment);
     associated(&mut page, assessment);
-    coverage(&mut page, assessment, now);
-    tail(&mut page, assessment);
+    coverage(&mut page, assessment);
+    tail(&mut page, assessment, run);
     page.finish()
 }
 
@@ -185,13 +184,13 @@ fn list(page: &mut Page, name: &str, most: usize, entries: &[String]) {
 }
 
 /// Draws the names of the blocks that were assessed, and for each other block the cause.
-fn coverage(page: &mut Page, assessment: &Assessment, now: Timestamp) {
+fn coverage(page: &mut Page, assessment: &Assessment) {
     let blocks = blocks(&assessment.coverage);
     let applicable = || blocks.iter().filter(|(_, it)| it.status != CoverageStatus::NotApplicable);
     let is_whole = |block: &CoverageBlock| block.status == CoverageStatus::Assessed;
     let whole: Vec<&str> =
         applicable().filter(|(_, it)| is_whole(it)).map(|(name, _)| *name).collect();
-    let verified = verified(assessment, now).map(|at| format!("; sources verified {at}"));
+    let verified = verified(assessment).map(|at| format!("; sources verified {at}"));
     let text = format!("{} assessed{}", whole.join(", "), verified.unwrap_or_default());
     page.field(0, NAMES, "Coverage", text);
     for (name, block) in applicable().filter(|(_, block)| !is_whole(block)) {

@@ -47,7 +47,7 @@ fn texts_for_the_terminal_look_like_this_at_80_columns() {
     let check = of_sample(&["check", "--sample", "btc", RANSOMWARE]);
     insta::assert_snapshot!(
         "drawn_check",
-        without_fields(&check, &["verified", "data ", "sha256:"])
+        without_fields(&check, &["verified", "assessed ", "data ", "sha256:"])
     );
     let trace = of_sample(&["trace", "--sample", "btc", PAID_BY_RANSOMWARE]);
     let txid = trace.split_whitespace().find(|word| word.len() == 64).unwrap().to_owned();
