@@ -516,6 +516,8 @@ export interface AssessedListing {
     legal_basis?: string | null;
     /** Address of the publisher's page or document about the entry. */
     official_link?: string | null;
+    /** Documents and numbers by which the list identifies the entity, such as `Passport 040070827`. */
+    identifiers: string[];
     /** Remarks of the list on the entity and the address; the sentence that names the address, if the list states the address in free text only. */
     remarks?: string | null;
     /** Asset code of the list, such as `XBT`. */
@@ -909,9 +911,11 @@ export interface AssessedSource {
     lists: ListId[];
     /** Date of issue of the source's newest publication; with `as_of`, of the newest publication up to that day. For prices, the newest day with a price. */
     published_at?: string | null;
-    /** Time at which the newest publication was last fetched or confirmed to be unchanged. */
-    fetched_at: string;
-    /** SHA-256 of the source's newest publication. */
+    /** Time at which the newest publication was last fetched or confirmed to be unchanged; null if the source was never fetched. */
+    fetched_at?: string | null;
+    /** True if the source is fetched on a schedule, and nothing was ever imported of it. Left out otherwise. */
+    never_fetched?: boolean;
+    /** SHA-256 of the source's newest publication; empty if it was never fetched. */
     digest: string;
     /** Number of entries; for a chain, number of known blocks. */
     entries: number;
@@ -1329,6 +1333,10 @@ export interface FoundEntity {
     legal_basis?: string | null;
     /** Address of the publisher's page or document about the entry. */
     official_link?: string | null;
+    /** Documents and numbers by which the list identifies the party, such as `Passport 040070827`. */
+    identifiers: string[];
+    /** Remarks of the list on the party. */
+    remarks?: string | null;
     /** Date on which the party was listed, as the list states it. */
     listed_on?: string | null;
     /** Source that the entry was imported from. */
@@ -1345,8 +1353,9 @@ export interface FoundEntity {
  * |---|---|
  * | `exact` | The same name but for letter case, accents, punctuation and white space. |
  * | `transliterated` | The same words in another script or order. |
- * | `fuzzy` | A similar name; the score says how similar. | */
-export type NameMatch = "exact" | "transliterated" | "fuzzy" | (string & {});
+ * | `fuzzy` | A similar name; the score says how similar. |
+ * | `words` | A name with further words: it has each word that was looked up, or one with a letter of difference. | */
+export type NameMatch = "exact" | "transliterated" | "fuzzy" | "words" | (string & {});
 
 /** Address of a listed party. */
 export interface FoundAddress {

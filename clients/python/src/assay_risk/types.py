@@ -553,6 +553,8 @@ class AssessedListing(TypedDict):
     """Law, regulation or decision that the entry rests on."""
     official_link: NotRequired[str | None]
     """Address of the publisher's page or document about the entry."""
+    identifiers: list[str]
+    """Documents and numbers by which the list identifies the entity, such as `Passport 040070827`."""
     remarks: NotRequired[str | None]
     """Remarks of the list on the entity and the address; the sentence that names the address, if the list states the address in free text only."""
     asset_code: str
@@ -966,10 +968,12 @@ class AssessedSource(TypedDict):
     """Sanctions lists in the source's newest publication."""
     published_at: NotRequired[str | None]
     """Date of issue of the source's newest publication; with `as_of`, of the newest publication up to that day. For prices, the newest day with a price."""
-    fetched_at: str
-    """Time at which the newest publication was last fetched or confirmed to be unchanged."""
+    fetched_at: NotRequired[str | None]
+    """Time at which the newest publication was last fetched or confirmed to be unchanged; null if the source was never fetched."""
+    never_fetched: NotRequired[bool]
+    """True if the source is fetched on a schedule, and nothing was ever imported of it. Left out otherwise."""
     digest: str
-    """SHA-256 of the source's newest publication."""
+    """SHA-256 of the source's newest publication; empty if it was never fetched."""
     entries: int
     """Number of entries; for a chain, number of known blocks."""
     mandatory: bool
@@ -1414,6 +1418,10 @@ class FoundEntity(TypedDict):
     """Law, regulation or decision that the entry rests on."""
     official_link: NotRequired[str | None]
     """Address of the publisher's page or document about the entry."""
+    identifiers: list[str]
+    """Documents and numbers by which the list identifies the party, such as `Passport 040070827`."""
+    remarks: NotRequired[str | None]
+    """Remarks of the list on the party."""
     listed_on: NotRequired[str | None]
     """Date on which the party was listed, as the list states it."""
     source: SourceId
@@ -1431,7 +1439,8 @@ Further values may be added.
 |---|---|
 | `exact` | The same name but for letter case, accents, punctuation and white space. |
 | `transliterated` | The same words in another script or order. |
-| `fuzzy` | A similar name; the score says how similar. |"""
+| `fuzzy` | A similar name; the score says how similar. |
+| `words` | A name with further words: it has each word that was looked up, or one with a letter of difference. |"""
 
 
 class FoundAddress(TypedDict):
