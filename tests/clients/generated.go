@@ -32,7 +32,7 @@ func main() {
 	ctx, all, limited := context.Background(), client(url, key), client(url, limitedKey)
 	direction := api.Deposit
 	request := api.CheckRequest{Blockchain: "btc", Address: listed, Direction: &direction}
-	check := must(all.CheckAddressWithResponse(ctx, request)).JSON200
+	check := must(all.CheckAddressWithResponse(ctx, nil, request)).JSON200
 
 	rows := []api.ScreenRequest{
 		{Blockchain: "btc", Address: listed},
@@ -48,10 +48,10 @@ func main() {
 		}
 	}
 
-	refused := must(all.CheckAddressWithResponse(ctx, api.CheckRequest{Blockchain: "btc", Address: "nonsense"}))
+	refused := must(all.CheckAddressWithResponse(ctx, nil, api.CheckRequest{Blockchain: "btc", Address: "nonsense"}))
 
-	must(limited.CheckAddressWithResponse(ctx, request))
-	exceeded := must(limited.CheckAddressWithResponse(ctx, request))
+	must(limited.CheckAddressWithResponse(ctx, nil, request))
+	exceeded := must(limited.CheckAddressWithResponse(ctx, nil, request))
 	seconds, _ := strconv.Atoi(exceeded.HTTPResponse.Header.Get("Retry-After"))
 
 	limit := uint(1)

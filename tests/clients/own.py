@@ -24,6 +24,8 @@ def main(url: str, key: str, hourly_key: str, quick_key: str) -> dict[str, objec
         check = assay.check_address("btc", LISTED, direction="deposit", reference="order-1")
         again = assay.show_check(check["check_id"])
         assert again == check
+        order = [assay.check_address("btc", LISTED, idempotency_key="order-1")["check_id"] for _ in range(2)]
+        withdrawal = assay.check_withdrawal("btc", LISTED, "native", "100000")
         try:
             assay.check_address("btc", "nonsense")
         except ApiError as error:
@@ -58,6 +60,8 @@ def main(url: str, key: str, hourly_key: str, quick_key: str) -> dict[str, objec
             "streamed": [told, taken < 1000],
             "account": assay.account()["tenant"]["name"],
             "others": [bool(assay.sources()["sources"]), bool(assay.chains()["chains"]), bool(assay.signals()["rules"])],
+            "repeated": order[0] == order[1] != check["check_id"],
+            "withdrawal": withdrawal["verdict"],
             "usage": assay.usage()["total"] > 0,
         }
 

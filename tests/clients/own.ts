@@ -25,6 +25,10 @@ async function errorOf(call: Promise<unknown>): Promise<ApiError> {
 const check = await assay.checkAddress({ ...listed, direction: "deposit", reference: "order-1" });
 const again = await assay.showCheck(check.check_id);
 if (JSON.stringify(again) !== JSON.stringify(check)) throw new Error("another answer");
+const once = { idempotencyKey: "order-1" };
+const order = [await assay.checkAddress(listed, once), await assay.checkAddress(listed, once)];
+const planned = { blockchain: "btc", to: LISTED, asset: "native", amount: "100000" };
+const withdrawal = await assay.checkTransfer({ ...planned, direction: "withdrawal" });
 const refused = await errorOf(assay.checkAddress({ ...listed, address: "nonsense" }));
 await hourly.checkAddress(listed);
 const exceeded = await errorOf(hourly.checkAddress(listed));
@@ -59,5 +63,7 @@ console.log(JSON.stringify({
     streamed: [isInOrder && read === 450, taken < 1000],
     account: (await assay.account()).tenant.name,
     others: [sources.sources, chains.chains, signals.rules].map((list) => list.length > 0),
+    repeated: order[0]?.check_id === order[1]?.check_id && order[0]?.check_id !== check.check_id,
+    withdrawal: withdrawal.verdict,
     usage: (await assay.usage()).total > 0,
 }));

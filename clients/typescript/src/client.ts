@@ -82,7 +82,10 @@ export class Assay {
         return this.#check("/api/v1/check/address", request, options);
     }
 
-    /** Assesses the risk of one transfer: outputs of a transaction, or a transfer on an account chain. */
+    /**
+     * Assesses the risk of one transfer: outputs of a transaction, a transfer on an account chain, or a withdrawal that is
+     * not sent yet (`to`, `asset` and `amount`, without `transaction`).
+     */
     checkTransfer(request: TransferRequest, options: TransferOptions = {}): Promise<CheckResponse> {
         return this.#check("/api/v1/check/transfer", request, options);
     }

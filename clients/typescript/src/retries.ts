@@ -17,8 +17,8 @@ export interface Retries {
 
 export const DEFAULT_RETRIES: Retries = { attempts: 5, longestWait: 30, firstWait: 0.5 };
 
-/** Statuses after which the same request may succeed. */
-export const RETRIED: ReadonlySet<number> = new Set([408, 429, 502, 503, 504]);
+/** Statuses after which the same request may succeed. 409: the first request with the idempotency key still runs. */
+export const RETRIED: ReadonlySet<number> = new Set([408, 409, 429, 502, 503, 504]);
 
 /**
  * Returns the seconds to wait after a failed attempt; `undefined` if it was the last. `attempt` counts from 1; `random`

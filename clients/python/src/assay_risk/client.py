@@ -121,6 +121,33 @@ class Assay:
         }
         return cast(CheckResponse, self._check("/api/v1/check/transfer", body, max_age, idempotency_key))
 
+    def check_withdrawal(
+        self,
+        blockchain: str,
+        to: str,
+        asset: str,
+        amount: str,
+        *,
+        sender: str | None = None,
+        reference: str | None = None,
+        max_age: int | None = None,
+        idempotency_key: str | None = None,
+    ) -> CheckResponse:
+        """Assesses a withdrawal that is not sent yet.
+
+        `asset` is `native`, the address of a token's contract or a ticker; `amount` is in base units, as text.
+        """
+        body = {
+            "blockchain": blockchain,
+            "direction": "withdrawal",
+            "to": to,
+            "from": sender,
+            "asset": asset,
+            "amount": amount,
+            "reference": reference,
+        }
+        return cast(CheckResponse, self._check("/api/v1/check/transfer", body, max_age, idempotency_key))
+
     def show_check(self, check_id: str) -> CheckResponse:
         """Returns the answer of an earlier check."""
         return cast(CheckResponse, self._get(f"/api/v1/checks/{quote(check_id, safe='')}"))

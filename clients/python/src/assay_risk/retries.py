@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-# Statuses after which the same request may succeed.
-RETRIED = frozenset({408, 429, 502, 503, 504})
+# Statuses after which the same request may succeed. 409: the first request with the idempotency key still runs.
+RETRIED = frozenset({408, 409, 429, 502, 503, 504})
 
 
 @dataclass(frozen=True)

@@ -5,14 +5,16 @@ use serde_json::{Value, json};
 
 use super::{Api, expected, folder};
 
-/// Answers that our own clients get: those of every client; checks that waited for a limit; rows that were read while
-/// others were not sent; and the other operations.
+/// Answers that our own clients get: those of every client; checks that waited for a limit; a repeated check; a
+/// withdrawal that is not sent yet; rows that were read while others were not sent; and the other operations.
 fn expected_of_own() -> Value {
     let mut expected = expected();
     expected["retried"] = json!(true);
     expected["streamed"] = json!([true, true]);
     expected["account"] = json!("sample-enterprise");
     expected["others"] = json!([true, true, true]);
+    expected["repeated"] = json!(true);
+    expected["withdrawal"] = json!("block");
     expected["usage"] = json!(true);
     expected
 }
