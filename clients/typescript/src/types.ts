@@ -85,14 +85,12 @@ export type ChainId = "btc" | "eth" | "trx" | "etc" | "bsc" | "polygon" | "arbit
 
 /** A transfer that was assessed. */
 export interface AssessedTransfer {
-    /** Identifier of the transaction; null for a withdrawal that is not sent yet. */
-    transaction?: string | null;
+    /** Identifier of the transaction. */
+    transaction: string;
     /** Direction of the transfer. */
     direction: TransferDirection;
     /** The transfer on an account chain; left out on chains of outputs. */
     account?: AssessedAccountTransfer | null;
-    /** The withdrawal that is not sent yet; left out of other transfers. */
-    planned?: AssessedPlan | null;
     /** Outputs of the transaction that make up the transfer, in order: at most 100. None on an account chain. */
     outputs: AssessedOutput[];
     /** Number of the outputs. */
@@ -103,11 +101,11 @@ export interface AssessedTransfer {
     status: TransferStatus;
     /** Number of known blocks from the transaction's block on, including that block. */
     confirmations: number;
-    /** Height of the transaction's block; null for a withdrawal that is not sent yet. */
-    block_height?: number | null;
-    /** Time of the transaction's block; null for a withdrawal that is not sent yet. */
-    block_time?: string | null;
-    /** Owners of the transaction's inputs, or accounts whose money the transfer was, those with the largest amounts first: at most 100. Of a withdrawal that is not sent yet, the sender that the request names. */
+    /** Height of the transaction's block. */
+    block_height: number;
+    /** Time of the transaction's block. */
+    block_time: string;
+    /** Owners of the transaction's inputs, or accounts whose money the transfer was, those with the largest amounts first: at most 100. */
     senders: Sender[];
     /** Number of owners that were read. */
     senders_count: number;
@@ -129,16 +127,6 @@ export interface AssessedAccountTransfer {
     to: string;
     /** Account that sent the transaction; null where it is not known. */
     initiator?: string | null;
-}
-
-/** Withdrawal that is not sent yet. */
-export interface AssessedPlan {
-    /** Asset: `native`, the address of the token's contract, or the text of the request on a chain whose tokens are not known. */
-    asset: string;
-    /** Sender that the request names; null if it names none. */
-    from?: string | null;
-    /** Receiver of the withdrawal. */
-    to: string;
 }
 
 /** Output of an assessed transfer. */
@@ -167,9 +155,8 @@ export interface Amount {
  *
  * | value | meaning |
  * |---|---|
- * | `confirmed` | A block holds the transaction. |
- * | `planned` | The withdrawal is not sent yet. | */
-export type TransferStatus = "confirmed" | "planned" | (string & {});
+ * | `confirmed` | A block holds the transaction. | */
+export type TransferStatus = "confirmed" | (string & {});
 
 /** Owner of inputs of an assessed transfer's transaction. */
 export interface Sender {
@@ -196,9 +183,8 @@ export type Category = "sanctions" | "terrorism_financing" | "csam" | "ransomwar
  * |---|---|
  * | `origins` | The origins of this transfer's funds alone: every deposit. |
  * | `receiver` | All funds that the receiver received and sent: a withdrawal that is assessed like its receiver. |
- * | `destinations` | All funds that the receiver received, and the destinations of this transfer's funds alone: a withdrawal whose own funds went to riskier destinations than the receiver's funds together. |
- * | `payment` | All funds that the receiver received and sent, and rules of the policy that the payment itself meets: a withdrawal that is not sent yet. | */
-export type TransferBasis = "origins" | "receiver" | "destinations" | "payment" | (string & {});
+ * | `destinations` | All funds that the receiver received, and the destinations of this transfer's funds alone: a withdrawal whose own funds went to riskier destinations than the receiver's funds together. | */
+export type TransferBasis = "origins" | "receiver" | "destinations" | (string & {});
 
 /** Funds of one direction that came from, or went to, one party or kind of endpoint. */
 export interface Exposure {
@@ -1011,12 +997,12 @@ export interface CheckRequest {
     direction?: TransferDirection | null;
 }
 
-/** Request to check one transfer: outputs of one transaction, named either by `output` or by `address`; on an account chain, one transfer, named by `log_index`, `trace_index` or `address` where the transaction has several. A withdrawal that is not sent yet has no `transaction`, but `to`, `asset` and `amount`. */
+/** Request to check one transfer: outputs of one transaction, named either by `output` or by `address`; on an account chain, one transfer, named by `log_index`, `trace_index` or `address` where the transaction has several. */
 export interface TransferRequest {
     /** Blockchain: its identifier (`btc`, `ltc` and others) or a well-known name, in any letter case. */
     blockchain: string;
-    /** Identifier of the transaction, as explorers show it: 64 hexadecimal digits; on an account chain with or without `0x`. Left out for a withdrawal that is not sent yet. */
-    transaction?: string | null;
+    /** Identifier of the transaction, as explorers show it: 64 hexadecimal digits; on an account chain with or without `0x`. */
+    transaction: string;
     /** Index of the output that is the transfer, from 0; not on an account chain. */
     output?: number | null;
     /** Index of the event log of the transfer in its block, on an account chain. */
@@ -1025,14 +1011,6 @@ export interface TransferRequest {
     trace_index?: string | null;
     /** Receiver, whose outputs in the transaction are the transfer, in any form that the blockchain allows. */
     address?: string | null;
-    /** Receiver of a withdrawal that is not sent yet, in any form that the blockchain allows. */
-    to?: string | null;
-    /** Sender of a withdrawal that is not sent yet, where it is known. */
-    from?: string | null;
-    /** Asset of a withdrawal that is not sent yet: `native`, the address of the token's contract, or the ticker of a token whose money is followed. */
-    asset?: string | null;
-    /** Amount of a withdrawal that is not sent yet, in base units (satoshi, wei): whole, decimal, above zero and below 2^128. */
-    amount?: string | null;
     /** Direction: `deposit` assesses the origins of the money, `withdrawal` its receiver. */
     direction: TransferDirection;
     /** Your own reference, at most 128 characters; repeated in the answer. */
@@ -1554,10 +1532,8 @@ export interface ProblemDetails {
  * | `output_not_found` | The transaction has no such output or transfer. |
  * | `method_not_allowed` | This method is not allowed here. |
  * | `request_timeout` | The request did not arrive in time. |
- * | `idempotency_key_in_use` | A request with this idempotency key is being answered. |
  * | `body_too_large` | The body is too large. |
  * | `unsupported_media_type` | The media type of the body is not supported. |
- * | `idempotency_key_reused` | A request with another body has this idempotency key. |
  * | `unsupported_chain` | The blockchain is not supported. |
  * | `invalid_address` | The address is not valid on this blockchain. |
  * | `chain_not_followed` | No node or indexer is configured for this blockchain. |
@@ -1570,7 +1546,7 @@ export interface ProblemDetails {
  * | `key_data_stale` | Keys could not be confirmed for too long. |
  * | `unavailable` | The service cannot answer in time. |
  * | `overloaded` | Too many requests are in flight. | */
-export type ProblemCode = "malformed_json" | "invalid_request" | "malformed_http" | "missing_key" | "invalid_key" | "tenant_suspended" | "plan_without_api_access" | "insufficient_scope" | "not_found" | "transaction_not_found" | "output_not_found" | "method_not_allowed" | "request_timeout" | "idempotency_key_in_use" | "body_too_large" | "unsupported_media_type" | "idempotency_key_reused" | "unsupported_chain" | "invalid_address" | "chain_not_followed" | "unsupported_transfer" | "quota_exceeded" | "reduced_capacity" | "too_many_in_flight" | "headers_too_large" | "internal_error" | "key_data_stale" | "unavailable" | "overloaded" | (string & {});
+export type ProblemCode = "malformed_json" | "invalid_request" | "malformed_http" | "missing_key" | "invalid_key" | "tenant_suspended" | "plan_without_api_access" | "insufficient_scope" | "not_found" | "transaction_not_found" | "output_not_found" | "method_not_allowed" | "request_timeout" | "body_too_large" | "unsupported_media_type" | "unsupported_chain" | "invalid_address" | "chain_not_followed" | "unsupported_transfer" | "quota_exceeded" | "reduced_capacity" | "too_many_in_flight" | "headers_too_large" | "internal_error" | "key_data_stale" | "unavailable" | "overloaded" | (string & {});
 
 /** An error in one field. */
 export interface FieldError {

@@ -255,7 +255,7 @@ fn types_of_operations_and_of_schemas_have_different_names() {
         let words = id.split('_').map(|word| word[..1].to_uppercase() + &word[1..]);
         let prefix: String = words.collect();
         // Names that generators give to the types of an operation.
-        for suffix in ["", "Response", "Params", "Body", "JSONBody", "JSONRequestBody", "Request"] {
+        for suffix in ["", "Response", "Params", "JSONBody", "JSONRequestBody"] {
             let taken = format!("{prefix}{suffix}");
             assert!(!schemas.contains_key(&taken), "{name} and a schema are named {taken}");
         }

@@ -94,14 +94,12 @@ ChainId: TypeAlias = str
 class AssessedTransfer(TypedDict):
     """A transfer that was assessed."""
 
-    transaction: NotRequired[str | None]
-    """Identifier of the transaction; null for a withdrawal that is not sent yet."""
+    transaction: str
+    """Identifier of the transaction."""
     direction: TransferDirection
     """Direction of the transfer."""
     account: NotRequired[AssessedAccountTransfer | None]
     """The transfer on an account chain; left out on chains of outputs."""
-    planned: NotRequired[AssessedPlan | None]
-    """The withdrawal that is not sent yet; left out of other transfers."""
     outputs: list[AssessedOutput]
     """Outputs of the transaction that make up the transfer, in order: at most 100. None on an account chain."""
     outputs_count: int
@@ -112,12 +110,12 @@ class AssessedTransfer(TypedDict):
     """Status of the transaction."""
     confirmations: int
     """Number of known blocks from the transaction's block on, including that block."""
-    block_height: NotRequired[int | None]
-    """Height of the transaction's block; null for a withdrawal that is not sent yet."""
-    block_time: NotRequired[str | None]
-    """Time of the transaction's block; null for a withdrawal that is not sent yet."""
+    block_height: int
+    """Height of the transaction's block."""
+    block_time: str
+    """Time of the transaction's block."""
     senders: list[Sender]
-    """Owners of the transaction's inputs, or accounts whose money the transfer was, those with the largest amounts first: at most 100. Of a withdrawal that is not sent yet, the sender that the request names."""
+    """Owners of the transaction's inputs, or accounts whose money the transfer was, those with the largest amounts first: at most 100."""
     senders_count: int
     """Number of owners that were read."""
     basis: TransferBasis
@@ -137,17 +135,6 @@ AssessedAccountTransfer = TypedDict(
     },
 )
 """Transfer of an account chain."""
-
-
-AssessedPlan = TypedDict(
-    "AssessedPlan",
-    {
-        "asset": "str",
-        "from": "NotRequired[str | None]",
-        "to": "str",
-    },
-)
-"""Withdrawal that is not sent yet."""
 
 
 class AssessedOutput(TypedDict):
@@ -179,8 +166,7 @@ Further values may be added.
 
 | value | meaning |
 |---|---|
-| `confirmed` | A block holds the transaction. |
-| `planned` | The withdrawal is not sent yet. |"""
+| `confirmed` | A block holds the transaction. |"""
 
 
 class Sender(TypedDict):
@@ -211,8 +197,7 @@ Further values may be added.
 |---|---|
 | `origins` | The origins of this transfer's funds alone: every deposit. |
 | `receiver` | All funds that the receiver received and sent: a withdrawal that is assessed like its receiver. |
-| `destinations` | All funds that the receiver received, and the destinations of this transfer's funds alone: a withdrawal whose own funds went to riskier destinations than the receiver's funds together. |
-| `payment` | All funds that the receiver received and sent, and rules of the policy that the payment itself meets: a withdrawal that is not sent yet. |"""
+| `destinations` | All funds that the receiver received, and the destinations of this transfer's funds alone: a withdrawal whose own funds went to riskier destinations than the receiver's funds together. |"""
 
 
 class Exposure(TypedDict):
@@ -1075,24 +1060,25 @@ class CheckRequest(TypedDict):
     """Direction of the planned transfer; repeated in the answer, without effect on the assessment."""
 
 
-TransferRequest = TypedDict(
-    "TransferRequest",
-    {
-        "blockchain": "str",
-        "transaction": "NotRequired[str | None]",
-        "output": "NotRequired[int | None]",
-        "log_index": "NotRequired[int | None]",
-        "trace_index": "NotRequired[str | None]",
-        "address": "NotRequired[str | None]",
-        "to": "NotRequired[str | None]",
-        "from": "NotRequired[str | None]",
-        "asset": "NotRequired[str | None]",
-        "amount": "NotRequired[str | None]",
-        "direction": "TransferDirection",
-        "reference": "NotRequired[str | None]",
-    },
-)
-"""Request to check one transfer: outputs of one transaction, named either by `output` or by `address`; on an account chain, one transfer, named by `log_index`, `trace_index` or `address` where the transaction has several. A withdrawal that is not sent yet has no `transaction`, but `to`, `asset` and `amount`."""
+class TransferRequest(TypedDict):
+    """Request to check one transfer: outputs of one transaction, named either by `output` or by `address`; on an account chain, one transfer, named by `log_index`, `trace_index` or `address` where the transaction has several."""
+
+    blockchain: str
+    """Blockchain: its identifier (`btc`, `ltc` and others) or a well-known name, in any letter case."""
+    transaction: str
+    """Identifier of the transaction, as explorers show it: 64 hexadecimal digits; on an account chain with or without `0x`."""
+    output: NotRequired[int | None]
+    """Index of the output that is the transfer, from 0; not on an account chain."""
+    log_index: NotRequired[int | None]
+    """Index of the event log of the transfer in its block, on an account chain."""
+    trace_index: NotRequired[str | None]
+    """Address of the call trace of the transfer, such as `0,1`, or its index, as published, on an account chain."""
+    address: NotRequired[str | None]
+    """Receiver, whose outputs in the transaction are the transfer, in any form that the blockchain allows."""
+    direction: TransferDirection
+    """Direction: `deposit` assesses the origins of the money, `withdrawal` its receiver."""
+    reference: NotRequired[str | None]
+    """Your own reference, at most 128 characters; repeated in the answer."""
 
 
 class ScreenResponse(TypedDict):
@@ -1638,10 +1624,8 @@ Further values may be added.
 | `output_not_found` | The transaction has no such output or transfer. |
 | `method_not_allowed` | This method is not allowed here. |
 | `request_timeout` | The request did not arrive in time. |
-| `idempotency_key_in_use` | A request with this idempotency key is being answered. |
 | `body_too_large` | The body is too large. |
 | `unsupported_media_type` | The media type of the body is not supported. |
-| `idempotency_key_reused` | A request with another body has this idempotency key. |
 | `unsupported_chain` | The blockchain is not supported. |
 | `invalid_address` | The address is not valid on this blockchain. |
 | `chain_not_followed` | No node or indexer is configured for this blockchain. |

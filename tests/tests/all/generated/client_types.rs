@@ -168,6 +168,8 @@ fn python(document: &Value) -> String {
             }
             None => {
                 let kind = expression::<Python>(schema);
+                // A union may name types that are defined further below.
+                let kind = if kind.contains(" | ") { format!("\"{kind}\"") } else { kind };
                 writeln!(text, "{name}: TypeAlias = {kind}\n\"\"\"{about}\"\"\"").unwrap();
             }
         }
