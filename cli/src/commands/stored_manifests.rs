@@ -155,7 +155,9 @@ pub(super) async fn describe(
     for (title, lines) in [("used by", &manifest.used_by), ("problems", &manifest.problems)] {
         if !lines.is_empty() {
             let _ = write!(text, "\n{title}:\n");
-            lines.iter().for_each(|line| text.push_str(&format!("  {line}\n")));
+            for line in lines {
+                let _ = writeln!(text, "  {line}");
+            }
         }
     }
     if *kind == Kind::Tenant {

@@ -638,6 +638,7 @@ pub enum CoverageStatus {
 }
 
 /// A source of data with its freshness.
+#[expect(clippy::struct_excessive_bools, reason = "programs read each of them by itself")]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct AssessedSource {
     /// Name of the source.

@@ -4,6 +4,7 @@ use std::{
     fs,
     io::{self, Read},
     path::{Path, PathBuf},
+    slice,
     sync::Arc,
 };
 
@@ -384,7 +385,7 @@ pub async fn delete(
             return Err(DeleteError::InUse(users));
         }
         let former = (kind == Kind::Tenant).then(|| former_tenant(&stored, name, now));
-        match store.put_manifests(former.as_slice(), &[key.clone()], revision, now).await {
+        match store.put_manifests(former.as_slice(), slice::from_ref(&key), revision, now).await {
             // Another program changed the manifests: read them again.
             Err(StoreError::Conflict) => {}
             done => return Ok(done?),
