@@ -63,7 +63,7 @@ pub fn content(definition: &CustomResourceDefinition) -> Value {
 }
 
 /// Removes or replaces the parts of a schema that API servers do not support: integer formats other than
-/// `int32` and `int64`, `nullable`, and `multipleOf` of a fraction, which becomes a validation rule.
+/// `int32` and `int64`, `nullable`, and `double` of scores, which becomes a validation rule.
 fn remove_unsupported(value: &mut Value) {
     match value {
         Value::Object(fields) => {
@@ -75,7 +75,8 @@ fn remove_unsupported(value: &mut Value) {
             if fields.get("nullable").is_some_and(Value::is_boolean) {
                 fields.remove("nullable");
             }
-            if fields.remove("multipleOf").is_some() {
+            if fields.get("format").is_some_and(|format| format == "double") {
+                fields.remove("format");
                 let tenths = "self * 10.0 - double(int(self * 10.0 + 0.5))";
                 let holds = format!("{tenths} < 0.001 && {tenths} > -0.001");
                 fields.insert(RULES.into(), json!([rule(&holds, "has at most one decimal")]));
