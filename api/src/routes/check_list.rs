@@ -37,13 +37,15 @@ pub struct ChecksQuery {
     /// Address in any form that the blockchain allows; without `blockchain`, as answers show it. A check of a transfer
     /// is found by its receiver.
     #[serde(default)]
+    #[schemars(example = &"1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa")]
     pub address: Option<String>,
     /// Your reference from the request, as a whole.
     #[serde(default)]
-    #[schemars(length(max = 128))]
+    #[schemars(length(max = 128), example = &"order-4711")]
     pub reference: Option<String>,
     /// Verdict of the answer.
     #[serde(default)]
+    #[schemars(example = Verdict::Review)]
     pub verdict: Option<Verdict>,
     /// Code of a reason of the answer, or identifier of a minimum score rule that fired.
     #[serde(default)]
@@ -59,6 +61,7 @@ pub struct ChecksQuery {
     pub to: Option<Timestamp>,
     /// Cursor of the next page: `next_cursor` of the page before, with the same conditions.
     #[serde(default)]
+    #[schemars(example = &"MTc2NDI5")]
     pub cursor: Option<String>,
     /// Largest number of checks. Default: 20.
     #[serde(default)]

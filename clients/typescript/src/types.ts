@@ -38,6 +38,8 @@ export interface CheckResponse {
     further?: FurtherItems | null;
     /** Components of the score. The contributions of all components sum exactly to `risk_score`. At most 100 labels and 100 flows are components of their own, the strongest; one component each has the contribution of the others. */
     scoring_components: ScoringComponent[];
+    /** Components that decided a `review` or a `block`. Left out of other verdicts. */
+    decisive?: Decisive | null;
     /** Origins and destinations of funds. Shares of one direction and asset sum exactly to 1. */
     exposure: Exposure[];
     /** Addresses that are associated with the assessed address. */
@@ -62,6 +64,8 @@ export interface CheckResponse {
     model_version: string;
     /** Identifier of the policy's content: equal for policies that decide alike. */
     policy_revision: string;
+    /** The account on each EVM chain, of a check with the blockchain `evm`; left out of other checks. */
+    chains?: ChainVerdict[] | null;
     /** Time of the assessment. */
     assessed_at: string;
     /** SHA-256 of the assessment's canonical JSON: everything in this answer except `check_id`, `reference`, `direction`, `address_submitted`, `assessed_at`, `assessment_digest`, `cached`, `processing_time_ms` and each source's `fetched_at`. */
@@ -85,12 +89,14 @@ export type ChainId = "btc" | "eth" | "trx" | "etc" | "bsc" | "polygon" | "arbit
 
 /** A transfer that was assessed. */
 export interface AssessedTransfer {
-    /** Identifier of the transaction. */
-    transaction: string;
+    /** Identifier of the transaction; null for a withdrawal that is not sent yet. */
+    transaction?: string | null;
     /** Direction of the transfer. */
     direction: TransferDirection;
     /** The transfer on an account chain; left out on chains of outputs. */
     account?: AssessedAccountTransfer | null;
+    /** The withdrawal that is not sent yet; left out of other transfers. */
+    planned?: AssessedPlan | null;
     /** Outputs of the transaction that make up the transfer, in order: at most 100. None on an account chain. */
     outputs: AssessedOutput[];
     /** Number of the outputs. */
@@ -101,11 +107,11 @@ export interface AssessedTransfer {
     status: TransferStatus;
     /** Number of known blocks from the transaction's block on, including that block. */
     confirmations: number;
-    /** Height of the transaction's block. */
-    block_height: number;
-    /** Time of the transaction's block. */
-    block_time: string;
-    /** Owners of the transaction's inputs, or accounts whose money the transfer was, those with the largest amounts first: at most 100. */
+    /** Height of the transaction's block; null for a withdrawal that is not sent yet. */
+    block_height?: number | null;
+    /** Time of the transaction's block; null for a withdrawal that is not sent yet. */
+    block_time?: string | null;
+    /** Owners of the transaction's inputs, or accounts whose money the transfer was, those with the largest amounts first: at most 100. Of a withdrawal that is not sent yet, the sender that the request names. */
     senders: Sender[];
     /** Number of owners that were read. */
     senders_count: number;
@@ -127,6 +133,16 @@ export interface AssessedAccountTransfer {
     to: string;
     /** Account that sent the transaction; null where it is not known. */
     initiator?: string | null;
+}
+
+/** Withdrawal that is not sent yet. */
+export interface AssessedPlan {
+    /** Asset: `native`, the address of the token's contract, or the text of the request on a chain whose tokens are not known. */
+    asset: string;
+    /** Sender that the request names; null if it names none. */
+    from?: string | null;
+    /** Receiver of the withdrawal. */
+    to: string;
 }
 
 /** Output of an assessed transfer. */
@@ -155,8 +171,9 @@ export interface Amount {
  *
  * | value | meaning |
  * |---|---|
- * | `confirmed` | A block holds the transaction. | */
-export type TransferStatus = "confirmed" | (string & {});
+ * | `confirmed` | A block holds the transaction. |
+ * | `planned` | The withdrawal is not sent yet. | */
+export type TransferStatus = "confirmed" | "planned" | (string & {});
 
 /** Owner of inputs of an assessed transfer's transaction. */
 export interface Sender {
@@ -183,8 +200,9 @@ export type Category = "sanctions" | "terrorism_financing" | "csam" | "ransomwar
  * |---|---|
  * | `origins` | The origins of this transfer's funds alone: every deposit. |
  * | `receiver` | All funds that the receiver received and sent: a withdrawal that is assessed like its receiver. |
- * | `destinations` | All funds that the receiver received, and the destinations of this transfer's funds alone: a withdrawal whose own funds went to riskier destinations than the receiver's funds together. | */
-export type TransferBasis = "origins" | "receiver" | "destinations" | (string & {});
+ * | `destinations` | All funds that the receiver received, and the destinations of this transfer's funds alone: a withdrawal whose own funds went to riskier destinations than the receiver's funds together. |
+ * | `payment` | All funds that the receiver received and sent, and rules of the policy that the payment itself meets: a withdrawal that is not sent yet. | */
+export type TransferBasis = "origins" | "receiver" | "destinations" | "payment" | (string & {});
 
 /** Funds of one direction that came from, or went to, one party or kind of endpoint. */
 export interface Exposure {
@@ -695,6 +713,20 @@ export interface EvidenceReference {
  * | `source` | A source. | */
 export type EvidenceKind = "list_entry" | "label" | "address" | "transaction" | "source" | (string & {});
 
+/** A smallest set of components without which the verdict would be milder, with the answer without them.
+ *
+ * The verdict stays as long as any of them is there. Behavior patterns change no verdict and are in no set. */
+export interface Decisive {
+    /** The components, by their positions in `scoring_components`, counted from 0. */
+    components: number[];
+    /** Risk score without them. */
+    risk_score: Score;
+    /** Verdict without them. */
+    verdict: Verdict;
+    /** True if no set with fewer components exists; false if so many components count that only their order was searched: then each of the set is needed, and a set with fewer components may exist. */
+    smallest: boolean;
+}
+
 /** Address that is associated with the assessed address. */
 export interface AssociatedWallet {
     /** Identifier of the associated address's blockchain. */
@@ -985,9 +1017,31 @@ export type AssessmentScope = "full" | "lists_and_labels";
  * | `sample` | The demo data set. | */
 export type Environment = "production" | "sample" | (string & {});
 
+/** Check of an account on one of several chains. */
+export interface ChainVerdict {
+    /** Identifier of the blockchain. */
+    blockchain: ChainId;
+    /** Verdict of the policy. */
+    verdict: Verdict;
+    /** Risk score, 0 to 100. */
+    risk_score: Score;
+    /** Risk level of the score under the policy. */
+    risk_level: RiskLevel;
+    /** `false` if mandatory data is missing or stale. */
+    complete: boolean;
+    /** Evidence that the assessment covers: `lists_and_labels` if flows of funds were not assessed. */
+    scope: AssessmentScope;
+    /** Kinds of evidence that were assessed, in whole or in part, such as `sanctions`. */
+    assessed: string[];
+    /** Kinds of evidence that were not assessed, such as `exposure`. */
+    not_assessed: string[];
+    /** Digest of the assessment that a check on this chain gives. */
+    assessment_digest: string;
+}
+
 /** Request to check one address. */
 export interface CheckRequest {
-    /** Blockchain: its identifier (`btc`, `eth`, `trx` and others) or a well-known name, in any letter case. */
+    /** Blockchain: its identifier (`btc`, `eth`, `trx` and others) or a well-known name, in any letter case; `evm` for every EVM chain. */
     blockchain: string;
     /** Address in any form that the blockchain allows. */
     address: string;
@@ -997,12 +1051,163 @@ export interface CheckRequest {
     direction?: TransferDirection | null;
 }
 
-/** Request to check one transfer: outputs of one transaction, named either by `output` or by `address`; on an account chain, one transfer, named by `log_index`, `trace_index` or `address` where the transaction has several. */
+/** Answer to a check of many addresses. The type describes the answer, which is written piece by piece. */
+export interface AddressesResponse {
+    /** The answer of each check, or its problem, in the order of the request. */
+    results: CheckResult[];
+}
+
+/** Result of one of many checks: the fields of an answer, of which `check_id` is one, or those of a problem, of which `code` is one. */
+export interface CheckResult {
+    /** Identifier of this check. */
+    check_id?: string;
+    /** Your reference from the request. */
+    reference?: string | null;
+    /** Your direction from the request. */
+    direction?: TransferDirection | null;
+    /** The address as it was submitted; if an output names the transfer, the receiver's address in canonical form. */
+    address_submitted?: string;
+    /** Identifier of the blockchain. */
+    blockchain?: ChainId;
+    /** Address in canonical form; for a transfer, the receiver's address. */
+    address?: string;
+    /** The transfer that was assessed; left out of an assessment of an address. */
+    transfer?: AssessedTransfer | null;
+    /** Risk score, 0 to 100. */
+    risk_score?: Score;
+    /** Risk level of the score under the policy; `unknown` where mandatory data is missing. */
+    risk_level?: RiskLevel;
+    /** Verdict of the policy. */
+    verdict?: Verdict;
+    /** `false` where mandatory data is missing or stale: the answer may change when the data is complete. */
+    complete?: boolean;
+    /** Reasons for the verdict, most important first. */
+    reasons?: Reason[];
+    /** Entity that the address belongs to, where known. */
+    entity?: Entity | null;
+    /** Labels of the address, each with its source and status. */
+    labels?: AssessedLabel[];
+    /** Pairs of labels that contradict each other. */
+    conflicts?: Conflict[];
+    /** Listings of the address itself on sanctions lists, ended ones included. */
+    sanctions?: AssessedListing[];
+    /** Numbers of labels, conflicts and listings that are not shown one by one, because the address has more than 100 of their kind, or fewer with long texts; the strongest are shown, and all count. Left out if all are shown. */
+    further?: FurtherItems | null;
+    /** Components of the score. The contributions of all components sum exactly to `risk_score`. At most 100 labels and 100 flows are components of their own, the strongest; one component each has the contribution of the others. */
+    scoring_components?: ScoringComponent[];
+    /** Components that decided a `review` or a `block`. Left out of other verdicts. */
+    decisive?: Decisive | null;
+    /** Origins and destinations of funds. Shares of one direction and asset sum exactly to 1. */
+    exposure?: Exposure[];
+    /** Addresses that are associated with the assessed address. */
+    associated_wallets?: AssociatedWallet[];
+    /** Behavior patterns that were detected. */
+    transaction_patterns?: AssessedPattern[];
+    /** Activity of the address over its lifetime. */
+    activity?: Activity;
+    /** Circumstances that limit the answer and do not change the score. */
+    warnings?: Warning[];
+    /** Status of each kind of evidence: assessed, partial, or why not. */
+    coverage?: Coverage;
+    /** Sources that the assessment uses, with their freshness. */
+    sources?: AssessedSource[];
+    /** Evidence that the assessment covers. */
+    scope?: AssessmentScope;
+    /** Kind of data: `production`, or `sample` for the demo data set. */
+    environment?: Environment;
+    /** Identifier of the data that the assessment uses. */
+    data_revision?: string;
+    /** Version of the risk model. */
+    model_version?: string;
+    /** Identifier of the policy's content: equal for policies that decide alike. */
+    policy_revision?: string;
+    /** The account on each EVM chain, of a check with the blockchain `evm`; left out of other checks. */
+    chains?: ChainVerdict[] | null;
+    /** Time of the assessment. */
+    assessed_at?: string;
+    /** SHA-256 of the assessment's canonical JSON: everything in this answer except `check_id`, `reference`, `direction`, `address_submitted`, `assessed_at`, `assessment_digest`, `cached`, `processing_time_ms` and each source's `fetched_at`. */
+    assessment_digest?: string;
+    /** True if the assessment is repeated from the cache. */
+    cached?: boolean;
+    /** Milliseconds from the request's arrival to this answer. */
+    processing_time_ms?: number;
+    /** URI of the problem type. */
+    type?: string;
+    /** Meaning of the problem type in one sentence. */
+    title?: string;
+    /** HTTP status. */
+    status?: number;
+    /** Description of this occurrence of the problem, and of a valid request. */
+    detail?: string;
+    /** Path of the request. */
+    instance?: string;
+    /** Problem code. */
+    code?: ProblemCode;
+    /** Request id, which identifies the request in the logs. */
+    request_id?: string;
+    /** Errors in fields. */
+    errors?: FieldError[];
+    /** Names of the limits that refuse the request. */
+    "violated-policies"?: string[];
+}
+
+/** Problem code.
+ *
+ * Further values may be added.
+ *
+ * | value | meaning |
+ * |---|---|
+ * | `malformed_json` | The body is not valid JSON. |
+ * | `invalid_request` | A field of the request is wrong. |
+ * | `malformed_http` | The request is malformed. |
+ * | `missing_key` | No API key was sent. |
+ * | `invalid_key` | The API key is not valid. |
+ * | `tenant_suspended` | The tenant is suspended. |
+ * | `plan_without_api_access` | The tenant's plan has no access to the API. |
+ * | `insufficient_scope` | The API key lacks the required scope. |
+ * | `not_found` | Nothing exists at this path. |
+ * | `transaction_not_found` | The transaction is not known on this blockchain. |
+ * | `output_not_found` | The transaction has no such output or transfer. |
+ * | `method_not_allowed` | This method is not allowed here. |
+ * | `request_timeout` | The request did not arrive in time. |
+ * | `idempotency_key_in_use` | A request with this idempotency key is being answered. |
+ * | `body_too_large` | The body is too large. |
+ * | `unsupported_media_type` | The media type of the body is not supported. |
+ * | `idempotency_key_reused` | A request with another body has this idempotency key. |
+ * | `unsupported_chain` | The blockchain is not supported. |
+ * | `invalid_address` | The address is not valid on this blockchain. |
+ * | `chain_not_followed` | No node or indexer is configured for this blockchain. |
+ * | `unsupported_transfer` | The transfer cannot be assessed. |
+ * | `quota_exceeded` | A rate limit or quota is exceeded. |
+ * | `reduced_capacity` | Rate limiting is degraded and the fallback allowance is used up. |
+ * | `too_many_in_flight` | Too many requests of the tenant are in flight. |
+ * | `headers_too_large` | The request's header fields are too large. |
+ * | `internal_error` | Something went wrong here; it was logged. |
+ * | `key_data_stale` | Keys could not be confirmed for too long. |
+ * | `unavailable` | The service cannot answer in time. |
+ * | `overloaded` | Too many requests are in flight. | */
+export type ProblemCode = "malformed_json" | "invalid_request" | "malformed_http" | "missing_key" | "invalid_key" | "tenant_suspended" | "plan_without_api_access" | "insufficient_scope" | "not_found" | "transaction_not_found" | "output_not_found" | "method_not_allowed" | "request_timeout" | "idempotency_key_in_use" | "body_too_large" | "unsupported_media_type" | "idempotency_key_reused" | "unsupported_chain" | "invalid_address" | "chain_not_followed" | "unsupported_transfer" | "quota_exceeded" | "reduced_capacity" | "too_many_in_flight" | "headers_too_large" | "internal_error" | "key_data_stale" | "unavailable" | "overloaded" | (string & {});
+
+/** An error in one field. */
+export interface FieldError {
+    /** Name of the field. */
+    field: string;
+    /** Description of the error in the field, and of a valid value. */
+    message: string;
+}
+
+/** Request to check many addresses: 1 to 100 bodies of a check of one address. */
+export interface AddressesRequest {
+    /** The checks, answered in this order: 1 to 100. */
+    checks: CheckRequest[];
+}
+
+/** Request to check one transfer: outputs of one transaction, named either by `output` or by `address`; on an account chain, one transfer, named by `log_index`, `trace_index` or `address` where the transaction has several. A withdrawal that is not sent yet has no `transaction`, but `to`, `asset` and `amount`. */
 export interface TransferRequest {
     /** Blockchain: its identifier (`btc`, `ltc` and others) or a well-known name, in any letter case. */
     blockchain: string;
-    /** Identifier of the transaction, as explorers show it: 64 hexadecimal digits; on an account chain with or without `0x`. */
-    transaction: string;
+    /** Identifier of the transaction, as explorers show it: 64 hexadecimal digits; on an account chain with or without `0x`. Left out for a withdrawal that is not sent yet. */
+    transaction?: string | null;
     /** Index of the output that is the transfer, from 0; not on an account chain. */
     output?: number | null;
     /** Index of the event log of the transfer in its block, on an account chain. */
@@ -1011,10 +1216,46 @@ export interface TransferRequest {
     trace_index?: string | null;
     /** Receiver, whose outputs in the transaction are the transfer, in any form that the blockchain allows. */
     address?: string | null;
+    /** Receiver of a withdrawal that is not sent yet, in any form that the blockchain allows. */
+    to?: string | null;
+    /** Sender of a withdrawal that is not sent yet, where it is known. */
+    from?: string | null;
+    /** Asset of a withdrawal that is not sent yet: `native`, the address of the token's contract, or the ticker of a token whose money is followed. */
+    asset?: string | null;
+    /** Amount of a withdrawal that is not sent yet, in base units (satoshi, wei): whole, decimal, above zero and below 2^128. */
+    amount?: string | null;
     /** Direction: `deposit` assesses the origins of the money, `withdrawal` its receiver. */
     direction: TransferDirection;
     /** Your own reference, at most 128 characters; repeated in the answer. */
     reference?: string | null;
+}
+
+/** One page of checks. */
+export interface ChecksResponse {
+    /** The checks, the newest first. */
+    checks: ListedCheck[];
+    /** Cursor of the next page; null at the end. A page before the end may have fewer checks than `limit`, or none, because the work for one page is bounded. */
+    next_cursor?: string | null;
+}
+
+/** An earlier check. `GET /checks/{check_id}` shows its answer. */
+export interface ListedCheck {
+    /** Identifier of the check. */
+    check_id: string;
+    /** Time of the answer, to the millisecond. */
+    checked_at: string;
+    /** Your reference from the request. */
+    reference?: string | null;
+    /** Identifier of the blockchain. */
+    blockchain: string;
+    /** Address in canonical form; for a transfer, the receiver's address. */
+    address: string;
+    /** Risk score, 0 to 100. */
+    risk_score: Score;
+    /** Verdict of the answer. */
+    verdict: string;
+    /** Codes of the answer's reasons, and identifiers of the minimum score rules that fired, each once. */
+    rules: string[];
 }
 
 /** Answer to one row. */
@@ -1511,47 +1752,4 @@ export interface ProblemDetails {
     errors?: FieldError[];
     /** Names of the limits that refuse the request. */
     "violated-policies"?: string[];
-}
-
-/** Problem code.
- *
- * Further values may be added.
- *
- * | value | meaning |
- * |---|---|
- * | `malformed_json` | The body is not valid JSON. |
- * | `invalid_request` | A field of the request is wrong. |
- * | `malformed_http` | The request is malformed. |
- * | `missing_key` | No API key was sent. |
- * | `invalid_key` | The API key is not valid. |
- * | `tenant_suspended` | The tenant is suspended. |
- * | `plan_without_api_access` | The tenant's plan has no access to the API. |
- * | `insufficient_scope` | The API key lacks the required scope. |
- * | `not_found` | Nothing exists at this path. |
- * | `transaction_not_found` | The transaction is not known on this blockchain. |
- * | `output_not_found` | The transaction has no such output or transfer. |
- * | `method_not_allowed` | This method is not allowed here. |
- * | `request_timeout` | The request did not arrive in time. |
- * | `body_too_large` | The body is too large. |
- * | `unsupported_media_type` | The media type of the body is not supported. |
- * | `unsupported_chain` | The blockchain is not supported. |
- * | `invalid_address` | The address is not valid on this blockchain. |
- * | `chain_not_followed` | No node or indexer is configured for this blockchain. |
- * | `unsupported_transfer` | The transfer cannot be assessed. |
- * | `quota_exceeded` | A rate limit or quota is exceeded. |
- * | `reduced_capacity` | Rate limiting is degraded and the fallback allowance is used up. |
- * | `too_many_in_flight` | Too many requests of the tenant are in flight. |
- * | `headers_too_large` | The request's header fields are too large. |
- * | `internal_error` | Something went wrong here; it was logged. |
- * | `key_data_stale` | Keys could not be confirmed for too long. |
- * | `unavailable` | The service cannot answer in time. |
- * | `overloaded` | Too many requests are in flight. | */
-export type ProblemCode = "malformed_json" | "invalid_request" | "malformed_http" | "missing_key" | "invalid_key" | "tenant_suspended" | "plan_without_api_access" | "insufficient_scope" | "not_found" | "transaction_not_found" | "output_not_found" | "method_not_allowed" | "request_timeout" | "body_too_large" | "unsupported_media_type" | "unsupported_chain" | "invalid_address" | "chain_not_followed" | "unsupported_transfer" | "quota_exceeded" | "reduced_capacity" | "too_many_in_flight" | "headers_too_large" | "internal_error" | "key_data_stale" | "unavailable" | "overloaded" | (string & {});
-
-/** An error in one field. */
-export interface FieldError {
-    /** Name of the field. */
-    field: string;
-    /** Description of the error in the field, and of a valid value. */
-    message: string;
 }

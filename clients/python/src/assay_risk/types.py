@@ -44,6 +44,8 @@ class CheckResponse(TypedDict):
     """Numbers of labels, conflicts and listings that are not shown one by one, because the address has more than 100 of their kind, or fewer with long texts; the strongest are shown, and all count. Left out if all are shown."""
     scoring_components: list[ScoringComponent]
     """Components of the score. The contributions of all components sum exactly to `risk_score`. At most 100 labels and 100 flows are components of their own, the strongest; one component each has the contribution of the others."""
+    decisive: NotRequired[Decisive | None]
+    """Components that decided a `review` or a `block`. Left out of other verdicts."""
     exposure: list[Exposure]
     """Origins and destinations of funds. Shares of one direction and asset sum exactly to 1."""
     associated_wallets: list[AssociatedWallet]
@@ -68,6 +70,8 @@ class CheckResponse(TypedDict):
     """Version of the risk model."""
     policy_revision: str
     """Identifier of the policy's content: equal for policies that decide alike."""
+    chains: NotRequired[list[ChainVerdict] | None]
+    """The account on each EVM chain, of a check with the blockchain `evm`; left out of other checks."""
     assessed_at: str
     """Time of the assessment."""
     assessment_digest: str
@@ -94,12 +98,14 @@ ChainId: TypeAlias = str
 class AssessedTransfer(TypedDict):
     """A transfer that was assessed."""
 
-    transaction: str
-    """Identifier of the transaction."""
+    transaction: NotRequired[str | None]
+    """Identifier of the transaction; null for a withdrawal that is not sent yet."""
     direction: TransferDirection
     """Direction of the transfer."""
     account: NotRequired[AssessedAccountTransfer | None]
     """The transfer on an account chain; left out on chains of outputs."""
+    planned: NotRequired[AssessedPlan | None]
+    """The withdrawal that is not sent yet; left out of other transfers."""
     outputs: list[AssessedOutput]
     """Outputs of the transaction that make up the transfer, in order: at most 100. None on an account chain."""
     outputs_count: int
@@ -110,12 +116,12 @@ class AssessedTransfer(TypedDict):
     """Status of the transaction."""
     confirmations: int
     """Number of known blocks from the transaction's block on, including that block."""
-    block_height: int
-    """Height of the transaction's block."""
-    block_time: str
-    """Time of the transaction's block."""
+    block_height: NotRequired[int | None]
+    """Height of the transaction's block; null for a withdrawal that is not sent yet."""
+    block_time: NotRequired[str | None]
+    """Time of the transaction's block; null for a withdrawal that is not sent yet."""
     senders: list[Sender]
-    """Owners of the transaction's inputs, or accounts whose money the transfer was, those with the largest amounts first: at most 100."""
+    """Owners of the transaction's inputs, or accounts whose money the transfer was, those with the largest amounts first: at most 100. Of a withdrawal that is not sent yet, the sender that the request names."""
     senders_count: int
     """Number of owners that were read."""
     basis: TransferBasis
@@ -135,6 +141,17 @@ AssessedAccountTransfer = TypedDict(
     },
 )
 """Transfer of an account chain."""
+
+
+AssessedPlan = TypedDict(
+    "AssessedPlan",
+    {
+        "asset": "str",
+        "from": "NotRequired[str | None]",
+        "to": "str",
+    },
+)
+"""Withdrawal that is not sent yet."""
 
 
 class AssessedOutput(TypedDict):
@@ -166,7 +183,8 @@ Further values may be added.
 
 | value | meaning |
 |---|---|
-| `confirmed` | A block holds the transaction. |"""
+| `confirmed` | A block holds the transaction. |
+| `planned` | The withdrawal is not sent yet. |"""
 
 
 class Sender(TypedDict):
@@ -197,7 +215,8 @@ Further values may be added.
 |---|---|
 | `origins` | The origins of this transfer's funds alone: every deposit. |
 | `receiver` | All funds that the receiver received and sent: a withdrawal that is assessed like its receiver. |
-| `destinations` | All funds that the receiver received, and the destinations of this transfer's funds alone: a withdrawal whose own funds went to riskier destinations than the receiver's funds together. |"""
+| `destinations` | All funds that the receiver received, and the destinations of this transfer's funds alone: a withdrawal whose own funds went to riskier destinations than the receiver's funds together. |
+| `payment` | All funds that the receiver received and sent, and rules of the policy that the payment itself meets: a withdrawal that is not sent yet. |"""
 
 
 class Exposure(TypedDict):
@@ -742,6 +761,21 @@ Further values may be added.
 | `source` | A source. |"""
 
 
+class Decisive(TypedDict):
+    """A smallest set of components without which the verdict would be milder, with the answer without them.
+
+The verdict stays as long as any of them is there. Behavior patterns change no verdict and are in no set."""
+
+    components: list[int]
+    """The components, by their positions in `scoring_components`, counted from 0."""
+    risk_score: Score
+    """Risk score without them."""
+    verdict: Verdict
+    """Verdict without them."""
+    smallest: bool
+    """True if no set with fewer components exists; false if so many components count that only their order was searched: then each of the set is needed, and a set with fewer components may exist."""
+
+
 class AssociatedWallet(TypedDict):
     """Address that is associated with the assessed address."""
 
@@ -1047,11 +1081,34 @@ Further values may be added.
 | `sample` | The demo data set. |"""
 
 
+class ChainVerdict(TypedDict):
+    """Check of an account on one of several chains."""
+
+    blockchain: ChainId
+    """Identifier of the blockchain."""
+    verdict: Verdict
+    """Verdict of the policy."""
+    risk_score: Score
+    """Risk score, 0 to 100."""
+    risk_level: RiskLevel
+    """Risk level of the score under the policy."""
+    complete: bool
+    """`false` if mandatory data is missing or stale."""
+    scope: AssessmentScope
+    """Evidence that the assessment covers: `lists_and_labels` if flows of funds were not assessed."""
+    assessed: list[str]
+    """Kinds of evidence that were assessed, in whole or in part, such as `sanctions`."""
+    not_assessed: list[str]
+    """Kinds of evidence that were not assessed, such as `exposure`."""
+    assessment_digest: str
+    """Digest of the assessment that a check on this chain gives."""
+
+
 class CheckRequest(TypedDict):
     """Request to check one address."""
 
     blockchain: str
-    """Blockchain: its identifier (`btc`, `eth`, `trx` and others) or a well-known name, in any letter case."""
+    """Blockchain: its identifier (`btc`, `eth`, `trx` and others) or a well-known name, in any letter case; `evm` for every EVM chain."""
     address: str
     """Address in any form that the blockchain allows."""
     reference: NotRequired[str | None]
@@ -1060,25 +1117,168 @@ class CheckRequest(TypedDict):
     """Direction of the planned transfer; repeated in the answer, without effect on the assessment."""
 
 
-class TransferRequest(TypedDict):
-    """Request to check one transfer: outputs of one transaction, named either by `output` or by `address`; on an account chain, one transfer, named by `log_index`, `trace_index` or `address` where the transaction has several."""
+class AddressesResponse(TypedDict):
+    """Answer to a check of many addresses. The type describes the answer, which is written piece by piece."""
 
-    blockchain: str
-    """Blockchain: its identifier (`btc`, `ltc` and others) or a well-known name, in any letter case."""
-    transaction: str
-    """Identifier of the transaction, as explorers show it: 64 hexadecimal digits; on an account chain with or without `0x`."""
-    output: NotRequired[int | None]
-    """Index of the output that is the transfer, from 0; not on an account chain."""
-    log_index: NotRequired[int | None]
-    """Index of the event log of the transfer in its block, on an account chain."""
-    trace_index: NotRequired[str | None]
-    """Address of the call trace of the transfer, such as `0,1`, or its index, as published, on an account chain."""
-    address: NotRequired[str | None]
-    """Receiver, whose outputs in the transaction are the transfer, in any form that the blockchain allows."""
-    direction: TransferDirection
-    """Direction: `deposit` assesses the origins of the money, `withdrawal` its receiver."""
+    results: list[CheckResult]
+    """The answer of each check, or its problem, in the order of the request."""
+
+
+CheckResult = TypedDict(
+    "CheckResult",
+    {
+        "check_id": "NotRequired[str]",
+        "reference": "NotRequired[str | None]",
+        "direction": "NotRequired[TransferDirection | None]",
+        "address_submitted": "NotRequired[str]",
+        "blockchain": "NotRequired[ChainId]",
+        "address": "NotRequired[str]",
+        "transfer": "NotRequired[AssessedTransfer | None]",
+        "risk_score": "NotRequired[Score]",
+        "risk_level": "NotRequired[RiskLevel]",
+        "verdict": "NotRequired[Verdict]",
+        "complete": "NotRequired[bool]",
+        "reasons": "NotRequired[list[Reason]]",
+        "entity": "NotRequired[Entity | None]",
+        "labels": "NotRequired[list[AssessedLabel]]",
+        "conflicts": "NotRequired[list[Conflict]]",
+        "sanctions": "NotRequired[list[AssessedListing]]",
+        "further": "NotRequired[FurtherItems | None]",
+        "scoring_components": "NotRequired[list[ScoringComponent]]",
+        "decisive": "NotRequired[Decisive | None]",
+        "exposure": "NotRequired[list[Exposure]]",
+        "associated_wallets": "NotRequired[list[AssociatedWallet]]",
+        "transaction_patterns": "NotRequired[list[AssessedPattern]]",
+        "activity": "NotRequired[Activity]",
+        "warnings": "NotRequired[list[Warning]]",
+        "coverage": "NotRequired[Coverage]",
+        "sources": "NotRequired[list[AssessedSource]]",
+        "scope": "NotRequired[AssessmentScope]",
+        "environment": "NotRequired[Environment]",
+        "data_revision": "NotRequired[str]",
+        "model_version": "NotRequired[str]",
+        "policy_revision": "NotRequired[str]",
+        "chains": "NotRequired[list[ChainVerdict] | None]",
+        "assessed_at": "NotRequired[str]",
+        "assessment_digest": "NotRequired[str]",
+        "cached": "NotRequired[bool]",
+        "processing_time_ms": "NotRequired[float]",
+        "type": "NotRequired[str]",
+        "title": "NotRequired[str]",
+        "status": "NotRequired[int]",
+        "detail": "NotRequired[str]",
+        "instance": "NotRequired[str]",
+        "code": "NotRequired[ProblemCode]",
+        "request_id": "NotRequired[str]",
+        "errors": "NotRequired[list[FieldError]]",
+        "violated-policies": "NotRequired[list[str]]",
+    },
+)
+"""Result of one of many checks: the fields of an answer, of which `check_id` is one, or those of a problem, of which `code` is one."""
+
+
+ProblemCode: TypeAlias = str
+"""Problem code.
+
+Further values may be added.
+
+| value | meaning |
+|---|---|
+| `malformed_json` | The body is not valid JSON. |
+| `invalid_request` | A field of the request is wrong. |
+| `malformed_http` | The request is malformed. |
+| `missing_key` | No API key was sent. |
+| `invalid_key` | The API key is not valid. |
+| `tenant_suspended` | The tenant is suspended. |
+| `plan_without_api_access` | The tenant's plan has no access to the API. |
+| `insufficient_scope` | The API key lacks the required scope. |
+| `not_found` | Nothing exists at this path. |
+| `transaction_not_found` | The transaction is not known on this blockchain. |
+| `output_not_found` | The transaction has no such output or transfer. |
+| `method_not_allowed` | This method is not allowed here. |
+| `request_timeout` | The request did not arrive in time. |
+| `idempotency_key_in_use` | A request with this idempotency key is being answered. |
+| `body_too_large` | The body is too large. |
+| `unsupported_media_type` | The media type of the body is not supported. |
+| `idempotency_key_reused` | A request with another body has this idempotency key. |
+| `unsupported_chain` | The blockchain is not supported. |
+| `invalid_address` | The address is not valid on this blockchain. |
+| `chain_not_followed` | No node or indexer is configured for this blockchain. |
+| `unsupported_transfer` | The transfer cannot be assessed. |
+| `quota_exceeded` | A rate limit or quota is exceeded. |
+| `reduced_capacity` | Rate limiting is degraded and the fallback allowance is used up. |
+| `too_many_in_flight` | Too many requests of the tenant are in flight. |
+| `headers_too_large` | The request's header fields are too large. |
+| `internal_error` | Something went wrong here; it was logged. |
+| `key_data_stale` | Keys could not be confirmed for too long. |
+| `unavailable` | The service cannot answer in time. |
+| `overloaded` | Too many requests are in flight. |"""
+
+
+class FieldError(TypedDict):
+    """An error in one field."""
+
+    field: str
+    """Name of the field."""
+    message: str
+    """Description of the error in the field, and of a valid value."""
+
+
+class AddressesRequest(TypedDict):
+    """Request to check many addresses: 1 to 100 bodies of a check of one address."""
+
+    checks: list[CheckRequest]
+    """The checks, answered in this order: 1 to 100."""
+
+
+TransferRequest = TypedDict(
+    "TransferRequest",
+    {
+        "blockchain": "str",
+        "transaction": "NotRequired[str | None]",
+        "output": "NotRequired[int | None]",
+        "log_index": "NotRequired[int | None]",
+        "trace_index": "NotRequired[str | None]",
+        "address": "NotRequired[str | None]",
+        "to": "NotRequired[str | None]",
+        "from": "NotRequired[str | None]",
+        "asset": "NotRequired[str | None]",
+        "amount": "NotRequired[str | None]",
+        "direction": "TransferDirection",
+        "reference": "NotRequired[str | None]",
+    },
+)
+"""Request to check one transfer: outputs of one transaction, named either by `output` or by `address`; on an account chain, one transfer, named by `log_index`, `trace_index` or `address` where the transaction has several. A withdrawal that is not sent yet has no `transaction`, but `to`, `asset` and `amount`."""
+
+
+class ChecksResponse(TypedDict):
+    """One page of checks."""
+
+    checks: list[ListedCheck]
+    """The checks, the newest first."""
+    next_cursor: NotRequired[str | None]
+    """Cursor of the next page; null at the end. A page before the end may have fewer checks than `limit`, or none, because the work for one page is bounded."""
+
+
+class ListedCheck(TypedDict):
+    """An earlier check. `GET /checks/{check_id}` shows its answer."""
+
+    check_id: str
+    """Identifier of the check."""
+    checked_at: str
+    """Time of the answer, to the millisecond."""
     reference: NotRequired[str | None]
-    """Your own reference, at most 128 characters; repeated in the answer."""
+    """Your reference from the request."""
+    blockchain: str
+    """Identifier of the blockchain."""
+    address: str
+    """Address in canonical form; for a transfer, the receiver's address."""
+    risk_score: Score
+    """Risk score, 0 to 100."""
+    verdict: str
+    """Verdict of the answer."""
+    rules: list[str]
+    """Codes of the answer's reasons, and identifiers of the minimum score rules that fired, each once."""
 
 
 class ScreenResponse(TypedDict):
@@ -1602,48 +1802,3 @@ ProblemDetails = TypedDict(
     },
 )
 """Problem details (RFC 9457)."""
-
-
-ProblemCode: TypeAlias = str
-"""Problem code.
-
-Further values may be added.
-
-| value | meaning |
-|---|---|
-| `malformed_json` | The body is not valid JSON. |
-| `invalid_request` | A field of the request is wrong. |
-| `malformed_http` | The request is malformed. |
-| `missing_key` | No API key was sent. |
-| `invalid_key` | The API key is not valid. |
-| `tenant_suspended` | The tenant is suspended. |
-| `plan_without_api_access` | The tenant's plan has no access to the API. |
-| `insufficient_scope` | The API key lacks the required scope. |
-| `not_found` | Nothing exists at this path. |
-| `transaction_not_found` | The transaction is not known on this blockchain. |
-| `output_not_found` | The transaction has no such output or transfer. |
-| `method_not_allowed` | This method is not allowed here. |
-| `request_timeout` | The request did not arrive in time. |
-| `body_too_large` | The body is too large. |
-| `unsupported_media_type` | The media type of the body is not supported. |
-| `unsupported_chain` | The blockchain is not supported. |
-| `invalid_address` | The address is not valid on this blockchain. |
-| `chain_not_followed` | No node or indexer is configured for this blockchain. |
-| `unsupported_transfer` | The transfer cannot be assessed. |
-| `quota_exceeded` | A rate limit or quota is exceeded. |
-| `reduced_capacity` | Rate limiting is degraded and the fallback allowance is used up. |
-| `too_many_in_flight` | Too many requests of the tenant are in flight. |
-| `headers_too_large` | The request's header fields are too large. |
-| `internal_error` | Something went wrong here; it was logged. |
-| `key_data_stale` | Keys could not be confirmed for too long. |
-| `unavailable` | The service cannot answer in time. |
-| `overloaded` | Too many requests are in flight. |"""
-
-
-class FieldError(TypedDict):
-    """An error in one field."""
-
-    field: str
-    """Name of the field."""
-    message: str
-    """Description of the error in the field, and of a valid value."""
