@@ -64,7 +64,7 @@ pub(crate) fn full(
     for reason in &assessment.reasons {
         page.item(&reason.message);
     }
-    decisive(&mut page, assessment);
+    decisive(&mut page, assessment, MAX_DECISIVE);
     if !assessment.sanctions.is_empty() {
         page.section("Sanctions lists");
         for listing in &assessment.sanctions {
@@ -113,22 +113,22 @@ pub(crate) fn full(
     page.finish()
 }
 
-/// Draws the components that decided the verdict, and the answer without them.
-pub(super) fn decisive(page: &mut Page, assessment: &Assessment) {
+/// Draws the components that decided the verdict, at most `most` by name, and the answer without them.
+pub(super) fn decisive(page: &mut Page, assessment: &Assessment, most: usize) {
     let Some(decisive) = &assessment.decisive else { return };
     let components = decisive.components.iter();
     let components = components.filter_map(|index| assessment.scoring_components.get(*index));
     let names: Vec<&str> = components
         .map(|component| component.rule.as_deref().unwrap_or(&component.detail))
         .collect();
-    let (shown, more) = names.split_at(names.len().min(MAX_DECISIVE));
+    let (shown, more) = names.split_at(names.len().min(most));
     let more = if more.is_empty() { String::new() } else { format!(" and {} more", more.len()) };
     page.item(format!(
-        "decided by {}{more}: {} and {} without {}",
+        "decided by {}{more}: without {} {}, {}",
         shown.join("; "),
+        if names.len() == 1 { "it" } else { "them" },
         decisive.risk_score,
         decisive.verdict.as_str(),
-        if names.len() == 1 { "it" } else { "them" },
     ));
 }
 

@@ -44,7 +44,7 @@ pub(crate) fn summary(
     }
     page.section("Why");
     first(&mut page, MAX_REASONS, &assessment.reasons, |page, reason| page.item(&reason.message));
-    decisive(&mut page, assessment);
+    decisive(&mut page, assessment, 1);
     listings(&mut page, assessment);
     if !assessment.scoring_components.is_empty() {
         page.section("Score");
@@ -191,7 +191,11 @@ fn coverage(page: &mut Page, assessment: &Assessment) {
     let whole: Vec<&str> =
         applicable().filter(|(_, it)| is_whole(it)).map(|(name, _)| *name).collect();
     let verified = verified(assessment).map(|at| format!("; sources verified {at}"));
-    let text = format!("{} assessed{}", whole.join(", "), verified.unwrap_or_default());
+    let names = match whole.len() {
+        count if count > 1 && count == applicable().count() => "all".to_owned(),
+        _ => whole.join(", "),
+    };
+    let text = format!("{names} assessed{}", verified.unwrap_or_default());
     page.field(0, NAMES, "Coverage", text);
     for (name, block) in applicable().filter(|(_, block)| !is_whole(block)) {
         let (indent, status) = (" ".repeat(NAMES), status(block.status));
