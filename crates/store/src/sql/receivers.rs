@@ -19,7 +19,10 @@ impl<B: Backend> ReceiverStore for B {
     async fn record_receivers(&self, receivers: &[CheckedReceiver]) -> Result<(), StoreError> {
         // Each row once, as PostgreSQL requires of one statement, and in one order, so that programs never deadlock.
         let mut rows: BTreeMap<(&str, &str, &str), [Value<'_>; 9]> = BTreeMap::new();
-        for CheckedReceiver { tenant, address, first_checked_at, last_checked_at } in receivers {
+        // The earliest of several checks of one receiver, on whatever chain, comes last and stays.
+        let mut ordered: Vec<&CheckedReceiver> = receivers.iter().collect();
+        ordered.sort_by_key(|receiver| std::cmp::Reverse(receiver.first_checked_at));
+        for CheckedReceiver { tenant, address, first_checked_at, last_checked_at } in ordered {
             let Some(keys) = address.resemblance_keys() else { continue };
             let ResemblanceKeys { form, ends, head, tail } = keys;
             let row = [
