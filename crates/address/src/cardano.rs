@@ -1,7 +1,7 @@
 //! Cardano. Shelley addresses are bech32 (`addr1...`, `stake1...`) of a header byte and hashes (CIP-19);
 //! Byron addresses are base58 of CBOR with a CRC-32 (`Ae2...`, `DdzFF...`; CDDL of the Byron ledger).
 
-use bech32::Bech32;
+use bech32::{Bech32, Hrp};
 
 use super::{
     AddressKind, Parsed, Payload, base58, bech32_text, encoding::crc32, error::AddressError,
@@ -10,6 +10,8 @@ use super::{
 const EXPECTED: &str = "`addr1...` or `stake1...` (Shelley), `Ae2...` or `DdzFF...` (Byron)";
 /// Bytes of a key or script hash.
 const HASH: usize = 28;
+/// Header of an address with a payment key and without a stake key, on the main network.
+const ENTERPRISE_KEY: u8 = 0x61;
 
 pub(super) fn parse(text: &str) -> Result<Parsed, AddressError> {
     let canonical = if let Some((prefix, _)) = text.rsplit_once('1').filter(|(prefix, _)| {
@@ -52,6 +54,12 @@ fn shelley(text: &str, prefix: &str) -> Result<(), AddressError> {
     Err(AddressError::InvalidPayload {
         detail: format!("{} bytes are no `{prefix}` address of type {kind}", bytes.len()),
     })
+}
+
+/// The address of a payment key's hash, without a stake key.
+pub(super) fn enterprise(hash: &[u8; HASH]) -> Option<String> {
+    let bytes = [&[ENTERPRISE_KEY], hash.as_slice()].concat();
+    bech32::encode::<Bech32>(Hrp::parse("addr").ok()?, &bytes).ok()
 }
 
 /// True for three numbers of variable length: slot, transaction and certificate.

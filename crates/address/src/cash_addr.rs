@@ -52,12 +52,17 @@ pub(super) fn write(payload: &Payload) -> Option<(AddressKind, String)> {
         Payload::LongScriptHash(hash) => (AddressKind::P2sh, 0x0B, hash),
         _ => return None,
     };
+    Some((kind, encode(PREFIX, version, hash)))
+}
+
+/// Encodes a version and a hash or key with a prefix.
+pub(super) fn encode(prefix: &str, version: u8, hash: &[u8]) -> String {
     let bytes = std::iter::once(version).chain(hash.iter().copied());
     let mut fives = regroup(bytes, 8, 5);
-    let checksum = polymod(PREFIX, fives.iter().copied().chain([0; CHECKSUM_CHARACTERS]));
+    let checksum = polymod(prefix, fives.iter().copied().chain([0; CHECKSUM_CHARACTERS]));
     fives.extend((0..CHECKSUM_CHARACTERS).rev().map(|place| low_five(checksum >> (5 * place))));
     let text: String = fives.into_iter().filter_map(character).collect();
-    Some((kind, format!("{PREFIX}:{text}")))
+    format!("{prefix}:{text}")
 }
 
 /// Decodes a CashAddr text with any prefix; `None` if its checksum or padding is wrong.

@@ -21,3 +21,13 @@ pub(super) fn parse(text: &str) -> Result<Parsed, AddressError> {
     let payload = Payload::Text(text.to_owned());
     Ok(Parsed { kind: AddressKind::Account, payload, canonical: text.to_owned() })
 }
+
+/// Longest part of a name that a text gives.
+const TEXT_LETTERS: usize = 10;
+
+/// The name of a text's first lowercase letters, and of a number as two letters.
+pub(super) fn name(text: &str, number: u8) -> String {
+    let letters = text.chars().filter(char::is_ascii_lowercase).take(TEXT_LETTERS);
+    let digits = [number / 26, number % 26].map(|digit| char::from(b'a' + digit));
+    letters.chain(digits).collect()
+}

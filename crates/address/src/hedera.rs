@@ -27,6 +27,11 @@ pub(super) fn parse(text: &str) -> Result<Parsed, AddressError> {
     Ok(Parsed { kind: AddressKind::Account, payload, canonical: number.to_owned() })
 }
 
+/// The account with a number.
+pub(super) fn write(number: u64) -> String {
+    format!("0.0.{number}")
+}
+
 /// The checksum of HIP-15 on the main network, whose ledger has the number 0.
 fn checksum_of(address: &str) -> String {
     const P3: u64 = 26 * 26 * 26;

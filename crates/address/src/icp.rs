@@ -23,6 +23,11 @@ fn account(text: &str) -> Result<String, AddressError> {
     Ok(text.to_ascii_lowercase())
 }
 
+/// The account identifier of a hash.
+pub(super) fn write(hash: &[u8; 28]) -> String {
+    hex::encode([crc32(hash).to_be_bytes().as_slice(), hash].concat())
+}
+
 fn principal(text: &str) -> Result<String, AddressError> {
     let plain: String = text.chars().filter(|character| *character != '-').collect();
     let bytes = base32(&plain.to_ascii_uppercase())?;

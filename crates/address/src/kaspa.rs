@@ -7,6 +7,11 @@ const PREFIX: &str = "kaspa";
 const TEST_PREFIXES: [&str; 3] = ["kaspatest", "kaspadev", "kaspasim"];
 const EXPECTED: &str = "`kaspa:q...` or `kaspa:p...`";
 
+/// The address of a Schnorr key.
+pub(super) fn write(key: &[u8; 32]) -> String {
+    cash_addr::encode(PREFIX, 0, key)
+}
+
 pub(super) fn parse(text: &str) -> Result<Parsed, AddressError> {
     let unknown = || AddressError::UnknownForm { expected: EXPECTED };
     let (prefix, body) = text.split_once(':').ok_or_else(unknown)?;

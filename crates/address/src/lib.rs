@@ -19,6 +19,7 @@ mod hash;
 mod hedera;
 mod icp;
 mod kaspa;
+mod marked;
 mod monero;
 mod move_vm;
 mod near;
@@ -51,6 +52,7 @@ pub use chain::{
 };
 pub use error::{AddressError, CodePoint, FoundAddresses};
 pub use hash::hash160;
+pub use marked::AddressMark;
 pub use published::{SHORTEST_ADDRESS, published_parts};
 pub use resemblance::{Resemblance, ResemblanceKeys, SHOWN, distinctive_part};
 pub use unowned::UnownedKind;

@@ -10,6 +10,11 @@ const EXPECTED: &str = "`0x` and 64 hexadecimal digits";
 const DIGITS: usize = 64;
 const FEWEST: usize = 60;
 
+/// The address of 32 bytes.
+pub(super) fn write(bytes: &[u8; 32]) -> String {
+    format!("0x{}", hex::encode(bytes))
+}
+
 pub(super) fn parse(text: &str) -> Result<Parsed, AddressError> {
     let digits = text.strip_prefix("0x").ok_or(AddressError::UnknownForm { expected: EXPECTED })?;
     if !(digits.len() == 1 || (FEWEST..=DIGITS).contains(&digits.len())) {

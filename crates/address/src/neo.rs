@@ -5,6 +5,11 @@ use super::{AddressKind, Parsed, Payload, base58, error::AddressError};
 
 const EXPECTED: &str = "`N...` (N3) or `A...` (legacy), 34 characters";
 
+/// The account of a script hash on N3.
+pub(super) fn write(hash: &[u8; 20]) -> String {
+    base58::encode(&[&[0x35], hash.as_slice()].concat())
+}
+
 pub(super) fn parse(text: &str) -> Result<Parsed, AddressError> {
     if !text.starts_with(['N', 'A']) || text.len() != 34 {
         return Err(AddressError::UnknownForm { expected: EXPECTED });

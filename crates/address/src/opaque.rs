@@ -15,3 +15,8 @@ pub(super) fn parse(text: &str) -> Result<Parsed, AddressError> {
     let payload = Payload::Text(text.to_owned());
     Ok(Parsed { kind: AddressKind::Account, payload, canonical: text.to_owned() })
 }
+
+/// The address of a text and a number, joined by hyphens.
+pub(super) fn name(text: &str, number: u8) -> String {
+    format!("{}-{number}", text.replace(' ', "-"))
+}

@@ -13,6 +13,12 @@ const PREFIXES: [[u8; 3]; 6] = [
 ];
 const EXPECTED: &str = "`tz1...` to `tz4...`, `KT1...` or `sr1...` (36 characters)";
 
+/// The account of an Ed25519 key's hash (`tz1...`).
+pub(super) fn write(hash: &[u8; 20]) -> String {
+    let [ed25519, ..] = PREFIXES;
+    base58::encode(&[ed25519.as_slice(), hash].concat())
+}
+
 pub(super) fn parse(text: &str) -> Result<Parsed, AddressError> {
     if text.len() != 36 {
         return Err(AddressError::UnknownForm { expected: EXPECTED });

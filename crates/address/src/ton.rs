@@ -70,7 +70,8 @@ fn friendly(text: &str) -> Result<(i8, [u8; 32]), AddressError> {
     }
 }
 
-fn write(workchain: i8, hash: &[u8; 32]) -> String {
+/// The friendly form for bounceable messages.
+pub(super) fn write(workchain: i8, hash: &[u8; 32]) -> String {
     let mut bytes = vec![BOUNCEABLE, workchain.cast_unsigned()];
     bytes.extend_from_slice(hash);
     let checksum = crc16(&bytes);
