@@ -124,16 +124,23 @@ fn canonical(folder: &Path) -> Result<std::path::PathBuf, MappedError> {
 
 /// Locks the writer's file. The operating system releases the lock when the process ends, even if it is killed.
 fn lock(folder: &Path) -> Result<WriterLock, MappedError> {
-    let path = folder.join(LOCK);
+    lock_file(&folder.join(LOCK)).map_err(|error| match error {
+        MappedError::Busy { .. } => MappedError::Busy { path: folder.to_owned() },
+        error => error,
+    })
+}
+
+/// Locks a file that exists for this alone.
+pub(crate) fn lock_file(path: &Path) -> Result<WriterLock, MappedError> {
     let mut options = OpenOptions::new();
     options.write(true).create(true).truncate(false);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let failed = |error| MappedError::File { path: path.clone(), error };
-    let file = options.open(&path).map_err(failed)?;
+    let failed = |error| MappedError::File { path: path.to_owned(), error };
+    let file = options.open(path).map_err(failed)?;
     match file.try_lock() {
         Ok(()) => Ok(WriterLock::new(file)),
-        Err(TryLockError::WouldBlock) => Err(MappedError::Busy { path: folder.to_owned() }),
+        Err(TryLockError::WouldBlock) => Err(MappedError::Busy { path: path.to_owned() }),
         Err(TryLockError::Error(error)) => Err(failed(error)),
     }
 }
