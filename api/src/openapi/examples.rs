@@ -85,6 +85,7 @@ fn intel() -> Intel {
         sources,
         listings,
         label_generation: 0,
+        label_revision: [0; 32],
         suppressions: Vec::new(),
         price_sources: Vec::new(),
         price_generation: 0,

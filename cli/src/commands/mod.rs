@@ -497,7 +497,10 @@ impl Context {
     /// Opens the store with the graphs in the data directory, for commands that only read.
     async fn open_with_graphs(&self) -> Result<Databases, Failure> {
         let store: Arc<dyn Store> = match self.settings.database() {
-            Some(address) => Arc::new(PostgresStore::open(address).await?),
+            Some(address) => {
+                let store = PostgresStore::open(address).await?;
+                Arc::new(store.with_cache_folder(&self.settings.data_dir))
+            }
             None => Arc::new(SqliteStore::open(&self.settings.data_dir).await?),
         };
         Ok(Databases::without_chain_servers(store, Arc::new(self.graphs())))
@@ -508,7 +511,10 @@ impl Context {
         let environment = if self.sample { Environment::Sample } else { Environment::Production };
         let directory = &self.settings.data_dir;
         let store: Arc<dyn Store> = match self.settings.database() {
-            Some(address) => Arc::new(PostgresStore::open_or_create(address, environment).await?),
+            Some(address) => {
+                let store = PostgresStore::open_or_create(address, environment).await?;
+                Arc::new(store.with_cache_folder(directory))
+            }
             None => Arc::new(SqliteStore::open_or_create(directory, environment).await?),
         };
         manifests::seed(&*store, self.clock.now()).await?;

@@ -113,12 +113,13 @@ pub fn snapshot_of(
         sources: vec![source(listings.len() as u64, now)],
         listings,
         label_generation: 1,
+        label_revision: [1; 32],
         suppressions: Vec::new(),
         price_sources: Vec::new(),
         price_generation: 0,
         prices: None,
     };
-    IntelSnapshot::new(intel, &index.finish(1))
+    IntelSnapshot::new(intel, &index.finish([1; 32]))
 }
 
 fn label(claim: Claim) -> Label {

@@ -3,16 +3,12 @@
 //! Poisoning sends money from an address whose first and last characters are those of an address that the victim pays
 //! often. Wallets show little more than these characters.
 
-use std::{
-    collections::HashMap,
-    hash::{DefaultHasher, Hash, Hasher},
-    sync::Arc,
-};
+use std::{collections::HashMap, sync::Arc};
 
 use assay_address::{AddressRules, CanonicalAddress, ChainId, distinctive_part};
 use assay_engine::facts::LookAlike;
 
-use super::IntelSnapshot;
+use super::{IntelSnapshot, labels::text_ends_hash};
 
 /// Characters at each end that two addresses must share.
 const SHARED: usize = 4;
@@ -33,9 +29,7 @@ pub(super) fn ends_hash(chain: ChainId, text: &str) -> Option<u64> {
     let (first, last) = (body.get(..SHARED)?, body.get(body.len() - SHARED..)?);
     let is_evm = matches!(chain.info().rules, AddressRules::Evm);
     let chain = if is_evm { ChainId::ETH } else { chain };
-    let mut hasher = DefaultHasher::new();
-    (chain, first.to_ascii_lowercase(), last.to_ascii_lowercase()).hash(&mut hasher);
-    Some(hasher.finish())
+    Some(text_ends_hash(chain, &first.to_ascii_lowercase(), &last.to_ascii_lowercase()))
 }
 
 /// Number of characters that two texts share at their beginnings and at their ends.

@@ -23,11 +23,12 @@ use assay_engine::{
 use jiff::{Timestamp, civil::Date, tz::TimeZone};
 
 pub use entities::{FoundAddress, FoundEntity};
+use labels::LabelIndexFile;
 pub use labels::{LabelIndex, LabelIndexBuilder};
 
 use assay_store::{
     IntelStore, StoreError,
-    intel::{Intel, LabelFilter, LabelRequest, PriceRequest, RecordedLabel},
+    intel::{Intel, LabelFilter, LabelRequest, LabelRevision, PriceRequest, RecordedLabel},
 };
 
 /// An immutable index of all recorded listings and labels, with all prices.
@@ -55,28 +56,35 @@ pub struct IntelSnapshot {
 
 impl IntelSnapshot {
     /// Reads lists, labels and prices from a store. Labels and prices are read only if an import changed them since
-    /// `previous` was loaded; suppressions always hold at once.
+    /// `previous` was loaded, and labels only if the store's folder has no index of them, which is then written;
+    /// suppressions always hold at once.
     ///
     /// # Errors
     ///
     /// Returns an error if the store fails.
     pub async fn load(store: &dyn IntelStore, previous: Option<&Self>) -> Result<Self, StoreError> {
-        let known = previous.map(|previous| previous.labels.generation());
+        let file = store.cache_folder().map(LabelIndexFile::in_folder);
+        let mut found: Option<LabelIndex> = None;
+        let mut is_known = |revision: &LabelRevision| {
+            let known = previous.map(|previous| &previous.labels);
+            let known = known.filter(|known| known.revision() == revision).cloned();
+            found = known.or_else(|| file.as_ref()?.open(revision));
+            found.is_some()
+        };
         let mut builder = LabelIndexBuilder::default();
         let mut each = |label| builder.add(label);
         let prices = PriceRequest { known: previous.map(|previous| previous.price_generation) };
-        let labels = LabelRequest { known, each: &mut each };
+        let labels = LabelRequest { is_known: &mut is_known, each: &mut each };
         let intel = store.intel(Some(labels), Some(prices)).await?;
         let has_prices = intel.prices.is_some();
-        let mut snapshot = match previous {
-            Some(previous) if known == Some(intel.label_generation) => {
-                Self::new(intel, &previous.labels)
+        let labels = found.unwrap_or_else(|| {
+            let built = builder.finish(intel.label_revision);
+            match &file {
+                Some(file) => file.keep(built),
+                None => built,
             }
-            _ => {
-                let labels = builder.finish(intel.label_generation);
-                Self::new(intel, &labels)
-            }
-        };
+        });
+        let mut snapshot = Self::new(intel, &labels);
         if let Some(previous) = previous.filter(|_| !has_prices) {
             snapshot.prices = Arc::clone(&previous.prices);
         }
@@ -126,7 +134,8 @@ impl IntelSnapshot {
         store.labels(&all, &mut each).await?;
         intel.suppressions = store.suppressions().await?;
         intel.suppressions.retain(|suppression| suppression.holds_at(moment));
-        let labels = builder.finish(intel.label_generation);
+        // A past state is no revision.
+        let labels = builder.finish(LabelRevision::default());
         Ok(Self::new(intel, &labels))
     }
 

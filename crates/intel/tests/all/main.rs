@@ -1,6 +1,7 @@
 //! Lists and labels in every format, made up and real.
 
 mod label_feeds;
+mod label_index;
 mod made_up_format;
 mod names_of_ofac;
 mod ofac_formats;

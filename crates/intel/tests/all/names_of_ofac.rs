@@ -54,6 +54,7 @@ fn snapshot() -> Option<IntelSnapshot> {
             sources: vec![],
             listings,
             label_generation: 0,
+            label_revision: [0; 32],
             suppressions: Vec::new(),
             price_sources: Vec::new(),
             price_generation: 0,

@@ -75,11 +75,15 @@ pub struct LabelChange {
 /// Receives labels one by one.
 pub type LabelSink<'a> = dyn FnMut(AddressLabel) + Send + 'a;
 
+/// SHA-256 that identifies the state of all labels, suppressions aside: stores with the same revision have the same
+/// labels. Each import that changes labels changes it.
+pub type LabelRevision = [u8; 32];
+
 /// A request for the labels of the newest imports.
 #[expect(missing_debug_implementations, reason = "a closure has nothing to show")]
 pub struct LabelRequest<'a> {
-    /// The generation of labels that the caller has: if it is the current generation, `each` receives no labels.
-    pub known: Option<u64>,
+    /// True if the caller has the labels of a revision: then `each` receives no labels.
+    pub is_known: &'a mut (dyn FnMut(&LabelRevision) -> bool + Send + 'a),
     /// Receives the labels one by one.
     pub each: &'a mut LabelSink<'a>,
 }

@@ -8,6 +8,8 @@ mod labels;
 mod prices;
 mod publications;
 
+use std::path::Path;
+
 use assay_address::CanonicalAddress;
 use assay_engine::{
     account::Prices,
@@ -20,8 +22,8 @@ use jiff::Timestamp;
 
 pub(crate) use labels::{Fingerprint, fingerprint};
 pub use labels::{
-    LabelChange, LabelCounts, LabelFilter, LabelImport, LabelImportCount, LabelRequest, LabelSink,
-    RecordedLabel, Suppression,
+    LabelChange, LabelCounts, LabelFilter, LabelImport, LabelImportCount, LabelRequest,
+    LabelRevision, LabelSink, RecordedLabel, Suppression,
 };
 pub use prices::{PriceImport, PriceRequest, RecordedPrices};
 pub use publications::{
@@ -33,6 +35,10 @@ use crate::StoreError;
 /// The store of sources, publications, listings, labels and prices.
 #[async_trait]
 pub trait IntelStore: std::fmt::Debug + Send + Sync {
+    /// Folder on this machine for files that follow from the store's data and can be made again at any time. `None`:
+    /// what follows from the data is kept in memory only.
+    fn cache_folder(&self) -> Option<&Path>;
+
     /// All data that checks need: sources, recorded listings, suppressions, `prices` if requested and, if `labels` are
     /// requested, every label of the newest imports, suppressed ones included, one by one, in the order of their
     /// addresses. All data are of the same moment.
@@ -127,6 +133,8 @@ pub struct Intel {
     /// The number of changes of labels by imports. Suppressions are no such changes: they take effect without reading
     /// all labels again.
     pub label_generation: u64,
+    /// The state of all labels.
+    pub label_revision: LabelRevision,
     /// Suppressions of labels that are not lifted, in order.
     pub suppressions: Vec<Suppression>,
     /// The sources of prices, by name.

@@ -10,7 +10,7 @@ mod roles;
 mod schema;
 mod slots;
 
-use std::sync::Arc;
+use std::{path::Path, sync::Arc};
 
 use assay_database::{
     ChangeSubscription, DatabaseError,
@@ -39,6 +39,7 @@ const TIME: &str = "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bi
 #[derive(Clone, Debug)]
 pub struct PostgresStore {
     database: PostgresDatabase,
+    cache_folder: Option<Arc<Path>>,
 }
 
 impl PostgresStore {
@@ -66,6 +67,12 @@ impl PostgresStore {
         Self::connect(address.into(), None).await
     }
 
+    /// The same store with a folder on this machine for files that follow from its data.
+    #[must_use]
+    pub fn with_cache_folder(self, folder: &Path) -> Self {
+        Self { cache_folder: Some(folder.into()), ..self }
+    }
+
     async fn connect(
         address: DatabaseAddress,
         create: Option<Environment>,
@@ -76,7 +83,7 @@ impl PostgresStore {
         // The lock goes with the connection, said goodbye to or not.
         let _closed = connection.close().await;
         prepared?;
-        Ok(Self { database })
+        Ok(Self { database, cache_folder: None })
     }
 
     /// Creates the roles of the programs, if this login may create roles, and grants the roles their rights.
@@ -112,6 +119,10 @@ impl PostgresStore {
 }
 
 impl Backend for PostgresStore {
+    fn cache_folder(&self) -> Option<&Path> {
+        self.cache_folder.as_deref()
+    }
+
     async fn session(&self, access: SessionMode<'_>) -> Result<Session, StoreError> {
         let PostgresDatabase { control, reads } = &self.database;
         let mut session = Session::Postgres(match access {

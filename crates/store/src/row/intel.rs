@@ -14,7 +14,7 @@ use sha2::{Digest, Sha256};
 use super::Row;
 use crate::{
     StoreError,
-    intel::{FetchConditions, Intel, RecordedHistory, RowId},
+    intel::{FetchConditions, Intel, LabelRevision, RecordedHistory, RowId},
     value,
 };
 
@@ -26,6 +26,8 @@ pub(crate) struct StoredPublication {
     pub(crate) id: RowId,
     source: SourceId,
     pub(crate) known: KnownPublication,
+    /// Time of the import in milliseconds.
+    imported_at: i64,
 }
 
 pub(crate) fn publication(row: &Row) -> Result<StoredPublication, StoreError> {
@@ -42,6 +44,7 @@ pub(crate) fn publication(row: &Row) -> Result<StoredPublication, StoreError> {
             digest: row.text("digest")?.to_owned(),
             entries: value::unsigned("publications.entries", row.integer("entries")?)?,
         },
+        imported_at: row.integer("imported_at")?,
     })
 }
 
@@ -74,6 +77,8 @@ pub(crate) fn intel(
     let number = installation.integer("data_number")?;
     let hash = installation.text("data_hash")?;
     let listings = listings(recorded_listings, publications)?;
+    let label_generation = installation.integer("label_generation")?;
+    let label_generation = value::unsigned("installation.label_generation", label_generation)?;
     Ok(Intel {
         environment: value::environment(installation.text("environment")?)?,
         generation: generation(installation)?,
@@ -89,12 +94,32 @@ pub(crate) fn intel(
             installation.integer("price_generation")?,
         )?,
         prices: None,
-        label_generation: value::unsigned(
-            "installation.label_generation",
-            installation.integer("label_generation")?,
-        )?,
+        label_generation,
+        label_revision: label_revision(label_generation, publications, sources)?,
         listings,
     })
+}
+
+/// The state of all labels: it follows from the newest import of each source of labels. The number of changes and the
+/// times of imports tell a store from another one of which it is a copy, or that replaced it. Another version of the
+/// program may read rows otherwise.
+fn label_revision(
+    label_generation: u64,
+    publications: &[StoredPublication],
+    sources: &[Row],
+) -> Result<LabelRevision, StoreError> {
+    let mut hash = Sha256::new();
+    hash.update(format!("{} {label_generation}\n", env!("CARGO_PKG_VERSION")));
+    for row in sources {
+        let id: SourceId = value::parsed("sources.id", row.text("id")?)?;
+        let newest = publications.iter().rfind(|publication| publication.source == id);
+        if let Some(newest) = newest.filter(|_| row.text("kind").is_ok_and(|kind| kind == "labels"))
+        {
+            let (ordinal, digest) = (newest.known.reference.ordinal, &newest.known.digest);
+            hash.update(format!("{id} {ordinal} {digest} {}\n", newest.imported_at));
+        }
+    }
+    Ok(hash.finalize().into())
 }
 
 fn source(

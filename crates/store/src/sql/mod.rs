@@ -11,6 +11,8 @@ mod scope;
 mod session;
 mod usage;
 
+use std::path::Path;
+
 use assay_database::DatabaseError;
 use assay_engine::facts::Environment;
 
@@ -42,6 +44,9 @@ pub(crate) enum SessionMode<'a> {
 
 /// A database that holds a store.
 pub(crate) trait Backend: std::fmt::Debug + Send + Sync + 'static {
+    /// Folder on this machine for files that follow from the store's data.
+    fn cache_folder(&self) -> Option<&Path>;
+
     /// Begins a session.
     fn session(
         &self,

@@ -32,6 +32,7 @@ const FILE_NAME: &str = "assay.sqlite";
 #[derive(Clone, Debug)]
 pub struct SqliteStore {
     pool: SqlitePool,
+    directory: Arc<Path>,
 }
 
 impl SqliteStore {
@@ -147,13 +148,18 @@ impl SqliteStore {
             .synchronous(SqliteSynchronous::Full)
             .foreign_keys(true);
         let pool = pool(path, options).await?;
-        Ok(Self { pool })
+        Ok(Self { pool, directory: directory.into() })
     }
 }
 
 /// Backend of a local file, which answers at once, so that timeouts and probes do nothing. Writers wait for each
 /// other, by the options of the file.
 impl Backend for SqliteStore {
+    /// The data directory.
+    fn cache_folder(&self) -> Option<&Path> {
+        Some(&self.directory)
+    }
+
     async fn session(&self, access: SessionMode<'_>) -> Result<Session, StoreError> {
         Ok(Session::Sqlite(match access {
             SessionMode::Statements | SessionMode::ReadFetched => {

@@ -37,7 +37,8 @@ pub(super) async fn publications(
     session: &mut Session,
     of: Option<&SourceId>,
 ) -> Result<Vec<StoredPublication>, StoreError> {
-    let publications = "SELECT id, source, ordinal, published_on, digest, entries FROM publications
+    let publications = "SELECT id, source, ordinal, published_on, digest, entries, imported_at
+                        FROM publications
                         WHERE CAST($1 AS text) IS NULL OR source = $1 ORDER BY id";
     let rows = session.rows(publications, &[of.map(SourceId::as_str).into()]).await?;
     rows.iter().map(row::intel::publication).collect()

@@ -4,6 +4,8 @@ mod labels;
 mod listings;
 mod prices;
 
+use std::path::Path;
+
 use assay_address::CanonicalAddress;
 use assay_engine::names::SourceId;
 use async_trait::async_trait;
@@ -21,6 +23,10 @@ use crate::{
 
 #[async_trait]
 impl<B: Backend> IntelStore for B {
+    fn cache_folder(&self) -> Option<&Path> {
+        Backend::cache_folder(self)
+    }
+
     async fn intel(
         &self,
         labels: Option<LabelRequest<'_>>,
@@ -36,7 +42,7 @@ impl<B: Backend> IntelStore for B {
         };
         let (mut session, mut intel) = self.with_timeout(loading).await?;
         if let Some(reading) = labels
-            && reading.known != Some(intel.label_generation)
+            && !(reading.is_known)(&intel.label_revision)
         {
             labels::newest_labels(self, &mut session, reading.each).await?;
         }

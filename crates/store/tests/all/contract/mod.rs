@@ -299,7 +299,10 @@ async fn read(store: &dyn Store) -> Intel {
 async fn labels_of(store: &dyn Store) -> Vec<AddressLabel> {
     let mut labels = Vec::new();
     let intel = store
-        .intel(Some(LabelRequest { known: None, each: &mut |label| labels.push(label) }), None)
+        .intel(
+            Some(LabelRequest { is_known: &mut |_| false, each: &mut |label| labels.push(label) }),
+            None,
+        )
         .await
         .unwrap();
     labels.retain(|label| !intel.suppressions.iter().any(|suppression| suppression.covers(label)));

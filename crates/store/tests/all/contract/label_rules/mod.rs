@@ -93,9 +93,15 @@ pub(crate) async fn labels_are_read_anew_only_where_they_changed(store: Arc<dyn 
     store.record_labels(&labels("one", vec![label(&address, Category::Mixer)], 0)).await.unwrap();
     let before = IntelSnapshot::load(&*store, None).await.unwrap();
     import_first(&*store).await;
-    let known = Some(before.labels().generation());
+    let known = *before.labels().revision();
     store
-        .intel(Some(LabelRequest { known, each: &mut |_| panic!("labels did not change") }), None)
+        .intel(
+            Some(LabelRequest {
+                is_known: &mut |revision| *revision == known,
+                each: &mut |_| panic!("labels did not change"),
+            }),
+            None,
+        )
         .await
         .unwrap();
     let after = IntelSnapshot::load(&*store, Some(&before)).await.unwrap();
@@ -125,9 +131,15 @@ pub(crate) async fn a_withdrawn_label_stays_withdrawn(store: Arc<dyn Store>) {
     let after = read(&*store).await;
     assert_ne!(before.data_revision, after.data_revision);
     // It holds without reading all labels again.
-    let known = Some(before.label_generation);
+    let known = before.label_revision;
     store
-        .intel(Some(LabelRequest { known, each: &mut |_| panic!("labels did not change") }), None)
+        .intel(
+            Some(LabelRequest {
+                is_known: &mut |revision| *revision == known,
+                each: &mut |_| panic!("labels did not change"),
+            }),
+            None,
+        )
         .await
         .unwrap();
     let snapshot = IntelSnapshot::load(&*store, Some(&snapshot)).await.unwrap();

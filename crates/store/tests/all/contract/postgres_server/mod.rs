@@ -361,7 +361,7 @@ async fn one_read_sees_one_state() {
     loop {
         let mut count = 0;
         let intel = reader
-            .intel(Some(LabelRequest { known: None, each: &mut |_| count += 1 }), None)
+            .intel(Some(LabelRequest { is_known: &mut |_| false, each: &mut |_| count += 1 }), None)
             .await
             .unwrap();
         assert_eq!(intel.label_generation, count);
