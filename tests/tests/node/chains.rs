@@ -16,6 +16,7 @@ use std::{
 
 use assay_tests::{
     Caller,
+    evm::{EvmNode, EvmNodeKind, Key, NewBlock, NewTransaction, genesis::ETHER},
     nodes::{Credentials, Node, NodeKind},
     repeat, wait_at_most,
 };
@@ -68,6 +69,57 @@ spec:
         folder.path().display()
     ));
     folder
+}
+
+/// Loses each of a chain's two servers twice, while a caller goes on asking. Returns the number of its answers.
+fn lose_servers(
+    world: &World,
+    chain_source: &str,
+    ask: impl Fn() -> Option<Value> + Send + 'static,
+) -> usize {
+    let over = Arc::new(AtomicBool::new(false));
+    let ended = Arc::clone(&over);
+    let caller = thread::spawn(move || {
+        let (mut answers, mut wrong) = (0, 0);
+        repeat(
+            Duration::from_millis(20),
+            || ended.load(Ordering::Relaxed),
+            || match ask() {
+                Some(_) => answers += 1,
+                None => wrong += 1,
+            },
+        );
+        (answers, wrong)
+    });
+    // Ready for as long as DNS servers remember names: so a rolling update waits, too.
+    let servers = format!("statefulset/chain-{chain_source}");
+    let both_available = || {
+        wait_at_most(PATIENCE, "both are available", || {
+            world.field(&[&servers], ".status.availableReplicas") == "2"
+        });
+    };
+    both_available();
+    for number in 0..2 {
+        let pod = format!("chain-{chain_source}-{number}");
+        world.cluster.process_of("assay", &pod).signal("KILL");
+        let restarted =
+            || world.field(&["pod", &pod], ".status.containerStatuses[0].restartCount") == "1";
+        wait_at_most(PATIENCE, "another container", restarted);
+        both_available();
+        world.kubectl(&["delete", "pod", &pod]);
+        both_available();
+    }
+    over.store(true, Ordering::Relaxed);
+    let (answers, wrong) = caller.join().unwrap();
+    assert_eq!(wrong, 0, "wrong, besides {answers} right answers");
+    answers
+}
+
+/// Removes a chain's source and servers with their volumes.
+fn remove(world: &World, chain_source: &str) {
+    world.cluster.kubectl(&["delete", "chainsource", chain_source]);
+    world.kubectl(&["delete", "pvc", "--all"]);
+    world.cluster.kubectl(&["delete", "pv", "--all"]);
 }
 
 /// A check of the miner without cached answers.
@@ -135,43 +187,78 @@ spec:
     });
     println!("{}", world.kubectl(&["get", "chainsource,statefulset,pvc,pods"]));
 
-    // Losses, while callers go on.
-    let over = Arc::new(AtomicBool::new(false));
-    let ended = Arc::clone(&over);
     let asking = caller.clone();
-    let callers = thread::spawn(move || {
-        let (mut answers, mut wrong) = (0, Vec::new());
-        repeat(
-            Duration::from_millis(20),
-            || ended.load(Ordering::Relaxed),
-            || match check(&asking) {
-                Some(answer) if has_flows(&answer) => answers += 1,
-                other => wrong.push(format!("{other:?}")),
-            },
-        );
-        (answers, wrong)
-    });
-    // Ready for as long as DNS servers remember names: so a rolling update waits, too.
-    let both_available = || {
-        wait_at_most(PATIENCE, "both are available", || {
-            world.field(&["statefulset/chain-litecoin"], ".status.availableReplicas") == "2"
-        });
-    };
-    both_available();
-    for pod in ["chain-litecoin-0", "chain-litecoin-1"] {
-        world.cluster.process_of("assay", pod).signal("KILL");
-        let restarted =
-            || world.field(&["pod", pod], ".status.containerStatuses[0].restartCount") == "1";
-        wait_at_most(PATIENCE, "another container", restarted);
-        both_available();
-        world.kubectl(&["delete", "pod", pod]);
-        both_available();
-    }
-    over.store(true, Ordering::Relaxed);
-    let (answers, wrong) = callers.join().unwrap();
+    let answers = lose_servers(&world, "litecoin", move || check(&asking).filter(has_flows));
     println!("two chain servers killed and evicted: {answers} answers");
-    assert!(wrong.is_empty(), "{} wrong, such as {}", wrong.len(), wrong[0]);
-    world.cluster.kubectl(&["delete", "chainsource", "litecoin"]);
-    world.kubectl(&["delete", "pvc", "--all"]);
-    world.cluster.kubectl(&["delete", "pv", "--all"]);
+    remove(&world, "litecoin");
+}
+
+#[test]
+#[ignore = "needs Kubernetes node, geth"]
+#[expect(clippy::print_stdout, reason = "figures are for people")]
+fn two_servers_of_an_ethereum_node_answer_about_deposits_and_a_lost_node_is_told() {
+    // Given a node with a deposit, and a source of its chain with two servers...
+    let world = World::new();
+    let mut node = EvmNode::start(EvmNodeKind::Geth);
+    let mut payer = Key::of("exchange");
+    let receiver = Key::of("alice").address;
+    let mut deposit = |node: &mut EvmNode| {
+        let signed = payer.sign(&NewTransaction::payment(receiver, ETHER));
+        node.make(&NewBlock::of(vec![signed]));
+        let height = node.height();
+        node.receipts(height)[0]["transactionHash"].as_str().unwrap().to_owned()
+    };
+    let first = deposit(&mut node);
+    let port = forwarded(node.url().trim_start_matches("http://").parse().unwrap());
+    let _volumes = ["chain-volume-0", "chain-volume-1"].map(|name| volume(&world, name));
+    world.install(&file("charts/assay").display().to_string(), &[]);
+    let caller = Caller::new(world.service(), &world.key());
+    world.cluster.apply(&format!(
+        "
+apiVersion: assay.dev/v1alpha1
+kind: ChainSource
+metadata: {{name: ethereum}}
+spec:
+  chain: eth
+  mode: follow
+  protocol: rpc
+  endpoint: http://10.99.0.1:{port}
+  allowTestNetwork: true
+  replicas: 2
+  volume: {{size: 1Gi}}
+"
+    ));
+    let status = |field: &str| world.field(&["chainsource/ethereum"], &format!(".status.{field}"));
+    let check = move |transaction: &str| {
+        let body = json!({"blockchain": "eth", "transaction": transaction, "direction": "deposit"});
+        let answer = caller.post(
+            "/api/v1/check/transfer",
+            &body.to_string(),
+            &[("cache-control", "no-cache")],
+        );
+        (answer.status == 200).then(|| answer.json())
+    };
+    // ...when it is mined, then both servers know it, and go on answering while either is lost...
+    wait_at_most(PATIENCE, "both servers", || status("servers") == "2/2");
+    wait_at_most(PATIENCE, "the deposit", || check(&first).is_some());
+    let answer = check(&first).unwrap();
+    assert_eq!(answer["transfer"]["amount"]["value"], ETHER.to_string(), "{answer:#}");
+    let (asking, asked) = (check.clone(), first.clone());
+    let answers = lose_servers(&world, "ethereum", move || asking(&asked));
+    println!("two chain servers killed and evicted: {answers} answers");
+    let later = deposit(&mut node);
+    wait_at_most(PATIENCE, "a later deposit", || check(&later).is_some());
+    // ...and a node that is gone is told where its operator looks, until it is back.
+    let is_followed = || {
+        let condition = ".status.conditions[?(@.type==\"SourceFollowed\")].status";
+        world.field(&["chainsource/ethereum"], condition)
+    };
+    wait_at_most(PATIENCE, "the node is followed", || is_followed() == "True");
+    node.stop();
+    wait_at_most(PATIENCE, "the node is missed", || is_followed() == "False");
+    println!("{}", world.kubectl(&["get", "chainsource,statefulset,pvc,pods"]));
+    node.launch();
+    wait_at_most(PATIENCE, "the node is back", || is_followed() == "True");
+    assert!(check(&first).is_some() && check(&later).is_some());
+    remove(&world, "ethereum");
 }
