@@ -82,26 +82,46 @@ fn form(chain: ChainId) -> &'static str {
     if matches!(chain.info().rules, AddressRules::Evm) { "evm" } else { chain.as_str() }
 }
 
-/// Returns a canonical address after the part that all addresses of its form share: `0x`, the prefix of bech32 with its
-/// version, the prefix of `CashAddr`, the `T` of TRON.
+/// Returns a canonical address without the parts that all addresses of its form share: `0x`, the prefix of bech32 with
+/// the version of its program, the prefix of `CashAddr`, the `T` of TRON, the `.near` of a name.
 #[must_use]
 pub fn distinctive_part(chain: ChainId, text: &str) -> &str {
-    if let Some(rest) = text.strip_prefix("0x") {
-        return rest;
-    }
+    let rules = chain.info().rules;
+    let text = match rules {
+        AddressRules::Near => text.strip_suffix(".near").unwrap_or(text),
+        _ => text,
+    };
     if let Some((_, rest)) = text.split_once(':') {
         return rest;
     }
-    if chain == ChainId::TRX {
-        return text.strip_prefix('T').unwrap_or(text);
+    if let Some(rest) = fixed_prefixes(rules).iter().find_map(|prefix| text.strip_prefix(prefix)) {
+        return rest;
     }
     let is_bech32 = !text.bytes().any(|byte| byte.is_ascii_uppercase());
-    match text
-        .split_once('1')
-        .filter(|(prefix, rest)| is_bech32 && !prefix.is_empty() && rest.len() >= 38)
-    {
-        Some((_, rest)) => rest.get(1..).unwrap_or(rest),
-        None => text,
+    match (rules, text.rsplit_once('1').filter(|_| is_bech32)) {
+        (AddressRules::Cosmos(_), Some((_, rest))) => rest,
+        (AddressRules::Bitcoin(_), Some((prefix, rest))) if !prefix.is_empty() => {
+            rest.get(1..).unwrap_or(rest)
+        }
+        _ => text,
+    }
+}
+
+/// The prefixes of a family's forms that are fixed texts, a longer one before a shorter one that it begins with.
+const fn fixed_prefixes(rules: AddressRules) -> &'static [&'static str] {
+    match rules {
+        AddressRules::Evm | AddressRules::Move | AddressRules::Near => &["0x"],
+        AddressRules::Tron => &["T"],
+        AddressRules::Beacon => &["bnb1"],
+        // Of Byron's addresses the header and the network fix the first characters.
+        AddressRules::Cardano => &["addr1", "stake1", "DdzFFzCqrh", "Ae2tdPwUPEZ"],
+        AddressRules::Filecoin => &["f410f", "f0", "f1", "f2", "f3", "f4"],
+        AddressRules::Tezos => &["tz1", "tz2", "tz3", "tz4", "KT1", "sr1"],
+        AddressRules::Zcash => &["t1", "t3", "zs1", "u1"],
+        AddressRules::Stellar => &["G", "M", "C"],
+        AddressRules::Stacks => &["SP", "SM"],
+        AddressRules::Xrp => &["r", "X"],
+        _ => &[],
     }
 }
 
@@ -154,6 +174,28 @@ mod tests {
                 "bch",
                 "qpm2qsznhks23z7629mms6s4cwef74vcwvy22gdx6a",
                 "qpm2qsznhks23z7629mms6s4cwef74vcwvy22gdx6a",
+            ),
+            ("tezos", "tz1VSUr8wwNhLAzempoch5d6hLRiTh8Cjcjb", "VSUr8wwNhLAzempoch5d6hLRiTh8Cjcjb"),
+            ("near", "alice-of-the-lake.near", "alice-of-the-lake"),
+            (
+                "atom",
+                "cosmos1depk54cuajgkzea6zpgkq36tnjwdzv4afc3d27",
+                "depk54cuajgkzea6zpgkq36tnjwdzv4afc3d27",
+            ),
+            (
+                "fil",
+                "f1abjxfbp274xpdqcpuaykwkfb43omjotacm2p3za",
+                "abjxfbp274xpdqcpuaykwkfb43omjotacm2p3za",
+            ),
+            (
+                "ada",
+                "Ae2tdPwUPEZFRbyhz3cpfC2CumGzNkFBN2L42rcUc2yjQpEkxDbkPodpMAi",
+                "FRbyhz3cpfC2CumGzNkFBN2L42rcUc2yjQpEkxDbkPodpMAi",
+            ),
+            (
+                "bep2",
+                "bnb1grpf0955h0ykzq3ar5nmum7y6gdfl6lxfn46h2",
+                "grpf0955h0ykzq3ar5nmum7y6gdfl6lxfn46h2",
             ),
         ] {
             let parsed = address(chain, text);
