@@ -42,14 +42,13 @@ impl Receivers {
         if is_full || address.resemblance_keys().is_none() {
             return;
         }
-        let checked = waiting.entry(key).or_insert_with(|| CheckedReceiver {
+        let checked = CheckedReceiver {
             tenant: tenant.clone(),
             address: address.clone(),
             first_checked_at: now,
             last_checked_at: now,
-        });
-        checked.first_checked_at = checked.first_checked_at.min(now);
-        checked.last_checked_at = checked.last_checked_at.max(now);
+        };
+        waiting.entry(key).and_modify(|known| known.join(&checked)).or_insert(checked);
     }
 
     /// Writes the receivers. Receivers that cannot be written stay in memory.

@@ -6,6 +6,7 @@ use assay_address::ResemblanceKeys;
 use assay_tenancy::Name;
 use async_trait::async_trait;
 use jiff::Timestamp;
+use sqlx::AssertSqlSafe;
 
 use super::{Backend, RowScope, SessionMode, Value};
 use crate::{
@@ -18,14 +19,22 @@ use crate::{
 impl<B: Backend> ReceiverStore for B {
     async fn record_receivers(&self, receivers: &[CheckedReceiver]) -> Result<(), StoreError> {
         // Each row once, as PostgreSQL requires of one statement, and in one order, so that programs never deadlock.
-        let mut rows: BTreeMap<(&str, &str, &str), [Value<'_>; 9]> = BTreeMap::new();
-        // The earliest of several checks of one receiver, on whatever chain, comes last and stays.
-        let mut ordered: Vec<&CheckedReceiver> = receivers.iter().collect();
-        ordered.sort_by_key(|receiver| std::cmp::Reverse(receiver.first_checked_at));
-        for CheckedReceiver { tenant, address, first_checked_at, last_checked_at } in ordered {
+        let mut checked: BTreeMap<(&str, &str, &str), CheckedReceiver> = BTreeMap::new();
+        for receiver in receivers {
+            let Some(keys) = receiver.address.resemblance_keys() else { continue };
+            let key = (receiver.tenant.as_str(), keys.form, receiver.address.as_str());
+            checked
+                .entry(key)
+                .and_modify(|known| known.join(receiver))
+                .or_insert_with(|| receiver.clone());
+        }
+        let mut rows: Vec<[Value<'_>; 9]> = Vec::with_capacity(checked.len());
+        for CheckedReceiver { tenant, address, first_checked_at, last_checked_at } in
+            checked.values()
+        {
             let Some(keys) = address.resemblance_keys() else { continue };
             let ResemblanceKeys { form, ends, head, tail } = keys;
-            let row = [
+            rows.push([
                 tenant.as_str().into(),
                 form.into(),
                 address.as_str().into(),
@@ -35,10 +44,8 @@ impl<B: Backend> ReceiverStore for B {
                 tail.into(),
                 (*first_checked_at).into(),
                 (*last_checked_at).into(),
-            ];
-            rows.insert((tenant.as_str(), form, address.as_str()), row);
+            ]);
         }
-        let rows: Vec<_> = rows.into_values().collect();
         let asking = async {
             let mut session = self.session(SessionMode::Write(RowScope::Record)).await?;
             let columns =
@@ -62,9 +69,15 @@ impl<B: Backend> ReceiverStore for B {
         let ResemblanceKeys { form, ends, head, tail } = keys;
         let asking = async {
             let mut session = self.session(SessionMode::Read(RowScope::Tenant(tenant))).await?;
-            let alike = "SELECT chain, address, first_checked_at FROM receivers
-                WHERE tenant = $1 AND form = $2 AND (ends = $3 OR head = $4 OR tail = $5)
-                ORDER BY first_checked_at, address LIMIT $6";
+            // Each part has a limit of its own, so that many that share one crowd out none that shares another.
+            let sharing = ["ends = $3", "head = $4", "tail = $5"].map(|part| {
+                format!(
+                    "SELECT * FROM (SELECT chain, address, first_checked_at FROM receivers
+                    WHERE tenant = $1 AND form = $2 AND {part}
+                    ORDER BY first_checked_at, address LIMIT $6) AS alike"
+                )
+            });
+            let alike = format!("{} ORDER BY first_checked_at, address", sharing.join(" UNION "));
             let most = i64::try_from(MOST_FOUND).unwrap_or(i64::MAX);
             let values = [
                 tenant.as_str().into(),
@@ -74,7 +87,12 @@ impl<B: Backend> ReceiverStore for B {
                 tail.as_str().into(),
                 most.into(),
             ];
-            session.rows(alike, &values).await?.iter().map(row::receivers::receiver).collect()
+            session
+                .rows(AssertSqlSafe(alike), &values)
+                .await?
+                .iter()
+                .map(row::receivers::receiver)
+                .collect()
         };
         self.with_timeout(asking).await
     }

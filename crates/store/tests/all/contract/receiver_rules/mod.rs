@@ -61,6 +61,13 @@ pub(crate) async fn receivers_that_look_alike_are_found_of_one_tenant(store: Arc
         .collect();
     store.record_receivers(&many).await.unwrap();
     assert_eq!(like(&store, "c", "eth", ONE).await.len(), MOST_FOUND);
+    // Those that share their first half crowd out none that shares the ends.
+    let crowd = (0..MOST_FOUND + 9)
+        .map(|number| checked("d", "eth", &format!("0x189f4003{number:032x}"), 0));
+    let original = checked("d", "eth", "0x189f00000000000000000000000000000000f82d", 1);
+    store.record_receivers(&crowd.chain([original.clone()]).collect::<Vec<_>>()).await.unwrap();
+    let found = like(&store, "d", "eth", ONE).await;
+    assert!(found.iter().any(|found| found.address == original.address));
 }
 
 pub(crate) async fn a_receiver_keeps_its_first_check_until_it_is_purged(store: Arc<dyn Store>) {
@@ -69,8 +76,12 @@ pub(crate) async fn a_receiver_keeps_its_first_check_until_it_is_purged(store: A
     for minute in [5, 3, 9] {
         store.record_receivers(&[checked("a", "eth", ONE, minute)]).await.unwrap();
     }
+    // On several chains and in one batch, too.
+    let batch =
+        [checked("a", "bsc", ONE, 4), checked("a", "eth", ONE, 2), checked("a", "bsc", ONE, 7)];
+    store.record_receivers(&batch).await.unwrap();
     store.record_receivers(&[checked("b", "eth", ONE, 1)]).await.unwrap();
-    assert_eq!(like(&store, "a", "eth", ONE).await[0].first_checked_at, at(3));
+    assert_eq!(like(&store, "a", "eth", ONE).await[0].first_checked_at, at(2));
     // When receivers are purged, then the last check decides.
     assert_eq!(store.purge_receivers(&a, at(9)).await.unwrap(), 0);
     assert_eq!(store.purge_receivers(&a, at(10)).await.unwrap(), 1);
