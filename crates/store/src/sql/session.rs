@@ -247,6 +247,15 @@ impl Session {
         }
     }
 
+    /// Lets the database read rows in the order of an index rather than sort them, until the transaction ends.
+    /// PostgreSQL sorts a whole table if its statistics are missing or old.
+    pub(crate) async fn prefer_order_of_index(&mut self) -> Result<(), StoreError> {
+        if let Self::Postgres(_) = self {
+            self.execute("SET LOCAL enable_sort = off", &[]).await?;
+        }
+        Ok(())
+    }
+
     /// Commits the transaction, and returns `done`.
     pub(crate) async fn commit<T>(self, done: T) -> Result<T, StoreError> {
         match self {
