@@ -66,16 +66,25 @@ pub fn assess(
     policy: &Policy,
     now: Timestamp,
 ) -> Assessment {
-    assess_with(subject, facts, policy, now, Vec::new())
+    assess_with(subject, facts, policy, now, OtherFunds::default())
 }
 
-/// Assesses one address, with rules that fire on other funds than those of the address.
+/// Findings about other funds than those of the address.
+#[derive(Default)]
+struct OtherFunds {
+    /// Rules that fire on them.
+    rules: Vec<MinimumScore>,
+    /// Data without which a rule cannot be evaluated on them.
+    missing: Option<verdict::MissingData>,
+}
+
+/// Assesses one address, with findings about other funds than those of the address.
 fn assess_with(
     subject: &CanonicalAddress,
     facts: &Facts,
     policy: &Policy,
     now: Timestamp,
-    further_rules: Vec<MinimumScore>,
+    other_funds: OtherFunds,
 ) -> Assessment {
     let today = facts.day(now);
 
@@ -103,7 +112,7 @@ fn assess_with(
     warnings.extend(about_the_address(facts, unowned));
     let mut minimum_scores = listings.minimum_scores;
     minimum_scores.extend(association.minimum_scores);
-    minimum_scores.extend(further_rules);
+    minimum_scores.extend(other_funds.rules);
     let mut terms: Vec<Term<'_>> = listings.terms;
     terms.extend(labels.terms);
     terms.extend(association.terms);
@@ -127,6 +136,7 @@ fn assess_with(
         &labels.conflicts.capped_tiers,
     );
     let mut missing = searched.missing;
+    missing.extend(other_funds.missing);
     // Flows of a service belong to its customers.
     let mut remarks = Vec::new();
     if !is_service {

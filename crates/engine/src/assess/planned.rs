@@ -1,14 +1,17 @@
 //! The assessment of a withdrawal that is not sent yet: that of its receiver's address, with the policy's rules by the
 //! amount that is about to be paid, and a warning about receivers that look like it.
 
+use std::{collections::BTreeMap, fmt};
+
 use assay_address::{Resemblance, SHOWN};
 use jiff::{Timestamp, civil::Date};
 use ruint::aliases::U256;
 
 use super::{
-    MeasuredFunds, MinimumScore, assess_with, attribute,
+    MeasuredFunds, MinimumScore, OtherFunds, assess_with, attribute,
     flows::rules::{RuleFunds, RuleView, evaluate},
     usd,
+    verdict::MissingData,
 };
 use crate::{
     account::whole_units,
@@ -17,8 +20,11 @@ use crate::{
         TransferStatus, VerdictReason, Warning,
     },
     evidence::Direction,
-    planned::{EarlierReceiver, EarlierReceivers, KnownAsset, PlannedFacts, PlannedWithdrawal},
-    policy::{Alternative, Policy, Rule},
+    planned::{
+        EarlierReceiver, EarlierReceivers, KnownAsset, PlannedAsset, PlannedFacts,
+        PlannedWithdrawal,
+    },
+    policy::{Alternative, Policy, Quantity, Rule},
     trace::Attribution,
     transfer::TransferDirection,
 };
@@ -27,6 +33,8 @@ use crate::{
 const PAYMENT_RULE: &str = "payment_rule";
 /// Share of the payment's funds that go to the receiver.
 const WHOLE: &str = "1";
+/// Unit of values in US dollars.
+const DOLLARS: &str = "USD";
 /// Decimals of values in US dollars.
 const USD_DECIMALS: u8 = 6;
 
@@ -39,9 +47,9 @@ const USD_DECIMALS: u8 = 6;
 pub fn assess_planned(facts: &PlannedFacts, policy: &Policy, now: Timestamp) -> Assessment {
     let PlannedFacts { withdrawal, receiver, .. } = facts;
     let today = receiver.day(now);
-    let rules = payment_rules(facts, policy, today);
-    let has_fired = !rules.is_empty();
-    let mut assessment = assess_with(&withdrawal.to, receiver, policy, now, rules);
+    let found = payment_rules(facts, policy, today);
+    let has_fired = !found.rules.is_empty();
+    let mut assessment = assess_with(&withdrawal.to, receiver, policy, now, found);
     assessment.warnings.extend(warnings(facts, policy));
     let basis = if has_fired { TransferBasis::Payment } else { TransferBasis::Receiver };
     let mut transfer = view(facts, basis);
@@ -50,57 +58,86 @@ pub fn assess_planned(facts: &PlannedFacts, policy: &Policy, now: Timestamp) -> 
     assessment
 }
 
-/// The rules that the payment itself meets, in the order of the policy.
-fn payment_rules(facts: &PlannedFacts, policy: &Policy, today: Date) -> Vec<MinimumScore> {
+/// The rules that the payment itself meets, in the order of the policy, and the amount that is missing for others.
+fn payment_rules(facts: &PlannedFacts, policy: &Policy, today: Date) -> OtherFunds {
     let PlannedFacts { withdrawal, receiver, .. } = facts;
-    let Some(asset) = withdrawal.asset.known else { return Vec::new() };
     let attribution = attribute(receiver, policy, today);
     let claims = claims(&attribution);
     if attribution.is_unowned || claims.is_empty() {
-        return Vec::new();
+        return OtherFunds::default();
     }
-    let own = Payment { amount: withdrawal.amount, unit: asset.ticker, decimals: asset.decimals };
-    let in_dollars = dollars(facts, asset, today);
-    let payments: Vec<Payment<'_>> = [Some(own), in_dollars].into_iter().flatten().collect();
-    let rules = policy.rules().iter().filter_map(by_amount);
-    let fired = rules.filter_map(|rule| {
+    let payments = payments(facts, today);
+    let mut found = OtherFunds::default();
+    for rule in policy.rules().iter().filter_map(by_amount) {
         let fired = payments.iter().find_map(|payment| {
-            let fired = evaluate(&rule, &payment.view(&claims), policy)?;
-            Some((*payment, fired.can_block))
+            let fired = evaluate(&payment.stated(&rule)?, &payment.view(&claims), policy)?;
+            Some((payment, fired.can_block))
         });
-        let (payment, can_block) = fired?;
-        let amount = format!("{} {}", whole_units(payment.amount, payment.decimals), payment.unit);
-        let message = format!(
-            "{}: this payment of {amount} goes there{}",
-            rule.description.trim_end_matches('.'),
-            party(&attribution),
-        );
-        Some(MinimumScore {
-            score: policy.minimum_score(rule.verdict, can_block),
-            reason: VerdictReason { code: PAYMENT_RULE, message },
-            tier: None,
-            measured: Some(MeasuredFunds {
-                direction: Direction::Destination,
-                share: WHOLE.to_owned(),
-                amount: amount_of(withdrawal),
-            }),
-            evidence: Vec::new(),
-            rule: rule.id,
-        })
-    });
-    fired.collect()
+        match fired {
+            Some((payment, can_block)) => {
+                let message = format!(
+                    "{}: this payment of {payment} goes there{}",
+                    rule.description.trim_end_matches('.'),
+                    party(&attribution),
+                );
+                found.rules.push(MinimumScore {
+                    score: policy.minimum_score(rule.verdict, can_block),
+                    reason: VerdictReason { code: PAYMENT_RULE, message },
+                    tier: None,
+                    measured: Some(MeasuredFunds {
+                        direction: Direction::Destination,
+                        share: WHOLE.to_owned(),
+                        amount: amount_of(withdrawal),
+                    }),
+                    evidence: Vec::new(),
+                    rule: rule.id,
+                });
+            }
+            None => {
+                let may_fire = payments.iter().any(|payment| {
+                    let any = payment.unmeasured(&rule);
+                    any.is_some_and(|rule| {
+                        evaluate(&rule, &payment.view(&claims), policy).is_some()
+                    })
+                });
+                if may_fire && found.missing.is_none() {
+                    found.missing = Some(unmeasured(withdrawal, &rule));
+                }
+            }
+        }
+    }
+    found
+}
+
+/// The data that a rule by amount lacks about a payment.
+fn unmeasured(withdrawal: &PlannedWithdrawal, rule: &Rule) -> MissingData {
+    let PlannedAsset { text, known } = &withdrawal.asset;
+    let lacking = match known {
+        Some(known) => format!("the price of {} is", known.ticker),
+        None => format!("the decimals and the price of the asset {text} are"),
+    };
+    let message = format!(
+        "the rule {} holds from an amount on, and {lacking} not known: whether this payment meets it is not known",
+        rule.id
+    );
+    MissingData { reason: VerdictReason { code: "payment_unmeasured", message }, source: None }
 }
 
 /// The rule without the alternatives that a single payment cannot meet: those that ask for a share of funds. `None` if
 /// no alternative is left.
 fn by_amount(rule: &Rule) -> Option<Rule> {
-    let is_met_by_amount = |alternative: &&Alternative| {
+    with_alternatives(rule, |alternative| {
         let thresholds = &alternative.thresholds;
         thresholds.share.is_none()
             && thresholds.recent_share.is_none()
             && thresholds.recent_part.is_none()
-    };
-    let alternatives: Vec<_> = rule.alternatives.iter().filter(is_met_by_amount).cloned().collect();
+    })
+}
+
+/// The rule with the alternatives that meet a condition. `None` if no alternative does.
+fn with_alternatives(rule: &Rule, meets: impl Fn(&Alternative) -> bool) -> Option<Rule> {
+    let alternatives: Vec<_> =
+        rule.alternatives.iter().filter(|alternative| meets(alternative)).cloned().collect();
     (!alternatives.is_empty()).then(|| Rule { alternatives, ..rule.clone() })
 }
 
@@ -110,7 +147,23 @@ struct Payment<'a> {
     /// Amount in base units.
     amount: u128,
     unit: &'a str,
-    decimals: u8,
+    measure: Measure,
+}
+
+/// Least amounts of a rule, by unit.
+type Amounts = BTreeMap<String, Quantity>;
+
+/// Knowledge about a unit of amounts.
+#[derive(Clone, Copy)]
+enum Measure {
+    /// The amount in dollars, by the price of the day.
+    Dollars,
+    /// The asset, whose value in dollars is known besides: only amounts of the asset itself are compared.
+    Priced { decimals: u8 },
+    /// The asset, whose value in dollars is estimated by its order of worth, if that is known.
+    Unpriced { decimals: u8 },
+    /// The asset, whose decimals are not known: no amount is compared.
+    Unknown,
 }
 
 impl Payment<'_> {
@@ -127,9 +180,77 @@ impl Payment<'_> {
         RuleView {
             direction: Direction::Destination,
             unit: self.unit,
-            decimals: self.decimals,
+            decimals: self.decimals().unwrap_or_default(),
             funds: vec![funds],
         }
+    }
+
+    /// The rule with the alternatives whose amounts can be compared with the payment. `None` if none is left.
+    fn stated(&self, rule: &Rule) -> Option<Rule> {
+        with_alternatives(rule, |alternative| {
+            let amounts = &alternative.thresholds.amounts;
+            amounts.is_empty() || self.is_comparable(amounts)
+        })
+    }
+
+    /// The rule as it would hold for any amount, with the alternatives whose amounts would be compared with the payment
+    /// if its value were known. `None` if none is left.
+    fn unmeasured(&self, rule: &Rule) -> Option<Rule> {
+        let is_unmeasured = match self.measure {
+            Measure::Dollars | Measure::Priced { .. } => return None,
+            Measure::Unpriced { .. } | Measure::Unknown => |payment: &Self, amounts: &Amounts| {
+                let would_be = amounts.contains_key(DOLLARS) || amounts.contains_key(payment.unit);
+                would_be && !payment.is_comparable(amounts)
+            },
+        };
+        let mut rule = with_alternatives(rule, |alternative| {
+            is_unmeasured(self, &alternative.thresholds.amounts)
+        })?;
+        for alternative in &mut rule.alternatives {
+            alternative.thresholds.amounts.clear();
+        }
+        Some(rule)
+    }
+
+    fn is_comparable(&self, amounts: &Amounts) -> bool {
+        match self.measure {
+            Measure::Dollars | Measure::Unpriced { .. } => {
+                Policy::amount_in(amounts, self.unit).is_some()
+            }
+            Measure::Priced { .. } => amounts.contains_key(self.unit),
+            Measure::Unknown => false,
+        }
+    }
+
+    const fn decimals(&self) -> Option<u8> {
+        match self.measure {
+            Measure::Dollars => Some(USD_DECIMALS),
+            Measure::Priced { decimals } | Measure::Unpriced { decimals } => Some(decimals),
+            Measure::Unknown => None,
+        }
+    }
+}
+
+impl fmt::Display for Payment<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.decimals() {
+            Some(decimals) => {
+                write!(formatter, "{} {}", whole_units(self.amount, decimals), self.unit)
+            }
+            None => write!(formatter, "{} base units of {}", self.amount, self.unit),
+        }
+    }
+}
+
+/// The payment in the asset's own unit, and in US dollars if the price of the day is known.
+fn payments(facts: &PlannedFacts, today: Date) -> Vec<Payment<'_>> {
+    let PlannedWithdrawal { asset, amount, .. } = &facts.withdrawal;
+    let own = |measure| Payment { amount: *amount, unit: asset.unit(), measure };
+    let Some(known) = asset.known else { return vec![own(Measure::Unknown)] };
+    let decimals = known.decimals;
+    match dollars(facts, known, today) {
+        Some(dollars) => vec![own(Measure::Priced { decimals }), dollars],
+        None => vec![own(Measure::Unpriced { decimals })],
     }
 }
 
@@ -137,7 +258,7 @@ impl Payment<'_> {
 fn dollars(facts: &PlannedFacts, asset: KnownAsset, today: Date) -> Option<Payment<'static>> {
     let price = facts.receiver.prices.on(asset.id, today)?.price;
     let value = price.value(U256::from(facts.withdrawal.amount), asset.decimals)?;
-    Some(Payment { amount: value.micros(), unit: "USD", decimals: USD_DECIMALS })
+    Some(Payment { amount: value.micros(), unit: DOLLARS, measure: Measure::Dollars })
 }
 
 /// The claims about the receiver, that of the party to which the payment goes first.

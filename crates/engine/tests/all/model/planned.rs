@@ -115,6 +115,53 @@ fn an_amount_in_dollars_has_the_price_of_the_day() {
     assert_eq!(reviewed.transfer.unwrap().amount.usd.as_deref(), Some("10000.00"));
 }
 
+/// A payment of a token whose decimals are not known.
+fn unknown_token(receiver: Facts) -> PlannedFacts {
+    let mut facts = planned(receiver, 1_000);
+    facts.withdrawal.asset = PlannedAsset { text: "SHELL".to_owned(), known: None };
+    facts
+}
+
+#[test]
+fn a_rule_in_dollars_without_a_price_withholds_an_allow() {
+    let policy = policy(from("USD", 10_000));
+    let coin = AssetId::native(ChainId::BTC);
+    let mut receiver = labelled(Category::Gambling);
+    let check = |receiver: &Facts| assessed(&planned(receiver.clone(), BITCOIN), &policy);
+    // Given a coin without a price, then nobody can say that the rule does not hold; with a price, the price decides.
+    let withheld = check(&receiver);
+    assert_eq!(withheld.verdict, Verdict::Indeterminate);
+    let reason = withheld.reasons.iter().find(|reason| reason.code == "payment_unmeasured");
+    assert!(reason.unwrap().message.contains("the price of BTC is not known"), "{reason:?}");
+    let price = (coin, "2026-11-20".parse().unwrap(), "9999".parse().unwrap());
+    receiver.prices = Arc::new(Prices::new([price]));
+    assert_eq!(check(&receiver).verdict, Verdict::Allow);
+}
+
+#[test]
+fn a_payment_of_an_unknown_token_meets_rules_without_amounts() {
+    let facts = unknown_token(labelled(Category::Gambling));
+    let reviewed = assessed(&facts, &policy(RuleSpec { direct: true, ..RuleSpec::default() }));
+    assert_eq!(reviewed.verdict, Verdict::Review);
+    let reason = reviewed.reasons.iter().find(|reason| reason.code == "payment_rule").unwrap();
+    assert!(reason.message.contains("payment of 1000 base units of SHELL"), "{}", reason.message);
+}
+
+#[test]
+fn a_rule_that_an_unknown_amount_might_meet_withholds_an_allow() {
+    // Given a rule by an amount in dollars about the receiver's party, when the token has no known decimals...
+    let policy = policy(from("USD", 10_000));
+    let withheld = assessed(&unknown_token(labelled(Category::Gambling)), &policy);
+    // ...then nobody can say that the rule does not hold.
+    assert_eq!((withheld.verdict, withheld.complete), (Verdict::Indeterminate, false));
+    assert!(withheld.reasons.iter().any(|reason| reason.code == "payment_unmeasured"));
+    // A receiver that the rule is not about is allowed, and a rule by amounts of another asset is no obstacle.
+    assert_eq!(assessed(&unknown_token(nothing_known()), &policy).verdict, Verdict::Allow);
+    let other = self::policy(from("ETH", 1));
+    let allowed = assessed(&unknown_token(labelled(Category::Gambling)), &other);
+    assert_eq!(allowed.verdict, Verdict::Allow);
+}
+
 #[test]
 fn a_rule_by_a_share_of_all_funds_is_not_met_by_one_payment() {
     let share = RuleSpec { share_from: Some(Share::from_percent(10)), ..RuleSpec::default() };
