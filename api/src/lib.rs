@@ -7,6 +7,7 @@
 pub mod chain_server;
 mod connection;
 mod contract;
+mod deprecation;
 mod docs;
 mod metrics;
 pub mod openapi;
@@ -44,6 +45,7 @@ pub use self::{
     },
 };
 use self::{
+    deprecation::Deprecation,
     operations::operations,
     request::{
         frame::{self, FrameState, Routes},
@@ -102,7 +104,11 @@ pub fn api(app: &Arc<App>) -> Router {
                 handler = handler.route_layer(once);
             }
             let guard = from_fn_with_state((Arc::clone(app), operation.gate), gate::pass);
-            router = router.route(path, handler.route_layer(guard));
+            handler = handler.route_layer(guard);
+            if let Some(deprecation) = Deprecation::of(operation.id) {
+                handler = deprecation.with_notice(handler);
+            }
+            router = router.route(path, handler);
             paths.push(path);
         }
     }

@@ -14,6 +14,7 @@ use serde_json::{Map, Value, json};
 
 use crate::{
     contract::{Content, Contract, Parameters},
+    deprecation::Deprecation,
     operations::{COMMON_PROBLEMS, Operation, Tag, operations},
     request::problem::PROBLEM_JSON,
     response::JSON,
@@ -141,6 +142,9 @@ fn describe(operation: &Operation, generator: &mut SchemaGenerator) -> Value {
                            Other codings are refused with status 415 and `Accept-Encoding`.";
         let body = json!({ "description": description, "required": true, "content": content });
         fields.insert("requestBody".into(), body);
+    }
+    if let Some(deprecation) = Deprecation::of(operation.id) {
+        deprecation.mark(&mut described);
     }
     described
 }

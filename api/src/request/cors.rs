@@ -11,8 +11,9 @@ const METHODS: &str = "GET, POST";
 const HEADERS: &str = "authorization, cache-control, content-type, idempotency-key, traceparent, tracestate, \
                        x-api-key, x-request-id";
 /// Response header fields that pages may read, in addition to those that browsers always expose.
-const EXPOSED: &str = "age, cache-status, idempotent-replayed, ratelimit, ratelimit-policy, retry-after, x-request-id, \
-                       x-ratelimit-limit, x-ratelimit-remaining, x-ratelimit-reset";
+const EXPOSED: &str = "age, cache-status, deprecation, idempotent-replayed, link, ratelimit, ratelimit-policy, \
+                       retry-after, sunset, x-request-id, x-ratelimit-limit, x-ratelimit-remaining, \
+                       x-ratelimit-reset";
 /// Time in seconds for which a browser may cache a preflight response.
 const MAX_AGE: &str = "600";
 

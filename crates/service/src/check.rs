@@ -1,5 +1,5 @@
-//! Check of an address, a transfer or a withdrawal that is not sent yet: gathers the facts and assesses them by the tenant's policy, or repeats a cached
-//! answer.
+//! Check of an address, a transfer or a withdrawal that is not sent yet: gathers the facts and assesses them by the
+//! tenant's policy, or repeats a cached answer.
 
 use std::sync::Arc;
 
