@@ -12,7 +12,8 @@ const REDIS: &str = "Redis";
 const GENERAL: &str = "General";
 
 /// Commands that open no database, each by its path of names.
-const WITHOUT_DATABASE: [&[&str]; 4] = [&["address"], &["openapi"], &["probe"], &["completions"]];
+const WITHOUT_DATABASE: [&[&str]; 5] =
+    [&["address"], &["openapi"], &["probe"], &["manual"], &["completions"]];
 /// Commands that connect to Redis.
 const WITH_REDIS: [&[&str]; 2] = [&["serve"], &["keys", "revoke"]];
 
@@ -160,6 +161,7 @@ mod tests {
             (&["keys", "revoke"], true, true),
             (&["keys", "list"], true, false),
             (&["address"], false, false),
+            (&["manual"], false, false),
             (&["completions"], false, false),
         ] {
             let help = help(path);

@@ -20,6 +20,7 @@ mod keys;
 mod labels;
 mod locations;
 mod logging;
+mod manual;
 mod migrate;
 mod openapi;
 mod policy;
@@ -138,6 +139,7 @@ enum Command {
     Purge(usage::PurgeArgs),
     Openapi(openapi::OpenapiArgs),
     Probe(probe::ProbeArgs),
+    Manual(manual::ManualArgs),
     /// Print the completion script of a shell
     Completions {
         /// Shell
@@ -390,6 +392,7 @@ async fn execute(
         Command::Purge(args) => usage::purge(&args, &context).instrument(stage!("purge")).await,
         Command::Openapi(_) => openapi::run(),
         Command::Probe(args) => probe::run(&args),
+        Command::Manual(args) => manual::run(&args, flags::command::<Cli>()),
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut flags::command::<Cli>(), "assay", &mut script);
