@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Says what a program is made of, in CycloneDX: release/sbom.py PACKAGE
+"""Says what a program is made of, in CycloneDX: release/sbom.py PACKAGE [TRIPLE]
 
-From Cargo's own answers: every crate that the package is built with on this machine's platform, with
+From Cargo's own answers: every crate that the package is built with for a target, or for this machine, with
 version, licence and, where it comes from a registry, the digest that Cargo.lock holds it to. The same
 source makes the same bytes.
 """
@@ -13,9 +13,12 @@ import tomllib
 import uuid
 
 
-def metadata():
+def this_machine():
     version = subprocess.run(["rustc", "-vV"], capture_output=True, text=True, check=True).stdout
-    platform = next(line.split()[1] for line in version.splitlines() if line.startswith("host:"))
+    return next(line.split()[1] for line in version.splitlines() if line.startswith("host:"))
+
+
+def metadata(platform):
     command = ["cargo", "metadata", "--locked", "--format-version=1", f"--filter-platform={platform}"]
     return json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
 
@@ -60,9 +63,9 @@ def component(package, digests, kind="library"):
 
 
 def main():
-    if len(sys.argv) != 2:
-        sys.exit("usage: release/sbom.py PACKAGE")
-    known = metadata()
+    if len(sys.argv) not in (2, 3):
+        sys.exit("usage: release/sbom.py PACKAGE [TRIPLE]")
+    known = metadata(sys.argv[2] if len(sys.argv) == 3 else this_machine())
     packages = {package["id"]: package for package in known["packages"]}
     nodes = {node["id"]: node for node in known["resolve"]["nodes"]}
     roots = [p for p in known["workspace_members"] if packages[p]["name"] == sys.argv[1]]

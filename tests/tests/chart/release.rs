@@ -88,6 +88,65 @@ fn an_image_without_a_tag_is_refused() {
     assert!(!output.status.success() && said.contains("lacks a tag: write NAME:TAG"), "{said}");
 }
 
+/// The program without what only debuggers read, as small as that of a release.
+fn stripped(folder: &Path) -> String {
+    let program = folder.join("assay").display().to_string();
+    printed("strip", &["-o", &program, &binary().display().to_string()]);
+    program
+}
+
+const TARGET: &str = "x86_64-unknown-linux-gnu";
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+#[test]
+fn an_archive_and_a_debian_package_hold_the_program_with_its_pages_and_are_reproducible() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = stripped(folder.path());
+    let folders = ["first", "second"].map(|name| folder.path().join(name));
+    for folder in &folders {
+        fs::create_dir(folder).unwrap();
+        let output = folder.to_str().unwrap();
+        let wanted = ["--program", &program, "--version", VERSION, "--target", TARGET, output];
+        let told = printed("release/package.py", &wanted);
+        assert!(told.contains(&format!("{TARGET} needs Linux with glibc 2.")), "{told}");
+    }
+    let names = [format!("assay-{VERSION}-{TARGET}.tar.gz"), format!("assay_{VERSION}_amd64.deb")];
+    let [archive, package] = names.map(|name| {
+        let [first, second] = folders.each_ref().map(|folder| folder.join(&name));
+        assert!(fs::read(&first).unwrap() == fs::read(second).unwrap(), "{name}: the same bytes");
+        first
+    });
+    // Given the unpacked archive, and the package as Debian unpacks it...
+    let unpacked = folder.path().join("unpacked");
+    unpack(&archive, &unpacked);
+    let root = folder.path().join("root");
+    let paths = [package.to_str().unwrap(), root.to_str().unwrap()];
+    printed("dpkg-deb", &["--extract", paths[0], paths[1]]);
+    let needs = printed("dpkg-deb", &["--field", paths[0], "Depends"]);
+    assert!(needs.starts_with("libc6 (>= 2."), "{needs}");
+    // ...then each has the program, a page for each command, and what shells complete.
+    for tree in [unpacked.join(format!("assay-{VERSION}-{TARGET}")), root.join("usr")] {
+        let at = |path: &str| tree.join(path).display().to_string();
+        assert_eq!(printed(&at("bin/assay"), &["--version"]).trim(), format!("assay {VERSION}"));
+        for page in ["assay", "assay-check", "assay-ingest-chain", "assay-keys-create"] {
+            let text = printed("gzip", &["-cd", &at(&format!("share/man/man1/{page}.1.gz"))]);
+            assert!(text.contains(&format!(".TH {page} 1")), "{page}: {text:.200}");
+        }
+        let completed = fs::read_to_string(at("share/bash-completion/completions/assay")).unwrap();
+        assert!(completed.contains("check-transfer"));
+        let requirements = fs::read_to_string(at("share/doc/assay/REQUIREMENTS")).unwrap();
+        assert!(requirements.contains("glibc 2."), "{requirements}");
+    }
+}
+
+#[test]
+fn a_package_for_another_system_is_refused_with_those_that_there_are() {
+    let wanted = ["--program", "Cargo.toml", "--version", "1", "--target", "aarch64-apple-darwin"];
+    let output = run("release/package.py", &[&wanted[..], &["/tmp"]].concat());
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.contains("cannot pack for aarch64-apple-darwin: use a triple of Linux"), "{said}");
+}
+
 #[test]
 fn the_bill_of_materials_names_every_crate_that_is_built_in() {
     for package in ["assay-cli", "assay-operator"] {
