@@ -490,11 +490,11 @@ pub(super) const fn blocks(coverage: &Coverage) -> [(&'static str, &CoverageBloc
     ]
 }
 
-/// The time at which the sources were verified, from the first to the last verification; `None` without sources.
+/// The time at which the sources were verified, of the source that was verified the longest ago; `None` without sources.
 pub(super) fn verified(assessment: &Assessment) -> Option<String> {
     let times = assessment.sources.iter().filter_map(|source| source.fetched_at);
     let [first, last] = [times.clone().min()?, times.max()?].map(|time| format!("{time:.0}"));
-    Some(if first == last { last } else { format!("{first} to {last}") })
+    Some(if first == last { first } else { format!("{first} or later") })
 }
 
 /// A source with the date of its publication.
