@@ -68,11 +68,14 @@ key=$(awk '/sample-enterprise/ { print $2; exit }' "$work/greeting")
 # cases are made in rounds, each with a seed of its own.
 each=$((cases / 12 + 1))
 [ "$each" -le 500 ] || each=500
+# Rounds take turns between both descriptions: clients of either find what it says.
+# One worker: with several, Python 3.11 now and then fails inside the tool.
 round() {
+  local descriptions=(openapi.json openapi-3.0.json)
   PYTHONPATH="$here" SCHEMATHESIS_HOOKS="$here/hooks.py" "$tool/bin/schemathesis" --no-color \
-    --config-file "$here/schemathesis.toml" run "$url/openapi.json" --header "X-API-Key: $key" \
+    --config-file "$here/schemathesis.toml" run "$url/${descriptions[seed % 2]}" --header "X-API-Key: $key" \
     --mode all --phases examples,coverage,fuzzing,stateful --max-examples "$each" --seed "$seed" \
-    --workers 2 --continue-on-failure --suppress-health-check all >out 2>&1
+    --workers 1 --continue-on-failure --suppress-health-check all >out 2>&1
 }
 cd "$work"
 made=0
