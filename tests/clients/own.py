@@ -5,10 +5,12 @@ Prints what the answers say as JSON.
 
 import json
 import sys
+import time
 from collections.abc import Iterator
+from datetime import datetime
 
 from assay_risk import ApiError, Assay
-from assay_risk.types import ScreenRequest
+from assay_risk.types import CheckRequest, ScreenRequest
 
 LISTED = "bc1qvazt7n0vgxag90qknvxeevn7aaqfawjxqv9svn"
 MIXER = "0x094B38aF1c2b20Ce653843E787754cDaB7846aa7"
@@ -17,6 +19,17 @@ ROWS: list[ScreenRequest] = [
     {"blockchain": "eth", "address": MIXER},
     {"blockchain": "btc", "address": "nonsense"},
 ]
+CHECKS: list[CheckRequest] = [{"blockchain": "btc", "address": LISTED}, {"blockchain": "btc", "address": "nonsense"}]
+
+
+def found(assay: Assay, check_id: str) -> bool:
+    """True if a check is found, once it is stored, by all conditions, and not before its time."""
+    while not any(check["check_id"] == check_id for check in assay.find_checks(reference="order-1", verdict="block")):
+        time.sleep(1)
+    [first] = [check for check in assay.find_checks() if check["check_id"] == check_id]
+    checked_at = datetime.fromisoformat(first["checked_at"])
+    before = assay.find_checks(blockchain="btc", address=LISTED, rule="listed", before=checked_at)
+    return check_id not in [check["check_id"] for check in before]
 
 
 def main(url: str, key: str, hourly_key: str, quick_key: str) -> dict[str, object]:
@@ -25,6 +38,7 @@ def main(url: str, key: str, hourly_key: str, quick_key: str) -> dict[str, objec
         again = assay.show_check(check["check_id"])
         assert again == check
         order = [assay.check_address("btc", LISTED, idempotency_key="order-1")["check_id"] for _ in range(2)]
+        both = assay.check_addresses(CHECKS)["results"]
         withdrawal = assay.check_withdrawal("btc", LISTED, "native", "100000")
         try:
             assay.check_address("btc", "nonsense")
@@ -62,6 +76,8 @@ def main(url: str, key: str, hourly_key: str, quick_key: str) -> dict[str, objec
             "others": [bool(assay.sources()["sources"]), bool(assay.chains()["chains"]), bool(assay.signals()["rules"])],
             "repeated": order[0] == order[1] != check["check_id"],
             "withdrawal": withdrawal["verdict"],
+            "many": [result.get("verdict") or result.get("code") for result in both],
+            "found": found(assay, check["check_id"]),
             "usage": assay.usage()["total"] > 0,
         }
 

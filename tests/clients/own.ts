@@ -2,7 +2,7 @@
 //
 // Prints what the answers say as JSON.
 
-import { ApiError, Assay, type ScreenRequest } from "assay-risk";
+import { ApiError, Assay, type ListedCheck, type ScreenRequest } from "assay-risk";
 
 const LISTED = "bc1qvazt7n0vgxag90qknvxeevn7aaqfawjxqv9svn";
 const MIXER = "0x094B38aF1c2b20Ce653843E787754cDaB7846aa7";
@@ -22,11 +22,32 @@ async function errorOf(call: Promise<unknown>): Promise<ApiError> {
     throw new Error(`no error of the API: ${error}`);
 }
 
+async function identifiers(checks: AsyncIterable<ListedCheck>): Promise<string[]> {
+    const found: string[] = [];
+    for await (const check of checks) found.push(check.check_id);
+    return found;
+}
+
+/** True if a check is found, once it is stored, by all conditions, and not before its time. */
+async function found(checkId: string): Promise<boolean> {
+    const isFound = async () =>
+        (await identifiers(assay.findChecks({ reference: "order-1", verdict: "block" }))).includes(checkId);
+    while (!(await isFound())) await new Promise((resolve) => setTimeout(resolve, 1000));
+    for await (const check of assay.findChecks()) {
+        if (check.check_id !== checkId) continue;
+        const before = new Date(check.checked_at);
+        const earlier = assay.findChecks({ blockchain: "btc", address: LISTED, rule: "listed", before });
+        return !(await identifiers(earlier)).includes(checkId);
+    }
+    return false;
+}
+
 const check = await assay.checkAddress({ ...listed, direction: "deposit", reference: "order-1" });
 const again = await assay.showCheck(check.check_id);
 if (JSON.stringify(again) !== JSON.stringify(check)) throw new Error("another answer");
 const once = { idempotencyKey: "order-1" };
 const order = [await assay.checkAddress(listed, once), await assay.checkAddress(listed, once)];
+const both = (await assay.checkAddresses([ROWS[0]!, ROWS[2]!])).results;
 const planned = { blockchain: "btc", to: LISTED, asset: "native", amount: "100000" };
 const withdrawal = await assay.checkTransfer({ ...planned, direction: "withdrawal" });
 const refused = await errorOf(assay.checkAddress({ ...listed, address: "nonsense" }));
@@ -65,5 +86,7 @@ console.log(JSON.stringify({
     others: [sources.sources, chains.chains, signals.rules].map((list) => list.length > 0),
     repeated: order[0]?.check_id === order[1]?.check_id && order[0]?.check_id !== check.check_id,
     withdrawal: withdrawal.verdict,
+    many: both.map((result) => result.verdict ?? result.code),
+    found: await found(check.check_id),
     usage: (await assay.usage()).total > 0,
 }));

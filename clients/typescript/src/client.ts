@@ -1,20 +1,26 @@
 // Calls of the API.
 
 import { ApiError, retryAfter, ScreenInterrupted } from "./errors.js";
-import { DEFAULT_RETRIES, RETRIED, type Retries, waitBefore } from "./retries.js";
+import { quoted } from "./idempotency.js";
+import { DEFAULT_RETRIES, NOT_STARTED, RETRIED, type Retries, waitBefore } from "./retries.js";
+import { TimeLimit } from "./time_limit.js";
 import type {
     AccountResponse,
+    AddressesResponse,
     AssessmentScope,
     Catalogue,
     ChainsResponse,
     CheckRequest,
     CheckResponse,
+    ChecksResponse,
     EntitiesResponse,
+    ListedCheck,
     ScreenRequest,
     ScreenResponse,
     SourcesResponse,
     TransferRequest,
     UsageResponse,
+    Verdict,
 } from "./types.js";
 
 /**
@@ -22,6 +28,8 @@ import type {
  * all rows were sent.
  */
 const BATCH = 200;
+/** Checks of one page of a search: as many as the API allows. */
+const PAGE = 100;
 
 /** Settings of a client. */
 export interface AssayOptions {
@@ -31,7 +39,7 @@ export interface AssayOptions {
     readonly key: string;
     /** Rules of retries; those that are left out have their defaults. */
     readonly retries?: Partial<Retries>;
-    /** Longest time in seconds to the head of a response. Default: 30. */
+    /** Longest time in seconds to the end of a response; of `screen`, to its next rows. Default: 30. */
     readonly timeout?: number;
     /** Replaces `fetch`, for proxies or certificates of your own. */
     readonly fetch?: typeof fetch;
@@ -48,6 +56,20 @@ export interface CheckOptions {
 /** Settings of one check of a transfer. */
 export type TransferOptions = CheckOptions;
 
+/** Conditions of a search of earlier checks, all of which hold. */
+export interface CheckConditions {
+    readonly blockchain?: string;
+    readonly address?: string;
+    readonly reference?: string;
+    readonly verdict?: Verdict;
+    /** Code of a reason, or a minimum score rule. */
+    readonly rule?: string;
+    /** Time from which checks are found. */
+    readonly since?: Date;
+    /** Time before which checks are found. */
+    readonly before?: Date;
+}
+
 interface Call {
     readonly method: "GET" | "POST";
     readonly path: string;
@@ -55,6 +77,15 @@ interface Call {
     readonly headers?: Record<string, string>;
     readonly body?: string;
 }
+
+/** A response that succeeded, with what bounds the time of its body. */
+interface Answer {
+    readonly response: Response;
+    readonly limit: TimeLimit;
+}
+
+/** Reads an answer's body, within its time limit. */
+type Read<T> = (answer: Answer) => Promise<T>;
 
 /**
  * Client of one installation of Assay.
@@ -83,6 +114,14 @@ export class Assay {
     }
 
     /**
+     * Assesses the risk of 1 to 100 addresses. The results are in the order of the checks: an answer with a `verdict`, or a
+     * problem with a `code`.
+     */
+    checkAddresses(checks: readonly CheckRequest[], options: CheckOptions = {}): Promise<AddressesResponse> {
+        return this.#check("/api/v1/check/addresses", { checks }, options);
+    }
+
+    /**
      * Assesses the risk of one transfer: outputs of a transaction, a transfer on an account chain, or a withdrawal that is
      * not sent yet (`to`, `asset` and `amount`, without `transaction`).
      */
@@ -95,11 +134,23 @@ export class Assay {
         return this.#get(`/api/v1/checks/${encodeURIComponent(checkId)}`);
     }
 
+    /** Yields earlier checks, the newest first. Pages are requested as checks are taken. */
+    async *findChecks(conditions: CheckConditions = {}): AsyncGenerator<ListedCheck, void, undefined> {
+        const { since, before, ...others } = conditions;
+        const query = { ...others, from: since?.toISOString(), to: before?.toISOString(), limit: String(PAGE) };
+        let cursor: string | undefined;
+        do {
+            const page: ChecksResponse = await this.#get("/api/v1/checks", { ...query, cursor });
+            yield* page.checks;
+            cursor = page.next_cursor ?? undefined;
+        } while (cursor !== undefined);
+    }
+
     /**
      * Screens any number of rows and yields their answers in order, while they arrive.
      *
      * Rows are read as answers are taken, some hundred at a time. A row that cannot be answered has an `error`. Throws
-     * `ScreenInterrupted` if the connection ends within an answer.
+     * `ScreenInterrupted` if the connection ends within an answer. Rows that may have been charged are not sent again.
      */
     async *screen(
         rows: Iterable<ScreenRequest> | AsyncIterable<ScreenRequest>,
@@ -109,15 +160,18 @@ export class Assay {
         for await (const batch of batches(rows, BATCH)) {
             let answered = 0;
             let cause: unknown;
-            const response = await this.#send({
+            const call: Call = {
                 method: "POST",
                 path: "/api/v1/screen",
                 query: { scope },
                 headers: { "Content-Type": "application/x-ndjson" },
                 body: batch.map((row) => `${JSON.stringify(row)}\n`).join(""),
-            });
+            };
+            // Other failures leave open whether rows were answered and charged.
+            const isRetried = (error: unknown) => error instanceof ApiError && NOT_STARTED.has(error.status);
+            const answer = await this.#send(call, async (answer) => answer, isRetried);
             try {
-                for await (const line of lines(response)) {
+                for await (const line of lines(answer)) {
                     answered += 1;
                     // The number of the row among all rows.
                     yield { ...(JSON.parse(line) as ScreenResponse), row: before + answered };
@@ -160,54 +214,55 @@ export class Assay {
         return this.#get("/api/v1/signals");
     }
 
-    async #check(path: string, request: object, options: CheckOptions): Promise<CheckResponse> {
+    async #check<T>(path: string, request: object, options: CheckOptions): Promise<T> {
         const headers: Record<string, string> = {
             "Content-Type": "application/json",
-            "Idempotency-Key": `"${options.idempotencyKey ?? crypto.randomUUID()}"`,
+            "Idempotency-Key": quoted(options.idempotencyKey ?? crypto.randomUUID()),
         };
         if (options.maxAge !== undefined) headers["Cache-Control"] = `max-age=${options.maxAge}`;
-        const response = await this.#send({ method: "POST", path, headers, body: JSON.stringify(request) });
-        return (await response.json()) as CheckResponse;
+        return this.#send({ method: "POST", path, headers, body: JSON.stringify(request) }, json<T>);
     }
 
-    async #get<T>(path: string, query: Record<string, string | undefined> = {}): Promise<T> {
-        const response = await this.#send({ method: "GET", path, query });
-        return (await response.json()) as T;
+    #get<T>(path: string, query: Record<string, string | undefined> = {}): Promise<T> {
+        return this.#send({ method: "GET", path, query }, json<T>);
     }
 
-    /** Sends a request until it succeeds. The body of the response is not read yet. */
-    async #send(call: Call): Promise<Response> {
+    /** Sends a request until it succeeds and its answer was read: again after failures that are retried. */
+    async #send<T>(call: Call, read: Read<T>, isRetried = mayPassLater): Promise<T> {
         const url = new URL(this.#url + call.path);
         for (const [name, value] of Object.entries(call.query ?? {})) {
             if (value !== undefined) url.searchParams.set(name, value);
         }
         const headers = { "X-API-Key": this.#key, ...call.headers };
+        // A redirect is an error: it would take the key to another place.
+        const request: RequestInit = { method: call.method, headers, body: call.body ?? null, redirect: "manual" };
         for (let attempt = 1; ; attempt += 1) {
-            const outcome = await this.#attempt(url, { method: call.method, headers, body: call.body ?? null });
-            if (outcome instanceof Response && outcome.ok) return outcome;
-            const isRetried = !(outcome instanceof Response) || RETRIED.has(outcome.status);
-            const seconds = outcome instanceof Response ? retryAfter(outcome) : undefined;
-            const wait = isRetried ? waitBefore(this.#retries, attempt, seconds, Math.random()) : undefined;
-            if (wait === undefined) {
-                throw outcome instanceof Response ? await ApiError.of(outcome) : outcome.error;
+            const limit = new TimeLimit(this.#timeout);
+            let failure: unknown;
+            try {
+                const response = await this.#fetch(url, { ...request, signal: limit.signal });
+                if (response.ok) return await read({ response, limit });
+                failure = await ApiError.of(response);
+            } catch (error) {
+                failure = error;
             }
-            if (outcome instanceof Response) await outcome.arrayBuffer();
+            limit.stop();
+            const seconds = failure instanceof ApiError ? failure.retryAfter : undefined;
+            const wait = isRetried(failure) ? waitBefore(this.#retries, attempt, seconds, Math.random()) : undefined;
+            if (wait === undefined) throw failure;
             await new Promise((resolve) => setTimeout(resolve, wait * 1000));
         }
     }
+}
 
-    /** Sends a request once. Returns the response, or the error of the connection. */
-    async #attempt(url: URL, request: RequestInit): Promise<Response | { readonly error: unknown }> {
-        const abort = new AbortController();
-        const timer = setTimeout(() => abort.abort(new Error(`no response in ${this.#timeout} seconds`)), this.#timeout * 1000);
-        try {
-            return await this.#fetch(url, { ...request, signal: abort.signal });
-        } catch (error) {
-            return { error };
-        } finally {
-            clearTimeout(timer);
-        }
-    }
+function mayPassLater(error: unknown): boolean {
+    return !(error instanceof ApiError) || RETRIED.has(error.status);
+}
+
+async function json<T>({ response, limit }: Answer): Promise<T> {
+    const body = (await response.json()) as T;
+    limit.stop();
+    return body;
 }
 
 async function* batches<T>(items: Iterable<T> | AsyncIterable<T>, size: number): AsyncGenerator<T[], void, undefined> {
@@ -223,14 +278,16 @@ async function* batches<T>(items: Iterable<T> | AsyncIterable<T>, size: number):
 }
 
 /** Yields the lines of a body that are not empty, as they arrive. */
-async function* lines(response: Response): AsyncGenerator<string, void, undefined> {
-    if (response.body === null) return;
-    const reader = response.body.getReader();
+async function* lines({ response, limit }: Answer): AsyncGenerator<string, void, undefined> {
+    const reader = response.body?.getReader();
     const decoder = new TextDecoder();
     let rest = "";
     try {
-        for (;;) {
+        while (reader !== undefined) {
+            limit.start();
             const { done, value } = await reader.read();
+            // The time that the caller takes for a row is its own.
+            limit.stop();
             rest += done ? decoder.decode() : decoder.decode(value, { stream: true });
             const complete = rest.split("\n");
             rest = done ? "" : (complete.pop() ?? "");
@@ -238,7 +295,8 @@ async function* lines(response: Response): AsyncGenerator<string, void, undefine
             if (done) return;
         }
     } finally {
+        limit.stop();
         // An answer that is no longer read ends the request.
-        await reader.cancel().catch(() => undefined);
+        await reader?.cancel().catch(() => undefined);
     }
 }

@@ -21,6 +21,11 @@ export const DEFAULT_RETRIES: Retries = { attempts: 5, longestWait: 30, firstWai
 export const RETRIED: ReadonlySet<number> = new Set([408, 409, 429, 502, 503, 504]);
 
 /**
+ * Statuses of requests of which nothing was answered: the service refused them. A proxy's 502 or 504 says nothing of it.
+ */
+export const NOT_STARTED: ReadonlySet<number> = new Set([429, 503]);
+
+/**
  * Returns the seconds to wait after a failed attempt; `undefined` if it was the last. `attempt` counts from 1; `random`
  * is from 0 to 1.
  */

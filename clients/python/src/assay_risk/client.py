@@ -6,9 +6,9 @@ import json
 import random
 import time
 import uuid
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from datetime import date
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence, Set
+from contextlib import closing
+from datetime import date, datetime
 from itertools import islice
 from types import TracebackType
 from typing import Any, Self, cast
@@ -17,24 +17,32 @@ from urllib.parse import quote
 import httpx
 
 from .errors import ApiError, ScreenInterrupted, retry_after
-from .retries import RETRIED, Retries
+from .idempotency import quoted
+from .retries import NOT_STARTED, RETRIED, Retries
 from .types import (
     AccountResponse,
+    AddressesResponse,
     AssessmentScope,
     Catalogue,
     ChainsResponse,
+    CheckRequest,
     CheckResponse,
+    ChecksResponse,
     EntitiesResponse,
+    ListedCheck,
     ScreenRequest,
     ScreenResponse,
     SourcesResponse,
     TransferDirection,
     UsageResponse,
+    Verdict,
 )
 
 # Rows of one request of `screen`. Their answers fit into the buffers of a connection, so that they can be read after
 # all rows were sent.
 _BATCH = 200
+# Checks of one page of a search: as many as the API allows.
+_PAGE = 100
 
 
 class Assay:
@@ -94,6 +102,16 @@ class Assay:
         body = {"blockchain": blockchain, "address": address, "reference": reference, "direction": direction}
         return cast(CheckResponse, self._check("/api/v1/check/address", body, max_age, idempotency_key))
 
+    def check_addresses(
+        self, checks: Sequence[CheckRequest], *, max_age: int | None = None, idempotency_key: str | None = None
+    ) -> AddressesResponse:
+        """Assesses the risk of 1 to 100 addresses.
+
+        The results are in the order of the checks: an answer with a `verdict`, or a problem with a `code`.
+        """
+        body = {"checks": list(checks)}
+        return cast(AddressesResponse, self._check("/api/v1/check/addresses", body, max_age, idempotency_key))
+
     def check_transfer(
         self,
         blockchain: str,
@@ -152,13 +170,48 @@ class Assay:
         """Returns the answer of an earlier check."""
         return cast(CheckResponse, self._get(f"/api/v1/checks/{quote(check_id, safe='')}"))
 
+    def find_checks(
+        self,
+        *,
+        blockchain: str | None = None,
+        address: str | None = None,
+        reference: str | None = None,
+        verdict: Verdict | None = None,
+        rule: str | None = None,
+        since: datetime | None = None,
+        before: datetime | None = None,
+    ) -> Iterator[ListedCheck]:
+        """Yields earlier checks that meet all conditions, the newest first. Pages are requested as checks are taken.
+
+        `rule` is the code of a reason or a minimum score rule. `since` is inclusive; times need a zone.
+        """
+        conditions = {
+            "blockchain": blockchain,
+            "address": address,
+            "reference": reference,
+            "verdict": verdict,
+            "rule": rule,
+            "from": None if since is None else _time(since),
+            "to": None if before is None else _time(before),
+            "limit": str(_PAGE),
+        }
+        query = {name: value for name, value in conditions.items() if value is not None}
+        while True:
+            page = cast(ChecksResponse, self._get("/api/v1/checks", query))
+            yield from page["checks"]
+            cursor = page.get("next_cursor")
+            if cursor is None:
+                return
+            query["cursor"] = cursor
+
     def screen(
         self, rows: Iterable[ScreenRequest], *, scope: AssessmentScope = "lists_and_labels"
     ) -> Generator[ScreenResponse, None, None]:
         """Screens any number of rows and yields their answers in order, while they arrive.
 
         Rows are read as answers are taken, some hundred at a time. A row that cannot be answered has an `error`.
-        Raises `ScreenInterrupted` if the connection ends within an answer.
+        Raises `ScreenInterrupted` if the connection ends within an answer. Rows that may have been charged are not sent
+        again.
         """
         rows, before = iter(rows), 0
         while batch := list(islice(rows, _BATCH)):
@@ -199,59 +252,83 @@ class Assay:
         return cast(Catalogue, self._get("/api/v1/signals"))
 
     def _check(self, path: str, body: Mapping[str, Any], max_age: int | None, idempotency_key: str | None) -> Any:
-        headers = {"Idempotency-Key": f'"{idempotency_key or uuid.uuid4()}"'}
+        headers = {"Idempotency-Key": quoted(idempotency_key or str(uuid.uuid4()))}
         if max_age is not None:
             headers["Cache-Control"] = f"max-age={max_age}"
         given = {name: value for name, value in body.items() if value is not None}
-        with self._send("POST", path, headers=headers, json=given) as response:
-            response.read()
-            return response.json()
+        return self._read("POST", path, headers=headers, json=given)
 
     def _get(self, path: str, query: Mapping[str, str] | None = None) -> Any:
-        with self._send("GET", path, params=query) as response:
-            response.read()
-            return response.json()
+        return self._read("GET", path, params=query)
+
+    def _read(self, method: str, path: str, **request: Any) -> Any:
+        """Sends a request until its response was read. One that was lost is requested again."""
+        response = self._send(method, path, stream=False, **request)
+        return response.json()
 
     def _screen(self, batch: list[ScreenRequest], scope: AssessmentScope) -> Iterator[ScreenResponse]:
         content = "".join(json.dumps(row) + "\n" for row in batch)
         headers = {"Content-Type": "application/x-ndjson"}
-        sent = self._send("POST", "/api/v1/screen", headers=headers, content=content, params={"scope": scope})
-        with sent as response:
+        query = {"scope": scope}
+        # Other failures leave open whether rows were answered and charged.
+        response = self._send(
+            "POST",
+            "/api/v1/screen",
+            stream=True,
+            statuses=NOT_STARTED,
+            failures=(httpx.ConnectError, httpx.ConnectTimeout),
+            headers=headers,
+            content=content,
+            params=query,
+        )
+        with closing(response):
             try:
                 for line in response.iter_lines():
                     if line:
                         yield cast(ScreenResponse, json.loads(line))
-            except httpx.RemoteProtocolError:
+            except httpx.TransportError:
                 # The rows that are missing say so.
                 return
 
-    @contextmanager
     def _send(
-        self, method: str, path: str, *, headers: Mapping[str, str] | None = None, **request: Any
-    ) -> Iterator[httpx.Response]:
-        """Sends a request until it succeeds. The body of the response is not read yet."""
+        self,
+        method: str,
+        path: str,
+        *,
+        stream: bool,
+        statuses: Set[int] = RETRIED,
+        failures: tuple[type[httpx.TransportError], ...] = (httpx.TransportError,),
+        headers: Mapping[str, str] | None = None,
+        **request: Any,
+    ) -> httpx.Response:
+        """Sends a request until it succeeds: again after these statuses and failures of the connection.
+
+        The body of a response that succeeded is read, or left to be streamed.
+        """
         attempt = 0
         all_headers = {**self._headers, **(headers or {})}
         while True:
             attempt += 1
             prepared = self._http.build_request(method, self._url + path, headers=all_headers, **request)
             try:
-                response = self._http.send(prepared, stream=True)
+                response = self._http.send(prepared, stream=stream)
                 if response.status_code == 200:
-                    break
+                    return response
                 response.read()
-            except httpx.TransportError:
+            except failures:
                 wait = self._retries.wait(attempt, None, random.random())
                 if wait is None:
                     raise
             else:
-                is_retried = response.status_code in RETRIED
+                is_retried = response.status_code in statuses
                 after = retry_after(response)
                 wait = self._retries.wait(attempt, after, random.random()) if is_retried else None
                 if wait is None:
                     raise ApiError(response)
             self._sleep(wait)
-        try:
-            yield response
-        finally:
-            response.close()
+
+
+def _time(time: datetime) -> str:
+    if time.tzinfo is None:
+        raise ValueError(f"the time {time} has no zone")
+    return time.isoformat()

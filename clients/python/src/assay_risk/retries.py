@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 # Statuses after which the same request may succeed. 409: the first request with the idempotency key still runs.
 RETRIED = frozenset({408, 409, 429, 502, 503, 504})
+# Statuses of requests of which nothing was answered: the service refused them. A proxy's 502 or 504 says nothing of it.
+NOT_STARTED = frozenset({429, 503})
 
 
 @dataclass(frozen=True)

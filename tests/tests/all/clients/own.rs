@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 use super::{Api, expected, folder};
 
 /// Answers that our own clients get: those of every client; checks that waited for a limit; a repeated check; a
-/// withdrawal that is not sent yet; rows that were read while others were not sent; and the other operations.
+/// withdrawal that is not sent yet; two addresses at once; an earlier check that is found; rows that were read while
+/// others were not sent; and the other operations.
 fn expected_of_own() -> Value {
     let mut expected = expected();
     expected["retried"] = json!(true);
@@ -15,6 +16,8 @@ fn expected_of_own() -> Value {
     expected["others"] = json!([true, true, true]);
     expected["repeated"] = json!(true);
     expected["withdrawal"] = json!("block");
+    expected["many"] = json!(["block", "invalid_address"]);
+    expected["found"] = json!(true);
     expected["usage"] = json!(true);
     expected
 }
