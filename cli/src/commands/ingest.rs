@@ -7,8 +7,9 @@ use assay_egress::{CredentialsFile, Networks, ServerName};
 use assay_engine::names::SourceId;
 use assay_input::{Encoding, UrlAccess};
 use assay_intel::{
+    IntelSnapshot,
     formats::{self, Format, IntelKind},
-    import::{ImportError, ImportOutcome, ImportRequest, import},
+    import::{ImportError, ImportOutcome, ImportRequest, ImportedContent, import},
     plan::ImportOptions,
 };
 use assay_telemetry::stage;
@@ -315,6 +316,14 @@ async fn ingest(
     let outcome = importing.instrument(stage).await;
     progress.finish();
     let outcome = outcome?;
+    let is_changed = matches!(&outcome, ImportOutcome::Imported(ImportedContent::Labels(_)));
+    if is_changed && context.settings.database().is_none() {
+        // Loading writes the index of the labels, so that the next command finds it. With a database that several
+        // machines share, the index would be written on this one alone. The labels are recorded even if it fails.
+        if let Err(error) = IntelSnapshot::load(&*store, None).await {
+            tracing::warn!(%error, "failed to write the label index");
+        }
+    }
     if json {
         print_json(&outcome)?;
     } else {
