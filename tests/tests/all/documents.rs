@@ -6,6 +6,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
+mod commands;
+mod fields;
+
 const MODEL: &str = "docs/model/";
 
 fn root() -> PathBuf {

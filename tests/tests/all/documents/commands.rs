@@ -22,7 +22,7 @@ struct Block {
 
 fn blocks(page: &str) -> Vec<Block> {
     let block = |rest: &str| {
-        let (commands, after) = rest.split_once(FENCE).expect("the end of a block");
+        let (commands, after) = rest.split_once(FENCE).unwrap();
         let output = after.trim_start().strip_prefix(PRINTS);
         let output = output.map(|text| text.split(FENCE).next().unwrap_or_default().to_owned());
         Block { commands: commands.to_owned(), output }
