@@ -2,7 +2,7 @@
 
 use assay_tenancy::{
     Name, Period,
-    key::Scope,
+    key::{RequestedEnvironment, Scope},
     period::{between, seconds},
     schema::field_rule,
 };
@@ -30,6 +30,7 @@ const TEN_YEARS: Period = Period::from_seconds(3660 * 86_400);
     derive = "PartialEq",
     namespaced,
     printcolumn(name = "Tenant", type_ = "string", json_path = ".spec.tenant"),
+    printcolumn(name = "Environment", type_ = "string", json_path = ".spec.environment"),
     printcolumn(name = "Secret", type_ = "string", json_path = ".status.secretName"),
     printcolumn(name = "Key", type_ = "string", json_path = ".status.keyId"),
     printcolumn(name = "Expires", type_ = "string", json_path = ".status.expiresAt")
@@ -42,6 +43,11 @@ const TEN_YEARS: Period = Period::from_seconds(3660 * 86_400);
         "cannot be changed: create another ApiKey for another tenant",
     ),
     field_rule(
+        ".environment",
+        "self.environment == oldSelf.environment",
+        "cannot be changed: create another ApiKey for another environment",
+    ),
+    field_rule(
         ".secretName",
         "has(self.secretName) == has(oldSelf.secretName) \
             && (!has(self.secretName) || self.secretName == oldSelf.secretName)",
@@ -52,6 +58,10 @@ pub struct ApiKeySpec {
     /// Tenant that the key belongs to. The tenant's `spec.namespaces` must list the namespace of this object. The field
     /// cannot be changed.
     pub tenant: Name,
+    /// Environment in which the key is valid: `live` for the installation's data, `sandbox` for made-up answers that the
+    /// request chooses and that read no data. Default `live`. The field cannot be changed.
+    #[serde(default)]
+    pub environment: RequestedEnvironment,
     /// Operations that the key permits: `check`, `screen`, `usage`, `admin:read`. Default: the first three operations.
     #[serde(default = "default_scopes")]
     #[schemars(length(min = 1, max = 4), extend("x-kubernetes-list-type" = "set"))]

@@ -274,6 +274,13 @@ pub(crate) fn sources_response() -> Value {
     serde_json::to_value(response).unwrap_or_default()
 }
 
+/// Returns the outcomes of the sandbox that are verdicts.
+pub(crate) fn sandbox_response() -> Value {
+    let mut catalog = assay_sandbox::catalog(ChainId::BTC);
+    catalog.outcomes.truncate(3);
+    json!(catalog)
+}
+
 /// Returns the catalogue of the terms in answers, shortened to one entry of each kind.
 pub(crate) fn signals_response() -> Value {
     let mut catalogue = catalogue(&Policy::default());
@@ -352,6 +359,7 @@ pub(crate) fn account_response() -> Value {
         keys: vec![AccountKey {
             id: "2f8VnJ3kQx1".into(),
             name: "back end".into(),
+            environment: "live".into(),
             scopes: vec![Scope::Check.to_string(), Scope::AdminRead.to_string()],
             state: KeyState::Active.as_str().into(),
             created_at: Timestamp::from_second(1_767_225_600).unwrap_or_default(),

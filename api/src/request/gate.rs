@@ -91,7 +91,7 @@ pub async fn pass(
     let store_loss = StoreLossPolicy::of_plan(&caller.tenant.plan);
     let seconds = u64::try_from(now.as_second()).unwrap_or_default();
     // The check of a request with an idempotency key is taken once it is known that the request is no repetition.
-    let is_keyed = head::has_idempotency_key(request.headers());
+    let is_keyed = head::has_idempotency_key(request.headers()) && !caller.is_sandbox();
     let kind = if is_keyed { RequestKind::Request } else { gate.kind };
     let admission = service.limiter.admit(caller.account(), kind, &limits, store_loss, seconds);
     match admission.instrument(stage!("limit")).await {
@@ -190,7 +190,7 @@ impl Drop for ChargeGuard<'_> {
 }
 
 /// Returns the problem of a denied caller; `scope` is the scope that the operation needs.
-fn denied(denied: DenialReason, scope: Scope) -> Problem {
+pub(crate) fn denied(denied: DenialReason, scope: Scope) -> Problem {
     match denied {
         DenialReason::InvalidKey => Problem::new(
             Code::InvalidKey,

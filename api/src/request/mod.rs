@@ -13,4 +13,5 @@ pub(crate) mod idempotency;
 mod legacy_headers;
 pub(crate) mod load;
 pub mod problem;
+pub(crate) mod sandbox;
 pub(crate) mod streamed;

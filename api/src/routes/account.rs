@@ -119,6 +119,8 @@ pub struct AccountKey {
     pub id: String,
     /// Name given by its owner.
     pub name: String,
+    /// Environment in which the key is valid: `live`, `sample` for the demo data set, or `sandbox`.
+    pub environment: String,
     /// Operations that the key permits.
     pub scopes: Vec<String>,
     /// State of the key: `active`, `expired` or `revoked`.
@@ -203,6 +205,7 @@ impl AccountKey {
         Self {
             id: key.id.to_string(),
             name: key.name.clone(),
+            environment: key.environment.to_string(),
             scopes: key.scopes.iter().map(ToString::to_string).collect(),
             state: key.state(now).as_str().to_owned(),
             created_at: key.created_at,

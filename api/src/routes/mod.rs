@@ -8,6 +8,7 @@ pub mod check_list;
 pub mod checks;
 pub mod entities;
 pub mod health;
+pub mod sandbox;
 pub mod screen;
 pub mod signals;
 pub mod sources;

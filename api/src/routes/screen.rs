@@ -18,7 +18,10 @@ use assay_request::{
     problem::{Code, Problem},
     row::{RowFormat, RowResult, ScreenRequest, read_array},
 };
-use assay_service::{Caller, DecidedBy, Screening, ScreeningResult, screen_subject};
+use assay_sandbox::Outcome;
+use assay_service::{
+    Caller, DecidedBy, Screening, ScreeningResult, screen_in_sandbox, screen_subject,
+};
 use assay_store::usage::Operation;
 use assay_tenancy::key::Scope;
 use axum::{
@@ -233,9 +236,15 @@ impl ScreenStream {
         let (intel, chains, policy) = (&*intel, &*chains, &*policy);
         let intel_stale = service.is_intel_stale();
         let screening = Screening { chains, intel, policy, now, intel_stale };
-        let scope = self.scope;
+        let (scope, is_sandbox) = (self.scope, self.caller.is_sandbox());
         let screened = rows.into_iter().map(async |row| match row {
             Row::Wrong(request, error) => (Row::Wrong(request, error), None),
+            Row::Valid(reference, subject) if is_sandbox => {
+                match screen_in_sandbox(&subject, scope, now).await {
+                    Ok(found) => (Row::Valid(reference, subject), Some(found)),
+                    Err(outcome) => (Row::refused_in_sandbox(reference, &subject, outcome), None),
+                }
+            }
             Row::Valid(reference, subject) => {
                 let found = match scope {
                     AssessmentScope::ListsAndLabels => screening.by_lists_and_labels(&subject),
@@ -317,6 +326,19 @@ enum Row {
     Valid(Option<String>, CanonicalAddress),
     /// The request of the row, if it was parsed, and the reason for which the row is not screened.
     Wrong(Option<ScreenRequest>, String),
+}
+
+impl Row {
+    /// Returns the row of an address that chose a problem.
+    fn refused_in_sandbox(
+        reference: Option<String>,
+        subject: &CanonicalAddress,
+        outcome: Outcome,
+    ) -> Self {
+        let (blockchain, address) = (subject.chain().to_string(), subject.to_string());
+        let error = format!("sandbox: the address chose `{}`", outcome.name);
+        Self::Wrong(Some(ScreenRequest { blockchain, address, reference }), error)
+    }
 }
 
 impl ScreenResponse {

@@ -230,7 +230,8 @@ pub(super) async fn directory(store: &dyn ControlStore) -> Result<Directory<Poli
 pub(super) async fn policy(store: &dyn Store, name: Option<&str>) -> Result<Arc<Policy>, Failure> {
     let name = match (name, store.environment().await?) {
         (Some(name), _) => name,
-        (None, Environment::Production) => "default",
+        // No store has the environment of the sandbox.
+        (None, Environment::Production | Environment::Sandbox) => "default",
         (None, Environment::Sample) => "sample",
     };
     let directory = directory(store).await?;

@@ -6,10 +6,13 @@ use assay_service::{
     keys::{NewKey, issue},
     revoked_keys,
 };
-use assay_store::{ControlStore, Store, control::KeyRecord};
+use assay_store::{
+    ControlStore, Store,
+    control::{KeyRecord, key_environment},
+};
 use assay_tenancy::{
     Name, Period,
-    key::{ApiKey, KeyId, Scope},
+    key::{ApiKey, KeyEnvironment, KeyId, Scope},
 };
 use clap::{Args, Subcommand};
 use jiff::{SignedDuration, Timestamp};
@@ -31,7 +34,8 @@ pub(super) enum KeysCommand {
 
 const EXAMPLES: &str = "\
 Examples:
-  assay keys create --tenant acme --name 'payments back end' --expires-in 90d";
+  assay keys create --tenant acme --name 'payments back end' --expires-in 90d
+  assay keys create --tenant acme --sandbox --name 'integration tests'";
 
 /// Create an API key for a tenant and print it once
 #[derive(Debug, Args)]
@@ -54,6 +58,9 @@ pub(super) struct CreateArgs {
     /// Lifetime, such as 90d [default: no expiry]
     #[arg(long, value_name = "TIME", value_parser = lifetime)]
     expires_in: Option<Period>,
+    /// Create a key of the sandbox: its answers are chosen by the request, and no real data is read
+    #[arg(long)]
+    sandbox: bool,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -114,6 +121,7 @@ struct KeyView<'a> {
     key: Option<&'a str>,
     tenant: &'a Name,
     name: &'a str,
+    environment: &'static str,
     scopes: &'a [Scope],
     state: &'static str,
     created_at: Timestamp,
@@ -128,6 +136,7 @@ fn view<'a>(record: &'a KeyRecord, key: Option<&'a ApiKey>, now: Timestamp) -> K
         key: key.map(ApiKey::expose),
         tenant: &record.tenant,
         name: &record.name,
+        environment: record.environment.as_str(),
         scopes: &record.scopes,
         state: record.state(now).as_str(),
         created_at: record.created_at,
@@ -186,7 +195,12 @@ async fn create(
         scopes: args.scopes.clone(),
         expires_at: args.expires_in.map(|time| time_after(now, time)).transpose()?,
     };
-    let (key, record) = issue(store.environment().await?, new_key, now);
+    let environment = if args.sandbox {
+        KeyEnvironment::Sandbox
+    } else {
+        key_environment(store.environment().await?)
+    };
+    let (key, record) = issue(environment, new_key, now);
     store.add_key(&record, None).await?;
     print_key(&key, &record, args.json, now)
 }
@@ -231,7 +245,7 @@ async fn rotate(
             (None, None) => None,
         },
     };
-    let (key, record) = issue(store.environment().await?, new_key, now);
+    let (key, record) = issue(old.environment, new_key, now);
     let ends = time_after(now, args.overlap)?;
     store.add_key(&record, Some((&old.id, ends))).await?;
     context.revocations().append(&old.id, ends)?;
@@ -259,14 +273,25 @@ async fn list(
     if args.json {
         return print_json(&chosen);
     }
-    let header = ["ID", "TENANT", "NAME", "STATE", "SCOPES", "CREATED", "EXPIRES", "LAST USED"]
-        .map(str::to_owned);
+    let header = [
+        "ID",
+        "TENANT",
+        "NAME",
+        "ENVIRONMENT",
+        "STATE",
+        "SCOPES",
+        "CREATED",
+        "EXPIRES",
+        "LAST USED",
+    ]
+    .map(str::to_owned);
     let rows = chosen.iter().map(|key| {
         let scopes: Vec<&str> = key.scopes.iter().map(|scope| scope.as_str()).collect();
         [
             key.id.to_owned(),
             key.tenant.to_string(),
             key.name.to_owned(),
+            key.environment.to_owned(),
             key.state.to_owned(),
             scopes.join(","),
             ago(key.created_at, now),

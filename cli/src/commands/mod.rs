@@ -28,6 +28,7 @@ mod policy_test;
 mod probe;
 mod progress;
 mod rows;
+mod sandbox;
 mod screen;
 mod serve;
 mod sources;
@@ -130,6 +131,7 @@ enum Command {
     /// Create, list, rotate and revoke API keys
     #[command(subcommand)]
     Keys(keys::KeysCommand),
+    Sandbox(sandbox::SandboxArgs),
     /// Compare and test risk policies
     #[command(subcommand)]
     Policy(policy::PolicyCommand),
@@ -371,6 +373,7 @@ async fn execute(
         Command::Cluster(args) => cluster::run(&args, &context).await,
         Command::Chain(command) => chain::run(command, context).await,
         Command::Address(args) => address::run(&args, &context).await,
+        Command::Sandbox(args) => sandbox::run(&args),
         Command::Entity(args) => entity::run(&args, &context).await,
         Command::Ingest(command) => ingest::run(command, &context).await,
         Command::Export(command) => export::run(command, &context).await,

@@ -313,6 +313,7 @@ fn headline(assessment: &Assessment) -> String {
     let environment = match assessment.environment {
         Environment::Production => "",
         Environment::Sample => "  demo data set",
+        Environment::Sandbox => "  sandbox",
     };
     format!(
         "{style}{} of 100  {}  {verdict}{style:#}  {complete}{flows}{environment}",

@@ -1014,8 +1014,9 @@ export type AssessmentScope = "full" | "lists_and_labels";
  * | value | meaning |
  * |---|---|
  * | `production` | Real data. |
- * | `sample` | The demo data set. | */
-export type Environment = "production" | "sample" | (string & {});
+ * | `sample` | The demo data set. |
+ * | `sandbox` | The sandbox, whose answers are chosen by the request. | */
+export type Environment = "production" | "sample" | "sandbox" | (string & {});
 
 /** Check of an account on one of several chains. */
 export interface ChainVerdict {
@@ -1448,6 +1449,8 @@ export interface AccountKey {
     id: string;
     /** Name given by its owner. */
     name: string;
+    /** Environment in which the key is valid: `live`, `sample` for the demo data set, or `sandbox`. */
+    environment: string;
     /** Operations that the key permits. */
     scopes: string[];
     /** State of the key: `active`, `expired` or `revoked`. */
@@ -1723,6 +1726,28 @@ export interface CatalogueRule {
  * | `review` | The score is raised to the review threshold. |
  * | `block` | The score is raised to the block threshold; to just below it if the rule fires only with evidence that is weaker than the tier `investigation`. | */
 export type RuleVerdict = "review" | "block" | (string & {});
+
+/** Outcomes of the sandbox on one blockchain. */
+export interface SandboxCatalog {
+    /** Identifier of the blockchain. */
+    blockchain: ChainId;
+    /** The outcomes, each with what chooses it. */
+    outcomes: OutcomeEntry[];
+}
+
+/** An outcome with the addresses and the transaction that choose it. */
+export interface OutcomeEntry {
+    /** Name: a verdict, a circumstance, or the code of a problem. New names may be added. */
+    outcome: string;
+    /** HTTP status of a check. */
+    status: number;
+    /** Description in one sentence. */
+    description: string;
+    /** Addresses that choose the outcome, one of each form; none for outcomes of transfers only. */
+    addresses: string[];
+    /** Transaction that chooses the outcome in a check of a transfer; null on blockchains without such checks. */
+    transaction?: string | null;
+}
 
 /** Health of the server. */
 export interface Health {

@@ -105,6 +105,8 @@ pub enum Environment {
     Production,
     /// The demo data set.
     Sample,
+    /// The sandbox, whose answers are chosen by the request.
+    Sandbox,
 }
 
 impl Environment {
@@ -114,6 +116,7 @@ impl Environment {
         match self {
             Self::Production => "production",
             Self::Sample => "sample",
+            Self::Sandbox => "sandbox",
         }
     }
 }

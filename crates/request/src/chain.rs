@@ -29,7 +29,7 @@ const TOKENS: [(&str, &[&str]); 10] = [
 /// # Errors
 ///
 /// Returns a problem that names the nearest chains; for the symbol of a token, the chains that hold the token.
-pub(crate) fn parse_chain(blockchain: &str) -> Result<ChainId, Problem> {
+pub fn parse_chain(blockchain: &str) -> Result<ChainId, Problem> {
     blockchain.parse().map_err(|error: UnsupportedChain| {
         let message = unsupported(&error.submitted);
         Problem::new(Code::UnsupportedChain, &message).field("blockchain", message)

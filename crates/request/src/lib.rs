@@ -24,3 +24,5 @@ pub mod row;
 pub mod search;
 pub mod trace;
 pub mod transfer;
+
+pub use chain::parse_chain;

@@ -28,7 +28,7 @@ use assay_store::{ControlStore, Store, StoreError, control::KeyRecord, intel::La
 use assay_system::Clock;
 use assay_tenancy::{
     Name,
-    key::{ApiKey, Scope},
+    key::{ApiKey, KeyEnvironment, Scope},
 };
 use jiff::Timestamp;
 use sha2::{Digest, Sha256};
@@ -278,7 +278,7 @@ async fn load_or_issue_keys(
             scopes: Scope::ALL.to_vec(),
             expires_at: None,
         };
-        let (key, record) = issue(Environment::Sample, new_key, now);
+        let (key, record) = issue(KeyEnvironment::Sample, new_key, now);
         store.add_key(&record, None).await?;
         keys.push(SampleKey { tenant, key });
     }

@@ -8,9 +8,11 @@ use assay_store::control::KeyRecord;
 use assay_tenancy::{
     Directory,
     directory::Tenant,
-    key::{ApiKey, KeyHash, KeyId, Scope},
+    key::{ApiKey, KeyEnvironment, KeyHash, KeyId, Scope},
 };
 use jiff::Timestamp;
+
+use crate::sandbox::tenant_of_sandbox;
 
 /// Key data of the store at a revision of its manifests and a revision of its keys.
 #[derive(Debug)]
@@ -30,11 +32,19 @@ pub struct Access {
 pub struct Caller {
     /// Public part of the key.
     pub key: KeyId,
-    /// Tenant of the key.
+    /// Tenant of the key; for a key of the sandbox, a tenant that keeps nothing and has a name of its own.
     pub tenant: Arc<Tenant<Policy>>,
+    /// Environment of the key.
+    pub environment: KeyEnvironment,
 }
 
 impl Caller {
+    /// True if the caller's requests are answered by the sandbox, without any data.
+    #[must_use]
+    pub fn is_sandbox(&self) -> bool {
+        self.environment == KeyEnvironment::Sandbox
+    }
+
     /// True if the plan keeps the checks of the caller's tenant for some time.
     #[must_use]
     pub fn keeps_checks(&self) -> bool {
@@ -117,6 +127,11 @@ impl Access {
         if !record.scopes.contains(&scope) {
             return Err(DenialReason::InsufficientScope);
         }
-        Ok(Caller { key: record.id.clone(), tenant })
+        let environment = record.environment;
+        let tenant = match environment {
+            KeyEnvironment::Sandbox => Arc::new(tenant_of_sandbox(&tenant)),
+            KeyEnvironment::Live | KeyEnvironment::Sample => tenant,
+        };
+        Ok(Caller { key: record.id.clone(), tenant, environment })
     }
 }

@@ -12,6 +12,7 @@ use assay_engine::{
     transfer::{TransferDirection, TransferQuery},
 };
 use assay_intel::IntelSnapshot;
+use assay_sandbox::Outcome;
 use assay_telemetry::stage;
 use jiff::{SignedDuration, Timestamp};
 
@@ -22,6 +23,7 @@ use super::{
 use crate::{
     chains::{self, ChainReaders, transfer::TransferError},
     large::beside_others_if,
+    sandbox,
     unfetched::never_fetched,
 };
 
@@ -45,6 +47,9 @@ pub enum CheckError {
     /// The transfer cannot be read or assessed.
     #[error(transparent)]
     Transfer(#[from] TransferError),
+    /// The subject of a check in the sandbox chose a problem.
+    #[error("the sandbox answers `{}`", .0.name)]
+    Sandbox(Outcome),
 }
 
 impl Service {
@@ -112,6 +117,9 @@ impl Service {
         caller_accepts: Option<SignedDuration>,
         now: Timestamp,
     ) -> Result<CheckOutcome, CheckError> {
+        if caller.is_sandbox() {
+            return sandbox::check(&subject, now).await;
+        }
         let tenant = &caller.tenant;
         let seconds = i64::try_from(tenant.plan.cache_lifetime.seconds()).unwrap_or(i64::MAX);
         let lifetime = SignedDuration::from_secs(seconds);

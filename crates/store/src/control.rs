@@ -141,6 +141,8 @@ pub struct KeyRecord {
     pub tenant: Name,
     /// The name that the key's owner gave.
     pub name: String,
+    /// The environment in which the key is valid.
+    pub environment: KeyEnvironment,
     /// SHA-256 of the key.
     pub hash: KeyHash,
     /// The scopes.
@@ -217,6 +219,7 @@ impl NewKey {
             id: key.id().clone(),
             tenant: self.tenant,
             name: self.name,
+            environment: key.environment(),
             hash: key.hash(),
             scopes: self.scopes,
             created_at: now,
@@ -227,11 +230,12 @@ impl NewKey {
     }
 }
 
-/// The environment in which keys of an installation are valid.
+/// The environment in which keys to the data of an installation are valid.
 #[must_use]
 pub const fn key_environment(environment: Environment) -> KeyEnvironment {
     match environment {
         Environment::Production => KeyEnvironment::Live,
         Environment::Sample => KeyEnvironment::Sample,
+        Environment::Sandbox => KeyEnvironment::Sandbox,
     }
 }

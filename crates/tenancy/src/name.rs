@@ -24,6 +24,13 @@ impl Name {
     pub fn as_str(&self) -> &str {
         &self.0
     }
+
+    /// The name of the tenant's sandbox. No manifest can have such a name, so that nothing that is kept by the names of
+    /// tenants is a sandbox's.
+    #[must_use]
+    pub fn of_sandbox(&self) -> Self {
+        Self(format!("sandbox.{}", self.0).into())
+    }
 }
 
 impl FromStr for Name {

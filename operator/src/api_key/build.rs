@@ -161,6 +161,10 @@ fn action(
     };
     let lacks_owner = key.secret.as_ref().is_some_and(|secret| !secret.has_owner);
     let owned = lacks_owner.then(|| secret(key, held));
+    if held.environment() != key.environment {
+        // It was put there, or is left from an earlier object of another environment.
+        return issue(key, replaced, now, numbers);
+    }
     match key.records.iter().find(|record| record.id == *held.id()) {
         None => Action::Store(Box::new(StoreKey {
             secret: owned,

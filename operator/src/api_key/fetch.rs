@@ -28,7 +28,7 @@ pub(super) struct Inputs {
     pub(super) records: Vec<KeyRecord>,
     /// The name of the installation.
     pub(super) instance: Name,
-    /// The environment of the installation.
+    /// The environment of keys to the installation's data.
     pub(super) environment: KeyEnvironment,
 }
 

@@ -216,6 +216,7 @@ mod tests {
             id: text.id().clone(),
             tenant: "acme".parse().unwrap(),
             name: name.to_owned(),
+            environment: KeyEnvironment::Live,
             hash: text.hash(),
             scopes: vec![Scope::Check],
             created_at: at(i64::try_from(number).unwrap()),

@@ -47,7 +47,7 @@ pub(super) struct ValidatedKey {
     pub(super) rotation: RotationSpec,
     /// The rotation that was requested last.
     pub(super) rotation_request: Option<String>,
-    /// The environment of new keys.
+    /// The environment of the object's keys.
     pub(super) environment: KeyEnvironment,
     /// The name of the Secret.
     pub(super) secret_name: String,
@@ -154,7 +154,7 @@ pub(super) fn validate(inputs: &Inputs, now: Timestamp) -> PermittedChanges {
         },
         rotation: spec.rotation.clone(),
         rotation_request: inputs.object.annotations().get(ROTATE).cloned(),
-        environment: inputs.environment,
+        environment: spec.environment.of_key(inputs.environment),
         secret_name,
         secret,
         records: inputs.records.clone(),

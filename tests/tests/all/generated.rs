@@ -20,6 +20,7 @@ use assay_service::ready_sources::READY_SOURCES;
 mod chain_protocol;
 mod client_types;
 mod risk_policy;
+mod sandbox;
 
 fn path(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..").join(name)

@@ -59,6 +59,7 @@ mod reading;
 mod ready_lists;
 mod replay;
 mod sample_chain;
+mod sandbox;
 mod screening;
 mod shrinking_feeds;
 mod shutdown;

@@ -212,6 +212,27 @@ fn a_key_has_the_rights_of_its_current_object() {
     assert_eq!(platform.key("default", "backend"), text, "no other one is made");
 }
 
+#[test]
+#[ignore = "needs Kubernetes"]
+fn an_object_of_the_sandbox_becomes_a_key_that_reads_no_data() {
+    let platform = Platform::start();
+    let of_sandbox =
+        key("tests", "acme").replace("tenant: acme", "tenant: acme, environment: sandbox");
+    platform.cluster.apply(&[GOLD, &tenant("acme", "gold"), &of_sandbox].concat());
+    platform.wait_for_reason(&["apikey", "tests"], "KeyReady");
+    let text = platform.key("default", "tests");
+    assert!(text.starts_with("assay_sandbox_"), "{text}");
+    platform.wait_for_answer(&text, 200);
+    assert_eq!(platform.check(&text).json()["environment"], "sandbox");
+    let shown = platform.cluster.kubectl(&["get", "apikey", "tests"]);
+    assert!(shown.contains("ENVIRONMENT") && shown.contains("sandbox"), "{shown}");
+    // The successor has the same environment.
+    platform.cluster.kubectl(&["annotate", "apikey", "tests", "assay.dev/rotate=monday"]);
+    let id = text.split('_').nth(2).unwrap();
+    platform.wait_for(&["apikey", "tests"], ".status.previousKeyId", id);
+    assert!(platform.key("default", "tests").starts_with("assay_sandbox_"));
+}
+
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs Kubernetes"]
 async fn one_folder_of_manifests_works_alike_locally_and_in_a_cluster() {

@@ -507,6 +507,12 @@ fn immutable_fields_name_the_alternative() {
         (
             "ApiKey",
             key.clone(),
+            with_change(&key, json!({"environment": "sandbox"})),
+            "create another ApiKey for another environment",
+        ),
+        (
+            "ApiKey",
+            key.clone(),
             with_change(&key, json!({"secretName": "other"})),
             "create another ApiKey for another Secret",
         ),

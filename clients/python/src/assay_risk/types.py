@@ -1078,7 +1078,8 @@ Further values may be added.
 | value | meaning |
 |---|---|
 | `production` | Real data. |
-| `sample` | The demo data set. |"""
+| `sample` | The demo data set. |
+| `sandbox` | The sandbox, whose answers are chosen by the request. |"""
 
 
 class ChainVerdict(TypedDict):
@@ -1484,6 +1485,8 @@ class AccountKey(TypedDict):
     """Visible part of the key."""
     name: str
     """Name given by its owner."""
+    environment: str
+    """Environment in which the key is valid: `live`, `sample` for the demo data set, or `sandbox`."""
     scopes: list[str]
     """Operations that the key permits."""
     state: str
@@ -1776,6 +1779,30 @@ Further values may be added.
 |---|---|
 | `review` | The score is raised to the review threshold. |
 | `block` | The score is raised to the block threshold; to just below it if the rule fires only with evidence that is weaker than the tier `investigation`. |"""
+
+
+class SandboxCatalog(TypedDict):
+    """Outcomes of the sandbox on one blockchain."""
+
+    blockchain: ChainId
+    """Identifier of the blockchain."""
+    outcomes: list[OutcomeEntry]
+    """The outcomes, each with what chooses it."""
+
+
+class OutcomeEntry(TypedDict):
+    """An outcome with the addresses and the transaction that choose it."""
+
+    outcome: str
+    """Name: a verdict, a circumstance, or the code of a problem. New names may be added."""
+    status: int
+    """HTTP status of a check."""
+    description: str
+    """Description in one sentence."""
+    addresses: list[str]
+    """Addresses that choose the outcome, one of each form; none for outcomes of transfers only."""
+    transaction: NotRequired[str | None]
+    """Transaction that chooses the outcome in a check of a transfer; null on blockchains without such checks."""
 
 
 class Health(TypedDict):

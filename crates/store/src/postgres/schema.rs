@@ -18,7 +18,7 @@ const INSUFFICIENT_PRIVILEGE: &str = "42501";
 /// The migrations that this program knows. The first migration creates the whole schema of version 15; further
 /// migrations are only ever appended. Each migration records in `schema_versions` the oldest program that is compatible
 /// with it.
-fn known() -> [Migration; 5] {
+fn known() -> [Migration; 6] {
     [
         migration(15, "schema", include_str!("../../migrations/postgres/0015_schema.sql")),
         migration(16, "prices", include_str!("../../migrations/postgres/0016_prices.sql")),
@@ -32,6 +32,11 @@ fn known() -> [Migration; 5] {
             19,
             "idempotency keys",
             include_str!("../../migrations/postgres/0019_idempotency_keys.sql"),
+        ),
+        migration(
+            20,
+            "key environments",
+            include_str!("../../migrations/postgres/0020_key_environments.sql"),
         ),
     ]
 }

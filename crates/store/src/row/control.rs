@@ -90,6 +90,7 @@ pub(crate) fn key(row: &Row) -> Result<KeyRecord, StoreError> {
         id: value::parsed("api_keys.id", row.text("id")?)?,
         tenant: value::parsed("api_keys.tenant", row.text("tenant")?)?,
         name: row.text("name")?.to_owned(),
+        environment: value::parsed("api_keys.environment", row.text("environment")?)?,
         hash: KeyHash::from_bytes(
             hash.try_into().map_err(|error| StoreError::unreadable("api_keys.hash", error))?,
         ),

@@ -19,7 +19,7 @@ use crate::{
 
 /// All keys, in order of creation.
 const KEYS: &str =
-    "SELECT id, tenant, name, hash, scopes, created_at, expires_at, revoked_at, last_used_at
+    "SELECT id, tenant, name, environment, hash, scopes, created_at, expires_at, revoked_at, last_used_at
      FROM api_keys ORDER BY created_at, id";
 
 /// All manifests, by kind and name.
@@ -76,8 +76,8 @@ impl<B: Backend> ControlStore for B {
     async fn keys_of(&self, tenant: &Name) -> Result<Vec<KeyRecord>, StoreError> {
         let working = async {
             let mut session = self.session(SessionMode::Read(RowScope::Tenant(tenant))).await?;
-            let keys = "SELECT id, tenant, name, hash, scopes, created_at, expires_at, revoked_at,
-                               last_used_at
+            let keys = "SELECT id, tenant, name, environment, hash, scopes, created_at, expires_at,
+                               revoked_at, last_used_at
                         FROM api_keys WHERE tenant = $1 ORDER BY created_at, id";
             row::control::keys(&session.rows(keys, &[tenant.as_str().into()]).await?)
         };
@@ -87,8 +87,8 @@ impl<B: Backend> ControlStore for B {
     async fn keys_named(&self, name: &str) -> Result<Vec<KeyRecord>, StoreError> {
         let working = async {
             let mut session = self.session(SessionMode::Read(RowScope::Directory)).await?;
-            let keys = "SELECT id, tenant, name, hash, scopes, created_at, expires_at, revoked_at,
-                               last_used_at
+            let keys = "SELECT id, tenant, name, environment, hash, scopes, created_at, expires_at,
+                               revoked_at, last_used_at
                         FROM api_keys WHERE name = $1 ORDER BY created_at, id";
             row::control::keys(&session.rows(keys, &[name.into()]).await?)
         };
@@ -205,12 +205,14 @@ async fn add_key(
             return Err(StoreError::UnknownKey(old.clone()));
         }
     }
-    let insert = "INSERT INTO api_keys (id, tenant, name, hash, scopes, created_at, expires_at)
-                  VALUES ($1, $2, $3, $4, $5, $6, $7)";
+    let insert =
+        "INSERT INTO api_keys (id, tenant, name, environment, hash, scopes, created_at, expires_at)
+                  VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
     let values = [
         key.id.as_str().into(),
         key.tenant.as_str().into(),
         key.name.as_str().into(),
+        key.environment.as_str().into(),
         key.hash.as_bytes().as_slice().into(),
         row::control::scopes(&key.scopes)?.into(),
         key.created_at.into(),

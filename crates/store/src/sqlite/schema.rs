@@ -30,6 +30,11 @@ pub(super) async fn migrate(pool: &SqlitePool) -> Result<(), StoreError> {
             "idempotency keys",
             include_str!("../../migrations/sqlite/0014_idempotency_keys.sql"),
         ),
+        migration(
+            15,
+            "key environments",
+            include_str!("../../migrations/sqlite/0015_key_environments.sql"),
+        ),
     ];
     let applied = applied(pool).await?;
     if schema_state(&known, &applied)? == SchemaState::Behind {

@@ -9,6 +9,7 @@ mod base62;
 use std::{fmt, str::FromStr};
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
@@ -20,20 +21,67 @@ const ID_DIGITS: usize = 11;
 const SECRET_DIGITS: usize = 44;
 const CHECKSUM_DIGITS: usize = 6;
 
-/// The environment in which a key is valid.
+/// The environment in which a key is valid: the data that its answers come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyEnvironment {
     /// Real data.
     Live,
     /// The demo data set.
     Sample,
+    /// The sandbox, whose answers are chosen by the request.
+    Sandbox,
 }
 
 impl KeyEnvironment {
-    const fn as_str(self) -> &'static str {
+    /// Every environment.
+    pub const ALL: [Self; 3] = [Self::Live, Self::Sample, Self::Sandbox];
+
+    /// The environment's name, which is the second part of its keys.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
         match self {
             Self::Live => "live",
             Self::Sample => "sample",
+            Self::Sandbox => "sandbox",
+        }
+    }
+}
+
+impl fmt::Display for KeyEnvironment {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.pad(self.as_str())
+    }
+}
+
+impl FromStr for KeyEnvironment {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Self::ALL.into_iter().find(|environment| environment.as_str() == text).ok_or_else(|| {
+            let known = Self::ALL.map(Self::as_str).join(", ");
+            format!("`{text}` is no environment of keys; expected one of {known}")
+        })
+    }
+}
+
+/// The environment that the owner of a key asks for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RequestedEnvironment {
+    /// The data of the installation.
+    #[default]
+    Live,
+    /// The sandbox.
+    Sandbox,
+}
+
+impl RequestedEnvironment {
+    /// The environment of a key; `of_data` is that of keys to the installation's data.
+    #[must_use]
+    pub const fn of_key(self, of_data: KeyEnvironment) -> KeyEnvironment {
+        match self {
+            Self::Live => of_data,
+            Self::Sandbox => KeyEnvironment::Sandbox,
         }
     }
 }
@@ -77,6 +125,7 @@ impl fmt::Debug for KeyId {
 /// A well-formed API key. `Debug` shows only the id of the key.
 #[derive(Clone)]
 pub struct ApiKey {
+    environment: KeyEnvironment,
     id: KeyId,
     text: String,
 }
@@ -96,7 +145,13 @@ impl ApiKey {
         let secret: String = secret.map(|half| base62::write(half, SECRET_DIGITS / 2)).concat();
         let body = format!("{KEY_PREFIX}_{}_{id}_{secret}", environment.as_str());
         let text = format!("{body}_{}", checksum(&body));
-        Self { id: KeyId(id), text }
+        Self { environment, id: KeyId(id), text }
+    }
+
+    /// The environment in which the key is valid.
+    #[must_use]
+    pub const fn environment(&self) -> KeyEnvironment {
+        self.environment
     }
 
     /// The visible part.
@@ -126,15 +181,18 @@ impl FromStr for ApiKey {
         let mut parts = body.split('_');
         let (brand, environment, id, secret) =
             (parts.next(), parts.next(), parts.next(), parts.next());
-        let known = [KeyEnvironment::Live, KeyEnvironment::Sample];
+        let environment = environment.unwrap_or_default().parse().map_err(|_| InvalidKey)?;
         let well_formed = brand == Some(KEY_PREFIX)
-            && known.iter().any(|known| Some(known.as_str()) == environment)
             && secret
                 .is_some_and(|secret| secret.len() == SECRET_DIGITS && base62::is_base62(secret))
             && parts.next().is_none()
             && checksum(body) == found;
         let id = id.unwrap_or_default().parse()?;
-        if well_formed { Ok(Self { id, text: text.to_owned() }) } else { Err(InvalidKey) }
+        if well_formed {
+            Ok(Self { environment, id, text: text.to_owned() })
+        } else {
+            Err(InvalidKey)
+        }
     }
 }
 
@@ -252,12 +310,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_key_reads_back(id in any::<u64>(), secret in any::<[u128; 2]>(), sample in any::<bool>()) {
-            let environment = if sample { KeyEnvironment::Sample } else { KeyEnvironment::Live };
+        fn a_key_reads_back(id in any::<u64>(), secret in any::<[u128; 2]>(), environment in prop::sample::select(&KeyEnvironment::ALL[..])) {
             let key = ApiKey::generate(environment, id, secret);
             let read: ApiKey = key.expose().parse().unwrap();
             prop_assert_eq!(read.id(), key.id());
             prop_assert_eq!(read.hash(), key.hash());
+            prop_assert_eq!(read.environment(), environment);
         }
 
         #[test]

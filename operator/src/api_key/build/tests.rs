@@ -1,7 +1,7 @@
 //! Tests of the changes that follow from an object, its Secret and the records of its keys.
 
 use assay_crds::{ApiKey, ApiKeySpec, status::ApiKeyStatus};
-use assay_tenancy::key::{KeyEnvironment, KeyHash};
+use assay_tenancy::key::{KeyEnvironment, KeyHash, RequestedEnvironment};
 use kube::ResourceExt;
 use serde_json::json;
 
@@ -100,6 +100,18 @@ fn a_key_is_issued_once_and_kept_while_it_is_active() {
         ActionSummary::Issue(Some(key.id().clone())),
         "its time came"
     );
+}
+
+#[test]
+fn a_key_of_another_environment_is_replaced_and_never_taken_over() {
+    let live = text(1);
+    let mut of_sandbox = inputs(Some(&live), vec![record(&live, 0)]);
+    of_sandbox.object.spec.environment = RequestedEnvironment::Sandbox;
+    assert_eq!(action(&of_sandbox, 10), ActionSummary::Issue(Some(live.id().clone())));
+    of_sandbox.records.clear();
+    assert_eq!(action(&of_sandbox, 10), ActionSummary::Issue(None));
+    let Action::Store(stored) = plan(&of_sandbox, 10).action else { panic!("a key is issued") };
+    assert_eq!(stored.record.environment, KeyEnvironment::Sandbox);
 }
 
 #[test]

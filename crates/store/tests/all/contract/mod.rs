@@ -351,6 +351,7 @@ fn key(id: u64) -> KeyRecord {
         id: key.id().clone(),
         tenant: "acme".parse().unwrap(),
         name: "back end".into(),
+        environment: KeyEnvironment::Live,
         hash: key.hash(),
         scopes: vec![Scope::Check, Scope::AdminRead],
         created_at: at(i64::try_from(id).unwrap()),

@@ -30,6 +30,7 @@ fn key(id: u64, tenant: &str) -> KeyRecord {
         id: key.id().clone(),
         tenant: tenant.parse().unwrap(),
         name: "back end".into(),
+        environment: KeyEnvironment::Live,
         hash: key.hash(),
         scopes: vec![Scope::Check],
         created_at: at(0),

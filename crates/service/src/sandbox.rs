@@ -1,0 +1,103 @@
+//! Answers to callers of the sandbox, whose keys read no data: the address or transaction of a check chooses the answer.
+//!
+//! A caller of the sandbox has a tenant of its own, made of the key's tenant: without anything that the tenant keeps,
+//! under a name that no tenant can have, and with the limits of short windows only, counted apart.
+
+use std::sync::Arc;
+
+use assay_address::CanonicalAddress;
+use assay_engine::{assessment::AssessmentScope, policy::Policy};
+use assay_sandbox::{
+    Answer, Outcome, assess_address, assess_listed, assess_planned_withdrawal, assess_sent_transfer,
+};
+use assay_tenancy::{
+    Period,
+    directory::{Plan, Tenant},
+    manifest::RetentionSpec,
+};
+use jiff::{SignedDuration, Timestamp};
+
+use crate::{
+    CacheStatus, CheckError, CheckOutcome, DecidedBy, ScreeningResult, SerializedAssessment,
+    cache::CheckSubject,
+};
+
+/// Longest window of the limits that callers of the sandbox have, in seconds.
+const LONGEST_WINDOW: u64 = 60;
+const NONE: Period = Period::from_seconds(0);
+
+/// Returns the tenant of a caller of a tenant's sandbox.
+pub(crate) fn tenant_of_sandbox(tenant: &Tenant<Policy>) -> Tenant<Policy> {
+    let plan = &*tenant.plan;
+    let is_short =
+        |limit: &&assay_tenancy::directory::Limit| limit.window.seconds() <= LONGEST_WINDOW;
+    let name = "sandbox".parse();
+    Tenant {
+        name: tenant.name.of_sandbox(),
+        plan: Arc::new(Plan {
+            name: plan.name.of_sandbox(),
+            limits: plan.limits.iter().filter(is_short).cloned().collect(),
+            cache_lifetime: NONE,
+            retention: RetentionSpec { checks: NONE, usage: NONE },
+            ..plan.clone()
+        }),
+        policy_name: name.unwrap_or_else(|_| tenant.policy_name.of_sandbox()),
+        policy: assay_sandbox::policy(),
+        ..tenant.clone()
+    }
+}
+
+/// Returns the answer that the subject of a check chooses.
+///
+/// # Errors
+///
+/// Returns the outcome of a subject that chooses a problem.
+pub(crate) async fn check(
+    subject: &CheckSubject,
+    now: Timestamp,
+) -> Result<CheckOutcome, CheckError> {
+    let answer = match subject {
+        CheckSubject::Address(address) => assess_address(address, now),
+        CheckSubject::Planned(planned) => assess_planned_withdrawal(&planned.withdrawal, now),
+        CheckSubject::Transfer(query) => assess_sent_transfer(query, now),
+    };
+    match answer {
+        Answer::Assessed(assessment, scenario) => {
+            tokio::time::sleep(scenario.delay()).await;
+            let assessed = SerializedAssessment::new(&assessment, now, 0)?;
+            Ok(CheckOutcome {
+                assessed: Arc::new(assessed),
+                cache: CacheStatus::Miss,
+                time_to_live: SignedDuration::ZERO,
+            })
+        }
+        Answer::Refused(outcome) => Err(CheckError::Sandbox(outcome)),
+    }
+}
+
+/// Returns the answer that the address of a row chooses.
+///
+/// # Errors
+///
+/// Returns the outcome of an address that chooses a problem.
+pub async fn screen_in_sandbox(
+    subject: &CanonicalAddress,
+    scope: AssessmentScope,
+    now: Timestamp,
+) -> Result<ScreeningResult, Outcome> {
+    let answer = match scope {
+        AssessmentScope::Full => assess_address(subject, now),
+        AssessmentScope::ListsAndLabels => assess_listed(subject, now),
+    };
+    match answer {
+        Answer::Assessed(assessment, scenario) => {
+            tokio::time::sleep(scenario.delay()).await;
+            let decided_by = match assessment.scope {
+                AssessmentScope::Full => DecidedBy::Trace,
+                AssessmentScope::ListsAndLabels => DecidedBy::ListsAndLabels,
+            };
+            Ok(ScreeningResult::new(*assessment, decided_by))
+        }
+        Answer::Refused(outcome) => Err(outcome),
+    }
+}
