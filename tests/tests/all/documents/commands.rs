@@ -89,6 +89,11 @@ fn an_output_matches_the_parts_that_a_page_shows() {
 }
 
 #[test]
+fn the_steps_of_the_tutorial_run() {
+    check("docs/tutorial.md");
+}
+
+#[test]
 fn the_recipes_of_the_cookbook_run() {
     check("docs/cookbook.md");
 }
