@@ -23,6 +23,7 @@ BENCHMARKS = {
     "transfer_ingest": "files of a million transfers",
     "chain_trace": "checks on a chain of a million transactions",
     "chain_servers": "checks through a chain server",
+    "check_labels": "a check with few and many labels",
     "check_search": "search of ten million checks",
     "compositions": "compositions of a million transactions",
     "clusters": "merge of two clusters of 500,000",
@@ -36,7 +37,7 @@ BENCHMARKS = {
     "reconcile": "10,000 tenants and keys",
 }
 # Benchmarks that import real lists and need the test data.
-ON_TEST_DATA = ["import", "screen"]
+ON_TEST_DATA = ["check_labels", "import", "screen"]
 _PREFIX = "bench-"
 
 
