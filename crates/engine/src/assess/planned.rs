@@ -73,36 +73,31 @@ fn payment_rules(facts: &PlannedFacts, policy: &Policy, today: Date) -> OtherFun
             let fired = evaluate(&payment.stated(&rule)?, &payment.view(&claims), policy)?;
             Some((payment, fired.can_block))
         });
-        match fired {
-            Some((payment, can_block)) => {
-                let message = format!(
-                    "{}: this payment of {payment} goes there{}",
-                    rule.description.trim_end_matches('.'),
-                    party(&attribution),
-                );
-                found.rules.push(MinimumScore {
-                    score: policy.minimum_score(rule.verdict, can_block),
-                    reason: VerdictReason { code: PAYMENT_RULE, message },
-                    tier: None,
-                    measured: Some(MeasuredFunds {
-                        direction: Direction::Destination,
-                        share: WHOLE.to_owned(),
-                        amount: amount_of(withdrawal),
-                    }),
-                    evidence: Vec::new(),
-                    rule: rule.id,
-                });
-            }
-            None => {
-                let may_fire = payments.iter().any(|payment| {
-                    let any = payment.unmeasured(&rule);
-                    any.is_some_and(|rule| {
-                        evaluate(&rule, &payment.view(&claims), policy).is_some()
-                    })
-                });
-                if may_fire && found.missing.is_none() {
-                    found.missing = Some(unmeasured(withdrawal, &rule));
-                }
+        if let Some((payment, can_block)) = fired {
+            let message = format!(
+                "{}: this payment of {payment} goes there{}",
+                rule.description.trim_end_matches('.'),
+                party(&attribution),
+            );
+            found.rules.push(MinimumScore {
+                score: policy.minimum_score(rule.verdict, can_block),
+                reason: VerdictReason { code: PAYMENT_RULE, message },
+                tier: None,
+                measured: Some(MeasuredFunds {
+                    direction: Direction::Destination,
+                    share: WHOLE.to_owned(),
+                    amount: amount_of(withdrawal),
+                }),
+                evidence: Vec::new(),
+                rule: rule.id,
+            });
+        } else {
+            let may_fire = payments.iter().any(|payment| {
+                let any = payment.unmeasured(&rule);
+                any.is_some_and(|rule| evaluate(&rule, &payment.view(&claims), policy).is_some())
+            });
+            if may_fire && found.missing.is_none() {
+                found.missing = Some(unmeasured(withdrawal, &rule));
             }
         }
     }
