@@ -10,6 +10,7 @@
 //! - [`files`]: blocks of a node's files, with their spent outputs
 //! - [`jsonl`]: blocks as JSON lines, read and written
 //! - [`node`]: blocks of a node, over JSON-RPC
+//! - [`mempool`]: unconfirmed transactions of a node or an Esplora server
 //! - [`rpc`], [`http`]: requests to a server, with retries
 //! - [`identity`]: verifies that a source serves the requested chain
 //! - [`source`]: the trait of block sources and its errors
@@ -41,6 +42,7 @@ pub mod identity;
 pub mod jsonl;
 #[cfg(feature = "edge")]
 pub mod location;
+pub mod mempool;
 pub mod node;
 pub mod params;
 pub mod raw;

@@ -23,7 +23,8 @@ use crate::{
         client::{Client, HttpCredentials, server_of},
     },
     jsonl::JsonLinesSource,
-    node::{NodeOptions, NodeSource},
+    mempool::MempoolSource,
+    node::{NodeMempool, NodeOptions, NodeSource},
     rpc::Rpc,
 };
 
@@ -31,6 +32,9 @@ use crate::{
 const ANSWER_TIME: Duration = Duration::from_mins(1);
 /// Time for which requests for balances are repeated.
 const BALANCE_TIME: Duration = Duration::from_secs(5);
+
+/// Time limit for an answer about unconfirmed transactions, for which a check waits.
+const MEMPOOL_TIME: Duration = Duration::from_secs(3);
 
 /// Location of blocks.
 #[derive(Clone, PartialEq, Eq)]
@@ -181,6 +185,30 @@ pub fn balances(
     let rpc = ethereum(url, credentials, Backoff { in_all: BALANCE_TIME, ..Backoff::default() })?;
     let options = EvmNodeOptions { test_networks, ..EvmNodeOptions::default() };
     EvmNodeSource::new(chain, rpc, options).map(Some)
+}
+
+/// Opens a source of the unconfirmed transactions of a chain like Bitcoin; `None` for files. A failed request is not sent
+/// again.
+///
+/// # Errors
+///
+/// Returns an error if the location is no URL, or the chain is not of the Bitcoin family.
+pub fn mempool(
+    chain: ChainId,
+    location: &BlockLocation,
+) -> Result<Option<Arc<dyn MempoolSource>>, SourceError> {
+    let (url, credentials) = match location {
+        BlockLocation::Node { url, credentials } => (url, http_credentials(credentials)?),
+        BlockLocation::Esplora(url) => (url, HttpCredentials::None),
+        BlockLocation::JsonLines(_) | BlockLocation::Files(_) => return Ok(None),
+    };
+    let client = client(url, credentials, MEMPOOL_TIME)?;
+    let backoff = Backoff { in_all: Duration::ZERO, ..Backoff::default() };
+    let server = Server::new(Arc::new(client), Arc::new(SleepingTimer), backoff);
+    Ok(Some(match location {
+        BlockLocation::Esplora(_) => Arc::new(Esplora::new(chain, server, TestNetworks::Allowed)?),
+        _ => Arc::new(NodeMempool::new(chain, &Rpc::new(server))?),
+    }))
 }
 
 /// A client of a node like Ethereum's.

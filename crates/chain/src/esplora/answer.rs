@@ -15,6 +15,7 @@ use crate::{
     ChainParams, TestNetworks,
     hash::parse_hash,
     histories::{ChainPosition, ConfirmedTransaction},
+    mempool::{FIRST_FINAL_SEQUENCE, MempoolEntry, UnconfirmedTransaction},
     raw::{
         Header,
         transaction::{NULL_OUTPOINT, RawInput, RawOutput, transaction_id},
@@ -178,6 +179,21 @@ impl Reader {
         let transaction = self.unconfirmed(answer)?;
         let Some((height, time)) = confirmation(&answer.status)? else { return Ok(None) };
         Ok(Some(ConfirmedTransaction { transaction, height, time }))
+    }
+
+    /// Returns the state of a transaction, which is read if it is not confirmed.
+    pub(super) fn mempool_entry(self, answer: &TransactionAnswer) -> Result<MempoolEntry, String> {
+        if answer.status.confirmed {
+            return Ok(MempoolEntry::Confirmed);
+        }
+        let transaction = self.unconfirmed(answer)?;
+        if transaction.kind == TransactionKind::Coinbase {
+            return Err("it is a coinbase, which no mempool has".to_owned());
+        }
+        let mut sequences = answer.vin.iter().map(|input| input.sequence);
+        let signals_replacement = sequences.any(|sequence| sequence < FIRST_FINAL_SEQUENCE);
+        let read = UnconfirmedTransaction { transaction, signals_replacement };
+        Ok(MempoolEntry::Unconfirmed(Box::new(read)))
     }
 
     /// Returns a transaction, confirmed or not.

@@ -26,6 +26,7 @@ use super::{
     histories::{ChainPosition, ConfirmedTransaction},
     http::{AttemptError, Request, Response, Server, shortened},
     identity,
+    mempool::{MempoolEntry, MempoolSource},
     params::{HeaderForm, TransactionForm},
     raw::merkle::merkle_root,
 };
@@ -309,6 +310,24 @@ impl Esplora {
             what: path.to_owned(),
             reason,
         }
+    }
+}
+
+impl MempoolSource for Esplora {
+    fn entries(&self, txids: &[Txid]) -> Result<Vec<MempoolEntry>, SourceError> {
+        let entry = |txid: &Txid| {
+            let path = format!("/tx/{txid}");
+            let answer: Option<TransactionAnswer> = self.json(&path)?;
+            let Some(answer) = answer else { return Ok(MempoolEntry::Absent) };
+            let read = self.reader.mempool_entry(&answer).and_then(|read| match &read {
+                MempoolEntry::Unconfirmed(found) if found.transaction.txid != *txid => {
+                    Err(format!("it is transaction {}", found.transaction.txid))
+                }
+                _ => Ok(read),
+            });
+            read.map_err(|reason| self.invalid_data(&path, reason))
+        };
+        txids.iter().map(entry).collect()
     }
 }
 

@@ -7,12 +7,14 @@
 mod answer;
 mod fetch;
 mod form;
+mod mempool;
 mod reader;
 
 use assay_address::ChainId;
 use assay_engine::utxo::Block;
 use serde_json::json;
 
+pub use self::mempool::NodeMempool;
 use self::{
     fetch::{BlockFetchError, BlockFetchResult, BlockQuery, Fetcher, is_too_large},
     form::Form,

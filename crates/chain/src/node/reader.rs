@@ -150,7 +150,8 @@ impl Reader {
         Ok(header.work())
     }
 
-    fn transaction(self, answer: &TransactionAnswer) -> Result<Transaction, String> {
+    /// Returns a transaction, whose identifier is checked on chains that compute it from the fields of the answer.
+    pub(super) fn transaction(self, answer: &TransactionAnswer) -> Result<Transaction, String> {
         let txid: Txid = answer.txid.parse().map_err(|error| format!("{error}"))?;
         self.read_transaction(txid, answer)
             .map_err(|reason| format!("transaction {txid}: {reason}"))

@@ -1,10 +1,7 @@
 //! A whole raw block.
 
 use assay_address::ChainId;
-use assay_engine::{
-    ledger::BlockRef,
-    utxo::{Block, ScriptOwner, Transaction, TransactionKind, TxInput, TxOut},
-};
+use assay_engine::{ledger::BlockRef, utxo::Block};
 use jiff::Timestamp;
 
 use super::{
@@ -13,7 +10,7 @@ use super::{
     cursor::Cursor,
     header::Header,
     merkle::{RepeatedTransactions, merkle_root},
-    transaction::{RawOutput, RawTransaction, SMALLEST_TRANSACTION},
+    transaction::{RawTransaction, SMALLEST_TRANSACTION},
 };
 use crate::params::{ChainParams, HeaderForm, TEST_NETWORK_LIMIT, WorkHash};
 
@@ -124,7 +121,7 @@ impl<'a> RawBlock<'a> {
             time: Timestamp::from_second(self.header.time.into()).unwrap_or_default(),
         };
         let transactions = self.transactions.into_iter();
-        let transactions = transactions.map(|raw| transaction_of(chain, &raw)).collect();
+        let transactions = transactions.map(|raw| raw.to_transaction(chain)).collect();
         Ok(Block { reference, work: Some(self.header.work()), transactions })
     }
 }
@@ -184,30 +181,5 @@ pub(crate) fn height_in_coinbase(version: u32, script: &[u8]) -> Option<u64> {
             Some(bytes.iter().rev().fold(0, |height, byte| height << 8 | u64::from(*byte)))
         }
         _ => None,
-    }
-}
-
-fn transaction_of(chain: ChainId, raw: &RawTransaction<'_>) -> Transaction {
-    let (kind, spent) = if raw.is_coinbase() {
-        (TransactionKind::Coinbase, &[][..])
-    } else {
-        (TransactionKind::Payment, &*raw.inputs)
-    };
-    let output = |output: &RawOutput<'_>| TxOut {
-        owner: ScriptOwner::from_script(chain, output.script),
-        value: output.value,
-    };
-    Transaction {
-        txid: raw.txid,
-        kind,
-        inputs: spent
-            .iter()
-            .enumerate()
-            .map(|(index, input)| TxInput {
-                is_signed: raw.shows_signature(index),
-                ..TxInput::new(input.outpoint, None)
-            })
-            .collect(),
-        outputs: raw.outputs.iter().map(output).collect(),
     }
 }

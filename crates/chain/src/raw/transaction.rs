@@ -1,7 +1,9 @@
 //! One raw transaction, and its identifier.
 
 use assay_address::ChainId;
-use assay_engine::utxo::{OutPoint, ScriptOwner, Txid, shows_signature};
+use assay_engine::utxo::{
+    OutPoint, ScriptOwner, Transaction, TransactionKind, TxInput, TxOut, Txid, shows_signature,
+};
 
 use super::{
     RawError,
@@ -106,6 +108,30 @@ impl<'a> RawTransaction<'a> {
         match self.witnesses.get(index) {
             Some(bytes) => read_witness(&mut Cursor::new(bytes)).ok(),
             None => Some(Vec::new()),
+        }
+    }
+
+    /// Converts the transaction to the common form of all sources, without the outputs that it spends.
+    #[must_use]
+    pub fn to_transaction(&self, chain: ChainId) -> Transaction {
+        let (kind, spent) = if self.is_coinbase() {
+            (TransactionKind::Coinbase, &[][..])
+        } else {
+            (TransactionKind::Payment, &*self.inputs)
+        };
+        let output = |output: &RawOutput<'_>| TxOut {
+            owner: ScriptOwner::from_script(chain, output.script),
+            value: output.value,
+        };
+        let input = |(index, input): (usize, &RawInput<'_>)| TxInput {
+            is_signed: self.shows_signature(index),
+            ..TxInput::new(input.outpoint, None)
+        };
+        Transaction {
+            txid: self.txid,
+            kind,
+            inputs: spent.iter().enumerate().map(input).collect(),
+            outputs: self.outputs.iter().map(output).collect(),
         }
     }
 

@@ -21,6 +21,7 @@ use assay_chain::{
     files::{FileOptions, FileSource},
     histories::ChainPosition,
     http::{Backoff, ExchangeError, Http, Request, Response, RetryDelay, RetryTimer, Server},
+    mempool::{MempoolEntry, MempoolSource},
     raw::{
         RawBlock,
         transaction::{RawInput, RawOutput, RawTransaction},
@@ -234,6 +235,36 @@ fn the_history_of_an_address() {
     assert_eq!(api.spenders(&mined.txid).expect("an answer"), [Some(mined.txid)]);
     let unknown = block.transactions.last().expect("a transaction").txid;
     assert_eq!(api.transaction(&unknown).expect("an answer"), None);
+}
+
+#[test]
+#[ignore = "needs test data"]
+fn an_unconfirmed_transaction_is_read_from_the_mempool() {
+    let (bytes, block) = block();
+    let mut answers = answers(&bytes, &block);
+    let [mined, paid, ..] = &*block.transactions else { unreachable!("a payment") };
+    // Given the API while no block holds a payment, and an API that answers with that payment to everything.
+    let page = format!("/block/{}/txs/0", hex::encode(block.reference.hash));
+    let page: Value = serde_json::from_str(answers.get(&page).expect("a page")).expect("JSON");
+    let mut waiting = page.get(1).expect("a payment").clone();
+    *waiting.get_mut("status").expect("a status") = json!({ "confirmed": false });
+    let other = Txid::from_bytes([7; 32]);
+    for txid in [paid.txid, other] {
+        answers.insert(format!("/tx/{txid}"), waiting.to_string());
+    }
+    let api = api(answers, 0);
+    // Then the payment is unconfirmed, the coinbase confirmed, another one absent, and a false answer an error.
+    let absent = Txid::from_bytes([8; 32]);
+    let entries = api.entries(&[paid.txid, mined.txid, absent]).expect("entries");
+    let [MempoolEntry::Unconfirmed(found), MempoolEntry::Confirmed, MempoolEntry::Absent] =
+        &*entries
+    else {
+        unreachable!("{entries:?}")
+    };
+    assert_eq!(found.transaction.txid, paid.txid);
+    assert_eq!(found.transaction.outputs, paid.outputs);
+    let refused = api.entries(&[other]).expect_err("another transaction");
+    assert!(refused.to_string().contains(&paid.txid.to_string()), "{refused}");
 }
 
 #[test]
