@@ -105,11 +105,11 @@ export interface AssessedTransfer {
     amount: Amount;
     /** Status of the transaction. */
     status: TransferStatus;
-    /** Number of known blocks from the transaction's block on, including that block. */
+    /** Number of known blocks from the transaction's block on, including that block; 0 without a block. */
     confirmations: number;
-    /** Height of the transaction's block; null for a withdrawal that is not sent yet. */
+    /** Height of the transaction's block; null if no block holds the transaction. */
     block_height?: number | null;
-    /** Time of the transaction's block; null for a withdrawal that is not sent yet. */
+    /** Time of the transaction's block; null if no block holds the transaction. */
     block_time?: string | null;
     /** Owners of the transaction's inputs, or accounts whose money the transfer was, those with the largest amounts first: at most 100. Of a withdrawal that is not sent yet, the sender that the request names. */
     senders: Sender[];
@@ -172,8 +172,9 @@ export interface Amount {
  * | value | meaning |
  * |---|---|
  * | `confirmed` | A block holds the transaction. |
+ * | `unconfirmed` | The transaction is in the mempool of a node, and no block holds it yet. |
  * | `planned` | The withdrawal is not sent yet. | */
-export type TransferStatus = "confirmed" | "planned" | (string & {});
+export type TransferStatus = "confirmed" | "unconfirmed" | "planned" | (string & {});
 
 /** Owner of inputs of an assessed transfer's transaction. */
 export interface Sender {

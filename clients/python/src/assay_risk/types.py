@@ -115,11 +115,11 @@ class AssessedTransfer(TypedDict):
     status: TransferStatus
     """Status of the transaction."""
     confirmations: int
-    """Number of known blocks from the transaction's block on, including that block."""
+    """Number of known blocks from the transaction's block on, including that block; 0 without a block."""
     block_height: NotRequired[int | None]
-    """Height of the transaction's block; null for a withdrawal that is not sent yet."""
+    """Height of the transaction's block; null if no block holds the transaction."""
     block_time: NotRequired[str | None]
-    """Time of the transaction's block; null for a withdrawal that is not sent yet."""
+    """Time of the transaction's block; null if no block holds the transaction."""
     senders: list[Sender]
     """Owners of the transaction's inputs, or accounts whose money the transfer was, those with the largest amounts first: at most 100. Of a withdrawal that is not sent yet, the sender that the request names."""
     senders_count: int
@@ -184,6 +184,7 @@ Further values may be added.
 | value | meaning |
 |---|---|
 | `confirmed` | A block holds the transaction. |
+| `unconfirmed` | The transaction is in the mempool of a node, and no block holds it yet. |
 | `planned` | The withdrawal is not sent yet. |"""
 
 

@@ -8,13 +8,14 @@ use super::{assess, usd};
 use crate::{
     assessment::{
         Amount, AssessedAccountTransfer, AssessedOutput, AssessedTransfer, Assessment, Exposure,
-        Sender, TransferBasis, TransferStatus,
+        Sender, TransferBasis, TransferStatus, Warning,
     },
     evidence::{ChainState, Direction, DirectionFlows, Ledger},
     facts::Facts,
     policy::Policy,
     trace::AttributedEnd,
     transfer::{FoundTransfer, TransferDirection, TransferFacts},
+    utxo::Unconfirmed,
 };
 
 /// Most outputs, and most senders, that an answer shows.
@@ -47,9 +48,38 @@ pub fn assess_transfer(facts: &TransferFacts, policy: &Policy, now: Timestamp) -
         }
     };
     let mut transfer = view(facts, basis, destinations);
-    usd::fill_transfer(&mut transfer, receiver.chain(), &facts.receiver.prices);
+    let prices = &facts.receiver.prices;
+    usd::fill_transfer(&mut transfer, receiver.chain(), prices);
+    if let FoundTransfer::Outputs(found) = &facts.transfer
+        && let Some(unconfirmed) = found.unconfirmed
+    {
+        let today = facts.receiver.day(now);
+        usd::fill_transfer_on(&mut transfer, receiver.chain(), prices, today);
+        assessment.warnings.push(not_final(unconfirmed));
+        // The transaction may be replaced or mined at any time.
+        assessment.valid_until = Some(now);
+    }
     assessment.transfer = Some(Box::new(transfer));
     assessment
+}
+
+/// Warning that no block holds the transaction yet.
+fn not_final(Unconfirmed { ancestors, signals_replacement }: Unconfirmed) -> Warning {
+    let replaced = if signals_replacement {
+        "signals that it may be replaced by another one (BIP 125)"
+    } else {
+        "does not signal replacement (BIP 125), and may be replaced all the same"
+    };
+    let after = match ancestors {
+        0 => String::new(),
+        1 => ", spends outputs of 1 other unconfirmed transaction".to_owned(),
+        more => format!(", spends outputs of {more} other unconfirmed transactions"),
+    };
+    let message = format!(
+        "no block holds the transaction yet: it {replaced}{after}, and may never be mined; check the transfer again \
+         once it is confirmed, before it is credited"
+    );
+    Warning { code: "unconfirmed", message }
 }
 
 /// The receiver's facts, with the destinations of this transfer's funds instead of all destinations.
@@ -106,6 +136,7 @@ fn view(
     match &facts.transfer {
         FoundTransfer::Outputs(transfer) => {
             let transaction = &transfer.transaction;
+            let is_confirmed = transfer.unconfirmed.is_none();
             let asset = transfer.receiver.chain().info().native().code;
             let amount = |value: u128| of_asset(asset, value);
             let outputs = transfer.outputs.iter().take(MAX_SHOWN);
@@ -125,10 +156,14 @@ fn view(
                     .collect(),
                 outputs_count: u64::try_from(transfer.outputs.len()).unwrap_or(u64::MAX),
                 amount: amount(transfer.amount()),
-                status: TransferStatus::Confirmed,
-                confirmations: confirmations(transaction.height),
-                block_height: Some(transaction.height),
-                block_time: Some(transaction.time),
+                status: if is_confirmed {
+                    TransferStatus::Confirmed
+                } else {
+                    TransferStatus::Unconfirmed
+                },
+                confirmations: if is_confirmed { confirmations(transaction.height) } else { 0 },
+                block_height: is_confirmed.then_some(transaction.height),
+                block_time: is_confirmed.then_some(transaction.time),
                 senders_count,
                 senders,
                 basis,

@@ -28,11 +28,11 @@ pub struct AssessedTransfer {
     pub amount: Amount,
     /// Status of the transaction.
     pub status: TransferStatus,
-    /// Number of known blocks from the transaction's block on, including that block.
+    /// Number of known blocks from the transaction's block on, including that block; 0 without a block.
     pub confirmations: u64,
-    /// Height of the transaction's block; null for a withdrawal that is not sent yet.
+    /// Height of the transaction's block; null if no block holds the transaction.
     pub block_height: Option<u64>,
-    /// Time of the transaction's block; null for a withdrawal that is not sent yet.
+    /// Time of the transaction's block; null if no block holds the transaction.
     pub block_time: Option<Timestamp>,
     /// Owners of the transaction's inputs, or accounts whose money the transfer was, those with the largest amounts first: at
     /// most 100. Of a withdrawal that is not sent yet, the sender that the request names.
@@ -102,6 +102,8 @@ pub struct Sender {
 pub enum TransferStatus {
     /// A block holds the transaction.
     Confirmed,
+    /// The transaction is in the mempool of a node, and no block holds it yet.
+    Unconfirmed,
     /// The withdrawal is not sent yet.
     Planned,
 }

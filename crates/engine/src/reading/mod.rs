@@ -7,14 +7,17 @@
 //!
 //! - [`own`]: selection of the entries that are read of an owner's transactions
 //! - [`gathered`]: the part of a chain that a source on demand has read
+//! - [`unconfirmed`]: unconfirmed transactions over a view
 
 pub mod gathered;
 pub mod own;
+pub mod unconfirmed;
 
 use jiff::Timestamp;
 
 pub use gathered::{BlockPosition, GatheredChain};
 pub use own::{entries_of_each, read_own};
+pub use unconfirmed::{RecordedNumbers, UnconfirmedTransactions, UnconfirmedView};
 
 use crate::{
     composition::Composition,

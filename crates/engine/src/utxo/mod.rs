@@ -25,7 +25,9 @@ pub mod view;
 pub use block::{Block, ResolvedBlock};
 pub use script_owner::{Pool, ScriptOwner};
 pub use transaction::{Transaction, TransactionKind, TxInput, TxOut};
-pub use transfer::{InvalidTransfer, OutputSelector, Spending, Transfer, TransferOutput};
+pub use transfer::{
+    InvalidTransfer, OutputSelector, Spending, Transfer, TransferOutput, Unconfirmed,
+};
 pub use txid::{OutPoint, OutputNumber, Txid};
 pub use unlocking::shows_signature;
 pub use view::{SideEntry, SideLimits, TransactionSide, TransactionView};

@@ -29,6 +29,18 @@ pub struct Transfer {
     pub outputs: Vec<TransferOutput>,
     /// The receiver as the owner of the outputs.
     owner: ScriptOwner,
+    /// Properties of a transaction that no block holds yet; `None` for a confirmed one.
+    pub unconfirmed: Option<Unconfirmed>,
+}
+
+/// Properties of a transaction that no block holds yet. The height and time of such a transaction are those that a next
+/// block would have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unconfirmed {
+    /// Number of unconfirmed transactions whose outputs it spends, directly or through others.
+    pub ancestors: u32,
+    /// True if the transaction, or one of these, signals that it may be replaced (BIP 125).
+    pub signals_replacement: bool,
 }
 
 /// An output of a transfer.
@@ -116,7 +128,7 @@ impl Transfer {
         transaction.outputs = TransactionSide { largest: vec![], ..side };
         let most = usize::try_from(limits.max_entries_per_transaction()).unwrap_or(usize::MAX);
         transaction.inputs.largest.truncate(most);
-        Ok(Self { transaction, receiver, outputs, owner })
+        Ok(Self { transaction, receiver, outputs, owner, unconfirmed: None })
     }
 
     /// The transfer of these outputs to an address, from a transaction view without outputs; `None` if the address
@@ -128,7 +140,15 @@ impl Transfer {
         outputs: Vec<TransferOutput>,
     ) -> Option<Self> {
         let owner = ScriptOwner::from_address(receiver)?;
-        Some(Self { transaction, receiver: receiver.clone(), outputs, owner })
+        let receiver = receiver.clone();
+        Some(Self { transaction, receiver, outputs, owner, unconfirmed: None })
+    }
+
+    /// The transfer of a transaction that no block holds yet.
+    #[must_use]
+    pub const fn with_unconfirmed(mut self, unconfirmed: Option<Unconfirmed>) -> Self {
+        self.unconfirmed = unconfirmed;
+        self
     }
 
     /// The receiver as the owner of the outputs: the subject of a trace of a withdrawal.

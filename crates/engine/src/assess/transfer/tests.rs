@@ -13,7 +13,7 @@ use crate::{
     taxonomy::Category,
     utxo::{
         OutPoint, OutputSelector, ScriptOwner, SideEntry, TransactionKind, TransactionSide,
-        TransactionView, Transfer, TxOut, Txid,
+        TransactionView, Transfer, TxOut, Txid, Unconfirmed,
     },
 };
 
@@ -215,4 +215,28 @@ fn an_assessment_of_an_address_has_no_transfer() {
     let value = serde_json::to_value(&of_address).unwrap();
     assert!(value.get("transfer").is_none());
     assert_ne!(assessed(&facts).digest(), of_address.digest());
+}
+
+#[test]
+fn a_deposit_without_a_block_is_told_and_holds_no_longer_than_its_moment() {
+    let mut facts = facts(TransferDirection::Deposit, vec![held(1_000)], None);
+    let confirmed = assessed(&facts);
+    let unconfirmed = Unconfirmed { ancestors: 2, signals_replacement: true };
+    let found = transfer().with_unconfirmed(Some(unconfirmed));
+    facts.transfer = FoundTransfer::Outputs(Box::new(found));
+    let assessment = assessed(&facts);
+    let transfer = assessment.transfer.clone().unwrap();
+    assert_eq!(transfer.status, TransferStatus::Unconfirmed);
+    assert_eq!(
+        (transfer.confirmations, transfer.block_height, transfer.block_time),
+        (0, None, None)
+    );
+    let warning = assessment.warnings.iter().find(|warning| warning.code == "unconfirmed").unwrap();
+    for told in ["BIP 125", "2 other unconfirmed transactions", "may never be mined"] {
+        assert!(warning.message.contains(told), "{}", warning.message);
+    }
+    assert_eq!(assessment.valid_until, Some(now()));
+    // The origins and their score are those of a confirmed deposit.
+    assert_eq!(assessment.exposure, confirmed.exposure);
+    assert_eq!(assessment.risk_score, confirmed.risk_score);
 }
