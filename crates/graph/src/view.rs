@@ -125,6 +125,21 @@ pub trait ReadSource: Send {
     /// Fetches the data that a query requests. Unavailable data is marked as
     /// [failed](assay_engine::reading::LookupResult::Failed).
     async fn fetch(&mut self, request: ReadRequest) -> Result<(), Self::Error>;
+
+    /// Reads the fetched data in a blocking call ([`blocking`]).
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the source fails.
+    fn read_view<T>(
+        &mut self,
+        read: impl FnOnce(&dyn ChainView) -> Result<T, ViewError>,
+    ) -> Result<T, Self::Error>
+    where
+        Self: Sized,
+    {
+        Ok(blocking(|| read_lent(|with_view| self.with_view(with_view), read))?)
+    }
 }
 
 /// A view as a source of data.

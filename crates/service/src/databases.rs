@@ -6,6 +6,8 @@ use assay_chain_protocol::ChainServers;
 use assay_graph::EmbeddedGraphs;
 use assay_store::Store;
 
+use crate::chains::mempool::Mempools;
+
 /// Databases of an installation: the store, and the sources from which chains are read.
 #[derive(Clone, Debug)]
 pub struct Databases {
@@ -15,13 +17,16 @@ pub struct Databases {
     pub graphs: Arc<EmbeddedGraphs>,
     /// Chain servers. A chain with servers is read from them and not from a graph.
     pub chain_servers: ChainServers,
+    /// Unconfirmed transactions of the chains that this program follows.
+    pub mempools: Mempools,
 }
 
 impl Databases {
     /// Returns databases without chain servers.
     #[must_use]
     pub fn without_chain_servers(store: Arc<dyn Store>, graphs: Arc<EmbeddedGraphs>) -> Self {
-        Self { store, graphs, chain_servers: ChainServers::default() }
+        let (chain_servers, mempools) = (ChainServers::default(), Mempools::default());
+        Self { store, graphs, chain_servers, mempools }
     }
 
     /// Adds chain servers.

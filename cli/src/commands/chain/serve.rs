@@ -279,6 +279,7 @@ async fn fill_and_follow(host: Arc<ChainHost>, neighbors: Option<Arc<ServerSet>>
             let ends = || host.account_ends(chain);
             followed.follow_accounts((graphs, &ends), clock, &observer(chain)).await;
         } else {
+            let _mempool = host.mempools().open(chain, &followed.location);
             followed.follow(graphs, clock, &observer(chain)).await;
         }
     } else if let Some(files) = source.files {

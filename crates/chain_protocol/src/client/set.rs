@@ -143,6 +143,40 @@ impl ServerSet {
         }
     }
 
+    /// Asks a question as [`ServerSet::ask`] does, and then the servers one after the other until an answer is enough:
+    /// each server may have a node of its own. Without such an answer, returns the first one.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if no server answers in time.
+    pub async fn ask_until<Q: Question + Clone>(
+        &self,
+        subject: &(impl Hash + Sync + ?Sized),
+        lists: u64,
+        question: &Q,
+        is_enough: impl Fn(&Q::Answer) -> bool,
+    ) -> Result<Q::Answer, AskError> {
+        let begun = Instant::now();
+        let first = self.ask(subject, lists, question).await?;
+        let candidates = self.states();
+        if candidates.len() < 2 || is_enough(&first) {
+            return Ok(first);
+        }
+        let (minimum, silent) =
+            (minimum(&candidates, lists), self.watched.servers.silent_addresses());
+        let order = order(&candidates, subject).into_iter();
+        for address in order.filter(|address| !silent.contains(address)) {
+            if begun.elapsed() >= ANSWER_TIMEOUT {
+                break;
+            }
+            match self.ask_one(address, minimum, question, begun).await {
+                Ok(answer) if is_enough(&answer) => return Ok(answer),
+                _ => {}
+            }
+        }
+        Ok(first)
+    }
+
     async fn ask_once<Q: Question + Clone>(
         &self,
         subject: &(impl Hash + Sync + ?Sized),
@@ -154,12 +188,7 @@ impl ServerSet {
         if let Some(difference) = self.difference().filter(|difference| !difference.is_decided) {
             return Err(AskError::BranchesDiffer(Box::new(difference)));
         }
-        let newest = newest(&candidates).map(|it| it.block);
-        let block = newest.map_or(0, |it| it.height);
-        // Servers that are one block behind have the parent of the newest block.
-        let branch_block = newest.and_then(|it| it.parent_id());
-        let minimum =
-            MinimumRevision { lists, block: block.saturating_sub(BLOCKS_BEHIND), branch_block };
+        let minimum = minimum(&candidates, lists);
         let silent = self.watched.servers.silent_addresses();
         let order = order(&candidates, subject).into_iter();
         let mut order = order.filter(|address| !silent.contains(address));
@@ -303,6 +332,15 @@ impl fmt::Display for ServerSet {
             self.watched.servers.urls.iter().map(|url| url.with_path("")).collect();
         formatter.write_str(&urls.join(", "))
     }
+}
+
+/// The revision that an answer must have: lists and labels of this revision, and almost the newest block.
+fn minimum(candidates: &[Candidate], lists: u64) -> MinimumRevision {
+    let newest = newest(candidates).map(|it| it.block);
+    let block = newest.map_or(0, |it| it.height);
+    // Servers that are one block behind have the parent of the newest block.
+    let branch_block = newest.and_then(|it| it.parent_id());
+    MinimumRevision { lists, block: block.saturating_sub(BLOCKS_BEHIND), branch_block }
 }
 
 /// Of two errors, returns the error of a server that is behind, which a retry may resolve, or else the second error.

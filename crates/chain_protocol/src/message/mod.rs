@@ -306,6 +306,9 @@ pub enum TransferAnswer {
         height: u64,
         /// Time of the newest block.
         time: Timestamp,
+        /// Reason for which the transaction was not read as an unconfirmed one; absent if no mempool was searched.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        mempool: Option<NotReadMessage>,
     },
     /// The outputs cannot be assessed as a transfer.
     Invalid(InvalidOutputs),
@@ -328,6 +331,10 @@ pub struct ReadTransfer {
     pub destinations: Option<DirectionFlowsMessage>,
     /// Height of the newest known block.
     pub tip_height: u64,
+    /// Properties of a transaction that no block holds yet; absent for a confirmed one. Height and time of such a
+    /// transaction are those that a next block would have.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unconfirmed: Option<UnconfirmedMessage>,
 }
 
 /// The reason why outputs cannot be assessed as a transfer.

@@ -46,6 +46,42 @@ pub struct TransactionViewMessage {
     pub outputs: TransactionSideMessage,
 }
 
+/// Properties of a transaction that no block holds yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct UnconfirmedMessage {
+    /// Number of unconfirmed transactions whose outputs it spends, directly or through others.
+    pub ancestors: u32,
+    /// True if the transaction, or one of these, signals that it may be replaced (BIP 125).
+    pub signals_replacement: bool,
+}
+
+/// Reason for which a transaction was not read from a mempool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum NotReadMessage {
+    /// The node does not have the transaction.
+    Absent,
+    /// A block of the node holds the transaction, and the graph does not have that block yet.
+    InNewerBlock,
+    /// The node did not answer, or its answer is invalid.
+    Unreadable,
+    /// The transaction spends outputs of more unconfirmed transactions than are read.
+    TooManyAncestors,
+    /// An output that the transaction or an ancestor spends is in no recorded block and in no mempool.
+    UnknownOutput(OutPointMessage),
+    /// A recorded transaction spends the same output.
+    DoubleSpend(DoubleSpendMessage),
+}
+
+/// An output that an unconfirmed and a recorded transaction spend.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct DoubleSpendMessage {
+    /// The output.
+    pub output: OutPointMessage,
+    /// The recorded transaction.
+    pub spent_by: TransactionId,
+}
+
 /// Kind of a transaction, which decides whether a trace ends there.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]

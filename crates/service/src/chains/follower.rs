@@ -67,7 +67,10 @@ async fn follow(service: Arc<Service>, spec: ChainSourceSpec, files: AllowedSour
     let (graphs, clock, log) = (&service.databases.graphs, &service.clock, IngestLog(chain));
     match chain.info().ledger {
         LedgerKind::Account => followed.follow_accounts((graphs, &ends), clock, &log).await,
-        LedgerKind::Utxo(_) | LedgerKind::ListsOnly => followed.follow(graphs, clock, &log).await,
+        LedgerKind::Utxo(_) | LedgerKind::ListsOnly => {
+            let _mempool = service.databases.mempools.open(chain, &followed.location);
+            followed.follow(graphs, clock, &log).await;
+        }
     }
 }
 

@@ -15,9 +15,9 @@ use assay_engine::{
     reading::{ReadRequest, Waypoint},
     trace::{Trace, TraceRules, TraceSubject, flows_at_most, is_bounded},
     transfer::TransferDirection,
-    utxo::{ScriptOwner, Spending, Transfer, Txid},
+    utxo::{ScriptOwner, SideLimits, Spending, Transfer, Txid},
 };
-use assay_graph::{Graph, GraphError, GraphTip, GraphView, ViewSource, run_query};
+use assay_graph::{Graph, GraphError, GraphTip, GraphView, ReadSource, ViewSource, run_query};
 use assay_intel::IntelSnapshot;
 use assay_telemetry::stage;
 use async_trait::async_trait;
@@ -37,6 +37,7 @@ use super::{
     reader::{BlockWithWork, ChainReader, NamedHistory},
     subject::{ReadError, SubjectData, TraceRequest, activity},
     transfer::{TransferError, TransferRead, TransferReadRequest, spent_by},
+    unconfirmed::{UnconfirmedError, UnconfirmedReader, UnconfirmedSource},
 };
 
 /// Largest number of blocks whose work is summed up for a comparison of branches.
@@ -179,7 +180,8 @@ impl State<'_> {
             cluster.dealings =
                 self.listed.of_cluster((view, tip), of, intel, &attributions).await?;
         }
-        let flows = self.follow(chain, owner, &history, rules, &attributions).await?;
+        let own = (owner, &history);
+        let flows = self.follow(&mut ViewSource(view), chain, own, rules, &attributions).await?;
         let counterparties =
             view.read(|view| counterparties(view, owner, (&history, limits), &attributions))?;
         let possible_owners =
@@ -264,21 +266,20 @@ impl State<'_> {
         self.owners.for_view(&*self.view, AttributionInputs { chain, intel, policy, today }).await
     }
 
-    /// Traces the money of a history.
+    /// Traces the money of an owner's history over a source that reads this state.
     async fn follow(
         &self,
+        source: &mut impl ReadSource<Error = GraphError>,
         chain: ChainId,
-        owner: OwnerNumber,
-        history: &OwnHistory,
+        (owner, history): (OwnerNumber, &OwnHistory),
         rules: TraceRules,
         attributions: &ViewAttributions<'_>,
     ) -> Result<FlowFacts, GraphError> {
-        let view = &*self.view;
         let AttributionInputs { intel, today, .. } = *attributions.inputs();
         let subject = TraceSubject { chain, owner, history, rules, today };
-        let mut trace = view.read(|view| Trace::begin(view, subject, attributions))?;
-        run_query(&mut trace, &mut ViewSource(view)).await?;
-        let flows = view.read(|view| trace.finish(view))?;
+        let mut trace = source.read_view(|view| Trace::begin(view, subject, attributions))?;
+        run_query(&mut trace, source).await?;
+        let flows = source.read_view(|view| trace.finish(view))?;
         let parts = || flows.ledgers.iter().flat_map(|ledger| &ledger.source.parts);
         let is_used = parts().any(|part| part.distance.further_than().is_some());
         // A composition also divides funds into ones of unknown origin, which a label would name.
@@ -299,8 +300,10 @@ impl State<'_> {
         let (view, tip) = (&*self.view, &self.tip);
         let unknown = || TransferError::unknown(query, tip.block.height, tip.block.time, now);
         // The request may select any output, so that all inputs and outputs are read.
-        let found = view.transaction(&query.txid, u32::MAX).await?;
-        let transfer = request.select(found.ok_or_else(unknown)?)?;
+        let Some(found) = view.transaction(&query.txid, u32::MAX).await? else {
+            return self.unconfirmed_transfer(request).await;
+        };
+        let transfer = request.select(found)?;
         let number = view.transaction_number(&query.txid).await?.ok_or_else(unknown)?;
         let (chain, rules) = (query.chain, request.own_rules());
         let of_receiver = request.of_receiver(&transfer.receiver);
@@ -309,8 +312,9 @@ impl State<'_> {
             let asked = ReadRequest { transactions: vec![number], outputs: vec![] };
             view.fetch(&asked).await?;
             let history = transfer.deposit(number);
-            let nobody = OwnerNumber::NOBODY;
-            let flows = self.follow(chain, nobody, &history, rules, &attributions).await?;
+            let own = (OwnerNumber::NOBODY, &history);
+            let source = &mut ViewSource(view);
+            let flows = self.follow(source, chain, own, rules, &attributions).await?;
             let state = (assessed(tip), revision(chain, tip, &flows));
             return Ok(TransferRead::deposit(transfer, &history.statistics, flows, state));
         }
@@ -318,8 +322,51 @@ impl State<'_> {
         let owner = view.owner_number(transfer.owner()).await?.ok_or_else(unknown)?;
         let spent_by = self.spent_by(&transfer, number, owner).await?;
         let history = transfer.withdrawal(spent_by);
-        let flows = self.follow(chain, owner, &history, rules, &attributions).await?;
+        let own = (owner, &history);
+        let flows = self.follow(&mut ViewSource(view), chain, own, rules, &attributions).await?;
         Ok(TransferRead::withdrawal(transfer, traced, flows))
+    }
+
+    /// Reads a transfer of a transaction that no recorded block holds from the mempool. The origins of a deposit's money
+    /// are traced as if the next block held the transaction.
+    async fn unconfirmed_transfer(
+        &self,
+        request: TransferReadRequest<'_>,
+    ) -> Result<TransferRead, TransferError> {
+        let TransferReadRequest { query, now, mempool, .. } = request;
+        let (view, tip, chain) = (&*self.view, &self.tip, query.chain);
+        let unknown = |reason| {
+            let unknown = TransferError::unknown(query, tip.block.height, tip.block.time, now);
+            unknown.with_mempool(reason)
+        };
+        let mempool = mempool.ok_or_else(|| unknown(None))?;
+        let reader = UnconfirmedReader { chain, view, tip, mempool };
+        let read = match reader.read(query.txid, now).await {
+            Ok(read) => read,
+            Err(UnconfirmedError::NotRead(reason)) => return Err(unknown(Some(reason))),
+            Err(UnconfirmedError::Graph(error)) => return Err(error.into()),
+        };
+        let all = SideLimits { inputs: u32::MAX, outputs: u32::MAX };
+        let transaction = read.transaction.view(tip.block.height.saturating_add(1), now, all);
+        let transfer = request.select(transaction)?.with_unconfirmed(Some(read.unconfirmed));
+        let of_receiver = request.of_receiver(&transfer.receiver);
+        let found = if query.direction == TransferDirection::Deposit {
+            let attributions = self.attributions(chain, of_receiver).await?;
+            let history = transfer.deposit(read.number);
+            let mut source = UnconfirmedSource { view, unconfirmed: &read.transactions };
+            let own = (OwnerNumber::NOBODY, &history);
+            let rules = request.own_rules();
+            let mut flows = self.follow(&mut source, chain, own, rules, &attributions).await?;
+            flows.complete &= read.is_whole;
+            let state = (assessed(tip), revision(chain, tip, &flows));
+            TransferRead::deposit(transfer, &history.statistics, flows, state)
+        } else {
+            // Its money went nowhere yet.
+            let own = FlowFacts { complete: true, ..FlowFacts::default() };
+            let traced = self.trace(of_receiver).await?;
+            TransferRead::withdrawal(transfer, traced, own)
+        };
+        Ok(found.with_mempool(&read.revision))
     }
 
     /// Returns the transactions that spend the outputs of a transfer.
@@ -450,9 +497,13 @@ impl ChainReader for GraphReader {
         let chain = request.query.chain;
         let span = stage!("read_transfer", chain = chain.info().id);
         let reading = async {
-            let state = self.state().await?;
-            let unavailable = TransferError::Unavailable(chain, Unavailable::NotYetRead);
-            state.ok_or(unavailable)?.transfer(request).await
+            let unavailable = || TransferError::Unavailable(chain, Unavailable::NotYetRead);
+            let state = self.state().await?.ok_or_else(unavailable)?;
+            let read = state.transfer(request).await;
+            let Err(TransferError::UnknownTransaction(_)) = read else { return read };
+            // A block may have arrived between the state and the mempool, and taken the transaction out of it.
+            let newer = self.state().await?.ok_or_else(unavailable)?;
+            if newer.tip.block == state.tip.block { read } else { newer.transfer(request).await }
         };
         reading.instrument(span).await
     }

@@ -1,6 +1,8 @@
 //! Chains: sources of blocks, and readers of the chain data of an address.
 //!
 //! - [`subject`]: the request for the data of a subject, and the data
+//! - [`mempool`]: the sources of unconfirmed transactions
+//! - [`unconfirmed`]: an unconfirmed transaction with the outputs that it spends
 //! - [`transfer`]: the request for one transfer, and its data
 //! - [`booked`]: one transaction of an account chain with its payments
 //! - [`reader`]: the contract of chain readers
@@ -35,6 +37,7 @@ pub mod forms;
 pub mod graph;
 pub mod host;
 pub mod listed_dealings;
+pub mod mempool;
 mod messages;
 pub mod on_demand;
 pub mod possible_owners;
@@ -45,6 +48,7 @@ pub mod remote;
 pub mod subject;
 pub mod trace;
 pub mod transfer;
+pub mod unconfirmed;
 
 use std::sync::Arc;
 

@@ -20,8 +20,13 @@ use assay_tenancy::{
 use sha2::{Digest, Sha256};
 
 use super::{
-    accounts::AccountReaders, graph::GraphReaders, on_demand::OnDemand, reader::ChainReader,
-    remote::RemoteReader, subject::ReadError,
+    accounts::AccountReaders,
+    graph::GraphReaders,
+    mempool::{Mempool, Mempools},
+    on_demand::OnDemand,
+    reader::ChainReader,
+    remote::RemoteReader,
+    subject::ReadError,
 };
 use crate::Databases;
 
@@ -32,6 +37,8 @@ pub struct ChainReaders {
     graphs: GraphReaders,
     accounts: AccountReaders,
     on_demand: BTreeMap<ChainId, Arc<OnDemand>>,
+    /// Unconfirmed transactions of the chains that this program follows.
+    mempools: Mempools,
     /// Configured source of each chain, including sources that have not delivered data yet.
     declared: BTreeMap<ChainId, ChainSourceSpec>,
     /// Revision of the set of chains and of their sources: another set may give another answer.
@@ -65,7 +72,7 @@ impl ChainReaders {
         directory: &Directory<Policy>,
     ) -> Result<Self, ReadError> {
         let sample = environment == Environment::Sample;
-        let mut renewed = Self::default();
+        let mut renewed = Self { mempools: databases.mempools.clone(), ..Self::default() };
         let mut revision = Sha256::new();
         for feed in directory.chains.values().filter(|feed| !feed.spec.suspended) {
             let spec = &feed.spec;
@@ -137,6 +144,12 @@ impl ChainReaders {
                 None => Some(&**self.accounts.get(chain)?),
             },
         }
+    }
+
+    /// Returns the unconfirmed transactions of a chain; `None` if this program follows the chain from no node.
+    #[must_use]
+    pub fn mempool(&self, chain: ChainId) -> Option<Arc<Mempool>> {
+        self.mempools.get(chain)
     }
 
     /// Returns the reader of a chain if it is read on demand.

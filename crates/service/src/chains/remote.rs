@@ -7,7 +7,7 @@ use assay_chain_protocol::{
     AskError, ServerSet,
     message::{
         AccountTransactionQuestion, ChangesQuestion, FlowsAtMostQuestion, NewestBlock, Question,
-        TraceQuestion, TransactionQuestion, TransferQuestion,
+        TraceQuestion, TransactionQuestion, TransferAnswer, TransferQuestion,
     },
 };
 use assay_engine::{
@@ -70,10 +70,12 @@ impl RemoteReader {
         &self,
         request: &TransferReadRequest<'_>,
         question: &Q,
+        is_enough: impl Fn(&Q::Answer) -> bool + Send,
     ) -> Result<Q::Answer, TransferError> {
         let TransferReadRequest { query, intel, .. } = request;
         let span = stage!("ask_chain_server", chain = self.servers.chain().info().id);
-        let asking = self.servers.ask(&query.txid, intel.generation(), question);
+        let (txid, lists) = (&query.txid, intel.generation());
+        let asking = self.servers.ask_until(txid, lists, question, is_enough);
         match asking.instrument(span).await {
             Err(AskError::BranchesDiffer(_)) => {
                 Err(TransferError::Unavailable(query.chain, Unavailable::BranchesDiffer))
@@ -112,7 +114,7 @@ impl ChainReader for RemoteReader {
         &self,
         request: TransferReadRequest<'_>,
     ) -> Result<TransferRead, TransferError> {
-        let TransferReadRequest { query, rules, policy, intel, now } = request;
+        let TransferReadRequest { query, rules, policy, intel, now, .. } = request;
         let is_of_accounts = self.servers.chain().info().ledger == LedgerKind::Account;
         let reader = AnswerReader { chain: query.chain, intel };
         let read = match &query.selector {
@@ -124,11 +126,17 @@ impl ChainReader for RemoteReader {
                     policy: tracing_policy(policy, rules),
                     now,
                 };
-                reader.transfer(query, self.ask_transfer(&request, &question).await?, now)
+                // An unconfirmed transaction may have reached the node of another server only.
+                let is_known = |answer: &TransferAnswer| {
+                    !matches!(answer, TransferAnswer::UnknownTransaction { .. })
+                };
+                let answer = self.ask_transfer(&request, &question, is_known).await?;
+                reader.transfer(query, answer, now)
             }
             TransferSelector::OfAccounts(selector) if is_of_accounts => {
                 let question = transfer_question(&request, selector);
-                reader.account_transfer(query, self.ask_transfer(&request, &question).await?, now)
+                let answer = self.ask_transfer(&request, &question, |_| true).await?;
+                reader.account_transfer(query, answer, now)
             }
             _ => return Err(TransferError::OtherLedger(query.chain)),
         };

@@ -87,7 +87,9 @@ pub async fn transfer_facts(
         });
     };
     let rules = TraceRules::new(policy, chain.info());
-    let request = TransferReadRequest { query, rules, policy, intel, now };
+    let mempool = chains.mempool(chain);
+    let mempool = mempool.as_deref();
+    let request = TransferReadRequest { query, rules, policy, intel, now, mempool };
     let TransferRead { transfer, traced, destinations, tip_height } =
         reader.transfer(request).await?;
     let today = intel.day(now);

@@ -19,7 +19,11 @@ use assay_intel::IntelSnapshot;
 use assay_store::StoreError;
 use jiff::{SignedDuration, Timestamp};
 
-use super::subject::{ReadError, SubjectData, TraceRequest, activity};
+use super::{
+    mempool::Mempool,
+    subject::{ReadError, SubjectData, TraceRequest, activity},
+    unconfirmed::{DoubleSpend, MOST_UNCONFIRMED, NotRead},
+};
 
 /// Error of reading or assessing a transfer.
 #[derive(Debug, thiserror::Error)]
@@ -80,7 +84,8 @@ impl From<StoreError> for TransferError {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "there is no transaction {txid} on {chain} up to block {height}, the newest known one, which is {age} \
-     old. Unconfirmed transactions are not known: ask again after the first confirmation",
+     old. {}",
+    of_mempool(.mempool.as_ref()),
     age = in_words(*.age)
 )]
 pub struct UnknownTransaction {
@@ -92,6 +97,38 @@ pub struct UnknownTransaction {
     pub height: u64,
     /// Age of the newest known block.
     pub age: SignedDuration,
+    /// Reason for which the transaction was not read as an unconfirmed one; `None` if no mempool was searched.
+    pub mempool: Option<NotRead>,
+}
+
+/// Describes a search for an unconfirmed transaction.
+fn of_mempool(reason: Option<&NotRead>) -> String {
+    let Some(reason) = reason else {
+        return "Unconfirmed transactions are not known: ask again after the first confirmation"
+            .to_owned();
+    };
+    match reason {
+        NotRead::Absent => "The mempool of the node does not have it either: it was replaced, dropped or never sent, or \
+                            has not reached the node yet"
+            .to_owned(),
+        NotRead::InNewerBlock => {
+            "The node has it in a block that is not recorded yet: ask again in a moment".to_owned()
+        }
+        NotRead::Unreadable => "The mempool of the node could not be read: ask again later".to_owned(),
+        NotRead::TooManyAncestors => format!(
+            "The mempool of the node has it, but it spends outputs of more than {} other unconfirmed transactions: ask \
+             again after the first confirmation",
+            MOST_UNCONFIRMED - 1
+        ),
+        NotRead::UnknownOutput(output) => format!(
+            "The mempool of the node has it, but the output {output} that it spends is neither in a recorded block nor \
+             in the mempool: ask again after the first confirmation"
+        ),
+        NotRead::DoubleSpend(DoubleSpend { output, spent_by }) => format!(
+            "The mempool of the node has it, but it is a double spend: transaction {spent_by} in a block spends the \
+             output {output}, so that it can never be mined"
+        ),
+    }
 }
 
 /// Formats a duration in its largest unit.
@@ -119,7 +156,16 @@ impl TransferError {
             txid: query.txid,
             height,
             age: now.duration_since(time),
+            mempool: None,
         }))
+    }
+
+    /// Adds the reason for which the transaction was not read as an unconfirmed one.
+    pub(super) fn with_mempool(mut self, reason: Option<NotRead>) -> Self {
+        if let Self::UnknownTransaction(unknown) = &mut self {
+            unknown.mempool = reason;
+        }
+        self
     }
 }
 
@@ -136,6 +182,8 @@ pub struct TransferReadRequest<'a> {
     pub intel: &'a IntelSnapshot,
     /// The current time.
     pub now: Timestamp,
+    /// Unconfirmed transactions of the chain; `None` if this program follows the chain from no node.
+    pub mempool: Option<&'a Mempool>,
 }
 
 impl<'a> TransferReadRequest<'a> {
@@ -228,6 +276,13 @@ impl TransferRead {
             destinations,
             tip_height,
         }
+    }
+
+    /// Adds the unconfirmed transactions that were read to the revision of the data.
+    pub(super) fn with_mempool(mut self, revision: &str) -> Self {
+        let read = self.traced.revision.take().unwrap_or_default();
+        self.traced.revision = Some(format!("{read}+mempool-{revision}"));
+        self
     }
 }
 

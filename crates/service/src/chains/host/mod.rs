@@ -56,6 +56,7 @@ use super::{
     accounts::AccountReaders,
     compositions::{CompositionProgress, GraphOwner},
     graph::GraphReaders,
+    mempool::Mempools,
     messages::types::MessageForm,
     reader::ChainReader,
     subject::ReadError,
@@ -85,6 +86,8 @@ pub struct ChainHost {
     previous: ArcSwapOption<PreviousSnapshot>,
     readers: Mutex<GraphReaders>,
     account_readers: Mutex<AccountReaders>,
+    /// Unconfirmed transactions of the chain that the server follows.
+    mempools: Mempools,
     policies: PolicyCache,
     copies: Copies,
     traces: Semaphore,
@@ -121,6 +124,7 @@ impl ChainHost {
             previous: ArcSwapOption::empty(),
             readers: Mutex::default(),
             account_readers: Mutex::default(),
+            mempools: Mempools::default(),
             policies: PolicyCache::default(),
             copies: Copies::default(),
             traces: Semaphore::new(most_traces),
@@ -138,6 +142,12 @@ impl ChainHost {
     #[must_use]
     pub const fn graphs(&self) -> &Arc<EmbeddedGraphs> {
         &self.graphs
+    }
+
+    /// Returns the unconfirmed transactions of followed chains.
+    #[must_use]
+    pub const fn mempools(&self) -> &Mempools {
+        &self.mempools
     }
 
     /// Returns the clock.

@@ -112,7 +112,10 @@ impl Answers<TransferQuestion> for ChainHost {
         let rules = MessageForm::read(policy.rules)?;
         let policy = self.policies.policy_for(&policy)?;
         let AdmittedQuestion { reader, intel, _permit } = &admitted;
-        let request = TransferReadRequest { query: &query, rules, policy: &policy, intel, now };
+        let mempool = self.mempools.get(chain);
+        let mempool = mempool.as_deref();
+        let query = &query;
+        let request = TransferReadRequest { query, rules, policy: &policy, intel, now, mempool };
         let read = within(deadline_ms, reader.transfer(request)).await?;
         if let Ok(read) = &read {
             expect_height(read.tip_height, minimum)?;
@@ -137,7 +140,9 @@ impl Answers<AccountTransferQuestion> for ChainHost {
         let rules = MessageForm::read(policy.rules)?;
         let policy = self.policies.policy_for(&policy)?;
         let AdmittedQuestion { reader, intel, _permit } = &admitted;
-        let request = TransferReadRequest { query: &query, rules, policy: &policy, intel, now };
+        let mempool = None;
+        let query = &query;
+        let request = TransferReadRequest { query, rules, policy: &policy, intel, now, mempool };
         let read = within(deadline_ms, reader.transfer(request)).await?;
         if let Ok(read) = &read {
             expect_height(read.tip_height, minimum)?;

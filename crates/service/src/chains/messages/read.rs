@@ -200,8 +200,9 @@ impl AnswerReader<'_> {
     ) -> Result<Result<TransferRead, TransferError>, InvalidAnswer> {
         let read = match answer {
             TransferAnswer::Read(read) => *read,
-            TransferAnswer::UnknownTransaction { height, time } => {
-                return Ok(Err(TransferError::unknown(query, height, time, now)));
+            TransferAnswer::UnknownTransaction { height, time, mempool } => {
+                let unknown = TransferError::unknown(query, height, time, now);
+                return Ok(Err(unknown.with_mempool(MessageForm::read(mempool)?)));
             }
             TransferAnswer::Invalid(invalid) => {
                 return Ok(Err(TransferError::Invalid(of_selector(invalid, &query.selector)?)));
@@ -210,14 +211,15 @@ impl AnswerReader<'_> {
                 return Ok(Err(TransferError::Unavailable(self.chain, MessageForm::read(reason)?)));
             }
         };
-        let ReadTransfer { transaction, receiver, outputs, traced, destinations, tip_height } =
-            read;
+        let ReadTransfer { transaction, receiver, outputs, traced, .. } = read;
+        let ReadTransfer { destinations, tip_height, unconfirmed, .. } = read;
         let receiver = self.address(&receiver)?;
         let transaction = MessageForm::read(transaction)?;
         let outputs = MessageForm::read(outputs)?;
         let no_owner = || InvalidAnswer(format!("{receiver} owns no output"));
         let transfer =
             Transfer::of_outputs(transaction, &receiver, outputs).ok_or_else(no_owner)?;
+        let transfer = transfer.with_unconfirmed(MessageForm::read(unconfirmed)?);
         let destinations = MessageForm::read(destinations)?;
         let traced = self.traced(traced)?;
         let transfer = FoundTransfer::Outputs(Box::new(transfer));

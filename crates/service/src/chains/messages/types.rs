@@ -6,14 +6,15 @@ use assay_chain_protocol::message::{
     AccountMessage, ActivityFactsMessage, AssetActivityMessage, AssetMessage, BehaviorFactsMessage,
     BlockIdMessage, BlockRefMessage, CarriedLabelMessage, CarriedPartMessage, ChainFactsMessage,
     ChainStateMessage, ChoicesMessage, CoSpendMessage, CounterpartyAssetMessage,
-    DirectionFlowsMessage, DistanceMessage, FlowDistanceMessage, FlowEndMessage, FlowFactsMessage,
-    FlowPartMessage, FlowPathMessage, FreezeMomentMessage, Identifier, LedgerMessage,
-    ListEffectMessage, MassMessage, OutPointMessage, PartyListingMessage, PathStepMessage,
-    PatternDetailsMessage, PatternFactMessage, PatternRulesMessage, PublishedPlaceMessage,
-    ScriptOwnerMessage, SearchedMessage, SideEntryMessage, StatisticsMessage, StepLabelMessage,
-    TakenFundsMessage, TipMessage, TraceRulesMessage, TransactionId, TransactionKindMessage,
-    TransactionSideMessage, TransactionViewMessage, TransferDirectionMessage,
-    TransferOutputMessage, TransferPlaceMessage, TxOutMessage,
+    DirectionFlowsMessage, DistanceMessage, DoubleSpendMessage, FlowDistanceMessage,
+    FlowEndMessage, FlowFactsMessage, FlowPartMessage, FlowPathMessage, FreezeMomentMessage,
+    Identifier, LedgerMessage, ListEffectMessage, MassMessage, NotReadMessage, OutPointMessage,
+    PartyListingMessage, PathStepMessage, PatternDetailsMessage, PatternFactMessage,
+    PatternRulesMessage, PublishedPlaceMessage, ScriptOwnerMessage, SearchedMessage,
+    SideEntryMessage, StatisticsMessage, StepLabelMessage, TakenFundsMessage, TipMessage,
+    TraceRulesMessage, TransactionId, TransactionKindMessage, TransactionSideMessage,
+    TransactionViewMessage, TransferDirectionMessage, TransferOutputMessage, TransferPlaceMessage,
+    TxOutMessage, UnconfirmedMessage,
 };
 use assay_engine::{
     account::{AccountAddress, Asset, Choices, FreezeMoment, PublishedPlace, TransferPlace},
@@ -35,7 +36,8 @@ use assay_engine::{
     transfer::TransferDirection,
     utxo::{
         OutPoint, Pool, ScriptOwner, SideEntry, TransactionKind, TransactionSide, TransactionView,
-        TxOut, Txid, cluster::LinkKind, coinjoin::CoinjoinKind, transfer::TransferOutput,
+        TxOut, Txid, Unconfirmed, cluster::LinkKind, coinjoin::CoinjoinKind,
+        transfer::TransferOutput,
     },
 };
 use jiff::{Timestamp, civil::Date};
@@ -46,6 +48,7 @@ use serde::{
 use serde_json::Value;
 
 use super::accounts::limits_message;
+use crate::chains::unconfirmed::{DoubleSpend, NotRead};
 
 /// An answer of a chain server that this program does not understand.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -189,6 +192,8 @@ fields! {
     OutPoint as OutPointMessage { txid, index }
     TxOut as TxOutMessage { owner, value }
     TransferOutput as TransferOutputMessage { index, value }
+    Unconfirmed as UnconfirmedMessage { ancestors, signals_replacement }
+    DoubleSpend as DoubleSpendMessage { output, spent_by }
     CoSpend as CoSpendMessage { transaction, time, is_conclusive, confirmed_by }
     Statistics as StatisticsMessage {
         first_seen, last_seen, transactions_in, transactions_out, received, sent
@@ -216,6 +221,9 @@ variants! {
     }
     TransferDirection as TransferDirectionMessage { Deposit, Withdrawal }
     ListEffect as ListEffectMessage { Blocking, Advisory }
+    NotRead as NotReadMessage {
+        Absent, InNewerBlock, Unreadable, TooManyAncestors, UnknownOutput(one), DoubleSpend(one)
+    }
     PublishedPlace as PublishedPlaceMessage { Log(one), Trace(one) }
     Asset as AssetMessage { Native, Token(one), Numbered(one) }
 }

@@ -168,7 +168,7 @@ pub(in crate::chains) fn transfer_answer(
             let FoundTransfer::Outputs(transfer) = transfer else {
                 return Err(TransferError::OtherLedger(chain));
             };
-            let Transfer { transaction, receiver, outputs, .. } = *transfer;
+            let Transfer { transaction, receiver, outputs, unconfirmed, .. } = *transfer;
             Ok(TransferAnswer::Read(Box::new(ReadTransfer {
                 transaction: transaction.into_message(),
                 receiver: text(&receiver),
@@ -176,11 +176,13 @@ pub(in crate::chains) fn transfer_answer(
                 traced: trace_answer(traced, intel),
                 destinations: destinations.into_message(),
                 tip_height,
+                unconfirmed: unconfirmed.into_message(),
             })))
         }
         Err(TransferError::UnknownTransaction(unknown)) => {
             let time = now.checked_sub(unknown.age).unwrap_or(now);
-            Ok(TransferAnswer::UnknownTransaction { height: unknown.height, time })
+            let (height, mempool) = (unknown.height, unknown.mempool.into_message());
+            Ok(TransferAnswer::UnknownTransaction { height, time, mempool })
         }
         Err(TransferError::Invalid(invalid)) => {
             Ok(TransferAnswer::Invalid(invalid_outputs(&invalid)))
