@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 mod generated;
+mod newcomer;
 mod own;
 mod snippets;
 

@@ -11,12 +11,12 @@ use assay_tests::{Generators, OwnClients, run};
 use super::{Api, folder};
 
 /// Page with a first check.
-const FIRST: &str = "integrate.md";
+pub(super) const FIRST: &str = "integrate.md";
 /// Page with checks that wait for a limit.
 const WAITING: &str = "cookbook.md";
 
 /// Writes a program of a page into a file of a folder.
-fn write(page: &str, language: &str, folder: &Path) -> PathBuf {
+pub(super) fn write(page: &str, language: &str, folder: &Path) -> PathBuf {
     let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs");
     let page = fs::read_to_string(docs.join(page)).unwrap();
     let mark = format!("<!-- tested: {language} -->\n\n```");
