@@ -46,7 +46,17 @@ impl Api {
 
     /// A new key of a tenant, which the server knows.
     fn new_key(&self, tenant: &str) -> String {
-        let new = self.server.assay(&["keys", "create", "--sample", "--tenant", tenant]).ok();
+        self.key_of(&["--tenant", tenant])
+    }
+
+    /// A new key of the sandbox, which the server knows.
+    fn sandbox_key(&self) -> String {
+        self.key_of(&["--tenant", "sample-business", "--sandbox"])
+    }
+
+    fn key_of(&self, arguments: &[&str]) -> String {
+        let create = [&["keys", "create", "--sample"], arguments].concat();
+        let new = self.server.assay(&create).ok();
         let key = new.stdout.trim().to_owned();
         let caller = self.server.caller(&key);
         wait_until("the server knows the key", || caller.get("/api/v1/sources").status != 401);

@@ -49,9 +49,9 @@ fn go(api: &Api, page: &str, folder: &Path) -> Command {
 
 /// Expects the answer of a program that checks a listed address.
 fn expect_answer(api: &Api, mut program: Command) -> String {
-    let output = output(api, &api.key, &mut program);
+    let output = output(api, &api.sandbox_key(), &mut program);
     assert!(output.starts_with("block 100"), "{output}");
-    assert!(output.contains("listed on Sample Sanctions List"), "{output}");
+    assert!(output.contains("listed on Sandbox Sanctions List"), "{output}");
     output
 }
 
