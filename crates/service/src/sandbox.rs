@@ -12,8 +12,8 @@ use assay_sandbox::{
 };
 use assay_tenancy::{
     Period,
-    directory::{Plan, Tenant},
-    manifest::RetentionSpec,
+    directory::{Limit, Plan, Tenant},
+    manifest::{Counts, Per, RetentionSpec},
 };
 use jiff::{SignedDuration, Timestamp};
 
@@ -24,19 +24,19 @@ use crate::{
 
 /// Longest window of the limits that callers of the sandbox have, in seconds.
 const LONGEST_WINDOW: u64 = 60;
+/// Requests a second of a sandbox whose plan has no limit of a short window.
+const REQUESTS_A_SECOND: u64 = 50;
 const NONE: Period = Period::from_seconds(0);
 
 /// Returns the tenant of a caller of a tenant's sandbox.
 pub(crate) fn tenant_of_sandbox(tenant: &Tenant<Policy>) -> Tenant<Policy> {
     let plan = &*tenant.plan;
-    let is_short =
-        |limit: &&assay_tenancy::directory::Limit| limit.window.seconds() <= LONGEST_WINDOW;
     let name = "sandbox".parse();
     Tenant {
         name: tenant.name.of_sandbox(),
         plan: Arc::new(Plan {
             name: plan.name.of_sandbox(),
-            limits: plan.limits.iter().filter(is_short).cloned().collect(),
+            limits: limits(&plan.limits),
             cache_lifetime: NONE,
             retention: RetentionSpec { checks: NONE, usage: NONE },
             ..plan.clone()
@@ -45,6 +45,23 @@ pub(crate) fn tenant_of_sandbox(tenant: &Tenant<Policy>) -> Tenant<Policy> {
         policy: assay_sandbox::policy(),
         ..tenant.clone()
     }
+}
+
+/// Returns the limits of short windows, or one of the sandbox's own, so that its load is bounded.
+fn limits(of_plan: &[Limit]) -> Vec<Limit> {
+    let short = of_plan.iter().filter(|limit| limit.window.seconds() <= LONGEST_WINDOW);
+    let mut limits: Vec<Limit> = short.cloned().collect();
+    if let (true, Ok(name)) = (limits.is_empty(), "sandbox".parse()) {
+        limits.push(Limit {
+            name,
+            requests: REQUESTS_A_SECOND,
+            ceiling: REQUESTS_A_SECOND,
+            window: Period::from_seconds(1),
+            counts: Counts::Requests,
+            per: Per::Tenant,
+        });
+    }
+    limits
 }
 
 /// Returns the answer that the subject of a check chooses.
@@ -99,5 +116,29 @@ pub async fn screen_in_sandbox(
             Ok(ScreeningResult::new(*assessment, decided_by))
         }
         Answer::Refused(outcome) => Err(outcome),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn limit(name: &str, window: u64) -> Limit {
+        Limit {
+            name: name.parse().unwrap(),
+            requests: 10,
+            ceiling: 10,
+            window: Period::from_seconds(window),
+            counts: Counts::Requests,
+            per: Per::Tenant,
+        }
+    }
+
+    #[test]
+    fn the_sandbox_has_the_short_limits_of_the_plan_or_one_of_its_own() {
+        let [second, month] = [limit("burst", 1), limit("monthly", 30 * 86_400)];
+        assert_eq!(limits(&[second.clone(), month.clone()]), [second]);
+        let own = limits(&[month]);
+        assert_eq!((own.len(), own[0].name.as_str(), own[0].requests), (1, "sandbox", 50));
     }
 }

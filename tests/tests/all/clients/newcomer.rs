@@ -77,7 +77,7 @@ fn a_newcomer_gets_from_the_archive_to_a_verdict_in_four_languages() {
     let written =
         |language: &str, folder: &Path| snippets::write(snippets::FIRST, language, folder);
     let mut bash = Command::new("bash");
-    bash.arg(written("curl", release.path()));
+    bash.arg(written("curl", release.path())).current_dir(release.path());
     told(bash);
     step("the first verdict by curl");
     let clients = OwnClients::find();
