@@ -28,7 +28,7 @@ pub struct Outcome {
     pub has_addresses: bool,
 }
 
-/// OutcomeReply to a check.
+/// Reply to a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OutcomeReply {
     /// An assessment.
