@@ -1,4 +1,4 @@
-//! Processor time of `assay check` with few and many labels, their index mapped, beside reading all labels from the
+//! Processor time of `assay check` with few and many labels, read from their index, beside reading all labels from the
 //! store: `cargo bench -p assay-tests --bench check_labels`. Builds and runs the release program.
 //!
 //! The largest set is a real one, the others are generated.
@@ -15,7 +15,7 @@ use assay_tests::{TestData, release_program};
 
 /// Numbers of generated labels.
 const GENERATED: [u64; 2] = [1, 50_000];
-/// Checks with the mapped index, and as many of labels that are read, in turn.
+/// Checks with the index, and as many of labels that are read, in turn.
 const ROUNDS: u32 = 10;
 const INDEX: &str = "labels.index";
 

@@ -505,7 +505,9 @@ impl Context {
         let store: Arc<dyn Store> = match self.settings.database() {
             Some(address) => {
                 let store = PostgresStore::open(address).await?;
-                Arc::new(store.with_cache_folder(&self.settings.data_dir))
+                let folder = &self.settings.data_dir;
+                // A command that only reads makes no folder where it happens to run.
+                Arc::new(if folder.is_dir() { store.with_cache_folder(folder) } else { store })
             }
             None => Arc::new(SqliteStore::open(&self.settings.data_dir).await?),
         };

@@ -104,6 +104,14 @@ pub enum MappedError {
         /// The cause.
         error: io::Error,
     },
+    /// Others than the program's user and root can write a file.
+    #[error(
+        "{path} belongs to another user, or others may write it: delete it, or run `chown` and `chmod 600`"
+    )]
+    OpenToOthers {
+        /// The file.
+        path: PathBuf,
+    },
     /// The disk is full.
     #[error("no space is left on the disk of {path}: nothing was written")]
     DiskFull {

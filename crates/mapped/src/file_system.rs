@@ -72,18 +72,6 @@ pub(crate) fn check_local(folder: &Path) -> Result<(), MappedError> {
     }
 }
 
-/// Checks that `folder` is not on a network file system, where another machine can cut a file while it is mapped.
-pub(crate) fn check_not_network(folder: &Path) -> Result<(), MappedError> {
-    let number = file_system_number(folder)
-        .map_err(|error| MappedError::File { path: folder.to_owned(), error })?;
-    match classify(number, mounted_kind(folder).as_deref()) {
-        FileSystemTrust::Network(kind) => {
-            Err(MappedError::Network { path: folder.to_owned(), kind })
-        }
-        _ => Ok(()),
-    }
-}
-
 /// Checks that the process may map `size` bytes.
 pub(crate) fn check_address_space(folder: &Path, size: u64) -> Result<(), MappedError> {
     if usize::BITS < 64 {

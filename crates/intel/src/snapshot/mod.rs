@@ -79,10 +79,10 @@ impl IntelSnapshot {
         let has_prices = intel.prices.is_some();
         let labels = found.unwrap_or_else(|| {
             let built = builder.finish(intel.label_revision);
-            match &file {
-                Some(file) => file.keep(built),
-                None => built,
+            if let Some(file) = &file {
+                file.keep(&built);
             }
+            built
         });
         let mut snapshot = Self::new(intel, &labels);
         if let Some(previous) = previous.filter(|_| !has_prices) {

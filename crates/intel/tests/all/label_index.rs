@@ -5,7 +5,7 @@
 
 use std::{
     fs,
-    os::unix::fs::MetadataExt,
+    os::unix::fs::{MetadataExt, PermissionsExt},
     path::{Path, PathBuf},
 };
 
@@ -50,6 +50,10 @@ fn labels(entity: &str) -> Vec<AddressLabel> {
 }
 
 async fn import(store: &SqliteStore, entity: &str) {
+    import_labels(store, entity, labels(entity)).await;
+}
+
+async fn import_labels(store: &SqliteStore, entity: &str, labels: Vec<AddressLabel>) {
     let import = LabelImport {
         source: "labels".parse().unwrap(),
         sample: false,
@@ -58,7 +62,7 @@ async fn import(store: &SqliteStore, entity: &str) {
         format: "csv".into(),
         origin: "file".into(),
         fetched: None,
-        labels: labels(entity),
+        labels,
         report: serde_json::Value::Null,
         planned_after: None,
         at: Timestamp::UNIX_EPOCH,
@@ -97,7 +101,7 @@ fn expect_answers(snapshot: &IntelSnapshot, entity: &str) {
 }
 
 #[tokio::test]
-async fn the_first_program_writes_the_index_and_the_next_one_maps_it() {
+async fn the_first_program_writes_the_index_and_the_next_one_reads_it() {
     let folder = tempfile::tempdir().unwrap();
     let store = store(folder.path()).await;
     expect_labels_of(&store, "First Exchange").await;
@@ -186,6 +190,32 @@ async fn a_folder_that_cannot_be_written_costs_the_file_alone() {
     let store = store(folder.path()).await;
     fs::create_dir(index_file(folder.path())).unwrap();
     expect_labels_of(&store, "First Exchange").await;
+}
+
+#[tokio::test]
+async fn labels_that_became_few_leave_no_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = store(folder.path()).await;
+    expect_labels_of(&store, "First Exchange").await;
+    let few = labels("Second Exchange").into_iter().take(1).collect();
+    import_labels(&store, "Second Exchange", few).await;
+    let snapshot = IntelSnapshot::load(&store, None).await.unwrap();
+    assert_eq!((snapshot.labels().len(), index_file(folder.path()).exists()), (1, false));
+}
+
+#[tokio::test]
+async fn a_file_that_others_can_write_is_not_believed() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = store(folder.path()).await;
+    expect_labels_of(&store, "First Exchange").await;
+    // Given a file that others can write
+    let file = index_file(folder.path());
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o666)).unwrap();
+    let first = written(folder.path());
+    // When a program starts, then it reads the store, and writes a file of its own
+    expect_labels_of(&store, "First Exchange").await;
+    assert_ne!(written(folder.path()), first);
+    assert_eq!(fs::metadata(&file).unwrap().mode() & 0o777, 0o600);
 }
 
 #[tokio::test]

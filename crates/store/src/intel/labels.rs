@@ -75,8 +75,8 @@ pub struct LabelChange {
 /// Receives labels one by one.
 pub type LabelSink<'a> = dyn FnMut(AddressLabel) + Send + 'a;
 
-/// SHA-256 that identifies the state of all labels, suppressions aside: stores with the same revision have the same
-/// labels. Each import that changes labels changes it.
+/// SHA-256 that identifies the state of all labels, suppressions aside. Each import that changes labels changes it; a
+/// change of rows by SQL, past this crate, does not.
 pub type LabelRevision = [u8; 32];
 
 /// A request for the labels of the newest imports.

@@ -149,7 +149,7 @@ impl LabelIndexBuilder {
             hashes(&self.by_ends),
         ];
         let (layout, bytes) = Layout::join(&revision, &sections);
-        LabelIndex::new(RecordedLabels::new(Box::new(bytes), layout, revision, vocabulary))
+        LabelIndex::new(RecordedLabels::new(bytes, layout, revision, vocabulary))
     }
 }
 

@@ -15,8 +15,8 @@ use xxhash_rust::xxh3::xxh3_64;
 
 /// First bytes of an index.
 const MAGIC: [u8; 8] = *b"assaylbl";
-/// Version of the layout, of the records and of the hashes in them.
-const VERSION: u32 = 1;
+/// Version of the layout, of the records and of the hashes in them: those of addresses, of their keys and of their ends.
+const VERSION: u32 = 2;
 /// Number of sections.
 const SECTIONS: usize = 10;
 /// Length of the head.
@@ -111,6 +111,15 @@ impl Layout {
         (Self(places), bytes)
     }
 
+    /// The revision in the head of an index, which need not be whole; `None` if the bytes are no index of this version.
+    pub(super) fn revision_of(bytes: &[u8]) -> Option<LabelRevision> {
+        let mut rest = bytes;
+        let (magic, version) = (take::<8>(&mut rest)?, take(&mut rest)?);
+        let _checksum: [u8; 8] = take(&mut rest)?;
+        let is_ours = magic == MAGIC && u32::from_le_bytes(version) == VERSION;
+        take(&mut rest).filter(|_| is_ours)
+    }
+
     /// Reads and checks the head and the checksum of an index. Returns the layout and the revision of the labels.
     pub(super) fn read(bytes: &[u8]) -> Result<(Self, LabelRevision), LabelIndexError> {
         let mut rest = bytes;
@@ -174,6 +183,7 @@ mod tests {
     fn sections_are_read_as_they_were_joined() {
         let (layout, bytes) = sample();
         assert_eq!(Layout::read(&bytes), Ok((layout.clone(), [9; 32])));
+        assert_eq!(Layout::revision_of(&bytes), Some([9; 32]));
         assert_eq!(layout.section(Section::Vocabulary, &bytes), b"{}");
         assert_eq!(layout.section(Section::Claims, &bytes), b"");
         assert_eq!(layout.section(Section::ByEnds, &bytes), [7; 300]);
@@ -183,6 +193,7 @@ mod tests {
     fn an_index_of_another_version_is_refused_by_its_version() {
         let (_, mut bytes) = sample();
         bytes[8] = 200;
+        assert_eq!(Layout::revision_of(&bytes), None);
         assert_eq!(Layout::read(&bytes), Err(LabelIndexError::OtherVersion { found: 200 }));
         assert_eq!(Layout::read(b"something else"), Err(LabelIndexError::Foreign));
     }

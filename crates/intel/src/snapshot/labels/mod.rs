@@ -1,8 +1,8 @@
 //! Labels by address and by key: hundreds of thousands of them in little space.
 //!
 //! An index is one run of bytes that is read in place ([`layout`]): all addresses are in one text, equal labels and equal
-//! texts are stored once, and all lookups go by sorted hashes. It never changes after it is built, and is mapped from a
-//! file where the store has a folder for it ([`file`]).
+//! texts are stored once, and all lookups go by sorted hashes. It never changes after it is built, and is read from a file
+//! where the store has a folder for it ([`file`]).
 
 mod builder;
 mod file;
@@ -59,7 +59,7 @@ impl LabelIndex {
     /// Number of labels; a label of several addresses counts once per address.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.recorded.claims() - self.suppressed.labels
+        self.recorded.claims().saturating_sub(self.suppressed.labels)
     }
 
     /// True if there are no labels.
@@ -71,7 +71,7 @@ impl LabelIndex {
     /// Number of addresses with labels.
     #[must_use]
     pub fn addresses(&self) -> usize {
-        self.recorded.addresses() - self.suppressed.hidden.len()
+        self.recorded.addresses().saturating_sub(self.suppressed.hidden.len())
     }
 
     /// The same labels, of which these suppressions alone hold. No label is copied but those of the addresses that the

@@ -1,4 +1,4 @@
-//! Recorded labels, read in place from the bytes of an index: in memory, or of a mapped file.
+//! Recorded labels, read in place from the bytes of an index.
 
 use std::{
     collections::HashMap,
@@ -25,12 +25,10 @@ use super::{
 /// Number of labels from which on the labels of an address are kept once they were read.
 const CROWD: usize = 64;
 
-/// The bytes of an index.
-pub(super) type IndexBytes = Box<dyn AsRef<[u8]> + Send + Sync>;
-
 /// Labels by address and by key, suppressed ones included.
 pub(super) struct RecordedLabels {
-    bytes: IndexBytes,
+    /// The whole index, in memory: its checksum holds for as long as the labels are in use.
+    bytes: Vec<u8>,
     layout: Layout,
     revision: LabelRevision,
     vocabulary: Vocabulary,
@@ -41,7 +39,7 @@ pub(super) struct RecordedLabels {
 impl Default for RecordedLabels {
     fn default() -> Self {
         let (layout, vocabulary) = (Layout::default(), Vocabulary::default());
-        Self::new(Box::new([]), layout, LabelRevision::default(), vocabulary)
+        Self::new(Vec::new(), layout, LabelRevision::default(), vocabulary)
     }
 }
 
@@ -58,7 +56,7 @@ impl fmt::Debug for RecordedLabels {
 
 impl RecordedLabels {
     pub(super) fn new(
-        bytes: IndexBytes,
+        bytes: Vec<u8>,
         layout: Layout,
         revision: LabelRevision,
         vocabulary: Vocabulary,
@@ -71,9 +69,9 @@ impl RecordedLabels {
     /// # Errors
     ///
     /// Returns an error if they are not a complete index that this program can read.
-    pub(super) fn open(bytes: IndexBytes) -> Result<Self, LabelIndexError> {
-        let (layout, revision) = Layout::read((*bytes).as_ref())?;
-        let vocabulary = layout.section(Section::Vocabulary, (*bytes).as_ref());
+    pub(super) fn open(bytes: Vec<u8>) -> Result<Self, LabelIndexError> {
+        let (layout, revision) = Layout::read(&bytes)?;
+        let vocabulary = layout.section(Section::Vocabulary, &bytes);
         let vocabulary = serde_json::from_slice(vocabulary)
             .map_err(|error| LabelIndexError::Vocabulary(error.to_string()))?;
         Ok(Self::new(bytes, layout, revision, vocabulary))
@@ -81,7 +79,7 @@ impl RecordedLabels {
 
     /// The bytes of the index.
     pub(super) fn bytes(&self) -> &[u8] {
-        (*self.bytes).as_ref()
+        &self.bytes
     }
 
     /// The state of all labels that the index was built from.
