@@ -191,15 +191,16 @@ impl Payment<'_> {
     /// The rule as it would hold for any amount, with the alternatives whose amounts would be compared with the payment
     /// if its value were known. `None` if none is left.
     fn unmeasured(&self, rule: &Rule) -> Option<Rule> {
-        let is_unmeasured = match self.measure {
-            Measure::Dollars | Measure::Priced { .. } => return None,
-            Measure::Unpriced { .. } | Measure::Unknown => |payment: &Self, amounts: &Amounts| {
-                let would_be = amounts.contains_key(DOLLARS) || amounts.contains_key(payment.unit);
-                would_be && !payment.is_comparable(amounts)
-            },
-        };
         let mut rule = with_alternatives(rule, |alternative| {
-            is_unmeasured(self, &alternative.thresholds.amounts)
+            let amounts = &alternative.thresholds.amounts;
+            match self.measure {
+                Measure::Dollars | Measure::Priced { .. } => false,
+                Measure::Unpriced { .. } => {
+                    amounts.contains_key(DOLLARS) && !self.is_comparable(amounts)
+                }
+                // Any of the units may be that of the token.
+                Measure::Unknown => !amounts.is_empty(),
+            }
         })?;
         for alternative in &mut rule.alternatives {
             alternative.thresholds.amounts.clear();

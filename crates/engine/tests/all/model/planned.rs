@@ -155,10 +155,13 @@ fn a_rule_that_an_unknown_amount_might_meet_withholds_an_allow() {
     // ...then nobody can say that the rule does not hold.
     assert_eq!((withheld.verdict, withheld.complete), (Verdict::Indeterminate, false));
     assert!(withheld.reasons.iter().any(|reason| reason.code == "payment_unmeasured"));
-    // A receiver that the rule is not about is allowed, and a rule by amounts of another asset is no obstacle.
+    // A receiver that the rule is not about is allowed.
     assert_eq!(assessed(&unknown_token(nothing_known()), &policy).verdict, Verdict::Allow);
+    // An amount in another unit may be one of the token, too; that of another known asset is no obstacle.
     let other = self::policy(from("ETH", 1));
-    let allowed = assessed(&unknown_token(labelled(Category::Gambling)), &other);
+    let withheld = assessed(&unknown_token(labelled(Category::Gambling)), &other);
+    assert_eq!(withheld.verdict, Verdict::Indeterminate);
+    let allowed = assessed(&planned(labelled(Category::Gambling), BITCOIN), &other);
     assert_eq!(allowed.verdict, Verdict::Allow);
 }
 
