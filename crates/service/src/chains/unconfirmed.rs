@@ -26,6 +26,8 @@ use super::mempool::{Mempool, TIME};
 /// Largest number of unconfirmed transactions that are read for a transfer, its own included: as many as nodes keep in
 /// one chain by default.
 pub const MOST_UNCONFIRMED: usize = 25;
+/// Largest number of transactions that a source is asked for at once, where old ones are not recorded.
+const MOST_ASKED: usize = 250;
 
 /// Reason for which an unconfirmed transaction is not read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -157,10 +159,14 @@ impl UnconfirmedReader<'_> {
         txid: Txid,
     ) -> Result<(ByTxid, HashMap<Txid, TransactionNumber>), UnconfirmedError> {
         let deadline = Instant::now() + TIME;
+        let starts_late = self.tip.start > 0;
         let (mut found, mut recorded) = (ByTxid::new(), HashMap::new());
         let (mut wanted, mut looked_up) = (BTreeSet::from([txid]), HashSet::from([txid]));
         while !wanted.is_empty() {
-            if found.len() + wanted.len() > MOST_UNCONFIRMED {
+            // A graph from the first block on lacks only what is unconfirmed or in a block that it did not read yet.
+            let left = MOST_UNCONFIRMED.saturating_sub(found.len());
+            let most = if starts_late { MOST_ASKED } else { left };
+            if wanted.len() > most {
                 return Err(NotRead::TooManyAncestors.into());
             }
             let asked: Vec<Txid> = wanted.iter().copied().collect();
@@ -176,12 +182,16 @@ impl UnconfirmedReader<'_> {
                         found.insert(of, *entry);
                     }
                     MempoolEntry::Absent if of == txid => return Err(NotRead::Absent.into()),
-                    MempoolEntry::Confirmed if of == txid => {
+                    // Money of a block that is not recorded yet has origins that are not known yet.
+                    MempoolEntry::Confirmed if of == txid || !starts_late => {
                         return Err(NotRead::InNewerBlock.into());
                     }
-                    // An output of a block that is not recorded.
+                    // An output from before the first recorded block, if there is one.
                     MempoolEntry::Absent | MempoolEntry::Confirmed => {}
                 }
+            }
+            if found.len() > MOST_UNCONFIRMED {
+                return Err(NotRead::TooManyAncestors.into());
             }
             for output in spent {
                 if looked_up.insert(output.txid) {
@@ -228,7 +238,8 @@ impl Resolver<'_> {
             if contradicts || !spent.insert(output) {
                 return Err(NotRead::Unreadable.into());
             }
-            input.spent = known.or(input.spent.take());
+            // What a source alone states of an output has no evidence.
+            input.spent = known;
             // Only outputs from before the first recorded block are not known to a graph that is up to date.
             if input.spent.is_none() && self.of.tip.start == 0 {
                 return Err(NotRead::UnknownOutput(output).into());

@@ -78,8 +78,7 @@ impl World {
     fn with_plain_payment() -> (Self, Transaction) {
         let found = (1..100).find_map(|seed| {
             let world = Self::new(seed, 0);
-            let recorded = world.recorded.iter().flat_map(|block| &block.transactions);
-            let recorded: HashSet<Txid> = recorded.map(|it| it.txid).collect();
+            let recorded = world.transactions();
             let is_recorded =
                 |input: &TxInput| input.spent.is_some() && recorded.contains(&input.outpoint.txid);
             let payments = world.payments().into_iter();
@@ -89,6 +88,12 @@ impl World {
             Some((world, payment))
         });
         found.unwrap()
+    }
+
+    /// The identifiers of the recorded transactions.
+    fn transactions(&self) -> HashSet<Txid> {
+        let recorded = self.recorded.iter().flat_map(|block| &block.transactions);
+        recorded.map(|it| it.txid).collect()
     }
 
     fn graph(&self, next: Option<&[Transaction]>) -> Arc<dyn Graph> {
@@ -164,6 +169,97 @@ async fn a_transaction_without_a_mempool_entry_is_not_found() {
     assert!(read.unwrap_err().to_string().contains("could not be read"));
     let unsearched = world.deposit(world.graph(None), None, (payment.txid, 0)).await;
     assert!(unsearched.unwrap_err().to_string().contains("Unconfirmed transactions are not known"));
+}
+
+#[tokio::test]
+async fn a_source_is_not_believed_about_outputs_of_blocks_that_are_not_recorded() {
+    // Given a payment that spends an output of a transaction that is not recorded, and a source that states its owner
+    // and amount.
+    let (world, recorded) = World::with_plain_payment();
+    let parent = spending(1, &recorded, 0);
+    let child = spending(2, &parent, 0);
+    let stated = |parent: MempoolEntry| {
+        let entry =
+            UnconfirmedTransaction { transaction: child.clone(), signals_replacement: false };
+        let entry = MempoolEntry::Unconfirmed(Box::new(entry));
+        Pool([(Txid::from_bytes([1; 32]), parent), (child.txid, entry)].into())
+    };
+    // When the source says that a newer block holds it, then that block is awaited; otherwise the output is unknown.
+    let (reason, _) = world.refusal(stated(MempoolEntry::Confirmed), child.txid).await;
+    assert_eq!(reason, NotRead::InNewerBlock);
+    let (reason, _) = world.refusal(stated(MempoolEntry::Absent), child.txid).await;
+    assert_eq!(reason, NotRead::UnknownOutput(OutPoint { txid: parent.txid, index: 0 }));
+}
+
+#[tokio::test]
+async fn an_unconfirmed_deposit_has_the_origins_that_it_has_in_a_block() {
+    let (mut compared, mut with_ancestors) = (0, 0);
+    for seed in 1..40 {
+        let world = World::new(seed, 0);
+        let payments = world.payments();
+        let recorded = world.transactions();
+        let is_known = |it: &Transaction| {
+            spends(it).next().is_some() && it.inputs.iter().all(|input| input.spent.is_some())
+        };
+        for (place, payment) in payments.iter().enumerate() {
+            let before = &payments[..place];
+            let mut read = before.iter().filter(|of| is_ancestor(of, payment, before));
+            // Random chains also have inputs of unknown value, and spend coins of the block itself.
+            let is_there = |input: &TxInput| {
+                let spent = input.outpoint.txid;
+                recorded.contains(&spent) || before.iter().any(|it| it.txid == spent)
+            };
+            let is_usual = |it: &Transaction| is_known(it) && it.inputs.iter().all(&is_there);
+            if !is_usual(payment) || !read.all(is_usual) {
+                continue;
+            }
+            // Given a payment and the payments before it in the mempool, of which it may spend outputs,
+            let pool = Pool::of(&payments[..=place]);
+            let mempool = pool.open();
+            let outputs = payment.outputs.iter().zip(0..);
+            let pays =
+                |output: &TxOut| output.value > 0 && output.owner.address(ChainId::BTC).is_some();
+            for (_, output) in outputs.filter(|(output, _)| pays(output)).take(2) {
+                let asked = (payment.txid, output);
+                let unconfirmed =
+                    world.deposit(world.graph(None), Some(&mempool), asked).await.unwrap();
+                let FoundTransfer::Outputs(transfer) = &unconfirmed.transfer else { panic!() };
+                let found = transfer.unconfirmed.unwrap();
+                with_ancestors += u32::from(found.ancestors > 0);
+                // when a block has it and its ancestors,
+                let is_read = |of: &Transaction| is_ancestor(of, payment, &payments[..place]);
+                let mut mined: Vec<Transaction> =
+                    payments[..place].iter().filter(|it| is_read(it)).cloned().collect();
+                assert_eq!(mined.len(), usize::try_from(found.ancestors).unwrap());
+                mined.push(payment.clone());
+                for transaction in &mut mined {
+                    transaction.kind = TransactionKind::Payment;
+                    transaction.classify(ChainId::BTC, world.next.reference.time);
+                }
+                let confirmed =
+                    world.deposit(world.graph(Some(&mined)), None, asked).await.unwrap();
+                // then its money has the same origins, over the same paths.
+                assert_eq!(flows(&unconfirmed), flows(&confirmed), "seed {seed}: {}", payment.txid);
+                let revision = unconfirmed.traced.revision.unwrap();
+                assert!(revision.contains("+mempool-"), "{revision}");
+                assert!(flows(&confirmed).complete);
+                compared += 1;
+            }
+        }
+    }
+    assert!(
+        compared > 50 && with_ancestors > 5,
+        "{compared} compared, {with_ancestors} of them with ancestors"
+    );
+}
+
+/// True if a payment spends outputs of another one, directly or through others.
+fn is_ancestor(of: &Transaction, payment: &Transaction, others: &[Transaction]) -> bool {
+    spends(payment).any(|input| {
+        let spent = input.outpoint.txid;
+        let other = others.iter().find(|other| other.txid == spent);
+        spent == of.txid || other.is_some_and(|other| is_ancestor(of, other, others))
+    })
 }
 
 #[tokio::test]
