@@ -33,6 +33,9 @@ pub(crate) struct AnswerRecords {
     pub(crate) checks: Vec<AnsweredCheck>,
     /// The charge that they settle, if the request took its checks by itself.
     pub(crate) charge: Option<Arc<ChecksCharge>>,
+    /// True if the answer holds at this moment only, as one about an unconfirmed transaction: a repetition of the
+    /// request is another check.
+    pub(crate) is_momentary: bool,
 }
 
 impl AnswerRecords {

@@ -129,7 +129,12 @@ impl KeyedRequest {
         };
         match answered {
             Ok(Answered::Text { head, text, records }) => {
-                self.keep(held, &text, records).await?;
+                if records.is_momentary {
+                    held.free().await;
+                    records.commit(&self.app, &self.caller);
+                } else {
+                    self.keep(held, &text, records).await?;
+                }
                 Ok(Response::from_parts(head, Body::from(text)))
             }
             Ok(Answered::Refused(response)) => {

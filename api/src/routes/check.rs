@@ -296,7 +296,8 @@ impl RequestEcho {
         let now = self.now;
         let (text, record) = self.write(app, caller, chain, outcome)?;
         let mut response = JsonText::new(text);
-        let records = AnswerRecords { checks: vec![record], charge: None };
+        let is_momentary = outcome.assessed.valid_until.is_some_and(|until| until <= now);
+        let records = AnswerRecords { checks: vec![record], charge: None, is_momentary };
         response.parts_mut().extensions_mut().insert(records);
         if !caller.is_sandbox() {
             set_cache_fields(response.parts_mut().headers_mut(), outcome, now);

@@ -95,7 +95,7 @@ pub async fn check_addresses(
     let results = checks.into_iter().map(async |check| batch.answer(check?).await);
     let results: Vec<_> = stream::iter(results).buffered(CHECKS_AT_ONCE).collect().await;
 
-    let mut records = AnswerRecords { checks: Vec::new(), charge };
+    let mut records = AnswerRecords { charge, ..AnswerRecords::default() };
     let mut texts = Vec::with_capacity(results.len());
     for result in results {
         texts.push(match result {
