@@ -8,9 +8,11 @@
 
 mod process;
 mod rpc;
+mod wallet;
 
 pub(crate) use process::NodeProcess;
 pub use rpc::{Credentials, Rpc, RpcError};
+pub use wallet::{Wallet, WalletAddress};
 
 use std::{
     fmt, fs,

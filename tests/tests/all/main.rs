@@ -69,6 +69,7 @@ mod stored_manifests;
 mod support;
 mod telemetry;
 mod transfers;
+mod unconfirmed;
 mod unowned;
 mod upper_bound;
 mod wire;
