@@ -27,7 +27,11 @@ fn sandbox_of(server: &Server) -> Caller {
 /// A server with a tenant that has three checks a day, and the tenant's callers: with live data, and of the sandbox.
 fn with_three_checks() -> (Server, Caller, Caller) {
     let (server, live) = production();
-    let plan = plan_with_tenant("tight", "{name: quota, requests: 3, window: 1d, counts: checks}");
+    // Without a limit of a short window, the sandbox would have one of its own.
+    let quota_of_a_day = "{name: quota, requests: 3, window: 1d, counts: checks}";
+    let burst = "{name: burst, requests: 100000, window: 1s, counts: requests}";
+    let limits = format!("{quota_of_a_day}\n  - {burst}");
+    let plan = plan_with_tenant("tight", &limits);
     fs::write(server.directory().path().join("tight.yaml"), plan).unwrap();
     let _ = server.assay(&["apply", "-f", "tight.yaml"]).ok();
     wait_until("the plan holds", || quota(&live).contains(";r=3"));
