@@ -24,6 +24,8 @@ use crate::{
 
 /// Longest window of the limits that callers of the sandbox have, in seconds.
 const LONGEST_WINDOW: u64 = 60;
+/// Most rows of one request to `/screen`: slow ones take seconds each, on a server that has other callers, too.
+const MOST_ROWS: u64 = 100;
 /// Requests a second of a sandbox whose plan has no limit of a short window.
 const REQUESTS_A_SECOND: u64 = 50;
 const NONE: Period = Period::from_seconds(0);
@@ -37,6 +39,8 @@ pub(crate) fn tenant_of_sandbox(tenant: &Tenant<Policy>) -> Tenant<Policy> {
         plan: Arc::new(Plan {
             name: plan.name.of_sandbox(),
             limits: limits(&plan.limits),
+            max_screen_rows: plan.max_screen_rows.min(MOST_ROWS),
+            max_full_screen_rows: plan.max_full_screen_rows.min(MOST_ROWS),
             cache_lifetime: NONE,
             retention: RetentionSpec { checks: NONE, usage: NONE },
             ..plan.clone()

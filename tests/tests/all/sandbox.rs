@@ -276,6 +276,7 @@ fn a_key_of_the_sandbox_reaches_nothing_of_its_tenant() {
         (&json!("sandbox.acme"), &json!([]))
     );
     assert_eq!(account["policy"]["name"], "sandbox");
+    assert_eq!(account["plan"]["max_screen_rows"], 100);
     // And nothing was written, also not later.
     is_fine(&live.check("btc", GENESIS));
     wait_until("a later answer is written", || {
