@@ -134,7 +134,7 @@ fn check_operations() -> Vec<Operation> {
             id: "check_address",
             tag: Tag::Checks,
             summary: "Assess the risk of a blockchain address",
-            description: "Returns a risk score from 0 to 100 with its components and all evidence \
+            description: "Returns a risk score from 0 to 100, with at most one decimal, with its components and all evidence \
                           behind it. Charged as one check if the status is 200. \
                           `Cache-Control: no-cache` or `max-age` requests a fresher answer than the \
                           cached one.",
@@ -350,7 +350,9 @@ fn information_operations() -> Vec<Operation> {
             id: "list_sandbox_addresses",
             tag: Tag::Data,
             summary: "List what chooses the answers of the sandbox",
-            description: "Returns the outcomes of the sandbox on a blockchain: each verdict and problem, with the                           addresses, and the transaction, that choose it in a request with a key of the sandbox.",
+            description: "Returns the outcomes of the sandbox on a blockchain: each verdict and problem, with the addresses, and \
+                          the transaction, that choose it in a request with a key of the sandbox \
+                          (`assay_sandbox_...`). Such requests read and keep no data, and are not charged.",
             gate: Gate { scope: Scope::Check, kind: RequestKind::Request },
             keyed: None,
             endpoint: contract::get(routes::sandbox::list_sandbox_addresses),

@@ -31,9 +31,9 @@ pub struct SandboxQuery {
 pub async fn list_sandbox_addresses(
     query: Result<Query<SandboxQuery>, QueryRejection>,
 ) -> Result<Json<SandboxCatalog>, ProblemResponse> {
-    let Query(query) = query.map_err(|error| {
-        let message = error.body_text();
-        Problem::new(Code::InvalidRequest, &message).field("blockchain", message)
+    let Query(query) = query.map_err(|_| {
+        let message = "send one blockchain, such as `?blockchain=btc`, and nothing else";
+        Problem::new(Code::InvalidRequest, message).field("blockchain", message)
     })?;
     Ok(Json(catalog(parse_chain(&query.blockchain)?)))
 }

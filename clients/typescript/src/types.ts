@@ -16,7 +16,7 @@ export interface CheckResponse {
     address: string;
     /** The transfer that was assessed; left out of an assessment of an address. */
     transfer?: AssessedTransfer | null;
-    /** Risk score, 0 to 100. */
+    /** Risk score, 0 to 100, with at most one decimal. */
     risk_score: Score;
     /** Risk level of the score under the policy; `unknown` where mandatory data is missing. */
     risk_level: RiskLevel;
@@ -56,7 +56,7 @@ export interface CheckResponse {
     sources: AssessedSource[];
     /** Evidence that the assessment covers. */
     scope: AssessmentScope;
-    /** Kind of data: `production`, or `sample` for the demo data set. */
+    /** Kind of data: `production`, `sample` for the demo data set, or `sandbox` for made-up facts. */
     environment: Environment;
     /** Identifier of the data that the assessment uses. */
     data_revision: string;
@@ -1075,7 +1075,7 @@ export interface CheckResult {
     address?: string;
     /** The transfer that was assessed; left out of an assessment of an address. */
     transfer?: AssessedTransfer | null;
-    /** Risk score, 0 to 100. */
+    /** Risk score, 0 to 100, with at most one decimal. */
     risk_score?: Score;
     /** Risk level of the score under the policy; `unknown` where mandatory data is missing. */
     risk_level?: RiskLevel;
@@ -1115,7 +1115,7 @@ export interface CheckResult {
     sources?: AssessedSource[];
     /** Evidence that the assessment covers. */
     scope?: AssessmentScope;
-    /** Kind of data: `production`, or `sample` for the demo data set. */
+    /** Kind of data: `production`, `sample` for the demo data set, or `sandbox` for made-up facts. */
     environment?: Environment;
     /** Identifier of the data that the assessment uses. */
     data_revision?: string;

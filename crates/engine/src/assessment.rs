@@ -44,7 +44,7 @@ pub struct Assessment {
     /// The transfer that was assessed; left out of an assessment of an address.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub transfer: Option<Box<AssessedTransfer>>,
-    /// Risk score, 0 to 100.
+    /// Risk score, 0 to 100, with at most one decimal.
     pub risk_score: Score,
     /// Risk level of the score under the policy; `unknown` where mandatory data is missing.
     pub risk_level: RiskLevel,
@@ -88,7 +88,7 @@ pub struct Assessment {
     pub sources: Vec<AssessedSource>,
     /// Evidence that the assessment covers.
     pub scope: AssessmentScope,
-    /// Kind of data: `production`, or `sample` for the demo data set.
+    /// Kind of data: `production`, `sample` for the demo data set, or `sandbox` for made-up facts.
     pub environment: Environment,
     /// Identifier of the data that the assessment uses.
     pub data_revision: String,

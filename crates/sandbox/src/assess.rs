@@ -122,7 +122,7 @@ fn answer(outcome: Option<Outcome>, assess: impl FnOnce(Scenario) -> Option<Asse
 fn warning(scenario: Scenario) -> Warning {
     let message = match scenario {
         Scenario::Unknown => {
-            "the sandbox knows nothing of this subject and never allows it: /sandbox/addresses lists those it knows"
+            "the sandbox knows nothing of this subject and never allows it: GET /api/v1/sandbox/addresses?blockchain=btc lists those it knows"
         }
         _ => {
             "this answer is made up: the address or transaction chose it, and a sandbox key never reads real data"

@@ -23,7 +23,7 @@ class CheckResponse(TypedDict):
     transfer: NotRequired[AssessedTransfer | None]
     """The transfer that was assessed; left out of an assessment of an address."""
     risk_score: Score
-    """Risk score, 0 to 100."""
+    """Risk score, 0 to 100, with at most one decimal."""
     risk_level: RiskLevel
     """Risk level of the score under the policy; `unknown` where mandatory data is missing."""
     verdict: Verdict
@@ -63,7 +63,7 @@ class CheckResponse(TypedDict):
     scope: AssessmentScope
     """Evidence that the assessment covers."""
     environment: Environment
-    """Kind of data: `production`, or `sample` for the demo data set."""
+    """Kind of data: `production`, `sample` for the demo data set, or `sandbox` for made-up facts."""
     data_revision: str
     """Identifier of the data that the assessment uses."""
     model_version: str
