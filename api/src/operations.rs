@@ -345,20 +345,25 @@ fn information_operations() -> Vec<Operation> {
             response_example: examples::signals_response(),
             problems: &[],
         },
-        Operation {
-            paths: paths!("/sandbox/addresses"),
-            id: "list_sandbox_addresses",
-            tag: Tag::Data,
-            summary: "List what chooses the answers of the sandbox",
-            description: "Returns the outcomes of the sandbox on a blockchain: each verdict and problem, with the addresses, and \
-                          the transaction, that choose it in a request with a key of the sandbox \
-                          (`assay_sandbox_...`). Such requests read and keep no data, and are not charged.",
-            gate: Gate { scope: Scope::Check, kind: RequestKind::Request },
-            keyed: None,
-            endpoint: contract::get(routes::sandbox::list_sandbox_addresses),
-            request_example: None,
-            response_example: examples::sandbox_response(),
-            problems: &[&[Code::InvalidRequest, Code::UnsupportedChain]],
-        },
+        sandbox_operation(),
     ]
+}
+
+/// Returns the operation that lists the addresses of the sandbox.
+fn sandbox_operation() -> Operation {
+    Operation {
+        paths: paths!("/sandbox/addresses"),
+        id: "list_sandbox_addresses",
+        tag: Tag::Data,
+        summary: "List what chooses the answers of the sandbox",
+        description: "Returns the outcomes of the sandbox on a blockchain: each verdict and problem, with the addresses, and \
+                      the transaction, that choose it in a request with a key of the sandbox \
+                      (`assay_sandbox_...`). Such requests read and keep no data, and are not charged.",
+        gate: Gate { scope: Scope::Check, kind: RequestKind::Request },
+        keyed: None,
+        endpoint: contract::get(routes::sandbox::list_sandbox_addresses),
+        request_example: None,
+        response_example: examples::sandbox_response(),
+        problems: &[&[Code::InvalidRequest, Code::UnsupportedChain]],
+    }
 }
