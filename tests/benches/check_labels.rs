@@ -60,9 +60,9 @@ fn measure(assay: &Path, directory: &Path, what: &str) {
     let check = ["check", "btc", "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa"];
     let (index, kept) = (directory.join(INDEX), directory.join("kept.index"));
     let first = run(assay, directory, &check);
-    let (mut mapped, mut read) = (0.0, 0.0);
+    let (mut indexed, mut read) = (0.0, 0.0);
     for _ in 0..ROUNDS {
-        mapped += run(assay, directory, &check);
+        indexed += run(assay, directory, &check);
         // A folder of this name keeps the index in memory.
         let has_index = fs::rename(&index, &kept).is_ok();
         fs::create_dir(&index).expect("a folder");
@@ -72,9 +72,9 @@ fn measure(assay: &Path, directory: &Path, what: &str) {
             fs::rename(&kept, &index).expect("the index");
         }
     }
-    let (mapped, read) = (mapped / f64::from(ROUNDS), read / f64::from(ROUNDS));
+    let (indexed, read) = (indexed / f64::from(ROUNDS), read / f64::from(ROUNDS));
     println!(
-        "{what}: {mapped:.0} ms of processor time a check with the mapped index, {read:.0} ms reading all labels, \
+        "{what}: {indexed:.0} ms of processor time a check from the index, {read:.0} ms reading all labels, \
          {first:.0} ms the first check ({ROUNDS} checks each)"
     );
 }
