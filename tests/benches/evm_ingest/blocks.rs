@@ -4,9 +4,9 @@ use alloy_primitives::{Bloom, BloomInput};
 use alloy_rlp::{Encodable, Header};
 use alloy_trie::root::ordered_trie_root_encoded;
 use assay_tests::evm::{
+    abi::call,
     account::{Address, Key, NewTransaction, keccak},
     bytes,
-    contracts::call,
 };
 use serde_json::{Value, json};
 
@@ -123,7 +123,7 @@ impl ExecutedTransaction {
             0..5 => (NewTransaction::payment(receiver, amount.into()), 21_000),
             5..8 => {
                 let (token, from) = (token(index), sender);
-                let arguments = [word(receiver), number_word(amount)];
+                let arguments = [receiver.into(), u128::from(amount).into()];
                 let input = call("transfer(address,uint256)", &arguments);
                 logs.push(Log { token, from, to: receiver, amount });
                 (NewTransaction::call(token, 0, input), 60_000)
@@ -135,7 +135,8 @@ impl ExecutedTransaction {
                 calls.push((router, pool, amount, false));
                 calls.push((router, token, 0, true));
                 logs.push(Log { token, from: pool, to: sender, amount });
-                let arguments = [word(sender), number_word(amount), word(pool), word(token)];
+                let amount_word = u128::from(amount).into();
+                let arguments = [sender.into(), amount_word, pool.into(), token.into()];
                 let input = call("swap(address,uint256,address,address)", &arguments);
                 (NewTransaction::call(router, amount.into(), input), 150_000)
             }

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::{
-    account::{Key, address_text},
+    account::{Key, address_text, keccak},
     bytes,
     contracts::{self, USDT},
 };
@@ -37,7 +37,9 @@ pub fn genesis() -> Value {
         let mut account = json!({ "balance": "0x0", "code": bytes(&code) });
         if address == USDT {
             let (holder, units) = ISSUED;
-            let holder = bytes(&contracts::account(&Key::of(holder).address));
+            // A mapping of the first variable: the hash of its key and of zero.
+            let holder = contracts::account(&Key::of(holder).address);
+            let holder = bytes(&keccak(&[holder, [0; 32]].concat()));
             let mut storage = Map::new();
             storage.insert(holder, json!(bytes(&contracts::number(units))));
             account["storage"] = storage.into();

@@ -7,14 +7,18 @@
 //! - [`genesis`]: the first block
 //! - [`flat_traces`]: a node before another one, with other traces
 //! - [`account`]: accounts with keys, and their signed transactions
+//! - [`abi`]: inputs of contracts
 //! - [`assembly`]: programs of contracts from their source
-//! - [`contracts`]: the contracts
+//! - [`contracts`]: the contracts that are there from the beginning
+//! - [`solidity`]: contracts that are compiled
 
+pub mod abi;
 pub mod account;
 pub mod assembly;
 pub mod contracts;
 pub mod genesis;
 pub mod limited_node;
+pub mod solidity;
 
 use std::{fmt, fs, path::PathBuf, process::Command};
 

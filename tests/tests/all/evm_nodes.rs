@@ -10,10 +10,11 @@ use std::{
 use assay_tests::{
     Answer, Caller, Server, assay, binary,
     evm::{
-        self, Address, EvmNode, EvmNodeKind, Key, NewBlock, NewTransaction, PRODUCER, address_text,
+        self, Address, EvmNode, EvmNodeKind, Key, NewBlock, NewTransaction, PRODUCER,
+        abi::call,
+        address_text,
         contracts::{
-            FACTORY_AT, FAILING_AT, HEIR, PROXY_AT, SPLITTER_AT, USDT, WETH, account, call, mortal,
-            number, parts,
+            FACTORY_AT, FAILING_AT, HEIR, PROXY_AT, SPLITTER_AT, USDT, WETH, mortal, parts,
         },
         genesis::{ETHER, FUNDS, PARTIES},
         limited_node::{LimitedNode, LimitedTraces},
@@ -114,7 +115,7 @@ impl Scenario {
         let [alice, bob, carol, exchange] =
             ["alice", "bob", "carol", "exchange"].map(|name| self.address(name));
         let transfer = |to: &Address, amount: u128| {
-            call("transfer(address,uint256)", &[account(to), number(amount)])
+            call("transfer(address,uint256)", &[(*to).into(), amount.into()])
         };
         let withdrawals = match self.node.kind {
             EvmNodeKind::Geth => vec![(VALIDATOR, 3_000_000_000)],
@@ -127,7 +128,7 @@ impl Scenario {
         self.block(&[("alice", SPLITTER_AT, 300, parts(&split))]);
         self.block(&[("bob", PROXY_AT, 200, parts(&[(carol, 2 * ETHER)]))]);
         self.block(&[("carol", WETH, 150, call("deposit()", &[]))]);
-        let withdraw = call("withdraw(uint256)", &[number(25 * CENTS)]);
+        let withdraw = call("withdraw(uint256)", &[(25 * CENTS).into()]);
         self.block(&[("carol", WETH, 0, transfer(&bob, 50 * CENTS)), ("carol", WETH, 0, withdraw)]);
         let created =
             NewTransaction { to: None, ..NewTransaction::call([0; 20], 70 * CENTS, mortal()) };
@@ -607,9 +608,9 @@ fn a_token_that_logged_more_than_it_says_is_told_by_a_later_check() {
     let mut scenario = Scenario::new(EvmNodeKind::Geth);
     let [alice, bob] = ["alice", "bob"].map(|name| scenario.address(name));
     let dollars =
-        |to: &Address| call("transfer(address,uint256)", &[account(to), number(500_000_000)]);
+        |to: &Address| call("transfer(address,uint256)", &[(*to).into(), 500_000_000.into()]);
     scenario.block(&[("exchange", USDT, 0, dollars(&alice)), ("exchange", USDT, 0, dollars(&bob))]);
-    let lie = call("setBalance(address,uint256)", &[account(&alice), number(1)]);
+    let lie = call("setBalance(address,uint256)", &[alice.into(), 1.into()]);
     scenario.block(&[("exchange", USDT, 0, lie)]);
     let directory = tempfile::tempdir().unwrap();
     let _ = assay(directory.path(), scenario.ingest()).ok();
@@ -707,10 +708,10 @@ fn freezes_of_an_issuer_are_labels_from_their_block_on_until_they_are_lifted() {
     let mut scenario = Scenario::new(EvmNodeKind::Geth);
     let [alice, bob] = ["alice", "bob"].map(|name| scenario.address(name));
     let unused = Key::of("unused").address;
-    let token = |name: &str, of: &Address| call(name, &[account(of)]);
-    let dollars = call("transfer(address,uint256)", &[account(&alice), number(500_000_000)]);
+    let token = |name: &str, of: &Address| call(name, &[(*of).into()]);
+    let dollars = call("transfer(address,uint256)", &[alice.into(), 500_000_000.into()]);
     scenario.block(&[("exchange", USDT, 0, dollars)]);
-    let dollars = call("transfer(address,uint256)", &[account(&bob), number(100_000_000)]);
+    let dollars = call("transfer(address,uint256)", &[bob.into(), 100_000_000.into()]);
     scenario.block(&[("alice", USDT, 0, dollars)]);
     let of_issuer = |scenario: &mut Scenario, inputs: Vec<Vec<u8>>| {
         let signed = inputs
@@ -776,7 +777,7 @@ fn what_a_frozen_account_pays_afterwards_is_reviewed() {
     let later = Key::of("unused").address;
     scenario.block(&[("exchange", alice, 1_000, Vec::new())]);
     scenario.block(&[("alice", bob, 200, Vec::new())]);
-    scenario.block(&[("exchange", USDT, 0, call("addBlackList(address)", &[account(&alice)]))]);
+    scenario.block(&[("exchange", USDT, 0, call("addBlackList(address)", &[alice.into()]))]);
     scenario.block(&[("alice", later, 200, Vec::new())]);
     let directory = tempfile::tempdir().unwrap();
     let _ = assay(directory.path(), scenario.ingest()).ok();
