@@ -123,8 +123,8 @@ struct TransferReport {
     duplicates: u64,
     /// Transfers of the files by kind.
     kinds: BTreeMap<&'static str, u64>,
-    /// Events that name a beneficiary.
-    beneficiaries: u64,
+    /// Facts about contracts: which accounts have code, and whom events name.
+    contract_facts: u64,
     /// Rows and values that are no transfers, by reason.
     left_out: BTreeMap<&'static str, u64>,
     #[serde(skip)]
@@ -262,7 +262,7 @@ impl TransferReport {
             recorded_before: done.recorded_before,
             duplicates: counts.duplicates,
             kinds: counts.kinds.iter().map(|(kind, count)| (kind.as_str(), *count)).collect(),
-            beneficiaries: counts.beneficiaries,
+            contract_facts: counts.contract_facts,
             reasons: left_out.clone().map(|(it, count)| (*count, it.explanation())).collect(),
             left_out: left_out.map(|(reason, count)| (reason.as_str(), *count)).collect(),
             transactions_without_initiator: counts.transactions_without_initiator,
@@ -307,11 +307,8 @@ impl TransferReport {
         if !kinds.is_empty() {
             line(format!("kinds: {}", kinds.join(", ")));
         }
-        if self.beneficiaries > 0 {
-            line(format!(
-                "named by events: {}",
-                counted(self.beneficiaries, "beneficiary", "beneficiaries")
-            ));
+        if self.contract_facts > 0 {
+            line(counted(self.contract_facts, "fact about contracts", "facts about contracts"));
         }
         for (count, reason) in &self.reasons {
             line(format!("left out: {count} ({reason})"));

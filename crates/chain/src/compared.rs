@@ -394,7 +394,7 @@ mod tests {
                 id: Txid::from_bytes(hash(height)),
                 initiator: None,
                 transfers: amounts.iter().map(payment).collect(),
-                beneficiaries: Vec::new(),
+                contract_facts: Vec::new(),
                 freezes: Vec::new(),
             }],
             internal: InternalTransfers::Stated,

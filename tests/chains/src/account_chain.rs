@@ -184,7 +184,7 @@ impl Iterator for LongAccountChain {
             id: Txid::from_bytes(id),
             initiator: Some(sender),
             transfers: transfers.collect(),
-            beneficiaries: Vec::new(),
+            contract_facts: Vec::new(),
             freezes: Vec::new(),
         })
     }

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, HashSet};
 use assay_address::ChainId;
 use assay_engine::{
     account::{
-        AccountAddress, AccountTransaction, Asset, AssetId, BeneficiaryEvent, Transfer,
-        TransferKind, TransferPlace, UsdPrice,
+        AccountAddress, AccountTransaction, Asset, AssetId, ContractFact, Transfer, TransferKind,
+        TransferPlace, UsdPrice,
     },
     taxonomy::Category,
     utxo::Txid,
@@ -286,7 +286,7 @@ impl AccountChain {
         &mut self,
         initiator: Option<AccountAddress>,
         mut transfers: Vec<Transfer>,
-        beneficiaries: Vec<BeneficiaryEvent>,
+        contract_facts: Vec<ContractFact>,
     ) {
         for (index, transfer) in transfers.iter_mut().enumerate() {
             transfer.place.index = u32::try_from(index).expect("few transfers");
@@ -305,7 +305,7 @@ impl AccountChain {
             id: Txid::from_bytes(id),
             initiator,
             transfers,
-            beneficiaries,
+            contract_facts,
             freezes: Vec::new(),
         });
     }

@@ -473,7 +473,10 @@ fn exported_transfers_can_be_ingested_again() {
     );
     // An event names Bob as the owner of what a contract got.
     let named = row_by("ann", 3, 3, "", ("vault", "bob"), 0);
-    rows.push(named.replace("transfer,,", "beneficiary,,"));
+    for kind in ["beneficiary,,", "holder,,"] {
+        rows.push(named.replace("transfer,,", kind));
+    }
+    rows.push(named.replace("transfer,,", "code,,").replace(&address("bob"), ""));
     let directory = recorded(&rows, &[("exchange", "exchange", "X")]);
     let checked = json_of(directory.path(), &["check", "eth", &address("bob")]);
     for format in ["csv", "jsonl"] {
@@ -491,8 +494,11 @@ fn exported_transfers_can_be_ingested_again() {
     // The transfers of one account and of some blocks can be exported alone.
     let of_bob = ["export", "transfers", "eth", "--address", &address("bob"), "--from", "20000003"];
     let text = assay(directory.path(), of_bob).ok().stdout;
-    assert_eq!(text.lines().count(), 4, "{text}");
-    assert!(text.contains(",0,") && text.contains(",beneficiary,"), "{text}");
+    assert_eq!(text.lines().count(), 5, "{text}");
+    assert!(
+        text.contains(",0,") && text.contains(",beneficiary,") && text.contains(",holder,"),
+        "{text}"
+    );
 }
 
 /// The rows of `assay export exposures` of an account: of each asset the origins with their columns.

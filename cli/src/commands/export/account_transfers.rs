@@ -2,8 +2,7 @@
 
 use assay_address::{CanonicalAddress, ChainId};
 use assay_engine::account::{
-    AccountAddress, AccountTransaction, BeneficiaryEvent, PublishedPlace, Transfer,
-    transaction_text,
+    AccountAddress, AccountTransaction, ContractFact, PublishedPlace, Transfer, transaction_text,
 };
 use serde::Serialize;
 
@@ -114,21 +113,21 @@ fn write(
             trace_index,
         })?;
     }
-    let is_selected = |event: &&BeneficiaryEvent| {
-        account.is_none_or(|account| event.contract == account || event.beneficiary == account)
+    let is_selected = |fact: &&ContractFact| {
+        account.is_none_or(|account| fact.contract == account || fact.account == account)
     };
-    for event in transaction.beneficiaries.iter().filter(is_selected) {
+    for fact in transaction.contract_facts.iter().filter(is_selected) {
         sink.row(&Row {
             block: transaction.block,
             time: &time,
             txid: &txid,
             index: None,
             asset: String::new(),
-            from: text(event.contract),
-            to: text(event.beneficiary),
+            from: text(fact.contract),
+            to: text(fact.account),
             amount: "0".to_owned(),
             initiator: &initiator,
-            kind: "beneficiary",
+            kind: fact.kind.as_str(),
             log_index: None,
             trace_index: None,
         })?;

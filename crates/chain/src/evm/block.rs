@@ -185,7 +185,7 @@ impl Booking<'_> {
             id: AccountTransaction::id_of_block(reference.height),
             initiator: None,
             transfers,
-            beneficiaries: Vec::new(),
+            contract_facts: Vec::new(),
             freezes: Vec::new(),
         })
     }
@@ -229,7 +229,7 @@ impl Draft<'_> {
             id,
             initiator,
             transfers: numbered.collect(),
-            beneficiaries: Vec::new(),
+            contract_facts: Vec::new(),
             freezes: freezes.collect(),
         })
     }

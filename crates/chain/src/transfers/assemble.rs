@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, btree_map::Entry};
 use assay_address::ChainId;
 use assay_engine::{
     account::{
-        AccountAddress, AccountTransaction, Asset, BeneficiaryEvent, PublishedPlace, Transfer,
+        AccountAddress, AccountTransaction, Asset, ContractFact, PublishedPlace, Transfer,
         TransferKind, TransferPlace,
     },
     utxo::Txid,
@@ -17,8 +17,7 @@ use rustc_hash::FxHashMap;
 use super::{
     counts::{LeftOut, TransferCounts},
     row::{
-        BeneficiaryRow, BlockRow, Content, Frame, FrameKind, Row, RowOrigin, TransactionRow,
-        TransferRow,
+        BlockRow, Content, FactRow, Frame, FrameKind, Row, RowOrigin, TransactionRow, TransferRow,
     },
 };
 use crate::booking::{CallTree, Fee, path_text};
@@ -34,8 +33,8 @@ pub struct FileBlock {
     pub transactions: Vec<AccountTransaction>,
     /// Rows of the transfers of each transaction.
     pub origins: Vec<Vec<RowOrigin>>,
-    /// Rows of the beneficiaries of each transaction.
-    pub beneficiary_origins: Vec<Vec<RowOrigin>>,
+    /// Rows of the contract_facts of each transaction.
+    pub fact_origins: Vec<Vec<RowOrigin>>,
 }
 
 /// A row that is refused, and a row that it contradicts.
@@ -74,18 +73,18 @@ pub(super) fn assemble(
     order(height, &mut drafts);
     let mut transactions = Vec::with_capacity(drafts.len());
     let mut origins: Vec<Vec<RowOrigin>> = Vec::with_capacity(drafts.len());
-    let mut beneficiary_origins: Vec<Vec<RowOrigin>> = Vec::with_capacity(drafts.len());
+    let mut fact_origins: Vec<Vec<RowOrigin>> = Vec::with_capacity(drafts.len());
     for draft in drafts {
         let id = draft.id;
-        let FinishedDraft { initiator, transfers, beneficiaries } =
+        let FinishedDraft { initiator, transfers, contract_facts } =
             draft.finish(chain, header.as_ref().map(|(header, _)| header), counts)?;
         if transfers.is_empty() {
-            for _ in beneficiaries {
+            for _ in contract_facts {
                 counts.leave_out(LeftOut::WithoutTransfer);
             }
             continue;
         }
-        counts.beneficiaries += u64::try_from(beneficiaries.len()).unwrap_or(u64::MAX);
+        counts.contract_facts += u64::try_from(contract_facts.len()).unwrap_or(u64::MAX);
         let (transfers, rows): (Vec<_>, Vec<_>) = transfers.into_iter().unzip();
         let Some(time) = time else {
             let origin = rows.first().copied();
@@ -97,20 +96,20 @@ pub(super) fn assemble(
         if initiator.is_none() && id != AccountTransaction::id_of_block(height) {
             counts.transactions_without_initiator += 1;
         }
-        let (beneficiaries, events): (Vec<_>, Vec<_>) = beneficiaries.into_iter().unzip();
+        let (contract_facts, events): (Vec<_>, Vec<_>) = contract_facts.into_iter().unzip();
         transactions.push(AccountTransaction {
             block: height,
             time,
             id,
             initiator,
             transfers,
-            beneficiaries,
+            contract_facts,
             freezes: Vec::new(),
         });
         origins.push(rows);
-        beneficiary_origins.push(events);
+        fact_origins.push(events);
     }
-    Ok(time.map(|time| FileBlock { height, time, transactions, origins, beneficiary_origins }))
+    Ok(time.map(|time| FileBlock { height, time, transactions, origins, fact_origins }))
 }
 
 const NO_TIME: &str = "the time of the block is not known: give the file of its blocks (number, timestamp) or of its \
@@ -155,15 +154,15 @@ struct Draft {
     moves: Vec<Move>,
     frames: Vec<(Frame, RowOrigin)>,
     stated: Option<(TransactionRow, RowOrigin)>,
-    /// Events that name beneficiaries with their rows, in no order: it says nothing.
-    beneficiaries: BTreeMap<BeneficiaryEvent, RowOrigin>,
+    /// Events that name contract_facts with their rows, in no order: it says nothing.
+    contract_facts: BTreeMap<ContractFact, RowOrigin>,
 }
 
-/// The sender of a transaction, its transfers in order with their rows, and the beneficiaries that events name.
+/// The sender of a transaction, its transfers in order with their rows, and the contract_facts that events name.
 struct FinishedDraft {
     initiator: Option<AccountAddress>,
     transfers: Vec<(Transfer, RowOrigin)>,
-    beneficiaries: Vec<(BeneficiaryEvent, RowOrigin)>,
+    contract_facts: Vec<(ContractFact, RowOrigin)>,
 }
 
 /// A transfer with its order in the transaction.
@@ -212,7 +211,7 @@ impl Block {
                 moves: Vec::new(),
                 frames: Vec::new(),
                 stated: None,
-                beneficiaries: BTreeMap::new(),
+                contract_facts: BTreeMap::new(),
             });
         }
         self.drafts.get_mut(at)
@@ -228,7 +227,7 @@ impl Block {
         match &content {
             Content::Transfer(transfer) => counts.state(transfer.asset, transfer.amount),
             Content::Frame(frame) => counts.state(Asset::Native, frame.amount),
-            Content::Beneficiary(_)
+            Content::Fact(_)
             | Content::Transaction(_)
             | Content::Block(_)
             | Content::LeftOut(_) => {}
@@ -259,7 +258,7 @@ impl Block {
                 draft.set_index(transaction_index, origin)?;
                 match content {
                     Content::Transfer(transfer) => draft.add_transfer(transfer, origin)?,
-                    Content::Beneficiary(row) => draft.add_beneficiary(row, origin, counts)?,
+                    Content::Fact(row) => draft.add_fact(row, origin, counts)?,
                     Content::Frame(frame) => draft.frames.push((frame, origin)),
                     Content::Transaction(transaction) => {
                         draft.add_transaction(*transaction, origin, counts)?;
@@ -432,16 +431,16 @@ impl Draft {
         Ok(())
     }
 
-    fn add_beneficiary(
+    fn add_fact(
         &mut self,
-        row: BeneficiaryRow,
+        row: FactRow,
         origin: RowOrigin,
         counts: &mut TransferCounts,
     ) -> Result<(), RefusedRow> {
         if let Some(initiator) = row.initiator {
             self.set_initiator(initiator, true, origin)?;
         }
-        match self.beneficiaries.entry(row.event) {
+        match self.contract_facts.entry(row.fact) {
             Entry::Vacant(new) => {
                 new.insert(origin);
             }
@@ -491,7 +490,7 @@ impl Draft {
                 self.add_fees(&stated, header, origin, counts);
             }
         }
-        let Self { id, mut moves, initiator, beneficiaries, .. } = self;
+        let Self { id, mut moves, initiator, contract_facts, .. } = self;
         moves.sort_by(|one, other| one.order.cmp(&other.order));
         let is_renumbered = moves.iter().any(|it| it.order.class != OrderClass::Stated);
         let mut kept: Vec<Move> = Vec::with_capacity(moves.len());
@@ -520,8 +519,8 @@ impl Draft {
         });
         let initiator = initiator.map(|(initiator, _)| initiator);
         let transfers = numbered.collect();
-        let beneficiaries = beneficiaries.into_iter().collect();
-        Ok(FinishedDraft { initiator, transfers, beneficiaries })
+        let contract_facts = contract_facts.into_iter().collect();
+        Ok(FinishedDraft { initiator, transfers, contract_facts })
     }
 
     /// Adds what calls moved.

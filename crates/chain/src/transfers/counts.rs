@@ -27,7 +27,7 @@ pub enum LeftOut {
     UnknownStatus,
     /// A value without a stated receiver.
     WithoutReceiver,
-    /// A named beneficiary in a transaction without transfers.
+    /// A fact about a contract in a transaction without transfers.
     WithoutTransfer,
 }
 
@@ -75,7 +75,7 @@ impl LeftOut {
                 "values of transactions whose success is not stated: give receipts or traces along"
             }
             Self::WithoutReceiver => "values without a stated receiver",
-            Self::WithoutTransfer => "beneficiaries in transactions without transfers",
+            Self::WithoutTransfer => "facts about contracts in transactions without transfers",
         }
     }
 }
@@ -124,8 +124,8 @@ pub struct FileCounts {
 pub struct TransferCounts {
     /// Transfers by kind.
     pub kinds: BTreeMap<TransferKind, u64>,
-    /// Events that name a beneficiary.
-    pub beneficiaries: u64,
+    /// Facts about contracts.
+    pub contract_facts: u64,
     /// Rows and values that are no transfers, by reason.
     pub left_out: BTreeMap<LeftOut, u64>,
     /// Rows that repeat another row.

@@ -279,11 +279,11 @@ fn already_recorded(height: u64, tip: Option<u64>) -> String {
 struct RecordedComparison(AccountSnapshot);
 
 impl RecordedComparison {
-    /// The row of the first transfer or beneficiary that is not recorded.
+    /// The row of the first transfer or fact that is not recorded.
     fn first_unrecorded(
         &self,
         block: RecordedBlock,
-        FileBlock { transactions, origins, beneficiary_origins, .. }: &FileBlock,
+        FileBlock { transactions, origins, fact_origins, .. }: &FileBlock,
     ) -> Result<Option<RowOrigin>, GraphError> {
         let known = self.0.blocks_from(block.height).next().transpose()?;
         let known = known.as_ref().filter(|(recorded, _)| *recorded == block);
@@ -311,10 +311,10 @@ impl RecordedComparison {
         }
         let named = |it: &AccountTransaction| {
             let id = it.id;
-            it.beneficiaries.clone().into_iter().map(move |event| (id, event))
+            it.contract_facts.clone().into_iter().map(move |event| (id, event))
         };
         let recorded: HashSet<_> = known.iter().flat_map(named).collect();
-        let stated = transactions.iter().zip(beneficiary_origins);
+        let stated = transactions.iter().zip(fact_origins);
         let mut stated = stated.flat_map(|(it, origins)| named(it).zip(origins));
         let unrecorded = stated.find(|(event, _)| !recorded.contains(event));
         Ok(unrecorded.map(|(_, origin)| *origin))

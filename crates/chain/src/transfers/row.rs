@@ -2,7 +2,9 @@
 
 use assay_address::ChainId;
 use assay_engine::{
-    account::{AccountAddress, Asset, BeneficiaryEvent, PublishedPlace, TransferKind},
+    account::{
+        AccountAddress, Asset, ContractFact, ContractFactKind, PublishedPlace, TransferKind,
+    },
     utxo::Txid,
 };
 use jiff::Timestamp;
@@ -44,7 +46,7 @@ pub(super) struct Row {
 #[derive(Clone, Debug)]
 pub(super) enum Content {
     Transfer(TransferRow),
-    Beneficiary(BeneficiaryRow),
+    Fact(FactRow),
     Frame(Frame),
     Transaction(Box<TransactionRow>),
     Block(Box<BlockRow>),
@@ -66,15 +68,12 @@ pub(super) struct TransferRow {
     pub(super) initiator: Option<AccountAddress>,
 }
 
-/// An event that names a beneficiary.
+/// A fact about a contract.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct BeneficiaryRow {
-    pub(super) event: BeneficiaryEvent,
+pub(super) struct FactRow {
+    pub(super) fact: ContractFact,
     pub(super) initiator: Option<AccountAddress>,
 }
-
-/// Kind of rows of events that name a beneficiary.
-const BENEFICIARY: &str = "beneficiary";
 
 /// A call, a reward or another record of a trace.
 #[derive(Clone, Debug)]
@@ -247,9 +246,12 @@ impl<'a, C: Cells> RowReader<'a, C> {
 
     /// A row of our own format.
     fn transfer(&mut self, txid: &mut Option<Txid>) -> Result<Content, String> {
-        let kind = match self.cell(Field::Kind).text() {
+        let kind = self.cell(Field::Kind).text();
+        if let Some(fact) = ContractFactKind::ALL.into_iter().find(|it| kind == Some(it.as_str())) {
+            return self.fact(fact, txid.as_ref());
+        }
+        let kind = match kind {
             None => TransferKind::Transfer,
-            Some(BENEFICIARY) => return self.beneficiary(txid.as_ref()),
             Some(kind) => kind.parse().map_err(|error| format!("kind: {error}"))?,
         };
         let asset = self.asset(Field::Asset)?;
@@ -308,23 +310,34 @@ impl<'a, C: Cells> RowReader<'a, C> {
         }))
     }
 
-    /// An event of our own format that names a beneficiary: `from` logged it, and nothing moves.
-    fn beneficiary(&mut self, txid: Option<&Txid>) -> Result<Content, String> {
+    /// A fact of our own format: `from` is the contract, `to` the account that it names, and nothing moves.
+    fn fact(&mut self, kind: ContractFactKind, txid: Option<&Txid>) -> Result<Content, String> {
+        let name = kind.as_str();
         if txid.is_none() {
-            return Err(format!("txid: it is missing; a {BENEFICIARY} is named in a transaction"));
+            return Err(format!("txid: it is missing; a {name} row is of a transaction"));
         }
         let (from, to) = (self.account(Field::From)?, self.account(Field::To)?);
-        let contract = self.required(Field::From, from)?;
-        let beneficiary = self.required(Field::To, to)?;
-        if [contract, beneficiary].contains(&AccountAddress::ZERO) {
-            return Err(format!("a {BENEFICIARY} row names a contract and an account"));
+        let (contract, account) = match kind {
+            ContractFactKind::Code => {
+                let contract = self.required(Field::From, from)?;
+                if to.is_some_and(|to| to != contract) {
+                    return Err(format!("to: a {name} row names no account; leave it empty"));
+                }
+                (contract, contract)
+            }
+            ContractFactKind::Beneficiary | ContractFactKind::Holder => {
+                (self.required(Field::From, from)?, self.required(Field::To, to)?)
+            }
+        };
+        if [contract, account].contains(&AccountAddress::ZERO) {
+            return Err(format!("a {name} row is about accounts other than the zero address"));
         }
         if self.with(Field::Amount, cell::amount)?.is_some_and(|amount| !amount.is_zero()) {
-            return Err(format!("amount: a {BENEFICIARY} row moves nothing; write 0"));
+            return Err(format!("amount: a {name} row moves nothing; write 0"));
         }
         let initiator = self.account(Field::Initiator)?;
-        let event = BeneficiaryEvent { contract, beneficiary };
-        Ok(Content::Beneficiary(BeneficiaryRow { event, initiator }))
+        let fact = ContractFact { contract, kind, account };
+        Ok(Content::Fact(FactRow { fact, initiator }))
     }
 
     /// A transfer of a token as warehouses export it.

@@ -79,8 +79,8 @@ pub use price::{
     UsdValue,
 };
 pub use record::{
-    AccountTransaction, BeneficiaryEvent, FreezeChange, FreezeEvent, PublishedPlace, Transfer,
-    TransferKind, TransferPlace, UnknownKind,
+    AccountTransaction, ContractFact, ContractFactKind, FreezeChange, FreezeEvent, PublishedPlace,
+    Transfer, TransferKind, TransferPlace, UnknownKind,
 };
 pub(crate) use scored::worth_of_ticker;
 pub use scored::{AssetRole, IssueLog, ScoredAsset, scored_asset, scored_assets};

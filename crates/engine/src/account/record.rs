@@ -22,8 +22,8 @@ pub struct AccountTransaction {
     pub initiator: Option<AccountAddress>,
     /// The transfers, in the order of the transaction.
     pub transfers: Vec<Transfer>,
-    /// Events that name a beneficiary other than the payer.
-    pub beneficiaries: Vec<BeneficiaryEvent>,
+    /// Facts about contracts: which accounts have code, and whom events of contracts name.
+    pub contract_facts: Vec<ContractFact>,
     /// Events by which issuers of tokens froze accounts or ended freezes, in the order of the transaction.
     pub freezes: Vec<FreezeEvent>,
 }
@@ -154,7 +154,7 @@ impl fmt::Display for TransferKind {
 /// A text that is no kind of transfer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "unknown kind `{0}`: write transfer, fee, mint, burn, reward, withdrawal, create, balance or beneficiary"
+    "unknown kind `{0}`: write transfer, fee, mint, burn, reward, withdrawal, create, balance, code, beneficiary or holder"
 )]
 pub struct UnknownKind(String);
 
@@ -167,13 +167,49 @@ impl FromStr for TransferKind {
     }
 }
 
-/// An event that names a beneficiary of what a contract received.
+/// A fact about a contract that a transaction shows beside its transfers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct BeneficiaryEvent {
-    /// The contract that logged the event.
+pub struct ContractFact {
+    /// The contract.
     pub contract: AccountAddress,
-    /// The beneficiary.
-    pub beneficiary: AccountAddress,
+    /// Kind of the fact.
+    pub kind: ContractFactKind,
+    /// The account that the fact names; the contract itself if none is named.
+    pub account: AccountAddress,
+}
+
+impl ContractFact {
+    /// The fact that an account has code at the end of the transaction.
+    #[must_use]
+    pub const fn code(contract: AccountAddress) -> Self {
+        Self { contract, kind: ContractFactKind::Code, account: contract }
+    }
+}
+
+/// Kind of a fact about a contract.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ContractFactKind {
+    /// It has code at the end of the transaction, which is no delegation of EIP-7702.
+    Code,
+    /// An event of the contract names the account as the owner of what was paid in.
+    Beneficiary,
+    /// An event of the contract names the account as the owner of what the contract pays out.
+    Holder,
+}
+
+impl ContractFactKind {
+    /// Every kind.
+    pub const ALL: [Self; 3] = [Self::Code, Self::Beneficiary, Self::Holder];
+
+    /// The identifier in files.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Code => "code",
+            Self::Beneficiary => "beneficiary",
+            Self::Holder => "holder",
+        }
+    }
 }
 
 /// An event by which the issuer of a token froze an account or ended a freeze, or destroyed the funds of a frozen account.

@@ -1,7 +1,8 @@
 //! Transactions as bytes, of which the digest of a chain is made. Numbers are LEB128.
 
 use assay_engine::account::{
-    AccountTransaction, Asset, FreezeChange, FreezeEvent, PublishedPlace, Transfer, TransferKind,
+    AccountTransaction, Asset, ContractFactKind, FreezeChange, FreezeEvent, PublishedPlace,
+    Transfer, TransferKind,
 };
 
 use super::RecordedBlock;
@@ -57,10 +58,13 @@ fn write_transaction(bytes: &mut Vec<u8>, transaction: &AccountTransaction) {
     for transfer in &transaction.transfers {
         write_transfer(bytes, transfer);
     }
-    write_length(bytes, transaction.beneficiaries.len());
-    for event in &transaction.beneficiaries {
-        bytes.extend_from_slice(&event.contract.0);
-        bytes.extend_from_slice(&event.beneficiary.0);
+    write_length(bytes, transaction.contract_facts.len());
+    for fact in &transaction.contract_facts {
+        bytes.push(fact_code(fact.kind));
+        bytes.extend_from_slice(&fact.contract.0);
+        if fact.kind != ContractFactKind::Code {
+            bytes.extend_from_slice(&fact.account.0);
+        }
     }
     if !transaction.freezes.is_empty() {
         write_length(bytes, transaction.freezes.len());
@@ -71,6 +75,12 @@ fn write_transaction(bytes: &mut Vec<u8>, transaction: &AccountTransaction) {
             write_number(bytes, (*log).into());
         }
     }
+}
+
+/// The code of a kind of fact.
+pub(super) fn fact_code(kind: ContractFactKind) -> u8 {
+    let code = ContractFactKind::ALL.iter().position(|known| *known == kind);
+    code.and_then(|code| u8::try_from(code).ok()).unwrap_or_default()
 }
 
 /// The code of a change of a freeze.

@@ -58,7 +58,7 @@ impl ScoredAssets {
     }
 
     /// Passes the accounts of a transaction to `each`, in the order in which they are numbered: the sender, then payer,
-    /// receiver and counterpart of each transfer, then beneficiaries and frozen accounts. An account may come several times.
+    /// receiver and counterpart of each transfer, then contracts with the accounts that they name, and frozen accounts. An account may come several times.
     pub(super) fn accounts_of(
         &self,
         transaction: &AccountTransaction,
@@ -73,9 +73,9 @@ impl ScoredAssets {
         for transfer in &transaction.transfers {
             self.accounts_of_transfer(transfer, &mut pass);
         }
-        for event in &transaction.beneficiaries {
-            pass(event.contract);
-            pass(event.beneficiary);
+        for fact in &transaction.contract_facts {
+            pass(fact.contract);
+            pass(fact.account);
         }
         transaction.freezes.iter().for_each(|event| pass(event.account));
     }

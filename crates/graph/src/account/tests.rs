@@ -3,8 +3,8 @@ use std::fs;
 use assay_address::ChainId;
 use assay_engine::{
     account::{
-        AccountAddress, AccountTransaction, Asset, BeneficiaryEvent, FreezeChange, FreezeEvent,
-        PublishedPlace, Transfer, TransferKind, TransferPlace,
+        AccountAddress, AccountTransaction, Asset, ContractFact, ContractFactKind, FreezeChange,
+        FreezeEvent, PublishedPlace, Transfer, TransferKind, TransferPlace,
     },
     ledger::BlockRef,
     utxo::Txid,
@@ -57,14 +57,21 @@ fn transactions(height: u64) -> Vec<AccountTransaction> {
         id: Txid::from_bytes(id),
         initiator: Some(account(1)),
         transfers: (0..24).map(transfer).collect(),
-        beneficiaries: vec![BeneficiaryEvent { contract: account(9), beneficiary: account(2) }],
+        contract_facts: vec![
+            ContractFact::code(account(9)),
+            ContractFact {
+                contract: account(9),
+                kind: ContractFactKind::Beneficiary,
+                account: account(2),
+            },
+        ],
         freezes: (0..3).map(freeze).collect(),
     };
     let of_block = AccountTransaction {
         id: AccountTransaction::id_of_block(height),
         initiator: None,
         transfers: vec![transfer(4)],
-        beneficiaries: Vec::new(),
+        contract_facts: Vec::new(),
         freezes: Vec::new(),
         ..of_transaction
     };
@@ -278,7 +285,7 @@ fn accounts_and_ledgers_of_a_large_batch_are_found_as_those_of_small_ones() {
                 amount: U256::from(1_000 + number),
                 place: TransferPlace { index: 0, published: None },
             }],
-            beneficiaries: Vec::new(),
+            contract_facts: Vec::new(),
             freezes: Vec::new(),
         };
         let numbers = (height - 2) % 100 * 100..;

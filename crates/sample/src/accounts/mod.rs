@@ -101,7 +101,7 @@ impl Builder {
             id: Txid::from_bytes(Sha256::digest(format!("{index}: {step:?}")).into()),
             initiator: Some(sender),
             transfers,
-            beneficiaries: Vec::new(),
+            contract_facts: Vec::new(),
             freezes: Vec::new(),
         })
     }

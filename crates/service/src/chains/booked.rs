@@ -5,7 +5,7 @@ use assay_engine::account::{AccountAddress, AccountTransaction, ScoredAsset};
 /// A transaction with its payments.
 #[derive(Clone, Debug)]
 pub struct BookedTransaction {
-    /// The transaction, with its first transfers and without the events that name beneficiaries.
+    /// The transaction, with its first transfers and without the facts about contracts.
     pub transaction: AccountTransaction,
     /// Number of all transfers.
     pub transfers_count: u64,

@@ -170,7 +170,7 @@ impl History {
             id: Txid::from_bytes(id),
             initiator: transfers.first().map(|it| it.from).filter(|it| *it != AccountAddress::ZERO),
             transfers,
-            beneficiaries: Vec::new(),
+            contract_facts: Vec::new(),
             freezes: self.freezes(number),
         });
     }

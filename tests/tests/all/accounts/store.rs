@@ -337,7 +337,7 @@ fn blocks_are_identified_by_all_that_is_recorded_up_to_them() {
             amount: U256::from(amount),
             place: TransferPlace::default(),
         }],
-        beneficiaries: Vec::new(),
+        contract_facts: Vec::new(),
         freezes: Vec::new(),
     };
     let graph = |transactions: &[AccountTransaction]| {
@@ -524,7 +524,7 @@ fn chain_with_a_hub(seed: u64, count: u64) -> (Vec<AccountTransaction>, AccountE
             time: Timestamp::from_second(seconds).unwrap(),
             initiator: Some(others[dice.index(others.len())]),
             transfers,
-            beneficiaries: Vec::new(),
+            contract_facts: Vec::new(),
             freezes: Vec::new(),
         }
     });
@@ -742,7 +742,7 @@ fn payment(number: u64, from: AccountAddress, to: AccountAddress) -> AccountTran
         time: Timestamp::from_second(seconds).unwrap(),
         initiator: Some(from),
         transfers: vec![transfer],
-        beneficiaries: Vec::new(),
+        contract_facts: Vec::new(),
         freezes: Vec::new(),
     }
 }

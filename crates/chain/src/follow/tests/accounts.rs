@@ -87,7 +87,7 @@ fn branch(own: u8, heights: RangeInclusive<u8>) -> Vec<AccountBlock> {
                 amount: ruint::aliases::U256::from(height),
                 place: TransferPlace::default(),
             }],
-            beneficiaries: Vec::new(),
+            contract_facts: Vec::new(),
             freezes: Vec::new(),
         };
         AccountBlock {

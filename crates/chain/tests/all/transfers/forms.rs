@@ -441,7 +441,7 @@ fn row_of_kind(block: u64, kind: &str, cells: &str) -> String {
 }
 
 #[test]
-fn named_beneficiaries_are_a_part_of_their_transaction() {
+fn facts_about_contracts_are_a_part_of_their_transaction() {
     let (payer, contract, owner, other) = (account(1), account(8), account(2), account(3));
     let paid = |block| row_of_kind(block, "", &format!("0,native,{payer},{contract},7"));
     let named = |block, whom: &str, amount: &str| {
@@ -449,16 +449,17 @@ fn named_beneficiaries_are_a_part_of_their_transaction() {
     };
     let file =
         |rows: &[String]| [&[format!("{HEADER},kind")], rows, &[String::new()]].concat().join("\n");
-    let one = [named(1, &other, "0"), paid(1), named(1, &owner, ""), named(1, &other, "0")];
+    let code = row_of_kind(1, "code", &format!(",,{contract},,"));
+    let one = [named(1, &other, "0"), paid(1), named(1, &owner, ""), named(1, &other, "0"), code];
     let alone = [named(2, &owner, "0")];
     let ingest = Ingest::new(ChainId::ETH);
     let done = ingest.ingest("named.csv", file(&[&one[..], &alone].concat())).unwrap();
-    assert_eq!((done.counts.beneficiaries, done.counts.duplicates), (2, 1));
+    assert_eq!((done.counts.contract_facts, done.counts.duplicates), (3, 1));
     assert_eq!(done.counts.left_out[&LeftOut::WithoutTransfer], 1);
     let transactions = ingest.transactions();
-    let events: Vec<_> = transactions.iter().flat_map(|it| &it.beneficiaries).collect();
-    let named_in_order: Vec<_> = events.iter().map(|it| it.beneficiary.to_string()).collect();
-    assert_eq!(named_in_order, [owner.clone(), other.clone()]);
+    let events: Vec<_> = transactions.iter().flat_map(|it| &it.contract_facts).collect();
+    let named_in_order: Vec<_> = events.iter().map(|it| it.account.to_string()).collect();
+    assert_eq!(named_in_order, [contract.clone(), owner.clone(), other.clone()]);
     assert!(events.iter().all(|it| it.contract.to_string() == contract));
     assert_eq!(transactions.iter().map(|it| it.transfers.len()).sum::<usize>(), 1);
     // The same file is recorded already; a beneficiary that is not is refused with its row.
@@ -472,7 +473,11 @@ fn named_beneficiaries_are_a_part_of_their_transaction() {
     for (row, reason) in [
         (named(1, &owner, "7"), "amount: a beneficiary row moves nothing"),
         (named(1, "", "0"), "to: it is missing"),
-        (named(1, &account(0), "0"), "names a contract and an account"),
+        (named(1, &account(0), "0"), "other than the zero address"),
+        (
+            row_of_kind(1, "code", &format!(",,{contract},{owner},0")),
+            "to: a code row names no account; leave it empty",
+        ),
         (outside, "txid: it is missing"),
     ] {
         let error = Ingest::new(ChainId::ETH).refusal("named.csv", file(&[row]));

@@ -3,8 +3,8 @@
 use assay_columns::bytes::{ByteReader, from_zigzag, put_varint, zigzag};
 use assay_engine::{
     account::{
-        AccountAddress, AccountTransaction, Asset, AssetNumber, BeneficiaryEvent, FreezeChange,
-        FreezeEvent, PublishedPlace, Transfer, TransferKind, TransferPlace,
+        AccountAddress, AccountTransaction, Asset, AssetNumber, ContractFact, ContractFactKind,
+        FreezeChange, FreezeEvent, PublishedPlace, Transfer, TransferKind, TransferPlace,
     },
     ledger::OwnerNumber,
     utxo::Txid,
@@ -12,14 +12,14 @@ use assay_engine::{
 use jiff::Timestamp;
 
 use super::amount::{put_wide_amount, take_wide_amount};
-use crate::account::codec::freeze_code;
+use crate::account::codec::{fact_code, freeze_code};
 
 /// Largest number of bytes of a page of several transactions: it fills a page of the file.
 const PAGE: usize = 4080;
 
 const IN_TRANSACTION: u8 = 1;
 const WITH_INITIATOR: u8 = 2;
-const WITH_BENEFICIARIES: u8 = 4;
+const WITH_FACTS: u8 = 4;
 const OF_NEXT_BLOCK: u8 = 8;
 const WITH_FREEZES: u8 = 16;
 
@@ -91,7 +91,7 @@ fn put_transaction(
     into.push(
         flag(!is_of_block, IN_TRANSACTION)
             | flag(transaction.initiator.is_some(), WITH_INITIATOR)
-            | flag(!transaction.beneficiaries.is_empty(), WITH_BENEFICIARIES)
+            | flag(!transaction.contract_facts.is_empty(), WITH_FACTS)
             | flag(transaction.block != height_before, OF_NEXT_BLOCK)
             | flag(!transaction.freezes.is_empty(), WITH_FREEZES),
     );
@@ -142,11 +142,14 @@ fn put_transaction(
             }
         }
     }
-    if !transaction.beneficiaries.is_empty() {
-        put_varint(into, transaction.beneficiaries.len() as u64);
-        for event in &transaction.beneficiaries {
-            put_owner(into, event.contract);
-            put_owner(into, event.beneficiary);
+    if !transaction.contract_facts.is_empty() {
+        put_varint(into, transaction.contract_facts.len() as u64);
+        for fact in &transaction.contract_facts {
+            into.push(fact_code(fact.kind));
+            put_owner(into, fact.contract);
+            if fact.kind != ContractFactKind::Code {
+                put_owner(into, fact.account);
+            }
         }
     }
     if !transaction.freezes.is_empty() {
@@ -168,8 +171,16 @@ pub(super) struct LogRecord {
     /// Accounts are numbers from 1 on; 0 is the zero address.
     pub(super) initiator: Option<u64>,
     pub(super) transfers: Vec<LogTransfer>,
-    pub(super) beneficiaries: Vec<(u64, u64)>,
+    pub(super) contract_facts: Vec<LogFact>,
     pub(super) freezes: Vec<LogFreeze>,
+}
+
+/// A fact about a contract as the log holds it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct LogFact {
+    pub(super) contract: u64,
+    pub(super) kind: ContractFactKind,
+    pub(super) account: u64,
 }
 
 /// A freeze as the log holds it.
@@ -245,10 +256,16 @@ impl<'t> LogReader<'t> {
             let place = TransferPlace { index: u32::try_from(index).ok()?, published };
             transfers.push(LogTransfer { kind, asset, from, to, amount, place });
         }
-        let mut beneficiaries = Vec::new();
-        if flags & WITH_BENEFICIARIES != 0 {
+        let mut contract_facts = Vec::new();
+        if flags & WITH_FACTS != 0 {
             for _ in 0..length(reading)? {
-                beneficiaries.push((reading.varint()?, reading.varint()?));
+                let kind = *ContractFactKind::ALL.get(usize::from(reading.byte()?))?;
+                let contract = reading.varint()?;
+                let account = match kind {
+                    ContractFactKind::Code => contract,
+                    ContractFactKind::Beneficiary | ContractFactKind::Holder => reading.varint()?,
+                };
+                contract_facts.push(LogFact { contract, kind, account });
             }
         }
         let mut freezes = Vec::new();
@@ -267,7 +284,7 @@ impl<'t> LogReader<'t> {
             is_in_transaction: flags & IN_TRANSACTION != 0,
             initiator,
             transfers,
-            beneficiaries,
+            contract_facts,
             freezes,
         })
     }
@@ -290,7 +307,7 @@ impl LogRecord {
     /// The numbers of all accounts, each once.
     pub(super) fn numbers(&self) -> impl Iterator<Item = u64> {
         let of_transfers = self.transfers.iter().flat_map(|transfer| [transfer.from, transfer.to]);
-        let of_events = self.beneficiaries.iter().flat_map(|(one, other)| [*one, *other]);
+        let of_events = self.contract_facts.iter().flat_map(|fact| [fact.contract, fact.account]);
         let frozen = self.freezes.iter().map(|event| event.account);
         let mut all: Vec<u64> =
             self.initiator.into_iter().chain(of_transfers).chain(of_events).chain(frozen).collect();
@@ -315,10 +332,11 @@ impl LogRecord {
             let asset = names.asset(asset)?;
             Ok(Transfer { kind, asset, from: account(from)?, to: account(to)?, amount, place })
         });
-        let beneficiaries = self.beneficiaries.iter().map(|(contract, beneficiary)| {
-            let (contract, beneficiary) = (account(*contract)?, account(*beneficiary)?);
-            Ok(BeneficiaryEvent { contract, beneficiary })
-        });
+        let contract_facts =
+            self.contract_facts.iter().map(|LogFact { contract, kind, account: named }| {
+                let (contract, named) = (account(*contract)?, account(*named)?);
+                Ok(ContractFact { contract, kind: *kind, account: named })
+            });
         let freezes = self.freezes.iter().map(|LogFreeze { asset, account: of, change, log }| {
             let (asset, account) = (names.asset(*asset)?, account(*of)?);
             Ok(FreezeEvent { asset, account, change: *change, log: *log })
@@ -329,7 +347,7 @@ impl LogRecord {
             id,
             initiator: self.initiator.map(account).transpose()?,
             transfers: transfers.collect::<Result<_, E>>()?,
-            beneficiaries: beneficiaries.collect::<Result<_, E>>()?,
+            contract_facts: contract_facts.collect::<Result<_, E>>()?,
             freezes: freezes.collect::<Result<_, E>>()?,
         })
     }

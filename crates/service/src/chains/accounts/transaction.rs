@@ -25,7 +25,7 @@ fn read(view: &dyn AccountGraphView, txid: &Txid, most: usize) -> Option<BookedT
     let mut transaction = view.transaction(number)?;
     let transfers_count = u64::try_from(transaction.transfers.len()).unwrap_or(u64::MAX);
     transaction.transfers.truncate(most);
-    transaction.beneficiaries.clear();
+    transaction.contract_facts.clear();
     transaction.freezes.clear();
     let payments = view.payments_of_transaction(number).into_iter().filter_map(|payment| {
         Some(BookedPayment {

@@ -375,7 +375,7 @@ impl AnswerReader<'_> {
                 id: MessageForm::read(transaction)?,
                 initiator: MessageForm::read(initiator)?,
                 transfers: transfers.into_iter().map(transfer).collect::<Result<_, _>>()?,
-                beneficiaries: Vec::new(),
+                contract_facts: Vec::new(),
                 freezes: Vec::new(),
             },
             transfers_count,

@@ -244,9 +244,9 @@ fn booked(chain: ChainId) -> impl Strategy<Value = BookedTransaction> {
     let head = (any::<u64>(), time(), txid(), option::of(account()), any::<u64>());
     (head, vec(transfer, 0..4), vec(payment, 0..4)).prop_map(|(head, transfers, payments)| {
         let (block, time, id, initiator, transfers_count) = head;
-        let (beneficiaries, freezes) = (Vec::new(), Vec::new());
+        let (contract_facts, freezes) = (Vec::new(), Vec::new());
         let transaction =
-            AccountTransaction { block, time, id, initiator, transfers, beneficiaries, freezes };
+            AccountTransaction { block, time, id, initiator, transfers, contract_facts, freezes };
         BookedTransaction { transaction, transfers_count, payments }
     })
 }
