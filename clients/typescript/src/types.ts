@@ -672,6 +672,7 @@ export type ComponentKind = "sanctions" | "ownership" | "association" | "exposur
  * |---|---|
  * | `mixer_use` | Pays into or is paid out of a mixing service. |
  * | `address_poisoning` | Sends dust or worthless transfers from addresses made to look like a victim's counterparties. |
+ * | `mixer_funding` | The first payment above dust to the account came from a mixing service. |
  * | `structuring` | At least 5 payments within 24 hours that are each at most 10 % below the same threshold. |
  * | `layering` | Funds pass at least 3 unattributed owners in a row, each of which passed at least 90 % of all that it ever received on to the next within 3 days, by its only payment and to nobody else. |
  * | `peel_chain` | Funds pass at least 5 transactions in a row, each within 12 hours of the one before, that split off a payment of at most 30 % and leave the rest at another address. |
@@ -684,6 +685,7 @@ export type ComponentKind = "sanctions" | "ownership" | "association" | "exposur
  * | `fan_in` | At least 10 owners pay within 24 hours. |
  * | `fan_out` | At least 10 owners are paid within 24 hours. |
  * | `dormant_reactivation` | At least half of the balance moves after a year or more without activity. |
+ * | `deposit_forwarding` | Deposit address: at least 2 owners pay it, and everything that it ever paid went to one custodial service. |
  * | `peel_step` | Transaction with one input and two outputs, of which the smaller one has at most 30 % of both. |
  * | `consolidation` | Transaction that joins at least 5 inputs of one owner in one output. |
  * | `batch_payout` | Transaction by which one owner pays at least 5 others. |
@@ -691,7 +693,7 @@ export type ComponentKind = "sanctions" | "ownership" | "association" | "exposur
  * | `joint_transaction` | Transaction that several parties made together to hide who paid whom. |
  * | `op_return` | Transaction with an output that holds data and no funds. |
  * | `dust` | Transaction with an output of dust. | */
-export type Pattern = "mixer_use" | "address_poisoning" | "structuring" | "layering" | "peel_chain" | "rapid_pass_through" | "gather_scatter" | "scatter_gather" | "cycle" | "coinjoin_use" | "dusting" | "fan_in" | "fan_out" | "dormant_reactivation" | "peel_step" | "consolidation" | "batch_payout" | "self_transfer" | "joint_transaction" | "op_return" | "dust" | (string & {});
+export type Pattern = "mixer_use" | "address_poisoning" | "mixer_funding" | "structuring" | "layering" | "peel_chain" | "rapid_pass_through" | "gather_scatter" | "scatter_gather" | "cycle" | "coinjoin_use" | "dusting" | "fan_in" | "fan_out" | "dormant_reactivation" | "deposit_forwarding" | "peel_step" | "consolidation" | "batch_payout" | "self_transfer" | "joint_transaction" | "op_return" | "dust" | (string & {});
 
 /** Reference to a piece of evidence. */
 export interface EvidenceReference {
@@ -833,8 +835,9 @@ export type PatternRole = "actor" | "recipient" | "victim" | (string & {});
  * | `paid_into_only` | The owner only paid into the pattern: others may have carried the pattern out. |
  * | `counted_as_exposure` | The funds are scored as exposure. |
  * | `counted_once` | The pattern counts in another role. |
- * | `form_of_transaction` | The pattern describes a form of transaction that has no risk by itself. | */
-export type UnscoredReason = "victim" | "service" | "regular_activity" | "little_received" | "paid_into_only" | "counted_as_exposure" | "counted_once" | "form_of_transaction" | (string & {});
+ * | `form_of_transaction` | The pattern describes a form of transaction that has no risk by itself. |
+ * | `contract` | The account is a contract, which moves money of its users. | */
+export type UnscoredReason = "victim" | "service" | "regular_activity" | "little_received" | "paid_into_only" | "counted_as_exposure" | "counted_once" | "form_of_transaction" | "contract" | (string & {});
 
 /** The occurrence of a pattern with the largest amount. Figures that the pattern does not have are null. */
 export interface LargestOccurrence {

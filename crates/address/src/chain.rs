@@ -175,7 +175,7 @@ impl Chain {
             labels: true,
             flows: coins || accounts,
             tokens: accounts,
-            patterns: coins,
+            patterns: coins || accounts,
             transfers: coins || accounts,
             clusters: coins,
         }

@@ -210,7 +210,7 @@ pub fn catalogue(policy: &Policy) -> Catalogue {
                 definition: pattern.definition(),
                 severity: policy.pattern_severity(*pattern),
                 default_severity: pattern.severity(),
-                supported: pattern.is_supported(),
+                supported: true,
             })
             .collect(),
         rules: rules(policy),

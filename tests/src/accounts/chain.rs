@@ -217,6 +217,15 @@ impl AccountChain {
         }
     }
 
+    /// Lets time pass.
+    pub fn wait(&mut self, time: SignedDuration) {
+        let before = self.today();
+        self.time += time;
+        if self.today() != before {
+            self.note_prices();
+        }
+    }
+
     /// The balance of an account.
     #[must_use]
     pub fn balance(&self, account: AccountAddress, asset: Asset) -> u128 {

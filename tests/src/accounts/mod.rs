@@ -1,5 +1,6 @@
 //! Account chains with lists, labels and prices, and the engine's answers about their accounts.
 //!
+//! - [`behavior`]: accounts with known behavior
 //! - [`chain`]: a chain that knows balances and grows transaction by transaction
 //! - [`economy`]: simulated people and criminals
 //! - [`oracle`]: a second implementation of ledgers, in exact fractions
@@ -8,6 +9,7 @@
 //! - [`world`]: a chain with its lists, labels and prices, and the engine's answers
 #![expect(clippy::missing_panics_doc, reason = "a wrong generator stops the test")]
 
+pub mod behavior;
 pub mod chain;
 pub mod conformance;
 pub mod economy;

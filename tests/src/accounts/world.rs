@@ -9,14 +9,19 @@ use assay_address::CanonicalAddress;
 use assay_engine::{
     account::{
         AccountAddress, AccountAttributions, AccountLedger, AccountSubject, AccountTransaction,
-        AccountView, MOST_PAYMENTS, MoneyEnd, Prices, ends_money,
+        AccountView, MOST_PAYMENTS, MoneyEnd, Prices, ends_money, lookalikes_of,
+        unfollowed_transfers,
     },
     assess,
     assessment::Assessment,
     attribute,
-    evidence::{ChainFacts, ChainState, FlowFacts, IngestMode, Tip},
+    evidence::{BehaviorFacts, ChainFacts, ChainState, FlowFacts, IngestMode, Tip},
     ledger::OwnerNumber,
-    policy::Policy,
+    patterns::{
+        accounts::{AccountPatternSubject, account_behavior},
+        rules::SHOWN,
+    },
+    policy::{PatternRules, Policy},
     trace::Attribution,
 };
 use assay_graph::account::{AccountTransactions, MemoryAccounts};
@@ -152,6 +157,40 @@ impl AccountWorld {
     /// The engine's answer about an account of which a check reads the newest payments only.
     #[must_use]
     pub fn assess_newest(&self, account: AccountAddress, most: usize) -> Assessment {
+        self.assess_with(account, most, None)
+    }
+
+    /// The engine's answer about an account, with the behavior of the account.
+    #[must_use]
+    pub fn assess_with_behavior(&self, account: AccountAddress) -> Assessment {
+        self.assess_with(account, MOST_PAYMENTS, Some(self.behavior(account)))
+    }
+
+    /// The behavior of an account, searched as the server does.
+    #[must_use]
+    pub fn behavior(&self, account: AccountAddress) -> BehaviorFacts {
+        let Some(of) = self.subject(account) else { return BehaviorFacts::without_transactions() };
+        let (view, owner) = (of.view, of.owner);
+        let own = view.history(owner, MOST_PAYMENTS);
+        let unfollowed = unfollowed_transfers(view, owner);
+        let lookalikes = lookalikes_of(view, (owner, &own.payments), &unfollowed, of.prices);
+        account_behavior(AccountPatternSubject {
+            account: of,
+            own: &own,
+            unfollowed: &unfollowed,
+            lookalikes: &lookalikes,
+            is_contract: &|account| view.deployer(account).is_some(),
+            rules: PatternRules::new(&POLICY, view.chain().info()),
+            shown: SHOWN,
+        })
+    }
+
+    fn assess_with(
+        &self,
+        account: AccountAddress,
+        most: usize,
+        behavior: Option<BehaviorFacts>,
+    ) -> Assessment {
         let address = self.address(account);
         let mut facts = self.intel.facts(&address);
         let activity = self
@@ -169,7 +208,7 @@ impl AccountWorld {
                 sample: false,
             },
             flows: self.flows_of_newest(account, most),
-            behavior: None,
+            behavior,
             activity,
         }));
         assess(&address, &facts, &POLICY, self.now)

@@ -718,6 +718,7 @@ Further values may be added.
 |---|---|
 | `mixer_use` | Pays into or is paid out of a mixing service. |
 | `address_poisoning` | Sends dust or worthless transfers from addresses made to look like a victim's counterparties. |
+| `mixer_funding` | The first payment above dust to the account came from a mixing service. |
 | `structuring` | At least 5 payments within 24 hours that are each at most 10 % below the same threshold. |
 | `layering` | Funds pass at least 3 unattributed owners in a row, each of which passed at least 90 % of all that it ever received on to the next within 3 days, by its only payment and to nobody else. |
 | `peel_chain` | Funds pass at least 5 transactions in a row, each within 12 hours of the one before, that split off a payment of at most 30 % and leave the rest at another address. |
@@ -730,6 +731,7 @@ Further values may be added.
 | `fan_in` | At least 10 owners pay within 24 hours. |
 | `fan_out` | At least 10 owners are paid within 24 hours. |
 | `dormant_reactivation` | At least half of the balance moves after a year or more without activity. |
+| `deposit_forwarding` | Deposit address: at least 2 owners pay it, and everything that it ever paid went to one custodial service. |
 | `peel_step` | Transaction with one input and two outputs, of which the smaller one has at most 30 % of both. |
 | `consolidation` | Transaction that joins at least 5 inputs of one owner in one output. |
 | `batch_payout` | Transaction by which one owner pays at least 5 others. |
@@ -887,7 +889,8 @@ Further values may be added.
 | `paid_into_only` | The owner only paid into the pattern: others may have carried the pattern out. |
 | `counted_as_exposure` | The funds are scored as exposure. |
 | `counted_once` | The pattern counts in another role. |
-| `form_of_transaction` | The pattern describes a form of transaction that has no risk by itself. |"""
+| `form_of_transaction` | The pattern describes a form of transaction that has no risk by itself. |
+| `contract` | The account is a contract, which moves money of its users. |"""
 
 
 class LargestOccurrence(TypedDict):

@@ -351,9 +351,9 @@ pub struct PatternFactMessage {
     pub count: u64,
     /// Times of the first and the last transaction of the pattern.
     pub period: (Timestamp, Timestamp),
-    /// Funds of the owner that took part in the pattern, in base units.
+    /// Funds of the owner that took part in the pattern, in base units; on account chains in US cents.
     pub amount: u128,
-    /// All funds of the owner that were read in the same direction, in base units.
+    /// All funds of the owner that were read in the same direction, in the same unit.
     pub whole: u128,
     /// Figures for the explanation of the pattern.
     pub details: PatternDetailsMessage,
@@ -365,7 +365,7 @@ pub struct PatternFactMessage {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct PatternDetailsMessage {
-    /// Funds of the owner that took part in the occurrence, in base units.
+    /// Funds of the owner that took part in the occurrence, in the unit of the pattern.
     pub amount: u128,
     /// Number of distinct counterparties.
     pub parties: Option<u64>,
@@ -375,7 +375,7 @@ pub struct PatternDetailsMessage {
     pub length: Option<u64>,
     /// Duration in seconds from the first to the last transaction, or of dormancy.
     pub seconds: Option<u64>,
-    /// Threshold in base units below which the structured payments stay.
+    /// Threshold, in the unit of the pattern, below which the structured payments stay.
     pub threshold: Option<u128>,
     /// Protocol of the joint transactions, if all have the same.
     pub coinjoin: Option<Identifier>,

@@ -41,7 +41,8 @@ pub struct TraceRulesMessage {
     pub patterns: PatternRulesMessage,
 }
 
-/// The rules of the pattern search that policy and chain set. Amounts are in base units.
+/// The rules of the pattern search that policy and chain set. Amounts are in base units, on account chains in
+/// micro-dollars.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PatternRulesMessage {
     /// Largest output that counts as dust.

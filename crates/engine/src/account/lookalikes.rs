@@ -9,6 +9,7 @@ use super::{
     AccountAddress, Prices,
     received::Valued,
     step::{MovementKind, Payment},
+    unfollowed::UnfollowedTransfer,
     unit::Valuation,
     view::AccountView,
 };
@@ -21,9 +22,39 @@ const SHARED_CHARACTERS: (usize, usize) = (2, 4);
 /// Number of transactions that are named of a look-alike.
 const TRANSACTIONS: usize = 5;
 
+/// The accounts that sent a subject worthless transfers and look like its counterparties, by the subject's own payments and
+/// its transfers that move no ledger.
+#[must_use]
+pub fn lookalikes_of(
+    view: &dyn AccountView,
+    (subject, own): (OwnerNumber, &[Payment]),
+    unfollowed: &[UnfollowedTransfer],
+    prices: &Prices,
+) -> Vec<Lookalike> {
+    let mut known = Acquaintances::of(view, (subject, own), prices);
+    let account = view.address(subject);
+    for UnfollowedTransfer { transaction, transfer, .. } in unfollowed {
+        let other = if Some(transfer.from) == account { transfer.to } else { transfer.from };
+        if Some(other) != account {
+            known.add_worthless(other, *transaction);
+        }
+    }
+    known.lookalikes(view.chain())
+}
+
+/// True if wallets show two accounts alike, as far as poisoners imitate accounts.
+#[must_use]
+pub fn look_alike(chain: ChainId, one: AccountAddress, other: AccountAddress) -> bool {
+    if chain != ChainId::TRX && one.0.first() != other.0.first() {
+        return false;
+    }
+    let ends = Ends::of(chain, one);
+    ends.is_some() && ends == Ends::of(chain, other)
+}
+
 /// The accounts that a subject dealt with, and those that only sent it worthless transfers.
 #[derive(Debug, Default)]
-pub struct Acquaintances(BTreeMap<AccountAddress, Acquaintance>);
+struct Acquaintances(BTreeMap<AccountAddress, Acquaintance>);
 
 /// The dealings of a subject with one account.
 #[derive(Debug)]
@@ -55,8 +86,7 @@ pub struct Lookalike {
 
 impl Acquaintances {
     /// The accounts with which a subject has payments in its own payments.
-    #[must_use]
-    pub fn of(
+    fn of(
         view: &dyn AccountView,
         (subject, own): (OwnerNumber, &[Payment]),
         prices: &Prices,
@@ -87,7 +117,7 @@ impl Acquaintances {
     }
 
     /// Adds a worthless transfer between the subject and an account.
-    pub fn add_worthless(&mut self, account: AccountAddress, number: TransactionNumber) {
+    fn add_worthless(&mut self, account: AccountAddress, number: TransactionNumber) {
         if !account.is_unowned() {
             self.at(account, number).worthless.push(number);
         }
@@ -108,8 +138,7 @@ impl Acquaintances {
 
     /// The look-alikes, in the order of their first transfers. A look-alike never paid more than dust, and appeared after
     /// the counterparty that it imitates.
-    #[must_use]
-    pub fn lookalikes(&self, chain: ChainId) -> Vec<Lookalike> {
+    fn lookalikes(&self, chain: ChainId) -> Vec<Lookalike> {
         let mut real: HashMap<Ends, (TransactionNumber, AccountAddress)> = HashMap::new();
         for (account, known) in &self.0 {
             if let (Some(first), Some(ends)) = (known.first_payment, Ends::of(chain, *account)) {

@@ -24,6 +24,7 @@
 //! - `path`: paths that show where money came from
 //! - `owners`: accounts that are associated with a subject
 //! - `lookalikes`: accounts that look like a subject's counterparties
+//! - `unfollowed`: transfers that move no ledger
 //! - `exposure`: origins of all money of an account, by asset
 //! - `subject`: the facts about a subject
 //! - `transfer`: one transfer as the subject of an assessment
@@ -56,6 +57,7 @@ mod step;
 mod subject;
 mod taken;
 mod transfer;
+mod unfollowed;
 mod unit;
 mod view;
 
@@ -70,7 +72,7 @@ pub use history::{
     ends_group, ends_page, summed_until,
 };
 pub use ledger::AccountLedger;
-pub use lookalikes::{Acquaintances, Lookalike};
+pub use lookalikes::{Lookalike, look_alike, lookalikes_of};
 pub use netting::{Edge, Netted, net};
 pub use origin::{MoneyOrigin, OriginCode};
 pub use owners::{AccountCounterparty, counterparties, is_deposit_address};
@@ -92,5 +94,7 @@ pub use subject::{AccountSubject, parse_transaction, transaction_text};
 pub use transfer::{
     AccountTransfer, AccountTransferSelector, BookedTransfer, Choices, InvalidAccountTransfer,
 };
+pub use unfollowed::{UnfollowedTransfer, unfollowed_transfers};
+pub(crate) use unit::MICROS_IN_DOLLAR;
 pub use unit::{MoneyUnit, Valuation, decimals_of, whole_units};
 pub use view::{AccountAttributions, AccountView, MOST_OTHER_TOKENS, MOST_PAYMENTS};

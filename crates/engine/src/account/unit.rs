@@ -41,7 +41,7 @@ const MOST_DECIMALS: u8 = 9;
 /// Micro-dollars in a cent, in which dollars are shown.
 const MICROS_IN_CENT: u128 = 10_000;
 /// Micro-dollars in a dollar.
-pub(super) const MICROS_IN_DOLLAR: u128 = 1_000_000;
+pub(crate) const MICROS_IN_DOLLAR: u128 = 1_000_000;
 
 impl MoneyUnit {
     /// The name of the unit.

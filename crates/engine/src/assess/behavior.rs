@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use assay_address::ChainId;
+use assay_address::{ChainId, LedgerKind};
 
 use super::{
     Rank, Term, TermEvidence,
@@ -80,10 +80,11 @@ fn view(
     let millionths = fact.amount.min(fact.whole).saturating_mul(SHARE_WHOLE.into());
     let share = millionths.checked_div(fact.whole).unwrap_or(0);
     let details = &fact.details;
+    let is_of_accounts = chain.info().ledger == LedgerKind::Account;
     let coins = |amount: u128| Amount {
         value: amount.to_string(),
-        asset: chain.info().native().code.to_owned(),
-        usd: None,
+        asset: if is_of_accounts { "USD" } else { chain.info().native().code }.to_owned(),
+        usd: is_of_accounts.then(|| format!("{}.{:02}", amount / 100, amount % 100)),
         price_day: None,
     };
     AssessedPattern {

@@ -1,7 +1,7 @@
 //! Describes a pattern in one sentence. The sentence states only facts of the chain: the form of payments does not show
 //! their purpose.
 
-use assay_address::ChainId;
+use assay_address::{ChainId, LedgerKind};
 
 use super::flows::whole_units;
 use crate::evidence::{Pattern, PatternFact, PatternRole};
@@ -9,15 +9,24 @@ use crate::evidence::{Pattern, PatternFact, PatternRole};
 /// The sentence of a pattern: the occurrence with the largest amount, and the number of occurrences.
 pub(super) fn sentence(fact: &PatternFact, chain: ChainId) -> String {
     let info = chain.info();
-    let coins =
-        |amount| format!("{} {}", whole_units(amount, info.native().decimals), info.native().code);
+    let is_of_accounts = info.ledger == LedgerKind::Account;
+    let coins = |amount| {
+        if is_of_accounts {
+            return format!("{} USD", dollars(amount));
+        }
+        format!("{} {}", whole_units(amount, info.native().decimals), info.native().code)
+    };
     if fact.pattern.is_form_of_transaction() {
         return form_of_transaction(fact, &coins(fact.amount));
     }
-    let sentence = of_largest(fact, &coins);
+    let sentence = of_largest(fact, &coins, is_of_accounts);
     let sums_up = matches!(
         fact.pattern,
-        Pattern::RapidPassThrough | Pattern::MixerUse | Pattern::CoinjoinUse
+        Pattern::RapidPassThrough
+            | Pattern::MixerUse
+            | Pattern::CoinjoinUse
+            | Pattern::DepositForwarding
+            | Pattern::AddressPoisoning
     );
     if fact.count < 2 || sums_up {
         return sentence;
@@ -29,7 +38,15 @@ pub(super) fn sentence(fact: &PatternFact, chain: ChainId) -> String {
     )
 }
 
-fn of_largest(fact: &PatternFact, coins: &impl Fn(u128) -> String) -> String {
+/// Cents in dollars: without decimals for whole dollars.
+fn dollars(cents: u128) -> String {
+    match cents % 100 {
+        0 => (cents / 100).to_string(),
+        rest => format!("{}.{rest:02}", cents / 100),
+    }
+}
+
+fn of_largest(fact: &PatternFact, coins: &impl Fn(u128) -> String, is_of_accounts: bool) -> String {
     let details = &fact.details;
     let (amount, all) = (coins(details.amount), coins(fact.amount));
     let parties = details.parties.unwrap_or_default();
@@ -99,12 +116,28 @@ fn of_largest(fact: &PatternFact, coins: &impl Fn(u128) -> String) -> String {
             format!("received {all} from {}", joint_transactions(fact))
         }
         (Pattern::Dusting, true) => format!("sent {amount} of dust to {parties} owners, {span}"),
+        (Pattern::Dusting, false) if is_of_accounts => format!(
+            "received {amount} of dust from an owner that sent dust to {parties} owners within 24 hours"
+        ),
         (Pattern::Dusting, false) => {
             format!("received {amount} of dust by a transaction that sent dust to {parties} owners")
         }
-        _ => "sent worthless transfers from addresses that look like those of a victim's \
-              counterparties"
-            .to_owned(),
+        (Pattern::MixerFunding, _) => {
+            format!("received {amount} from a mixing service as its first payment above dust")
+        }
+        (Pattern::DepositForwarding, _) => format!(
+            "passed {all} on to a custodial service{}, and paid nobody else",
+            payments_of(fact)
+        ),
+        (_, true) => format!(
+            "took part in transfers of dust, nothing or worthless tokens with {parties} owners whose \
+             earlier counterparties it looks like"
+        ),
+        _ => format!(
+            "got transfers of dust, nothing or worthless tokens with {} like its earlier \
+             counterparties",
+            addresses_that_look(fact.count)
+        ),
     }
 }
 
@@ -132,6 +165,13 @@ fn form_of_transaction(fact: &PatternFact, amount: &str) -> String {
             format!("made {count} with an output without value or address, as data have")
         }
         _ => format!("took part in {count} with {amount} in outputs of dust"),
+    }
+}
+
+fn addresses_that_look(count: u64) -> String {
+    match count {
+        1 => "an address that looks".to_owned(),
+        count => format!("{count} addresses that look"),
     }
 }
 

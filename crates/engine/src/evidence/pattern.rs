@@ -54,6 +54,8 @@ pub enum UnscoredReason {
     CountedOnce,
     /// The pattern describes a form of transaction that has no risk by itself.
     FormOfTransaction,
+    /// The account is a contract, which moves money of its users.
+    Contract,
 }
 
 impl UnscoredReason {
@@ -69,6 +71,7 @@ impl UnscoredReason {
             Self::CountedAsExposure => "the funds are scored as exposure",
             Self::CountedOnce => "counts in another role",
             Self::FormOfTransaction => "no risk by itself",
+            Self::Contract => "contracts move the money of their users",
         }
     }
 }
@@ -88,9 +91,9 @@ pub struct PatternFact {
     pub count: u64,
     /// Time of the first and of the last transaction.
     pub period: (Timestamp, Timestamp),
-    /// Funds of the owner that took part, in base units.
+    /// Funds of the owner that took part, in base units; on account chains in US cents.
     pub amount: u128,
-    /// All funds of the owner in the same direction that were read, in base units.
+    /// All funds of the owner in the same direction that were read, in the same unit.
     pub whole: u128,
     /// Figures for the pattern's sentence.
     pub details: PatternDetails,
@@ -120,7 +123,7 @@ impl PatternFact {
 /// Figures of the occurrence of a pattern with the largest amount. Figures that the pattern does not have are `None`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PatternDetails {
-    /// Funds of the owner that took part in the occurrence, in base units.
+    /// Funds of the owner that took part in the occurrence, in the unit of the fact.
     pub amount: u128,
     /// Number of distinct owners on the other side of the payments.
     pub parties: Option<u64>,
@@ -130,7 +133,7 @@ pub struct PatternDetails {
     pub length: Option<u64>,
     /// Seconds from the first transaction to the last, or of a pause.
     pub seconds: Option<u64>,
-    /// Threshold in base units below which structured payments stay.
+    /// Threshold, in the unit of the fact, below which structured payments stay.
     pub threshold: Option<u128>,
     /// Protocol of the joint transactions, if all have the same protocol.
     pub coinjoin: Option<CoinjoinKind>,
@@ -222,6 +225,8 @@ patterns! {
         "Pays into or is paid out of a mixing service.";
     AddressPoisoning "address_poisoning" 45
         "Sends dust or worthless transfers from addresses made to look like a victim's counterparties.";
+    MixerFunding "mixer_funding" 45
+        "The first payment above dust to the account came from a mixing service.";
     Structuring "structuring" 40
         "At least 5 payments within 24 hours that are each at most 10 % below the same threshold.";
     Layering "layering" 40
@@ -246,6 +251,8 @@ patterns! {
         "At least 10 owners are paid within 24 hours.";
     DormantReactivation "dormant_reactivation" 15
         "At least half of the balance moves after a year or more without activity.";
+    DepositForwarding "deposit_forwarding" 0
+        "Deposit address: at least 2 owners pay it, and everything that it ever paid went to one custodial service.";
     PeelStep "peel_step" 0
         "Transaction with one input and two outputs, of which the smaller one has at most 30 % of both.";
     Consolidation "consolidation" 0
@@ -263,12 +270,6 @@ patterns! {
 }
 
 impl Pattern {
-    /// True if this version detects the pattern. Poisoning needs token transfers, which only account-based chains have.
-    #[must_use]
-    pub const fn is_supported(self) -> bool {
-        !matches!(self, Self::AddressPoisoning)
-    }
-
     /// True for a form of single transactions, which alone has no risk.
     #[must_use]
     pub const fn is_form_of_transaction(self) -> bool {

@@ -218,11 +218,12 @@ fn payment(own: &OwnTransaction) -> Rc<Payment> {
         number: own.number,
         position: own.position,
         time: own.time,
-        kind: own.kind,
-        inputs_count: own.inputs_count,
-        inputs_total: own.inputs_total,
-        inputs: side(&own.inputs),
-        outputs: side(&own.outputs),
-        has_all_entries: own.inputs.len().max(own.outputs.len()) as u64 <= PASSED_ENTRIES,
+        kind: own.coins.kind,
+        inputs_count: own.coins.inputs_count,
+        inputs_total: own.coins.inputs_total,
+        inputs: side(&own.coins.inputs),
+        outputs: side(&own.coins.outputs),
+        has_all_entries: own.coins.inputs.len().max(own.coins.outputs.len()) as u64
+            <= PASSED_ENTRIES,
     })
 }

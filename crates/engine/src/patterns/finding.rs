@@ -8,7 +8,7 @@ use super::activity::OwnTransaction;
 use crate::{
     evidence::{Pattern, PatternDetails, PatternFact, PatternRole, UnscoredReason},
     ledger::TransactionNumber,
-    reading::{ChainView, ViewError},
+    reading::ViewError,
     score::Confidence,
 };
 
@@ -21,7 +21,7 @@ pub(super) struct Finding {
     pub(super) confidence: u8,
     pub(super) unscored: Option<UnscoredReason>,
     pub(super) count: u64,
-    /// Funds that took part in the pattern, and all funds of the same direction, in base units.
+    /// Funds that took part in the pattern, and all funds of the same direction.
     pub(super) amount: u128,
     pub(super) whole: u128,
     pub(super) details: PatternDetails,
@@ -87,11 +87,16 @@ impl Finding {
         self.unscored.get_or_insert(reason);
     }
 
+    /// The times of the owner's transactions that show the pattern.
+    pub(super) fn own_times(&self) -> Vec<Timestamp> {
+        self.transactions.values().filter(|shown| shown.is_own).map(|shown| shown.time).collect()
+    }
+
     /// Converts the finding to a fact with at most `shown` transactions, preferring those of the owner; `None` if the
-    /// finding has no occurrence.
+    /// finding has no occurrence. `text` gives the identifier of a transaction.
     pub(super) fn into_fact(
         self,
-        view: &dyn ChainView,
+        text: &dyn Fn(TransactionNumber) -> Result<String, ViewError>,
         shown: usize,
     ) -> Result<Option<PatternFact>, ViewError> {
         let (Some((_, first)), Some((_, last))) =
@@ -108,8 +113,7 @@ impl Finding {
         named.sort_by_key(|(position, shown)| (!shown.is_own, *position));
         named.truncate(shown);
         named.sort_by_key(|(position, _)| *position);
-        let transactions =
-            named.iter().map(|(_, shown)| Ok::<_, ViewError>(view.txid(shown.number)?.to_string()));
+        let transactions = named.iter().map(|(_, shown)| text(shown.number));
         Ok(Some(PatternFact {
             transactions: transactions.collect::<Result<_, _>>()?,
             pattern: self.pattern,

@@ -5,10 +5,11 @@ use std::{collections::BTreeMap, rc::Rc};
 use rustc_hash::FxHashSet;
 
 use super::{
-    activity::{Activity, OwnReader},
+    activity::Activity,
     around::{Budget, NeighborReader, Payment},
     finding::Finding,
     own::seconds,
+    own_reader::OwnReader,
     rules::{
         FEWEST_LAYERS, LAYER_PERCENT, LAYER_WITHIN, MAX_FOLLOWED, MOST_LAYERS, confidence,
         is_percent_of,

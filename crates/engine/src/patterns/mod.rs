@@ -6,13 +6,16 @@
 //!
 //! - [`rules`]: the thresholds of the definitions, and the limits of a search
 //! - [`form`]: forms of single transactions
-//! - `activity`: the owner's transactions with their counterparties
+//! - `activity`: the owner's transactions with their counterparties; `own_reader` reads them on chains with unspent
+//!   outputs
 //! - `own`, `fans`, `structuring`: patterns in the owner's transactions alone
 //! - `around`: transactions of other owners, read within a budget
 //! - `peel_chain`, `layering`: funds that pass one owner after the other
 //! - [`transfers`], `transfers_around`, `circles`: cycles and scatter-gathers that the owner takes part in
 //! - `finding`: a pattern that a search collects
+//! - [`accounts`]: the search on account chains
 
+pub mod accounts;
 mod activity;
 mod around;
 mod circles;
@@ -21,6 +24,7 @@ mod finding;
 pub mod form;
 mod layering;
 mod own;
+mod own_reader;
 mod peel_chain;
 pub mod rules;
 mod structuring;
@@ -36,9 +40,10 @@ use crate::{
     reading::{ChainView, Query, QueryProgress, ReadRequest, ViewError},
     trace::Attributions,
 };
-use activity::{Activity, OwnReader};
+use activity::Activity;
 use around::{Budget, NeighborReader};
 use finding::Finding;
+use own_reader::OwnReader;
 use rules::{
     AROUND_READS, CHAIN_READS, MAX_STARTING_TRANSACTIONS, MIN_RECEIVED_PERCENT, is_percent_of,
 };
@@ -155,10 +160,11 @@ impl<'a> PatternSearch<'a> {
             circles::cycles_and_scatter_gathers(activity, *cluster, transfers);
         findings.extend(circles);
 
+        let text = |number| Ok(view.txid(number)?.to_string());
         let mut found = Vec::new();
         for mut finding in findings {
             unscored_if_little(activity, rules, &mut finding);
-            found.extend(finding.into_fact(view, self.shown)?);
+            found.extend(finding.into_fact(&text, self.shown)?);
         }
         found.sort_by_key(|fact| (fact.pattern, fact.role));
         let missing = std::mem::take(&mut around.missing);

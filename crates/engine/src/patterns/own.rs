@@ -6,12 +6,11 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 
 use super::{
-    activity::{Activity, OwnTransaction, Party},
+    activity::{Activity, OwnTransaction, Party, StateBefore},
     finding::Finding,
     rules::{
-        ACTIVITY_PERCENT, DORMANT_AFTER, DUSTED_OWNERS, PASSED_OF_ALL_PERCENT, PASSED_PAYMENTS,
-        PASSED_PERCENT, PASSED_WITHIN, REACTIVATED_PERCENT, REACTIVATION_WINDOW, confidence,
-        is_percent_of,
+        DORMANT_AFTER, DUSTED_OWNERS, PASSED_OF_ALL_PERCENT, PASSED_PAYMENTS, PASSED_PERCENT,
+        PASSED_WITHIN, REACTIVATED_PERCENT, REACTIVATION_WINDOW, confidence, is_percent_of,
     },
 };
 use crate::{
@@ -88,9 +87,9 @@ pub(super) fn dormant_reactivation(activity: &Activity, is_whole: bool) -> Findi
         // The balance and the pauses are not known.
         return finding;
     }
-    let (mut balance, mut last) = (0_u128, None);
     for (index, own) in activity.transactions.iter().enumerate() {
-        let pause = last.map(|last| own.time.duration_since(last));
+        let StateBefore { balance, active } = own.before;
+        let pause = active.map(|active| own.time.duration_since(active));
         if let Some(pause) = pause.filter(|pause| *pause >= DORMANT_AFTER && own.spending > 0) {
             let since = activity.transactions.iter().skip(index);
             let awake: Vec<&OwnTransaction> = since
@@ -110,11 +109,6 @@ pub(super) fn dormant_reactivation(activity: &Activity, is_whole: bool) -> Findi
                 finding.occurs(80, details);
             }
         }
-        let is_much = is_percent_of(own.income, ACTIVITY_PERCENT, balance) && own.income > 0;
-        if own.spending > 0 || is_much {
-            last = Some(own.time);
-        }
-        balance = (balance + own.income).saturating_sub(own.spending);
     }
     finding
 }
@@ -145,7 +139,7 @@ pub(super) fn mixing(activity: &Activity) -> Vec<Finding> {
                 finding.show_own(own);
             }
         }
-        let TransactionKind::Coinjoin(kind) = own.kind else { continue };
+        let TransactionKind::Coinjoin(kind) = own.coins.kind else { continue };
         let (finding, kinds, amount) = if own.sent > 0 {
             (&mut took_part, &mut kinds, own.sent)
         } else {
@@ -198,15 +192,15 @@ pub(super) fn forms_of_transactions(activity: &Activity) -> Vec<Finding> {
             Pattern::DustOutput => role == PatternRole::Actor || own.own_dust > 0,
             _ => role == PatternRole::Actor,
         };
-        for form in own.forms.iter().filter(concerns) {
+        for form in own.coins.forms.iter().filter(concerns) {
             let new = || Finding::new(*form, role, whole);
             let finding = findings.entry((*form, role)).or_insert_with(new);
             let amount = match (form, role) {
-                (Pattern::DustOutput, PatternRole::Actor) => own.dust,
+                (Pattern::DustOutput, PatternRole::Actor) => own.coins.dust,
                 (Pattern::DustOutput, _) => own.own_dust,
                 _ => amount,
             };
-            let coinjoin = match own.kind {
+            let coinjoin = match own.coins.kind {
                 TransactionKind::Coinjoin(kind) => Some(kind),
                 TransactionKind::Payment | TransactionKind::Coinbase => None,
             };

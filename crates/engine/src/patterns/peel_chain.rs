@@ -5,11 +5,12 @@ use std::{collections::BTreeMap, rc::Rc};
 use rustc_hash::FxHashSet;
 
 use super::{
-    activity::{Activity, OwnReader, proportion},
+    activity::Activity,
     around::{Budget, NeighborReader, Payment},
     finding::Finding,
     form::is_peel,
     own::seconds,
+    own_reader::{OwnReader, proportion},
     rules::{MAX_FOLLOWED, MOST_PEEL_STEPS, PEEL_STEPS, PEEL_WITHIN, confidence},
 };
 use crate::{

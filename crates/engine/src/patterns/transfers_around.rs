@@ -8,8 +8,9 @@ use jiff::Timestamp;
 use rustc_hash::FxHashSet;
 
 use super::{
-    activity::{Activity, OwnReader},
+    activity::Activity,
     around::{Budget, NeighborReader, Payment},
+    own_reader::{OwnReader, proportion},
     rules::AROUND_WITHIN,
     transfers::Transfer,
 };
@@ -191,7 +192,7 @@ fn add_transfers(
                 time: payment.time,
                 payer: *payer,
                 payee: *payee,
-                amount: super::activity::proportion(*received, *sent, payment.inputs_total),
+                amount: proportion(*received, *sent, payment.inputs_total),
             });
         }
     }

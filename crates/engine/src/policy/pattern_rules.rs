@@ -1,16 +1,19 @@
 //! Amounts that the policy sets for the search for patterns.
 
-use assay_address::Chain;
+use assay_address::{Chain, LedgerKind};
 
 use super::Policy;
 
 /// Most thresholds of structuring.
 pub const MOST_THRESHOLDS: usize = 4;
+/// Decimals of a dollar in micro-dollars.
+const DECIMALS_OF_DOLLARS: u8 = 6;
 
-/// Amounts that the policy and the chain set for the search for patterns, in base units.
+/// Amounts that the policy and the chain set for the search for patterns: in base units of the native coin, on account
+/// chains in micro-dollars.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PatternRules {
-    /// Largest output that is dust.
+    /// Largest payment that is dust.
     pub dust: u128,
     /// Largest sum for which patterns by which the owner only receives are not scored.
     pub little: u128,
@@ -22,16 +25,20 @@ impl PatternRules {
     /// Amounts that define no dust and no thresholds.
     pub const NONE: Self = Self { dust: 0, little: 0, thresholds: [0; MOST_THRESHOLDS] };
 
-    /// The amounts that a policy sets for the native coin of a chain.
+    /// The amounts that a policy sets for the native coin of a chain; on account chains, for dollars.
     #[must_use]
     pub fn new(policy: &Policy, chain: &Chain) -> Self {
-        let amounts = policy.amounts(chain.native().code);
+        let (unit, decimals) = match chain.ledger {
+            LedgerKind::Account => ("USD", DECIMALS_OF_DOLLARS),
+            _ => (chain.native().code, chain.native().decimals),
+        };
+        let amounts = policy.amounts(unit);
         let mut rules = Self {
-            dust: amounts.map_or(0, |curve| curve.largest_dust(chain.native().decimals)),
-            little: amounts.map_or(0, |curve| curve.unsolicited_ceiling(chain.native().decimals)),
+            dust: amounts.map_or(0, |curve| curve.largest_dust(decimals)),
+            little: amounts.map_or(0, |curve| curve.unsolicited_ceiling(decimals)),
             ..Self::default()
         };
-        let given = amounts.map(|curve| curve.structuring_thresholds(chain.native().decimals));
+        let given = amounts.map(|curve| curve.structuring_thresholds(decimals));
         for (threshold, given) in rules.thresholds.iter_mut().zip(given.into_iter().flatten()) {
             *threshold = given;
         }
@@ -62,5 +69,13 @@ mod tests {
         let refused = |below| thresholds(Some(below)).unwrap_err();
         assert!(refused("[1, 0]").contains("structuringBelow[1]"), "{}", refused("[1, 0]"));
         assert!(refused("[1, 2, 3, 4, 5]").contains("4 are the most"));
+    }
+
+    #[test]
+    fn amounts_on_account_chains_are_dollars() {
+        let rules = PatternRules::new(&Policy::default(), ChainId::ETH.info());
+        let dollars = |dollars: u128| dollars * 1_000_000;
+        assert_eq!((rules.dust, rules.little), (dollars(1), dollars(1_000)));
+        assert_eq!(rules.thresholds, [dollars(1_000), dollars(3_000), dollars(10_000), 0]);
     }
 }

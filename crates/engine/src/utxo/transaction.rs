@@ -3,9 +3,10 @@
 use super::{OutPoint, ScriptOwner, Txid, coinjoin::kind::CoinjoinKind};
 
 /// Kind of a transaction, which decides the endpoints of traces.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TransactionKind {
     /// A payment: any other transaction.
+    #[default]
     Payment,
     /// A coinbase: it creates new coins and has no inputs.
     Coinbase,

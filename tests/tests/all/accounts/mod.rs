@@ -2,6 +2,7 @@
 //!
 //! - [`cases`]: the cases of the model, of thieves and of the innocent
 //! - [`ledgers`]: ledgers against exact fractions
+//! - [`patterns`]: patterns of behavior, planted and of the innocent
 //! - [`people`]: simulated people
 //! - [`reads`]: reads of a chain by checks, and their budgets
 //! - [`schemes`]: random laundering schemes
@@ -11,6 +12,7 @@
 mod attacks;
 mod cases;
 mod ledgers;
+mod patterns;
 mod people;
 mod reads;
 mod schemes;

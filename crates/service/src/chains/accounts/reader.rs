@@ -8,12 +8,18 @@ use std::{
 use assay_address::{CanonicalAddress, ChainId};
 use assay_engine::{
     account::{
-        AccountAddress, AccountPayments, AccountSubject, AccountView, Acquaintances, IssuerFreeze,
-        MOST_PAYMENTS, Valuation, issuer_freezes,
+        AccountAddress, AccountPayments, AccountSubject, AccountView, IssuerFreeze, MOST_PAYMENTS,
+        Valuation, issuer_freezes, lookalikes_of, unfollowed_transfers,
     },
-    evidence::{ChainFacts, FlowFacts, IngestMode, Tip, Unavailable, UsedCompositions},
+    evidence::{
+        BehaviorFacts, ChainFacts, FlowFacts, IngestMode, Tip, Unavailable, UsedCompositions,
+    },
     facts::Counterparties,
     ledger::{BlockId, BlockRef, OwnerNumber},
+    patterns::{
+        accounts::{AccountPatternSubject, account_behavior},
+        rules::SHOWN,
+    },
     trace::is_bounded,
     transfer::{FoundTransfer, TransferDirection},
     utxo::Txid,
@@ -33,7 +39,7 @@ use super::{
     attributions::CheckAttributions,
     lookalikes::add_lookalikes,
     state::{AccountState, CheckState},
-    tokens::{add_tokens, unfollowed_transfers},
+    tokens::add_tokens,
     transaction,
     transfer::ReadTransfer,
 };
@@ -170,36 +176,46 @@ impl AccountReader {
         state: &CheckState,
         of: Option<(OwnerNumber, AccountPayments)>,
     ) -> SubjectData {
-        let TraceRequest { intel, now, .. } = request;
+        let TraceRequest { intel, now, rules, .. } = request;
         let (view, today) = (&*state.accounts, intel.day(now));
         let freezes = of.as_ref().map(|(owner, _)| issuer_freezes(view, *owner));
-        let (flows, activity, counterparties) = match of {
+        let (flows, activity, counterparties, behavior) = match of {
             None => {
                 let flows = FlowFacts { complete: true, ..FlowFacts::default() };
-                (flows, None, Counterparties::default())
+                let behavior = BehaviorFacts::without_transactions();
+                (flows, None, Counterparties::default(), behavior)
             }
             Some((owner, own)) => {
                 let attributions = self.attributions(request, state);
                 let prices = intel.prices().as_ref();
                 let of = AccountSubject { view, owner, attributions: &attributions, prices, today };
                 let mut flows = of.flows(&own);
+                let unfollowed = unfollowed_transfers(view, owner);
+                let lookalikes = lookalikes_of(view, (owner, &own.payments), &unfollowed, prices);
                 if let Some(limits) = &mut flows.account {
                     limits.exceeding_ledgers = self.exceeding_ledgers(request);
-                    let unfollowed = unfollowed_transfers(state, owner);
                     add_tokens(state, &unfollowed, limits);
-                    let known = Acquaintances::of(view, (owner, &own.payments), prices);
-                    add_lookalikes(state, owner, known, &unfollowed, limits);
+                    add_lookalikes(view, &lookalikes, limits);
                 }
+                let behavior = account_behavior(AccountPatternSubject {
+                    account: of,
+                    own: &own,
+                    unfollowed: &unfollowed,
+                    lookalikes: &lookalikes,
+                    is_contract: &|account| view.deployer(account).is_some(),
+                    rules: rules.patterns,
+                    shown: SHOWN,
+                });
                 let mut values = Valuation::new(prices);
                 let of_owner = (owner, own.payments.as_slice());
                 let associates = associates(view, of_owner, &attributions, &mut values);
-                (flows, of.activity(&own), associates)
+                (flows, of.activity(&own), associates, behavior)
             }
         };
         let tip = tip(&state.recorded);
         let revision = revision(self.chain, &state.recorded, &state.revision);
         let flows = FlowFacts { compositions: Some(used(state)), ..flows };
-        let facts = ChainFacts { tip, flows, behavior: None, activity };
+        let facts = ChainFacts { tip, flows, behavior: Some(behavior), activity };
         let freezes = freezes.unwrap_or_default();
         SubjectData { counterparties, freezes, ..SubjectData::facts(facts, revision) }
     }

@@ -3,28 +3,11 @@
 use std::collections::BTreeSet;
 
 use assay_engine::{
-    account::{Asset, AssetId, MOST_OTHER_TOKENS, Transfer, scored_asset},
+    account::{Asset, AssetId, Transfer, UnfollowedTransfer, scored_asset},
     evidence::AccountLimits,
-    ledger::{OwnerNumber, TransactionNumber},
 };
 
 use super::state::CheckState;
-
-/// Returns the account's own transfers of tokens whose money is not followed, and of nothing, by transaction.
-pub(super) fn unfollowed_transfers(
-    state: &CheckState,
-    owner: OwnerNumber,
-) -> Vec<(TransactionNumber, Transfer)> {
-    let view = &state.accounts;
-    let account = view.address(owner);
-    let with_tokens = view.with_other_tokens(owner, MOST_OTHER_TOKENS).into_iter();
-    let transactions = with_tokens.filter_map(|number| Some((number, view.transaction(number)?)));
-    let transfers = transactions.flat_map(|(number, transaction)| {
-        transaction.transfers.into_iter().map(move |transfer| (number, transfer))
-    });
-    let own = transfers.filter(|(_, it)| Some(it.from) == account || Some(it.to) == account);
-    own.filter(|(_, it)| it.amount.is_zero() || !is_followed(state, it)).collect()
-}
 
 fn is_followed(state: &CheckState, transfer: &Transfer) -> bool {
     let chain = state.accounts.chain();
@@ -35,10 +18,10 @@ fn is_followed(state: &CheckState, transfer: &Transfer) -> bool {
 /// tokens bear.
 pub(super) fn add_tokens(
     state: &CheckState,
-    unfollowed: &[(TransactionNumber, Transfer)],
+    unfollowed: &[UnfollowedTransfer],
     limits: &mut AccountLimits,
 ) {
-    let of_tokens = unfollowed.iter().map(|(_, transfer)| transfer);
+    let of_tokens = unfollowed.iter().map(|it| &it.transfer);
     let of_tokens: Vec<_> = of_tokens.filter(|it| !is_followed(state, it)).collect();
     limits.other_tokens = u64::try_from(of_tokens.len()).unwrap_or(u64::MAX);
     let tickers: BTreeSet<&String> = of_tokens
