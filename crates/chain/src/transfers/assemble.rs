@@ -33,7 +33,7 @@ pub struct FileBlock {
     pub transactions: Vec<AccountTransaction>,
     /// Rows of the transfers of each transaction.
     pub origins: Vec<Vec<RowOrigin>>,
-    /// Rows of the contract_facts of each transaction.
+    /// Rows of the facts about contracts of each transaction.
     pub fact_origins: Vec<Vec<RowOrigin>>,
 }
 
@@ -154,11 +154,11 @@ struct Draft {
     moves: Vec<Move>,
     frames: Vec<(Frame, RowOrigin)>,
     stated: Option<(TransactionRow, RowOrigin)>,
-    /// Events that name contract_facts with their rows, in no order: it says nothing.
+    /// Facts about contracts with their rows, in no order: it says nothing.
     contract_facts: BTreeMap<ContractFact, RowOrigin>,
 }
 
-/// The sender of a transaction, its transfers in order with their rows, and the contract_facts that events name.
+/// The sender of a transaction, its transfers in order with their rows, and facts about contracts.
 struct FinishedDraft {
     initiator: Option<AccountAddress>,
     transfers: Vec<(Transfer, RowOrigin)>,

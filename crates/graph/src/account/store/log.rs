@@ -333,9 +333,9 @@ impl LogRecord {
             Ok(Transfer { kind, asset, from: account(from)?, to: account(to)?, amount, place })
         });
         let contract_facts =
-            self.contract_facts.iter().map(|LogFact { contract, kind, account: named }| {
-                let (contract, named) = (account(*contract)?, account(*named)?);
-                Ok(ContractFact { contract, kind: *kind, account: named })
+            self.contract_facts.iter().map(|LogFact { contract, kind, account: other }| {
+                let (contract, account) = (account(*contract)?, account(*other)?);
+                Ok(ContractFact { contract, kind: *kind, account })
             });
         let freezes = self.freezes.iter().map(|LogFreeze { asset, account: of, change, log }| {
             let (asset, account) = (names.asset(*asset)?, account(*of)?);
