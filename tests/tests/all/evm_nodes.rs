@@ -157,10 +157,16 @@ impl Scenario {
 
     /// The recorded transfers.
     fn recorded(&self, directory: &Path) -> Vec<Recorded> {
-        let export = ["export", "transfers", "eth", "--format", "jsonl"];
-        let lines = assay(directory, export).ok().stdout;
-        let rows = lines.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
-        rows.map(|row| self.named(&row)).collect()
+        let rows = export_rows(directory).into_iter();
+        rows.filter(|row| !is_fact(row)).map(|row| self.named(&row)).collect()
+    }
+
+    /// The accounts that are recorded as contracts, by the blocks that show it.
+    fn contracts(&self, directory: &Path) -> Vec<(u64, String)> {
+        let rows = export_rows(directory).into_iter().filter(|row| row["kind"] == "code");
+        let name =
+            |row: &Value| self.names[&row["from"].as_str().unwrap().to_lowercase()].to_owned();
+        rows.map(|row| (row["block"].as_u64().unwrap(), name(&row))).collect()
     }
 
     fn named(&self, row: &Value) -> Recorded {
@@ -210,6 +216,18 @@ impl Scenario {
             );
         }
     }
+}
+
+/// The recorded transfers and facts about contracts, as `assay export` writes them.
+fn export_rows(directory: &Path) -> Vec<Value> {
+    let export = ["export", "transfers", "eth", "--format", "jsonl"];
+    let lines = assay(directory, export).ok().stdout;
+    lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// True for a row that moves nothing: it says that an account is a contract, or whom a contract names.
+fn is_fact(row: &Value) -> bool {
+    ["code", "beneficiary", "holder"].iter().any(|kind| row["kind"] == *kind)
 }
 
 /// A recorded transfer.
@@ -299,6 +317,10 @@ fn is_read_as_expected(kind: EvmNodeKind) {
     let report = report.ok().json();
     assert_eq!(report["latest_block_height"], 11, "{report}");
     scenario.check(directory.path(), &expected(kind));
+    // Contracts that log or call are told from other accounts.
+    let contracts = [(3, "splitter"), (4, "proxy"), (5, "weth"), (6, "weth"), (9, "factory")];
+    let contracts = contracts.map(|(block, name)| (block, name.to_owned()));
+    assert_eq!(scenario.contracts(directory.path()), contracts, "{kind}");
     if kind == EvmNodeKind::Geth {
         // The coins of the first block are in the file that the node was started with.
         let file = directory.path().join("genesis.json");
@@ -339,11 +361,12 @@ fn both_tracers_give_equal_transfers(kind: EvmNodeKind) {
         // Flat traces do not say which transfers of coins are before the logs of a transaction.
         let mut recorded = scenario.recorded(directory.path());
         recorded.sort();
-        recorded
+        (recorded, scenario.contracts(directory.path()))
     };
-    // ...then the transfers of both are equal, and those of the scenario.
+    // ...then the transfers and contracts of both are equal, and those of the scenario.
     let recorded = read(flat.url());
     assert_eq!(recorded, read(scenario.node.url()), "{kind}");
+    let (recorded, _) = recorded;
     let is_payment = |it: &&Recorded| it.kind != "fee" && it.block > 0;
     let mut wanted: Vec<Recorded> = expected(kind).iter().map(Recorded::of).collect();
     wanted.sort();

@@ -2,19 +2,19 @@
 
 use std::{
     cell::Cell,
-    collections::{HashMap, HashSet},
+    collections::{BTreeSet, HashMap, HashSet},
 };
 
 use assay_address::ChainId;
 use assay_engine::{
     account::{
-        AccountAddress, AccountTransaction, Asset, AssetId, FreezeEvent, PublishedPlace, Transfer,
-        TransferKind, TransferPlace, scored_asset,
+        AccountAddress, AccountTransaction, Asset, AssetId, ContractFact, FreezeEvent,
+        PublishedPlace, Transfer, TransferKind, TransferPlace, scored_asset,
     },
     ledger::BlockRef,
     utxo::Txid,
 };
-use assay_graph::account::{AccountBlock, InternalTransfers};
+use assay_graph::account::InternalTransfers;
 use jiff::Timestamp;
 use ruint::aliases::U256;
 use serde::de::IgnoredAny;
@@ -22,6 +22,8 @@ use serde::de::IgnoredAny;
 use super::{
     answer::{BlockAnswer, LogAnswer, ReceiptAnswer, TransactionAnswer},
     balance_changes::BalanceChanges,
+    beneficiaries::{self, Counterparts},
+    contracts::{BookedBlock, BookedTransaction},
     events::Event,
     params::{BELOW, CoinLogs, EvmParams},
     reward,
@@ -79,7 +81,7 @@ impl BlockAnswers {
         self,
         chain: ChainId,
         params: &EvmParams,
-    ) -> Result<AccountBlock, String> {
+    ) -> Result<BookedBlock, String> {
         let Self { block, senders, receipts, traces, untraced, uncles, .. } = &self;
         verify::check_receipts(params, block, receipts)?;
         let traces = match traces {
@@ -124,7 +126,7 @@ enum MoveClass {
 }
 
 impl Booking<'_> {
-    fn book(&self) -> Result<AccountBlock, String> {
+    fn book(&self) -> Result<BookedBlock, String> {
         let BlockAnswers { block, senders, receipts, .. } = self.answers;
         let seconds = i64::try_from(block.timestamp.0).ok();
         let time = seconds.and_then(|seconds| Timestamp::from_second(seconds).ok());
@@ -143,12 +145,13 @@ impl Booking<'_> {
             let named =
                 |reason| format!("transaction {}: {reason}", verify::text(&transaction.hash.0));
             let booked = draft.finish(&reference).map_err(named)?;
-            if !booked.transfers.is_empty() || !booked.freezes.is_empty() {
+            let AccountTransaction { transfers, freezes, .. } = &booked.transaction;
+            if !transfers.is_empty() || !freezes.is_empty() {
                 transactions.push(booked);
             }
         }
-        transactions.extend(self.records(&reference));
-        Ok(AccountBlock { reference, transactions, internal: self.internal.get() })
+        transactions.extend(self.records(&reference).map(BookedTransaction::from));
+        Ok(BookedBlock { reference, transactions, internal: self.internal.get() })
     }
 
     /// Counts the path of a call that moves coins. Real calls that do are too dear for many long paths.
@@ -201,7 +204,7 @@ struct Draft<'a> {
 }
 
 impl Draft<'_> {
-    fn finish(&self, reference: &BlockRef) -> Result<AccountTransaction, String> {
+    fn finish(&self, reference: &BlockRef) -> Result<BookedTransaction, String> {
         let id = Txid::from_bytes(self.transaction.hash.0);
         let mut moves = Vec::new();
         self.add_deposit(&mut moves);
@@ -217,21 +220,57 @@ impl Draft<'_> {
             transfer.place.index = index;
             transfer
         });
+        let transfers: Vec<_> = numbered.collect();
         let succeeded = events.iter().filter(|_| !self.is_failed());
         let freezes = succeeded.filter_map(|(_, log, event)| {
             let (account, change) = event.freeze_change()?;
             let index = u32::try_from(log.log_index.0).unwrap_or(u32::MAX);
             Some(FreezeEvent { asset: Asset::Token(log.address.0), account, change, log: index })
         });
-        Ok(AccountTransaction {
+        let freezes = freezes.collect();
+        let (contract_facts, named) = self.named(&transfers);
+        let transaction = AccountTransaction {
             block: reference.height,
             time: reference.time,
             id,
             initiator,
-            transfers: numbered.collect(),
-            contract_facts: Vec::new(),
-            freezes: freezes.collect(),
-        })
+            transfers,
+            contract_facts,
+            freezes,
+        };
+        Ok(BookedTransaction { transaction, ran: self.accounts_with_code(), named })
+    }
+
+    /// The logs of the transaction; none if it failed, of which some nodes keep them.
+    fn logs(&self) -> &[LogAnswer] {
+        if self.is_failed() { &[] } else { &self.receipt.logs }
+    }
+
+    /// The accounts that ran code: those that logged, and those that called others.
+    fn accounts_with_code(&self) -> BTreeSet<AccountAddress> {
+        let logged = self.logs().iter().map(|log| log.address.0);
+        logged.chain(self.trace.into_iter().flat_map(TransactionTrace::callers)).collect()
+    }
+
+    /// The accounts that events of the table name, and those that topics of other logs do.
+    fn named(&self, transfers: &[Transfer]) -> (Vec<ContractFact>, Vec<ContractFact>) {
+        let chain = self.booking.chain;
+        let counterparts = Counterparts::of(chain, transfers);
+        let (mut of_table, mut of_topics) = (Vec::new(), Vec::new());
+        for log in self.logs() {
+            match beneficiaries::named_in_table(log, transfers) {
+                Some(fact) => of_table.push(fact),
+                None if Event::read(chain, log).is_some() => {}
+                None => of_topics.extend(beneficiaries::named_in_topics(log)),
+            }
+        }
+        of_table.retain(|fact| counterparts.differ_from(fact));
+        of_topics.retain(|fact| {
+            let has_row =
+                |other: &ContractFact| (other.contract, other.kind) == (fact.contract, fact.kind);
+            counterparts.differ_from(fact) && !of_table.iter().any(has_row)
+        });
+        (of_table, of_topics)
     }
 
     /// The account that sent the transaction. A bundle was sent for the account that its entry point names, and one for several

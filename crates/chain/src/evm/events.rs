@@ -234,7 +234,7 @@ fn words(indexed: &[Hash], data: &[u8]) -> Option<Vec<[u8; 32]>> {
 }
 
 /// The account in a word, whose first bytes are zeros.
-fn account(word: &[u8; 32]) -> Option<AccountAddress> {
+pub(super) fn account(word: &[u8; 32]) -> Option<AccountAddress> {
     let (zeros, address) = word.split_first_chunk::<12>()?;
     let address = address.first_chunk::<20>()?;
     (*zeros == [0; 12]).then_some(AccountAddress(*address))

@@ -9,15 +9,19 @@
 //! - `rlp`, `header`, `envelope`, `receipt`: what hashes and roots commit to
 //! - `trace`: calls, from either form of traces
 //! - `events`: event logs
+//! - `beneficiaries`: accounts that event logs name as those whose money it is
 //! - `verify`: comparison of the answers with the block's hash and with one another
 //! - `block`: transactions with their transfers
+//! - `contracts`: which of their accounts are contracts
 //! - [`genesis`], `dao`: coins that no transaction moved
 //! - `reward`: new coins for producers of blocks
 //! - `node`: the source of blocks
 
 mod answer;
 mod balance_changes;
+mod beneficiaries;
 mod block;
+mod contracts;
 mod dao;
 mod envelope;
 mod events;

@@ -97,7 +97,9 @@ impl Fetcher {
                 }
             }
         }
-        self.close(open)
+        let booked = vec![self.book(open)?];
+        let settled = self.settle(&rpc, booked)?.pop();
+        settled.ok_or_else(|| query.missing())
     }
 
     fn ask_alone(

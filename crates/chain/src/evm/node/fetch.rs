@@ -14,6 +14,7 @@ use ruint::aliases::U256;
 use serde::de::IgnoredAny;
 use serde_json::{Value, json, value::RawValue};
 
+use super::code::{BookedAnswers, KnownCode};
 use crate::{
     SourceError, TipRef, Tracer,
     evm::{
@@ -87,6 +88,8 @@ pub(super) struct Fetcher {
     tracer: OnceLock<Tracer>,
     /// False once the node refused to give the receipts of a block together.
     has_block_receipts: AtomicBool,
+    /// Accounts whose code is known.
+    pub(super) code: KnownCode,
 }
 
 /// A verified block whose receipts and traces are to come.
@@ -149,7 +152,8 @@ impl Fetcher {
             let _ = known.set(tracer);
         }
         let has_block_receipts = AtomicBool::new(true);
-        Self { chain, params, rpc, genesis: None, tracer: known, has_block_receipts }
+        let code = KnownCode::default();
+        Self { chain, params, rpc, genesis: None, tracer: known, has_block_receipts, code }
     }
 
     /// The tracer; `None` until the node was asked.
@@ -231,12 +235,23 @@ impl Fetcher {
                 }
             }
         }
-        let mut fetched: Vec<_> = match self.complete(&rpc, &mut open) {
-            Ok(()) => open.into_iter().map(|block| self.close(block)).collect(),
-            Err(error) => return vec![Err(error)],
-        };
-        fetched.extend(failed.map(Err));
-        fetched
+        if let Err(error) = self.complete(&rpc, &mut open) {
+            return vec![Err(error)];
+        }
+        let mut booked = Vec::with_capacity(open.len());
+        for block in open {
+            match self.book(block) {
+                Ok(block) => booked.push(block),
+                Err(error) => {
+                    failed = Some(error);
+                    break;
+                }
+            }
+        }
+        match self.settle(&rpc, booked) {
+            Ok(fetched) => fetched.into_iter().map(Ok).chain(failed.map(Err)).collect(),
+            Err(error) => vec![Err(error)],
+        }
     }
 
     /// Asks for blocks, and compares each with its hash.
@@ -465,8 +480,8 @@ impl Fetcher {
         self.rpc.read(what, result).map_err(Failure::Source)
     }
 
-    /// Makes the block of the answers about it.
-    pub(super) fn close(&self, open: OpenBlock) -> Result<FetchedBlock, SourceError> {
+    /// Makes the block of the answers about it, of which the contracts are still to be told.
+    pub(super) fn book(&self, open: OpenBlock) -> Result<BookedAnswers, SourceError> {
         let OpenBlock { query, mut answers, balances, bytes, .. } = open;
         let invalid = |reason| self.invalid(&query.named(), reason);
         if let Some(genesis) = self.genesis.as_ref().filter(|_| answers.block.number.0 == 0) {
@@ -474,8 +489,8 @@ impl Fetcher {
             answers.by_rule.extend(genesis.transfers());
         }
         answers.by_rule.extend(dao::transfers(&balances));
-        let block = answers.into_block(self.chain, &self.params).map_err(invalid)?;
-        Ok(FetchedBlock { block, bytes })
+        let booked = answers.into_block(self.chain, &self.params).map_err(invalid)?;
+        Ok(BookedAnswers { booked, bytes })
     }
 
     /// The error of a node that does not have a block far below its newest one; `None` for a newer block, which nodes behind

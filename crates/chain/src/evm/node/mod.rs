@@ -6,6 +6,7 @@
 
 mod apart;
 mod balances;
+mod code;
 mod fetch;
 #[cfg(test)]
 mod tests;

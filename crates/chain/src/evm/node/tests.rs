@@ -170,6 +170,7 @@ impl Node {
                 let value = &node_block.block["transactions"][0]["value"];
                 result(json!([call(json!([]), 1, 2, value), call(json!([0]), 2, 3, &json!("0x1"))]))
             }
+            "eth_getCode" => result(json!("0x6000")),
             _ => not_offered,
         };
         (self.change)(method, params, &mut reply);
@@ -866,4 +867,96 @@ fn forged_blocks_are_refused_as_far_as_roots_prove_them() {
         }
     });
     assert_eq!(internal.unwrap(), honest + 1);
+}
+
+/// A chain of blocks whose transaction is logged by an account and sent to it: the account runs code.
+fn with_code_at(account_number: u64) -> impl Fn(u64) -> NodeBlock {
+    move |height| {
+        let mut node_block = NodeBlock::new(chain());
+        node_block.block["hash"] = json!(hash(0xb000 + height));
+        node_block.block["parentHash"] = json!(hash(0xb000 + height.saturating_sub(1)));
+        node_block.block["number"] = json!(quantity(height));
+        if height == 0 {
+            return node_block;
+        }
+        let logs = [transfer(&account(account_number), 1, 2, height)];
+        node_block.transaction(1, Some(account_number), height, &logs)
+    }
+}
+
+/// The contracts of the first two blocks of a node without a tracer, by what it answers about the account that runs code, and
+/// the methods by which it was asked about it.
+fn contracts(
+    answer: impl Fn(&str, &Value) -> Value + Send + Sync + 'static,
+) -> (Result<Vec<usize>, SourceError>, Vec<String>) {
+    let node = Node {
+        blocks: (0..3).map(with_code_at(9)).collect(),
+        tracer: Tracer::None,
+        ..Node::new(0)
+    };
+    let node = Arc::new(node.changed(move |method, params, reply| {
+        if matches!(method, "eth_getCode" | "eth_getTransactionCount") {
+            assert_eq!(params[0], account(9));
+            *reply = answer(method, &params[1]);
+        }
+    }));
+    let mut source = source(&node, EvmNodeOptions::default()).0;
+    let blocks = [1, 2].map(|height| source.block_at(height));
+    let facts = blocks.into_iter().map(|block| Ok(block?.transactions[0].contract_facts.len()));
+    let requests = node.requests.lock().unwrap().clone();
+    let asked = requests.iter().flat_map(|request| {
+        let calls: Value = serde_json::from_str(request).unwrap();
+        let calls = calls.as_array().cloned().unwrap_or_else(|| vec![calls]);
+        calls.into_iter().map(|call| call["method"].as_str().unwrap().to_owned())
+    });
+    let is_of_state =
+        |method: &String| matches!(&**method, "eth_getCode" | "eth_getTransactionCount");
+    (facts.collect(), asked.filter(is_of_state).collect())
+}
+
+/// Given an account that runs code, then its code says whether it is a contract; it is asked about once.
+#[test]
+fn code_tells_contracts_from_accounts_that_delegate() {
+    let code = |code: &'static str| {
+        contracts(move |method, block| {
+            assert_eq!(method, "eth_getCode");
+            assert!(block["blockHash"].is_string(), "{block}");
+            json!({ "result": code })
+        })
+    };
+    let once = vec!["eth_getCode".to_owned()];
+    let (facts, asked) = code("0x6001600255");
+    assert_eq!((facts.unwrap(), asked), (vec![1, 1], once.clone()));
+    let (facts, asked) = code("0xef01001111111111111111111111111111111111111111");
+    assert_eq!((facts.unwrap(), asked), (vec![0, 0], once));
+}
+
+/// Given an account that ran code and has none, then it destroyed itself unless it has sent or delegated something.
+#[test]
+fn an_account_without_code_any_more_was_a_contract_unless_it_has_a_key() {
+    for (count, expected) in [("0x0", vec![1, 1]), ("0x2", vec![0, 0])] {
+        let (facts, asked) = contracts(move |method, _| match method {
+            "eth_getCode" => json!({ "result": "0x" }),
+            _ => json!({ "result": count }),
+        });
+        assert_eq!((facts.unwrap(), asked.len()), (expected, 2));
+    }
+}
+
+/// Given a node without the state of a block, then its newest state counts; without any, the block is not read.
+#[test]
+fn a_node_without_old_states_is_asked_for_its_newest() {
+    let (facts, _) = contracts(|_, block| match block.as_str() {
+        Some("latest") => json!({ "result": "0x6000" }),
+        _ => json!({ "error": { "code": -32000, "message": "missing trie node" } }),
+    });
+    assert_eq!(facts.unwrap(), [1, 1]);
+    let (facts, _) = contracts(
+        |_, _| json!({ "error": { "code": -32000, "message": "state is not available" } }),
+    );
+    let said = facts.unwrap_err().to_string();
+    assert!(
+        said.contains("eth_getCode of 0x") && said.contains("state is not available"),
+        "{said}"
+    );
 }

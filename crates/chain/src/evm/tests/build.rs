@@ -11,6 +11,7 @@ use crate::{
         EvmParams,
         answer::{BlockAnswer, TransactionAnswer},
         block::BlockAnswers,
+        contracts::BookedBlock,
         trace,
     },
 };
@@ -113,8 +114,13 @@ impl NodeBlock {
         self
     }
 
-    /// Reads the block as the source does.
+    /// Reads the block as the source does, in which every account that runs code is a contract.
     pub(in crate::evm) fn read(&self) -> Result<AccountBlock, String> {
+        Ok(self.booked()?.settle(|_| true))
+    }
+
+    /// Reads the block as the source does, until it asks about the code of accounts.
+    pub(in crate::evm) fn booked(&self) -> Result<BookedBlock, String> {
         let json = self.block.to_string();
         let read = |error: serde_json::Error| error.to_string();
         let block: BlockAnswer<TransactionAnswer> = serde_json::from_str(&json).map_err(read)?;
