@@ -15,11 +15,11 @@ pub const TIME: u64 = 1_700_000_000;
 /// One ether in wei.
 pub const ETHER: u128 = 1_000_000_000_000_000_000;
 /// Ether of each of the [`PARTIES`].
-pub const FUNDS: u128 = 1_000 * ETHER;
+pub const FUNDS: u128 = 100_000 * ETHER;
 /// The parties with ether from the beginning.
-pub const PARTIES: [&str; 6] = ["alice", "bob", "carol", "exchange", "mixer", "stranger"];
+pub const PARTIES: [&str; 7] = ["alice", "bob", "carol", "exchange", "mixer", "stranger", "thief"];
 /// The party with units of the token at [`USDT`] from the beginning, and their number.
-pub const ISSUED: (&str, u128) = ("exchange", 1_000_000_000_000);
+pub const ISSUED: (&str, u128) = ("exchange", 100_000_000_000_000);
 
 /// The first block, with the parties and contracts.
 ///
