@@ -1,6 +1,6 @@
 //! An account chain that knows balances, so that nobody pays what they do not hold.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use assay_address::ChainId;
 use assay_engine::{
@@ -14,7 +14,10 @@ use assay_engine::{
 use jiff::{SignedDuration, Timestamp, civil::Date, tz::TimeZone};
 use ruint::aliases::U256;
 
-use super::{ETH, ETHER_DOLLARS, STETH, WBTC, WETH};
+use super::{
+    DAI, DOLLAR, ETH, ETHER, ETHER_DOLLARS, STETH, USDC, USDT, WBTC, WETH, contract,
+    contracts::Call,
+};
 use crate::world::Claim;
 
 /// A transfer of a transaction: payer, receiver, asset, amount.
@@ -31,6 +34,10 @@ pub struct AccountChain {
     height: u64,
     accounts: u64,
     balances: BTreeMap<(AccountAddress, Asset), u128>,
+    /// Units of each asset that were made and not destroyed.
+    supplies: BTreeMap<Asset, u128>,
+    /// Accounts that have code.
+    contracts: BTreeSet<AccountAddress>,
     /// Parties with money from before the first block, as much as they pay.
     endless: HashSet<AccountAddress>,
     transactions: Vec<AccountTransaction>,
@@ -55,6 +62,8 @@ impl AccountChain {
             height: 0,
             accounts: 0,
             balances: BTreeMap::new(),
+            supplies: BTreeMap::new(),
+            contracts: [WETH, STETH, WBTC, USDC, USDT, DAI].map(contract).into(),
             endless: HashSet::new(),
             transactions: Vec::new(),
             dollars: BTreeMap::new(),
@@ -149,6 +158,29 @@ impl AccountChain {
         [(); N].map(|()| self.account())
     }
 
+    /// A contract that never appeared.
+    pub fn contract(&mut self) -> AccountAddress {
+        let contract = self.account();
+        self.deploy(contract);
+        contract
+    }
+
+    /// Several contracts that never appeared.
+    pub fn contracts<const N: usize>(&mut self) -> [AccountAddress; N] {
+        [(); N].map(|()| self.contract())
+    }
+
+    /// Gives an account code, from the next transaction on.
+    pub fn deploy(&mut self, account: AccountAddress) {
+        self.contracts.insert(account);
+    }
+
+    /// True if an account has code.
+    #[must_use]
+    pub fn has_code(&self, account: AccountAddress) -> bool {
+        self.contracts.contains(&account)
+    }
+
     /// A token that nobody knows.
     pub const fn token(&mut self) -> Asset {
         Asset::Token(self.account())
@@ -205,8 +237,28 @@ impl AccountChain {
     /// The present price of an asset in dollars, 1 for stablecoins; `None` if it is not known.
     #[must_use]
     pub fn dollars_of(&self, asset: Asset) -> Option<u64> {
-        let is_stable = [super::USDT, super::USDC].contains(&asset);
+        let is_stable = [USDT, USDC].contains(&asset);
         self.dollars.get(&asset).copied().or(is_stable.then_some(1))
+    }
+
+    /// The value of an amount in dollars at the present price, rounded down; 0 without a price.
+    #[must_use]
+    pub fn dollars(&self, asset: Asset, amount: u128) -> u64 {
+        let price = u128::from(self.dollars_of(asset).unwrap_or(0));
+        u64::try_from(amount.saturating_mul(price) / whole_unit(asset)).unwrap_or(u64::MAX)
+    }
+
+    /// The amount of an asset that is worth so many dollars, of one without a price so many whole units.
+    #[must_use]
+    pub fn units(&self, asset: Asset, dollars: u64) -> u128 {
+        let price = u128::from(self.dollars_of(asset).unwrap_or(1));
+        u128::from(dollars) * whole_unit(asset) / price
+    }
+
+    /// Units of a token that were made and not destroyed.
+    #[must_use]
+    pub fn supply(&self, token: Asset) -> u128 {
+        self.supplies.get(&token).copied().unwrap_or(0)
     }
 
     /// Lets days pass.
@@ -235,7 +287,8 @@ impl AccountChain {
     /// The balances of an account, in the order of assets.
     #[must_use]
     pub fn holdings(&self, account: AccountAddress) -> Vec<(Asset, u128)> {
-        let of_account = self.balances.iter().filter(|((owner, _), _)| *owner == account);
+        let of_account = self.balances.range((account, Asset::Native)..);
+        let of_account = of_account.take_while(|((owner, _), _)| *owner == account);
         let held = of_account.filter(|(_, balance)| **balance > 0);
         held.map(|((_, asset), balance)| (*asset, *balance)).collect()
     }
@@ -250,29 +303,40 @@ impl AccountChain {
         self.pay(from, to, asset, self.balance(from, asset));
     }
 
-    /// A transaction with transfers.
+    /// A transaction with transfers. Those from the zero address make units, those to it destroy them.
     pub fn send(&mut self, sender: AccountAddress, moves: &[Move]) {
-        self.transact(
-            sender,
-            moves.iter().map(|it| move_of(TransferKind::Transfer, *it)).collect(),
-        );
+        self.execute(Call::new(sender, moves));
     }
 
     /// New units of a token, in a transaction of the receiver.
     pub fn mint(&mut self, token: Asset, to: AccountAddress, amount: u128) {
-        let minted = move_of(TransferKind::Mint, (AccountAddress::ZERO, to, token, amount));
-        self.transact(to, vec![minted]);
+        self.send(to, &[(AccountAddress::ZERO, to, token, amount)]);
+    }
+
+    /// A transaction with transfers and with what its logs name.
+    pub fn execute(&mut self, call: Call) {
+        let transfers = call.moves.into_iter().map(transfer_of).collect();
+        self.transact_naming(call.sender, transfers, call.named);
     }
 
     /// A transaction with transfers of any kind; the fees of the sender are added.
-    pub fn transact(&mut self, sender: AccountAddress, mut transfers: Vec<Transfer>) {
+    pub fn transact(&mut self, sender: AccountAddress, transfers: Vec<Transfer>) {
+        self.transact_naming(sender, transfers, Vec::new());
+    }
+
+    fn transact_naming(
+        &mut self,
+        sender: AccountAddress,
+        mut transfers: Vec<Transfer>,
+        named: Vec<ContractFact>,
+    ) {
         let fees = self.fees(sender, &transfers);
         for transfer in transfers.iter().chain(&fees) {
             self.move_balance(transfer);
         }
         transfers.extend(fees);
         let initiator = (!self.is_without_senders).then_some(sender);
-        self.record(initiator, transfers, Vec::new());
+        self.record(initiator, transfers, named);
     }
 
     /// The fees of a transaction; none if the sender cannot pay them from what it held before.
@@ -295,7 +359,7 @@ impl AccountChain {
         &mut self,
         initiator: Option<AccountAddress>,
         mut transfers: Vec<Transfer>,
-        contract_facts: Vec<ContractFact>,
+        named: Vec<ContractFact>,
     ) {
         for (index, transfer) in transfers.iter_mut().enumerate() {
             transfer.place.index = u32::try_from(index).expect("few transfers");
@@ -313,10 +377,21 @@ impl AccountChain {
             time: self.time,
             id: Txid::from_bytes(id),
             initiator,
+            contract_facts: self.code_of(&transfers).into_iter().chain(named).collect(),
             transfers,
-            contract_facts,
             freezes: Vec::new(),
         });
+    }
+
+    /// The facts that parties and tokens of transfers have code.
+    fn code_of(&self, transfers: &[Transfer]) -> Vec<ContractFact> {
+        let tokens = transfers.iter().filter_map(|transfer| match transfer.asset {
+            Asset::Token(contract) => Some(contract),
+            Asset::Native | Asset::Numbered(_) => None,
+        });
+        let parties = transfers.iter().flat_map(|transfer| [transfer.from, transfer.to]);
+        let all: BTreeSet<AccountAddress> = parties.chain(tokens).collect();
+        all.intersection(&self.contracts).map(|contract| ContractFact::code(*contract)).collect()
     }
 
     fn move_balance(&mut self, transfer: &Transfer) {
@@ -326,7 +401,9 @@ impl AccountChain {
             self.balances.insert((to, asset), amount);
             return;
         }
-        if from != AccountAddress::ZERO {
+        if from == AccountAddress::ZERO {
+            *self.supplies.entry(asset).or_default() += amount;
+        } else {
             let balance = self.balances.entry((from, asset)).or_default();
             match balance.checked_sub(amount) {
                 Some(rest) => *balance = rest,
@@ -334,7 +411,12 @@ impl AccountChain {
                 None => panic!("{from} holds {balance} of {asset:?} and pays {amount}"),
             }
         }
-        *self.balances.entry((to, asset)).or_default() += amount;
+        if to == AccountAddress::ZERO {
+            let supply = self.supplies.entry(asset).or_default();
+            *supply = supply.saturating_sub(amount);
+        } else {
+            *self.balances.entry((to, asset)).or_default() += amount;
+        }
     }
 }
 
@@ -342,6 +424,25 @@ impl Default for AccountChain {
     fn default() -> Self {
         Self::new()
     }
+}
+
+/// Base units of a whole unit.
+fn whole_unit(asset: Asset) -> u128 {
+    match asset {
+        USDT | USDC => DOLLAR,
+        WBTC => 100_000_000,
+        _ => ETHER,
+    }
+}
+
+/// The transfer of a move: from the zero address it makes units, to it it destroys them.
+fn transfer_of(moved: Move) -> Transfer {
+    let kind = match moved {
+        (AccountAddress::ZERO, ..) => TransferKind::Mint,
+        (_, AccountAddress::ZERO, ..) => TransferKind::Burn,
+        _ => TransferKind::Transfer,
+    };
+    move_of(kind, moved)
 }
 
 /// A transfer of a kind.

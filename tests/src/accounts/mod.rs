@@ -2,9 +2,9 @@
 //!
 //! - [`behavior`]: accounts with known behavior
 //! - [`chain`]: a chain that knows balances and grows transaction by transaction
+//! - [`contracts`]: contracts that accounts use: pools, loans, vaults, deposits
 //! - [`economy`]: simulated people and criminals
 //! - [`oracle`]: a second implementation of ledgers, in exact fractions
-//! - [`pool`]: pools of two assets at which accounts swap
 //! - [`scheme`]: random laundering schemes
 //! - [`world`]: a chain with its lists, labels and prices, and the engine's answers
 #![expect(clippy::missing_panics_doc, reason = "a wrong generator stops the test")]
@@ -12,16 +12,16 @@
 pub mod behavior;
 pub mod chain;
 pub mod conformance;
+pub mod contracts;
 pub mod economy;
 pub mod oracle;
-pub mod pool;
 pub mod scheme;
 pub mod world;
 
 use assay_engine::account::{AccountAddress, Asset};
 
 pub use chain::{AccountChain, move_of};
-pub use pool::Pool;
+pub use contracts::Pool;
 pub use world::AccountWorld;
 
 /// Base units of an ether.
@@ -37,6 +37,8 @@ pub const ETH: Asset = Asset::Native;
 pub const USDT: Asset = token("dac17f958d2ee523a2206206994597c13d831ec7");
 /// Circle's dollar.
 pub const USDC: Asset = token("a0b86991c6218b36c1d19d4a2e9eb0ce3606eb48");
+/// Maker's dollar, which is made against collateral.
+pub const DAI: Asset = token("6b175474e89094c44da98b954eedeac495271d0f");
 /// Wrapped ether.
 pub const WETH: Asset = token("c02aaa39b223fe8d0a0e5c4f27ead9083c756cc2");
 /// Wrapped bitcoin.

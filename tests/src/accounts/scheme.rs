@@ -1,6 +1,6 @@
-//! Random laundering schemes on account chains, and what the engine lets pass of them.
+//! Random laundering schemes of payments on account chains, and what the engine lets pass of them.
 //!
-//! A scheme has stolen money, accounts, contracts and clean capital of its own. Its measure is the value in accounts
+//! A scheme has stolen money, accounts and clean capital of its own. Its measure is the value in accounts
 //! that the engine allows, beyond its clean capital: with a share of 10 % from which on money is reviewed, a ninth of the
 //! capital can be stolen.
 
@@ -14,10 +14,7 @@ use assay_engine::{
 use assay_test_random::Random;
 use jiff::civil::date;
 
-use super::{
-    AccountChain, AccountWorld, DOLLAR, ETH, ETHER, ETHER_DOLLARS, Pool, USDC, USDT, chain::Move,
-    move_of,
-};
+use super::{AccountChain, AccountWorld, ETH, ETHER, USDT, chain::Move, move_of};
 
 /// Number of moves of a scheme.
 const MOVES: u32 = 25;
@@ -25,15 +22,6 @@ const MOVES: u32 = 25;
 const MOST_ACCOUNTS: usize = 24;
 /// Money of less than this many dollars is not moved.
 const LEAST_DOLLARS: u64 = 1;
-
-/// The moves that a scheme chooses from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Moves {
-    /// Payments of one asset only.
-    Payments,
-    /// Payments, and swaps through contracts.
-    Swaps,
-}
 
 /// The end of a scheme.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -77,14 +65,13 @@ impl fmt::Display for Outcome {
 }
 
 /// The outcomes of schemes of these seeds.
-pub fn outcomes(seeds: Range<u64>, moves: Moves) -> impl Iterator<Item = Outcome> {
-    seeds.map(move |seed| Scheme::new(seed, moves).run())
+pub fn outcomes(seeds: Range<u64>) -> impl Iterator<Item = Outcome> {
+    seeds.map(|seed| Scheme::new(seed).run())
 }
 
 /// A scheme in progress.
 struct Scheme {
     seed: u64,
-    moves: Moves,
     dice: Random,
     chain: AccountChain,
     exchange: AccountAddress,
@@ -92,19 +79,16 @@ struct Scheme {
     accounts: Vec<AccountAddress>,
     /// Accounts that no stolen money reached yet.
     clean: BTreeSet<AccountAddress>,
-    contracts: [AccountAddress; 2],
     lender: AccountAddress,
     bundler: AccountAddress,
     router: AccountAddress,
-    pools: Vec<Pool>,
-    own_pools: Vec<Pool>,
     stolen: u64,
     capital: u64,
     told: Vec<String>,
 }
 
 impl Scheme {
-    fn new(seed: u64, moves: Moves) -> Self {
+    fn new(seed: u64) -> Self {
         let mut dice = Random::new(seed ^ 0xacc0);
         let mut chain = AccountChain::new();
         let exchange = chain.party(Category::Exchange, "Some Exchange");
@@ -117,36 +101,17 @@ impl Scheme {
             }
             _ => chain.party(Category::StolenFunds, "Some Hack"),
         };
-        let provider = chain.outsider();
         let lender = chain.outsider();
-        let mut pools = Vec::new();
-        if moves == Moves::Swaps {
-            for sides in [
-                [(ETH, 4_000 * ETHER), (USDC, 12_000_000 * DOLLAR)],
-                [(ETH, 4_000 * ETHER), (USDT, 12_000_000 * DOLLAR)],
-                [(USDC, 10_000_000 * DOLLAR), (USDT, 10_000_000 * DOLLAR)],
-            ] {
-                // The provider's money came from the exchange.
-                for (asset, amount) in sides {
-                    chain.pay(exchange, provider, asset, amount);
-                }
-                pools.push(Pool::open(&mut chain, provider, sides));
-            }
-        }
         let accounts: [AccountAddress; 5] = chain.accounts();
         let builder = chain.account();
         let mut scheme = Self {
             seed,
-            moves,
             exchange,
             clean: accounts[1..].iter().copied().collect(),
-            contracts: chain.accounts(),
             lender,
             bundler: chain.outsider(),
-            router: chain.account(),
+            router: chain.contract(),
             accounts: accounts.to_vec(),
-            pools,
-            own_pools: Vec::new(),
             stolen: *dice.pick(&[5_000, 30_000, 300_000]),
             capital: 0,
             told: Vec::new(),
@@ -166,21 +131,7 @@ impl Scheme {
     /// An amount of a random asset that is worth so many dollars.
     fn worth(&mut self, dollars: u64) -> (Asset, u128) {
         let asset = *self.dice.pick(&[ETH, ETH, USDT]);
-        (asset, self.units(asset, dollars))
-    }
-
-    fn units(&self, asset: Asset, dollars: u64) -> u128 {
-        let unit = if asset == ETH { ETHER } else { DOLLAR };
-        u128::from(dollars) * unit / u128::from(self.chain.dollars_of(asset).unwrap_or(1))
-    }
-
-    fn dollars(asset: Asset, amount: u128) -> u64 {
-        let dollars = match asset {
-            ETH => amount * u128::from(ETHER_DOLLARS) / ETHER,
-            USDT | USDC => amount / DOLLAR,
-            _ => 0,
-        };
-        u64::try_from(dollars).unwrap_or(u64::MAX)
+        (asset, self.chain.units(asset, dollars))
     }
 
     /// Clean capital from the exchange, in several payments.
@@ -196,7 +147,7 @@ impl Scheme {
 
     fn held(&self, account: AccountAddress) -> u64 {
         let held = self.chain.holdings(account).into_iter();
-        held.map(|(asset, amount)| Self::dollars(asset, amount)).sum()
+        held.map(|(asset, amount)| self.chain.dollars(asset, amount)).sum()
     }
 
     /// Follows which accounts stolen money has reached.
@@ -247,7 +198,8 @@ impl Scheme {
             let mut holdings = Vec::new();
             for account in self.accounts.clone() {
                 let held = self.chain.holdings(account).into_iter();
-                let worth = held.filter(|(asset, it)| Self::dollars(*asset, *it) > LEAST_DOLLARS);
+                let worth =
+                    held.filter(|(asset, it)| self.chain.dollars(*asset, *it) > LEAST_DOLLARS);
                 holdings.extend(worth.map(|(asset, amount)| (account, asset, amount)));
             }
             if holdings.is_empty() {
@@ -256,17 +208,9 @@ impl Scheme {
             let (account, asset, all) = *self.dice.pick(&holdings);
             let percent = u128::from(*self.dice.pick(&[10_u64, 25, 50, 90, 100, 100]));
             let amount = all * percent / 100;
-            let is_swap = self.moves == Moves::Swaps && self.dice.one_in(2);
-            let told = if is_swap {
-                self.swap(account, asset, amount)
-            } else {
-                self.pass(account, asset, amount)
-            };
+            let told = self.pass(account, asset, amount);
             let place = |of| self.accounts.iter().position(|it| *it == of).unwrap_or(99);
             self.told.push(format!("{told} of {percent} % of {}", place(account)));
-        }
-        if self.moves == Moves::Swaps {
-            self.empty_contracts();
         }
         if self.dice.one_in(4) {
             self.chain.wait_days(100);
@@ -289,7 +233,7 @@ impl Scheme {
         }
     }
 
-    /// One move without a contract that swaps.
+    /// One move.
     fn pass(&mut self, from: AccountAddress, asset: Asset, amount: u128) -> &'static str {
         match self.dice.below(19) {
             0..=7 => self.pay_out(from, asset, amount),
@@ -322,7 +266,7 @@ impl Scheme {
                 "multisend"
             }
             6 => {
-                let forwarder = self.chain.account();
+                let forwarder = self.chain.contract();
                 let sender = *self.dice.pick(&[from, to, self.bundler]);
                 self.send(
                     sender,
@@ -368,7 +312,7 @@ impl Scheme {
                 "small payments"
             }
             11 => {
-                let dust = self.units(asset, 9) / 10;
+                let dust = self.chain.units(asset, 9) / 10;
                 for _ in 0..*self.dice.pick(&[20, 60]) {
                     self.pay(from, to, asset, dust);
                 }
@@ -417,7 +361,7 @@ impl Scheme {
                 // A payer that nobody knows sends what it had before the first block.
                 let outsider = self.chain.outsider();
                 for _ in 0..*self.dice.pick(&[1, 30]) {
-                    self.chain.pay(outsider, to, asset, self.units(asset, 9) / 10);
+                    self.chain.pay(outsider, to, asset, self.chain.units(asset, 9) / 10);
                 }
                 self.pay(from, to, asset, amount);
                 "payment after dust of others"
@@ -468,130 +412,6 @@ impl Scheme {
                     ],
                 );
                 "common purse"
-            }
-        }
-    }
-
-    /// One move with a contract that swaps.
-    fn swap(&mut self, from: AccountAddress, asset: Asset, amount: u128) -> &'static str {
-        let other = self.other(from);
-        let to = *self.dice.pick(&[from, other]);
-        self.note(&[from], &[to]);
-        let sender = *self.dice.pick(&[from, from, self.bundler]);
-        match self.dice.below(9) {
-            0 | 1 => {
-                let pools: Vec<Pool> =
-                    self.pools.iter().copied().filter(|it| it.assets.contains(&asset)).collect();
-                let Some(pool) = pools.first().map(|_| *self.dice.pick(&pools)) else {
-                    return "nothing";
-                };
-                if self.dice.one_in(2) {
-                    let parties = (from, self.router, to);
-                    pool.swap_through(&mut self.chain, parties, asset, amount);
-                    return "swap through a router";
-                }
-                pool.swap_to(&mut self.chain, (from, to), asset, amount);
-                "swap"
-            }
-            2 => {
-                let token = self.chain.token();
-                self.chain.mint(token, from, 1_000_000_000);
-                let own = amount.min(self.chain.balance(from, asset));
-                let own = (own / *self.dice.pick(&[1, 10, 10_000])).max(1);
-                let pool = Pool::open(&mut self.chain, from, [(token, 900_000_000), (asset, own)]);
-                self.own_pools.push(pool);
-                "pool of an own token"
-            }
-            3 => {
-                let pools = self.own_pools.clone();
-                let Some(pool) = pools.iter().find(|it| it.assets.contains(&asset)) else {
-                    return "nothing";
-                };
-                pool.swap_to(&mut self.chain, (from, to), asset, amount);
-                "purchase of an own token"
-            }
-            4 => {
-                self.sell_own_token();
-                "sale of an own token"
-            }
-            5 => {
-                self.pull();
-                "pulled pool"
-            }
-            6 => {
-                let contract = *self.dice.pick(&self.contracts);
-                self.chain.send(sender, &[(from, contract, asset, amount)]);
-                "payment into a contract"
-            }
-            7 => {
-                let contract = *self.dice.pick(&self.contracts);
-                let held = self.chain.holdings(contract);
-                if held.is_empty() {
-                    return "nothing";
-                }
-                let (of, all) = *self.dice.pick(&held);
-                self.clean.remove(&to);
-                self.chain.send(sender, &[(contract, to, of, all / *self.dice.pick(&[1, 2, 4]))]);
-                "payment out of a contract"
-            }
-            _ => {
-                // A swap at contracts of the scheme: one gets, the same or the other one pays.
-                let (gets, pays) =
-                    (*self.dice.pick(&self.contracts), *self.dice.pick(&self.contracts));
-                let held: Vec<_> = self.chain.holdings(pays);
-                let Some((of, all)) = held.into_iter().find(|(of, _)| *of != asset) else {
-                    return "nothing";
-                };
-                let paid = all.min(self.units(of, Self::dollars(asset, amount)));
-                self.clean.remove(&to);
-                self.chain.send(sender, &[(from, gets, asset, amount), (pays, to, of, paid)]);
-                "swap at own contracts"
-            }
-        }
-    }
-
-    fn sell_own_token(&mut self) {
-        for pool in self.own_pools.clone() {
-            let [token, _] = pool.assets;
-            let holder = self.accounts.iter().find(|it| self.chain.balance(**it, token) > 0);
-            if let Some(holder) = holder.copied() {
-                let other = self.other(holder);
-                let to = *self.dice.pick(&[holder, other]);
-                let amount = self.chain.balance(holder, token);
-                self.clean.remove(&to);
-                pool.swap_to(&mut self.chain, (holder, to), token, amount);
-                return;
-            }
-        }
-    }
-
-    /// Takes all out of an own pool.
-    fn pull(&mut self) {
-        let Some(pool) = self.own_pools.pop() else { return };
-        let to = *self.dice.pick(&self.accounts.clone());
-        let shares = self.chain.token();
-        self.chain.mint(shares, to, 1);
-        let mut moves = Vec::new();
-        if self.dice.one_in(2) {
-            moves.push((to, pool.contract, shares, 1));
-        }
-        for asset in pool.assets {
-            moves.push((pool.contract, to, asset, self.chain.balance(pool.contract, asset)));
-        }
-        self.clean.remove(&to);
-        self.chain.send(to, &moves);
-    }
-
-    /// Takes all out of the scheme's contracts.
-    fn empty_contracts(&mut self) {
-        while !self.own_pools.is_empty() {
-            self.sell_own_token();
-            self.pull();
-        }
-        for contract in self.contracts {
-            for (asset, amount) in self.chain.holdings(contract) {
-                let to = *self.dice.pick(&self.accounts.clone());
-                self.chain.send(to, &[(contract, to, asset, amount)]);
             }
         }
     }

@@ -66,7 +66,7 @@ impl Simulation {
         let sources = [self.exchanges[0], self.exchanges[2], self.lender];
         let (source, asset) = (*self.dice.pick(&sources), *self.dice.pick(&[ETH, USDT, USDC]));
         let dollars = 20_000 << self.dice.rather_small(7);
-        let amount = self.units(asset, dollars);
+        let amount = self.chain.units(asset, dollars);
         if source == sources[0] || self.chain.balance(source, asset) > 5 * amount {
             self.chain.send(thief, &[(source, thief, asset, amount)]);
             self.gangs.push(Gang::of(thief));
@@ -88,7 +88,7 @@ impl Simulation {
         let employer = self.dice.index(self.employers.len());
         let employer = self.employers[employer];
         self.withdraw(employer.account, employer.exchange, ETH, 120_000);
-        let ransom = self.units(ETH, 100_000);
+        let ransom = self.chain.units(ETH, 100_000);
         self.pay(employer.account, gang, ETH, ransom);
         self.victims.insert(employer.account);
         self.gangs.push(Gang::of(gang));
@@ -106,10 +106,12 @@ impl Simulation {
             .accounts
             .iter()
             .copied()
-            .filter(|it| HELD.iter().any(|of| self.dollars(*of, self.chain.balance(*it, *of)) > 50))
+            .filter(|it| {
+                HELD.iter().any(|of| self.chain.dollars(*of, self.chain.balance(*it, *of)) > 50)
+            })
             .collect();
         let Some(from) = holders.first().map(|_| *self.dice.pick(&holders)) else { return };
-        let worth = |asset: &_| self.dollars(*asset, self.chain.balance(from, *asset));
+        let worth = |asset: &_| self.chain.dollars(*asset, self.chain.balance(from, *asset));
         let asset = HELD.into_iter().max_by_key(worth).expect("an asset");
         let all = self.chain.balance(from, asset);
         let amount = all * u128::from(*self.dice.pick(&[10_u64, 30, 60, 100])) / 100;
@@ -149,19 +151,19 @@ impl Simulation {
             }
             780..840 => {
                 let exchange = self.dice.index(3);
-                let most = self.units(asset, 200_000);
+                let most = self.chain.units(asset, 200_000);
                 self.deposit(from, exchange, asset, amount.min(most));
             }
             840..848 => {
                 let merchant = self.dice.index(self.merchants.len());
                 let dollars = 20 << self.dice.rather_small(7);
-                let price = self.units(asset, dollars);
+                let price = self.chain.units(asset, dollars);
                 self.pay(from, self.merchants[merchant].account, asset, amount.min(price));
             }
             848..855 => {
                 let person = self.any_person();
                 let dollars = 10 << self.dice.rather_small(7);
-                let price = self.units(asset, dollars);
+                let price = self.chain.units(asset, dollars);
                 self.pay(from, person, asset, amount.min(price));
             }
             855..940 => {
@@ -178,7 +180,7 @@ impl Simulation {
                 // Dust and transfers of nothing poison people's histories.
                 for _ in 0..5 {
                     let person = self.any_person();
-                    let dust = self.units(asset, 1) / 100;
+                    let dust = self.chain.units(asset, 1) / 100;
                     if self.chain.balance(from, asset) > dust {
                         let fake = self.chain.account();
                         self.chain

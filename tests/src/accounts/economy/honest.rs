@@ -34,7 +34,7 @@ impl Simulation {
                 .filter(|person| person.employer == index && person.since <= day)
                 .collect();
             let need: u64 = staff.iter().map(|person| person.wages).sum();
-            let has = self.dollars(USDT, self.chain.balance(employer.account, USDT));
+            let has = self.chain.dollars(USDT, self.chain.balance(employer.account, USDT));
             if has < need {
                 self.withdraw(employer.account, employer.exchange, USDT, need - has + 10);
             }
@@ -59,7 +59,7 @@ impl Simulation {
         for merchant in self.merchants.clone() {
             for asset in [USDT, USDC, ETH] {
                 let balance = self.chain.balance(merchant.account, asset);
-                if self.dollars(asset, balance) <= 50 {
+                if self.chain.dollars(asset, balance) <= 50 {
                     continue;
                 }
                 if self.dice.percent(60) {
@@ -80,11 +80,11 @@ impl Simulation {
         let stable = [USDT, USDC].into_iter().find(|it| has(self, *it) > 30_000_000);
         let asset = stable.unwrap_or(ETH);
         let balance = has(self, asset);
-        let dollars = self.dollars(asset, balance);
+        let dollars = self.chain.dollars(asset, balance);
         match self.dice.below(100) {
             0..28 if dollars > 5 => {
                 let price = 5 << self.dice.rather_small(9);
-                let amount = self.units(asset, price).min(balance / 2);
+                let amount = self.chain.units(asset, price).min(balance / 2);
                 let merchants: Vec<_> = self.merchants.iter().map(|it| it.account).collect();
                 let merchant = *self.dice.pick(&merchants);
                 self.pay(me, merchant, asset, amount);
@@ -109,7 +109,7 @@ impl Simulation {
             52..66 => {
                 let held: Vec<Asset> = [ETH, USDT, USDC, WBTC]
                     .into_iter()
-                    .filter(|it| self.dollars(*it, has(self, *it)) > 20)
+                    .filter(|it| self.chain.dollars(*it, has(self, *it)) > 20)
                     .collect();
                 if let Some(asset) = held.first().map(|_| *self.dice.pick(&held)) {
                     let other = *self.dice.pick(&[ETH, USDT, USDC, WBTC]);
@@ -130,7 +130,7 @@ impl Simulation {
             87..93 if person.habits > 80 && dollars > 50 => {
                 let merchants: Vec<_> = self.merchants.iter().map(|it| it.account).collect();
                 let merchant = *self.dice.pick(&merchants);
-                let fee = self.units(asset, 1) / 2;
+                let fee = self.chain.units(asset, 1) / 2;
                 let (bundler, entry) = (self.bundler, self.multisend);
                 self.chain.send(
                     bundler,

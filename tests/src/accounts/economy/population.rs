@@ -94,7 +94,8 @@ impl Simulation {
             chain.party(Category::Exchange, "Second Exchange"),
             third,
         ];
-        let [desk, lender, multisend, builder, provider] = chain.accounts();
+        let [desk, lender, multisend] = chain.contracts();
+        let [builder, provider] = chain.accounts();
         let amounts = [
             (ETH, 60_000 * ETHER),
             (USDT, 150_000_000 * DOLLAR),
@@ -116,6 +117,9 @@ impl Simulation {
         let receipts = [ETH, USDT, USDC].map(|asset| (asset, chain.token()));
         let mixer = chain.party(Category::Mixer, "Some Mixer");
         let bridge = chain.party(Category::Bridge, "Some Bridge");
+        for contract in [mixer, bridge] {
+            chain.deploy(contract);
+        }
         let drainer = chain.party(Category::StolenFunds, "Some Drainer");
         let company = |dice: &mut Random, chain: &mut AccountChain| Company {
             account: chain.account(),
@@ -172,18 +176,6 @@ impl Simulation {
         self.chain.wait_days(1);
     }
 
-    /// The worth of an amount in dollars.
-    pub(super) fn dollars(&self, asset: Asset, amount: u128) -> u64 {
-        let price = u128::from(self.chain.dollars_of(asset).unwrap_or(0));
-        u64::try_from(amount * price / one(asset)).unwrap_or(u64::MAX)
-    }
-
-    /// The amount that is worth so many dollars.
-    pub(super) fn units(&self, asset: Asset, dollars: u64) -> u128 {
-        let price = u128::from(self.chain.dollars_of(asset).unwrap_or(1));
-        u128::from(dollars) * one(asset) / price
-    }
-
     /// Pays so much as the payer has.
     pub(super) fn pay(
         &mut self,
@@ -206,7 +198,7 @@ impl Simulation {
         asset: Asset,
         dollars: u64,
     ) {
-        let amount = self.units(asset, dollars);
+        let amount = self.chain.units(asset, dollars);
         let exchange = self.exchanges[exchange];
         if self.chain.balance(exchange, asset) >= amount || exchange != self.exchanges[2] {
             self.chain.pay(exchange, to, asset, amount);
@@ -240,7 +232,7 @@ impl Simulation {
         (asset, amount): (Asset, u128),
         other: Asset,
     ) {
-        let got = self.units(other, self.dollars(asset, amount)) * 997 / 1_000;
+        let got = self.chain.units(other, self.chain.dollars(asset, amount)) * 997 / 1_000;
         let amount = amount.min(self.chain.balance(from, asset));
         if amount > 0 && got > 0 && self.chain.balance(self.desk, other) >= got {
             let desk = self.desk;
@@ -260,23 +252,13 @@ impl Simulation {
         let of_gangs: Vec<AccountAddress> =
             self.gangs.iter().flat_map(|gang| gang.accounts.iter().copied()).collect();
         let criminals = of_gangs.into_iter().filter(|account| {
-            let held = HELD.map(|asset| self.dollars(asset, self.chain.balance(*account, asset)));
+            let held =
+                HELD.map(|asset| self.chain.dollars(asset, self.chain.balance(*account, asset)));
             held.into_iter().sum::<u64>() > 1_000
         });
         let criminals = criminals.collect();
         let victims = self.victims.iter().copied().collect();
         let world = AccountWorld::new(self.chain);
         Economy { world, transactions, innocents, victims, criminals }
-    }
-}
-
-/// Base units of a whole unit.
-fn one(asset: Asset) -> u128 {
-    if asset == USDT || asset == USDC {
-        DOLLAR
-    } else if asset == WBTC {
-        100_000_000
-    } else {
-        ETHER
     }
 }

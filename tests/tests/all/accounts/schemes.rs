@@ -1,15 +1,15 @@
 //! Random laundering schemes on account chains.
 
 use assay_tests::{
-    accounts::scheme::{Moves, Outcome, outcomes},
+    accounts::scheme::{Outcome, outcomes},
     is_full,
 };
 
-/// Asserts that no scheme launders, and that the schemes are no trivial ones.
-fn assert_nothing_is_laundered(moves: Moves) {
+#[test]
+fn no_scheme_of_payments_launders() {
     let count = if is_full() { 4_000 } else { 800 };
     let (mut laundered, mut largest, mut allowed): (Vec<Outcome>, u64, u32) = (vec![], 0, 0);
-    for outcome in outcomes(0..count, moves) {
+    for outcome in outcomes(0..count) {
         allowed += u32::from(outcome.allowed > 0);
         largest = largest.max(outcome.gain() * 100 / outcome.stolen);
         if outcome.is_laundered() {
@@ -17,27 +17,7 @@ fn assert_nothing_is_laundered(moves: Moves) {
             laundered.push(outcome);
         }
     }
-    eprintln!(
-        "{moves:?}: {count} schemes, {allowed} with allowed money, at most {largest} % gained"
-    );
+    eprintln!("{count} schemes, {allowed} with allowed money, at most {largest} % gained");
     assert!(laundered.is_empty(), "{} schemes launder", laundered.len());
     assert!(allowed > 0, "the engine allows nobody");
-}
-
-#[test]
-fn no_scheme_of_payments_launders() {
-    assert_nothing_is_laundered(Moves::Payments);
-}
-
-#[test]
-fn no_scheme_of_swaps_is_allowed_with_a_complete_answer() {
-    assert_nothing_is_laundered(Moves::Swaps);
-}
-
-/// Parts of less than a thousand dollars beside rings, which one of the first 4,000 schemes found.
-#[test]
-fn small_parts_beside_rings_are_not_allowed_3428() {
-    for outcome in outcomes(3_428..3_429, Moves::Swaps) {
-        assert!(!outcome.is_laundered(), "{outcome}");
-    }
 }
