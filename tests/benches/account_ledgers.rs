@@ -14,7 +14,7 @@
 use std::env;
 
 use assay_address::ChainId;
-use assay_engine::account::MoneyEnds;
+use assay_engine::account::{MoneyEnds, Prices};
 use assay_graph::account::{AccountLedgers, AccountTransactions};
 use assay_test_chains::account_chain::LongAccountChain;
 use assay_tests::cpu_time;
@@ -40,7 +40,7 @@ fn measure(wanted: u64, has_fees: bool) {
     let ends: MoneyEnds = LongAccountChain::ends()
         .filter_map(|(account, end)| Some((transactions.owner_number(account)?, end)))
         .collect();
-    let mut ledgers = AccountLedgers::new(ends);
+    let mut ledgers = AccountLedgers::new(ends, Prices::default());
     let begun = cpu_time();
     ledgers.advance(&transactions);
     let spent = cpu_time().saturating_sub(begun);

@@ -6,7 +6,7 @@ use std::{
     io::Write,
     path::{Path, PathBuf},
     sync::{
-        Mutex, PoisonError,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
     time::{Duration, Instant},
@@ -281,6 +281,7 @@ async fn ingest_from(
     if chain.info().ledger == LedgerKind::Account {
         let intel = IntelSnapshot::load(&*databases.store, None).await?;
         let ends: AccountEnds = intel.account_ends(chain, intel.day(clock.now())).collect();
+        let ends = ends.with_prices(Arc::clone(intel.prices()));
         let open = move || {
             let genesis = genesis.as_ref();
             location::open_accounts(chain, &locations, genesis, (test_networks, newest), None)

@@ -62,6 +62,7 @@ pub(super) async fn run(
     let intel = IntelSnapshot::load(&*databases.store, None).await?;
     let today = intel.day(context.clock.now());
     let ends: AccountEnds = intel.account_ends(chain, today).collect();
+    let ends = ends.with_prices(Arc::clone(intel.prices()));
     let progress = Arc::new(Progress::new("transfers", true));
     let is_stopped = Arc::new(AtomicBool::new(false));
     let graphs = Arc::clone(&databases.graphs);

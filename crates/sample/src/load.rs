@@ -4,6 +4,7 @@ use std::{
     fs::{self, OpenOptions},
     io::{self, Write},
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use assay_address::ChainId;
@@ -12,7 +13,10 @@ use assay_chain::{
     follow::{IngestError, IngestObserver, IngestRequest, ingest},
 };
 use assay_engine::{facts::Environment, ledger::BlockRef, names::SourceId};
-use assay_graph::{EmbeddedGraphs, GraphError, account::AccountBlock};
+use assay_graph::{
+    EmbeddedGraphs, GraphError,
+    account::{AccountBlock, AccountEnds},
+};
 use assay_intel::{
     IntelSnapshot,
     import::{ImportError, ImportOrigin, listings, prices},
@@ -189,7 +193,8 @@ async fn record_transfers(databases: &Databases, now: Timestamp) -> Result<(), S
         return Ok(());
     }
     let intel = IntelSnapshot::load(&*databases.store, None).await?;
-    let ends = intel.account_ends(chain, intel.day(now)).collect();
+    let ends = intel.account_ends(chain, intel.day(now)).collect::<AccountEnds>();
+    let ends = ends.with_prices(Arc::clone(intel.prices()));
     let mut writer = match graphs.account_writer(chain, true, &ends) {
         Ok(writer) => writer,
         // Another program loads the same transfers.

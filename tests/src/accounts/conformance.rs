@@ -48,6 +48,7 @@ pub fn assert_equal_accounts(
         assert_eq!(other.owner(address), Some(owner), "{name}");
     }
     assert_eq!(one.ledgers(owner), other.ledgers(owner), "{name}");
+    assert_eq!(one.state(owner), other.state(owner), "{name}");
     assert_eq!(one.dealings(owner), other.dealings(owner), "{name}");
     assert_eq!(one.payment_count(owner), other.payment_count(owner), "{name}");
     for most in [1, 3, usize::MAX] {

@@ -90,13 +90,13 @@ impl AccountWorld {
         for transaction in of {
             transactions.push(transaction);
         }
-        let accounts = MemoryAccounts::compute(transactions, ends);
+        let prices = Prices::new(chain.prices.iter().copied());
+        let accounts = MemoryAccounts::compute(transactions, ends, &prices);
         let attributions = attributed.into_iter().filter_map(|(account, attribution)| {
             let owner = accounts.transactions().owner_number(account)?;
             (!attribution.is_nothing()).then(|| (owner, Arc::new(attribution)))
         });
         let attributions = Attributed(attributions.collect());
-        let prices = Prices::new(chain.prices.iter().copied());
         Self { accounts, intel, prices, attributions, now }
     }
 

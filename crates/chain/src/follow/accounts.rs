@@ -1,6 +1,6 @@
 //! Ingest into the graphs of account chains.
 
-use std::{thread, time::Duration};
+use std::{sync::Arc, thread, time::Duration};
 
 use assay_address::ChainId;
 use assay_engine::ledger::BlockRef;
@@ -9,7 +9,7 @@ use assay_graph::{
     account::{AccountBlock, AccountEnds, AccountGraphWriter, SourceNotes},
     blocking,
 };
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use super::{
     IngestError, IngestObserver,
@@ -24,6 +24,9 @@ use crate::{
 /// takes about a second.
 const PAUSE: Duration = Duration::from_millis(5);
 const ATTEMPTS: u32 = 2000;
+
+/// Time after which a follower looks for newer prices.
+const PRICES_LAST: SignedDuration = SignedDuration::from_mins(10);
 
 /// The parties at which money ends, as lists and labels name them when it is called.
 pub type PresentEnds<'e> = dyn Fn() -> AccountEnds + Send + Sync + 'e;
@@ -59,7 +62,8 @@ impl<'g> GraphFamily for AccountGraphs<'g> {
         let notes = writer.source_notes()?;
         writer.release();
         let Self { graphs, ends } = *self;
-        Ok(AccountGraph { graphs, ends, chain, sample: options.sample, writer, notes })
+        let (sample, priced_at) = (options.sample, Timestamp::MIN);
+        Ok(AccountGraph { graphs, ends, chain, sample, writer, notes, priced_at })
     }
 }
 
@@ -82,6 +86,8 @@ pub(super) struct AccountGraph<'g> {
     sample: bool,
     writer: AccountGraphWriter,
     notes: SourceNotes,
+    /// Time at which the writer got the present prices.
+    priced_at: Timestamp,
 }
 
 impl AccountGraph<'_> {
@@ -159,6 +165,11 @@ impl IngestGraph for AccountGraph<'_> {
         reorganizable_from: u64,
         at: Timestamp,
     ) -> Result<(), IngestError> {
+        if at.duration_since(self.priced_at) > PRICES_LAST {
+            let prices = Arc::clone((self.ends)().prices());
+            self.writer.set_prices(prices);
+            self.priced_at = at;
+        }
         Ok(self.change(|writer| writer.append(&blocks, reorganizable_from, at))?)
     }
 

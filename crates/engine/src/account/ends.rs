@@ -3,7 +3,10 @@
 use jiff::civil::Date;
 use rustc_hash::FxHashMap;
 
-use super::{origin::MoneyOrigin, shares::Shares};
+use super::{
+    origin::{MoneyOrigin, OriginCode},
+    shares::Shares,
+};
 use crate::{
     evidence::ListingPeriod,
     ledger::OwnerNumber,
@@ -50,6 +53,12 @@ impl MoneyEnd {
     #[must_use]
     pub fn period(self, on: Date) -> Option<ListingPeriod> {
         self.listed_on.map(|listed_on| ListingPeriod::of_movement(on, listed_on))
+    }
+
+    /// True for a listed party, and for one of a default severity of 80 and more.
+    pub(super) fn is_severe(self) -> bool {
+        let is_severe = OriginCode::from(MoneyOrigin::Party(self.category, None)).is_severe();
+        is_severe || self.listed_on.is_some()
     }
 
     /// True for a party with which dealings are kept for themselves: a listed or risky one.

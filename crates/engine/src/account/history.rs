@@ -78,7 +78,7 @@ struct SumKey {
     is_received: bool,
     other: OwnerNumber,
     kind: u8,
-    is_from_end: bool,
+    hop: Hop,
     is_initiated: Option<bool>,
 }
 
@@ -157,7 +157,7 @@ impl PaymentSums {
                 OwnerNumber::SEVERAL
             },
             kind: payment.kind as u8,
-            is_from_end: payment.hop == Hop::FromEnd,
+            hop: payment.hop,
             is_initiated: payment.is_initiated.filter(|_| !is_received),
         };
         let sum = self.sum_of(key, payment, time);
@@ -183,7 +183,7 @@ impl PaymentSums {
             is_received,
             other: if is_received { payment.from } else { payment.to },
             kind: payment.kind as u8,
-            is_from_end: payment.hop == Hop::FromEnd,
+            hop: payment.hop,
             is_initiated: payment.is_initiated,
         };
         let sum = self.sum_of(key, payment, *time);
@@ -220,7 +220,7 @@ impl PaymentSums {
                 asset,
                 amount: sum.amount,
                 shares: Shares::of_sums(sum.amount, &sum.origins),
-                hop: if key.is_from_end { Hop::FromEnd } else { Hop::FromPayer },
+                hop: key.hop,
                 is_initiated: key.is_initiated,
             };
             PaymentSum { payment, time, largest, first: sum.first, count: sum.count }

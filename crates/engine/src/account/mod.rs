@@ -10,7 +10,8 @@
 //! - `shares`: breakdowns of money by origin, and their exact mixing
 //! - `ledger`: the balance of an account in one asset, and what it is made of
 //! - `netting`: the payments between accounts that a transaction amounts to
-//! - `conversion`: receipts in exchange for another asset
+//! - `conversion`: receipts in exchange for another asset that cannot be resolved
+//! - `contracts`: money that passes contracts, rule by rule
 //! - `ends`: the parties at which money ends
 //! - `step`: the ledgers after a transaction
 //! - `dealings`: direct dealings with listed and risky parties
@@ -33,6 +34,7 @@
 
 mod address;
 mod asset;
+mod contracts;
 mod conversion;
 mod dealings;
 mod ends;
@@ -63,6 +65,9 @@ mod view;
 
 pub use address::AccountAddress;
 pub use asset::{Asset, AssetId, InvalidAsset};
+pub use contracts::{
+    AccountState, AccountStates, DayPrices, DayValues, Held, Holding, Lot, Lots, Named, Tie,
+};
 pub use dealings::{Dealing, DealingKey, Dealings};
 pub use ends::{MoneyEnd, MoneyEnds, ends_money};
 pub use exposure::{AssetExposure, OriginExposure, exposures};

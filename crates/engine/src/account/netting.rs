@@ -126,57 +126,12 @@ impl Pairs {
     }
 
     fn cancel_circles(&mut self) {
-        while let Some(circle) = self.circle() {
+        while let Some(circle) = circle_of(self.live().map(|(from, to, _)| (from, to))) {
             let least = circle.iter().map(|(from, to)| self.get(*from, *to)).min().unwrap_or(0);
             for (from, to) in circle {
                 self.take(from, to, least);
             }
         }
-    }
-
-    /// The first circle of payments, by a search in depth in the order of the transfers.
-    fn circle(&self) -> Option<Vec<(OwnerNumber, OwnerNumber)>> {
-        let mut payees: HashMap<OwnerNumber, Vec<OwnerNumber>> = HashMap::new();
-        let mut order = Vec::new();
-        for (from, to, _) in self.live() {
-            let of_payer = payees.entry(from).or_insert_with(|| {
-                order.push(from);
-                Vec::new()
-            });
-            of_payer.push(to);
-        }
-        let mut finished: HashMap<OwnerNumber, bool> = HashMap::new();
-        for start in order {
-            if finished.contains_key(&start) {
-                continue;
-            }
-            finished.insert(start, false);
-            let mut path = vec![(start, 0)];
-            while let Some((account, next)) = path.last_mut() {
-                let account = *account;
-                let payee = payees.get(&account).and_then(|payees| payees.get(*next)).copied();
-                *next += 1;
-                let Some(payee) = payee else {
-                    finished.insert(account, true);
-                    path.pop();
-                    continue;
-                };
-                match finished.get(&payee) {
-                    Some(false) => {
-                        let on_circle = path.iter().skip_while(|(on_path, _)| *on_path != payee);
-                        let mut members: Vec<_> = on_circle.map(|(member, _)| *member).collect();
-                        members.push(payee);
-                        return Some(members.windows(2).filter_map(pair).collect());
-                    }
-                    None if payees.contains_key(&payee) => {
-                        finished.insert(payee, false);
-                        path.push((payee, 0));
-                    }
-                    Some(true) | None => {}
-                }
-            }
-        }
-        None
     }
 
     /// Leaves out accounts that pass money on: payers pay payees, in proportion.
@@ -226,6 +181,53 @@ impl Pairs {
             }
         }
     }
+}
+
+/// The first circle of payments, by a search in depth in the order of the pairs of a payer and a payee.
+pub(super) fn circle_of(
+    pairs: impl Iterator<Item = (OwnerNumber, OwnerNumber)>,
+) -> Option<Vec<(OwnerNumber, OwnerNumber)>> {
+    let mut payees: HashMap<OwnerNumber, Vec<OwnerNumber>> = HashMap::new();
+    let mut order = Vec::new();
+    for (from, to) in pairs {
+        let of_payer = payees.entry(from).or_insert_with(|| {
+            order.push(from);
+            Vec::new()
+        });
+        of_payer.push(to);
+    }
+    let mut finished: HashMap<OwnerNumber, bool> = HashMap::new();
+    for start in order {
+        if finished.contains_key(&start) {
+            continue;
+        }
+        finished.insert(start, false);
+        let mut path = vec![(start, 0)];
+        while let Some((account, next)) = path.last_mut() {
+            let account = *account;
+            let payee = payees.get(&account).and_then(|payees| payees.get(*next)).copied();
+            *next += 1;
+            let Some(payee) = payee else {
+                finished.insert(account, true);
+                path.pop();
+                continue;
+            };
+            match finished.get(&payee) {
+                Some(false) => {
+                    let on_circle = path.iter().skip_while(|(on_path, _)| *on_path != payee);
+                    let mut members: Vec<_> = on_circle.map(|(member, _)| *member).collect();
+                    members.push(payee);
+                    return Some(members.windows(2).filter_map(pair).collect());
+                }
+                None if payees.contains_key(&payee) => {
+                    finished.insert(payee, false);
+                    path.push((payee, 0));
+                }
+                Some(true) | None => {}
+            }
+        }
+    }
+    None
 }
 
 fn pair(two: &[OwnerNumber]) -> Option<(OwnerNumber, OwnerNumber)> {

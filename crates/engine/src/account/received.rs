@@ -42,26 +42,28 @@ pub(super) struct Valued<'p> {
 }
 
 impl Valued<'_> {
-    /// Payments in scored assets, with their values.
+    /// Payments in scored assets, with their values. An account's own money in another asset, or that a contract pays back to
+    /// it, is no payment to or from it.
     pub(super) fn of<'p>(
         view: &dyn AccountView,
         payments: &'p [Payment],
         values: &mut Valuation<'_>,
     ) -> Vec<Valued<'p>> {
-        let of_scored = payments.iter().filter_map(|payment| {
-            let asset = view.scored(payment.asset)?;
-            let time = view.time(payment.transaction);
-            let (unit, value) = values.value(asset, payment.amount, time);
-            let dust = match unit {
-                MoneyUnit::Dollars => (value <= MICROS_IN_DOLLAR).then_some(value),
-                MoneyUnit::Asset(asset) => {
-                    let largest = asset.largest_dust();
-                    let is_dust = payment.amount <= largest && largest > 0;
-                    is_dust.then(|| payment.amount.saturating_mul(MICROS_IN_DOLLAR) / largest)
-                }
-            };
-            Some(Valued { payment, ticker: asset.ticker, time, unit, value, dust })
-        });
+        let of_scored =
+            payments.iter().filter(|it| !it.kind.is_own_money()).filter_map(|payment| {
+                let asset = view.scored(payment.asset)?;
+                let time = view.time(payment.transaction);
+                let (unit, value) = values.value(asset, payment.amount, time);
+                let dust = match unit {
+                    MoneyUnit::Dollars => (value <= MICROS_IN_DOLLAR).then_some(value),
+                    MoneyUnit::Asset(asset) => {
+                        let largest = asset.largest_dust();
+                        let is_dust = payment.amount <= largest && largest > 0;
+                        is_dust.then(|| payment.amount.saturating_mul(MICROS_IN_DOLLAR) / largest)
+                    }
+                };
+                Some(Valued { payment, ticker: asset.ticker, time, unit, value, dust })
+            });
         of_scored.collect()
     }
 
@@ -71,12 +73,13 @@ impl Valued<'_> {
         sums: &'p [PaymentSum],
         values: &mut Valuation<'_>,
     ) -> Vec<Valued<'p>> {
-        let of_scored = sums.iter().filter_map(|sum| {
-            let (payment, time) = (&sum.payment, sum.time);
-            let asset = view.scored(payment.asset)?;
-            let (unit, value) = values.value(asset, payment.amount, time);
-            Some(Valued { payment, ticker: asset.ticker, time, unit, value, dust: None })
-        });
+        let of_scored =
+            sums.iter().filter(|it| !it.payment.kind.is_own_money()).filter_map(|sum| {
+                let (payment, time) = (&sum.payment, sum.time);
+                let asset = view.scored(payment.asset)?;
+                let (unit, value) = values.value(asset, payment.amount, time);
+                Some(Valued { payment, ticker: asset.ticker, time, unit, value, dust: None })
+            });
         of_scored.collect()
     }
 
@@ -106,7 +109,7 @@ pub(super) fn received(
         let payment = valued.payment;
         let attribution = match payment.kind {
             MovementKind::Payment => attributions.of_account(payment.from),
-            MovementKind::Fee | MovementKind::New | MovementKind::Balance => None,
+            _ => None,
         };
         let end = attribution.as_ref().and_then(|it| it.end.as_ref()).filter(|it| ends_money(it));
         let solicitation = if dust.is_dust(valued) {

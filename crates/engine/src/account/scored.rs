@@ -70,7 +70,7 @@ impl ScoredAsset {
     }
 
     /// The order of worth of a whole unit in US cents.
-    fn worth_in_cents(&self) -> Option<u128> {
+    pub(super) fn worth_in_cents(&self) -> Option<u128> {
         let dollars = match self.role {
             AssetRole::Stablecoin => Some(1),
             AssetRole::Wrapped if self.ticker.contains("BTC") => Some(50_000),

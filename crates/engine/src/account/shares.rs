@@ -136,14 +136,19 @@ impl Shares {
     /// The breakdown at the receiver of a payment.
     #[must_use]
     pub fn after(&self, by: Hop) -> Self {
-        if by == Hop::FromEnd {
-            return self.clone();
+        match by {
+            Hop::FromEnd | Hop::Counted => self.clone(),
+            Hop::FromPayer => self.map(|share| share.after(by)),
         }
-        Self::of(self.known().iter().map(|share| share.after(by)).collect())
+    }
+
+    /// The breakdown with other shares.
+    pub(super) fn map(&self, share: impl Fn(OriginShare) -> OriginShare) -> Self {
+        Self::of(self.known().iter().map(|known| share(*known)).collect())
     }
 
     /// A breakdown whose sum and number of entries are within their limits.
-    fn of(mut shares: Vec<OriginShare>) -> Self {
+    pub(super) fn of(mut shares: Vec<OriginShare>) -> Self {
         shares.retain(|share| share.far >= LEAST);
         limit_entries(&mut shares);
         limit_sum(&mut shares);
@@ -162,25 +167,27 @@ impl OriginShare {
 }
 
 /// The way in which money reached its receiver.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Hop {
     /// Directly from a party at which traces end: undecayed.
     FromEnd,
     /// From any other payer: decayed by a hop.
     FromPayer,
+    /// By a way whose hops the breakdown counts already.
+    Counted,
 }
 
 impl Hop {
     const fn hops(self, before: u8) -> u8 {
         match self {
-            Self::FromEnd => before,
+            Self::FromEnd | Self::Counted => before,
             Self::FromPayer => before.saturating_add(1),
         }
     }
 
     fn near(self, share: u64) -> u64 {
         match self {
-            Self::FromEnd => share,
+            Self::FromEnd | Self::Counted => share,
             Self::FromPayer => shifted(u128::from(share) * u128::from(DECAY), false),
         }
     }

@@ -6,6 +6,11 @@ use rustc_hash::FxHashSet;
 
 use super::{
     ScoredAsset,
+    contracts::{
+        self, AccountStates, Circumstances, DayValues, Named, NettedTransaction, Receipt,
+        ReceiptKind,
+        exchange::{self, Flow},
+    },
     conversion::Exchanges,
     dealings::DealingKey,
     ends::MoneyEnds,
@@ -82,6 +87,18 @@ pub enum MovementKind {
     New,
     /// The receiver's balance as the chain states it.
     Balance,
+    /// A part of an exchange: the receiver's own money, in another asset than the one that it gave.
+    Exchange,
+    /// Money that a contract pays back to who had put it in.
+    Returned,
+}
+
+impl MovementKind {
+    /// True for what an account gets of its own money.
+    #[must_use]
+    pub const fn is_own_money(self) -> bool {
+        matches!(self, Self::Exchange | Self::Returned)
+    }
 }
 
 /// A transaction by numbers.
@@ -95,6 +112,8 @@ pub struct NumberedTransaction<'a> {
     pub initiator: Option<OwnerNumber>,
     /// The movements in the order of the transaction.
     pub movements: &'a [Movement],
+    /// The accounts that events of contracts name.
+    pub named: &'a [Named],
 }
 
 impl NumberedTransaction<'_> {
@@ -142,16 +161,25 @@ pub trait LedgerBook {
     fn was_set(&mut self, _owner: OwnerNumber, _asset: AssetNumber, _balance: u128) {}
     /// Keeps that an account both received and paid an asset within the transaction, so that netting looked at it.
     fn passed(&mut self, _account: OwnerNumber) {}
+    /// The states of accounts beside their ledgers, of at least all accounts of the transaction.
+    fn states(&self) -> &AccountStates;
+    /// The states of accounts beside their ledgers, for writing.
+    fn states_mut(&mut self) -> &mut AccountStates;
     /// Keeps a direct dealing of an account with a listed or risky party.
     fn dealt(&mut self, account: OwnerNumber, dealing: DealingKey, time: Timestamp, amount: u128);
 }
 
-/// Books one transaction: nets its transfers, and moves money between ledgers with its breakdown.
-pub fn book(transaction: &NumberedTransaction<'_>, ends: &MoneyEnds, into: &mut impl LedgerBook) {
+/// Books one transaction: nets its transfers, and moves money between ledgers with its breakdown. `values` are those of its day.
+pub fn book(
+    transaction: &NumberedTransaction<'_>,
+    (ends, values): (&MoneyEnds, &DayValues),
+    into: &mut impl LedgerBook,
+) {
     let day = transaction.day();
-    let mut booking = Booking { transaction, ends, day, paid: 0 };
+    let mut booking = Booking { transaction, ends, values, day, paid: 0 };
     if let [movement @ Movement { kind: MovementKind::Payment, is_scored: true, .. }] =
         transaction.movements
+        && ![movement.from, movement.to].iter().any(|account| into.states().is_contract(*account))
     {
         // Most transactions move one asset once: nothing to net, and nothing exchanged.
         if movement.amount > 0 && movement.from != movement.to {
@@ -165,13 +193,18 @@ pub fn book(transaction: &NumberedTransaction<'_>, ends: &MoneyEnds, into: &mut 
         }
         return;
     }
-    booking.all(into);
+    if into.states().knows_contracts() {
+        booking.with_contracts(into);
+    } else {
+        booking.without_contracts(into);
+    }
 }
 
 /// One transaction while it is booked.
 struct Booking<'a> {
     transaction: &'a NumberedTransaction<'a>,
     ends: &'a MoneyEnds,
+    values: &'a DayValues,
     day: Date,
     /// Number of payments that are kept.
     paid: u32,
@@ -187,29 +220,97 @@ struct Paid {
 }
 
 impl Booking<'_> {
-    fn all(&mut self, into: &mut impl LedgerBook) {
+    /// Books with the rules of contracts: fees and new coins first, then all payments at once.
+    fn with_contracts(&mut self, into: &mut impl LedgerBook) {
+        let movements = self.transaction.movements;
+        let others: Vec<_> = fees_and_new_coins(movements).collect();
+        self.pay(&others, &Exchanges::default(), (into, false));
+        let mut netted = NettedTransaction::default();
+        for asset in assets(movements) {
+            let paid = self.net(asset, into).into_iter();
+            netted.scored.extend(paid.map(|edge| (asset, edge)));
+        }
+        for asset in tokens(movements) {
+            let moved = movements.iter().filter(|it| it.asset == asset);
+            let moved = moved.map(|it| Edge { from: it.from, to: it.to, amount: it.amount });
+            let paid = net(moved, |owner| self.never_passes(owner)).paid;
+            // What rounding left on a way would count as another one.
+            let largest = paid.iter().map(|edge| edge.amount).max().unwrap_or(0);
+            let paid = paid.into_iter().filter(|edge| !exchange::is_tiny(edge.amount, largest));
+            netted.tokens.extend(paid.map(|edge| (asset, edge)));
+        }
+        let is_unpriced = |(asset, _): &(AssetNumber, Edge)| !self.values.is_priced(*asset);
+        let exchanges = if netted.scored.iter().any(is_unpriced) {
+            Exchanges::of(movements)
+        } else {
+            Exchanges::default()
+        };
+        let initiator = self.transaction.initiator;
+        let circumstances = Circumstances {
+            ends: self.ends,
+            day: self.day,
+            values: self.values,
+            initiator,
+            named: self.transaction.named,
+        };
+        let ends = self.ends;
+        let is_conversion = |flow: &Flow| {
+            let is_end = ends.get(flow.from).is_some();
+            !is_end && exchanges.is_conversion((flow.from, flow.to), flow.asset, initiator)
+        };
+        for receipt in contracts::book(netted, circumstances, is_conversion, into) {
+            self.receive(receipt, into);
+        }
+        self.set_balances(into);
+    }
+
+    /// Puts a receipt into its ledger.
+    fn receive(&mut self, receipt: Receipt, into: &mut impl LedgerBook) {
+        let Receipt { asset, edge, kind, shares, hop, kept } = receipt;
+        let kind = match kind {
+            ReceiptKind::Payment => MovementKind::Payment,
+            ReceiptKind::Exchange => MovementKind::Exchange,
+            ReceiptKind::Returned => MovementKind::Returned,
+        };
+        self.put_as(Paid { asset, kind, edge, shares, hop }, kept.as_ref(), (into, false));
+    }
+
+    /// Nets the payments of an asset, and keeps its dealings.
+    fn net(&self, asset: AssetNumber, into: &mut impl LedgerBook) -> Vec<Edge> {
+        let movements = self.transaction.movements;
+        let netted = net(payments(movements, asset), |owner| self.never_passes(owner));
+        for account in passing(movements, asset) {
+            into.passed(account);
+        }
+        for dealing in netted.dealings {
+            self.deal(asset, dealing, into);
+        }
+        netted.paid
+    }
+
+    /// Sets the balances that the chain states.
+    fn set_balances(&self, into: &mut impl LedgerBook) {
+        let movements = self.transaction.movements.iter();
+        let set = movements.filter(|it| it.kind == MovementKind::Balance && it.is_scored);
+        for Movement { to, asset, amount, .. } in set.copied() {
+            if self.holds(to) {
+                into.ledger_mut(to, asset).set_balance(amount);
+            }
+            if to != OwnerNumber::NOBODY {
+                into.was_set(to, asset, amount);
+            }
+        }
+    }
+
+    fn without_contracts(&mut self, into: &mut impl LedgerBook) {
         let movements = self.transaction.movements;
         let exchanges = Exchanges::of(movements);
         let mut edges: Vec<(AssetNumber, Edge, MovementKind)> = Vec::with_capacity(movements.len());
         for asset in assets(movements) {
-            let netted = net(payments(movements, asset), |owner| self.never_passes(owner));
-            for account in passing(movements, asset) {
-                into.passed(account);
-            }
-            for dealing in netted.dealings {
-                self.deal(asset, dealing, into);
-            }
-            edges.extend(netted.paid.into_iter().map(|edge| (asset, edge, MovementKind::Payment)));
+            let paid = self.net(asset, into).into_iter();
+            edges.extend(paid.map(|edge| (asset, edge, MovementKind::Payment)));
         }
-        let others = movements.iter().filter(|movement| {
-            movement.is_scored
-                && movement.amount > 0
-                && matches!(movement.kind, MovementKind::Fee | MovementKind::New)
-        });
-        edges.extend(others.map(|movement| {
-            let Movement { from, to, amount, .. } = *movement;
-            (movement.asset, Edge { from, to, amount }, movement.kind)
-        }));
+        edges.extend(fees_and_new_coins(movements));
         let receives = |asset: AssetNumber, payer: OwnerNumber| {
             self.holds(payer) && edges.iter().any(|(of, edge, _)| *of == asset && edge.to == payer)
         };
@@ -221,15 +322,7 @@ impl Booking<'_> {
             });
         self.pay(&early, &exchanges, (into, false));
         self.pay_late(late, &exchanges, into);
-        let set = movements.iter().filter(|it| it.kind == MovementKind::Balance && it.is_scored);
-        for Movement { to, asset, amount, .. } in set.copied() {
-            if self.holds(to) {
-                into.ledger_mut(to, asset).set_balance(amount);
-            }
-            if to != OwnerNumber::NOBODY {
-                into.was_set(to, asset, amount);
-            }
-        }
+        self.set_balances(into);
     }
 
     /// Pays for accounts that netting could not leave out: each pays after its own payers did.
@@ -284,7 +377,10 @@ impl Booking<'_> {
             match kind {
                 MovementKind::New => shares = Shares::wholly(MoneyOrigin::New),
                 MovementKind::Fee => hop = Hop::FromPayer,
-                MovementKind::Payment | MovementKind::Balance => {
+                MovementKind::Payment
+                | MovementKind::Balance
+                | MovementKind::Exchange
+                | MovementKind::Returned => {
                     let pair = (edge.from, edge.to);
                     let is_end = self.ends.get(edge.from).is_some();
                     if !is_end && exchanges.is_conversion(pair, asset, self.transaction.initiator) {
@@ -340,10 +436,21 @@ impl Booking<'_> {
         }
     }
 
-    fn put(&mut self, paid: Paid, (into, is_late): (&mut impl LedgerBook, bool)) {
+    fn put(&mut self, paid: Paid, into: (&mut impl LedgerBook, bool)) {
+        self.put_as(paid, None, into);
+    }
+
+    /// Puts a payment into its receiver's ledger, `entering` with another breakdown if one is given.
+    fn put_as(
+        &mut self,
+        paid: Paid,
+        entering: Option<&Shares>,
+        (into, is_late): (&mut impl LedgerBook, bool),
+    ) {
         let Paid { asset, kind, edge, shares, hop } = paid;
         if self.holds(edge.to) {
-            into.ledger_mut(edge.to, asset).receive(edge.amount, &shares, hop);
+            let (entering, by) = entering.map_or((&shares, hop), |kept| (kept, Hop::Counted));
+            into.ledger_mut(edge.to, asset).receive(edge.amount, entering, by);
         }
         let payment = Payment {
             kind,
@@ -385,6 +492,32 @@ fn assets(movements: &[Movement]) -> Vec<AssetNumber> {
         }
     }
     assets
+}
+
+/// The tokens outside the table that a transaction moves, in the order of the transaction.
+fn tokens(movements: &[Movement]) -> Vec<AssetNumber> {
+    let mut tokens = Vec::new();
+    for movement in movements.iter().filter(|movement| !movement.is_scored) {
+        if !tokens.contains(&movement.asset) {
+            tokens.push(movement.asset);
+        }
+    }
+    tokens
+}
+
+/// The fees and new coins of a transaction.
+fn fees_and_new_coins(
+    movements: &[Movement],
+) -> impl Iterator<Item = (AssetNumber, Edge, MovementKind)> {
+    let is_other = |movement: &&Movement| {
+        movement.is_scored
+            && movement.amount > 0
+            && matches!(movement.kind, MovementKind::Fee | MovementKind::New)
+    };
+    movements.iter().filter(is_other).map(|movement| {
+        let Movement { from, to, amount, .. } = *movement;
+        (movement.asset, Edge { from, to, amount }, movement.kind)
+    })
 }
 
 /// The accounts that both receive and pay an asset in a transaction.

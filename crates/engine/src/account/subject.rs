@@ -15,7 +15,7 @@ use super::{
     path::path_back,
     received::{Valued, end_of, received},
     sent::{sent, sent_on},
-    step::Payment,
+    step::{MovementKind, Payment},
     taken::taken,
     transfer::BookedTransfer,
     unit::{MoneyUnit, Valuation},
@@ -133,7 +133,7 @@ impl AccountSubject<'_> {
     pub fn origins_of(&self, payments: &[Payment]) -> FlowFacts {
         let Self { view, owner, attributions, today, .. } = *self;
         let payments: Vec<Payment> =
-            payments.iter().map(|payment| Payment { to: owner, ..payment.clone() }).collect();
+            payments.iter().map(|payment| Payment { to: owner, ..counted(payment) }).collect();
         let mut values = Valuation::new(self.prices);
         let payments = asked_about(view, &payments, &mut values);
         let of = (recent_since(today), payments.len() <= MOST_PAYMENTS);
@@ -153,7 +153,8 @@ impl AccountSubject<'_> {
             return None;
         }
         let mut values = Valuation::new(self.prices);
-        let payments = asked_about(view, transfer.payments(), &mut values);
+        let payments: Vec<Payment> = transfer.payments().iter().map(counted).collect();
+        let payments = asked_about(view, &payments, &mut values);
         let destination = sent_on(view, owner, &payments, attributions, recent_since(today));
         let limits = self.limits_of(&payments, values);
         Some(self.facts(UnitSums { destination, ..UnitSums::default() }, limits))
@@ -370,6 +371,12 @@ fn asked_about<'p>(
 ) -> Vec<Valued<'p>> {
     let all = Valued::of(view, payments, values).into_iter();
     all.map(|each| Valued { dust: None, ..each }).collect()
+}
+
+/// A payment that a caller asks about counts, also if it is the receiver's own money.
+fn counted(payment: &Payment) -> Payment {
+    let kind = if payment.kind.is_own_money() { MovementKind::Payment } else { payment.kind };
+    Payment { kind, ..payment.clone() }
 }
 
 /// Parses the identifier of a transaction as its chain writes it; on account chains, with or without `0x`.

@@ -257,7 +257,7 @@ impl BookedTransfer {
             let Some(owner) = view.owner(account) else { return Vec::new() };
             let is_of = |payment: &&Payment| {
                 payment.to == owner
-                    && matches!(payment.kind, MovementKind::Payment | MovementKind::New)
+                    && !matches!(payment.kind, MovementKind::Fee | MovementKind::Balance)
                     && view.scored(payment.asset).is_some_and(|it| it.id.asset == asset)
             };
             all.iter().filter(is_of).collect()

@@ -6,7 +6,7 @@ use assay_address::ChainId;
 use jiff::Timestamp;
 
 use super::{
-    AccountAddress, AccountTransaction, Asset, ScoredAsset, TransferPlace,
+    AccountAddress, AccountState, AccountTransaction, Asset, ScoredAsset, TransferPlace,
     dealings::{Dealing, DealingKey},
     history::AccountPayments,
     ledger::AccountLedger,
@@ -98,6 +98,14 @@ pub trait AccountView: Send + Sync {
     fn deployer(&self, contract: OwnerNumber) -> Option<OwnerNumber>;
     /// The first contracts that an account created, in the order of the chain, at most `most`.
     fn deployed(&self, by: OwnerNumber, most: usize) -> Vec<OwnerNumber>;
+    /// The state of an account beside its ledgers: its code, and the tokens and claims that it holds.
+    fn state(&self, of: OwnerNumber) -> AccountState;
+    /// True for an account that is known to have code.
+    fn is_contract(&self, of: OwnerNumber) -> bool {
+        self.state(of).is_contract
+    }
+    /// True if any account is known to have code, so that money is followed through contracts.
+    fn knows_contracts(&self) -> bool;
     /// True if transfers of the native coin inside of transactions are recorded.
     fn has_internal_transfers(&self) -> bool;
     /// Times of blocks in which transfers of the native coin inside of transactions are not recorded, although they are in others: those of

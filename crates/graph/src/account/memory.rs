@@ -6,20 +6,21 @@ use std::{collections::HashMap, sync::Arc};
 use assay_address::ChainId;
 use assay_engine::{
     account::{
-        AccountAddress, AccountLedger, AccountPayments, AccountTransaction, AccountView, Asset,
-        AssetNumber, Dealing, DealingKey, Dealings, LedgerBook, MoneyEnd, MoneyEnds,
-        NumberedTransaction, PageOfSums, Payment, PaymentSum, PaymentSums, ScoredAsset, Transfer,
-        book, ends_group, ends_page, summed_until,
+        AccountAddress, AccountLedger, AccountPayments, AccountState, AccountStates,
+        AccountTransaction, AccountView, Asset, AssetNumber, DayPrices, DayValues, Dealing,
+        DealingKey, Dealings, LedgerBook, MoneyEnd, MoneyEnds, NumberedTransaction, PageOfSums,
+        Payment, PaymentSum, PaymentSums, Prices, ScoredAsset, Transfer, book, ends_group,
+        ends_page, summed_until,
     },
     ledger::{OwnerNumber, TransactionNumber},
     utxo::Txid,
 };
-use jiff::Timestamp;
+use jiff::{Timestamp, civil::Date};
 use rustc_hash::FxHashMap;
 
 use super::{
     AccountGraphView, RecordCounts,
-    numbering::{ScoredAssets, is_creation},
+    numbering::{ScoredAssets, contracts_of, is_creation, named_of},
 };
 use crate::GraphError;
 
@@ -225,6 +226,10 @@ impl AccountTransactions {
 #[derive(Debug)]
 pub struct AccountLedgers {
     ends: MoneyEnds,
+    prices: Prices,
+    /// The values of the last day.
+    values: Option<(Date, DayValues)>,
+    states: AccountStates,
     ledgers: FxHashMap<(OwnerNumber, AssetNumber), AccountLedger>,
     assets_of: FxHashMap<OwnerNumber, Vec<AssetNumber>>,
     payments: Vec<Payment>,
@@ -236,11 +241,14 @@ pub struct AccountLedgers {
 }
 
 impl AccountLedgers {
-    /// Ledgers without transactions, for the ends that `end` tells by account.
+    /// Ledgers without transactions, for some ends, and with prices for exchanges.
     #[must_use]
-    pub fn new(ends: MoneyEnds) -> Self {
+    pub fn new(ends: MoneyEnds, prices: Prices) -> Self {
         Self {
             ends,
+            prices,
+            values: None,
+            states: AccountStates::default(),
             ledgers: FxHashMap::default(),
             assets_of: FxHashMap::default(),
             payments: Vec::new(),
@@ -265,15 +273,27 @@ impl AccountLedgers {
                 chain.asset_numbers.get(&asset).copied().unwrap_or(AssetNumber::FIRST_OTHER)
             };
             chain.scored.movements(transaction, owner, token, &mut movements);
+            contracts_of(transaction, owner, |contract| self.states.mark_contract(contract));
+            let named = named_of(transaction, owner);
             let numbered = NumberedTransaction {
                 number: TransactionNumber(index as u64),
                 time: transaction.time,
                 initiator: transaction.initiator.and_then(|it| chain.owner_number(it)),
                 movements: &movements,
+                named: &named,
             };
+            let day = numbered.day();
+            let kept = self.values.take().filter(|(known, _)| *known == day);
+            let (_, values) = kept.unwrap_or_else(|| {
+                (day, {
+                    let prices = DayPrices::before(chain.chain, &self.prices, day);
+                    DayValues::of(chain.chain, &prices)
+                })
+            });
             let ends = std::mem::take(&mut self.ends);
-            book(&numbered, &ends, self);
+            book(&numbered, (&ends, &values), self);
             self.ends = ends;
+            self.values = Some((day, values));
         }
         self.booked = self.booked.max(transactions.min(chain.transactions.len()));
     }
@@ -291,6 +311,12 @@ impl AccountLedgers {
             self.ledgers.iter().map(|((owner, asset), ledger)| (*owner, *asset, ledger)).collect();
         all.sort_by_key(|(owner, asset, _)| (*owner, *asset));
         all
+    }
+
+    /// The states of accounts beside their ledgers.
+    #[must_use]
+    pub const fn states(&self) -> &AccountStates {
+        &self.states
     }
 
     /// All payments, in the order of the chain.
@@ -351,6 +377,14 @@ impl LedgerBook for AccountLedgers {
     fn dealt(&mut self, account: OwnerNumber, dealing: DealingKey, time: Timestamp, amount: u128) {
         self.dealings.add(account, dealing, time, amount);
     }
+
+    fn states(&self) -> &AccountStates {
+        &self.states
+    }
+
+    fn states_mut(&mut self) -> &mut AccountStates {
+        &mut self.states
+    }
 }
 
 /// One state of an account graph in memory: transactions, and the ledgers for one state of lists and labels.
@@ -361,17 +395,18 @@ pub struct MemoryAccounts {
 }
 
 impl MemoryAccounts {
-    /// Books all transactions for the accounts at which money ends.
+    /// Books all transactions for the accounts at which money ends, and with prices for exchanges.
     #[must_use]
     pub fn compute(
         transactions: impl Into<Arc<AccountTransactions>>,
         ends: impl IntoIterator<Item = (AccountAddress, MoneyEnd)>,
+        prices: &Prices,
     ) -> Self {
         let transactions = transactions.into();
         let numbered = ends
             .into_iter()
             .filter_map(|(account, end)| Some((transactions.owner_number(account)?, end)));
-        let mut ledgers = AccountLedgers::new(numbered.collect());
+        let mut ledgers = AccountLedgers::new(numbered.collect(), prices.clone());
         ledgers.advance(&transactions);
         Self { transactions, ledgers: Arc::new(ledgers) }
     }
@@ -379,7 +414,7 @@ impl MemoryAccounts {
     /// The transactions without ledgers, as before they are booked.
     #[must_use]
     pub fn unbooked(transactions: Arc<AccountTransactions>) -> Self {
-        let ledgers = AccountLedgers::new(MoneyEnds::default());
+        let ledgers = AccountLedgers::new(MoneyEnds::default(), Prices::default());
         Self { transactions, ledgers: Arc::new(ledgers) }
     }
 
@@ -574,6 +609,14 @@ impl AccountView for MemoryAccounts {
 
     fn deployed(&self, by: OwnerNumber, most: usize) -> Vec<OwnerNumber> {
         self.transactions.deployed(by).iter().take(most).copied().collect()
+    }
+
+    fn state(&self, of: OwnerNumber) -> AccountState {
+        self.ledgers.states.of(of).cloned().unwrap_or_default()
+    }
+
+    fn knows_contracts(&self) -> bool {
+        self.ledgers.states.knows_contracts()
     }
 
     fn has_internal_transfers(&self) -> bool {

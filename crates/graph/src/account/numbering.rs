@@ -6,8 +6,8 @@ use std::sync::Arc;
 use assay_address::ChainId;
 use assay_engine::{
     account::{
-        AccountAddress, AccountTransaction, Asset, AssetNumber, Movement, MovementKind,
-        ScoredAsset, Transfer, TransferKind, scored_assets,
+        AccountAddress, AccountTransaction, Asset, AssetNumber, ContractFactKind, Movement,
+        MovementKind, Named, ScoredAsset, Transfer, TransferKind, scored_assets,
     },
     ledger::OwnerNumber,
 };
@@ -105,9 +105,14 @@ impl ScoredAssets {
     ) {
         into.clear();
         for transfer in &transaction.transfers {
-            let Ok(amount) = u128::try_from(transfer.amount) else { continue };
             let scored_number = self.number(transfer.asset);
             let scored = scored_number.and_then(|number| self.get(number));
+            // Of a token outside the table, only the parts of its units count.
+            let amount = match u128::try_from(transfer.amount) {
+                Ok(amount) => amount,
+                Err(_) if scored.is_none() => u128::MAX,
+                Err(_) => continue,
+            };
             let asset = scored_number.unwrap_or_else(|| token(transfer.asset));
             let of_nobody = match (scored.and_then(|scored| scored.issuer), transfer.kind) {
                 (Some(issuer), _) => owner(issuer),
@@ -137,6 +142,37 @@ impl ScoredAssets {
     }
 }
 
+/// Passes the accounts that a transaction shows to have code to `each`, by their numbers: an account may come several times.
+pub(super) fn contracts_of(
+    transaction: &AccountTransaction,
+    owner: impl Fn(AccountAddress) -> OwnerNumber,
+    mut each: impl FnMut(OwnerNumber),
+) {
+    let created = transaction.transfers.iter().filter(|it| it.kind == TransferKind::Create);
+    for transfer in created.filter(|it| it.to != AccountAddress::ZERO) {
+        each(owner(transfer.to));
+    }
+    let facts = transaction.contract_facts.iter();
+    for fact in facts.filter(|fact| fact.kind == ContractFactKind::Code) {
+        each(owner(fact.contract));
+    }
+}
+
+/// The accounts that events of contracts name in a transaction, by their numbers.
+pub(super) fn named_of(
+    transaction: &AccountTransaction,
+    owner: impl Fn(AccountAddress) -> OwnerNumber,
+) -> Vec<Named> {
+    let facts = transaction.contract_facts.iter();
+    let naming = facts.filter(|fact| fact.kind != ContractFactKind::Code);
+    let named = naming.map(|fact| Named {
+        contract: owner(fact.contract),
+        kind: fact.kind,
+        account: owner(fact.account),
+    });
+    named.filter(|named| named.account != OwnerNumber::NOBODY).collect()
+}
+
 /// True for the creation of a contract by an account.
 pub(super) fn is_creation(transfer: &Transfer) -> bool {
     let accounts = [transfer.from, transfer.to];
@@ -160,6 +196,8 @@ pub struct RecordCounts {
     pub without_initiator: u64,
     /// Transfers of the native coin inside of transactions.
     pub internal: u64,
+    /// Times at which an account was shown to have code.
+    pub contracts: u64,
 }
 
 impl RecordCounts {
@@ -167,6 +205,7 @@ impl RecordCounts {
     pub(super) fn add(&mut self, scored: &ScoredAssets, transaction: &AccountTransaction) {
         let is_of_block = transaction.id == AccountTransaction::id_of_block(transaction.block);
         self.transactions += 1;
+        contracts_of(transaction, |_| OwnerNumber::NOBODY, |_| self.contracts += 1);
         self.without_initiator += u64::from(transaction.initiator.is_none() && !is_of_block);
         for transfer in &transaction.transfers {
             let is_native = transfer.asset == Asset::Native;

@@ -77,7 +77,8 @@ async fn follow(service: Arc<Service>, spec: ChainSourceSpec, files: AllowedSour
 /// Returns the parties at which the money of an account chain ends now.
 fn account_ends(service: &Service, chain: ChainId) -> AccountEnds {
     let intel = service.intel();
-    intel.account_ends(chain, intel.day(service.clock.now())).collect()
+    let ends = intel.account_ends(chain, intel.day(service.clock.now()));
+    ends.collect::<AccountEnds>().with_prices(Arc::clone(intel.prices()))
 }
 
 /// Parses the hash of a block, in hexadecimal digits.

@@ -1,6 +1,6 @@
 //! Ledgers of account chains against exact fractions.
 
-use assay_engine::account::{MoneyEnds, OriginCode};
+use assay_engine::account::{MoneyEnds, OriginCode, Prices};
 use assay_graph::account::{AccountLedgers, AccountTransactions, MemoryAccounts};
 use assay_tests::{
     accounts::oracle::{Exact, History, Money},
@@ -20,7 +20,7 @@ fn compute(history: &History) -> MemoryAccounts {
         transactions.push(transaction.clone());
     }
     let ends = history.accounts.iter().copied().zip(history.parties.iter().copied());
-    MemoryAccounts::compute(transactions, ends)
+    MemoryAccounts::compute(transactions, ends, &Prices::default())
 }
 
 /// A share in units of 2^-63 as an exact fraction.
@@ -99,7 +99,7 @@ fn in_batches(history: &History, size: usize) -> (AccountTransactions, AccountLe
     transactions.push(first);
     let ends = history.accounts.iter().zip(&history.parties);
     let ends = ends.map(|(account, end)| (transactions.owner_number(*account).unwrap(), *end));
-    let mut ledgers = AccountLedgers::new(ends.collect::<MoneyEnds>());
+    let mut ledgers = AccountLedgers::new(ends.collect::<MoneyEnds>(), Prices::default());
     let rest: Vec<_> = all.collect();
     for batch in rest.chunks(size) {
         for transaction in batch {

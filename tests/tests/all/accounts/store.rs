@@ -1,12 +1,13 @@
 //! Graphs of account chains in a store against those in memory.
 
-use std::{collections::BTreeMap, fs, path::Path, thread, time::Duration};
+use std::{collections::BTreeMap, fs, path::Path, sync::Arc, thread, time::Duration};
 
 use assay_address::ChainId;
 use assay_engine::{
     account::{
-        AccountAddress, AccountTransaction, AccountView, Asset, GROUP_PAYMENTS, MoneyEnd, Transfer,
-        TransferKind, TransferPlace, scored_assets,
+        AccountAddress, AccountTransaction, AccountView, Asset, AssetId, ContractFact,
+        ContractFactKind, GROUP_PAYMENTS, MoneyEnd, Prices, Transfer, TransferKind, TransferPlace,
+        scored_assets,
     },
     ledger::{BlockRef, OwnerNumber, TransactionNumber},
     taxonomy::Category,
@@ -23,6 +24,7 @@ use assay_test_chains::account_chain::{Group, LongAccountChain, account};
 use assay_test_random::Random;
 use assay_tests::{
     accounts::{
+        USDC,
         conformance::{
             assert_equal_accounts, assert_equal_histories, assert_equal_transactions,
             assert_equal_views,
@@ -46,7 +48,76 @@ pub(super) fn blocks(transactions: &[AccountTransaction]) -> Vec<AccountBlock> {
 }
 
 fn ends(history: &History) -> AccountEnds {
-    history.accounts.iter().copied().zip(history.parties.iter().copied()).collect()
+    let ends: AccountEnds =
+        history.accounts.iter().copied().zip(history.parties.iter().copied()).collect();
+    ends.with_prices(Arc::new(prices()))
+}
+
+/// Prices of ether on the days of histories, which differ from day to day.
+fn prices() -> Prices {
+    let first = date(2024, 12, 31);
+    let price = |number: i64| {
+        let day = first.checked_add(Span::new().days(number)).unwrap();
+        (AssetId::native(ChainId::ETH), day, format!("{}", 2_000 + number).parse().unwrap())
+    };
+    Prices::new((0..800).map(price))
+}
+
+/// No ends, with the prices of histories.
+fn no_ends() -> AccountEnds {
+    AccountEnds::default().with_prices(Arc::new(prices()))
+}
+
+/// A history; of every second seed one in which some accounts have code, and money is exchanged for dollars and tokens.
+fn history_of(seed: u64) -> History {
+    let mut history = History::generate(seed);
+    if seed % 2 == 1 {
+        let mut dice = Random::new(seed + 7);
+        let History { accounts, parties, transactions, .. } = &mut history;
+        for transaction in transactions {
+            with_contracts(transaction, &accounts[parties.len()..], &mut dice);
+        }
+    }
+    history
+}
+
+/// Adds facts about contracts to a transaction, and transfers of dollars and tokens.
+fn with_contracts(
+    transaction: &mut AccountTransaction,
+    accounts: &[AccountAddress],
+    dice: &mut Random,
+) {
+    let token = |number: u8| Asset::Token(AccountAddress([0x70 + number; 20]));
+    if dice.one_in(4) {
+        let contract = *dice.pick(accounts);
+        transaction.contract_facts.push(ContractFact::code(contract));
+        if dice.one_in(2) {
+            let kind = *dice.pick(&[ContractFactKind::Beneficiary, ContractFactKind::Holder]);
+            let account = *dice.pick(accounts);
+            transaction.contract_facts.push(ContractFact { contract, kind, account });
+        }
+    }
+    let Some(last) = transaction.transfers.last().cloned() else { return };
+    let assets = [USDC, token(1), token(2), Asset::Native];
+    for next in (last.place.index + 1..).take(dice.index(3)) {
+        let (from, to) = match dice.below(4) {
+            0 => (last.to, last.from),
+            1 => (AccountAddress::ZERO, last.from),
+            2 => (last.from, *dice.pick(accounts)),
+            _ => (*dice.pick(accounts), *dice.pick(accounts)),
+        };
+        let asset = *dice.pick(&assets);
+        if asset == Asset::Native && from == AccountAddress::ZERO {
+            continue;
+        }
+        let amount = match asset {
+            Asset::Native => U256::from(1_000_000_000_000_000_000_u128),
+            _ => U256::from(2_000_000_000_u64 + dice.below(100_000_000)),
+        };
+        let place = TransferPlace { index: next, published: None };
+        let kind = TransferKind::Transfer;
+        transaction.transfers.push(Transfer { kind, asset, from, to, amount, place });
+    }
 }
 
 pub(super) fn open(graphs: &EmbeddedGraphs, ends: &AccountEnds) -> AccountGraphWriter {
@@ -62,7 +133,7 @@ fn reference(
     for transaction in transactions {
         all.push(transaction.clone());
     }
-    MemoryAccounts::compute(all, ends)
+    MemoryAccounts::compute(all, ends, &prices())
 }
 
 /// The fingerprint of a graph that is written in one batch.
@@ -86,7 +157,8 @@ fn assert_equal(name: &str, folder: &Path, memory: &MemoryAccounts) {
     assert_equal_views(name, memory, &store, (owners, transactions));
     assert_eq!(*memory.transactions().counts(), store.counts(), "{name}");
     store.check().unwrap();
-    let ends = open(&graphs, &AccountEnds::default()).ends().clone();
+    let ends = open(&graphs, &no_ends()).ends().clone();
+    let ends = ends.with_prices(Arc::new(prices()));
     let at_once = fingerprint_at_once(memory.transactions().transactions(), &ends);
     assert_eq!(hex::encode(store.fingerprint().unwrap()), hex::encode(at_once), "{name}");
 }
@@ -109,7 +181,7 @@ fn append(writer: &mut AccountGraphWriter, dice: &mut Random, mut blocks: &[Acco
 #[test]
 fn a_store_answers_as_memory_does() {
     for seed in 0..if is_full() { 2_000 } else { 60 } {
-        let history = History::generate(seed);
+        let history = history_of(seed);
         let ends = ends(&history);
         let folder = TempDir::new().unwrap();
         let mut dice = Random::new(seed);
@@ -124,7 +196,7 @@ fn a_store_answers_as_memory_does() {
 #[test]
 fn what_is_rolled_back_leaves_nothing() {
     for seed in 0..if is_full() { 2_000 } else { 60 } {
-        let (history, other) = (History::generate(seed), History::generate(seed + 1_000_000));
+        let (history, other) = (history_of(seed), history_of(seed + 1_000_000));
         let ends = ends(&history);
         let folder = TempDir::new().unwrap();
         let mut dice = Random::new(seed);
@@ -142,7 +214,7 @@ fn what_is_rolled_back_leaves_nothing() {
             append_reversible(&mut writer, &mut dice, &branch);
             if dice.one_in(3) {
                 drop(writer);
-                writer = open(&graphs, &AccountEnds::default());
+                writer = open(&graphs, &no_ends());
             }
             let back = done - dice.index(done.min(5));
             writer.roll_back(all[back - 1].reference.height).unwrap();
@@ -221,13 +293,13 @@ fn changed(history: &History, dice: &mut Random) -> AccountEnds {
     ends[other].1.category = Category::Ransomware;
     let account = history.accounts[history.parties.len() + dice.index(2)];
     ends.push((account, MoneyEnd { category: Category::Exchange, ..gone.1 }));
-    ends.into_iter().collect()
+    ends.into_iter().collect::<AccountEnds>().with_prices(Arc::new(prices()))
 }
 
 #[test]
 fn ledgers_for_other_ends_equal_those_that_are_computed_anew() {
     for seed in 0..if is_full() { 1_000 } else { 40 } {
-        let history = History::generate(seed);
+        let history = history_of(seed);
         let folder = TempDir::new().unwrap();
         let graphs = EmbeddedGraphs::new(folder.path());
         let mut dice = Random::new(seed);
@@ -244,14 +316,14 @@ fn ledgers_for_other_ends_equal_those_that_are_computed_anew() {
         };
         // Ledgers that were begun for yet other ends count for nothing.
         if dice.one_in(3) {
-            let begun = graphs.recompute_ledgers(ChainId::ETH, &AccountEnds::default());
+            let begun = graphs.recompute_ledgers(ChainId::ETH, &no_ends());
             begun.unwrap().unwrap().advance().unwrap();
         }
         let mut rebuild = graphs.recompute_ledgers(ChainId::ETH, &changed).unwrap().unwrap();
         assert!(matches!(rebuild.advance().unwrap(), RebuildStep::Booked(_)));
         assert_eq!(revision(), ends(&history).revision(), "{name}: the old ones until the end");
         // Blocks that come meanwhile count too.
-        let mut writer = open(&graphs, &AccountEnds::default());
+        let mut writer = open(&graphs, &no_ends());
         append(&mut writer, &mut dice, rest);
         assert!(rest.is_empty() || matches!(rebuild.advance().unwrap(), RebuildStep::Booked(_)));
         // A writer of blocks and an interruption only delay it.
@@ -267,7 +339,8 @@ fn ledgers_for_other_ends_equal_those_that_are_computed_anew() {
         let memory = reference(&history.transactions, changed.iter());
         assert_equal(&name, folder.path(), &memory);
         // The next writer goes on with the new ledgers.
-        assert_eq!(open(&graphs, &AccountEnds::default()).ends(), &changed, "{name}");
+        let next = open(&graphs, &no_ends());
+        assert_eq!(next.ends().revision(), changed.revision(), "{name}");
     }
 }
 
@@ -294,7 +367,7 @@ fn a_copy_is_of_one_state_while_blocks_are_recorded_and_ledgers_computed_anew() 
     }
     writer.append(rest, 0, Timestamp::UNIX_EPOCH).unwrap();
     drop((writer, filling));
-    let mut anew = graphs.rebuild_ledgers(ChainId::ETH, &AccountEnds::default()).unwrap().unwrap();
+    let mut anew = graphs.rebuild_ledgers(ChainId::ETH, &no_ends()).unwrap().unwrap();
     while anew.advance().unwrap() != RebuildStep::Finished {}
     assert_ne!(fingerprint(&graphs), expected);
     // when it goes on, then it is the state that was held,
@@ -308,7 +381,7 @@ fn a_copy_is_of_one_state_while_blocks_are_recorded_and_ledgers_computed_anew() 
     assert_eq!((tip, copy.fingerprint().unwrap()), (copy.tip(), expected));
     assert_eq!(fingerprint(&others), expected);
     // and with the further blocks it is the whole graph.
-    open(&others, &AccountEnds::default()).append(rest, 0, Timestamp::UNIX_EPOCH).unwrap();
+    open(&others, &no_ends()).append(rest, 0, Timestamp::UNIX_EPOCH).unwrap();
     assert_eq!(fingerprint(&others), fingerprint_at_once(&history.transactions, &ends(&history)));
     // Bytes of another state leave no graph.
     let third = TempDir::new().unwrap();
@@ -343,7 +416,7 @@ fn blocks_are_identified_by_all_that_is_recorded_up_to_them() {
     let graph = |transactions: &[AccountTransaction]| {
         let folder = TempDir::new().unwrap();
         let graphs = EmbeddedGraphs::new(folder.path());
-        let mut writer = open(&graphs, &AccountEnds::default());
+        let mut writer = open(&graphs, &no_ends());
         writer.append(&blocks(transactions), u64::MAX, Timestamp::UNIX_EPOCH).unwrap();
         graphs.account_snapshot(ChainId::ETH).unwrap().unwrap()
     };
@@ -397,7 +470,7 @@ fn a_backup_is_the_graph_of_its_moment() {
     let after = restored.account_snapshot(ChainId::ETH).unwrap().unwrap();
     assert_eq!(after.fingerprint().unwrap(), before.fingerprint().unwrap());
     // A writer goes on where the backup ended.
-    let mut writer = open(&restored, &AccountEnds::default());
+    let mut writer = open(&restored, &no_ends());
     writer.append(rest, 0, Timestamp::UNIX_EPOCH).unwrap();
     let memory = reference(&history.transactions, ends(&history).iter());
     drop(writer);
@@ -460,7 +533,7 @@ fn ledgers_are_computed_anew_by_one_program_at_a_time() {
     let mut writer = open(&graphs, &ends(&history));
     writer.append(&blocks(&history.transactions), 0, Timestamp::UNIX_EPOCH).unwrap();
     drop(writer);
-    let others = AccountEnds::default();
+    let others = no_ends();
     let mut first = graphs.recompute_ledgers(ChainId::ETH, &others).unwrap().unwrap();
     let second =
         EmbeddedGraphs::new(folder.path()).recompute_ledgers(ChainId::ETH, &ends(&history));
@@ -628,7 +701,7 @@ fn update(
         }
         if dice.one_in(3) {
             let (batch, others) = rest.split_at(dice.index(rest.len() + 1));
-            let mut writer = open(graphs, &AccountEnds::default());
+            let mut writer = open(graphs, &no_ends());
             record(&mut writer, dice, batch);
             rest = others;
             // Only computing all ledgers anew goes on beside a writer.
@@ -641,7 +714,7 @@ fn update(
             drop(rebuild);
             if dice.one_in(4) {
                 // An update for yet other ends is begun, and given up.
-                if let Some(mut begun) = begin_update(graphs, &AccountEnds::default()) {
+                if let Some(mut begun) = begin_update(graphs, &no_ends()) {
                     let _ = begun.advance();
                 }
             }
@@ -649,7 +722,7 @@ fn update(
         }
     }
     drop(rebuild);
-    record(&mut open(graphs, &AccountEnds::default()), dice, rest);
+    record(&mut open(graphs, &no_ends()), dice, rest);
 }
 
 #[test]
@@ -802,7 +875,7 @@ fn an_update_books_a_recent_block_of_many_ledgers_once() {
     transactions.push(shared);
     let folder = TempDir::new().unwrap();
     let graphs = EmbeddedGraphs::new(folder.path());
-    let mut writer = open(&graphs, &AccountEnds::default());
+    let mut writer = open(&graphs, &no_ends());
     writer.append(&blocks(&transactions), 8, Timestamp::UNIX_EPOCH).unwrap();
     drop(writer);
     // when the thief is labelled, then its ledgers are those that are computed anew.
@@ -823,7 +896,7 @@ fn an_update_that_rests_for_long_is_given_up_and_leaves_nothing() {
         .collect();
     let folder = TempDir::new().unwrap();
     let graphs = EmbeddedGraphs::new(folder.path());
-    let present = AccountEnds::default();
+    let present = no_ends();
     let all = blocks(&transactions);
     let (first, rest) = all.split_at(100);
     open(&graphs, &present).append(first, u64::MAX, Timestamp::UNIX_EPOCH).unwrap();

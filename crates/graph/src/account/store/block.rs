@@ -60,7 +60,7 @@ impl StoredBlock {
     }
 }
 
-const fn counts(of: &RecordCounts) -> [u64; 7] {
+const fn counts(of: &RecordCounts) -> [u64; 8] {
     let RecordCounts {
         blocks,
         transactions,
@@ -69,8 +69,18 @@ const fn counts(of: &RecordCounts) -> [u64; 7] {
         too_large,
         without_initiator,
         internal,
+        contracts,
     } = *of;
-    [blocks, transactions, transfers, of_other_tokens, too_large, without_initiator, internal]
+    [
+        blocks,
+        transactions,
+        transfers,
+        of_other_tokens,
+        too_large,
+        without_initiator,
+        internal,
+        contracts,
+    ]
 }
 
 fn take_counts(reading: &mut ByteReader<'_>) -> Option<RecordCounts> {
@@ -82,6 +92,7 @@ fn take_counts(reading: &mut ByteReader<'_>) -> Option<RecordCounts> {
         too_large: reading.u64()?,
         without_initiator: reading.u64()?,
         internal: reading.u64()?,
+        contracts: reading.u64()?,
     })
 }
 
@@ -217,5 +228,5 @@ impl GraphState {
 
 impl StoredBlock {
     /// Length of a record in bytes.
-    const BYTES: usize = 8 + 32 + 32 + 12 + 32 + 5 + 5 + 4 + 7 * 8;
+    const BYTES: usize = 8 + 32 + 32 + 12 + 32 + 5 + 5 + 4 + 8 * 8;
 }

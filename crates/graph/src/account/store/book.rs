@@ -2,11 +2,12 @@
 
 use std::collections::hash_map::Entry;
 
+use assay_address::ChainId;
 use assay_columns::run::{Filters, WantedKey};
 use assay_engine::{
     account::{
-        AccountLedger, AssetNumber, DealingKey, Hop, LedgerBook, MoneyEnds, Movement, MovementKind,
-        NumberedTransaction, Payment, Shares, book, ends_page,
+        AccountLedger, AccountStates, AssetNumber, DayValues, DealingKey, Hop, LedgerBook,
+        MoneyEnds, Movement, MovementKind, NumberedTransaction, Payment, Shares, book, ends_page,
     },
     ledger::OwnerNumber,
 };
@@ -14,10 +15,10 @@ use jiff::Timestamp;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{
-    entry::{StoredDealing, StoredLedger, StoredPage, StoredPayment, TransactionOf},
+    entry::{StoredDealing, StoredLedger, StoredPage, StoredPayment, StoredState, TransactionOf},
     index::IndexEntries,
     lookup::in_parts,
-    plan::LedgerCache,
+    plan::{LedgerCache, StateCache},
     reader::Reader,
 };
 use crate::GraphError;
@@ -36,6 +37,9 @@ pub(super) struct LedgersOfBatch<'b, 't> {
     update: u64,
     ledgers: FxHashMap<LedgerKey, StoredLedger>,
     changed: FxHashSet<LedgerKey>,
+    states: AccountStates,
+    /// The last transaction of each account whose state changed.
+    state_versions: FxHashMap<OwnerNumber, u64>,
     /// Entries that are not collected yet.
     payments: Vec<StoredPayment>,
     dealings: Vec<StoredDealing>,
@@ -54,6 +58,7 @@ impl<'b, 't> LedgersOfBatch<'b, 't> {
         reader: &'b Reader<'t>,
         (filters, cache): (&'b Filters, &'b LedgerCache),
         (first_new, update): (u64, u64),
+        knows_contracts: bool,
     ) -> Self {
         Self {
             reader,
@@ -63,6 +68,8 @@ impl<'b, 't> LedgersOfBatch<'b, 't> {
             update,
             ledgers: FxHashMap::default(),
             changed: FxHashSet::default(),
+            states: AccountStates::new(knows_contracts),
+            state_versions: FxHashMap::default(),
             payments: Vec::new(),
             dealings: Vec::new(),
             pages: Vec::new(),
@@ -74,12 +81,24 @@ impl<'b, 't> LedgersOfBatch<'b, 't> {
         }
     }
 
-    /// Books a transaction, whose ledgers are [loaded](Self::load).
-    pub(super) fn book(&mut self, transaction: &NumberedTransaction<'_>, ends: &MoneyEnds) {
+    /// Books a transaction, whose ledgers and states are [loaded](Self::load). `contracts` are the accounts that it shows to have
+    /// code.
+    pub(super) fn book(
+        &mut self,
+        transaction: &NumberedTransaction<'_>,
+        contracts: &[OwnerNumber],
+        (ends, values): (&MoneyEnds, &DayValues),
+    ) {
         self.transaction = transaction.number.0;
         self.time = transaction.time.as_millisecond();
         self.sequence = 0;
-        book(transaction, ends, self);
+        for contract in contracts {
+            self.states.mark_contract(*contract);
+        }
+        book(transaction, (ends, values), self);
+        for owner in self.states.take_changed() {
+            self.state_versions.insert(owner, self.transaction);
+        }
         for (owner, asset) in std::mem::take(&mut self.ending) {
             let Some(stored) = self.ledgers.get(&(owner, asset)) else { continue };
             self.pages.push(StoredPage {
@@ -97,23 +116,40 @@ impl<'b, 't> LedgersOfBatch<'b, 't> {
 
     /// Makes the ledgers of movements present. Those that are not in the cache are looked up together.
     pub(super) fn load(&mut self, movements: &[Movement]) -> Result<(), GraphError> {
+        let scored = movements.iter().filter(|movement| movement.is_scored);
+        let keys = scored.flat_map(|movement| {
+            [movement.from, movement.to].map(|owner| (owner.0, movement.asset.0))
+        });
+        self.load_keys(keys)
+    }
+
+    /// Makes the ledgers of contracts in all scored assets present: a payout in one asset can change that of another.
+    pub(super) fn load_contracts(
+        &mut self,
+        contracts: &[OwnerNumber],
+        chain: ChainId,
+    ) -> Result<(), GraphError> {
+        let assets = || AssetNumber::all_scored(chain);
+        self.load_keys(contracts.iter().flat_map(|owner| assets().map(|asset| (owner.0, asset.0))))
+    }
+
+    /// The accounts of the batch that have code so far.
+    pub(super) fn contracts(&self) -> Vec<OwnerNumber> {
+        let all = self.states.iter().filter(|(_, state)| state.is_contract);
+        all.map(|(owner, _)| owner).collect()
+    }
+
+    fn load_keys(&mut self, keys: impl Iterator<Item = LedgerKey>) -> Result<(), GraphError> {
         let mut stored: Vec<WantedKey<9>> = Vec::new();
-        self.ledgers.reserve(movements.len());
-        for movement in movements.iter().filter(|movement| movement.is_scored) {
-            for owner in [movement.from, movement.to] {
-                let (owner, asset) = (owner.0, movement.asset.0);
-                if owner == OwnerNumber::NOBODY.0 {
-                    continue;
-                }
-                let Entry::Vacant(vacant) = self.ledgers.entry((owner, asset)) else { continue };
-                if let Some(known) = self.cache.get(&(owner, asset)) {
-                    vacant.insert(known.clone());
-                    continue;
-                }
-                vacant.insert(StoredLedger::new(owner, asset));
-                if owner < self.first_new {
-                    stored.push(StoredLedger::wanted(owner, asset));
-                }
+        for (owner, asset) in keys.filter(|(owner, _)| *owner != OwnerNumber::NOBODY.0) {
+            let Entry::Vacant(vacant) = self.ledgers.entry((owner, asset)) else { continue };
+            if let Some(known) = self.cache.get(&(owner, asset)) {
+                vacant.insert(known.clone());
+                continue;
+            }
+            vacant.insert(StoredLedger::new(owner, asset));
+            if owner < self.first_new {
+                stored.push(StoredLedger::wanted(owner, asset));
             }
         }
         stored.sort_unstable();
@@ -131,6 +167,36 @@ impl<'b, 't> LedgersOfBatch<'b, 't> {
         Ok(())
     }
 
+    /// Makes the states of accounts present. Those that are not in the cache are looked up together.
+    pub(super) fn load_states(
+        &mut self,
+        owners: impl Iterator<Item = OwnerNumber>,
+        cache: &StateCache,
+    ) -> Result<(), GraphError> {
+        let mut stored: Vec<WantedKey<5>> = Vec::new();
+        for owner in owners {
+            if owner == OwnerNumber::NOBODY || self.states.has(owner) {
+                continue;
+            }
+            let known = cache.get(&owner.0).cloned();
+            if known.is_none() && owner.0 < self.first_new {
+                stored.push(StoredState::wanted(owner.0));
+            }
+            self.states.load(owner, known.unwrap_or_default());
+        }
+        stored.sort_unstable();
+        let filters = Some(self.filters);
+        let found = in_parts(self.reader, &stored, |reader, wanted| {
+            let mut found = Vec::new();
+            reader.newest_states(filters, wanted, |state| found.push(state))?;
+            Ok(found)
+        })?;
+        for StoredState { owner, state, .. } in found {
+            self.states.load(OwnerNumber(owner), state);
+        }
+        Ok(())
+    }
+
     /// Adds the entries since the last call to others.
     pub(super) fn collect(&mut self, into: &mut IndexEntries) {
         into.payments.append(&mut self.payments);
@@ -139,11 +205,16 @@ impl<'b, 't> LedgersOfBatch<'b, 't> {
         into.passing.append(&mut self.passing);
         let changed = self.changed.drain().filter_map(|key| self.ledgers.get(&key));
         into.ledgers.extend(changed.cloned());
+        let states = self.state_versions.drain().filter_map(|(owner, transaction)| {
+            let state = self.states.of(owner)?.clone();
+            Some(StoredState { owner: owner.0, transaction, state })
+        });
+        into.states.extend(states);
     }
 
-    /// The ledgers of the batch.
-    pub(super) fn into_ledgers(self) -> FxHashMap<LedgerKey, StoredLedger> {
-        self.ledgers
+    /// The ledgers and states of the batch.
+    pub(super) fn into_parts(self) -> (FxHashMap<LedgerKey, StoredLedger>, AccountStates) {
+        (self.ledgers, self.states)
     }
 
     fn change(&mut self, owner: OwnerNumber, asset: AssetNumber) -> &mut StoredLedger {
@@ -178,6 +249,14 @@ impl<'b, 't> LedgersOfBatch<'b, 't> {
 }
 
 impl LedgerBook for LedgersOfBatch<'_, '_> {
+    fn states(&self) -> &AccountStates {
+        &self.states
+    }
+
+    fn states_mut(&mut self) -> &mut AccountStates {
+        &mut self.states
+    }
+
     fn ledger(&self, owner: OwnerNumber, asset: AssetNumber) -> Option<&AccountLedger> {
         self.ledgers.get(&(owner.0, asset.0)).map(|stored| &stored.ledger)
     }

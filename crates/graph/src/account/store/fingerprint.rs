@@ -5,7 +5,8 @@ use sha2::{Digest, Sha256};
 
 use super::{
     entry::{
-        Creation, EntryKind, StoredDealing, StoredLedger, StoredPage, StoredPayment, TransactionOf,
+        Creation, EntryKind, StoredDealing, StoredLedger, StoredPage, StoredPayment, StoredState,
+        TransactionOf,
     },
     reader::Reader,
     view::AccountSnapshot,
@@ -61,6 +62,9 @@ impl AccountSnapshot {
             hash_dealings(reader, &mut all)?;
             hash_entries::<TransactionOf>(reader, EntryKind::OtherToken, &mut all, Some)?;
             hash_entries::<TransactionOf>(reader, EntryKind::Freeze, &mut all, Some)?;
+            hash_entries(reader, EntryKind::State, &mut all, |state: StoredState| {
+                (!state.state.is_empty()).then_some(StoredState { transaction: 0, ..state })
+            })?;
             hash_entries::<Creation>(reader, EntryKind::Creation, &mut all, Some)?;
             Ok(all.finalize().into())
         })

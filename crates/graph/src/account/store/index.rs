@@ -19,7 +19,7 @@ use super::{
     block::StoredBlock,
     entry::{
         AccountRuns, Creation, EntryKind, StoredDealing, StoredLedger, StoredPage, StoredPayment,
-        TransactionOf,
+        StoredState, TransactionOf,
     },
     reader::Reader,
     sums::{WrittenPages, sum_pages},
@@ -61,6 +61,7 @@ pub(super) struct IndexEntries {
     /// Groups of pages, all of blocks that cannot be rolled back.
     pub(super) groups: Vec<StoredPage>,
     pub(super) freezes: Vec<TransactionOf>,
+    pub(super) states: Vec<StoredState>,
 }
 
 impl IndexEntries {
@@ -97,6 +98,7 @@ impl IndexEntries {
         pages += write(table, txn, &mut to, EntryKind::Passing, &mut self.passing)?;
         pages += write(table, txn, &mut to, EntryKind::PageGroup, &mut self.groups)?;
         pages += write(table, txn, &mut to, EntryKind::Freeze, &mut self.freezes)?;
+        pages += write(table, txn, &mut to, EntryKind::State, &mut self.states)?;
         Ok(pages)
     }
 
@@ -119,6 +121,7 @@ impl IndexEntries {
         put.rows(EntryKind::Page, &mut self.pages)?;
         put.rows(EntryKind::Passing, &mut self.passing)?;
         put.rows(EntryKind::Freeze, &mut self.freezes)?;
+        put.rows(EntryKind::State, &mut self.states)?;
         Ok(tables.undo.put(txn, &StoredBlock::key(height), &keys)?)
     }
 
@@ -159,6 +162,7 @@ impl IndexEntries {
             EntryKind::Passing => entry(key, value, &mut self.passing),
             EntryKind::PageGroup => entry(key, value, &mut self.groups),
             EntryKind::Freeze => entry(key, value, &mut self.freezes),
+            EntryKind::State => entry(key, value, &mut self.states),
         }
     }
 }

@@ -10,6 +10,7 @@
 //! - `folders`: the folders of a chain
 //! - `following`: what a writer that follows a source compares and notes
 //! - `gaps`: blocks of which transfers inside of transactions are not recorded
+//! - `day_prices`: the prices of exchanges by day
 //! - `index`: entries by an account or a hash
 //! - `branch`: blocks as chain servers compare them
 //! - `book`: the ledgers of a batch
@@ -30,6 +31,7 @@ mod block;
 mod book;
 mod branch;
 mod copy;
+mod day_prices;
 mod end_bytes;
 mod entry;
 mod fingerprint;

@@ -8,16 +8,18 @@ use assay_columns::{
 };
 use assay_engine::{
     account::{
-        AccountAddress, AccountTransaction, Asset, AssetNumber, MoneyEnds, Movement,
-        NumberedTransaction,
+        AccountAddress, AccountState, AccountTransaction, Asset, AssetNumber, DayValues, MoneyEnds,
+        Movement, NumberedTransaction,
     },
     ledger::{OwnerNumber, TransactionNumber},
 };
+use jiff::{Timestamp, civil::Date, tz::TimeZone};
 use sha2::{Digest, Sha256};
 
 use super::{
     block::{GraphState, StoredBlock},
     book::{LedgerKey, LedgersOfBatch},
+    day_prices::LedgerValues,
     entry::{Creation, StoredLedger, TransactionOf},
     index::{IndexEntries, address_hash, txid_hash},
     log::{LogPages, Numbers},
@@ -29,7 +31,7 @@ use crate::{
     account::{
         AccountEnds, RecordedBlock,
         codec::write_block,
-        numbering::{ScoredAssets, is_creation},
+        numbering::{ScoredAssets, contracts_of, is_creation, named_of},
     },
 };
 
@@ -39,14 +41,23 @@ const OWNER_BYTES: usize = 96 << 20;
 const LEDGER_BYTES: usize = 256 << 20;
 /// Heap bytes of a ledger: its breakdown, which several ledgers may share.
 const LEDGER_HEAP: usize = 64;
+/// Size of the cache of states, in bytes.
+const STATE_BYTES: usize = 128 << 20;
+/// Heap bytes of a state: most say nothing, and few have several holdings.
+const STATE_HEAP: usize = 128;
 
 /// A writer's cache of ledgers.
 pub(super) type LedgerCache = RowCache<LedgerKey, StoredLedger>;
+
+/// A writer's cache of states of accounts beside their ledgers.
+pub(super) type StateCache = RowCache<u64, AccountState>;
 
 /// The caches of a writer.
 pub(super) struct Caches {
     owners: RowCache<AccountAddress, u64>,
     ledgers: LedgerCache,
+    states: StateCache,
+    pub(super) values: LedgerValues,
     pub(super) filters: Filters,
     pub(super) unfinished: UnfinishedFilters,
 }
@@ -56,6 +67,8 @@ impl Caches {
         Self {
             owners: RowCache::within(OWNER_BYTES, 0),
             ledgers: RowCache::within(LEDGER_BYTES, LEDGER_HEAP),
+            states: RowCache::within(STATE_BYTES, STATE_HEAP),
+            values: LedgerValues::default(),
             filters: Filters::enabled(),
             unfinished: UnfinishedFilters::default(),
         }
@@ -65,6 +78,8 @@ impl Caches {
     pub(super) fn forget_blocks(&mut self) {
         self.owners.clear();
         self.ledgers.clear();
+        self.states.clear();
+        self.values.forget();
     }
 }
 
@@ -174,16 +189,27 @@ impl Planner<'_> {
             self.reader,
             (&self.caches.filters, &self.caches.ledgers),
             (first_new, self.state.update),
+            self.state.tip.is_some_and(|tip| tip.counts.contracts > 0),
         );
         let numbers =
             BatchNumbers { scored: self.scored, owners: &self.owners, tokens: &*self.tokens };
         let movements = numbers.movements(blocks);
         ledgers.load(movements.all())?;
+        ledgers.load_states(self.owners.values().copied(), &self.caches.states)?;
+        let chain = self.state.chain;
+        let mut with_code = ledgers.contracts();
+        for transaction in blocks.iter().flat_map(|block| &block.transactions) {
+            contracts_of(transaction, |it| numbers.owner(it), |contract| with_code.push(contract));
+        }
+        ledgers.load_contracts(&with_code, chain)?;
+        let times = blocks.iter().flat_map(|block| &block.transactions).map(|it| it.time);
+        self.caches.values.note(self.reader, (chain, times.map(day_of)))?;
         let mut movements = movements.of_transactions();
         let state = &mut self.state;
         let mut counts = state.tip.map(|tip| tip.counts).unwrap_or_default();
         let mut digest = state.tip.map_or([0; 32], |tip| tip.digest);
         let mut bytes = Vec::new();
+        let without_values = DayValues::default();
         for (block, (first_owner, first_token)) in blocks.iter().zip(first) {
             let AccountBlock { reference, transactions, .. } = block;
             let is_recent = reference.height >= state.reorganizable_from;
@@ -203,6 +229,10 @@ impl Planner<'_> {
                 self.plan.log.push(number, transaction, &numbers);
                 counts.add(self.scored, transaction);
                 others(transaction, number, &numbers, into);
+                let owner = |account| numbers.owner(account);
+                let mut contracts = Vec::new();
+                contracts_of(transaction, owner, |contract| contracts.push(contract));
+                let named = named_of(transaction, owner);
                 let numbered = NumberedTransaction {
                     number: TransactionNumber(number),
                     time: transaction.time,
@@ -211,8 +241,10 @@ impl Planner<'_> {
                         .map(|account| numbers.owner(account))
                         .filter(|owner| *owner != OwnerNumber::NOBODY),
                     movements: movements.next().unwrap_or_default(),
+                    named: &named,
                 };
-                ledgers.book(&numbered, self.ends.1);
+                let values = self.caches.values.of(numbered.day()).unwrap_or(&without_values);
+                ledgers.book(&numbered, &contracts, (self.ends.1, values));
             }
             counts.blocks += 1;
             bytes.clear();
@@ -240,8 +272,12 @@ impl Planner<'_> {
         self.plan.log.finish_page();
         ledgers.collect(&mut settled);
         self.plan.settled = settled;
-        for (key, ledger) in ledgers.into_ledgers() {
+        let (ledgers, states) = ledgers.into_parts();
+        for (key, ledger) in ledgers {
             self.caches.ledgers.insert(key, ledger);
+        }
+        for (owner, state) in states.iter() {
+            self.caches.states.insert(owner.0, state.clone());
         }
         Ok(())
     }
@@ -322,6 +358,11 @@ impl Planner<'_> {
         }
         Ok(())
     }
+}
+
+/// The UTC day of a time.
+fn day_of(time: Timestamp) -> Date {
+    time.to_zoned(TimeZone::UTC).date()
 }
 
 /// Adds the entries of a transaction for tokens outside the table, for created contracts and for freezes.

@@ -8,7 +8,7 @@ use assay_columns::{
     run::{BackwardsCursors, Filters, IndexReader, NumberByHash, WantedKey},
 };
 use assay_engine::{
-    account::{AccountAddress, AccountTransaction, Asset, AssetNumber},
+    account::{AccountAddress, AccountState, AccountTransaction, Asset, AssetNumber},
     utxo::Txid,
 };
 use assay_mapped::MappedEnvironment;
@@ -20,7 +20,7 @@ use super::{
     block::{GraphState, StoredBlock},
     entry::{
         AccountRuns, Creation, EntryKind, StoredDealing, StoredLedger, StoredPage, StoredPayment,
-        TransactionOf,
+        StoredState, TransactionOf,
     },
     index::{address_hash, txid_hash},
     log::{LogReader, LogRecord, Names},
@@ -286,6 +286,24 @@ impl<'t> Reader<'t> {
     ) -> Result<(), GraphError> {
         let kind = EntryKind::Ledger;
         Ok(self.index()?.newest_of_each(filters, kind, wanted, |_, found| each(found))?)
+    }
+
+    /// Passes the newest states of accounts to `each`, of those that are stored. The keys are sorted.
+    pub(super) fn newest_states(
+        &self,
+        filters: Option<&Filters>,
+        wanted: &[WantedKey<5>],
+        mut each: impl FnMut(StoredState),
+    ) -> Result<(), GraphError> {
+        let kind = EntryKind::State;
+        Ok(self.index()?.newest_of_each(filters, kind, wanted, |_, found| each(found))?)
+    }
+
+    /// The state of an account beside its ledgers.
+    pub(super) fn state_of(&self, owner: u64) -> Result<AccountState, GraphError> {
+        let mut newest = AccountState::default();
+        self.newest_states(None, &[StoredState::wanted(owner)], |found| newest = found.state)?;
+        Ok(newest)
     }
 
     /// The newest version of a ledger; `None` if the account never had the asset.

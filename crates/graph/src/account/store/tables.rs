@@ -18,7 +18,7 @@ const FORMAT: EnvironmentFormat = EnvironmentFormat {
     version: 5,
     tables: &[
         "meta", "block", "log", "txid", "address", "asset", "symbol", "end", "recent", "undo",
-        "run", "draft",
+        "run", "draft", "price",
     ],
     map_size: MAP_SIZE,
 };
@@ -65,6 +65,8 @@ pub(super) struct Tables {
     pub(super) run: NamedTable,
     /// By kind and key: what an unfinished update of the ledgers for other ends knows.
     pub(super) draft: NamedTable,
+    /// By day: the prices with which its transactions were booked.
+    pub(super) price: NamedTable,
 }
 
 impl Tables {
@@ -106,6 +108,7 @@ impl Tables {
             undo: next()?,
             run: next()?,
             draft: next()?,
+            price: next()?,
         })
     }
 }

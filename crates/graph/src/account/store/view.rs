@@ -11,9 +11,9 @@ use assay_address::ChainId;
 use assay_columns::bytes::LARGEST_NUMBER;
 use assay_engine::{
     account::{
-        AccountAddress, AccountLedger, AccountPayments, AccountTransaction, AccountView, Asset,
-        AssetNumber, Dealing, DealingKey, GROUP_PAYMENTS, PageOfSums, Payment, PaymentSum,
-        summed_until,
+        AccountAddress, AccountLedger, AccountPayments, AccountState, AccountTransaction,
+        AccountView, Asset, AssetNumber, Dealing, DealingKey, GROUP_PAYMENTS, PageOfSums, Payment,
+        PaymentSum, summed_until,
     },
     ledger::{OwnerNumber, TransactionNumber},
     utxo::Txid,
@@ -693,6 +693,17 @@ impl AccountView for AccountSnapshot {
     fn deployed(&self, by: OwnerNumber, most: usize) -> Vec<OwnerNumber> {
         let found = self.read(|reader, _| reader.creations(by.0, true, most));
         found.into_iter().map(OwnerNumber).collect()
+    }
+
+    fn state(&self, of: OwnerNumber) -> AccountState {
+        if of.0 >= self.state.next_owner {
+            return AccountState::default();
+        }
+        self.read(|reader, _| reader.state_of(of.0))
+    }
+
+    fn knows_contracts(&self) -> bool {
+        self.counts().contracts > 0
     }
 
     fn has_internal_transfers(&self) -> bool {

@@ -12,7 +12,7 @@ use assay_columns::{
     run::{fill_filters, merge_slice},
 };
 use assay_engine::{
-    account::{AccountAddress, AccountTransaction, Asset, AssetNumber, MoneyEnds},
+    account::{AccountAddress, AccountTransaction, Asset, AssetNumber, MoneyEnds, Prices},
     ledger::{BlockRef, OwnerNumber},
 };
 use assay_mapped::{MappedError, WriteTransaction, WriterLock};
@@ -181,8 +181,14 @@ impl AccountGraphWriter {
             caches: Caches::new(),
             needs_reload: true,
         };
+        writer.set_prices(Arc::clone(ends.prices()));
         writer.held()?;
         Ok(writer)
+    }
+
+    /// Values exchanges of days that no block had yet with these prices.
+    pub fn set_prices(&mut self, prices: Arc<Prices>) {
+        self.caches.values.set_prices(prices);
     }
 
     /// Description of the recorded blocks; `None` without blocks.
@@ -343,6 +349,7 @@ impl AccountGraphWriter {
         tables.environment.write(lock(self.lock.as_ref(), before.chain)?, |txn| {
             let ends = &self.numbered_ends;
             plan.write((&reader, ends), txn, (before, &mut after), &mut runs, caches)?;
+            caches.values.write(tables, txn)?;
             note_gaps(&reader, txn, blocks)
         })?;
         (self.state, self.runs, self.needs_reload) = (after, runs, false);

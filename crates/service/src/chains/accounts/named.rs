@@ -1,6 +1,6 @@
 //! The accounts of a chain that lists and labels name, and those of them at which money ends, under the default policy.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, sync::Arc};
 
 use assay_address::ChainId;
 use assay_engine::account::AccountAddress;
@@ -28,6 +28,7 @@ impl NamedAccounts {
     pub(super) fn of(chain: ChainId, intel: &IntelSnapshot, today: Date) -> Self {
         let accounts = intel.named_accounts(chain).collect();
         let ends: AccountEnds = intel.account_ends(chain, today).collect();
+        let ends = ends.with_prices(Arc::clone(intel.prices()));
         let revision = ends.revision();
         Self { generation: intel.generation(), today, accounts, ends, revision }
     }

@@ -166,7 +166,8 @@ impl ChainHost {
     #[must_use]
     pub fn account_ends(&self, chain: ChainId) -> AccountEnds {
         let intel = self.intel();
-        intel.account_ends(chain, intel.day(self.clock.now())).collect()
+        let ends = intel.account_ends(chain, intel.day(self.clock.now()));
+        ends.collect::<AccountEnds>().with_prices(Arc::clone(intel.prices()))
     }
 
     /// Returns the progress of the compositions (origin breakdowns) of each chain.

@@ -6,6 +6,7 @@ mod ledger;
 mod packed;
 mod page;
 mod payment;
+mod state;
 mod transaction_of;
 
 use assay_columns::{
@@ -21,6 +22,7 @@ pub(super) use dealing::StoredDealing;
 pub(super) use ledger::{LedgerSums, StoredLedger};
 pub(super) use page::StoredPage;
 pub(super) use payment::StoredPayment;
+pub(super) use state::StoredState;
 pub(super) use transaction_of::TransactionOf;
 
 /// The kinds of entries in runs.
@@ -48,6 +50,8 @@ pub(super) enum EntryKind {
     PageGroup,
     /// Transactions that froze an account or ended a freeze, by account.
     Freeze,
+    /// States of accounts beside their ledgers.
+    State,
 }
 
 /// The manifest of all runs of a graph.
@@ -66,6 +70,7 @@ impl run::RunKind for EntryKind {
         Self::Passing,
         Self::PageGroup,
         Self::Freeze,
+        Self::State,
     ];
 
     fn number(self) -> u8 {
@@ -74,7 +79,7 @@ impl run::RunKind for EntryKind {
 
     fn is_hashed(self) -> bool {
         // The writer looks up no transaction.
-        matches!(self, Self::Address | Self::Ledger)
+        matches!(self, Self::Address | Self::Ledger | Self::State)
     }
 
     fn is_mostly_new(self) -> bool {
@@ -92,12 +97,14 @@ impl run::RunKind for EntryKind {
             Self::Creation => slice.merge_entries::<Creation>(),
             Self::Dealing => slice.merge_entries::<StoredDealing>(),
             Self::Page | Self::PageGroup => slice.merge_entries::<StoredPage>(),
+            Self::State => slice.merge_entries::<StoredState>(),
         }
     }
 
     fn fill(self, filling: FilterFilling<'_, '_, Self>) -> Result<(), ColumnsError> {
         match self {
             Self::Ledger => filling.fill_from::<StoredLedger>(),
+            Self::State => filling.fill_from::<StoredState>(),
             _ => filling.fill_from::<NumberByHash>(),
         }
     }

@@ -8,7 +8,7 @@ use assay_columns::{
 use super::{
     super::{amount::skip_amount, share_bytes::skip_shares},
     ledger::{LedgerHead, StoredLedger},
-    payment::{HAS_MORE, HAS_SHARES, IS_RECEIVED, PaymentPlace},
+    payment::{HAS_MORE, HAS_SHARES, IS_RECEIVED, MORE_FLAGS, PaymentPlace},
     put_time, take_time,
 };
 
@@ -47,7 +47,7 @@ impl<'p> PageEntry<'p> for PackedPayment<'p> {
         let (place, before_time) = PaymentPlace::take(before, reading)?;
         let start = reading.0;
         let flags = reading.byte()?;
-        let update = if flags & 1 << HAS_MORE == 0 { 0 } else { reading.varint()? >> 2 };
+        let update = if flags & 1 << HAS_MORE == 0 { 0 } else { reading.varint()? >> MORE_FLAGS };
         reading.varint()?;
         skip_amount(reading)?;
         let start = start.get(..start.len().checked_sub(reading.0.len())?)?;
@@ -189,8 +189,13 @@ mod tests {
                     sequence: u32::try_from(dice.below(3)).unwrap(),
                     is_received: dice.one_in(2),
                     other: dice.one_in(2).then(|| dice.below(1 << 40)),
-                    kind: *dice.pick(&[MovementKind::Payment, MovementKind::Balance]),
-                    hop: *dice.pick(&[Hop::FromEnd, Hop::FromPayer]),
+                    kind: *dice.pick(&[
+                        MovementKind::Payment,
+                        MovementKind::Balance,
+                        MovementKind::Exchange,
+                        MovementKind::Returned,
+                    ]),
+                    hop: *dice.pick(&[Hop::FromEnd, Hop::FromPayer, Hop::Counted]),
                     is_initiated: *dice.pick(&[None, Some(true), Some(false)]),
                     amount: amount(&mut dice),
                     time: i64::try_from(dice.below(1 << 41)).unwrap() / 1_000 * 1_000,

@@ -125,6 +125,8 @@ impl StoredPage {
             MovementKind::Fee => 1,
             MovementKind::New => 2,
             MovementKind::Balance => 3,
+            MovementKind::Exchange => 1 << 6,
+            MovementKind::Returned => 1 << 6 | 1,
         };
         let initiated = match payment.is_initiated {
             None => 0,
@@ -132,8 +134,8 @@ impl StoredPage {
             Some(true) => 2,
         };
         let flag = |is_set: bool, bit: u8| u8::from(is_set) << bit;
-        let is_from_end = payment.hop == Hop::FromEnd;
-        into.push(kind | initiated << 2 | flag(is_from_end, 4) | flag(is_received, 5));
+        let hop = flag(payment.hop == Hop::FromEnd, 4) | flag(payment.hop == Hop::Counted, 7);
+        into.push(kind | initiated << 2 | hop | flag(is_received, 5));
         put_time(into, before, time);
         put_time(into, time, first);
         put_varint(into, code_of(if is_received { payment.from } else { payment.to }));
@@ -148,17 +150,23 @@ impl StoredPage {
 
     fn take_sum(&self, before: i64, reading: &mut ByteReader<'_>) -> Option<PaymentSum> {
         let flags = reading.byte()?;
-        let kind = match flags & 3 {
-            0 => MovementKind::Payment,
-            1 => MovementKind::Fee,
-            2 => MovementKind::New,
-            _ => MovementKind::Balance,
+        let kind = match (flags & 1 << 6 != 0, flags & 3) {
+            (false, 0) => MovementKind::Payment,
+            (false, 1) => MovementKind::Fee,
+            (false, 2) => MovementKind::New,
+            (false, _) => MovementKind::Balance,
+            (true, 0) => MovementKind::Exchange,
+            (true, _) => MovementKind::Returned,
         };
         let is_initiated = match flags >> 2 & 3 {
             0 => None,
             initiated => Some(initiated == 2),
         };
-        let hop = if flags & 1 << 4 == 0 { Hop::FromPayer } else { Hop::FromEnd };
+        let hop = match (flags & 1 << 4 != 0, flags & 1 << 7 != 0) {
+            (true, _) => Hop::FromEnd,
+            (false, true) => Hop::Counted,
+            (false, false) => Hop::FromPayer,
+        };
         let is_received = flags & 1 << 5 != 0;
         let time = take_time(before, reading)?;
         let first = take_time(time, reading)?;

@@ -18,6 +18,8 @@ use super::{
 pub(super) const IS_RECEIVED: u8 = 5;
 pub(super) const HAS_SHARES: u8 = 6;
 pub(super) const HAS_MORE: u8 = 7;
+/// Number of the flags that only a few entries have. The update follows them.
+pub(super) const MORE_FLAGS: u8 = 5;
 
 /// Account, asset and place in the chain of a payment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -137,7 +139,8 @@ impl StoredPayment {
 
     fn flags(&self) -> u8 {
         let kind = match self.kind {
-            MovementKind::Payment => 0,
+            // More flags tell exchanged and returned money.
+            MovementKind::Payment | MovementKind::Exchange | MovementKind::Returned => 0,
             MovementKind::Fee => 1,
             MovementKind::New => 2,
             MovementKind::Balance => 3,
@@ -152,14 +155,25 @@ impl StoredPayment {
             | flag(self.hop == Hop::FromEnd, 4)
             | flag(self.is_received, IS_RECEIVED)
             | flag(self.shares != Shares::UNKNOWN, HAS_SHARES)
-            | flag(self.is_late || self.is_removed || self.update > 0, HAS_MORE)
+            | flag(self.more_flags() > 0, HAS_MORE)
+    }
+
+    /// The flags of a few entries, and the update.
+    fn more_flags(&self) -> u64 {
+        let flag = |is_set: bool, bit: u8| u64::from(is_set) << bit;
+        flag(self.is_late, 0)
+            | flag(self.is_removed, 1)
+            | flag(self.hop == Hop::Counted, 2)
+            | flag(self.kind == MovementKind::Exchange, 3)
+            | flag(self.kind == MovementKind::Returned, 4)
+            | self.update << MORE_FLAGS
     }
 
     fn put_rest(&self, before_time: i64, into: &mut Vec<u8>) {
         into.push(self.flags());
-        if self.is_late || self.is_removed || self.update > 0 {
-            let flags = u64::from(self.is_late) | u64::from(self.is_removed) << 1;
-            put_varint(into, self.update << 2 | flags);
+        let more = self.more_flags();
+        if more > 0 {
+            put_varint(into, more);
         }
         put_varint(into, self.other.map_or(0, |other| other + 1));
         put_amount(into, self.amount);
@@ -171,12 +185,12 @@ impl StoredPayment {
 
     fn take_rest(&mut self, before_time: i64, reading: &mut ByteReader<'_>) -> Option<()> {
         let flags = reading.byte()?;
-        if flags & 1 << HAS_MORE != 0 {
-            let more = reading.varint()?;
-            (self.is_late, self.is_removed) = (more & 1 != 0, more & 2 != 0);
-            self.update = more >> 2;
-        }
+        let more = if flags & 1 << HAS_MORE == 0 { 0 } else { reading.varint()? };
+        (self.is_late, self.is_removed) = (more & 1 != 0, more & 2 != 0);
+        self.update = more >> MORE_FLAGS;
         self.kind = match flags & 3 {
+            _ if more & 1 << 3 != 0 => MovementKind::Exchange,
+            _ if more & 1 << 4 != 0 => MovementKind::Returned,
             0 => MovementKind::Payment,
             1 => MovementKind::Fee,
             2 => MovementKind::New,
@@ -186,7 +200,11 @@ impl StoredPayment {
             0 => None,
             initiated => Some(initiated == 2),
         };
-        self.hop = if flags & 1 << 4 == 0 { Hop::FromPayer } else { Hop::FromEnd };
+        self.hop = match (flags & 1 << 4 != 0, more & 1 << 2 != 0) {
+            (true, _) => Hop::FromEnd,
+            (false, true) => Hop::Counted,
+            (false, false) => Hop::FromPayer,
+        };
         self.is_received = flags & 1 << IS_RECEIVED != 0;
         self.other = reading.varint()?.checked_sub(1);
         self.amount = take_amount(reading)?;

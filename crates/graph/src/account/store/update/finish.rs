@@ -2,7 +2,7 @@
 
 use assay_columns::run::Filters;
 use assay_engine::{
-    account::{AccountLedger, AssetNumber, DealingKey, PaymentSums, ends_page},
+    account::{AccountLedger, AssetNumber, DayValues, DealingKey, PaymentSums, ends_page},
     ledger::OwnerNumber,
 };
 use rustc_hash::FxHashMap;
@@ -298,7 +298,7 @@ impl LedgerUpdate {
     ) -> Result<Vec<(u64, IndexEntries)>, GraphError> {
         let (filters, cache) = (Filters::default(), LedgerCache::within(0, 0));
         let mut ledgers =
-            LedgersOfBatch::new(settled, (&filters, &cache), (u64::MAX, self.record.update));
+            LedgersOfBatch::new(settled, (&filters, &cache), (u64::MAX, self.record.update), false);
         let mut recent = Vec::new();
         let mut next = all.block_from(state.recent_from)?;
         while let Some(block) = next {
@@ -309,7 +309,8 @@ impl LedgerUpdate {
                 let read = ReadTransaction::read(all, &self.scored, number, &mut self.numbers)?;
                 self.ends.number(&read.accounts);
                 ledgers.load(&read.movements)?;
-                ledgers.book(&read.numbered(), &self.ends.numbered_new);
+                let ends = &self.ends.numbered_new;
+                ledgers.book(&read.numbered(), &[], (ends, &DayValues::default()));
             }
             let mut entries = IndexEntries::default();
             ledgers.collect(&mut entries);

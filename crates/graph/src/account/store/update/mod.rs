@@ -288,7 +288,9 @@ impl LedgerUpdate {
             most_ahead: AHEAD,
             dealings: BTreeSet::new(),
             noted: BTreeSet::new(),
-            is_too_much: !graph.runs.can_draft(),
+            // What contracts hold is not known of earlier moments.
+            is_too_much: !graph.runs.can_draft()
+                || graph.state.tip.is_some_and(|tip| tip.counts.contracts > 0),
             numbers: FxHashMap::default(),
             settled,
             is_new,

@@ -2,8 +2,8 @@
 
 use assay_engine::{
     account::{
-        AccountAddress, AccountLedger, AssetNumber, DealingKey, LedgerBook, MoneyEnds, Movement,
-        NumberedTransaction, Payment, book,
+        AccountAddress, AccountLedger, AccountStates, AssetNumber, DayValues, DealingKey,
+        LedgerBook, MoneyEnds, Movement, NumberedTransaction, Payment, book,
     },
     ledger::{OwnerNumber, TransactionNumber},
 };
@@ -88,6 +88,8 @@ impl ReadTransaction {
             time: self.time,
             initiator: self.initiator,
             movements: &self.movements,
+            // Graphs that know contracts are computed anew.
+            named: &[],
         }
     }
 
@@ -122,6 +124,7 @@ pub(super) struct Booked<'l> {
     /// The ledgers; `None` if only dealings are asked for.
     ledgers: Option<&'l mut FxHashMap<LedgerKey, DraftLedger>>,
     scratch: AccountLedger,
+    states: AccountStates,
     /// The payments, with those that are late.
     pub(super) payments: Vec<(Payment, bool)>,
     pub(super) dealt: Vec<Dealt>,
@@ -142,17 +145,26 @@ impl<'l> Booked<'l> {
             side,
             ledgers,
             scratch: AccountLedger::default(),
+            states: AccountStates::default(),
             payments: Vec::new(),
             dealt: Vec::new(),
             set: Vec::new(),
             passed: Vec::new(),
         };
-        book(&transaction.numbered(), ends, &mut booked);
+        book(&transaction.numbered(), (ends, &DayValues::default()), &mut booked);
         booked
     }
 }
 
 impl LedgerBook for Booked<'_> {
+    fn states(&self) -> &AccountStates {
+        &self.states
+    }
+
+    fn states_mut(&mut self) -> &mut AccountStates {
+        &mut self.states
+    }
+
     fn ledger(&self, owner: OwnerNumber, asset: AssetNumber) -> Option<&AccountLedger> {
         let ledger = self.ledgers.as_ref()?.get(&(owner.0, asset.0))?;
         Some(if self.side == Side::Old { &ledger.old } else { &ledger.new })

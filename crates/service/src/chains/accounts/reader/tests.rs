@@ -1,7 +1,7 @@
 use assay_address::CanonicalAddress;
 use assay_engine::{
     account::{
-        AccountLedger, AccountTransaction, AccountTransferSelector, AccountView, Asset,
+        self, AccountLedger, AccountTransaction, AccountTransferSelector, AccountView, Asset,
         AssetNumber, Dealing, DealingKey, Payment,
     },
     ledger::TransactionNumber,
@@ -109,6 +109,14 @@ impl AccountView for Failed {
 
     fn deployed(&self, _: OwnerNumber, _: usize) -> Vec<OwnerNumber> {
         Vec::new()
+    }
+
+    fn state(&self, _: OwnerNumber) -> account::AccountState {
+        account::AccountState::default()
+    }
+
+    fn knows_contracts(&self) -> bool {
+        false
     }
 
     fn has_internal_transfers(&self) -> bool {

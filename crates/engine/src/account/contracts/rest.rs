@@ -1,0 +1,253 @@
+//! Payments that exchanges leave, payers first (`docs/model/accounts.md` C3).
+
+use ruint::aliases::U256;
+
+use super::{
+    super::{
+        AssetNumber, LedgerBook,
+        shares::{Hop, Shares},
+    },
+    exchange::{Flow, is_tiny},
+    holding::Lot,
+    masses::Masses,
+    payout::Payout,
+    transaction::{PaidLot, Transaction},
+    value::{Value, part_of},
+};
+use crate::ledger::OwnerNumber;
+
+/// Bits below which what does not return what the receiver put in is nothing.
+const NOTHING_NEW: u32 = 30;
+
+/// A payment that has left its payer, with its breakdown.
+#[derive(Clone, Debug)]
+pub(super) struct Outflow {
+    pub(super) flow: Flow,
+    /// Breakdown at the payer before the hop, or, for [`Hop::Counted`], at the receiver.
+    pub(super) shares: Shares,
+    pub(super) hop: Hop,
+    /// Part of the amount that returns what the receiver put in.
+    pub(super) returned: u128,
+    /// Breakdown of what enters the receiver's ledger, if the receiver passes money on within the transaction.
+    pub(super) kept: Option<Shares>,
+}
+
+/// A flow with its value.
+struct Valued {
+    flow: Flow,
+    value: Value,
+    /// Breakdown of all that the payer pays of the asset within the transaction.
+    paid: Shares,
+    is_conversion: bool,
+}
+
+/// The money that an account passes on within the transaction: of its outflow, the part `passed / sent` is made of what it received.
+struct Passage {
+    received: Value,
+    sent: Value,
+    passed: Value,
+    /// Breakdown of what it received.
+    shares: Shares,
+}
+
+impl<B: LedgerBook> Transaction<'_, B> {
+    /// Pays flows, which have no circles. `shares` tells the breakdown of all that an account pays of an asset, and whether a
+    /// flow is a conversion.
+    pub(super) fn pay(
+        &mut self,
+        flows: &[Flow],
+        breakdown: impl Fn(&Flow) -> (Shares, bool),
+    ) -> Vec<Outflow> {
+        let valued: Vec<Valued> = flows
+            .iter()
+            .map(|flow| {
+                let (paid, is_conversion) = breakdown(flow);
+                let value = self.values.value(flow.asset, flow.amount);
+                Valued { flow: *flow, value, paid, is_conversion }
+            })
+            .collect();
+        for Valued { flow, value, .. } in &valued {
+            match self.incoming.iter_mut().find(|(owner, _)| *owner == flow.to) {
+                Some((_, sum)) => *sum = sum.saturating_add(*value),
+                None => self.incoming.push((flow.to, *value)),
+            }
+        }
+        let mut outflows: Vec<Option<Outflow>> = valued.iter().map(|_| None).collect();
+        let mut order: Vec<usize> = Vec::new();
+        for payer in payers_first(flows) {
+            let of = |is_own: fn(&Flow, OwnerNumber) -> bool| {
+                let own = valued.iter().enumerate().filter(move |(_, it)| is_own(&it.flow, payer));
+                own.map(|(index, _)| index).collect::<Vec<usize>>()
+            };
+            let incoming = of(|flow, owner| flow.to == owner);
+            let outgoing = of(|flow, owner| flow.from == owner);
+            let passage = self.passage(payer, (&incoming, &outgoing), &valued, &outflows);
+            for index in outgoing {
+                let outflow = valued.get(index).map(|it| self.pay_flow(it, &passage));
+                if let (Some(into), Some(outflow)) = (outflows.get_mut(index), outflow) {
+                    *into = Some(outflow);
+                }
+            }
+            keep_own(&incoming, &passage, &valued, &mut outflows);
+            order.extend(incoming);
+        }
+        order.into_iter().filter_map(|index| outflows.get_mut(index)?.take()).collect()
+    }
+
+    fn passage(
+        &self,
+        payer: OwnerNumber,
+        (incoming, outgoing): (&[usize], &[usize]),
+        valued: &[Valued],
+        outflows: &[Option<Outflow>],
+    ) -> Passage {
+        let sum = |of: &[usize]| {
+            let all = of.iter().filter_map(|index| valued.get(*index)).map(|it| it.value);
+            all.fold(Value::ZERO, Value::saturating_add)
+        };
+        let (received, sent) = (sum(incoming), sum(outgoing));
+        let passed = if self.is_end(payer) { Value::ZERO } else { received.min(sent) };
+        let mut masses = Masses::default();
+        if !passed.is_zero() {
+            for index in incoming {
+                let known = valued.get(*index).zip(outflows.get(*index).and_then(Option::as_ref));
+                if let Some((valued, outflow)) = known {
+                    masses.add(&outflow.shares, valued.value, outflow.hop);
+                }
+            }
+        }
+        Passage { received, sent, passed, shares: masses.over(received) }
+    }
+
+    /// Pays one flow.
+    fn pay_flow(&mut self, valued: &Valued, passage: &Passage) -> Outflow {
+        let Valued { flow, paid, is_conversion, .. } = valued;
+        let Flow { from, to, asset, amount } = *flow;
+        let mut through = if passage.passed < passage.sent {
+            part_of(amount, passage.passed, passage.sent)
+        } else {
+            amount
+        };
+        if is_tiny(amount - through, amount) {
+            through = amount;
+        }
+        if is_tiny(through, amount) {
+            through = 0;
+        }
+        let own = amount - through;
+        let mut payout = None;
+        if own > 0 {
+            // Units that nobody had are issued: a loan, perhaps.
+            let pays_out = self.is_pool(from) || from == OwnerNumber::NOBODY;
+            let is_payout = pays_out && !self.is_end(to) && !is_conversion;
+            payout = is_payout.then(|| self.payout((from, to), (asset, own), paid));
+            self.note_paid(flow, own, paid, payout.as_ref());
+        }
+        if through > 0 {
+            self.take(from, asset, through);
+        }
+        if own > 0 {
+            match payout.as_ref().and_then(|it| it.used.as_ref().map(|used| (&it.shares, used))) {
+                Some((shares, used)) => self.leave(from, (asset, own), shares, used),
+                None => self.take(from, asset, own),
+            }
+        }
+        let returned = payout.as_ref().map_or(0, |payout| payout.returned);
+        let returned =
+            if amount - returned.min(amount) <= amount >> NOTHING_NEW { amount } else { returned };
+        let (shares, hop) = match (payout, through) {
+            (None, 0) => (paid.clone(), self.hop(from)),
+            (Some(payout), 0) => (payout.shares, Hop::Counted),
+            (payout, _) => {
+                let mut masses = Masses::default();
+                match payout {
+                    Some(payout) => masses.add(&payout.shares, U256::from(own), Hop::Counted),
+                    None => masses.add(paid, U256::from(own), self.hop(from)),
+                }
+                masses.add(&passage.shares, U256::from(through), Hop::Counted);
+                (masses.over(U256::from(amount)), Hop::Counted)
+            }
+        };
+        Outflow { flow: *flow, shares, hop, returned, kept: None }
+    }
+
+    /// Notes what an account paid of its own, and what it put into a contract or got out on balance.
+    fn note_paid(&mut self, flow: &Flow, own: u128, paid: &Shares, payout: Option<&Payout>) {
+        let Flow { from, to, asset, .. } = *flow;
+        let used = payout.filter(|payout| payout.used.is_some());
+        let shares = used.map_or_else(|| paid.clone(), |payout| payout.shares.clone());
+        let lot = Lot { asset, amount: own, shares };
+        self.paid.push(PaidLot { payer: from, to, lot });
+        let value = self.values.value(asset, own);
+        if self.is_pool(from) && to != OwnerNumber::NOBODY {
+            self.lower_put_in(to, from, value);
+        }
+        if self.is_pool(to) && !self.is_end(from) {
+            let tie = self.book.states_mut().tie_mut(from, to);
+            tie.put_in = tie.put_in.saturating_add(value);
+        }
+    }
+}
+
+/// An account that passes money on keeps its own history for as much as it passes on.
+fn keep_own(
+    incoming: &[usize],
+    passage: &Passage,
+    valued: &[Valued],
+    outflows: &mut [Option<Outflow>],
+) {
+    if passage.passed.is_zero() {
+        return;
+    }
+    let Some(payer) = incoming.first().and_then(|it| valued.get(*it)).map(|it| it.flow.to) else {
+        return;
+    };
+    let mut own = Masses::default();
+    for sent in valued.iter().filter(|it| it.flow.from == payer) {
+        own.add(&sent.paid, sent.value, Hop::Counted);
+    }
+    let own = own.over(passage.sent);
+    for index in incoming {
+        let Some(Some(outflow)) = outflows.get_mut(*index) else { continue };
+        let mut kept = Masses::default();
+        kept.add(&outflow.shares, passage.received - passage.passed, outflow.hop);
+        kept.add(&own, passage.passed, Hop::Counted);
+        outflow.kept = Some(kept.over(passage.received));
+    }
+}
+
+/// The accounts of flows, each after those that pay it, in the order of the transaction.
+fn payers_first(flows: &[Flow]) -> Vec<OwnerNumber> {
+    let mut waiting: Vec<(OwnerNumber, usize)> = Vec::new();
+    for flow in flows {
+        for owner in [flow.from, flow.to] {
+            if !waiting.iter().any(|(known, _)| *known == owner) {
+                let payers = flows.iter().filter(|flow| flow.to == owner).count();
+                waiting.push((owner, payers));
+            }
+        }
+    }
+    let mut order: Vec<OwnerNumber> =
+        waiting.iter().filter(|(_, payers)| *payers == 0).map(|(owner, _)| *owner).collect();
+    let mut next = 0;
+    while let Some(payer) = order.get(next).copied() {
+        next += 1;
+        for flow in flows.iter().filter(|flow| flow.from == payer) {
+            let Some((_, payers)) = waiting.iter_mut().find(|(owner, _)| *owner == flow.to) else {
+                continue;
+            };
+            *payers -= 1;
+            if *payers == 0 {
+                order.push(flow.to);
+            }
+        }
+    }
+    // Circles are left only around parties at which money ends.
+    let left = waiting.into_iter().map(|(owner, _)| owner).filter(|it| !order.contains(it));
+    let left: Vec<OwnerNumber> = left.collect();
+    order.extend(left);
+    order
+}
+
+/// The breakdown of all that an account pays of an asset.
+pub(super) type PaidShares = Vec<((OwnerNumber, AssetNumber), Shares)>;

@@ -1,0 +1,223 @@
+//! The sources of a payout, by rank (`docs/model/accounts.md` C6).
+
+use super::{
+    super::{
+        AssetNumber, ContractFactKind, LedgerBook,
+        shares::{Hop, WHOLE},
+    },
+    holding::{Held, Holding, Layer, Lots},
+    transaction::Transaction,
+    value::Value,
+};
+use crate::ledger::OwnerNumber;
+
+/// A severe share above this part, a hundredth, makes lots severe.
+pub(super) const SEVERE_LOTS: u64 = WHOLE / 100;
+
+/// A source of a payout.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Source {
+    pub(super) kind: SourceKind,
+    /// The layers that count.
+    pub(super) layers: &'static [Layer],
+    pub(super) rank: u8,
+    /// True if only severe lots count.
+    pub(super) is_severe_only: bool,
+    /// The hop to the receiver.
+    pub(super) by: Hop,
+}
+
+/// Kind of a source, with its number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum SourceKind {
+    /// Units that were given within the transaction, by their position.
+    Given(usize),
+    /// Something that an account holds.
+    Held(OwnerNumber, Held),
+}
+
+impl Source {
+    const fn of(kind: SourceKind, rank: u8, by: Hop) -> Self {
+        Self { kind, layers: &Layer::BOTH, rank, is_severe_only: false, by }
+    }
+
+    const fn severe_only(self, is_severe_only: bool) -> Self {
+        Self { is_severe_only, ..self }
+    }
+}
+
+impl<B: LedgerBook> Transaction<'_, B> {
+    /// The sources of what a contract pays to a receiver.
+    pub(super) fn sources(&mut self, contract: OwnerNumber, receiver: OwnerNumber) -> Vec<Source> {
+        let mut sources: Vec<Source> = Vec::new();
+        for (index, given) in self.given.iter().enumerate() {
+            if given.from == receiver {
+                sources.push(Source::of(SourceKind::Given(index), 1, Hop::Counted));
+            }
+        }
+        let has_given = sources.iter().any(|source| self.is_live(*source));
+        let claim =
+            |owner| Source::of(SourceKind::Held(owner, Held::Claim(contract)), 1, Hop::Counted);
+        if self.book.states().holding(receiver, Held::Claim(contract)).is_some() {
+            sources.push(claim(receiver));
+        }
+        let own = self.backed_at(receiver, contract, 2, Hop::Counted);
+        sources.extend(own.into_iter().map(|source| source.severe_only(has_given)));
+        let given_by_others = self.given_by_others(contract, receiver);
+        let has_others = !given_by_others.is_empty();
+        sources.extend(given_by_others);
+        let named = self.named_by(contract, ContractFactKind::Holder);
+        let is_named = named.is_some();
+        let initiator = self.initiator.filter(|it| *it != receiver && Some(*it) != named);
+        let others = [
+            (named.filter(|named| *named != receiver), has_given),
+            (initiator, has_given || has_others || is_named),
+        ];
+        for (other, is_severe_only) in others {
+            let Some(other) = other else { continue };
+            if self.book.states().holding(other, Held::Claim(contract)).is_some() {
+                let claim = Source { rank: 2, by: Hop::FromPayer, ..claim(other) };
+                sources.push(claim.severe_only(is_severe_only));
+            }
+            let backed = self.backed_at(other, contract, 2, Hop::FromPayer);
+            sources.extend(backed.into_iter().map(|source| source.severe_only(is_severe_only)));
+        }
+        let is_found = is_named || sources.iter().any(|source| self.is_live(*source));
+        self.add_from_anywhere(contract, receiver, is_found, &mut sources);
+        sources
+    }
+
+    /// The tokens and claims of an account that are backed at a contract.
+    fn backed_at(
+        &self,
+        owner: OwnerNumber,
+        contract: OwnerNumber,
+        rank: u8,
+        by: Hop,
+    ) -> Vec<Source> {
+        let backed = self.book.states().tie(owner, contract).map_or(&[][..], |tie| &tie.backed);
+        let known =
+            backed.iter().filter(|held| self.book.states().holding(owner, **held).is_some());
+        known.map(|held| Source::of(SourceKind::Held(owner, *held), rank, by)).collect()
+    }
+
+    /// Tokens that others gave to the contract, or destroyed, as far as they carry more than their givers get.
+    fn given_by_others(&self, contract: OwnerNumber, receiver: OwnerNumber) -> Vec<Source> {
+        let mut givers: Vec<(OwnerNumber, Value, Vec<usize>)> = Vec::new();
+        for (index, given) in self.given.iter().enumerate() {
+            let is_other = given.from != receiver && given.from != contract;
+            let is_to_contract = given.to == contract || given.to == OwnerNumber::NOBODY;
+            if !is_other || self.is_end(given.from) || !is_to_contract {
+                continue;
+            }
+            let value = given.holding.value(self.values);
+            match givers.iter_mut().find(|(giver, ..)| *giver == given.from) {
+                Some((_, sum, indexes)) => {
+                    *sum = sum.saturating_add(value);
+                    indexes.push(index);
+                }
+                None => givers.push((given.from, value, vec![index])),
+            }
+        }
+        let more = givers.into_iter().filter(|(giver, value, _)| {
+            let incoming = self.incoming.iter().find(|(owner, _)| owner == giver);
+            *value > incoming.map_or(Value::ZERO, |(_, incoming)| *incoming)
+        });
+        more.flat_map(|(.., indexes)| indexes)
+            .map(|index| Source::of(SourceKind::Given(index), 3, Hop::FromPayer))
+            .collect()
+    }
+
+    /// Adds claims and tokens wherever they are backed: those of the receiver, of the initiator, and of accounts that new units
+    /// of a token went to. Without another source, they count as backed at the contract from now on: a loan.
+    fn add_from_anywhere(
+        &mut self,
+        contract: OwnerNumber,
+        receiver: OwnerNumber,
+        is_found: bool,
+        sources: &mut Vec<Source>,
+    ) {
+        let is_person =
+            |owner: &OwnerNumber| !self.is_end(*owner) && !self.book.states().is_contract(*owner);
+        let minted = self.minted.iter().copied().filter(is_person);
+        let mut owners: Vec<OwnerNumber> = Vec::new();
+        for owner in [Some(receiver), self.initiator].into_iter().flatten().chain(minted) {
+            if !owners.contains(&owner) {
+                owners.push(owner);
+            }
+        }
+        for owner in owners {
+            let is_minted = self.minted.contains(&owner);
+            let (rank, by) =
+                if owner == receiver { (4, Hop::Counted) } else { (5, Hop::FromPayer) };
+            for held in self.book.states().holdings_of(owner) {
+                let place = SourceKind::Held(owner, held);
+                if sources.iter().any(|source| source.kind == place) {
+                    continue;
+                }
+                let Some(holding) =
+                    self.book.states().holding(owner, held).filter(|it| it.is_backed)
+                else {
+                    continue;
+                };
+                let counts = !holding.own.is_empty() || is_minted && !holding.came.is_empty();
+                if !counts || is_found && !has_severe_lots(holding) {
+                    continue;
+                }
+                let has_own = !holding.own.is_empty();
+                let has_came = is_minted && !holding.came.is_empty();
+                if !is_found {
+                    self.remember(owner, contract, held);
+                }
+                let source = Source::of(place, rank, by).severe_only(is_found);
+                if has_own {
+                    sources.push(Source { layers: &[Layer::Own], ..source });
+                }
+                if has_came {
+                    sources.push(Source { layers: &[Layer::Came], rank: rank + 2, ..source });
+                }
+            }
+        }
+    }
+
+    /// The layer of a source.
+    pub(super) fn lots(&self, place: SourceKind, layer: Layer) -> Option<&Lots> {
+        match place {
+            SourceKind::Given(index) => Some(self.given.get(index)?.holding.layer(layer)),
+            SourceKind::Held(owner, held) => {
+                Some(self.book.states().holding(owner, held)?.layer(layer))
+            }
+        }
+    }
+
+    /// Takes an amount of a source's lot.
+    pub(super) fn use_lot(
+        &mut self,
+        place: SourceKind,
+        layer: Layer,
+        asset: AssetNumber,
+        amount: u128,
+    ) {
+        let lots = match place {
+            SourceKind::Given(index) => match self.given.get_mut(index) {
+                Some(given) => given.holding.layer_mut(layer),
+                None => return,
+            },
+            SourceKind::Held(owner, held) => {
+                self.book.states_mut().holding_mut(owner, held).layer_mut(layer)
+            }
+        };
+        lots.take(asset, amount);
+    }
+
+    fn is_live(&self, source: Source) -> bool {
+        let lots = source.layers.iter().filter_map(|layer| self.lots(source.kind, *layer));
+        lots.into_iter().any(|lots| !lots.is_empty())
+    }
+}
+
+/// True if a holding has severe lots.
+fn has_severe_lots(holding: &Holding) -> bool {
+    let lots = Layer::BOTH.iter().flat_map(|layer| holding.layer(*layer).all());
+    lots.into_iter().any(|lot| lot.shares.severe() > SEVERE_LOTS)
+}

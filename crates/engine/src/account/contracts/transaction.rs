@@ -1,0 +1,162 @@
+//! One transaction while what contracts hold is followed: what is known about it as a whole.
+
+use jiff::civil::Date;
+
+use super::{
+    super::{
+        AssetNumber, ContractFactKind, LedgerBook, MoneyEnds,
+        shares::{Hop, Shares},
+    },
+    exchange::{Flow, Trade},
+    holding::{Held, Holding, Lot},
+    masses::Masses,
+    value::{DayValues, Value},
+};
+use crate::ledger::OwnerNumber;
+
+/// An account that an event of a contract names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Named {
+    /// The contract.
+    pub contract: OwnerNumber,
+    /// [`ContractFactKind::Beneficiary`] or [`ContractFactKind::Holder`].
+    pub kind: ContractFactKind,
+    /// The account.
+    pub account: OwnerNumber,
+}
+
+/// Units of a token that an account gave within the transaction, with their layers.
+#[derive(Debug)]
+pub(super) struct Given {
+    pub(super) from: OwnerNumber,
+    pub(super) to: OwnerNumber,
+    pub(super) asset: AssetNumber,
+    /// The layers; what payouts use of them is taken off.
+    pub(super) holding: Holding,
+    pub(super) units: u128,
+}
+
+/// A lot that an account paid within the transaction.
+#[derive(Clone, Debug)]
+pub(super) struct PaidLot {
+    pub(super) payer: OwnerNumber,
+    pub(super) to: OwnerNumber,
+    pub(super) lot: Lot,
+}
+
+/// The money that an account got by exchanges: the value and the breakdown at the giver.
+#[derive(Clone, Debug)]
+pub(super) struct Bought {
+    pub(super) member: OwnerNumber,
+    pub(super) value: Value,
+    pub(super) shares: Shares,
+}
+
+/// One transaction while it is booked.
+pub(super) struct Transaction<'t, B> {
+    pub(super) ends: &'t MoneyEnds,
+    pub(super) day: Date,
+    pub(super) values: &'t DayValues,
+    pub(super) initiator: Option<OwnerNumber>,
+    pub(super) named: &'t [Named],
+    pub(super) given: Vec<Given>,
+    /// The accounts that new units of tokens went to.
+    pub(super) minted: Vec<OwnerNumber>,
+    pub(super) bought: Vec<Bought>,
+    /// Values that accounts receive as payments.
+    pub(super) incoming: Vec<(OwnerNumber, Value)>,
+    pub(super) paid: Vec<PaidLot>,
+    pub(super) book: &'t mut B,
+}
+
+impl<B: LedgerBook> Transaction<'_, B> {
+    /// True if money ends at an account, or nobody has it.
+    pub(super) fn is_end(&self, owner: OwnerNumber) -> bool {
+        owner == OwnerNumber::NOBODY || self.ends.get(owner).is_some()
+    }
+
+    /// True for an account with code at which money does not end.
+    pub(super) fn is_pool(&self, owner: OwnerNumber) -> bool {
+        !self.is_end(owner) && self.book.states().is_contract(owner)
+    }
+
+    /// True for a flow that can be a part of an exchange: its asset has a price, and money ends at neither side. A severe or
+    /// listed party trades with contracts as everybody does.
+    pub(super) fn may_trade(&self, flow: &Flow) -> bool {
+        let (one, other) = (flow.from, flow.to);
+        let may = |owner: OwnerNumber, neighbor: OwnerNumber| {
+            owner != OwnerNumber::NOBODY
+                && self
+                    .ends
+                    .get(owner)
+                    .is_none_or(|end| end.is_severe() && self.book.states().is_contract(neighbor))
+        };
+        self.values.is_priced(flow.asset) && may(one, other) && may(other, one)
+    }
+
+    /// The account that an event of a contract names.
+    pub(super) fn named_by(
+        &self,
+        contract: OwnerNumber,
+        kind: ContractFactKind,
+    ) -> Option<OwnerNumber> {
+        let found = self.named.iter().find(|it| it.contract == contract && it.kind == kind);
+        found.map(|it| it.account)
+    }
+
+    /// The breakdown of what an account pays of an asset within the transaction.
+    pub(super) fn shares_of(&self, owner: OwnerNumber, asset: AssetNumber, amount: u128) -> Shares {
+        if let Some(end) = self.ends.get(owner) {
+            return self.ends.shares(end, self.day);
+        }
+        let ledger = self.book.ledger(owner, asset);
+        ledger.map_or(Shares::UNKNOWN, |ledger| ledger.shares_of(amount))
+    }
+
+    /// Pays an amount from a ledger in proportion.
+    pub(super) fn take(&mut self, owner: OwnerNumber, asset: AssetNumber, amount: u128) {
+        if !self.is_end(owner) {
+            self.book.ledger_mut(owner, asset).pay(amount);
+        }
+    }
+
+    /// The hop from a payer.
+    pub(super) fn hop(&self, payer: OwnerNumber) -> Hop {
+        if self.is_end(payer) { Hop::FromEnd } else { Hop::FromPayer }
+    }
+
+    /// Notes that what a holder has is backed at a contract, as the last one.
+    pub(super) fn remember(&mut self, holder: OwnerNumber, contract: OwnerNumber, held: Held) {
+        let tie = self.book.states_mut().tie_mut(holder, contract);
+        tie.backed.retain(|known| *known != held);
+        tie.backed.push(held);
+        self.book.states_mut().holding_mut(holder, held).is_backed = true;
+    }
+
+    /// Lowers what a holder put into a contract on balance.
+    pub(super) fn lower_put_in(&mut self, holder: OwnerNumber, contract: OwnerNumber, by: Value) {
+        if self.book.states().tie(holder, contract).is_some_and(|tie| !tie.put_in.is_zero()) {
+            let tie = self.book.states_mut().tie_mut(holder, contract);
+            tie.put_in = tie.put_in.saturating_sub(by);
+        }
+    }
+
+    /// Notes what the members of exchanges bought. All of them pay from their ledgers as before.
+    pub(super) fn note_trade(&mut self, trade: &Trade, giver: Shares) {
+        let (asset, amount) = trade.got;
+        let value = self.values.value(asset, amount);
+        self.bought.push(Bought { member: trade.member, value, shares: giver });
+    }
+
+    /// The severe money of what an account got by exchanges, and the value of all that it got.
+    pub(super) fn bought_by(&self, member: OwnerNumber) -> Option<(Masses, Value)> {
+        let mut masses = Masses::default();
+        let mut value = Value::ZERO;
+        for bought in self.bought.iter().filter(|bought| bought.member == member) {
+            masses.add(&bought.shares, bought.value, Hop::Counted);
+            value = value.saturating_add(bought.value);
+        }
+        masses.0.retain(super::masses::Mass::is_severe);
+        (!value.is_zero()).then_some((masses, value))
+    }
+}
