@@ -3,9 +3,9 @@
 //! is measured: `checks`, `cold`, `screening`, `labels` or `readers` (default all).
 //!
 //! Printed: CPU time of ingest with ledgers for each transfer, over each million; the longest wait of a batch, with the merges
-//! before it; memory, bytes on the disk; CPU time of checks of several kinds of accounts; wall time of checks, and of a batch,
-//! whose pages memory does not hold; rows a second of screening in full; CPU time of computing the ledgers for late labels;
-//! times of readings while another thread commits.
+//! before it; memory, bytes on the disk; CPU time of checks of several kinds of accounts, and of their searches for patterns;
+//! wall time of checks, and of a batch, whose pages memory does not hold; rows a second of screening in full; CPU time of
+//! computing the ledgers for late labels; times of readings while another thread commits.
 #![expect(
     clippy::print_stdout,
     clippy::expect_used,
@@ -31,10 +31,14 @@ use assay_address::ChainId;
 use assay_engine::{
     account::{
         AccountAddress, AccountAttributions, AccountSubject, AccountTransaction, AccountView,
-        MoneyEnd, Prices,
+        MoneyEnd, Prices, lookalikes_of, unfollowed_transfers,
     },
     ledger::{BlockRef, OwnerNumber},
-    policy::Policy,
+    patterns::{
+        accounts::{AccountPatternSubject, account_behavior},
+        rules::SHOWN,
+    },
+    policy::{PatternRules, Policy},
     taxonomy::Category,
     trace::Attribution,
 };
@@ -209,6 +213,38 @@ fn check(snapshot: &AccountSnapshot, attributed: &Attributed, account: AccountAd
     usize::try_from(own.summed()).unwrap_or(usize::MAX) + own.payments.len()
 }
 
+/// Searches the patterns of an account as a check does. Returns the CPU time of the search alone.
+fn search(
+    snapshot: &AccountSnapshot,
+    attributed: &Attributed,
+    account: AccountAddress,
+) -> Option<Duration> {
+    let owner = snapshot.owner(account)?;
+    let own = snapshot.history(owner, MOST);
+    let prices = Prices::default();
+    let subject = AccountSubject {
+        view: snapshot,
+        owner,
+        attributions: attributed,
+        prices: &prices,
+        today: attributed.today,
+    };
+    let unfollowed = unfollowed_transfers(snapshot, owner);
+    let lookalikes = lookalikes_of(snapshot, (owner, &own.payments), &unfollowed, &prices);
+    let begun = cpu_time();
+    let behavior = account_behavior(AccountPatternSubject {
+        account: subject,
+        own: &own,
+        unfollowed: &unfollowed,
+        lookalikes: &lookalikes,
+        is_contract: &|account| snapshot.deployer(account).is_some(),
+        rules: PatternRules::new(&attributed.policy, CHAIN.info()),
+        shown: SHOWN,
+    });
+    std::hint::black_box(behavior);
+    Some(cpu_time().saturating_sub(begun))
+}
+
 /// The parties' attributions, and the subjects of checks by kind.
 type Subjects = (Attributed, [(&'static str, Vec<AccountAddress>); 9]);
 
@@ -247,7 +283,7 @@ fn checks(graphs: &EmbeddedGraphs, transfers: u64) {
     let snapshot = || graphs.account_snapshot(CHAIN).expect("a graph").expect("blocks");
     let (attributed, kinds) = subjects(graphs, transfers);
     for (name, accounts) in kinds {
-        let (mut times, mut read) = (Vec::new(), Vec::new());
+        let (mut times, mut read, mut searches) = (Vec::new(), Vec::new(), Vec::new());
         for account in &accounts {
             // The first check fills the page cache.
             for is_measured in [false, true] {
@@ -258,6 +294,7 @@ fn checks(graphs: &EmbeddedGraphs, transfers: u64) {
                 if is_measured {
                     times.push(cpu_time().saturating_sub(begun));
                     read.push(payments as f64);
+                    searches.extend(search(&snapshot, &attributed, *account));
                 }
             }
         }
@@ -268,6 +305,14 @@ fn checks(graphs: &EmbeddedGraphs, transfers: u64) {
             times.percentile(50),
             times.percentile(99)
         );
+        if !searches.is_empty() {
+            let searches = Figures::from_times(searches);
+            println!(
+                "  patterns: {:.3} ms of CPU time p50, {:.3} p99",
+                searches.percentile(50),
+                searches.percentile(99)
+            );
+        }
     }
 }
 
