@@ -325,11 +325,11 @@ fn dusting(town: &mut Town) -> Vec<PlantedAccount> {
     town.grant(duster, 5_000);
     town.grant(victim, 3_000);
     town.pause(2_000, 3_000);
-    let others = town.between(12, 40);
+    let (others, asset) = (town.between(12, 40), town.asset());
     let nth_of_victim = town.between(0, others - 1);
     for nth in 0..others {
         let to = if nth == nth_of_victim { victim } else { town.account() };
-        let (asset, cents) = (town.asset(), town.between(1, 90));
+        let cents = town.between(1, 90);
         town.pay((duster, to), asset, cents);
         town.pause(1, 1_200 / others);
     }

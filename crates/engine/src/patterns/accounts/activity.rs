@@ -14,7 +14,7 @@ use crate::{
     account::{AccountPayments, AccountView, AssetNumber, MovementKind, Payment},
     ledger::{OwnerNumber, TransactionNumber},
     patterns::activity::{Activity, Coins, OwnTransaction, Party, StateBefore, chosen, is_active},
-    patterns::rules::DORMANT_AFTER,
+    patterns::rules::{DORMANT_AFTER, OWN_TRANSACTIONS},
 };
 
 /// The payments of an account as a check reads them.
@@ -41,13 +41,14 @@ impl OwnPayments<'_> {
         worth: &mut Worth<'_>,
     ) -> AccountActivity {
         let AccountPayments { sums, payments, left_out } = self.payments;
-        let may_have_slept = self.may_have_slept();
+        let (read, is_cut) = self.chosen(worth);
+        let may_have_slept = !is_cut && self.may_have_slept();
         let mut balances = Balances::default();
         let (mut active, mut latest) = (None, Timestamp::MIN);
-        let mut transactions: BTreeMap<TransactionNumber, OwnTransaction> = BTreeMap::new();
-        let mut read = 0;
+        let mut transactions: Vec<OwnTransaction> = Vec::new();
         for of_transaction in payments.chunk_by(|one, other| one.transaction == other.transaction) {
-            let Some(number) = of_transaction.first().map(|it| it.transaction) else { continue };
+            let number = of_transaction.first().map(|it| it.transaction);
+            let Some(number) = number.filter(|it| !is_cut || read.contains(it)) else { continue };
             // Times of blocks may go backward; windows of time need them in order.
             latest = latest.max(self.view.time(number));
             let mut own = self.transaction((number, latest), of_transaction, parties, worth);
@@ -59,21 +60,10 @@ impl OwnPayments<'_> {
                 }
                 balances.book(self.owner, of_transaction);
             }
-            read += 1;
-            if !own.payers.is_empty() || !own.payees.is_empty() || own.income > 0 {
-                transactions.insert(number, own);
+            if own.income > 0 || own.spending > 0 {
+                transactions.push(own);
             }
         }
-        let moved = transactions
-            .iter()
-            .map(|(number, own)| (*number, (own.income.saturating_add(own.spending), own.time)));
-        let (numbers, is_cut) = chosen(moved.collect());
-        if is_cut {
-            let numbers: FxHashSet<TransactionNumber> = numbers.into_iter().collect();
-            read -= transactions.len() as u64 - numbers.len() as u64;
-            transactions.retain(|number, _| numbers.contains(number));
-        }
-        let transactions: Vec<OwnTransaction> = transactions.into_values().collect();
         let sum = |of: fn(&OwnTransaction) -> u128| {
             transactions.iter().map(of).fold(0, u128::saturating_add)
         };
@@ -83,7 +73,46 @@ impl OwnPayments<'_> {
             is_whole: sums.is_empty() && *left_out == 0 && !is_cut && worth.is_whole,
             transactions,
         };
-        AccountActivity { activity, transactions: read }
+        AccountActivity { activity, transactions: read.len() as u64 }
+    }
+
+    /// The transactions that are read, and true if some are left out: as on other chains, those that moved most and the
+    /// newest of the rest.
+    fn chosen(&self, worth: &mut Worth<'_>) -> (FxHashSet<TransactionNumber>, bool) {
+        let all = || {
+            let payments = &self.payments.payments;
+            payments.chunk_by(|one, other| one.transaction == other.transaction)
+        };
+        let number = |of: &[Payment]| of.first().map(|it| it.transaction);
+        if all().count() <= OWN_TRANSACTIONS {
+            return (all().filter_map(number).collect(), false);
+        }
+        let mut moved: BTreeMap<TransactionNumber, (u128, Timestamp)> = BTreeMap::new();
+        for of_transaction in all() {
+            let Some(number) = number(of_transaction) else { continue };
+            let time = self.view.time(number);
+            let values = of_transaction.iter().filter_map(|payment| {
+                Some(worth.of(self.view.scored(payment.asset)?, payment.amount, time))
+            });
+            moved.insert(number, (values.fold(0, u128::saturating_add), time));
+        }
+        let (numbers, is_cut) = chosen(moved);
+        (numbers.into_iter().collect(), is_cut)
+    }
+
+    /// The asset of the largest payment, in base units, between the account and another one in a transaction; the chain's
+    /// first asset if there is none.
+    pub(super) fn asset_with(
+        &self,
+        transaction: TransactionNumber,
+        other: OwnerNumber,
+    ) -> AssetNumber {
+        let payments = &self.payments.payments;
+        let first = payments.partition_point(|payment| payment.transaction < transaction);
+        let of_transaction = payments.iter().skip(first);
+        let of_transaction = of_transaction.take_while(|it| it.transaction == transaction);
+        let with = of_transaction.filter(|it| it.from == other || it.to == other);
+        with.max_by_key(|it| it.amount).map_or(AssetNumber(0), |it| it.asset)
     }
 
     /// True if the account made one of the payments, also to a contract, or paid a fee.

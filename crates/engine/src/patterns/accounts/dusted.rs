@@ -3,9 +3,9 @@
 use jiff::Timestamp;
 use rustc_hash::FxHashMap;
 
-use super::{parties::Parties, worth::Worth};
+use super::{activity::OwnPayments, parties::Parties, worth::Worth};
 use crate::{
-    account::{AccountView, MovementKind},
+    account::{AccountView, AssetNumber, MovementKind},
     ledger::{OwnerNumber, TransactionNumber},
     patterns::{
         activity::Activity,
@@ -16,14 +16,14 @@ use crate::{
 };
 
 /// Most senders of dust whose other payments are read.
-const MOST_DUSTERS: usize = 10;
-/// Most payments of a sender that are read before and after its dust, in each asset.
+const MOST_DUSTERS: usize = 3;
+/// Most payments of a sender that are read before and after its dust, in the asset of the dust.
 const MOST_PAYMENTS: usize = 40;
 
 /// Notes, for the transactions by which an account only received dust, the number of owners that got dust of the sender
 /// within a day.
 pub(super) fn note_dusters(
-    view: &dyn AccountView,
+    of: &OwnPayments<'_>,
     activity: &mut Activity,
     rules: &PatternRules,
     parties: &mut Parties<'_>,
@@ -39,8 +39,9 @@ pub(super) fn note_dusters(
         if known.len() == MOST_DUSTERS && !known.contains_key(&payer.owner) {
             continue;
         }
-        let at = (own.number, own.time);
-        let read = || dusted_by((view, payer.owner), at, rules, parties, worth);
+        let asset = of.asset_with(own.number, payer.owner);
+        let at = (own.number, own.time, asset);
+        let read = || dusted_by((of.view, payer.owner), at, rules, parties, worth);
         let dusted = *known.entry(payer.owner).or_insert_with(read);
         if dusted >= DUSTED_OWNERS {
             (own.dusted, own.own_dust) = (dusted, own.income);
@@ -51,25 +52,23 @@ pub(super) fn note_dusters(
 /// The greatest number of owners that get dust of a payer within a day, of the payments around a transaction.
 fn dusted_by(
     (view, payer): (&dyn AccountView, OwnerNumber),
-    (number, time): (TransactionNumber, Timestamp),
+    (number, time, asset): (TransactionNumber, Timestamp, AssetNumber),
     rules: &PatternRules,
     parties: &mut Parties<'_>,
     worth: &mut Worth<'_>,
 ) -> u64 {
     let mut dusted: Vec<(Timestamp, OwnerNumber)> = Vec::new();
-    for (asset, _) in view.ledgers(payer) {
-        let Some(scored) = view.scored(asset) else { continue };
-        let earlier = view.payments_before(payer, asset, number, MOST_PAYMENTS);
-        let later = view.payments_from(payer, asset, number, MOST_PAYMENTS);
-        for payment in earlier.into_iter().chain(later) {
-            let at = view.time(payment.transaction);
-            let is_dust = payment.kind == MovementKind::Payment
-                && payment.from == payer
-                && at.duration_since(time).abs() <= WINDOW
-                && worth.of(scored, payment.amount, at) <= rules.dust;
-            if is_dust && !parties.kind(payment.to).is_contract() {
-                dusted.push((at, payment.to));
-            }
+    let Some(scored) = view.scored(asset) else { return 0 };
+    let earlier = view.payments_before(payer, asset, number, MOST_PAYMENTS);
+    let later = view.payments_from(payer, asset, number, MOST_PAYMENTS);
+    for payment in earlier.into_iter().chain(later) {
+        let at = view.time(payment.transaction);
+        let is_dust = payment.kind == MovementKind::Payment
+            && payment.from == payer
+            && at.duration_since(time).abs() <= WINDOW
+            && worth.of(scored, payment.amount, at) <= rules.dust;
+        if is_dust && !parties.kind(payment.to).is_contract() {
+            dusted.push((at, payment.to));
         }
     }
     dusted.sort_unstable();

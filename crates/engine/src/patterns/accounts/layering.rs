@@ -3,7 +3,8 @@
 use std::{cmp::Reverse, rc::Rc};
 
 use super::{
-    neighbors::{Moved, Neighbors, READS},
+    activity::OwnPayments,
+    neighbors::{Moved, Neighbors},
     parties::{Parties, PartyKind},
     worth::Worth,
 };
@@ -15,8 +16,8 @@ use crate::{
         finding::Finding,
         own::seconds,
         rules::{
-            FEWEST_LAYERS, LAYER_PERCENT, LAYER_WITHIN, MAX_STARTING_TRANSACTIONS, MOST_LAYERS,
-            confidence, is_percent_of,
+            CHAIN_READS, FEWEST_LAYERS, LAYER_PERCENT, LAYER_WITHIN, MAX_STARTING_TRANSACTIONS,
+            MOST_LAYERS, confidence, is_percent_of,
         },
     },
     policy::PatternRules,
@@ -104,10 +105,11 @@ impl LayerReader<'_, '_> {
 /// Finds the layering runs that end at the account, pass it, or begin at it. A run that begins at it is not scored, because
 /// others may have carried the layering out.
 pub(super) fn layering(
-    (owner, activity): (OwnerNumber, &Activity),
+    (of, activity): (&OwnPayments<'_>, &Activity),
     reader: &mut LayerReader<'_, '_>,
 ) -> Vec<Finding> {
-    reader.neighbors.left = READS;
+    let owner = of.owner;
+    reader.neighbors.left = CHAIN_READS as usize;
     let new = |role, whole| Finding::new(Pattern::Layering, role, whole);
     let mut actor = new(PatternRole::Actor, activity.sent);
     let mut paid_into = new(PatternRole::Actor, activity.sent);
@@ -120,12 +122,12 @@ pub(super) fn layering(
         add(&run, own.passed.amount, owner, &mut actor);
         return vec![actor];
     }
-    for (start, income) in starts(owner, activity, Direction::Source, reader) {
+    for (start, income) in starts((of, activity), Direction::Source, reader) {
         let mut run = reader.run(start, Direction::Source);
         run.reverse();
         add(&run, income, owner, &mut recipient);
     }
-    for (start, amount) in starts(owner, activity, Direction::Destination, reader) {
+    for (start, amount) in starts((of, activity), Direction::Destination, reader) {
         let run = reader.run(start, Direction::Destination);
         add(&run, amount, owner, &mut paid_into);
     }
@@ -133,24 +135,24 @@ pub(super) fn layering(
     vec![paid_into, recipient]
 }
 
-/// The largest payments of the account to others, or of others to it.
+/// The largest payments of the account to others, or of others to it; none of little money.
 fn starts(
-    owner: OwnerNumber,
-    activity: &Activity,
+    (of, activity): (&OwnPayments<'_>, &Activity),
     direction: Direction,
     reader: &mut LayerReader<'_, '_>,
 ) -> Vec<(Moved, u128)> {
-    let all = activity.transfers(direction, reader.rules.dust);
+    let owner = of.owner;
+    let all = activity.transfers(direction, reader.rules.little);
     let starts = all.filter_map(|(index, time, party)| {
         let transaction = activity.transactions.get(index)?.number;
         let (from, to) = match direction {
             Direction::Destination => (owner, party.owner),
             Direction::Source => (party.owner, owner),
         };
-        party
-            .category
-            .is_none()
-            .then_some((Moved { transaction, time, from, to, amount: party.amount }, party.amount))
+        party.category.is_none().then(|| {
+            let asset = of.asset_with(transaction, party.owner);
+            (Moved { transaction, time, from, to, asset, amount: party.amount }, party.amount)
+        })
     });
     let mut starts: Vec<(Moved, u128)> = starts.collect();
     starts

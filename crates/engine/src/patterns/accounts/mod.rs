@@ -75,7 +75,7 @@ pub fn account_behavior(of: AccountPatternSubject<'_>) -> BehaviorFacts {
     let mut worth = Worth::new(prices);
     let own = OwnPayments { view, owner, payments };
     let mut found = own.activity(&mut parties, &mut worth);
-    dusted::note_dusters(view, &mut found.activity, &rules, &mut parties, &mut worth);
+    dusted::note_dusters(&own, &mut found.activity, &rules, &mut parties, &mut worth);
     let activity = &found.activity;
     let mut findings = of_own_payments(activity, &rules);
     findings.push(deposits::mixer_funding(&own, activity, &rules, &mut parties, &mut worth));
@@ -86,7 +86,7 @@ pub fn account_behavior(of: AccountPatternSubject<'_>) -> BehaviorFacts {
     let mut neighbors = Neighbors::new(view, owner);
     if !is_contract {
         findings.extend(of_neighbors(
-            (owner, activity),
+            (&own, activity),
             &rules,
             &mut LayerReader {
                 neighbors: &mut neighbors,
@@ -139,14 +139,14 @@ fn of_own_payments(activity: &Activity, rules: &PatternRules) -> Vec<Finding> {
 
 /// The patterns of payments around the account.
 fn of_neighbors(
-    (owner, activity): (OwnerNumber, &Activity),
+    (own, activity): (&OwnPayments<'_>, &Activity),
     rules: &PatternRules,
     reader: &mut LayerReader<'_, '_>,
 ) -> Vec<Finding> {
-    let mut findings = layering((owner, activity), reader);
+    let mut findings = layering((own, activity), reader);
     let LayerReader { neighbors, parties, worth, .. } = reader;
-    let transfers = transfers_around((owner, activity), neighbors, rules, parties, worth);
-    let (circles, is_complete) = cycles_and_scatter_gathers(activity, owner, transfers);
+    let transfers = transfers_around((own, activity), neighbors, rules, parties, worth);
+    let (circles, is_complete) = cycles_and_scatter_gathers(activity, own.owner, transfers);
     neighbors.is_whole &= is_complete;
     findings.extend(circles);
     findings

@@ -7,18 +7,16 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::worth::Worth;
 use crate::{
-    account::{AccountView, MovementKind, Payment},
+    account::{AccountView, AssetNumber, MovementKind, Payment},
     evidence::Direction,
     ledger::{OwnerNumber, TransactionNumber},
     patterns::rules::AROUND_WITHIN,
 };
 
 /// Most payments of an account that is read whole.
-const MOST_OF_WHOLE: u64 = 40;
-/// Most payments of a larger account that are read in each asset, from one payment on or back.
-const MOST_OF_LARGE: usize = 20;
-/// Payments that the search for layering reads, and that the search for transfers reads in each direction.
-pub(super) const READS: usize = 1_000;
+const MOST_OF_WHOLE: u64 = 20;
+/// Most payments of a larger account that are read from one payment on or back, in the asset of that payment.
+const MOST_OF_LARGE: usize = 10;
 
 /// A payment of one account to another with its value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +25,7 @@ pub(super) struct Moved {
     pub(super) time: Timestamp,
     pub(super) from: OwnerNumber,
     pub(super) to: OwnerNumber,
+    pub(super) asset: AssetNumber,
     pub(super) amount: u128,
 }
 
@@ -81,13 +80,13 @@ impl<'a> Neighbors<'a> {
     pub(super) fn near(
         &mut self,
         of: OwnerNumber,
-        (at, time): (TransactionNumber, Timestamp),
+        (at, time, asset): (TransactionNumber, Timestamp, AssetNumber),
         direction: Direction,
         worth: &mut Worth<'_>,
     ) -> Vec<Moved> {
         let moved = match self.whole(of, worth) {
             Some(whole) => whole,
-            None => self.of_large(of, at, direction, worth),
+            None => self.of_large((of, asset), at, direction, worth),
         };
         let is_near = |moved: &&Moved| {
             let is_in_order = match direction {
@@ -101,25 +100,22 @@ impl<'a> Neighbors<'a> {
 
     fn of_large(
         &mut self,
-        of: OwnerNumber,
+        (of, asset): (OwnerNumber, AssetNumber),
         at: TransactionNumber,
         direction: Direction,
         worth: &mut Worth<'_>,
     ) -> Rc<[Moved]> {
-        let mut payments = Vec::new();
-        for (asset, _) in self.view.ledgers(of) {
-            let most = MOST_OF_LARGE.min(self.left);
-            let read = match direction {
-                Direction::Destination => {
-                    let after = TransactionNumber(at.0.saturating_add(1));
-                    self.view.payments_from(of, asset, after, most)
-                }
-                Direction::Source => self.view.payments_before(of, asset, at, most),
-            };
-            self.left = self.left.saturating_sub(read.len());
-            self.is_whole &= read.len() < most;
-            payments.extend(read);
-        }
+        let most = MOST_OF_LARGE.min(self.left);
+        let mut payments = match direction {
+            Direction::Destination => {
+                let after = TransactionNumber(at.0.saturating_add(1));
+                self.view.payments_from(of, asset, after, most)
+            }
+            Direction::Source => self.view.payments_before(of, asset, at, most),
+        };
+        self.left = self.left.saturating_sub(payments.len());
+        // Payments in other assets are not read.
+        self.is_whole = false;
         payments.sort_by_key(|payment| (payment.transaction, payment.sequence));
         self.moved(payments, worth)
     }
@@ -128,12 +124,13 @@ impl<'a> Neighbors<'a> {
         let moved = payments.into_iter().filter(|it| it.kind == MovementKind::Payment);
         let moved = moved.filter_map(|payment| {
             let Payment { transaction, from, to, asset, amount, .. } = payment;
-            let asset = self.view.scored(asset)?;
+            let scored = self.view.scored(asset)?;
             if from != self.owner && to != self.owner {
                 self.read.insert(transaction);
             }
             let time = self.view.time(transaction);
-            Some(Moved { transaction, time, from, to, amount: worth.of(asset, amount, time) })
+            let amount = worth.of(scored, amount, time);
+            Some(Moved { transaction, time, from, to, asset, amount })
         });
         moved.collect()
     }

@@ -13,11 +13,13 @@ use crate::{
 };
 
 /// Most accounts with worthless transfers of the account that are looked up, the newest ones.
-const MOST_EXAMINED: usize = 50;
+const MOST_EXAMINED: usize = 20;
 /// Most owners with worthless transfers of the account whose earlier counterparties are read: those of the newest ones.
-const MOST_VICTIMS: usize = 10;
+const MOST_VICTIMS: usize = 3;
 /// Most earlier payments of such an owner that are read in each asset: poisoners imitate who was paid last.
-const MOST_EARLIER: usize = 30;
+const MOST_EARLIER: usize = 20;
+/// Most payments of the account that are searched for dust, the newest ones.
+const MOST_PAYMENTS: usize = 1_000;
 /// Confidence in percent: by chance, one pair of accounts in 268 million is alike.
 const CONFIDENCE: u8 = 95;
 
@@ -105,7 +107,7 @@ fn worthless_transfers(
         let other = if transfer.from == own { transfer.to } else { transfer.from };
         add(other, *transaction, *initiator == Some(own));
     }
-    for payment in &payments.payments {
+    for payment in payments.payments.iter().rev().take(MOST_PAYMENTS) {
         let is_paid = payment.kind == MovementKind::Payment && payment.from == account.owner;
         let Some(asset) = view.scored(payment.asset).filter(|_| is_paid) else { continue };
         let time = view.time(payment.transaction);

@@ -6,16 +6,20 @@ use std::collections::BTreeSet;
 use jiff::Timestamp;
 
 use super::{
-    neighbors::{Moved, Neighbors, READS},
+    activity::OwnPayments,
+    neighbors::{Moved, Neighbors},
     parties::Parties,
     worth::Worth,
 };
 use crate::{
+    account::AssetNumber,
     evidence::Direction,
     ledger::{OwnerNumber, TransactionNumber},
     patterns::{
         activity::{Activity, OwnTransaction},
-        rules::{AROUND_WITHIN, CYCLE_PERCENT, GATHER_PARTIES, MAX_STARTING_TRANSACTIONS},
+        rules::{
+            AROUND_READS, AROUND_WITHIN, CYCLE_PERCENT, GATHER_PARTIES, MAX_STARTING_TRANSACTIONS,
+        },
         transfers::{Transfer, fan::fan_windows},
     },
     policy::PatternRules,
@@ -30,22 +34,23 @@ const LEVELS: [(Direction, usize); 2] = [(Direction::Destination, 3), (Direction
 struct Step {
     /// The account that it leads to.
     to: OwnerNumber,
-    at: (TransactionNumber, Timestamp),
+    at: (TransactionNumber, Timestamp, AssetNumber),
     amount: u128,
 }
 
 /// Reads the payments that are connected with the account's own, and returns all transfers that were read.
 pub(super) fn transfers_around(
-    (owner, activity): (OwnerNumber, &Activity),
+    (of, activity): (&OwnPayments<'_>, &Activity),
     neighbors: &mut Neighbors<'_>,
     rules: &PatternRules,
     parties: &mut Parties<'_>,
     worth: &mut Worth<'_>,
 ) -> Vec<Transfer> {
+    let owner = of.owner;
     let mut transfers = Vec::new();
     let mut seen: BTreeSet<(TransactionNumber, OwnerNumber, OwnerNumber)> = BTreeSet::new();
     let mut add = |moved: &Moved| {
-        let Moved { transaction, time, from, to, amount } = *moved;
+        let Moved { transaction, time, from, to, amount, .. } = *moved;
         if seen.insert((transaction, from, to)) {
             let position = transaction.0;
             transfers.push(Transfer {
@@ -59,16 +64,17 @@ pub(super) fn transfers_around(
         }
     };
     for (direction, levels) in LEVELS {
-        neighbors.left = READS;
-        let (mut frontier, is_all) = starts(activity, direction, rules, parties);
+        // Each direction has its half, so that neither crowds out the other.
+        neighbors.left = AROUND_READS as usize / 2;
+        let (mut frontier, is_all) = starts((of, activity), direction, rules, parties);
         neighbors.is_whole &= is_all;
         for step in &frontier {
-            let (transaction, time) = step.at;
+            let (transaction, time, asset) = step.at;
             let (from, to) = match direction {
                 Direction::Destination => (owner, step.to),
                 Direction::Source => (step.to, owner),
             };
-            add(&Moved { transaction, time, from, to, amount: step.amount });
+            add(&Moved { transaction, time, from, to, asset, amount: step.amount });
         }
         let mut visited: BTreeSet<(TransactionNumber, OwnerNumber)> = BTreeSet::new();
         for level in 1..=levels {
@@ -95,7 +101,7 @@ pub(super) fn transfers_around(
                         && is_like(moved.amount, step.amount)
                         && visited.insert((moved.transaction, other));
                     if is_next {
-                        let at = (moved.transaction, moved.time);
+                        let at = (moved.transaction, moved.time, moved.asset);
                         next.push(Step { to: other, at, amount: moved.amount });
                     }
                 }
@@ -116,12 +122,12 @@ fn is_like(one: u128, other: u128) -> bool {
 /// The account's payments from which the search starts, and true if these are all: the largest ones of those that may be
 /// part of a cycle or of a scatter-gather.
 fn starts(
-    activity: &Activity,
+    (of, activity): (&OwnPayments<'_>, &Activity),
     direction: Direction,
     rules: &PatternRules,
     parties: &mut Parties<'_>,
 ) -> (Vec<Step>, bool) {
-    let of_all = activity.transfers(direction, rules.dust);
+    let of_all = activity.transfers(direction, rules.little);
     let all: Vec<_> =
         of_all.filter(|(.., party)| !parties.kind(party.owner).is_service()).collect();
     let spread = all.iter().map(|(_, time, party)| (*time, party.owner));
@@ -132,7 +138,7 @@ fn starts(
         let own = transactions.get(index)?;
         (has_many || may_come_back(transactions, index, direction)).then_some(Step {
             to: party.owner,
-            at: (own.number, time),
+            at: (own.number, time, of.asset_with(own.number, party.owner)),
             amount: party.amount,
         })
     });
