@@ -237,7 +237,7 @@ fn search(
         own: &own,
         unfollowed: &unfollowed,
         lookalikes: &lookalikes,
-        is_contract: &|account| snapshot.deployer(account).is_some(),
+        is_contract: &|account| snapshot.is_contract(account),
         rules: PatternRules::new(&attributed.policy, CHAIN.info()),
         shown: SHOWN,
     });

@@ -179,7 +179,7 @@ impl AccountWorld {
             own: &own,
             unfollowed: &unfollowed,
             lookalikes: &lookalikes,
-            is_contract: &|account| view.deployer(account).is_some(),
+            is_contract: &|account| view.is_contract(account),
             rules: PatternRules::new(&POLICY, view.chain().info()),
             shown: SHOWN,
         })

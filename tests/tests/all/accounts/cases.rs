@@ -274,7 +274,7 @@ fn a_token_that_logs_a_transfer_of_an_exchange_proves_nothing_11() {
 }
 
 #[test]
-fn what_a_forged_token_is_sold_for_is_a_conversion_11() {
+fn the_seller_of_a_forged_token_is_reviewed_11() {
     let mut theft = Theft::new();
     let (thief, trader, token) = (theft.accomplice, theft.chain.account(), theft.chain.token());
     theft.chain.mint(token, thief, 1_000_000);
@@ -285,12 +285,7 @@ fn what_a_forged_token_is_sold_for_is_a_conversion_11() {
     pool.swap(&mut theft.chain, trader, token, 50_000);
 
     let [assessment] = theft.assess([trader]);
-    assert_verdict(&assessment, Verdict::Indeterminate);
-    let conversion = assessment
-        .exposure
-        .iter()
-        .find(|line| line.unresolved_reason == Some(UnresolvedReason::Conversion));
-    assert!(conversion.is_some(), "{assessment:#?}");
+    assert_review(&assessment);
 }
 
 /// A party pays 300 dollars, unasked, to an account with 40,000 clean dollars.
@@ -686,7 +681,7 @@ fn a_treasury_that_a_thief_pays_one_percent_is_allowed_35() {
 }
 
 #[test]
-fn a_treasury_that_sells_its_token_at_a_pool_is_not_accused_35() {
+fn a_treasury_that_sells_its_token_at_a_pool_is_allowed_35() {
     let mut theft = Theft::of(4 * ETHER);
     let token = theft.chain.token();
     let treasury = theft.clean(ETH, 300 * ETHER);
@@ -697,5 +692,5 @@ fn a_treasury_that_sells_its_token_at_a_pool_is_not_accused_35() {
     pool.swap(&mut theft.chain, theft.accomplice, ETH, 4 * ETHER);
     pool.swap(&mut theft.chain, treasury, token, 50_000);
     let [treasury] = theft.assess([treasury]);
-    assert_verdict(&treasury, Verdict::Indeterminate);
+    assert_allow(&treasury);
 }

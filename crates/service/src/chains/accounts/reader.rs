@@ -202,7 +202,7 @@ impl AccountReader {
                     own: &own,
                     unfollowed: &unfollowed,
                     lookalikes: &lookalikes,
-                    is_contract: &|account| view.deployer(account).is_some(),
+                    is_contract: &|account| view.is_contract(account),
                     rules: rules.patterns,
                     shown: SHOWN,
                 });
