@@ -3,7 +3,10 @@
 use assay_engine::{account::AccountAddress, taxonomy::Category};
 use jiff::ToSpan;
 
-use super::population::{HELD, Simulation};
+use super::{
+    markets::Visitor,
+    population::{HELD, Simulation},
+};
 use crate::accounts::{DOLLAR, ETH, ETHER, USDC, USDT};
 
 /// The accounts of one crime, the labelled or listed one first.
@@ -31,7 +34,7 @@ impl Simulation {
     }
 
     pub(super) fn criminal_day(&mut self, day: u64) {
-        if self.dice.one_in(30) {
+        if self.dice.below(30) < self.heat {
             self.steal();
         }
         if self.dice.one_in(15) {
@@ -48,7 +51,7 @@ impl Simulation {
             self.paid_by_listed.insert(person);
         }
         for gang in 0..self.gangs.len() {
-            if self.dice.percent(40) {
+            if self.dice.percent(40 * self.heat.min(2)) {
                 for _ in 0..2 {
                     self.launder(day, gang);
                 }
@@ -56,15 +59,17 @@ impl Simulation {
         }
     }
 
-    fn any_person(&mut self) -> AccountAddress {
+    pub(super) fn any_person(&mut self) -> AccountAddress {
         let person = self.dice.index(self.people.len());
         self.people[person].account
     }
 
     fn steal(&mut self) {
         let thief = self.chain.party(Category::StolenFunds, "Some Hack");
-        let sources = [self.exchanges[0], self.exchanges[2], self.lender];
-        let (source, asset) = (*self.dice.pick(&sources), *self.dice.pick(&[ETH, USDT, USDC]));
+        let asset = *self.dice.pick(&[ETH, USDT, USDC]);
+        let lender = self.on.lending.reserve(asset).contract;
+        let sources = [self.exchanges[0], self.exchanges[2], lender];
+        let source = *self.dice.pick(&sources);
         let dollars = 20_000 << self.dice.rather_small(7);
         let amount = self.chain.units(asset, dollars);
         if source == sources[0] || self.chain.balance(source, asset) > 5 * amount {
@@ -100,6 +105,10 @@ impl Simulation {
         account
     }
 
+    fn visitor(&self, gang: usize, account: AccountAddress) -> Visitor {
+        Visitor { account, accomplices: self.gangs[gang].accounts.clone() }
+    }
+
     /// One move of a gang.
     fn launder(&mut self, day: u64, gang: usize) {
         let holders: Vec<_> = self.gangs[gang]
@@ -127,16 +136,13 @@ impl Simulation {
             }
             250..530 => {
                 let other = *self.dice.pick(&[ETH, USDT, USDC]);
-                if other != asset {
-                    self.change((from, from), (asset, amount), other);
-                }
+                let accomplices = self.gangs[gang].accounts.clone();
+                let accomplice = *self.dice.pick(&accomplices);
+                let to = *self.dice.pick(&[from, from, accomplice]);
+                self.change((from, to), (asset, amount), other);
             }
-            530..600 if asset == ETH => {
-                let pools = self.pools.clone();
-                let pool = *self.dice.pick(&pools);
-                pool.swap(&mut self.chain, from, ETH, amount.min(20 * ETHER));
-            }
-            600..700 => self.supply_or_redeem(from),
+            530..570 => self.gamble(&self.visitor(gang, from)),
+            570..700 => self.use_contracts(&self.visitor(gang, from)),
             700..740 if asset == ETH => {
                 for _ in 0..(amount / (10 * ETHER)).min(5) {
                     self.pay(from, self.mixer, ETH, 10 * ETHER);
@@ -158,21 +164,24 @@ impl Simulation {
                 let merchant = self.dice.index(self.merchants.len());
                 let dollars = 20 << self.dice.rather_small(7);
                 let price = self.chain.units(asset, dollars);
-                self.pay(from, self.merchants[merchant].account, asset, amount.min(price));
+                let merchant = self.merchants[merchant].account;
+                self.paid_by_criminals.insert(merchant);
+                self.pay(from, merchant, asset, amount.min(price));
             }
             848..855 => {
                 let person = self.any_person();
                 let dollars = 10 << self.dice.rather_small(7);
                 let price = self.chain.units(asset, dollars);
+                self.paid_by_criminals.insert(person);
                 self.pay(from, person, asset, amount.min(price));
             }
             855..940 => {
                 let count = *self.dice.pick(&[3_usize, 8]);
                 let part = amount / count as u128;
-                let mut moves = vec![(from, self.multisend, asset, part * count as u128)];
+                let mut moves = vec![(from, self.on.multisend, asset, part * count as u128)];
                 for _ in 0..count {
                     let to = self.accomplice(gang);
-                    moves.push((self.multisend, to, asset, part));
+                    moves.push((self.on.multisend, to, asset, part));
                 }
                 self.chain.send(from, &moves);
             }

@@ -1,9 +1,12 @@
 //! The days of honest members.
 
-use assay_engine::account::{AccountAddress, Asset, TransferKind};
+use assay_engine::account::Asset;
 
-use super::population::{Person, Simulation};
-use crate::accounts::{ETH, STETH, USDC, USDT, WBTC, WETH, contract, move_of};
+use super::{
+    markets::Visitor,
+    population::{Person, Simulation},
+};
+use crate::accounts::{ETH, USDC, USDT, WBTC};
 
 impl Simulation {
     pub(super) fn honest_day(&mut self, day: u64) {
@@ -44,8 +47,10 @@ impl Simulation {
                 continue;
             }
             if self.dice.one_in(2) {
-                let mut moves = vec![(employer.account, self.multisend, USDT, all)];
-                moves.extend(staff.iter().map(|it| (self.multisend, it.account, USDT, amount(it))));
+                let mut moves = vec![(employer.account, self.on.multisend, USDT, all)];
+                moves.extend(
+                    staff.iter().map(|it| (self.on.multisend, it.account, USDT, amount(it))),
+                );
                 self.chain.send(employer.account, &moves);
             } else {
                 for person in staff {
@@ -119,8 +124,8 @@ impl Simulation {
                     }
                 }
             }
-            66..76 if person.habits < 50 => self.gamble(me),
-            76..80 if person.habits < 30 => self.supply_or_redeem(me),
+            66..76 if person.habits < 50 => self.gamble(&Visitor::honest(me)),
+            76..80 if person.habits < 30 => self.use_lender(&Visitor::honest(me)),
             80..85 => self.stake_or_wrap(me),
             85..87 if dollars > 100 => {
                 self.pay(me, self.bridge, asset, balance * 3 / 10);
@@ -131,7 +136,7 @@ impl Simulation {
                 let merchants: Vec<_> = self.merchants.iter().map(|it| it.account).collect();
                 let merchant = *self.dice.pick(&merchants);
                 let fee = self.chain.units(asset, 1) / 2;
-                let (bundler, entry) = (self.bundler, self.multisend);
+                let (bundler, entry) = (self.bundler, self.on.entry_point.contract);
                 self.chain.send(
                     bundler,
                     &[
@@ -141,73 +146,8 @@ impl Simulation {
                     ],
                 );
             }
+            93..100 if person.habits < 60 => self.use_contracts(&Visitor::honest(me)),
             _ => {}
-        }
-    }
-
-    /// Buys or sells a token that nobody knows.
-    fn gamble(&mut self, me: AccountAddress) {
-        let pools = self.pools.clone();
-        let held = pools.iter().find(|pool| self.chain.balance(me, pool.assets[0]) > 0);
-        if let Some(pool) = held.filter(|_| self.dice.one_in(2)) {
-            let amount = self.chain.balance(me, pool.assets[0]);
-            pool.swap(&mut self.chain, me, pool.assets[0], amount);
-            return;
-        }
-        let amount = self.chain.balance(me, ETH) * u128::from(self.dice.below(40)) / 100;
-        if amount > 0 {
-            let pool = *self.dice.pick(&pools);
-            pool.swap(&mut self.chain, me, ETH, amount);
-        }
-    }
-
-    /// Lends money for a receipt token, or takes it back.
-    pub(super) fn supply_or_redeem(&mut self, me: AccountAddress) {
-        let asset = *self.dice.pick(&[ETH, USDT, USDC]);
-        let (receipt, lender) = (self.receipts[&asset], self.lender);
-        let owned = self.chain.balance(me, receipt);
-        let (given, got) = if owned > 0 {
-            let back = owned.min(self.chain.balance(lender, asset));
-            (
-                move_of(TransferKind::Burn, (me, AccountAddress::ZERO, receipt, back)),
-                move_of(TransferKind::Transfer, (lender, me, asset, back)),
-            )
-        } else {
-            let lent = self.chain.balance(me, asset) * 3 / 5;
-            (
-                move_of(TransferKind::Transfer, (me, lender, asset, lent)),
-                move_of(TransferKind::Mint, (AccountAddress::ZERO, me, receipt, lent)),
-            )
-        };
-        if !given.amount.is_zero() {
-            self.chain.transact(me, vec![given, got]);
-        }
-    }
-
-    /// Stakes, wraps or unwraps ether.
-    fn stake_or_wrap(&mut self, me: AccountAddress) {
-        let zero = AccountAddress::ZERO;
-        let wrapped = self.chain.balance(me, WETH);
-        if wrapped > 0 {
-            self.chain.transact(
-                me,
-                vec![
-                    move_of(TransferKind::Burn, (me, zero, WETH, wrapped)),
-                    move_of(TransferKind::Transfer, (contract(WETH), me, ETH, wrapped)),
-                ],
-            );
-            return;
-        }
-        let token = *self.dice.pick(&[WETH, STETH]);
-        let amount = self.chain.balance(me, ETH) * 3 / 10;
-        if amount > 0 {
-            self.chain.transact(
-                me,
-                vec![
-                    move_of(TransferKind::Transfer, (me, contract(token), ETH, amount)),
-                    move_of(TransferKind::Mint, (zero, me, token, amount)),
-                ],
-            );
         }
     }
 }

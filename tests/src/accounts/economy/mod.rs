@@ -1,16 +1,19 @@
 //! A simulated economy on an account chain, with the true role of each account.
 //!
-//! People are paid wages, shop, pay each other, use exchanges through deposit addresses, swap, lend, stake, wrap and
-//! bridge. Criminals steal, drain, extort and launder: through new accounts, swaps, a mixer, a bridge, exchanges, shops
-//! and people. Some parties are listed in the course of the time.
+//! People are paid wages, shop, pay each other, use exchanges through deposit addresses, swap, provide liquidity, lend,
+//! borrow, stake, wrap, fill streams, buy pictures, use smart accounts and bridge. Criminals steal, drain, extort and
+//! launder: through new accounts, the same contracts, a mixer, a bridge, exchanges, shops and people. Some parties are
+//! listed in the course of the time.
 //!
 //! - [`population`]: the members and their first money
 //! - [`honest`]: the days of honest members
 //! - [`crime`]: the days of criminals
+//! - [`markets`]: what members do with contracts
 //! - [`survey`]: the engine's answers about all members
 
 pub mod crime;
 pub mod honest;
+pub mod markets;
 pub mod population;
 pub mod survey;
 
@@ -19,7 +22,7 @@ use assay_engine::account::AccountAddress;
 pub use population::EconomySize;
 pub use survey::Survey;
 
-use super::AccountWorld;
+use super::{AccountWorld, ETH};
 use population::Simulation;
 
 /// An economy after its last day.
@@ -31,10 +34,14 @@ pub struct Economy {
     pub transactions: usize,
     /// People, merchants and employers who are no victims and to whom no listed party paid anything.
     pub innocents: Vec<AccountAddress>,
+    /// Those of them whom no criminal paid directly.
+    pub unpaid: Vec<AccountAddress>,
     /// People and employers from whom criminals took money.
     pub victims: Vec<AccountAddress>,
     /// Accounts of criminals that hold more than 1,000 dollars.
     pub criminals: Vec<AccountAddress>,
+    /// Contracts of pools.
+    pub pools: Vec<AccountAddress>,
 }
 
 impl Economy {
@@ -48,5 +55,16 @@ impl Economy {
             simulation.criminal_day(day);
         }
         simulation.finish()
+    }
+
+    /// Percent of the ether in pools that is severe.
+    #[must_use]
+    pub fn stolen_percent_in_pools(&self) -> u128 {
+        let ledgers = self.pools.iter().filter_map(|pool| self.world.ledger(*pool, ETH));
+        let (severe, all) = ledgers.fold((0, 0), |(severe, all), ledger| {
+            let share = u128::from(ledger.shares.severe() >> 43);
+            (severe + (ledger.balance >> 20) * share, all + ledger.balance)
+        });
+        severe * 100 / all.max(1)
     }
 }

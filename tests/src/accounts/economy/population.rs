@@ -11,6 +11,7 @@ use assay_test_random::Random;
 use super::{Economy, crime::Gang};
 use crate::accounts::{
     AccountChain, AccountWorld, DOLLAR, ETH, ETHER, Pool, STETH, USDC, USDT, WBTC, WETH,
+    contracts::Protocols,
 };
 
 /// Size of an economy.
@@ -20,11 +21,13 @@ pub struct EconomySize {
     pub people: u64,
     /// Days of the simulation.
     pub days: u64,
+    /// Times as much crime as in a calm year; at 4, about a third of the money in pools is stolen.
+    pub heat: u64,
 }
 
 impl EconomySize {
-    /// A year of more than a thousand innocents.
-    pub const YEAR: Self = Self { people: 1_100, days: 365 };
+    /// A calm year of more than a thousand innocents.
+    pub const YEAR: Self = Self { people: 1_100, days: 365, heat: 1 };
 }
 
 /// A person with their habits.
@@ -59,22 +62,29 @@ pub(super) struct Simulation {
     /// Two labelled exchanges, and one that nobody labelled.
     pub(super) exchanges: [AccountAddress; 3],
     pub(super) deposit_addresses: BTreeMap<(AccountAddress, usize), AccountAddress>,
-    /// A contract that changes each asset into each other at the price of the day.
-    pub(super) desk: AccountAddress,
+    /// The contracts that everybody uses.
+    pub(super) on: Protocols,
     /// Pools of tokens that nobody knows.
     pub(super) pools: Vec<Pool>,
-    pub(super) lender: AccountAddress,
-    /// The lender's receipts for each asset.
-    pub(super) receipts: BTreeMap<Asset, Asset>,
+    /// A market of pictures, and who gets its fees.
+    pub(super) market: AccountAddress,
+    pub(super) market_owner: AccountAddress,
+    /// A contract that pays small rewards.
+    pub(super) rewards: AccountAddress,
+    /// A trader who keeps pools at the prices of the day.
+    pub(super) trader: AccountAddress,
+    /// Smart accounts by their owners.
+    pub(super) smart_accounts: BTreeMap<AccountAddress, AccountAddress>,
     pub(super) mixer: AccountAddress,
     pub(super) bridge: AccountAddress,
-    pub(super) multisend: AccountAddress,
     pub(super) bundler: AccountAddress,
     pub(super) gangs: Vec<Gang>,
     pub(super) listed: Vec<AccountAddress>,
     pub(super) drainer: AccountAddress,
     pub(super) victims: BTreeSet<AccountAddress>,
     pub(super) paid_by_listed: BTreeSet<AccountAddress>,
+    pub(super) paid_by_criminals: BTreeSet<AccountAddress>,
+    pub(super) heat: u64,
     /// Money that a bridge or mixer pays on a day: payer, receiver, asset, amount.
     pub(super) due: Vec<(u64, AccountAddress, AccountAddress, Asset, u128)>,
     ether_dollars: u64,
@@ -94,8 +104,9 @@ impl Simulation {
             chain.party(Category::Exchange, "Second Exchange"),
             third,
         ];
-        let [desk, lender, multisend] = chain.contracts();
-        let [builder, provider] = chain.accounts();
+        let on = Protocols::open(&mut chain);
+        let [market, rewards] = chain.contracts();
+        let [builder, provider, market_owner, trader] = chain.accounts();
         let amounts = [
             (ETH, 60_000 * ETHER),
             (USDT, 150_000_000 * DOLLAR),
@@ -103,7 +114,7 @@ impl Simulation {
             (WBTC, 800 * 100_000_000),
         ];
         for (asset, amount) in amounts {
-            for account in [third, desk, lender, provider] {
+            for account in [third, provider] {
                 chain.pay(outsider, account, asset, amount);
             }
         }
@@ -114,7 +125,7 @@ impl Simulation {
             let ether = *dice.pick(&[60, 150, 400]) * ETHER;
             pools.push(Pool::open(&mut chain, provider, [(token, 500_000_000), (ETH, ether)]));
         }
-        let receipts = [ETH, USDT, USDC].map(|asset| (asset, chain.token()));
+        chain.pay(exchanges[1], rewards, ETH, 100 * ETHER);
         let mixer = chain.party(Category::Mixer, "Some Mixer");
         let bridge = chain.party(Category::Bridge, "Some Bridge");
         for contract in [mixer, bridge] {
@@ -145,21 +156,25 @@ impl Simulation {
             listed: Vec::new(),
             victims: BTreeSet::new(),
             paid_by_listed: BTreeSet::new(),
+            paid_by_criminals: BTreeSet::new(),
+            heat: size.heat,
             due: Vec::new(),
             deposit_addresses: BTreeMap::new(),
-            receipts: BTreeMap::from(receipts),
             dice,
             chain,
             people,
             merchants,
             employers,
             exchanges,
-            desk,
+            on,
             pools,
-            lender,
+            market,
+            market_owner,
+            rewards,
+            trader,
+            smart_accounts: BTreeMap::new(),
             mixer,
             bridge,
-            multisend,
             bundler,
             drainer,
         };
@@ -174,6 +189,7 @@ impl Simulation {
         }
         self.chain.set_price(WBTC, 20 * self.ether_dollars);
         self.chain.wait_days(1);
+        self.trade_between_markets();
     }
 
     /// Pays so much as the payer has.
@@ -225,21 +241,6 @@ impl Simulation {
         self.pay(address, hot, asset, self.chain.balance(address, asset));
     }
 
-    /// Changes an asset at the price of the day, less 0.3 %.
-    pub(super) fn change(
-        &mut self,
-        (from, to): (AccountAddress, AccountAddress),
-        (asset, amount): (Asset, u128),
-        other: Asset,
-    ) {
-        let got = self.chain.units(other, self.chain.dollars(asset, amount)) * 997 / 1_000;
-        let amount = amount.min(self.chain.balance(from, asset));
-        if amount > 0 && got > 0 && self.chain.balance(self.desk, other) >= got {
-            let desk = self.desk;
-            self.chain.send(from, &[(from, desk, asset, amount), (desk, to, other, got)]);
-        }
-    }
-
     pub(super) fn finish(mut self) -> Economy {
         self.chain.wait_days(1);
         let transactions = self.chain.len();
@@ -248,7 +249,10 @@ impl Simulation {
         let innocents = members.chain(companies).filter(|account| {
             !self.victims.contains(account) && !self.paid_by_listed.contains(account)
         });
-        let innocents = innocents.collect();
+        let innocents: Vec<AccountAddress> = innocents.collect();
+        let is_unpaid = |account: &&AccountAddress| !self.paid_by_criminals.contains(*account);
+        let unpaid = innocents.iter().filter(is_unpaid).copied().collect();
+        let pools = self.pool_contracts();
         let of_gangs: Vec<AccountAddress> =
             self.gangs.iter().flat_map(|gang| gang.accounts.iter().copied()).collect();
         let criminals = of_gangs.into_iter().filter(|account| {
@@ -259,6 +263,6 @@ impl Simulation {
         let criminals = criminals.collect();
         let victims = self.victims.iter().copied().collect();
         let world = AccountWorld::new(self.chain);
-        Economy { world, transactions, innocents, victims, criminals }
+        Economy { world, transactions, innocents, unpaid, victims, criminals, pools }
     }
 }

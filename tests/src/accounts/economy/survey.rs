@@ -18,21 +18,13 @@ pub struct Survey {
     pub blocked: usize,
     /// Accounts whose verdict is review.
     pub reviewed: usize,
-    /// Accounts whose verdict is indeterminate because of conversions alone.
-    pub converted: usize,
-    /// Accounts whose verdict is indeterminate for another reason.
+    /// Accounts whose verdict is indeterminate.
     pub indeterminate: usize,
     /// Number of accounts that are not allowed, by the code of a reason.
     pub reasons: BTreeMap<&'static str, usize>,
     /// One sentence for each reviewed or blocked account.
     pub accused: Vec<String>,
 }
-
-/// The code of the reason that conversions are not resolved.
-const CONVERSION: &str = "conversion_unresolved";
-/// Codes of reasons that withhold an `allow` besides conversions.
-const WITHHOLDING: [&str; 4] =
-    ["internal_unseen", "flows_unread", "flows_untraced", "chain_incomplete"];
 
 impl Survey {
     /// The answers about accounts of an economy.
@@ -51,14 +43,7 @@ impl Survey {
             Verdict::Allow => return,
             Verdict::Review => self.reviewed += 1,
             Verdict::Block => self.blocked += 1,
-            Verdict::Indeterminate => {
-                let is_other = codes.iter().any(|code| WITHHOLDING.contains(code));
-                if codes.contains(CONVERSION) && !is_other {
-                    self.converted += 1;
-                } else {
-                    self.indeterminate += 1;
-                }
-            }
+            Verdict::Indeterminate => self.indeterminate += 1,
         }
         if matches!(answer.verdict, Verdict::Review | Verdict::Block) {
             let messages: Vec<_> = answer.reasons.iter().map(|it| it.message.as_str()).collect();
@@ -72,11 +57,11 @@ impl Survey {
 
 impl fmt::Display for Survey {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { count, blocked, reviewed, converted, indeterminate, reasons, .. } = self;
+        let Self { count, blocked, reviewed, indeterminate, reasons, .. } = self;
         write!(
             formatter,
-            "{count} accounts: block {blocked}, review {reviewed}, indeterminate for conversions \
-             {converted}, for another reason {indeterminate}; {reasons:?}"
+            "{count} accounts: block {blocked}, review {reviewed}, indeterminate {indeterminate}; \
+             {reasons:?}"
         )
     }
 }

@@ -1,88 +1,19 @@
-//! The cases of the model of account chains that concern money without conversions, each on a chain of its own. A name
+//! The cases of the model of account chains that concern money without contracts, each on a chain of its own. A name
 //! ends with the number of the case in the model's table.
 
 use assay_engine::{
     account::{AccountAddress, Asset, TransferKind},
     assessment::{Assessment, Exposure},
-    evidence::UnresolvedReason,
     policy::Role,
     score::Verdict,
     taxonomy::Category,
 };
 use assay_tests::{
-    accounts::{AccountChain, AccountWorld, DOLLAR, ETH, ETHER, Pool, USDT, move_of},
+    accounts::{AccountChain, AccountWorld, DOLLAR, ETH, ETHER, USDT, move_of},
     world::Claim,
 };
-use jiff::civil::date;
 
-/// A chain with an exchange and a thief, whose first accomplice got 100 stolen ether.
-struct Theft {
-    chain: AccountChain,
-    exchange: AccountAddress,
-    thief: AccountAddress,
-    accomplice: AccountAddress,
-}
-
-impl Theft {
-    fn new() -> Self {
-        Self::of(100 * ETHER)
-    }
-
-    fn of(amount: u128) -> Self {
-        Self::on(AccountChain::new(), amount)
-    }
-
-    fn on(mut chain: AccountChain, amount: u128) -> Self {
-        let exchange = chain.party(Category::Exchange, "Some Exchange");
-        let thief = chain.party(Category::StolenFunds, "Some Hack");
-        let accomplice = chain.account();
-        chain.wait_days(3);
-        if amount > 0 {
-            chain.pay(thief, accomplice, ETH, amount);
-        }
-        Self { chain, exchange, thief, accomplice }
-    }
-
-    /// An account with money from the exchange.
-    fn clean(&mut self, asset: Asset, amount: u128) -> AccountAddress {
-        let account = self.chain.account();
-        self.withdraw(account, asset, amount);
-        account
-    }
-
-    fn withdraw(&mut self, account: AccountAddress, asset: Asset, amount: u128) {
-        self.chain.pay(self.exchange, account, asset, amount);
-    }
-
-    /// A party whose listing began before the first block.
-    fn listed(&mut self) -> AccountAddress {
-        self.chain.listed("DOE, Jane", date(2025, 1, 1))
-    }
-
-    /// The answers about accounts, some days later.
-    fn assess<const N: usize>(mut self, accounts: [AccountAddress; N]) -> [Assessment; N] {
-        self.chain.wait_days(2);
-        let world = AccountWorld::new(self.chain);
-        accounts.map(|account| world.assess(account))
-    }
-}
-
-#[track_caller]
-fn assert_verdict(assessment: &Assessment, expected: Verdict) {
-    assert_eq!(assessment.verdict, expected, "{assessment:#?}");
-}
-
-#[track_caller]
-fn assert_review(assessment: &Assessment) {
-    assert_verdict(assessment, Verdict::Review);
-}
-
-/// An `allow` of a complete answer.
-#[track_caller]
-fn assert_allow(assessment: &Assessment) {
-    assert_verdict(assessment, Verdict::Allow);
-    assert!(assessment.complete, "{assessment:#?}");
-}
+use super::theft::{Theft, assert_allow, assert_review, assert_verdict};
 
 fn reason_codes(assessment: &Assessment) -> Vec<&'static str> {
     assessment.reasons.iter().map(|reason| reason.code).collect()
@@ -271,21 +202,6 @@ fn a_token_that_logs_a_transfer_of_an_exchange_proves_nothing_11() {
     let [assessment] = theft.assess([payee]);
     assert_review(&assessment);
     assert!(line(&assessment, Category::Exchange).is_none(), "{assessment:#?}");
-}
-
-#[test]
-fn the_seller_of_a_forged_token_is_reviewed_11() {
-    let mut theft = Theft::new();
-    let (thief, trader, token) = (theft.accomplice, theft.chain.account(), theft.chain.token());
-    theft.chain.mint(token, thief, 1_000_000);
-    let pool = Pool::open(&mut theft.chain, thief, [(token, 900_000), (ETH, 50 * ETHER)]);
-    // A log says that the exchange paid the token.
-    theft.chain.mint(token, theft.exchange, 50_000);
-    theft.chain.send(thief, &[(theft.exchange, trader, token, 50_000)]);
-    pool.swap(&mut theft.chain, trader, token, 50_000);
-
-    let [assessment] = theft.assess([trader]);
-    assert_review(&assessment);
 }
 
 /// A party pays 300 dollars, unasked, to an account with 40,000 clean dollars.
@@ -676,21 +592,6 @@ fn a_treasury_that_a_thief_pays_one_percent_is_allowed_35() {
     let buyer = theft.clean(ETH, 100 * ETHER);
     theft.chain.pay(buyer, treasury, ETH, 100 * ETHER);
     theft.chain.pay(theft.accomplice, treasury, ETH, 4 * ETHER);
-    let [treasury] = theft.assess([treasury]);
-    assert_allow(&treasury);
-}
-
-#[test]
-fn a_treasury_that_sells_its_token_at_a_pool_is_allowed_35() {
-    let mut theft = Theft::of(4 * ETHER);
-    let token = theft.chain.token();
-    let treasury = theft.clean(ETH, 300 * ETHER);
-    theft.chain.mint(token, treasury, 1_000_000);
-    let pool = Pool::open(&mut theft.chain, treasury, [(token, 100_000), (ETH, 300 * ETHER)]);
-    let buyer = theft.clean(ETH, 100 * ETHER);
-    pool.swap(&mut theft.chain, buyer, ETH, 100 * ETHER);
-    pool.swap(&mut theft.chain, theft.accomplice, ETH, 4 * ETHER);
-    pool.swap(&mut theft.chain, treasury, token, 50_000);
     let [treasury] = theft.assess([treasury]);
     assert_allow(&treasury);
 }
