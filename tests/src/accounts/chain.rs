@@ -77,6 +77,11 @@ impl AccountChain {
             chain.set_price(asset, ETHER_DOLLARS);
         }
         chain.set_price(WBTC, 20 * ETHER_DOLLARS);
+        // Exchanges of the first day are valued at the prices of the day before.
+        let before = chain.today().yesterday().expect("a day");
+        let earlier =
+            chain.prices.clone().into_iter().map(|(asset, _, price)| (asset, before, price));
+        chain.prices.extend(earlier);
         chain
     }
 

@@ -180,6 +180,8 @@ pub fn book(
     if let [movement @ Movement { kind: MovementKind::Payment, is_scored: true, .. }] =
         transaction.movements
         && ![movement.from, movement.to].iter().any(|account| into.states().is_contract(*account))
+        // New units of a dollar token may be a loan.
+        && (movement.from != OwnerNumber::NOBODY || !into.states().knows_contracts())
     {
         // Most transactions move one asset once: nothing to net, and nothing exchanged.
         if movement.amount > 0 && movement.from != movement.to {

@@ -2,7 +2,7 @@
 //! ends with the number of the case in the model's table.
 
 use assay_engine::{
-    account::{AccountAddress, Asset, TransferKind},
+    account::{AccountAddress, TransferKind},
     assessment::{Assessment, Exposure},
     policy::Role,
     score::Verdict,

@@ -168,7 +168,7 @@ fn compare_payments(view: &dyn AccountGraphView, all: &[Payment]) {
 
 #[test]
 fn views_read_payments_in_the_order_of_the_chain() {
-    let economy = Economy::simulate(7, EconomySize { people: 30, days: 30 });
+    let economy = Economy::simulate(7, EconomySize { people: 30, days: 30, heat: 1 });
     let accounts = economy.world.accounts();
     compare_payments(accounts, accounts.ledgers().payments());
 }
