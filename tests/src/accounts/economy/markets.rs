@@ -222,17 +222,17 @@ impl Simulation {
         pools.extend([self.on.ether_usdc, self.on.usdt_ether, self.on.token_ether]);
         let shared = pools.iter().find(|pool| self.chain.balance(me, pool.shares) > 0).copied();
         if let Some(pool) = shared {
-            let (to, shares) = (self.receiver(visitor), self.chain.balance(me, pool.shares));
-            self.chain.execute(pool.withdraw(&self.chain, (me, to), shares));
+            let (to, units) = (self.receiver(visitor), self.chain.balance(me, pool.shares));
+            self.chain.execute(pool.withdraw(&self.chain, (me, to), units));
             return;
         }
         let pool = *self.dice.pick(&pools);
         let amount = self.chain.balance(me, ETH) * 3 / 10;
         if amount > 0 {
             pool.swap(&mut self.chain, me, ETH, amount);
-            let shares = pool.most_shares(&self.chain, me) / 10 * 9;
-            if shares > 0 {
-                self.chain.execute(pool.provide(&self.chain, me, shares));
+            let units = pool.most_shares(&self.chain, me) / 10 * 9;
+            if units > 0 {
+                self.chain.execute(pool.provide(&self.chain, me, units));
             }
         }
     }

@@ -76,8 +76,8 @@ fn a_borrower_beside_a_thiefs_deposit_at_the_lending_contract_n8() {
 fn an_employee_whose_pay_a_thief_releases_is_reviewed() {
     let mut theft = Theft::at_protocols(10);
     let (thief, desk, employee) = (theft.accomplice, theft.on.desk, theft.chain.account());
-    let employer = theft.clean(ETH, 2_000 * ETHER);
-    theft.chain.pay_all(employer, desk, ETH);
+    let company = theft.clean(ETH, 2_000 * ETHER);
+    theft.chain.pay_all(company, desk, ETH);
     theft.chain.pay_all(thief, desk, ETH);
     theft.chain.send(thief, &[(desk, employee, ETH, 10 * ETHER)]);
     theft.expect([(employee, Review)]);
@@ -101,9 +101,9 @@ fn who_liquidates_a_thiefs_loan() {
 fn an_employee_with_a_stream_beside_a_thiefs() {
     let mut theft = Theft::at_protocols(9);
     let (thief, streams) = (theft.accomplice, theft.on.streams.contract);
-    let (employee, employer) = (theft.clean(ETH, ETHER), theft.clean(ETH, 6 * ETHER));
+    let (employee, company) = (theft.clean(ETH, ETHER), theft.clean(ETH, 6 * ETHER));
     theft.chain.pay_all(thief, streams, ETH);
-    theft.chain.pay_all(employer, streams, ETH);
+    theft.chain.pay_all(company, streams, ETH);
     for _ in 0..6 {
         theft.chain.wait_days(1);
         theft.chain.send(employee, &[(streams, employee, ETH, ETHER)]);

@@ -208,11 +208,11 @@ fn a_batch_of_orders_beside_a_thief_36() {
     let thief = theft.accomplice;
     let sells_ether = theft.clean(ETH, 10 * ETHER);
     let sells_usdc = theft.clean(USDC, 30_000 * DOLLAR);
-    let sells_usdt = theft.clean(USDT, 15_000 * DOLLAR);
+    let offers_tether = theft.clean(USDT, 15_000 * DOLLAR);
     let (solver, payee, settlement) =
         (theft.chain.account(), theft.chain.account(), theft.chain.contract());
-    let (usdt_pool, usdc_pool) = (theft.on.usdt_ether, theft.on.ether_usdc);
-    let ether = usdt_pool.quote(&theft.chain, USDT, 15_000 * DOLLAR);
+    let (tether_pool, usdc_pool) = (theft.on.usdt_ether, theft.on.ether_usdc);
+    let ether = tether_pool.quote(&theft.chain, USDT, 15_000 * DOLLAR);
     let dollars = usdc_pool.quote(&theft.chain, ETH, 10 * ETHER);
     theft.chain.send(
         solver,
@@ -220,10 +220,10 @@ fn a_batch_of_orders_beside_a_thief_36() {
             (sells_ether, settlement, ETH, 10 * ETHER),
             (sells_usdc, settlement, USDC, 30_000 * DOLLAR),
             (thief, settlement, ETH, 10 * ETHER),
-            (sells_usdt, settlement, USDT, 15_000 * DOLLAR),
-            (settlement, usdt_pool.contract, USDT, 15_000 * DOLLAR),
-            (usdt_pool.contract, settlement, ETH, ether),
-            (settlement, sells_usdt, ETH, ether),
+            (offers_tether, settlement, USDT, 15_000 * DOLLAR),
+            (settlement, tether_pool.contract, USDT, 15_000 * DOLLAR),
+            (tether_pool.contract, settlement, ETH, ether),
+            (settlement, offers_tether, ETH, ether),
             (settlement, sells_usdc, ETH, 10 * ETHER),
             (settlement, sells_ether, USDC, 30_000 * DOLLAR),
             (settlement, usdc_pool.contract, ETH, 10 * ETHER),
@@ -232,7 +232,7 @@ fn a_batch_of_orders_beside_a_thief_36() {
         ],
     );
     theft.chain.pay_all(thief, payee, USDC);
-    let people = [sells_ether, sells_usdc, sells_usdt].map(|person| (person, Allow));
+    let people = [sells_ether, sells_usdc, offers_tether].map(|person| (person, Allow));
     let [first, second, third] = people;
     theft.expect([first, second, third, (payee, Review)]);
 }
