@@ -28,28 +28,44 @@ impl<B: LedgerBook> Transaction<'_, B> {
         for payer in payers {
             for paid in paid.extract_if(.., |paid| paid.payer == payer) {
                 if self.is_pool(paid.to) {
-                    self.keep_claim(paid, contributors);
+                    self.keep_claim(&paid, contributors);
                 }
             }
         }
     }
 
-    fn keep_claim(&mut self, paid: PaidLot, contributors: &Contributors) {
-        let PaidLot { payer, to: contract, mut lot } = paid;
-        let named = self.named_by(contract, ContractFactKind::Beneficiary);
-        let beneficiary = named.unwrap_or(payer);
-        if beneficiary == OwnerNumber::NOBODY {
-            return;
-        }
+    /// Keeps the claims of one lot. If events name several accounts, a severe lot is a claim of each: one that is paid in
+    /// beside it for another account would hide it otherwise.
+    fn keep_claim(&mut self, paid: &PaidLot, contributors: &Contributors) {
+        let PaidLot { payer, to: contract, lot } = paid;
+        let named = self.named_by(*contract, ContractFactKind::Beneficiary);
         let is_severe = lot.shares.severe() > SEVERE_LOTS;
-        let gets_token = self.given.iter().any(|given| given.to == payer);
-        let is_for_other = beneficiary != payer;
-        if gets_token && !is_for_other && named.is_none() && !is_severe {
+        let beneficiaries = match named.first() {
+            Some(_) if is_severe => named,
+            Some(first) if !named.contains(payer) => vec![*first],
+            Some(_) | None => vec![*payer],
+        };
+        for beneficiary in beneficiaries.into_iter().filter(|it| *it != OwnerNumber::NOBODY) {
+            self.keep_claim_of(beneficiary, paid, contributors);
+        }
+    }
+
+    fn keep_claim_of(
+        &mut self,
+        beneficiary: OwnerNumber,
+        PaidLot { payer, to: contract, lot }: &PaidLot,
+        contributors: &Contributors,
+    ) {
+        let mut lot = lot.clone();
+        let is_severe = lot.shares.severe() > SEVERE_LOTS;
+        let gets_token = self.given.iter().any(|given| given.to == *payer);
+        let is_for_other = beneficiary != *payer;
+        if gets_token && !is_for_other && !is_severe {
             return;
         }
         if !is_for_other && !is_severe {
-            let used = contributors.most_used(payer);
-            let all = contributors.value(payer);
+            let used = contributors.most_used(*payer);
+            let all = contributors.value(*payer);
             if !used.is_zero() && !all.is_zero() {
                 let became_others = part_of(lot.amount, used.min(all), all);
                 let left = lot.amount - became_others.min(lot.amount);
@@ -68,9 +84,9 @@ impl<B: LedgerBook> Transaction<'_, B> {
         let repaid = if gets_token && !is_for_other {
             None
         } else {
-            self.last_backed(beneficiary, contract)
+            self.last_backed(beneficiary, *contract)
         };
-        let claim = Held::Claim(contract);
+        let claim = Held::Claim(*contract);
         if let Some(token) = repaid {
             self.add_lot((beneficiary, token), layer, &lot, by);
         }

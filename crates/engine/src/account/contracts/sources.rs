@@ -67,14 +67,13 @@ impl<B: LedgerBook> Transaction<'_, B> {
         let has_others = !given_by_others.is_empty();
         sources.extend(given_by_others);
         let named = self.named_by(contract, ContractFactKind::Holder);
-        let is_named = named.is_some();
-        let initiator = self.initiator.filter(|it| *it != receiver && Some(*it) != named);
-        let others = [
-            (named.filter(|named| *named != receiver), has_given),
-            (initiator, has_given || has_others || is_named),
-        ];
-        for (other, is_severe_only) in others {
-            let Some(other) = other else { continue };
+        let is_named = !named.is_empty();
+        let initiator =
+            self.initiator.filter(|account| *account != receiver && !named.contains(account));
+        let named = named.into_iter().filter(|account| *account != receiver);
+        let is_severe_only = has_given || has_others || is_named;
+        let others = named.map(|account| (account, has_given));
+        for (other, is_severe_only) in others.chain(initiator.map(|it| (it, is_severe_only))) {
             if self.book.states().holding(other, Held::Claim(contract)).is_some() {
                 let claim = Source { rank: 2, by: Hop::FromPayer, ..claim(other) };
                 sources.push(claim.severe_only(is_severe_only));

@@ -261,6 +261,23 @@ fn an_event_names_whose_claim_it_is() {
     assert!(books.stolen(FRIEND, eth()) > 0.6, "{}", books.stolen(FRIEND, eth()));
 }
 
+#[test]
+fn a_deposit_for_another_beside_it_hides_no_severe_claim() {
+    let mut economy = with_pool();
+    let named = |account| Named {
+        contract: OwnerNumber(LENDING),
+        kind: ContractFactKind::Beneficiary,
+        account: OwnerNumber(account),
+    };
+    // Given a thief's deposit for an accomplice, and one of nearly nothing for a stranger,
+    let deposits = [(PERSON, LENDING, eth(), 100 * ETHER)];
+    economy.book(PERSON, &deposits, &[named(FRIEND), named(5)]);
+    // then both have the claim, and what the accomplice draws is stolen.
+    economy.book(EXCHANGE, &[(EXCHANGE, LENDING, eth(), 1_000 * ETHER)], &[]);
+    economy.book(5, &[(LENDING, 5, eth(), 90 * ETHER)], &[]);
+    assert!(economy.stolen(5, eth()) > 0.99, "{}", economy.stolen(5, eth()));
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 

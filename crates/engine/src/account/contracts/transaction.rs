@@ -94,14 +94,19 @@ impl<B: LedgerBook> Transaction<'_, B> {
         self.values.is_priced(flow.asset) && may(one, other) && may(other, one)
     }
 
-    /// The account that an event of a contract names.
+    /// The accounts that events of a contract name, each once.
     pub(super) fn named_by(
         &self,
         contract: OwnerNumber,
         kind: ContractFactKind,
-    ) -> Option<OwnerNumber> {
-        let found = self.named.iter().find(|it| it.contract == contract && it.kind == kind);
-        found.map(|it| it.account)
+    ) -> Vec<OwnerNumber> {
+        let mut accounts = Vec::new();
+        for named in self.named.iter().filter(|it| it.contract == contract && it.kind == kind) {
+            if !accounts.contains(&named.account) {
+                accounts.push(named.account);
+            }
+        }
+        accounts
     }
 
     /// The breakdown of what an account pays of an asset within the transaction.
