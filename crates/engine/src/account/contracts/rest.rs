@@ -106,7 +106,10 @@ impl<B: LedgerBook> Transaction<'_, B> {
             all.fold(Value::ZERO, Value::saturating_add)
         };
         let (received, sent) = (sum(incoming), sum(outgoing));
-        let passed = if self.is_end(payer) { Value::ZERO } else { received.min(sent) };
+        // Conversions are in circles: nobody knows what passes through.
+        let mut own = incoming.iter().chain(outgoing).filter_map(|index| valued.get(*index));
+        let is_resolved = !self.is_end(payer) && !own.any(|it| it.is_conversion);
+        let passed = if is_resolved { received.min(sent) } else { Value::ZERO };
         let mut masses = Masses::default();
         if !passed.is_zero() {
             for index in incoming {

@@ -262,6 +262,16 @@ fn an_event_names_whose_claim_it_is() {
 }
 
 #[test]
+fn money_that_came_for_an_asset_without_a_price_is_a_conversion() {
+    let mut economy = with_pool();
+    economy.values = DayValues::of(ChainId::ETH, &DayPrices::default());
+    let swap = [(PERSON, POOL, eth(), 100 * ETHER), (POOL, PERSON, usdc(), 290_000 * DOLLAR)];
+    economy.book(PERSON, &swap, &[]);
+    let got = economy.ledger(OwnerNumber(PERSON), usdc()).unwrap();
+    assert_eq!(got.shares.far(MoneyOrigin::Conversion), WHOLE, "{got:?}");
+}
+
+#[test]
 fn a_deposit_for_another_beside_it_hides_no_severe_claim() {
     let mut economy = with_pool();
     let named = |account| Named {
