@@ -249,9 +249,10 @@ fn sum(edges: &[Edge]) -> u128 {
 fn divided(passed: u128, edges: &[Edge], sum: u128) -> Vec<u128> {
     let part = |edge: &Edge| product_over(&[passed, edge.amount], &[sum]);
     let mut parts: Vec<u128> = edges.iter().map(part).collect();
-    let mut rest = passed - parts.iter().fold(0, |sum: u128, part| sum.saturating_add(*part));
+    let all = parts.iter().fold(0, |sum: u128, part| sum.saturating_add(*part));
+    let mut rest = passed.saturating_sub(all);
     for (part, edge) in parts.iter_mut().zip(edges) {
-        let more = rest.min(edge.amount - *part);
+        let more = rest.min(edge.amount.saturating_sub(*part));
         *part += more;
         rest -= more;
     }
@@ -283,11 +284,12 @@ impl Matrix {
         let mut of_columns = columns.to_vec();
         for row in &self.rows {
             for (left, part) in of_columns.iter_mut().zip(row) {
-                *left -= part;
+                *left = left.saturating_sub(*part);
             }
         }
         for (row, whole) in self.rows.iter_mut().zip(rows) {
-            let mut left = whole - row.iter().fold(0, |sum: u128, part| sum.saturating_add(*part));
+            let all = row.iter().fold(0, |sum: u128, part| sum.saturating_add(*part));
+            let mut left = whole.saturating_sub(all);
             for (part, of_column) in row.iter_mut().zip(&mut of_columns) {
                 let more = left.min(*of_column);
                 *part += more;
@@ -368,6 +370,18 @@ mod tests {
         let receiving = (1001..=1200).map(|payee| (999, payee, 10));
         let transfers: Vec<_> = paying.chain(receiving).collect();
         assert_eq!(netted(&transfers, &[]).paid.len(), transfers.len());
+    }
+
+    #[test]
+    fn sums_of_more_than_128_bits_end_no_program() {
+        let large = u128::MAX;
+        let paid = netted(&[(1, 5, large), (2, 5, large), (5, 3, 100)], &[]).paid;
+        assert!(!paid.is_empty());
+        let half = 1 << 127;
+        let paid =
+            netted(&[(1, 5, half), (2, 5, half), (3, 5, half), (5, 4, 100), (5, 6, half)], &[])
+                .paid;
+        assert!(!paid.is_empty());
     }
 
     #[test]

@@ -16,6 +16,10 @@ use rustc_hash::FxHashMap;
 /// The number of the first token outside the table of scored assets. Scored assets have lower numbers.
 pub(super) const FIRST_TOKEN: u32 = AssetNumber::FIRST_OTHER.0;
 
+/// Most units of a token outside the table that one transfer counts: only the parts of units matter, and the sums of all
+/// transfers of a transaction stay within 128 bits.
+const MOST_UNITS: u128 = 1 << 100;
+
 /// The contract that deposits of Ethereum's validators are paid to, and from which their withdrawals come.
 const DEPOSIT_CONTRACT: AccountAddress = AccountAddress([
     0x00, 0x00, 0x00, 0x00, 0x21, 0x9a, 0xb5, 0x40, 0x35, 0x6c, 0xbb, 0x83, 0x9c, 0xbe, 0x05, 0x30,
@@ -107,10 +111,10 @@ impl ScoredAssets {
         for transfer in &transaction.transfers {
             let scored_number = self.number(transfer.asset);
             let scored = scored_number.and_then(|number| self.get(number));
-            // Of a token outside the table, only the parts of its units count.
             let amount = match u128::try_from(transfer.amount) {
-                Ok(amount) => amount,
-                Err(_) if scored.is_none() => u128::MAX,
+                Ok(amount) if scored.is_some() => amount,
+                Ok(amount) => amount.min(MOST_UNITS),
+                Err(_) if scored.is_none() => MOST_UNITS,
                 Err(_) => continue,
             };
             let asset = scored_number.unwrap_or_else(|| token(transfer.asset));

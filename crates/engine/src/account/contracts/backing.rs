@@ -96,7 +96,7 @@ impl<B: LedgerBook> Transaction<'_, B> {
             let Some(handed) = self.given.get(index) else { continue };
             let (owner, held) = (handed.from, Held::Token(handed.asset));
             let value = handed.holding.own.value(self.values);
-            if self.is_end(owner) || value.is_zero() {
+            if !self.holds_tokens(owner) || value.is_zero() {
                 continue;
             }
             for contract in self.book.states().ties_of(owner) {
@@ -121,7 +121,7 @@ impl<B: LedgerBook> Transaction<'_, B> {
                 contributors.add(paid.payer, contribution, value);
             }
         }
-        for given in self.given.iter().filter(|given| !self.is_end(given.from)) {
+        for given in self.given.iter().filter(|given| self.holds_tokens(given.from)) {
             let is_put_in = gets_tokens(given.from)
                 || given.to == OwnerNumber::NOBODY
                 || self.book.states().is_contract(given.to);
@@ -143,7 +143,7 @@ impl<B: LedgerBook> Transaction<'_, B> {
     fn handouts(&self) -> Vec<Handout> {
         let mut handouts: Vec<Handout> = Vec::new();
         for (index, given) in self.given.iter().enumerate() {
-            if self.is_end(given.to) {
+            if !self.holds_tokens(given.to) {
                 continue;
             }
             let key = (given.asset, given.from);

@@ -34,14 +34,17 @@ impl<B: LedgerBook> Transaction<'_, B> {
         }
     }
 
-    /// Keeps the claims of one lot. If events name several accounts, a severe lot is a claim of each: one that is paid in
-    /// beside it for another account would hide it otherwise.
+    /// Keeps the claims of one lot. If events name accounts, a severe lot is a claim of each of them, and of the payer: a name
+    /// beside it would hide it otherwise.
     fn keep_claim(&mut self, paid: &PaidLot, contributors: &Contributors) {
         let PaidLot { payer, to: contract, lot } = paid;
         let named = self.named_by(*contract, ContractFactKind::Beneficiary);
         let is_severe = lot.shares.severe() > SEVERE_LOTS;
         let beneficiaries = match named.first() {
-            Some(_) if is_severe => named,
+            Some(_) if is_severe => {
+                let payer = Some(*payer).filter(|payer| !named.contains(payer));
+                named.into_iter().chain(payer).collect()
+            }
             Some(first) if !named.contains(payer) => vec![*first],
             Some(_) | None => vec![*payer],
         };

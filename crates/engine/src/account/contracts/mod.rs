@@ -209,7 +209,7 @@ impl<B: LedgerBook> Transaction<'_, B> {
     fn give(&mut self, asset: AssetNumber, Edge { from, to, amount }: Edge) {
         let held = Held::Token(asset);
         let mut holding = Holding { units: amount, ..Holding::default() };
-        if !self.is_end(from) && self.book.states().holding(from, held).is_some() {
+        if self.holds_tokens(from) && self.book.states().holding(from, held).is_some() {
             holding = self.book.states_mut().holding_mut(from, held).split(amount);
         }
         if from == OwnerNumber::NOBODY && to != OwnerNumber::NOBODY {

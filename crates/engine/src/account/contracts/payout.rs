@@ -24,8 +24,8 @@ pub(super) struct Payout {
     pub(super) shares: Shares,
     /// Part of the amount that returns what the receiver put in.
     pub(super) returned: u128,
-    /// Sources that were used. `None`: the contract pays in proportion.
-    pub(super) used: Option<Used>,
+    /// Sources in other assets that were used.
+    pub(super) used: Used,
 }
 
 /// The values of lots in other assets that a payout used.
@@ -52,9 +52,6 @@ impl<B: LedgerBook> Transaction<'_, B> {
     ) -> Payout {
         let sources = self.sources(contract, receiver);
         let bought = self.bought_by(contract);
-        if sources.is_empty() && bought.is_none() {
-            return Payout { shares: without_severe_near(paid), returned: 0, used: None };
-        }
         let mut draft = Draft {
             asset,
             amount,
@@ -88,7 +85,7 @@ impl<B: LedgerBook> Transaction<'_, B> {
         draft.add_excess(&ledger, paid, bought.as_ref());
         draft.keep_capacity(&ledger);
         let shares = draft.masses.over(U256::from(amount));
-        Payout { shares, returned: draft.returned, used: Some(draft.used) }
+        Payout { shares, returned: draft.returned, used: draft.used }
     }
 
     /// Uses what the receiver put in itself, as far as it put in more than it got, the same asset first.

@@ -67,10 +67,7 @@ impl<B: LedgerBook> Transaction<'_, B> {
             })
             .collect();
         for Valued { flow, value, .. } in &valued {
-            match self.incoming.iter_mut().find(|(owner, _)| *owner == flow.to) {
-                Some((_, sum)) => *sum = sum.saturating_add(*value),
-                None => self.incoming.push((flow.to, *value)),
-            }
+            self.incoming.push(((flow.from, flow.to), *value));
         }
         let mut outflows: Vec<Option<Outflow>> = valued.iter().map(|_| None).collect();
         let mut order: Vec<usize> = Vec::new();
@@ -150,8 +147,8 @@ impl<B: LedgerBook> Transaction<'_, B> {
             self.take(from, asset, through);
         }
         if own > 0 {
-            match payout.as_ref().and_then(|it| it.used.as_ref().map(|used| (&it.shares, used))) {
-                Some((shares, used)) => self.leave(from, (asset, own), shares, used),
+            match &payout {
+                Some(payout) => self.leave(from, (asset, own), &payout.shares, &payout.used),
                 None => self.take(from, asset, own),
             }
         }
@@ -177,8 +174,7 @@ impl<B: LedgerBook> Transaction<'_, B> {
     /// Notes what an account paid of its own, and what it put into a contract or got out on balance.
     fn note_paid(&mut self, flow: &Flow, own: u128, paid: &Shares, payout: Option<&Payout>) {
         let Flow { from, to, asset, .. } = *flow;
-        let used = payout.filter(|payout| payout.used.is_some());
-        let shares = used.map_or_else(|| paid.clone(), |payout| payout.shares.clone());
+        let shares = payout.map_or_else(|| paid.clone(), |payout| payout.shares.clone());
         let lot = Lot { asset, amount: own, shares };
         self.paid.push(PaidLot { payer: from, to, lot });
         let value = self.values.value(asset, own);

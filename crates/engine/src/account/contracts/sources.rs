@@ -106,7 +106,7 @@ impl<B: LedgerBook> Transaction<'_, B> {
         for (index, given) in self.given.iter().enumerate() {
             let is_other = given.from != receiver && given.from != contract;
             let is_to_contract = given.to == contract || given.to == OwnerNumber::NOBODY;
-            if !is_other || self.is_end(given.from) || !is_to_contract {
+            if !is_other || !self.holds_tokens(given.from) || !is_to_contract {
                 continue;
             }
             let value = given.holding.value(self.values);
@@ -119,8 +119,9 @@ impl<B: LedgerBook> Transaction<'_, B> {
             }
         }
         let more = givers.into_iter().filter(|(giver, value, _)| {
-            let incoming = self.incoming.iter().find(|(owner, _)| owner == giver);
-            *value > incoming.map_or(Value::ZERO, |(_, incoming)| *incoming)
+            let got = self.incoming.iter().filter(|(pair, _)| *pair == (contract, *giver));
+            let got = got.fold(Value::ZERO, |sum, (_, value)| sum.saturating_add(*value));
+            *value > got
         });
         more.flat_map(|(.., indexes)| indexes)
             .map(|index| Source::of(SourceKind::Given(index), 3, Hop::FromPayer))
@@ -138,7 +139,8 @@ impl<B: LedgerBook> Transaction<'_, B> {
     ) {
         let is_person =
             |owner: &OwnerNumber| !self.is_end(*owner) && !self.book.states().is_contract(*owner);
-        let minted = self.minted.iter().copied().filter(is_person);
+        let gives_token = self.given.iter().any(|given| given.from == receiver);
+        let minted = self.minted.iter().copied().filter(is_person).filter(|_| !gives_token);
         let mut owners: Vec<OwnerNumber> = Vec::new();
         for owner in [Some(receiver), self.initiator].into_iter().flatten().chain(minted) {
             if !owners.contains(&owner) {
@@ -160,7 +162,10 @@ impl<B: LedgerBook> Transaction<'_, B> {
                     continue;
                 };
                 let counts = !holding.own.is_empty() || is_minted && !holding.came.is_empty();
-                if !counts || is_found && !has_severe_lots(holding) {
+                // Anybody can make a token for anybody, to use up clean lots of theirs.
+                let is_stranger = owner != receiver && Some(owner) != self.initiator;
+                let is_severe_only = is_found || is_stranger;
+                if !counts || is_severe_only && !has_severe_lots(holding) {
                     continue;
                 }
                 let has_own = !holding.own.is_empty();
@@ -168,7 +173,7 @@ impl<B: LedgerBook> Transaction<'_, B> {
                 if !is_found {
                     self.remember(owner, contract, held);
                 }
-                let source = Source::of(place, rank, by).severe_only(is_found);
+                let source = Source::of(place, rank, by).severe_only(is_severe_only);
                 if has_own {
                     sources.push(Source { layers: &[Layer::Own], ..source });
                 }

@@ -4,7 +4,7 @@ use jiff::civil::Date;
 
 use super::{
     super::{
-        AssetNumber, ContractFactKind, LedgerBook, MoneyEnds,
+        AssetNumber, ContractFactKind, LedgerBook, MoneyEnd, MoneyEnds,
         shares::{Hop, Shares},
     },
     exchange::{Flow, Trade},
@@ -63,8 +63,8 @@ pub(super) struct Transaction<'t, B> {
     /// The accounts that new units of tokens went to.
     pub(super) minted: Vec<OwnerNumber>,
     pub(super) bought: Vec<Bought>,
-    /// Values that accounts receive as payments.
-    pub(super) incoming: Vec<(OwnerNumber, Value)>,
+    /// Values of payments, by payer and receiver.
+    pub(super) incoming: Vec<((OwnerNumber, OwnerNumber), Value)>,
     pub(super) paid: Vec<PaidLot>,
     pub(super) book: &'t mut B,
 }
@@ -73,6 +73,12 @@ impl<B: LedgerBook> Transaction<'_, B> {
     /// True if money ends at an account, or nobody has it.
     pub(super) fn is_end(&self, owner: OwnerNumber) -> bool {
         owner == OwnerNumber::NOBODY || self.ends.get(owner).is_some()
+    }
+
+    /// True for an account whose tokens are followed: also a severe party, which hands on what its money bought.
+    pub(super) fn holds_tokens(&self, owner: OwnerNumber) -> bool {
+        let of_end = |end: MoneyEnd| end.is_severe();
+        owner != OwnerNumber::NOBODY && self.ends.get(owner).is_none_or(of_end)
     }
 
     /// True for an account with code at which money does not end.
