@@ -8,7 +8,6 @@ use super::{
     ScoredAsset,
     contracts::{
         self, AccountStates, Circumstances, DayValues, Named, NettedTransaction, Receipt,
-        ReceiptKind,
         exchange::{self, Flow},
     },
     conversion::Exchanges,
@@ -269,11 +268,6 @@ impl Booking<'_> {
     /// Puts a receipt into its ledger.
     fn receive(&mut self, receipt: Receipt, into: &mut impl LedgerBook) {
         let Receipt { asset, edge, kind, shares, hop, kept } = receipt;
-        let kind = match kind {
-            ReceiptKind::Payment => MovementKind::Payment,
-            ReceiptKind::Exchange => MovementKind::Exchange,
-            ReceiptKind::Returned => MovementKind::Returned,
-        };
         self.put_as(Paid { asset, kind, edge, shares, hop }, kept.as_ref(), (into, false));
     }
 

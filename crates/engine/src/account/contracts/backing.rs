@@ -95,7 +95,7 @@ impl<B: LedgerBook> Transaction<'_, B> {
         for index in 0..self.given.len() {
             let Some(handed) = self.given.get(index) else { continue };
             let (owner, held) = (handed.from, Held::Token(handed.asset));
-            let value = handed.holding.own.value(self.values);
+            let value = handed.holding.own.value(self.about.values);
             if !self.holds_tokens(owner) || value.is_zero() {
                 continue;
             }
@@ -117,7 +117,7 @@ impl<B: LedgerBook> Transaction<'_, B> {
                 let contract = self.book.states().is_contract(paid.to).then_some(paid.to);
                 let contribution =
                     Contribution { lot: paid.lot.clone(), layer: Layer::Own, contract };
-                let value = self.values.value(paid.lot.asset, paid.lot.amount);
+                let value = self.about.values.value(paid.lot.asset, paid.lot.amount);
                 contributors.add(paid.payer, contribution, value);
             }
         }
@@ -131,7 +131,7 @@ impl<B: LedgerBook> Transaction<'_, B> {
             for layer in Layer::BOTH {
                 for lot in given.holding.layer(layer).all() {
                     let contribution = Contribution { lot: lot.clone(), layer, contract: None };
-                    let value = self.values.value(lot.asset, lot.amount);
+                    let value = self.about.values.value(lot.asset, lot.amount);
                     contributors.add(given.from, contribution, value);
                 }
             }
@@ -261,7 +261,7 @@ impl<B: LedgerBook> Transaction<'_, B> {
         let handed = indexes.iter().filter_map(|index| self.given.get(*index));
         let handed: Vec<(u128, Holding)> =
             handed.map(|given| (given.units, given.holding.clone())).collect();
-        let values = handed.iter().map(|(_, holding)| holding.value(self.values));
+        let values = handed.iter().map(|(_, holding)| holding.value(self.about.values));
         let value = values.fold(Value::ZERO, Value::saturating_add);
         let more = value.saturating_sub(backed);
         for (units, holding) in handed {
@@ -300,7 +300,7 @@ impl<B: LedgerBook> Transaction<'_, B> {
         by: Hop,
     ) {
         if lot.amount > 0 {
-            let values = self.values;
+            let values = self.about.values;
             let lots: &mut Lots = self.book.states_mut().holding_mut(owner, held).layer_mut(layer);
             lots.add(lot, by, values);
         }

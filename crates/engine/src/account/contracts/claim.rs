@@ -78,7 +78,7 @@ impl<B: LedgerBook> Transaction<'_, B> {
                 lot.amount = left;
             }
         }
-        let value: Value = self.values.value(lot.asset, lot.amount);
+        let value: Value = self.about.values.value(lot.asset, lot.amount);
         if value <= dollars(LEAST_CLAIM) && lot.shares.severe() == 0 {
             return;
         }

@@ -30,6 +30,8 @@ pub(in super::super) struct Flow {
 /// One member's part of an exchange: it got an amount from another member, and gave one of another asset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Trade {
+    /// The number of the circle, in the order of the exchanges.
+    pub(super) circle: usize,
     pub(super) member: OwnerNumber,
     pub(super) from: OwnerNumber,
     pub(super) got: (AssetNumber, u128),
@@ -44,7 +46,7 @@ pub(super) fn exchanges(
     may_trade: impl Fn(&Flow) -> bool,
 ) -> Vec<Trade> {
     let before: Vec<u128> = flows.iter().map(|flow| flow.amount).collect();
-    let mut trades = Vec::new();
+    let (mut trades, mut circles) = (Vec::new(), 0);
     let payers: Vec<OwnerNumber> = flows.iter().map(|flow| flow.from).collect();
     if !flows.iter().any(|flow| payers.contains(&flow.to)) {
         return trades;
@@ -82,7 +84,10 @@ pub(super) fn exchanges(
             break;
         }
         let next = moved.iter().cycle().skip(1);
+        let number = circles;
+        circles += 1;
         trades.extend(moved.iter().zip(next).map(|(got, gave)| Trade {
+            circle: number,
             member: got.to,
             from: got.from,
             got: (got.asset, got.amount),

@@ -39,9 +39,9 @@ impl<B: LedgerBook> Transaction<'_, B> {
         Used(used): &Used,
     ) {
         let total = used.iter().fold(Value::ZERO, |sum, (_, value)| sum.saturating_add(*value));
-        let unit = self.values.unit(asset);
+        let unit = self.about.values.unit(asset);
         for (other, value) in used {
-            let other_unit = self.values.unit(*other);
+            let other_unit = self.about.values.unit(*other);
             if self.book.ledger(contract, *other).is_none_or(|ledger| ledger.balance == 0) {
                 continue;
             }

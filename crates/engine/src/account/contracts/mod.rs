@@ -44,13 +44,14 @@ use self::{
     transaction::{Given, Transaction},
 };
 use super::{
-    AssetNumber, LedgerBook, MoneyEnds,
+    AssetNumber, LedgerBook, MoneyEnds, MovementKind,
     netting::Edge,
     origin::MoneyOrigin,
     shares::{Hop, Shares},
 };
 use crate::ledger::OwnerNumber;
 use jiff::civil::Date;
+use std::cmp::Reverse;
 
 /// The netted transfers of a transaction, in the order of the transaction.
 #[derive(Debug, Default)]
@@ -76,23 +77,12 @@ pub(super) struct Circumstances<'t> {
 pub(super) struct Receipt {
     pub(super) asset: AssetNumber,
     pub(super) edge: Edge,
-    pub(super) kind: ReceiptKind,
+    pub(super) kind: MovementKind,
     /// Breakdown before the hop.
     pub(super) shares: Shares,
     pub(super) hop: Hop,
     /// Breakdown of what enters the ledger, if it is another one.
     pub(super) kept: Option<Shares>,
-}
-
-/// Kind of a receipt.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum ReceiptKind {
-    /// A payment.
-    Payment,
-    /// A part of an exchange: the receiver's own money in another asset.
-    Exchange,
-    /// Money that the receiver had put in.
-    Returned,
 }
 
 /// Books the transfers of a transaction, and returns what enters ledgers, in order. The ledgers have paid by then.
@@ -103,27 +93,14 @@ pub(super) fn book(
     is_conversion: impl Fn(&Flow) -> bool,
     book: &mut impl LedgerBook,
 ) -> Vec<Receipt> {
-    let Circumstances { ends, day, values, initiator, named } = circumstances;
-    let mut transaction = Transaction {
-        ends,
-        day,
-        values,
-        initiator,
-        named,
-        given: Vec::new(),
-        minted: Vec::new(),
-        bought: Vec::new(),
-        incoming: Vec::new(),
-        paid: Vec::new(),
-        book,
-    };
+    let mut transaction = Transaction::new(circumstances, book);
     let flow = |(asset, edge): &(AssetNumber, Edge)| {
         let Edge { from, to, amount } = *edge;
         Flow { from, to, asset: *asset, amount }
     };
     let mut flows: Vec<Flow> = netted.scored.iter().map(flow).collect();
     let paid = paid_shares(&flows, &transaction);
-    let trades = exchanges(&mut flows, values, |flow| transaction.may_trade(flow));
+    let trades = exchanges(&mut flows, circumstances.values, |flow| transaction.may_trade(flow));
     let mut receipts = trade(&trades, &paid, &mut transaction);
     for (asset, edge) in netted.tokens {
         transaction.give(asset, edge);
@@ -169,21 +146,31 @@ fn trade<B: LedgerBook>(
         found.map_or(Shares::UNKNOWN, |(_, shares)| shares.clone())
     };
     let mut receipts = Vec::with_capacity(trades.len());
-    for trade in trades {
-        let Trade { member, from, got: (asset, amount), gave: (given, given_amount) } = *trade;
-        if amount == 0 || given_amount == 0 {
-            continue;
+    for circle in trades.chunk_by(|one, next| one.circle == next.circle) {
+        let mut gifts: Vec<(OwnerNumber, Shares)> =
+            circle.iter().map(|trade| (trade.member, of(trade.member, trade.gave.0))).collect();
+        gifts.sort_by_key(|(_, shares)| Reverse(shares.severe()));
+        for trade in circle {
+            let Trade { member, from, got: (asset, amount), gave: (given, given_amount), .. } =
+                *trade;
+            if amount == 0 || given_amount == 0 {
+                continue;
+            }
+            transaction.take(member, given, given_amount);
+            // What comes from one member may have been bought with what another one gave.
+            let bought_with = gifts.iter().find(|(giver, _)| *giver != member);
+            if let Some((_, shares)) = bought_with {
+                transaction.note_trade(trade, shares.clone());
+            }
+            receipts.push(Receipt {
+                asset,
+                edge: Edge { from, to: member, amount },
+                kind: MovementKind::Exchange,
+                shares: of(member, given),
+                hop: Hop::Counted,
+                kept: None,
+            });
         }
-        transaction.take(member, given, given_amount);
-        transaction.note_trade(trade, of(from, asset));
-        receipts.push(Receipt {
-            asset,
-            edge: Edge { from, to: member, amount },
-            kind: ReceiptKind::Exchange,
-            shares: of(member, given),
-            hop: Hop::Counted,
-            kept: None,
-        });
     }
     receipts
 }
@@ -191,7 +178,7 @@ fn trade<B: LedgerBook>(
 /// The receipts of a payment: what returns the receiver's own money apart.
 fn receipts_of(outflow: Outflow) -> Vec<Receipt> {
     let Outflow { flow: Flow { from, to, asset, amount }, shares, hop, returned, kept } = outflow;
-    let parts = [(returned, ReceiptKind::Returned), (amount - returned, ReceiptKind::Payment)];
+    let parts = [(returned, MovementKind::Returned), (amount - returned, MovementKind::Payment)];
     let parts = parts.into_iter().filter(|(amount, _)| *amount > 0);
     let receipt = |(amount, kind)| Receipt {
         asset,

@@ -11,7 +11,7 @@ use super::{
     exchange::is_tiny,
     holding::{Layer, Lot},
     masses::{Masses, whole},
-    sources::{SEVERE_LOTS, Source},
+    sources::{LAST_RANK, SEVERE_LOTS, Source},
     transaction::Transaction,
     value::{Value, part},
 };
@@ -62,8 +62,8 @@ impl<B: LedgerBook> Transaction<'_, B> {
         };
         let put_in =
             self.book.states().tie(receiver, contract).map_or(Value::ZERO, |tie| tie.put_in);
-        let limit = self.values.amount(asset, put_in);
-        for rank in [1, 2, 3, 4, 5, 6, 7] {
+        let limit = self.about.values.amount(asset, put_in);
+        for rank in 1..=LAST_RANK {
             for is_severe_only in [false, true] {
                 if is_tiny(draft.needed, amount) {
                     break;
@@ -116,7 +116,7 @@ impl<B: LedgerBook> Transaction<'_, B> {
                     }
                     // Differences below the least share that is kept are rounding.
                     let severe = std::cmp::Reverse(severe >> 23);
-                    let value = std::cmp::Reverse(self.values.value(lot.asset, lot.amount));
+                    let value = std::cmp::Reverse(self.about.values.value(lot.asset, lot.amount));
                     let key = (severe, *layer, lot.asset != draft.asset, value, index, lot.asset);
                     candidates.push((key, *source, *layer, lot.clone()));
                 }
@@ -141,7 +141,7 @@ impl<B: LedgerBook> Transaction<'_, B> {
         if is_tiny(draft.needed, draft.amount) {
             return 0;
         }
-        let values = self.values;
+        let values = self.about.values;
         let (taken, paid) = if lot.asset == draft.asset {
             let taken = lot.amount.min(most);
             (taken, taken)

@@ -62,7 +62,7 @@ impl<B: LedgerBook> Transaction<'_, B> {
             .iter()
             .map(|flow| {
                 let (paid, is_conversion) = breakdown(flow);
-                let value = self.values.value(flow.asset, flow.amount);
+                let value = self.about.values.value(flow.asset, flow.amount);
                 Valued { flow: *flow, value, paid, is_conversion }
             })
             .collect();
@@ -177,7 +177,7 @@ impl<B: LedgerBook> Transaction<'_, B> {
         let shares = payout.map_or_else(|| paid.clone(), |payout| payout.shares.clone());
         let lot = Lot { asset, amount: own, shares };
         self.paid.push(PaidLot { payer: from, to, lot });
-        let value = self.values.value(asset, own);
+        let value = self.about.values.value(asset, own);
         if self.is_pool(from) && to != OwnerNumber::NOBODY {
             self.lower_put_in(to, from, value);
         }

@@ -14,6 +14,9 @@ use crate::ledger::OwnerNumber;
 /// A severe share above this part, a hundredth, makes lots severe.
 pub(super) const SEVERE_LOTS: u64 = WHOLE / 100;
 
+/// The rank of the sources that come last.
+pub(super) const LAST_RANK: u8 = 8;
+
 /// A source of a payout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Source {
@@ -41,6 +44,10 @@ impl Source {
         Self { kind, layers: &Layer::BOTH, rank, is_severe_only: false, by }
     }
 
+    const fn at(self, rank: u8) -> Self {
+        Self { rank, ..self }
+    }
+
     const fn severe_only(self, is_severe_only: bool) -> Self {
         Self { is_severe_only, ..self }
     }
@@ -61,24 +68,27 @@ impl<B: LedgerBook> Transaction<'_, B> {
         if self.book.states().holding(receiver, Held::Claim(contract)).is_some() {
             sources.push(claim(receiver));
         }
-        let own = self.backed_at(receiver, contract, 2, Hop::Counted);
-        sources.extend(own.into_iter().map(|source| source.severe_only(has_given)));
         let given_by_others = self.given_by_others(contract, receiver);
         let has_others = !given_by_others.is_empty();
+        // A name cannot hide severe money that another one gives.
+        let severe = given_by_others.iter().map(|source| source.at(2).severe_only(true));
+        sources.extend(severe);
         sources.extend(given_by_others);
+        let own = self.backed_at(receiver, contract, 3, Hop::Counted);
+        sources.extend(own.into_iter().map(|source| source.severe_only(has_given)));
         let named = self.named_by(contract, ContractFactKind::Holder);
         let is_named = !named.is_empty();
         let initiator =
-            self.initiator.filter(|account| *account != receiver && !named.contains(account));
+            self.about.initiator.filter(|account| *account != receiver && !named.contains(account));
         let named = named.into_iter().filter(|account| *account != receiver);
         let is_severe_only = has_given || has_others || is_named;
         let others = named.map(|account| (account, has_given));
         for (other, is_severe_only) in others.chain(initiator.map(|it| (it, is_severe_only))) {
             if self.book.states().holding(other, Held::Claim(contract)).is_some() {
-                let claim = Source { rank: 2, by: Hop::FromPayer, ..claim(other) };
+                let claim = Source { by: Hop::FromPayer, ..claim(other).at(3) };
                 sources.push(claim.severe_only(is_severe_only));
             }
-            let backed = self.backed_at(other, contract, 2, Hop::FromPayer);
+            let backed = self.backed_at(other, contract, 3, Hop::FromPayer);
             sources.extend(backed.into_iter().map(|source| source.severe_only(is_severe_only)));
         }
         let is_found = is_named || sources.iter().any(|source| self.is_live(*source));
@@ -109,7 +119,7 @@ impl<B: LedgerBook> Transaction<'_, B> {
             if !is_other || !self.holds_tokens(given.from) || !is_to_contract {
                 continue;
             }
-            let value = given.holding.value(self.values);
+            let value = given.holding.value(self.about.values);
             match givers.iter_mut().find(|(giver, ..)| *giver == given.from) {
                 Some((_, sum, indexes)) => {
                     *sum = sum.saturating_add(value);
@@ -124,7 +134,7 @@ impl<B: LedgerBook> Transaction<'_, B> {
             *value > got
         });
         more.flat_map(|(.., indexes)| indexes)
-            .map(|index| Source::of(SourceKind::Given(index), 3, Hop::FromPayer))
+            .map(|index| Source::of(SourceKind::Given(index), 4, Hop::FromPayer))
             .collect()
     }
 
@@ -142,7 +152,7 @@ impl<B: LedgerBook> Transaction<'_, B> {
         let gives_token = self.given.iter().any(|given| given.from == receiver);
         let minted = self.minted.iter().copied().filter(is_person).filter(|_| !gives_token);
         let mut owners: Vec<OwnerNumber> = Vec::new();
-        for owner in [Some(receiver), self.initiator].into_iter().flatten().chain(minted) {
+        for owner in [Some(receiver), self.about.initiator].into_iter().flatten().chain(minted) {
             if !owners.contains(&owner) {
                 owners.push(owner);
             }
@@ -150,7 +160,7 @@ impl<B: LedgerBook> Transaction<'_, B> {
         for owner in owners {
             let is_minted = self.minted.contains(&owner);
             let (rank, by) =
-                if owner == receiver { (4, Hop::Counted) } else { (5, Hop::FromPayer) };
+                if owner == receiver { (5, Hop::Counted) } else { (6, Hop::FromPayer) };
             for held in self.book.states().holdings_of(owner) {
                 let place = SourceKind::Held(owner, held);
                 if sources.iter().any(|source| source.kind == place) {
@@ -163,7 +173,7 @@ impl<B: LedgerBook> Transaction<'_, B> {
                 };
                 let counts = !holding.own.is_empty() || is_minted && !holding.came.is_empty();
                 // Anybody can make a token for anybody, to use up clean lots of theirs.
-                let is_stranger = owner != receiver && Some(owner) != self.initiator;
+                let is_stranger = owner != receiver && Some(owner) != self.about.initiator;
                 let is_severe_only = is_found || is_stranger;
                 if !counts || is_severe_only && !has_severe_lots(holding) {
                     continue;
@@ -178,7 +188,7 @@ impl<B: LedgerBook> Transaction<'_, B> {
                     sources.push(Source { layers: &[Layer::Own], ..source });
                 }
                 if has_came {
-                    sources.push(Source { layers: &[Layer::Came], rank: rank + 2, ..source });
+                    sources.push(Source { layers: &[Layer::Came], ..source.at(rank + 2) });
                 }
             }
         }

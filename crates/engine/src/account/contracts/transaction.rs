@@ -1,16 +1,15 @@
 //! One transaction while what contracts hold is followed: what is known about it as a whole.
 
-use jiff::civil::Date;
-
 use super::{
     super::{
-        AssetNumber, ContractFactKind, LedgerBook, MoneyEnd, MoneyEnds,
+        AssetNumber, ContractFactKind, LedgerBook, MoneyEnd,
         shares::{Hop, Shares},
     },
+    Circumstances,
     exchange::{Flow, Trade},
     holding::{Held, Holding, Lot},
     masses::Masses,
-    value::{DayValues, Value},
+    value::Value,
 };
 use crate::ledger::OwnerNumber;
 
@@ -44,7 +43,7 @@ pub(super) struct PaidLot {
     pub(super) lot: Lot,
 }
 
-/// The money that an account got by exchanges: the value and the breakdown at the giver.
+/// The money that an account got by exchanges: the value, and the breakdown of what was given for it.
 #[derive(Clone, Debug)]
 pub(super) struct Bought {
     pub(super) member: OwnerNumber,
@@ -54,11 +53,7 @@ pub(super) struct Bought {
 
 /// One transaction while it is booked.
 pub(super) struct Transaction<'t, B> {
-    pub(super) ends: &'t MoneyEnds,
-    pub(super) day: Date,
-    pub(super) values: &'t DayValues,
-    pub(super) initiator: Option<OwnerNumber>,
-    pub(super) named: &'t [Named],
+    pub(super) about: Circumstances<'t>,
     pub(super) given: Vec<Given>,
     /// The accounts that new units of tokens went to.
     pub(super) minted: Vec<OwnerNumber>,
@@ -69,16 +64,29 @@ pub(super) struct Transaction<'t, B> {
     pub(super) book: &'t mut B,
 }
 
-impl<B: LedgerBook> Transaction<'_, B> {
+impl<'t, B: LedgerBook> Transaction<'t, B> {
+    /// A transaction of which nothing is booked.
+    pub(super) const fn new(about: Circumstances<'t>, book: &'t mut B) -> Self {
+        Self {
+            about,
+            given: Vec::new(),
+            minted: Vec::new(),
+            bought: Vec::new(),
+            incoming: Vec::new(),
+            paid: Vec::new(),
+            book,
+        }
+    }
+
     /// True if money ends at an account, or nobody has it.
     pub(super) fn is_end(&self, owner: OwnerNumber) -> bool {
-        owner == OwnerNumber::NOBODY || self.ends.get(owner).is_some()
+        owner == OwnerNumber::NOBODY || self.about.ends.get(owner).is_some()
     }
 
     /// True for an account whose tokens are followed: also a severe party, which hands on what its money bought.
     pub(super) fn holds_tokens(&self, owner: OwnerNumber) -> bool {
         let of_end = |end: MoneyEnd| end.is_severe();
-        owner != OwnerNumber::NOBODY && self.ends.get(owner).is_none_or(of_end)
+        owner != OwnerNumber::NOBODY && self.about.ends.get(owner).is_none_or(of_end)
     }
 
     /// True for an account with code at which money does not end.
@@ -90,14 +98,14 @@ impl<B: LedgerBook> Transaction<'_, B> {
     /// listed party trades with contracts as everybody does.
     pub(super) fn may_trade(&self, flow: &Flow) -> bool {
         let (one, other) = (flow.from, flow.to);
-        let may = |owner: OwnerNumber, neighbor: OwnerNumber| {
-            owner != OwnerNumber::NOBODY
-                && self
-                    .ends
-                    .get(owner)
-                    .is_none_or(|end| end.is_severe() && self.book.states().is_contract(neighbor))
-        };
-        self.values.is_priced(flow.asset) && may(one, other) && may(other, one)
+        let may =
+            |owner: OwnerNumber, neighbor: OwnerNumber| {
+                owner != OwnerNumber::NOBODY
+                    && self.about.ends.get(owner).is_none_or(|end| {
+                        end.is_severe() && self.book.states().is_contract(neighbor)
+                    })
+            };
+        self.about.values.is_priced(flow.asset) && may(one, other) && may(other, one)
     }
 
     /// The accounts that events of a contract name, each once.
@@ -107,7 +115,8 @@ impl<B: LedgerBook> Transaction<'_, B> {
         kind: ContractFactKind,
     ) -> Vec<OwnerNumber> {
         let mut accounts = Vec::new();
-        for named in self.named.iter().filter(|it| it.contract == contract && it.kind == kind) {
+        for named in self.about.named.iter().filter(|it| it.contract == contract && it.kind == kind)
+        {
             if !accounts.contains(&named.account) {
                 accounts.push(named.account);
             }
@@ -117,8 +126,8 @@ impl<B: LedgerBook> Transaction<'_, B> {
 
     /// The breakdown of what an account pays of an asset within the transaction.
     pub(super) fn shares_of(&self, owner: OwnerNumber, asset: AssetNumber, amount: u128) -> Shares {
-        if let Some(end) = self.ends.get(owner) {
-            return self.ends.shares(end, self.day);
+        if let Some(end) = self.about.ends.get(owner) {
+            return self.about.ends.shares(end, self.about.day);
         }
         let ledger = self.book.ledger(owner, asset);
         ledger.map_or(Shares::UNKNOWN, |ledger| ledger.shares_of(amount))
@@ -152,11 +161,11 @@ impl<B: LedgerBook> Transaction<'_, B> {
         }
     }
 
-    /// Notes what the members of exchanges bought. All of them pay from their ledgers as before.
-    pub(super) fn note_trade(&mut self, trade: &Trade, giver: Shares) {
+    /// Notes what a member of an exchange bought, and the breakdown of what was given for it.
+    pub(super) fn note_trade(&mut self, trade: &Trade, shares: Shares) {
         let (asset, amount) = trade.got;
-        let value = self.values.value(asset, amount);
-        self.bought.push(Bought { member: trade.member, value, shares: giver });
+        let value = self.about.values.value(asset, amount);
+        self.bought.push(Bought { member: trade.member, value, shares });
     }
 
     /// The severe money of what an account got by exchanges, and the value of all that it got.

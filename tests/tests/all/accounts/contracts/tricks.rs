@@ -8,7 +8,7 @@ use assay_engine::{
 use assay_tests::accounts::{
     DAI, DOLLAR, ETH, ETHER, ETHER_DOLLARS, STETH, USDC, USDT, WBTC, WETH,
     contracts::{
-        Call, Protocols, named_depositor, named_payee,
+        Call, Pool, Protocols, named_depositor, named_payee,
         protocols::{BITCOIN, TOKEN},
         wrapper::wrap,
     },
@@ -604,5 +604,117 @@ fn clean_money_in_five_assets_beside_it_explains_no_payout() {
         .chain
         .send(thief, &[(thief, ZERO, position, TOKEN), (desk, thief, USDC, 300_000 * DOLLAR)]);
     theft.chain.pay_all(thief, payee, USDC);
+    theft.expect([(payee, Review)]);
+}
+
+/// A labelled thief buys tokens of a public pool and sends them on: they are what the stolen money bought.
+#[test]
+fn a_token_that_a_labelled_thief_bought_is_sold_as_stolen() {
+    let (mut theft, _, payee) = theft_and_payee();
+    let (thief, token) = (theft.thief, theft.on.token);
+    let bought = theft.on.token_ether.swap(&mut theft.chain, thief, ETH, 100 * ETHER);
+    theft.chain.pay(thief, payee, token, bought);
+    theft.swap_all(theft.on.token_usdc, payee, token);
+    theft.expect([(payee, Review)]);
+}
+
+/// A thief's shares are destroyed by a relayer in favor of another, while a friend seems to pay for them.
+#[test]
+fn a_friend_who_pays_the_giver_for_a_moment_buys_nothing() {
+    let (mut theft, thief, payee) = theft_and_payee();
+    let dollars = 301_000 * DOLLAR;
+    let (friend, relayer) = (theft.clean(USDC, dollars), theft.chain.account());
+    theft.run(|on, _| on.lending.supply((thief, thief), ETH, 100 * ETHER));
+    let reserve = theft.on.lending.reserve(ETH);
+    let shares = theft.balance(thief, reserve.receipt);
+    theft.chain.send(
+        relayer,
+        &[
+            (thief, ZERO, reserve.receipt, shares),
+            (reserve.contract, payee, ETH, 100 * ETHER),
+            (friend, thief, USDC, dollars),
+        ],
+    );
+    theft.chain.pay_all(thief, friend, USDC);
+    theft.expect([(payee, Review), (friend, Allow)]);
+}
+
+/// Four payouts elsewhere mint worthless tokens to a saver, who then draws own money from a market with stolen money.
+#[test]
+fn a_junk_token_for_a_stranger_uses_up_nothing_of_the_strangers() {
+    let mut theft = Theft::at_protocols(2_500);
+    let (thief, vault) = (theft.accomplice, theft.chain.contract());
+    let (saver, receipt) = (theft.clean(ETH, 2_000 * ETHER), theft.chain.token());
+    let streams = theft.on.streams.contract;
+    theft.chain.send(saver, &[(saver, vault, ETH, 2_000 * ETHER), (ZERO, saver, receipt, TOKEN)]);
+    theft.chain.pay_all(thief, vault, ETH);
+    for _ in 0..4 {
+        let ([relayer, drawer], junk) = (theft.chain.accounts(), theft.chain.token());
+        theft
+            .chain
+            .send(relayer, &[(streams, drawer, ETH, 500 * ETHER), (ZERO, saver, junk, TOKEN)]);
+    }
+    theft.chain.send(saver, &[(saver, ZERO, receipt, TOKEN), (vault, saver, ETH, 2_000 * ETHER)]);
+    theft.expect([(saver, Allow)]);
+}
+
+/// An event names a friend with clean money beside the thief, whose money a relayer draws.
+#[test]
+fn a_friend_named_beside_the_thief_lends_no_name() {
+    let (mut theft, thief, payee) = theft_and_payee();
+    let (friend, relayer) = (theft.clean(ETH, 100 * ETHER), theft.chain.account());
+    for saver in [friend, thief] {
+        theft.run(|on, _| on.entry_point.deposit((saver, saver), ETH, 100 * ETHER));
+    }
+    let contract = theft.on.entry_point.contract;
+    theft.chain.execute(
+        Call::new(relayer, &[(contract, payee, ETH, 100 * ETHER)])
+            .naming(named_payee(contract, friend))
+            .naming(named_payee(contract, thief)),
+    );
+    theft.run(|on, _| on.entry_point.withdraw((friend, friend), ETH, 100 * ETHER));
+    theft.expect([(payee, Review), (friend, Allow)]);
+}
+
+#[test]
+fn a_friend_named_beside_a_thiefs_shares_lends_no_name() {
+    let (mut theft, thief, payee) = theft_and_payee();
+    let (friend, relayer) = (theft.clean(ETH, 100 * ETHER), theft.chain.account());
+    for saver in [friend, thief] {
+        theft.run(|on, _| on.lending.supply((saver, saver), ETH, 100 * ETHER));
+    }
+    let reserve = theft.on.lending.reserve(ETH);
+    let moves =
+        [(thief, ZERO, reserve.receipt, 100 * ETHER), (reserve.contract, payee, ETH, 100 * ETHER)];
+    theft.chain.execute(Call::new(relayer, &moves).naming(named_payee(reserve.contract, friend)));
+    theft.run(|on, _| on.lending.withdraw((friend, friend), ETH, 100 * ETHER));
+    theft.expect([(payee, Review), (friend, Allow)]);
+}
+
+/// Three pools in a circle: the second one pays more than the price of the day, and relayers have the gain paid to another.
+#[test]
+fn gains_behind_two_pools_for_another_are_stolen() {
+    let mut theft = Theft::at_protocols(30);
+    let (thief, payee, provider) = (theft.accomplice, theft.chain.account(), theft.on.provider);
+    let mut pool = |sides| Pool::open(&mut theft.chain, provider, sides);
+    let first = pool([(ETH, 20_000 * ETHER), (USDC, 60_000_000 * DOLLAR)]);
+    let dear = pool([(USDC, 54_000_000 * DOLLAR), (WBTC, 1_000 * BITCOIN)]);
+    let back = pool([(WBTC, 1_000 * BITCOIN), (ETH, 18_000 * ETHER)]);
+    for _ in 0..25 {
+        let (amount, relayer) = (theft.balance(thief, ETH), theft.chain.account());
+        let dollars = first.quote(&theft.chain, ETH, amount);
+        let bitcoins = dear.quote(&theft.chain, USDC, dollars);
+        let fair = amount / 20 * BITCOIN / ETHER;
+        theft.chain.send(
+            relayer,
+            &[
+                (thief, first.contract, ETH, amount),
+                (first.contract, dear.contract, USDC, dollars),
+                (dear.contract, thief, WBTC, fair.min(bitcoins)),
+                (dear.contract, payee, WBTC, bitcoins.saturating_sub(fair)),
+            ],
+        );
+        theft.swap_all(back, thief, WBTC);
+    }
     theft.expect([(payee, Review)]);
 }
