@@ -9,7 +9,7 @@ use assay_engine::{
         AssessedLabel, AssessedListing, AssessedSource, AssessedTransfer, Assessment, Coverage,
         CoverageBlock, CoverageStatus, LabelStatus, Sender, TransferBasis,
     },
-    evidence::{EndedReason, ListingStatus},
+    evidence::{Direction, EndedReason, ListingStatus},
     facts::Environment,
     patterns::rules::SHOWN,
     policy::ListEffect,
@@ -84,6 +84,7 @@ pub(crate) fn full(
         further(&mut page, assessment.further_items().labels, "more label", "more labels");
     }
     flows::draw(&mut page, chain, assessment);
+    contracts(&mut page, chain, assessment);
     if has_activity(assessment) {
         activity(&mut page, chain, assessment);
     }
@@ -111,6 +112,33 @@ pub(crate) fn full(
     page.gap();
     tail(&mut page, assessment, run);
     page.finish()
+}
+
+/// Draws what contracts exchanged, gave back and hold, and what they paid from their own.
+fn contracts(page: &mut Page, chain: ChainId, assessment: &Assessment) {
+    let Some(contracts) = &assessment.contracts else { return };
+    page.section("Contracts");
+    for money in &contracts.kept {
+        page.hanging("  ", "    ", &money.detail);
+    }
+    further(page, contracts.further_kept, "more contract", "more contracts");
+    for holding in &contracts.holdings {
+        page.hanging("  ", "    ", format!("holds {}", holding.detail));
+    }
+    further(page, contracts.further_holdings, "more token or claim", "more tokens and claims");
+    for pool in &contracts.contract_pool {
+        let sum = amount(chain, &pool.amount);
+        let text = format!("got {sum} beyond what anybody is known to have put in for it");
+        page.hanging("  ", "    ", text);
+    }
+    for dealing in &contracts.token_dealings {
+        let (verb, preposition) = match dealing.direction {
+            Direction::Source => ("got", "from"),
+            Direction::Destination => ("sent", "to"),
+        };
+        let name = dealing.entity.as_deref().unwrap_or(&dealing.party);
+        page.hanging("  ", "    ", format!("{verb} tokens {preposition} {name}, a listed party"));
+    }
 }
 
 /// Draws the components that decided the verdict, at most `most` by name, and the answer without them.

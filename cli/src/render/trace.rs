@@ -241,6 +241,7 @@ mod tests {
 
     fn steps(count: usize) -> Vec<PathStep> {
         let step = |number: usize| PathStep {
+            via: Vec::new(),
             transaction: format!("{number:064x}"),
             address: Some(format!("address-{number}")),
             time: Timestamp::UNIX_EPOCH,

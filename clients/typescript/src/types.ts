@@ -42,6 +42,8 @@ export interface CheckResponse {
     decisive?: Decisive | null;
     /** Origins and destinations of funds. Shares of one direction and asset sum exactly to 1. */
     exposure: Exposure[];
+    /** Dealings with contracts on an account chain: own money that they exchanged or gave back, tokens and claims, and what they paid from their own. Left out without any. */
+    contracts?: ContractUse | null;
     /** Addresses that are associated with the assessed address. */
     associated_wallets: AssociatedWallet[];
     /** Behavior patterns that were detected. */
@@ -376,6 +378,8 @@ export interface PathStep {
     place?: string | null;
     /** Attribution of the party; null if none is known. */
     label?: StepLabel | null;
+    /** On an account chain, the contracts at which the party got the asset for its own money since the step before, in the order of the chain: the funds reached it in another asset, or by an earlier payment that a contract gave back. Absent without any. */
+    via?: StepVia[];
 }
 
 /** Attribution of a party on a path: the attribution that ends the trace, or else the riskiest label of its address. */
@@ -390,6 +394,18 @@ export interface StepLabel {
     confidence: Confidence;
     /** True if the party is on a list in force. */
     listed: boolean;
+}
+
+/** A contract that left a party on a path its own money. */
+export interface StepVia {
+    /** Address of the contract. */
+    address: string;
+    /** Name of the contract by lists and labels; null if it has none. */
+    entity?: string | null;
+    /** The transaction. */
+    transaction: string;
+    /** Asset that the party gave, if the contract exchanged it; null if the contract gave money back. */
+    gave?: string | null;
 }
 
 /** 0 to 100 with at most one decimal. */
@@ -728,6 +744,118 @@ export interface Decisive {
     verdict: Verdict;
     /** True if no set with fewer components exists; false if so many components count that only their order was searched: then each of the set is needed, and a set with fewer components may exist. */
     smallest: boolean;
+}
+
+/** Dealings of the address with contracts, and what it holds in them. */
+export interface ContractUse {
+    /** Own money of the address that contracts exchanged or gave back, the largest sums first, at most 10 contracts. Such money is not counted as received or sent: it keeps its own history, and what the contract holds is not the address's. */
+    kept: KeptMoney[];
+    /** Number of contracts that are not in `kept`. */
+    further_kept: number;
+    /** Tokens and claims of the address that followed money backs, the largest sums first, at most 10. They change no score: their money counts when a contract pays it out. */
+    holdings: ContractHolding[];
+    /** Number of tokens and claims that are not in `holdings`. */
+    further_holdings: number;
+    /** Money that contracts paid beyond what anybody is known to have put in for the address, by unit. It has the origins of what is left in the contract. */
+    contract_pool: ContractPool[];
+    /** Transfers between the address and listed parties, since they were listed, of tokens whose money is not followed. */
+    token_dealings: TokenDealing[];
+}
+
+/** Own money that a contract exchanged or gave back. */
+export interface KeptMoney {
+    /** The way in which the money was kept. */
+    way: KeptWay;
+    /** The contract that paid. */
+    via: ContractParty;
+    /** Amounts that the address gave in exchange. */
+    gave: Amount[];
+    /** Amounts that it got. */
+    got: Amount[];
+    /** Number of payments by the contract. */
+    payments: number;
+    /** Explanation for people. */
+    detail: string;
+    /** Transactions with the largest payments, at most 5. */
+    transactions: string[];
+}
+
+/** The way in which a contract left a subject its own money.
+ *
+ * Further values may be added.
+ *
+ * | value | meaning |
+ * |---|---|
+ * | `exchanged` | The contract gave another asset for it. |
+ * | `returned` | The contract gave back what the subject had put in. | */
+export type KeptWay = "exchanged" | "returned" | (string & {});
+
+/** A contract. */
+export interface ContractParty {
+    /** Address of the contract. */
+    address: string;
+    /** Name of the contract by lists and labels; null if it has none. */
+    entity?: string | null;
+}
+
+/** A token or claim with the money that backs it. */
+export interface ContractHolding {
+    /** Kind of the holding. */
+    kind: HoldingKind;
+    /** Address of the token's contract; null for a claim. */
+    token?: string | null;
+    /** The contract into which the money was paid; null if it is not known. */
+    contract?: ContractParty | null;
+    /** The money, by asset. */
+    backing: HoldingBacking[];
+    /** Explanation for people. */
+    detail: string;
+}
+
+/** Kind of a holding beside scored assets.
+ *
+ * Further values may be added.
+ *
+ * | value | meaning |
+ * |---|---|
+ * | `token` | A token outside the table of scored assets, such as a receipt for a deposit. |
+ * | `claim` | A claim on what a contract holds, without a token. | */
+export type HoldingKind = "token" | "claim" | (string & {});
+
+/** Money in one asset that backs a holding. */
+export interface HoldingBacking {
+    /** Amount of the money. */
+    amount: Amount;
+    /** Share of the amount that is of severe categories, as a decimal from 0 to 1. */
+    severe_share: string;
+}
+
+/** Money that contracts paid beyond what anybody is known to have put in for the address. */
+export interface ContractPool {
+    /** The sum. */
+    amount: Amount;
+    /** Share of all that the address received in the unit, as a decimal from 0 to 1. */
+    share: string;
+    /** Transactions with the largest payments, at most 5. */
+    transactions: string[];
+}
+
+/** Transfers of tokens with a listed party in one direction. */
+export interface TokenDealing {
+    /** Address of the party. */
+    party: string;
+    /** Name of the party. */
+    entity?: string | null;
+    /** Category of the party. */
+    category: Category;
+    /** Direction of the tokens. */
+    direction: Direction;
+    /** True if the address sent one of the transactions: then the rule `listed_token_dealing` fires. */
+    initiated: boolean;
+    /** Addresses of the tokens' contracts, at most 5. */
+    tokens: string[];
+    /** The newest of the transactions, at most 5. */
+    transactions: string[];
 }
 
 /** Address that is associated with the assessed address. */
@@ -1104,6 +1232,8 @@ export interface CheckResult {
     decisive?: Decisive | null;
     /** Origins and destinations of funds. Shares of one direction and asset sum exactly to 1. */
     exposure?: Exposure[];
+    /** Dealings with contracts on an account chain: own money that they exchanged or gave back, tokens and claims, and what they paid from their own. Left out without any. */
+    contracts?: ContractUse | null;
     /** Addresses that are associated with the assessed address. */
     associated_wallets?: AssociatedWallet[];
     /** Behavior patterns that were detected. */

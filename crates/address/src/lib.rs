@@ -55,6 +55,7 @@ pub use hash::hash160;
 pub use marked::AddressMark;
 pub use published::{SHORTEST_ADDRESS, published_parts};
 pub use resemblance::{Resemblance, ResemblanceKeys, SHOWN, distinctive_part};
+pub use unicode::letters_as_read;
 pub use unowned::UnownedKind;
 
 /// The address rules of a family of chains.

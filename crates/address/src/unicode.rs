@@ -85,13 +85,44 @@ fn is_invisible(character: char) -> bool {
             | '\u{FEFF}' | '\u{FFA0}' | '\u{FFF0}'..='\u{FFFB}' | '\u{E0000}'..='\u{E0FFF}')
 }
 
+/// The letters and digits of a text as people read it: without invisible characters and signs, in upper case, look-alikes
+/// as the ASCII characters that they resemble, and digits and letters that look alike (0 and O, 1, I and L) as one.
+#[must_use]
+pub fn letters_as_read(text: &str) -> String {
+    let visible = text.chars().filter(|character| !is_invisible(*character));
+    let letters = visible.filter_map(|character| {
+        let plain = if character.is_ascii() {
+            Some(character)
+        } else {
+            skeleton_of(character).find(char::is_ascii_alphanumeric)
+        };
+        // A letter that resembles nothing is another word.
+        let read = plain.unwrap_or(character);
+        read.is_alphanumeric().then(|| read.to_ascii_uppercase())
+    });
+    let as_one = |letter| match letter {
+        '0' => 'O',
+        '1' | 'L' => 'I',
+        other => other,
+    };
+    letters.map(as_one).collect()
+}
+
+/// The characters that a character looks like, by Unicode's confusables (UTS 39).
+fn skeleton_of(character: char) -> impl Iterator<Item = char> {
+    let mut text = [0; 4];
+    let skeleton: Vec<char> =
+        unicode_security::confusable_detection::skeleton(character.encode_utf8(&mut text))
+            .collect();
+    skeleton.into_iter()
+}
+
 /// The ASCII letter or digit that a non-ASCII character looks like, by Unicode's confusables (UTS 39).
 fn resembles(character: char) -> Option<char> {
     if character.is_ascii() {
         return None;
     }
-    let text = character.to_string();
-    let mut skeleton = unicode_security::confusable_detection::skeleton(&text);
+    let mut skeleton = skeleton_of(character);
     match (skeleton.next(), skeleton.next()) {
         (Some(plain), None) if plain.is_ascii_alphanumeric() => Some(plain),
         _ => None,

@@ -2,6 +2,7 @@
 //!
 //! The fields of an assessment are the contract of version 1: fields are added, never renamed or removed.
 
+mod contracts;
 mod exposure;
 mod transfer;
 
@@ -16,6 +17,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+pub use contracts::{
+    AssessedContractUse, AssessedHolding, AssessedKeptMoney, AssessedTokenDealing, ContractParty,
+    ContractPool, HoldingBacking, HoldingKind,
+};
 pub use exposure::{Exposure, ExposurePart, ExposurePath, RuleClaim};
 pub use transfer::{
     AssessedAccountTransfer, AssessedOutput, AssessedPlan, AssessedTransfer, Sender, TransferBasis,
@@ -74,6 +79,10 @@ pub struct Assessment {
     pub decisive: Option<Decisive>,
     /// Origins and destinations of funds. Shares of one direction and asset sum exactly to 1.
     pub exposure: Vec<Exposure>,
+    /// Dealings with contracts on an account chain: own money that they exchanged or gave back, tokens and claims, and what
+    /// they paid from their own. Left out without any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub contracts: Option<Box<AssessedContractUse>>,
     /// Addresses that are associated with the assessed address.
     pub associated_wallets: Vec<AssociatedWallet>,
     /// Behavior patterns that were detected.

@@ -44,13 +44,20 @@ pub struct AccountWorld {
     now: Timestamp,
 }
 
-/// The attributions of all listed and labelled accounts.
+/// The attributions of all listed and labelled accounts, and their names by labels.
 #[derive(Debug, Default)]
-struct Attributed(HashMap<OwnerNumber, Arc<Attribution>>);
+struct Attributed {
+    attributions: HashMap<OwnerNumber, Arc<Attribution>>,
+    names: HashMap<OwnerNumber, Arc<str>>,
+}
 
 impl AccountAttributions for Attributed {
     fn of_account(&self, owner: OwnerNumber) -> Option<Arc<Attribution>> {
-        self.0.get(&owner).cloned()
+        self.attributions.get(&owner).cloned()
+    }
+
+    fn name_of(&self, owner: OwnerNumber) -> Option<Arc<str>> {
+        self.names.get(&owner).cloned()
     }
 }
 
@@ -96,7 +103,12 @@ impl AccountWorld {
             let owner = accounts.transactions().owner_number(account)?;
             (!attribution.is_nothing()).then(|| (owner, Arc::new(attribution)))
         });
-        let attributions = Attributed(attributions.collect());
+        let names = chain.labels.iter().filter_map(|(account, claim)| {
+            let owner = accounts.transactions().owner_number(*account)?;
+            Some((owner, Arc::from(claim.entity)))
+        });
+        let attributions =
+            Attributed { attributions: attributions.collect(), names: names.collect() };
         Self { accounts, intel, prices, attributions, now }
     }
 
@@ -134,7 +146,12 @@ impl AccountWorld {
     fn flows_of_newest(&self, account: AccountAddress, most: usize) -> FlowFacts {
         self.subject(account).map_or_else(
             || FlowFacts { complete: true, ..FlowFacts::default() },
-            |subject| subject.flows(&self.accounts.payments(subject.owner, most)),
+            |subject| {
+                let own = self.accounts.payments(subject.owner, most);
+                let unfollowed = unfollowed_transfers(&self.accounts, subject.owner);
+                let contracts = subject.contract_use(&own.payments, &unfollowed);
+                FlowFacts { contracts: Some(Box::new(contracts)), ..subject.flows(&own) }
+            },
         )
     }
 

@@ -73,7 +73,7 @@ impl Case {
             held,
             of_accounts: false,
         }];
-        FlowFacts { complete, ledgers, compositions: None, account: None }
+        FlowFacts { complete, ledgers, ..FlowFacts::default() }
     }
 
     /// Differences between found and expected flows, part by part; `None` if there are none.

@@ -70,6 +70,7 @@ fn facts() -> Facts {
             ledgers: vec![ledger],
             compositions: None,
             account: None,
+            contracts: None,
         },
         behavior: Some(BehaviorFacts {
             patterns: vec![PatternFact::plain(pattern, PatternRole::Actor, percent)],

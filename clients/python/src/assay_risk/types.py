@@ -48,6 +48,8 @@ class CheckResponse(TypedDict):
     """Components that decided a `review` or a `block`. Left out of other verdicts."""
     exposure: list[Exposure]
     """Origins and destinations of funds. Shares of one direction and asset sum exactly to 1."""
+    contracts: NotRequired[ContractUse | None]
+    """Dealings with contracts on an account chain: own money that they exchanged or gave back, tokens and claims, and what they paid from their own. Left out without any."""
     associated_wallets: list[AssociatedWallet]
     """Addresses that are associated with the assessed address."""
     transaction_patterns: list[AssessedPattern]
@@ -402,6 +404,8 @@ class PathStep(TypedDict):
     """Place of the transfer in its transaction on an account chain, such as `log 12` or `trace 0,1`. Absent if it is not known, and on other chains."""
     label: NotRequired[StepLabel | None]
     """Attribution of the party; null if none is known."""
+    via: NotRequired[list[StepVia]]
+    """On an account chain, the contracts at which the party got the asset for its own money since the step before, in the order of the chain: the funds reached it in another asset, or by an earlier payment that a contract gave back. Absent without any."""
 
 
 class StepLabel(TypedDict):
@@ -417,6 +421,19 @@ class StepLabel(TypedDict):
     """Confidence of the attribution, in percent."""
     listed: bool
     """True if the party is on a list in force."""
+
+
+class StepVia(TypedDict):
+    """A contract that left a party on a path its own money."""
+
+    address: str
+    """Address of the contract."""
+    entity: NotRequired[str | None]
+    """Name of the contract by lists and labels; null if it has none."""
+    transaction: str
+    """The transaction."""
+    gave: NotRequired[str | None]
+    """Asset that the party gave, if the contract exchanged it; null if the contract gave money back."""
 
 
 Score: TypeAlias = float
@@ -777,6 +794,127 @@ The verdict stays as long as any of them is there. Behavior patterns change no v
     """Verdict without them."""
     smallest: bool
     """True if no set with fewer components exists; false if so many components count that only their order was searched: then each of the set is needed, and a set with fewer components may exist."""
+
+
+class ContractUse(TypedDict):
+    """Dealings of the address with contracts, and what it holds in them."""
+
+    kept: list[KeptMoney]
+    """Own money of the address that contracts exchanged or gave back, the largest sums first, at most 10 contracts. Such money is not counted as received or sent: it keeps its own history, and what the contract holds is not the address's."""
+    further_kept: int
+    """Number of contracts that are not in `kept`."""
+    holdings: list[ContractHolding]
+    """Tokens and claims of the address that followed money backs, the largest sums first, at most 10. They change no score: their money counts when a contract pays it out."""
+    further_holdings: int
+    """Number of tokens and claims that are not in `holdings`."""
+    contract_pool: list[ContractPool]
+    """Money that contracts paid beyond what anybody is known to have put in for the address, by unit. It has the origins of what is left in the contract."""
+    token_dealings: list[TokenDealing]
+    """Transfers between the address and listed parties, since they were listed, of tokens whose money is not followed."""
+
+
+class KeptMoney(TypedDict):
+    """Own money that a contract exchanged or gave back."""
+
+    way: KeptWay
+    """The way in which the money was kept."""
+    via: ContractParty
+    """The contract that paid."""
+    gave: list[Amount]
+    """Amounts that the address gave in exchange."""
+    got: list[Amount]
+    """Amounts that it got."""
+    payments: int
+    """Number of payments by the contract."""
+    detail: str
+    """Explanation for people."""
+    transactions: list[str]
+    """Transactions with the largest payments, at most 5."""
+
+
+KeptWay: TypeAlias = str
+"""The way in which a contract left a subject its own money.
+
+Further values may be added.
+
+| value | meaning |
+|---|---|
+| `exchanged` | The contract gave another asset for it. |
+| `returned` | The contract gave back what the subject had put in. |"""
+
+
+class ContractParty(TypedDict):
+    """A contract."""
+
+    address: str
+    """Address of the contract."""
+    entity: NotRequired[str | None]
+    """Name of the contract by lists and labels; null if it has none."""
+
+
+class ContractHolding(TypedDict):
+    """A token or claim with the money that backs it."""
+
+    kind: HoldingKind
+    """Kind of the holding."""
+    token: NotRequired[str | None]
+    """Address of the token's contract; null for a claim."""
+    contract: NotRequired[ContractParty | None]
+    """The contract into which the money was paid; null if it is not known."""
+    backing: list[HoldingBacking]
+    """The money, by asset."""
+    detail: str
+    """Explanation for people."""
+
+
+HoldingKind: TypeAlias = str
+"""Kind of a holding beside scored assets.
+
+Further values may be added.
+
+| value | meaning |
+|---|---|
+| `token` | A token outside the table of scored assets, such as a receipt for a deposit. |
+| `claim` | A claim on what a contract holds, without a token. |"""
+
+
+class HoldingBacking(TypedDict):
+    """Money in one asset that backs a holding."""
+
+    amount: Amount
+    """Amount of the money."""
+    severe_share: str
+    """Share of the amount that is of severe categories, as a decimal from 0 to 1."""
+
+
+class ContractPool(TypedDict):
+    """Money that contracts paid beyond what anybody is known to have put in for the address."""
+
+    amount: Amount
+    """The sum."""
+    share: str
+    """Share of all that the address received in the unit, as a decimal from 0 to 1."""
+    transactions: list[str]
+    """Transactions with the largest payments, at most 5."""
+
+
+class TokenDealing(TypedDict):
+    """Transfers of tokens with a listed party in one direction."""
+
+    party: str
+    """Address of the party."""
+    entity: NotRequired[str | None]
+    """Name of the party."""
+    category: Category
+    """Category of the party."""
+    direction: Direction
+    """Direction of the tokens."""
+    initiated: bool
+    """True if the address sent one of the transactions: then the rule `listed_token_dealing` fires."""
+    tokens: list[str]
+    """Addresses of the tokens' contracts, at most 5."""
+    transactions: list[str]
+    """The newest of the transactions, at most 5."""
 
 
 class AssociatedWallet(TypedDict):
@@ -1152,6 +1290,7 @@ CheckResult = TypedDict(
         "scoring_components": "NotRequired[list[ScoringComponent]]",
         "decisive": "NotRequired[Decisive | None]",
         "exposure": "NotRequired[list[Exposure]]",
+        "contracts": "NotRequired[ContractUse | None]",
         "associated_wallets": "NotRequired[list[AssociatedWallet]]",
         "transaction_patterns": "NotRequired[list[AssessedPattern]]",
         "activity": "NotRequired[Activity]",

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use assay_address::{CanonicalAddress, ChainId};
 use assay_engine::{
-    account::{AccountAddress, Asset, AssetId, scored_asset, scored_assets},
+    account::{AccountAddress, Asset, AssetId, imitated_ticker, scored_asset},
     utxo::Txid,
 };
 use jiff::Timestamp;
@@ -61,12 +61,10 @@ pub(super) struct Values {
     chain: ChainId,
     accounts: FxHashMap<Box<str>, AccountAddress>,
     last_time: Option<(String, Timestamp)>,
-    /// Tickers of scored assets, in upper case.
-    tickers: Vec<String>,
     lookalikes: BTreeMap<AccountAddress, String>,
 }
 
-/// Most tokens with the symbol of a scored asset that are remembered.
+/// Most tokens that imitate a scored asset that are remembered.
 const MOST_LOOKALIKES: usize = 100_000;
 /// Most addresses that are remembered.
 const MOST_REMEMBERED: usize = 100_000;
@@ -75,27 +73,25 @@ type Parsed<T> = Result<Option<T>, String>;
 
 impl Values {
     pub(super) fn new(chain: ChainId) -> Self {
-        let tickers = scored_assets(chain).map(|asset| asset.ticker.to_uppercase()).collect();
         let (accounts, lookalikes) = (FxHashMap::default(), BTreeMap::new());
-        Self { chain, accounts, last_time: None, tickers, lookalikes }
+        Self { chain, accounts, last_time: None, lookalikes }
     }
 
-    /// Notes the symbol of a token, if it is that of a scored asset with another contract.
-    pub(super) fn note_symbol(&mut self, asset: Asset, symbol: &str) {
+    /// Notes the name or symbol of a token, if it imitates that of a scored asset.
+    pub(super) fn note_name(&mut self, asset: Asset, name: &str) {
         let Asset::Token(contract) = asset else { return };
-        let letters: String =
-            symbol.chars().filter(|it| it.is_alphanumeric() || *it == '.').collect();
-        let letters = letters.to_uppercase();
-        let is_alike = self.tickers.contains(&letters);
-        if is_alike
-            && self.lookalikes.len() < MOST_LOOKALIKES
-            && scored_asset(AssetId { chain: self.chain, asset }).is_none()
+        if self.lookalikes.len() >= MOST_LOOKALIKES
+            || self.lookalikes.contains_key(&contract)
+            || scored_asset(AssetId { chain: self.chain, asset }).is_some()
         {
-            self.lookalikes.entry(contract).or_insert(letters);
+            return;
+        }
+        if let Some(ticker) = imitated_ticker(self.chain, name) {
+            self.lookalikes.insert(contract, ticker.to_owned());
         }
     }
 
-    /// Symbols of scored assets that tokens with other contracts have, by contract.
+    /// Tickers of scored assets whose names or symbols tokens with other contracts imitate, by contract.
     pub(super) const fn lookalikes(&self) -> &BTreeMap<AccountAddress, String> {
         &self.lookalikes
     }

@@ -94,6 +94,7 @@ fields! {
     Withdrawals: "withdrawals";
     Topics: "topics" "topic0";
     Symbol: "symbol" "tokensymbol";
+    TokenName: "tokenname";
 }
 
 /// Columns that files of our own format have for people or for other programs.

@@ -233,9 +233,11 @@ impl<'a, C: Cells> RowReader<'a, C> {
         self.required(field, found)
     }
 
-    fn note_symbol(&mut self, asset: Asset) {
-        if let Some(symbol) = self.cell(Field::Symbol).text() {
-            self.values.note_symbol(asset, symbol);
+    fn note_names(&mut self, asset: Asset) {
+        for field in [Field::Symbol, Field::TokenName] {
+            if let Some(name) = self.cell(field).text() {
+                self.values.note_name(asset, name);
+            }
         }
     }
 
@@ -297,7 +299,7 @@ impl<'a, C: Cells> RowReader<'a, C> {
         };
         let initiator = self.account(Field::Initiator)?;
         let kind = kind_of(kind, asset, from, to);
-        self.note_symbol(asset);
+        self.note_names(asset);
         Ok(Content::Transfer(TransferRow {
             kind,
             asset,
@@ -381,7 +383,7 @@ impl<'a, C: Cells> RowReader<'a, C> {
         let contract = self.account(field)?;
         let asset = Asset::Token(self.required(field, contract)?);
         let log = self.required(Field::LogIndex, log)?;
-        self.note_symbol(asset);
+        self.note_names(asset);
         Ok(Content::Transfer(TransferRow {
             kind: kind_of(TransferKind::Transfer, asset, from, to),
             asset,

@@ -7,8 +7,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    DirectionFlowsMessage, Identifier, TraceAnswer, TracingPolicy, TransactionId,
-    TransferDirectionMessage, hex_text,
+    DirectionFlowsMessage, ExcessMoneyMessage, Identifier, TraceAnswer, TracingPolicy,
+    TransactionId, TransferDirectionMessage, hex_text,
 };
 
 /// The 20 bytes of an account or contract, without the form in which a chain writes the address.
@@ -77,6 +77,8 @@ pub struct AccountLimitsMessage {
     pub is_whole_not_netted: bool,
     /// True if the sender of each transaction is recorded.
     pub has_initiators: bool,
+    /// Received money that contracts paid beyond what anybody is known to have put in for the subject, by unit.
+    pub excess: Vec<ExcessMoneyMessage>,
     /// Money that parties which harm payers got in transactions that the subject did not send.
     pub taken: Vec<TakenFundsMessage>,
     /// Number of the subject's older payments, of which sums were read.

@@ -6,7 +6,7 @@ use jiff::{Timestamp, civil::Date};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{AccountLimitsMessage, Identifier};
+use super::{AccountLimitsMessage, ContractUseMessage, Identifier, StepViaMessage};
 
 /// State of the subject's chain.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -99,6 +99,9 @@ pub struct FlowFactsMessage {
     /// Limits of the flows on an account chain; absent on other chains.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub account: Option<Box<AccountLimitsMessage>>,
+    /// Dealings with contracts on an account chain; absent where they were not searched.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub contracts: Option<Box<ContractUseMessage>>,
 }
 
 /// The flows of one unit of account.
@@ -310,6 +313,10 @@ pub struct PathStepMessage {
     pub place: Option<String>,
     /// Attribution of the party; null if none is known.
     pub label: Option<StepLabelMessage>,
+    /// On an account chain, the contracts that left the party its own money before it paid, in the order of the chain;
+    /// absent without any.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub via: Vec<StepViaMessage>,
 }
 
 /// Attribution of a party on a path: the endpoint's attribution, or the riskiest label of the party's address.

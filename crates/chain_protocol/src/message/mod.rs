@@ -4,6 +4,7 @@
 //! of several messages:
 //!
 //! - `accounts`: limits, transfers and transactions of account chains
+//! - `contracts`: dealings of accounts with contracts
 //! - `blocks`: references to blocks
 //! - `flows`: flows of money, patterns and activity of an address
 //! - `transactions`: transactions with inputs and outputs
@@ -12,6 +13,7 @@
 
 mod accounts;
 mod blocks;
+mod contracts;
 mod flows;
 mod hex_text;
 mod identifier;
@@ -26,6 +28,7 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 pub use accounts::*;
 pub use blocks::{BlockIdMessage, BlockRefMessage};
+pub use contracts::*;
 pub use flows::*;
 pub use identifier::Identifier;
 pub use policy::{

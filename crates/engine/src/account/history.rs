@@ -146,7 +146,7 @@ impl PaymentSums {
     ) {
         let is_received = payment.to == self.owner;
         let other = if is_received { payment.from } else { payment.to };
-        let party = Some(other).filter(|_| payment.kind == MovementKind::Payment).and_then(end);
+        let party = Some(other).filter(|_| payment.kind.is_payment()).and_then(end);
         let is_named = party.is_some_and(MoneyEnd::has_dealings);
         let key = SumKey {
             day: time.to_zoned(TimeZone::UTC).date(),

@@ -6,12 +6,8 @@ use std::collections::{BTreeMap, HashMap};
 use assay_address::ChainId;
 
 use super::{
-    AccountAddress, Prices,
-    received::Valued,
-    step::{MovementKind, Payment},
-    unfollowed::UnfollowedTransfer,
-    unit::Valuation,
-    view::AccountView,
+    AccountAddress, Prices, received::Valued, step::Payment, unfollowed::UnfollowedTransfer,
+    unit::Valuation, view::AccountView,
 };
 use crate::ledger::{OwnerNumber, TransactionNumber};
 
@@ -96,7 +92,7 @@ impl Acquaintances {
             let payment = valued.payment;
             let is_received = payment.to == subject;
             let other = if is_received { payment.from } else { payment.to };
-            let other = view.address(other).filter(|_| payment.kind == MovementKind::Payment);
+            let other = view.address(other).filter(|_| payment.kind.is_payment());
             let Some(other) = other.filter(|other| !other.is_unowned()) else { continue };
             let number = payment.transaction;
             let known = found.at(other, number);

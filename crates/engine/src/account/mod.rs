@@ -34,6 +34,7 @@
 
 mod address;
 mod asset;
+mod contract_use;
 mod contracts;
 mod conversion;
 mod dealings;
@@ -42,6 +43,7 @@ mod exposure;
 mod freezes;
 mod held;
 mod history;
+mod imitation;
 mod ledger;
 mod lookalikes;
 mod netting;
@@ -76,6 +78,7 @@ pub use history::{
     AccountPayments, GROUP_PAYMENTS, PAGE_PAYMENTS, PageOfSums, PaymentSum, PaymentSums,
     ends_group, ends_page, summed_until,
 };
+pub use imitation::imitated_ticker;
 pub use ledger::AccountLedger;
 pub use lookalikes::{Lookalike, look_alike, lookalikes_of};
 pub use netting::{Edge, Netted, net};

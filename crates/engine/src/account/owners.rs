@@ -10,7 +10,7 @@ use super::{
     Asset, AssetId,
     ends::ends_money,
     history::AccountPayments,
-    step::{MovementKind, Payment},
+    step::Payment,
     unit::{MoneyUnit, Valuation},
     view::{AccountAttributions, AccountView},
 };
@@ -58,7 +58,7 @@ pub fn counterparties(
 ) -> Vec<AccountCounterparty> {
     let mut sums: FxHashMap<OwnerNumber, Sums> = FxHashMap::default();
     let mut funder = None;
-    for payment in own.iter().filter(|it| it.kind == MovementKind::Payment) {
+    for payment in own.iter().filter(|it| it.kind.is_payment()) {
         let is_received = payment.to == subject;
         let other = if is_received { payment.from } else { payment.to };
         let Some(asset) = view.scored(payment.asset).filter(|_| other != OwnerNumber::NOBODY)
@@ -155,7 +155,7 @@ pub fn is_deposit_address(
         return false;
     }
     for payment in payments {
-        if payment.kind != MovementKind::Payment {
+        if !payment.kind.is_payment() {
             continue;
         }
         if payment.to == account {

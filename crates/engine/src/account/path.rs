@@ -4,11 +4,14 @@ use super::{
     ends::ends_money,
     origin::OriginCode,
     shares::WHOLE,
-    step::Payment,
+    step::{AssetNumber, MovementKind, Payment},
     unit::FineSum,
     view::{AccountAttributions, AccountView},
 };
-use crate::evidence::{FlowPath, PathStep, StepLabel};
+use crate::{
+    evidence::{FlowPath, PathStep, StepLabel, StepVia},
+    ledger::{OwnerNumber, TransactionNumber},
+};
 
 /// Most payments that a search for a path reads.
 const MOST_RECORDS: usize = 300;
@@ -25,17 +28,14 @@ pub(super) fn path_back(
     amount: u128,
 ) -> Option<FlowPath> {
     let mut steps = Vec::new();
-    let mut records = MOST_RECORDS;
+    let mut search = Search { view, attributions, origin, records: MOST_RECORDS };
     let mut at = from.clone();
     while steps.len() < MOST_HOPS {
         let attribution = attributions.of_account(at.from);
         let party = attribution.as_ref().and_then(|it| it.end.as_ref()).filter(|it| ends_money(it));
-        steps.push(PathStep {
+        let mut step = PathStep {
             transaction: named(view, &at),
-            address: view
-                .address(at.from)
-                .and_then(|address| address.on(view.chain()))
-                .map(|address| address.as_str().to_owned()),
+            address: address(view, at.from),
             time: view.time(at.transaction),
             amount: Some(at.amount.to_string()),
             asset: view.scored(at.asset).map(|asset| asset.id.asset.text(view.chain())),
@@ -50,40 +50,104 @@ pub(super) fn path_back(
                 confidence: party.confidence,
                 listed: party.listed,
             }),
-        });
+            via: Vec::new(),
+        };
         if party.is_some() {
+            steps.push(step);
             return Some(FlowPath { amount, steps });
         }
-        at = largest_before(view, &at, origin, &mut records)?;
+        at = search.payment_behind(&at, &mut step.via)?;
+        steps.push(step);
     }
     None
 }
 
-/// The payment to the payer of `after`, before it and in its asset, with the largest sum of an origin; of the newest ones,
-/// if there are more than may still be read.
-fn largest_before(
-    view: &dyn AccountView,
-    after: &Payment,
+/// A search for earlier payments of one origin.
+struct Search<'v> {
+    view: &'v dyn AccountView,
+    attributions: &'v dyn AccountAttributions,
     origin: OriginCode,
-    records: &mut usize,
-) -> Option<Payment> {
-    let mut largest: Option<(FineSum, Payment)> = None;
-    let read = view.payments_before(after.from, after.asset, after.transaction, *records);
-    *records = records.saturating_sub(read.len());
-    for payment in read.into_iter().filter(|payment| payment.to == after.from) {
-        let share = payment.shares.known().iter().find(|share| share.origin == origin);
-        let Some(share) = share else { continue };
-        // Amounts of one asset are compared: their unit does not matter.
-        let sum = FineSum::of_units(crate::ledger::mass::share(
-            payment.amount,
-            share.far.into(),
-            WHOLE.into(),
-        ));
-        if largest.as_ref().is_none_or(|(known, _)| *known < sum) {
-            largest = Some((sum, payment));
+    /// Payments that may still be read.
+    records: usize,
+}
+
+impl Search<'_> {
+    /// The payment by which the payer of `after` got its money. Contracts that left the payer its own money in between are
+    /// added to `via`, the first one first.
+    fn payment_behind(&mut self, after: &Payment, via: &mut Vec<StepVia>) -> Option<Payment> {
+        let account = after.from;
+        let (mut assets, mut before) = (vec![after.asset], after.transaction);
+        loop {
+            let mut found = None;
+            for asset in assets {
+                found = self.largest_before(account, asset, before);
+                if found.is_some() {
+                    break;
+                }
+            }
+            let found = found?;
+            if !found.kind.is_own_money() {
+                via.reverse();
+                return Some(found);
+            }
+            assets = self.assets_behind(&found);
+            via.push(StepVia {
+                address: address(self.view, found.from)?,
+                entity: self.attributions.name_of(found.from).as_deref().map(str::to_owned),
+                transaction: named(self.view, &found),
+                gave: assets
+                    .first()
+                    .filter(|_| found.kind == MovementKind::Exchange)
+                    .and_then(|asset| self.view.scored(*asset))
+                    .map(|asset| asset.id.asset.text(self.view.chain())),
+            });
+            before = found.transaction;
         }
     }
-    largest.map(|(_, payment)| payment)
+
+    /// The assets in which an account had its own money before a contract exchanged it or gave it back.
+    fn assets_behind(&self, own: &Payment) -> Vec<AssetNumber> {
+        if own.kind == MovementKind::Exchange {
+            let all = self.view.payments_of_transaction(own.transaction).into_iter();
+            let gave = all.filter(|it| it.kind == MovementKind::Exchange && it.from == own.to);
+            return gave.map(|payment| payment.asset).collect();
+        }
+        let others = self.view.ledgers(own.to).into_iter().map(|(asset, _)| asset);
+        std::iter::once(own.asset).chain(others.filter(|asset| *asset != own.asset)).collect()
+    }
+
+    /// The payment to an account, before a transaction and in an asset, with the largest sum of the origin; of the newest
+    /// ones, if there are more than may still be read.
+    fn largest_before(
+        &mut self,
+        account: OwnerNumber,
+        asset: AssetNumber,
+        before: TransactionNumber,
+    ) -> Option<Payment> {
+        let mut largest: Option<(FineSum, Payment)> = None;
+        let read = self.view.payments_before(account, asset, before, self.records);
+        self.records = self.records.saturating_sub(read.len());
+        for payment in read.into_iter().filter(|payment| payment.to == account) {
+            let share = payment.shares.known().iter().find(|share| share.origin == self.origin);
+            let Some(share) = share else { continue };
+            // Amounts of one asset are compared: their unit does not matter.
+            let sum = FineSum::of_units(crate::ledger::mass::share(
+                payment.amount,
+                share.far.into(),
+                WHOLE.into(),
+            ));
+            if largest.as_ref().is_none_or(|(known, _)| *known < sum) {
+                largest = Some((sum, payment));
+            }
+        }
+        largest.map(|(_, payment)| payment)
+    }
+}
+
+/// The address of an account as its chain writes it.
+pub(super) fn address(view: &dyn AccountView, owner: OwnerNumber) -> Option<String> {
+    let address = view.address(owner)?.on(view.chain())?;
+    Some(address.as_str().to_owned())
 }
 
 /// The identifier of a payment's transaction as its chain writes it.

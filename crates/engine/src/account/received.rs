@@ -107,10 +107,8 @@ pub(super) fn received(
             continue;
         }
         let payment = valued.payment;
-        let attribution = match payment.kind {
-            MovementKind::Payment => attributions.of_account(payment.from),
-            _ => None,
-        };
+        let is_paid = payment.kind.is_payment();
+        let attribution = is_paid.then(|| attributions.of_account(payment.from)).flatten();
         let end = attribution.as_ref().and_then(|it| it.end.as_ref()).filter(|it| ends_money(it));
         let solicitation = if dust.is_dust(valued) {
             Solicitation::Dust
@@ -120,7 +118,7 @@ pub(super) fn received(
             Solicitation::Solicited
         };
         let mut carried = Vec::new();
-        if end.is_none() && payment.kind == MovementKind::Payment {
+        if end.is_none() && is_paid {
             carried.extend(attribution.iter().flat_map(|it| &it.carried).cloned());
             // What the payer paid before it was frozen stays what it was.
             let freeze = attributions.freeze_of(payment.from);

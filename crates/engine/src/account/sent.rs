@@ -240,7 +240,8 @@ impl ForwardTrace<'_> {
         let after = TransactionNumber(since.0.saturating_add(1));
         let mut paid = self.view.payments_from(account, asset, after, self.records);
         self.records = self.records.saturating_sub(paid.len());
-        paid.retain(|payment| payment.from == account);
+        // What a contract gives back is the money of others.
+        paid.retain(|it| it.from == account && it.kind != MovementKind::Returned);
         let held = self.view.ledgers(account).into_iter().find(|(of, _)| *of == asset);
         let held = held.map_or(0, |(_, ledger)| ledger.balance);
         let sum = paid.iter().fold(held, |sum, it| sum.saturating_add(it.amount));
@@ -255,7 +256,8 @@ impl ForwardTrace<'_> {
         }
         let whole = FineSum::of_units(sum);
         let mut rest = waiting.sum;
-        for payment in &paid {
+        // In exchange for another asset, nobody is paid: the account holds the value.
+        for payment in paid.iter().filter(|payment| !payment.kind.is_own_money()) {
             let part = FineSum::of_units(payment.amount);
             let passed = waiting.sum.times(part, whole);
             rest = rest.less(passed);

@@ -90,6 +90,8 @@ pub enum MovementKind {
     Exchange,
     /// Money that a contract pays back to who had put it in.
     Returned,
+    /// A payment by a contract of what nobody is known to have put in for the receiver: of what is left in it.
+    Excess,
 }
 
 impl MovementKind {
@@ -97,6 +99,12 @@ impl MovementKind {
     #[must_use]
     pub const fn is_own_money(self) -> bool {
         matches!(self, Self::Exchange | Self::Returned)
+    }
+
+    /// True for a payment of one account to another, fees and own money aside.
+    #[must_use]
+    pub const fn is_payment(self) -> bool {
+        matches!(self, Self::Payment | Self::Excess)
     }
 }
 
@@ -376,7 +384,8 @@ impl Booking<'_> {
                 MovementKind::Payment
                 | MovementKind::Balance
                 | MovementKind::Exchange
-                | MovementKind::Returned => {
+                | MovementKind::Returned
+                | MovementKind::Excess => {
                     let pair = (edge.from, edge.to);
                     let is_end = self.ends.get(edge.from).is_some();
                     if !is_end && exchanges.is_conversion(pair, asset, self.transaction.initiator) {

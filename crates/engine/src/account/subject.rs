@@ -12,7 +12,7 @@ use super::{
     history::AccountPayments,
     origin::{MoneyOrigin, OriginCode},
     parts::Parts,
-    path::path_back,
+    path::{named, path_back},
     received::{Valued, end_of, received},
     sent::{sent, sent_on},
     step::{MovementKind, Payment},
@@ -22,7 +22,9 @@ use super::{
     view::{AccountAttributions, AccountView, MOST_PAYMENTS},
 };
 use crate::{
-    evidence::{AccountLimits, ActivityFacts, AssetActivity, DirectionFlows, FlowFacts, Ledger},
+    evidence::{
+        AccountLimits, ActivityFacts, AssetActivity, DirectionFlows, ExcessMoney, FlowFacts, Ledger,
+    },
     ledger::OwnerNumber,
     taxonomy::RISKY_FROM,
     trace::recent_since,
@@ -31,6 +33,9 @@ use crate::{
 
 /// Most paths of a subject.
 const MOST_PATHS: usize = 4;
+
+/// Number of transactions that are named of what contracts paid beyond what was put in.
+const EXCESS_TRANSACTIONS: usize = 5;
 
 /// Most payers whose payments are compared with the blocks that lack transfers inside of transactions: beyond it, the lack is told.
 const MOST_PAYERS: usize = 64;
@@ -102,10 +107,12 @@ impl AccountSubject<'_> {
         let destination = sent(view, owner, &payments, attributions, since);
         let held = held(view, owner, today, &mut values);
         let taken = taken(view, owner, &payments, attributions);
+        let excess = self.excess(&payments);
         let limits = self.limits(&payments, values);
         let gaps = InternalGaps::of(view);
         let limits = AccountLimits {
             may_lack_internal_transfers: limits.may_lack_internal_transfers || gaps.meet(view, own),
+            excess,
             taken,
             summed_payments: own.summed(),
             unread_payments: own.left_out,
@@ -185,6 +192,7 @@ impl AccountSubject<'_> {
             ledgers: ledgers.collect(),
             compositions: None,
             account: Some(Box::new(limits)),
+            contracts: None,
         }
     }
 
@@ -231,6 +239,30 @@ impl AccountSubject<'_> {
                 part.show(path);
             }
         }
+    }
+
+    /// The money that contracts paid the subject beyond what anybody is known to have put in for it, by unit.
+    fn excess(&self, payments: &[Valued<'_>]) -> Vec<ExcessMoney> {
+        let received = || payments.iter().filter(|valued| valued.payment.to == self.owner);
+        let is_excess = |valued: &&Valued<'_>| valued.payment.kind == MovementKind::Excess;
+        let units: BTreeSet<MoneyUnit> = received().filter(is_excess).map(|it| it.unit).collect();
+        let of_unit = units.into_iter().map(|unit| {
+            let of_unit = || received().filter(move |valued| valued.unit == unit);
+            let mut parts: Vec<_> = of_unit().filter(is_excess).collect();
+            parts.sort_by_key(|valued| std::cmp::Reverse(valued.value));
+            let sum = |all: &mut dyn Iterator<Item = u128>| {
+                all.fold(0, u128::saturating_add) / unit.fine()
+            };
+            let transactions = parts.iter().take(EXCESS_TRANSACTIONS);
+            ExcessMoney {
+                unit: unit.name(),
+                decimals: unit.decimals(),
+                amount: sum(&mut parts.iter().map(|valued| valued.value)),
+                received: sum(&mut of_unit().map(|valued| valued.value)),
+                transactions: transactions.map(|valued| named(self.view, valued.payment)).collect(),
+            }
+        });
+        of_unit.collect()
     }
 
     /// The limits of what is known about payments by themselves: of their payers.
@@ -301,6 +333,7 @@ impl AccountSubject<'_> {
             carried_prices: values.carried(),
             is_whole_not_netted: false,
             has_initiators: view.has_initiators(),
+            excess: Vec::new(),
             taken: Vec::new(),
             summed_payments: 0,
             unread_payments: 0,

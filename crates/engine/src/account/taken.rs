@@ -6,7 +6,6 @@ use std::collections::BTreeMap;
 use super::{
     ends::ends_money,
     received::Valued,
-    step::MovementKind,
     transaction_text,
     unit::{FineSum, MoneyUnit},
     view::{AccountAttributions, AccountView},
@@ -35,9 +34,7 @@ pub(super) fn taken(
     }
     let by_others = outgoing().filter(|valued| {
         let payment = valued.payment;
-        payment.kind == MovementKind::Payment
-            && payment.is_initiated == Some(false)
-            && valued.dust.is_none()
+        payment.kind.is_payment() && payment.is_initiated == Some(false) && valued.dust.is_none()
     });
     let mut found: BTreeMap<(Category, OwnerNumber, MoneyUnit), Taken<'_, '_>> = BTreeMap::new();
     for valued in by_others {

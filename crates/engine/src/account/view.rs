@@ -122,6 +122,11 @@ pub trait AccountAttributions: Send + Sync {
     /// The attribution of an account; `None` if lists and labels do not name it.
     fn of_account(&self, owner: OwnerNumber) -> Option<Arc<Attribution>>;
 
+    /// The name of an account by lists and labels in force, also by weak ones; `None` without a name. Names decide nothing.
+    fn name_of(&self, _: OwnerNumber) -> Option<Arc<str>> {
+        None
+    }
+
     /// The label that payments of an account carry because issuers of tokens froze it, with the time from which they do; `None` if no
     /// freeze is in force.
     fn freeze_of(&self, _: OwnerNumber) -> Option<(Timestamp, CarriedLabel)> {

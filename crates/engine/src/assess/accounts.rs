@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use super::{
     MinimumScore,
+    contracts::listed_token_dealing,
     flows::{transactions, whole_units, words},
     verdict::MissingData,
 };
@@ -21,6 +22,12 @@ pub(super) fn limits(facts: &Facts) -> Option<&AccountLimits> {
         ChainState::Followed(chain) => chain.flows.account.as_deref(),
         ChainState::NotFollowed | ChainState::Unavailable(_) => None,
     }
+}
+
+/// The minimum scores of rules for account chains that do not measure the flows.
+pub(super) fn minimum_scores(facts: &Facts, policy: &Policy) -> impl Iterator<Item = MinimumScore> {
+    let taken = limits(facts).and_then(|limits| limits.taken(policy));
+    taken.into_iter().chain(listed_token_dealing(facts, policy))
 }
 
 impl AccountLimits {
@@ -64,6 +71,9 @@ impl AccountLimits {
                 ),
             );
         }
+        if let Some(VerdictReason { code, message }) = self.contract_pool() {
+            add(code, message);
+        }
         if self.is_whole_not_netted {
             add(
                 "whole_not_netted",
@@ -74,7 +84,7 @@ impl AccountLimits {
     }
 
     /// The minimum score for funds that were taken from the address, by labels that rules use.
-    pub(super) fn taken(&self, policy: &Policy) -> Option<MinimumScore> {
+    fn taken(&self, policy: &Policy) -> Option<MinimumScore> {
         let used: Vec<&TakenFunds> = self
             .taken
             .iter()
@@ -101,13 +111,13 @@ impl AccountLimits {
         self.lookalike_accounts().into_iter().chain(self.lookalike_tokens())
     }
 
-    /// The warning about tokens that bear the ticker of a scored asset.
+    /// The warning about tokens whose name or symbol imitates a scored asset.
     fn lookalike_tokens(&self) -> Option<Warning> {
         let names = self.lookalike_tokens.join(", ");
         (!names.is_empty()).then(|| Warning {
             code: "lookalike_token",
             message: format!(
-                "tokens of other contracts than the known ones bear the ticker of {names}"
+                "tokens of other contracts than the known ones have a name or symbol that reads like {names}"
             ),
         })
     }
@@ -139,6 +149,9 @@ impl AccountLimits {
             details.push_str("; ");
             details.push_str(text);
         };
+        if let Some(excess) = self.excess_detail() {
+            add(&excess);
+        }
         if self.summed_payments > 0 {
             add(&format!(
                 "{} older payments were read as sums of their days: small payments among them count in full, and what \

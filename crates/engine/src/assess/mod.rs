@@ -8,6 +8,7 @@ mod bounds;
 mod claims;
 mod cluster;
 mod combine;
+mod contracts;
 mod contributions;
 mod coverage;
 mod decisive;
@@ -53,7 +54,7 @@ use crate::{
 
 /// Version of the risk model that this crate implements. The version changes whenever the same facts and policy could
 /// give another assessment.
-pub const MODEL_VERSION: &str = "2.5";
+pub const MODEL_VERSION: &str = "2.6";
 
 /// Assesses one address by the facts about it.
 ///
@@ -86,9 +87,7 @@ fn assess_with(
     now: Timestamp,
     other_funds: OtherFunds,
 ) -> Assessment {
-    let today = facts.day(now);
-
-    let unowned = subject.unowned_kind();
+    let (today, unowned) = (facts.day(now), subject.unowned_kind());
     let mut listings = listings::assess(subject, facts, policy, today);
     let mut upstreams = Upstreams::of(&facts.labels);
     let labels = labels::assess(facts, &mut upstreams, policy, today, unowned);
@@ -123,7 +122,7 @@ fn assess_with(
     } else {
         minimum_scores.extend(flows.minimum_scores(policy));
         minimum_scores.extend(flows.severe_held(policy));
-        minimum_scores.extend(accounts::limits(facts).and_then(|it| it.taken(policy)));
+        minimum_scores.extend(accounts::minimum_scores(facts, policy));
     }
     let none = flows::Flows::default();
     let counted_flows = if is_service { &none } else { &flows };
@@ -178,6 +177,7 @@ fn assess_with(
         scoring_components: outcome.components,
         decisive: outcome.decisive,
         exposure: flows.exposure(is_service),
+        contracts: contracts::shown(facts, subject.chain()),
         associated_wallets: association.wallets,
         transaction_patterns,
         activity: activity(&facts.chain),
@@ -408,6 +408,7 @@ fn about_the_address(facts: &Facts, unowned: Option<UnownedKind>) -> Warnings {
         None => look_alike(facts),
     };
     let of_account = accounts::limits(facts).into_iter().flat_map(AccountLimits::warnings);
+    let of_account = of_account.chain(contracts::warning(facts));
     about.into_iter().chain(differing_branches(facts)).chain(of_account).collect()
 }
 

@@ -8,7 +8,7 @@ use ruint::aliases::U256;
 
 use crate::{
     account::{AssetId, Prices, UsdPrice, scored_assets},
-    assessment::{Amount, AssessedTransfer, Assessment, Exposure},
+    assessment::{Amount, AssessedContractUse, AssessedTransfer, Assessment, Exposure},
 };
 
 /// Fills the values of all amounts by the prices of a day. Amounts that have a value keep it.
@@ -90,6 +90,7 @@ fn amounts(assessment: &mut Assessment) -> impl Iterator<Item = &mut Amount> {
     let Assessment {
         scoring_components,
         exposure,
+        contracts,
         associated_wallets,
         transaction_patterns,
         activity,
@@ -106,7 +107,17 @@ fn amounts(assessment: &mut Assessment) -> impl Iterator<Item = &mut Amount> {
     });
     let of_activity =
         activity.r#in.iter_mut().chain(&mut activity.out).chain(&mut activity.balance);
+    let of_contracts = contracts.iter_mut().flat_map(|it| of_contract_use(it));
+    let of_components = of_components.chain(of_contracts);
     of_components.chain(of_exposure).chain(of_wallets).chain(of_patterns).chain(of_activity)
+}
+
+fn of_contract_use(contracts: &mut AssessedContractUse) -> impl Iterator<Item = &mut Amount> {
+    let AssessedContractUse { kept, holdings, contract_pool, .. } = contracts;
+    let of_kept = kept.iter_mut().flat_map(|money| money.gave.iter_mut().chain(&mut money.got));
+    let backing = holdings.iter_mut().flat_map(|holding| &mut holding.backing);
+    let of_pool = contract_pool.iter_mut().map(|pool| &mut pool.amount);
+    of_kept.chain(backing.map(|money| &mut money.amount)).chain(of_pool)
 }
 
 fn of_line(line: &mut Exposure) -> impl Iterator<Item = &mut Amount> {

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    evidence::{BehaviorFacts, Tier},
+    evidence::{BehaviorFacts, ContractUse, ExcessMoney, Tier},
     ledger::Mass,
     names::ListId,
     score::Confidence,
@@ -127,6 +127,8 @@ pub struct FlowFacts {
     pub compositions: Option<UsedCompositions>,
     /// Limits of the flows on an account chain; `None` on other chains.
     pub account: Option<Box<AccountLimits>>,
+    /// Dealings with contracts on an account chain; `None` where they were not searched.
+    pub contracts: Option<Box<ContractUse>>,
 }
 
 /// Limits of the flows on an account chain (`docs/model/accounts.md` B15).
@@ -149,6 +151,8 @@ pub struct AccountLimits {
     /// True if the sender of each transaction is recorded: without it, nobody knows which payments the subject did not
     /// initiate.
     pub has_initiators: bool,
+    /// Received money that contracts paid beyond what anybody is known to have put in for the subject, by unit.
+    pub excess: Vec<ExcessMoney>,
     /// Funds that parties which harm payers got in transactions that the subject did not send.
     pub taken: Vec<TakenFunds>,
     /// Number of the subject's older payments, of which sums were read.
@@ -592,6 +596,24 @@ pub struct PathStep {
     pub place: Option<String>,
     /// Attribution of the party; null if none is known.
     pub label: Option<StepLabel>,
+    /// On an account chain, the contracts at which the party got the asset for its own money since the step before, in
+    /// the order of the chain: the funds reached it in another asset, or by an earlier payment that a contract gave back.
+    /// Absent without any.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub via: Vec<StepVia>,
+}
+
+/// A contract that left a party on a path its own money.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema, Deserialize)]
+pub struct StepVia {
+    /// Address of the contract.
+    pub address: String,
+    /// Name of the contract by lists and labels; null if it has none.
+    pub entity: Option<String>,
+    /// The transaction.
+    pub transaction: String,
+    /// Asset that the party gave, if the contract exchanged it; null if the contract gave money back.
+    pub gave: Option<String>,
 }
 
 /// Attribution of a party on a path: the attribution that ends the trace, or else the riskiest label of its address.

@@ -1,6 +1,7 @@
 //! Evidence about an address before its assessment: listings, labels, flows of funds, patterns, and the strength of
 //! each.
 
+mod contracts;
 mod flow;
 pub mod history;
 mod label;
@@ -12,11 +13,15 @@ mod pattern;
 mod source;
 mod tier;
 
+pub use contracts::{
+    BackingMoney, ContractHolding, ContractUse, ExcessMoney, KeptMoney, KeptWay, NamedContract,
+    TokenDealing,
+};
 pub use flow::{
     AccountLimits, ActivityFacts, AssetActivity, CarriedLabel, CarriedPart, ChainFacts, ChainState,
     Direction, DirectionFlows, FlowDistance, FlowEnd, FlowFacts, FlowPart, FlowPath, IngestMode,
     LabelDistance, Ledger, ListingPeriod, LookalikeAccount, PartyListing, PathStep, Solicitation,
-    StepLabel, TakenFunds, Tip, Unavailable, UnresolvedReason, UsedCompositions,
+    StepLabel, StepVia, TakenFunds, Tip, Unavailable, UnresolvedReason, UsedCompositions,
 };
 pub use label::{AddressLabel, Label};
 pub use labels::AddressLabels;

@@ -17,8 +17,9 @@ pub use pattern_rules::{MOST_THRESHOLDS, PatternRules};
 pub use quantity::{InvalidQuantity, Quantity};
 pub use rules::{
     Alternative, CLUSTER_LISTED, CLUSTER_LISTED_COUNTERPARTY, ConditionGroup, FIXED_RULES,
-    FUNDS_TAKEN, FixedRule, InvalidShare, LISTED_ADVISORY, LISTING_RECENTLY_EXPIRED, Role, Rule,
-    RuleSpec, RuleThresholds, RuleVerdict, SEVERE_HELD, Selection, Share,
+    FUNDS_TAKEN, FixedRule, InvalidShare, LISTED_ADVISORY, LISTED_TOKEN_DEALING,
+    LISTING_RECENTLY_EXPIRED, Role, Rule, RuleSpec, RuleThresholds, RuleVerdict, SEVERE_HELD,
+    Selection, Share,
 };
 pub use spec::{
     AmountRules, CurvePoint, ListEffect, MandatorySource, PolicySpec, Thresholds, TierCaps,

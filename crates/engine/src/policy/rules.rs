@@ -82,14 +82,22 @@ pub const FUNDS_TAKEN: FixedRule = FixedRule {
                   address did not send.",
 };
 
+/// Tokens that the address sent to a listed party, or fetched from one.
+pub const LISTED_TOKEN_DEALING: FixedRule = FixedRule {
+    id: "listed_token_dealing",
+    description: "The address sent a transaction that moved tokens, whose money is not followed, to or from a party that \
+                  was on a sanctions list.",
+};
+
 /// The rules that every policy has.
-pub const FIXED_RULES: [FixedRule; 6] = [
+pub const FIXED_RULES: [FixedRule; 7] = [
     LISTED_ADVISORY,
     LISTING_RECENTLY_EXPIRED,
     CLUSTER_LISTED,
     CLUSTER_LISTED_COUNTERPARTY,
     SEVERE_HELD,
     FUNDS_TAKEN,
+    LISTED_TOKEN_DEALING,
 ];
 
 /// Verdict that a rule leads to at least.

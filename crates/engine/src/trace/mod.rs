@@ -199,7 +199,7 @@ impl<'a> Trace<'a> {
             held,
             of_accounts: false,
         }];
-        Ok(FlowFacts { complete, ledgers, compositions: None, account: None })
+        Ok(FlowFacts { complete, ledgers, ..FlowFacts::default() })
     }
 }
 

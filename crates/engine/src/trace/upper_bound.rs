@@ -93,7 +93,7 @@ pub fn flows_at_most(
         held: DirectionFlows::default(),
         of_accounts: false,
     };
-    Ok(Some(FlowFacts { complete: true, ledgers: vec![ledger], compositions: None, account: None }))
+    Ok(Some(FlowFacts { complete: true, ledgers: vec![ledger], ..FlowFacts::default() }))
 }
 
 /// True if the bound can be computed under a policy: the policy attributes owners like the default policy, by which

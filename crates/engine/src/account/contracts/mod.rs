@@ -175,10 +175,15 @@ fn trade<B: LedgerBook>(
     receipts
 }
 
-/// The receipts of a payment: what returns the receiver's own money apart.
+/// The receipts of a payment: what returns the receiver's own money, and what no source explains, apart.
 fn receipts_of(outflow: Outflow) -> Vec<Receipt> {
-    let Outflow { flow: Flow { from, to, asset, amount }, shares, hop, returned, kept } = outflow;
-    let parts = [(returned, MovementKind::Returned), (amount - returned, MovementKind::Payment)];
+    let Outflow { flow: Flow { from, to, asset, amount }, shares, hop, returned, excess, kept } =
+        outflow;
+    let parts = [
+        (returned, MovementKind::Returned),
+        (amount - returned - excess, MovementKind::Payment),
+        (excess, MovementKind::Excess),
+    ];
     let parts = parts.into_iter().filter(|(amount, _)| *amount > 0);
     let receipt = |(amount, kind)| Receipt {
         asset,

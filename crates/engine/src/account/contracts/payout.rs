@@ -24,6 +24,8 @@ pub(super) struct Payout {
     pub(super) shares: Shares,
     /// Part of the amount that returns what the receiver put in.
     pub(super) returned: u128,
+    /// Part of the amount that no source explains.
+    pub(super) excess: u128,
     /// Sources in other assets that were used.
     pub(super) used: Used,
 }
@@ -85,7 +87,7 @@ impl<B: LedgerBook> Transaction<'_, B> {
         draft.add_excess(&ledger, paid, bought.as_ref());
         draft.keep_capacity(&ledger);
         let shares = draft.masses.over(U256::from(amount));
-        Payout { shares, returned: draft.returned, used: draft.used }
+        Payout { shares, returned: draft.returned, excess: draft.needed, used: draft.used }
     }
 
     /// Uses what the receiver put in itself, as far as it put in more than it got, the same asset first.

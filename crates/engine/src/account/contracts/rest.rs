@@ -28,6 +28,8 @@ pub(super) struct Outflow {
     pub(super) hop: Hop,
     /// Part of the amount that returns what the receiver put in.
     pub(super) returned: u128,
+    /// Part of the amount that a contract pays and no source explains.
+    pub(super) excess: u128,
     /// Breakdown of what enters the receiver's ledger, if the receiver passes money on within the transaction.
     pub(super) kept: Option<Shares>,
 }
@@ -152,9 +154,7 @@ impl<B: LedgerBook> Transaction<'_, B> {
                 None => self.take(from, asset, own),
             }
         }
-        let returned = payout.as_ref().map_or(0, |payout| payout.returned);
-        let returned =
-            if amount - returned.min(amount) <= amount >> NOTHING_NEW { amount } else { returned };
+        let (returned, excess) = parts_of(amount, payout.as_ref().filter(|_| self.is_pool(from)));
         let (shares, hop) = match (payout, through) {
             (None, 0) => (paid.clone(), self.hop(from)),
             (Some(payout), 0) => (payout.shares, Hop::Counted),
@@ -168,7 +168,7 @@ impl<B: LedgerBook> Transaction<'_, B> {
                 (masses.over(U256::from(amount)), Hop::Counted)
             }
         };
-        Outflow { flow: *flow, shares, hop, returned, kept: None }
+        Outflow { flow: *flow, shares, hop, returned, excess, kept: None }
     }
 
     /// Notes what an account paid of its own, and what it put into a contract or got out on balance.
@@ -186,6 +186,22 @@ impl<B: LedgerBook> Transaction<'_, B> {
             tie.put_in = tie.put_in.saturating_add(value);
         }
     }
+}
+
+/// The parts of an amount that return what the receiver put in, and that no source explains.
+fn parts_of(amount: u128, payout: Option<&Payout>) -> (u128, u128) {
+    let Some(payout) = payout else { return (0, 0) };
+    let is_nothing = |rest: u128| rest <= amount >> NOTHING_NEW;
+    let returned = payout.returned.min(amount);
+    let rest = amount - returned;
+    if is_nothing(rest) {
+        return (amount, 0);
+    }
+    let excess = payout.excess.min(rest);
+    if is_nothing(excess) {
+        return (returned, 0);
+    }
+    (returned, if is_nothing(rest - excess) { rest } else { excess })
 }
 
 /// An account that passes money on keeps its own history for as much as it passes on.

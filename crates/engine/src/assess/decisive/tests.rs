@@ -79,8 +79,7 @@ fn chain(parts: Vec<FlowPart>) -> ChainState {
         ingest_mode: IngestMode::Ingested,
         sample: false,
     };
-    let flows =
-        FlowFacts { complete: true, ledgers: vec![ledger], compositions: None, account: None };
+    let flows = FlowFacts { complete: true, ledgers: vec![ledger], ..FlowFacts::default() };
     ChainState::Followed(Box::new(ChainFacts { tip, flows, behavior: None, activity: None }))
 }
 

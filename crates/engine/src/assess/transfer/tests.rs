@@ -77,8 +77,7 @@ fn facts(
         ingest_mode: IngestMode::Ingested,
         sample: false,
     };
-    let flows =
-        FlowFacts { complete: true, ledgers: vec![ledger], compositions: None, account: None };
+    let flows = FlowFacts { complete: true, ledgers: vec![ledger], ..FlowFacts::default() };
     let chain = ChainFacts { tip, flows, behavior: None, activity: None };
     let list = SourceState {
         id: "ofac-sdn".parse().unwrap(),

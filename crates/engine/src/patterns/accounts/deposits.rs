@@ -6,7 +6,6 @@ use super::{
     worth::Worth,
 };
 use crate::{
-    account::MovementKind,
     evidence::{Pattern, PatternDetails, PatternRole, UnscoredReason},
     patterns::{activity::Activity, finding::Finding},
     policy::PatternRules,
@@ -41,7 +40,7 @@ pub(super) fn mixer_funding(
         return finding;
     }
     let received = own.payments.payments.iter().filter_map(|payment| {
-        let is_received = payment.kind == MovementKind::Payment && payment.to == own.owner;
+        let is_received = payment.kind.is_payment() && payment.to == own.owner;
         let asset = own.view.scored(payment.asset).filter(|_| is_received)?;
         let time = own.view.time(payment.transaction);
         Some((payment, time, worth.of(asset, payment.amount, time)))

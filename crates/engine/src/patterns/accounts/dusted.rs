@@ -5,7 +5,7 @@ use rustc_hash::FxHashMap;
 
 use super::{activity::OwnPayments, parties::Parties, worth::Worth};
 use crate::{
-    account::{AccountView, AssetNumber, MovementKind},
+    account::{AccountView, AssetNumber},
     ledger::{OwnerNumber, TransactionNumber},
     patterns::{
         activity::Activity,
@@ -63,7 +63,7 @@ fn dusted_by(
     let later = view.payments_from(payer, asset, number, MOST_PAYMENTS);
     for payment in earlier.into_iter().chain(later) {
         let at = view.time(payment.transaction);
-        let is_dust = payment.kind == MovementKind::Payment
+        let is_dust = payment.kind.is_payment()
             && payment.from == payer
             && at.duration_since(time).abs() <= WINDOW
             && worth.of(scored, payment.amount, at) <= rules.dust;

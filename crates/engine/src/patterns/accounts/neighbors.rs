@@ -7,7 +7,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::worth::Worth;
 use crate::{
-    account::{AccountView, AssetNumber, MovementKind, Payment},
+    account::{AccountView, AssetNumber, Payment},
     evidence::Direction,
     ledger::{OwnerNumber, TransactionNumber},
     patterns::rules::AROUND_WITHIN,
@@ -121,7 +121,7 @@ impl<'a> Neighbors<'a> {
     }
 
     fn moved(&mut self, payments: Vec<Payment>, worth: &mut Worth<'_>) -> Rc<[Moved]> {
-        let moved = payments.into_iter().filter(|it| it.kind == MovementKind::Payment);
+        let moved = payments.into_iter().filter(|it| it.kind.is_payment());
         let moved = moved.filter_map(|payment| {
             let Payment { transaction, from, to, asset, amount, .. } = payment;
             let scored = self.view.scored(asset)?;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::{AccountPatternSubject, parties::Parties, worth::Worth};
 use crate::{
-    account::{AccountAddress, AccountView, MovementKind, UnfollowedTransfer, look_alike},
+    account::{AccountAddress, AccountView, UnfollowedTransfer, look_alike},
     evidence::{Pattern, PatternDetails, PatternRole, UnscoredReason},
     ledger::{OwnerNumber, TransactionNumber},
     patterns::finding::Finding,
@@ -108,7 +108,7 @@ fn worthless_transfers(
         add(other, *transaction, *initiator == Some(own));
     }
     for payment in payments.payments.iter().rev().take(MOST_PAYMENTS) {
-        let is_paid = payment.kind == MovementKind::Payment && payment.from == account.owner;
+        let is_paid = payment.kind.is_payment() && payment.from == account.owner;
         let Some(asset) = view.scored(payment.asset).filter(|_| is_paid) else { continue };
         let time = view.time(payment.transaction);
         if worth.of(asset, payment.amount, time) <= rules.dust
@@ -130,7 +130,7 @@ fn has_alike_counterparty(
     view.ledgers(owner).into_iter().any(|(asset, _)| {
         let Some(scored) = view.scored(asset) else { return false };
         let earlier = view.payments_before(owner, asset, before, MOST_EARLIER);
-        earlier.into_iter().filter(|it| it.kind == MovementKind::Payment).any(|payment| {
+        earlier.into_iter().filter(|it| it.kind.is_payment()).any(|payment| {
             let other = if payment.to == owner { payment.from } else { payment.to };
             let time = view.time(payment.transaction);
             let Some(address) = view.address(other) else { return false };

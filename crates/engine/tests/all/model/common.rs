@@ -193,7 +193,7 @@ pub fn followed(ledgers: Vec<Ledger>, patterns: Vec<PatternFact>) -> ChainState 
             ingest_mode: IngestMode::Ingested,
             sample: false,
         },
-        flows: FlowFacts { complete: true, ledgers, compositions: None, account: None },
+        flows: FlowFacts { complete: true, ledgers, ..FlowFacts::default() },
         behavior: Some(behavior(patterns)),
         activity: None,
     }))

@@ -49,6 +49,14 @@ impl AccountAttributions for CheckAttributions<'_> {
         }
     }
 
+    fn name_of(&self, owner: OwnerNumber) -> Option<Arc<str>> {
+        let account = self.view.address(owner).filter(|it| self.named.accounts.contains(it))?;
+        let labels = self.intel.labels().labels_of(&account.on(self.chain)?);
+        let in_force = labels.iter().filter(|label| label.in_force(self.today));
+        let named = in_force.filter(|label| label.entity.is_some());
+        named.max_by_key(|label| (label.tier, label.confidence))?.entity.clone()
+    }
+
     fn freeze_of(&self, owner: OwnerNumber) -> Option<(Timestamp, CarriedLabel)> {
         let mut frozen = self.frozen.lock().unwrap_or_else(PoisonError::into_inner);
         let read = || carried_freeze(&issuer_freezes(self.view, owner), self.policy, self.today);

@@ -197,6 +197,7 @@ impl AccountReader {
                     add_tokens(state, &unfollowed, limits);
                     add_lookalikes(view, &lookalikes, limits);
                 }
+                flows.contracts = Some(Box::new(of.contract_use(&own.payments, &unfollowed)));
                 let behavior = account_behavior(AccountPatternSubject {
                     account: of,
                     own: &own,

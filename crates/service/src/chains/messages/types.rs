@@ -3,27 +3,31 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use assay_chain_protocol::message::{
-    AccountMessage, ActivityFactsMessage, AssetActivityMessage, AssetMessage, BehaviorFactsMessage,
-    BlockIdMessage, BlockRefMessage, CarriedLabelMessage, CarriedPartMessage, ChainFactsMessage,
-    ChainStateMessage, ChoicesMessage, CoSpendMessage, CounterpartyAssetMessage,
-    DirectionFlowsMessage, DistanceMessage, DoubleSpendMessage, FlowDistanceMessage,
-    FlowEndMessage, FlowFactsMessage, FlowPartMessage, FlowPathMessage, FreezeMomentMessage,
-    Identifier, LedgerMessage, ListEffectMessage, MassMessage, NotReadMessage, OutPointMessage,
-    PartyListingMessage, PathStepMessage, PatternDetailsMessage, PatternFactMessage,
-    PatternRulesMessage, PublishedPlaceMessage, ScriptOwnerMessage, SearchedMessage,
-    SideEntryMessage, StatisticsMessage, StepLabelMessage, TakenFundsMessage, TipMessage,
-    TraceRulesMessage, TransactionId, TransactionKindMessage, TransactionSideMessage,
-    TransactionViewMessage, TransferDirectionMessage, TransferOutputMessage, TransferPlaceMessage,
-    TxOutMessage, UnconfirmedMessage,
+    AccountMessage, ActivityFactsMessage, AssetActivityMessage, AssetMessage, BackingMoneyMessage,
+    BehaviorFactsMessage, BlockIdMessage, BlockRefMessage, CarriedLabelMessage, CarriedPartMessage,
+    ChainFactsMessage, ChainStateMessage, ChoicesMessage, CoSpendMessage, ContractHoldingMessage,
+    ContractUseMessage, CounterpartyAssetMessage, DirectionFlowsMessage, DistanceMessage,
+    DoubleSpendMessage, ExcessMoneyMessage, FlowDistanceMessage, FlowEndMessage, FlowFactsMessage,
+    FlowPartMessage, FlowPathMessage, FreezeMomentMessage, Identifier, KeptMoneyMessage,
+    LedgerMessage, ListEffectMessage, MassMessage, NamedContractMessage, NotReadMessage,
+    OutPointMessage, PartyListingMessage, PathStepMessage, PatternDetailsMessage,
+    PatternFactMessage, PatternRulesMessage, PublishedPlaceMessage, ScriptOwnerMessage,
+    SearchedMessage, SideEntryMessage, StatisticsMessage, StepLabelMessage, StepViaMessage,
+    TakenFundsMessage, TipMessage, TokenDealingMessage, TraceRulesMessage, TransactionId,
+    TransactionKindMessage, TransactionSideMessage, TransactionViewMessage,
+    TransferDirectionMessage, TransferOutputMessage, TransferPlaceMessage, TxOutMessage,
+    UnconfirmedMessage,
 };
 use assay_engine::{
     account::{AccountAddress, Asset, Choices, FreezeMoment, PublishedPlace, TransferPlace},
     evidence::{
-        ActivityFacts, AssetActivity, BehaviorFacts, CarriedLabel, CarriedPart, ChainFacts,
-        ChainState, Direction, DirectionFlows, FlowDistance, FlowEnd, FlowFacts, FlowPart,
-        FlowPath, IngestMode, LabelDistance, Ledger, ListingPeriod, PartyListing, PathStep,
+        ActivityFacts, AssetActivity, BackingMoney, BehaviorFacts, CarriedLabel, CarriedPart,
+        ChainFacts, ChainState, ContractHolding, ContractUse, Direction, DirectionFlows,
+        ExcessMoney, FlowDistance, FlowEnd, FlowFacts, FlowPart, FlowPath, IngestMode, KeptMoney,
+        KeptWay, LabelDistance, Ledger, ListingPeriod, NamedContract, PartyListing, PathStep,
         Pattern, PatternDetails, PatternFact, PatternRole, SearchExtent, Solicitation, StepLabel,
-        TakenFunds, Tier, Tip, Unavailable, UnresolvedReason, UnscoredReason, UsedCompositions,
+        StepVia, TakenFunds, Tier, Tip, TokenDealing, Unavailable, UnresolvedReason,
+        UnscoredReason, UsedCompositions,
     },
     facts::{AccountRole, CoSpend, CounterpartyAsset},
     fixed::Fraction,
@@ -137,11 +141,23 @@ plain! {
 }
 
 words! {
-    AccountRole, Category, CoinjoinKind, Direction, IngestMode, LinkKind, ListId, ListingPeriod, Pattern, PatternRole, Pool, Solicitation, Tier,
+    AccountRole, Category, CoinjoinKind, Direction, IngestMode, KeptWay, LinkKind, ListId, ListingPeriod, Pattern, PatternRole, Pool, Solicitation, Tier,
     Unavailable, UnresolvedReason, UnscoredReason,
 }
 
 fields! {
+    ContractUse as ContractUseMessage {
+        kept, further_kept, holdings, further_holdings, token_dealings
+    }
+    NamedContract as NamedContractMessage { address, name }
+    KeptMoney as KeptMoneyMessage { way, via, gave, got, payments, transactions }
+    ContractHolding as ContractHoldingMessage { token, contract, backing }
+    BackingMoney as BackingMoneyMessage { asset, amount, severe }
+    ExcessMoney as ExcessMoneyMessage { unit, decimals, amount, received, transactions }
+    TokenDealing as TokenDealingMessage {
+        party, entity, category, direction, is_initiated, tokens, transactions
+    }
+    StepVia as StepViaMessage { address, entity, transaction, gave }
     TakenFunds as TakenFundsMessage {
         category, entity, tier, confidence, amount, unit, decimals, transactions
     }
@@ -165,7 +181,7 @@ fields! {
         unit, decimals, left_out_decimals, source, destination, held, of_accounts
     }
     PathStep as PathStepMessage {
-        transaction, address, time, amount, asset, place, label
+        transaction, address, time, amount, asset, place, label, via
     }
     Mass as MassMessage { earlier, recent }
     PartyListing as PartyListingMessage { list_name, list, programs, entity_id, listed_on }
@@ -230,7 +246,7 @@ variants! {
 
 impl MessageForm<FlowFactsMessage> for FlowFacts {
     fn into_message(self) -> FlowFactsMessage {
-        let Self { complete, ledgers, compositions, account } = self;
+        let Self { complete, ledgers, compositions, account, contracts } = self;
         let is_outdated = compositions.as_ref().is_some_and(|used| used.is_outdated);
         FlowFactsMessage {
             complete,
@@ -238,15 +254,17 @@ impl MessageForm<FlowFactsMessage> for FlowFacts {
             compositions: compositions.map(|used| used.revision),
             are_compositions_outdated: is_outdated,
             account: account.map(|limits| Box::new(limits_message(*limits))),
+            contracts: contracts.into_message(),
         }
     }
 
     /// Reads all but the limits of an account, whose addresses are read with their chain.
     fn read(message: FlowFactsMessage) -> Result<Self, InvalidAnswer> {
-        let FlowFactsMessage { complete, ledgers, compositions, .. } = message;
+        let FlowFactsMessage { complete, ledgers, compositions, contracts, .. } = message;
         let is_outdated = message.are_compositions_outdated;
         let compositions = compositions.map(|revision| UsedCompositions { revision, is_outdated });
-        Ok(Self { complete, ledgers: MessageForm::read(ledgers)?, compositions, account: None })
+        let (ledgers, contracts) = (MessageForm::read(ledgers)?, MessageForm::read(contracts)?);
+        Ok(Self { complete, ledgers, compositions, account: None, contracts })
     }
 }
 

@@ -194,6 +194,7 @@ mod tests {
                         MovementKind::Balance,
                         MovementKind::Exchange,
                         MovementKind::Returned,
+                        MovementKind::Excess,
                     ]),
                     hop: *dice.pick(&[Hop::FromEnd, Hop::FromPayer, Hop::Counted]),
                     is_initiated: *dice.pick(&[None, Some(true), Some(false)]),

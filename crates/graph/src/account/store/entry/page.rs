@@ -127,6 +127,7 @@ impl StoredPage {
             MovementKind::Balance => 3,
             MovementKind::Exchange => 1 << 6,
             MovementKind::Returned => 1 << 6 | 1,
+            MovementKind::Excess => 1 << 6 | 2,
         };
         let initiated = match payment.is_initiated {
             None => 0,
@@ -156,7 +157,8 @@ impl StoredPage {
             (false, 2) => MovementKind::New,
             (false, _) => MovementKind::Balance,
             (true, 0) => MovementKind::Exchange,
-            (true, _) => MovementKind::Returned,
+            (true, 1) => MovementKind::Returned,
+            (true, _) => MovementKind::Excess,
         };
         let is_initiated = match flags >> 2 & 3 {
             0 => None,

@@ -139,8 +139,11 @@ impl StoredPayment {
 
     fn flags(&self) -> u8 {
         let kind = match self.kind {
-            // More flags tell exchanged and returned money.
-            MovementKind::Payment | MovementKind::Exchange | MovementKind::Returned => 0,
+            // More flags tell the payments of contracts.
+            MovementKind::Payment
+            | MovementKind::Exchange
+            | MovementKind::Returned
+            | MovementKind::Excess => 0,
             MovementKind::Fee => 1,
             MovementKind::New => 2,
             MovementKind::Balance => 3,
@@ -164,8 +167,8 @@ impl StoredPayment {
         flag(self.is_late, 0)
             | flag(self.is_removed, 1)
             | flag(self.hop == Hop::Counted, 2)
-            | flag(self.kind == MovementKind::Exchange, 3)
-            | flag(self.kind == MovementKind::Returned, 4)
+            | flag(matches!(self.kind, MovementKind::Exchange | MovementKind::Excess), 3)
+            | flag(matches!(self.kind, MovementKind::Returned | MovementKind::Excess), 4)
             | self.update << MORE_FLAGS
     }
 
@@ -188,12 +191,13 @@ impl StoredPayment {
         let more = if flags & 1 << HAS_MORE == 0 { 0 } else { reading.varint()? };
         (self.is_late, self.is_removed) = (more & 1 != 0, more & 2 != 0);
         self.update = more >> MORE_FLAGS;
-        self.kind = match flags & 3 {
-            _ if more & 1 << 3 != 0 => MovementKind::Exchange,
-            _ if more & 1 << 4 != 0 => MovementKind::Returned,
-            0 => MovementKind::Payment,
-            1 => MovementKind::Fee,
-            2 => MovementKind::New,
+        self.kind = match (more >> 3 & 3, flags & 3) {
+            (1, _) => MovementKind::Exchange,
+            (2, _) => MovementKind::Returned,
+            (3, _) => MovementKind::Excess,
+            (_, 0) => MovementKind::Payment,
+            (_, 1) => MovementKind::Fee,
+            (_, 2) => MovementKind::New,
             _ => MovementKind::Balance,
         };
         self.is_initiated = match flags >> 2 & 3 {

@@ -1,5 +1,7 @@
 //! Data of account chains is the same after it was a message, and text.
 
+mod contracts;
+
 use assay_engine::{
     account::{
         AccountAddress, Asset, Choices, FreezeMoment, PublishedPlace, TransferPlace, scored_assets,
@@ -16,6 +18,7 @@ use assay_engine::{
 use proptest::{collection::vec, option, prelude::*, sample::select};
 use serde::{Serialize, de::DeserializeOwned};
 
+use self::contracts::{contract_use, excess};
 use super::*;
 use crate::chains::subject::SubjectData;
 
@@ -101,14 +104,22 @@ fn lookalike(chain: ChainId) -> impl Strategy<Value = LookalikeAccount> {
 fn limits(chain: ChainId) -> impl Strategy<Value = AccountLimits> {
     let texts = || vec(any::<String>(), 0..3);
     let prices = vec(any::<(String, u8)>(), 0..3);
-    let lists =
-        (texts(), texts(), prices, vec(taken(), 0..3), texts(), vec(lookalike(chain), 0..3));
+    let lists = (
+        texts(),
+        texts(),
+        prices,
+        vec(excess(), 0..3),
+        vec(taken(), 0..3),
+        texts(),
+        vec(lookalike(chain), 0..3),
+    );
     (any::<[bool; 4]>(), any::<[u64; 3]>(), lists).prop_map(
         |([unrecorded, internal, netted, initiators], [summed, unread, other], lists)| {
             let (
                 exceeding_ledgers,
                 unpriced,
                 carried_prices,
+                excess,
                 taken,
                 lookalike_tokens,
                 lookalike_accounts,
@@ -121,6 +132,7 @@ fn limits(chain: ChainId) -> impl Strategy<Value = AccountLimits> {
                 carried_prices,
                 is_whole_not_netted: netted,
                 has_initiators: initiators,
+                excess,
                 taken,
                 summed_payments: summed,
                 unread_payments: unread,
@@ -143,8 +155,9 @@ fn freeze(chain: ChainId) -> impl Strategy<Value = IssuerFreeze> {
 }
 
 fn subject_data(chain: ChainId) -> impl Strategy<Value = SubjectData> {
-    (limits(chain), time(), any::<(u64, u128, bool)>(), vec(freeze(chain), 0..3)).prop_map(
-        move |(limits, time, (height, amount, is_outdated), freezes)| {
+    let use_of_contracts = option::of(contract_use());
+    (limits(chain), use_of_contracts, time(), any::<(u64, u128, bool)>(), vec(freeze(chain), 0..3))
+        .prop_map(move |(limits, contracts, time, (height, amount, is_outdated), freezes)| {
             let tip = Tip {
                 height,
                 hash: "00".repeat(32),
@@ -160,6 +173,7 @@ fn subject_data(chain: ChainId) -> impl Strategy<Value = SubjectData> {
                 ledgers: Vec::new(),
                 compositions: Some(UsedCompositions { revision, is_outdated }),
                 account: Some(Box::new(limits)),
+                contracts: contracts.map(Box::new),
             };
             let amounts = vec![AssetActivity {
                 asset: "ETH".to_owned(),
@@ -176,8 +190,7 @@ fn subject_data(chain: ChainId) -> impl Strategy<Value = SubjectData> {
             });
             let facts = ChainFacts { tip, flows, behavior: None, activity };
             SubjectData { freezes, ..SubjectData::facts(facts, format!("{chain}@{height}")) }
-        },
-    )
+        })
 }
 
 fn found(chain: ChainId) -> impl Strategy<Value = FoundAccountTransfer> {
