@@ -13,6 +13,10 @@ pub const WETH: Address =
 pub const ENTRY_POINT: Address =
     address(*b"\0\0\0\0\x71\x72\x7d\xe2\x2e\x5e\x9d\x8b\xaf\x0e\xda\xc6\xf3\x7d\xa0\x32");
 
+/// The contract into which validators of Ethereum deposit, at which the tests put one with its event.
+pub const VALIDATOR_DEPOSITS: Address =
+    address(*b"\0\0\0\0\x21\x9a\xb5\x40\x35\x6c\xbb\x83\x9c\xbe\x05\x30\x3d\x77\x05\xfa");
+
 const fn address(bytes: [u8; 20]) -> Address {
     bytes
 }
@@ -63,8 +67,13 @@ pub fn deployed() -> Vec<(Address, Vec<u8>)> {
     let assembled =
         [(SPLITTER_AT, SPLITTER), (PROXY_AT, PROXY), (FAILING_AT, FAILING), (FACTORY_AT, FACTORY)]
             .map(|(at, source)| (at, assemble(source)));
-    let compiled = [(USDT, "Dollar"), (WETH, "Wrapper"), (ENTRY_POINT, "EntryPoint")]
-        .map(|(at, name)| (at, solidity::code(name)));
+    let compiled = [
+        (USDT, "Dollar"),
+        (WETH, "Wrapper"),
+        (ENTRY_POINT, "EntryPoint"),
+        (VALIDATOR_DEPOSITS, "ValidatorDeposits"),
+    ]
+    .map(|(at, name)| (at, solidity::code(name)));
     compiled.into_iter().chain(assembled).collect()
 }
 

@@ -19,8 +19,21 @@ const NO_METHOD: i64 = -32_601;
 pub enum LimitedTraces {
     /// The flat traces of Parity only.
     Flat,
+    /// None.
+    None,
     /// Balances before and after transactions only: all traces of calls are too large.
     Balances,
+}
+
+impl LimitedTraces {
+    /// The beginnings of the methods that a node does not have.
+    const fn lacks(self) -> &'static [&'static str] {
+        match self {
+            Self::Flat => &["debug_"],
+            Self::None => &["debug_", "trace_"],
+            Self::Balances => &[],
+        }
+    }
 }
 
 /// A node that traces less than another one, stopped when dropped.
@@ -71,7 +84,7 @@ fn answer((kind, traces): (EvmNodeKind, LimitedTraces), rpc: &Rpc, call: &Value)
         _ if traces == LimitedTraces::Balances && of_calls => {
             Err(RpcError::Refused(-32_000, "response too large".to_owned()))
         }
-        _ if traces == LimitedTraces::Flat && method.starts_with("debug_") => {
+        _ if traces.lacks().iter().any(|start| method.starts_with(start)) => {
             Err(RpcError::Refused(NO_METHOD, format!("the method {method} does not exist")))
         }
         "trace_block" if kind == EvmNodeKind::Geth && traces == LimitedTraces::Flat => {

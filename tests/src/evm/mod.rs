@@ -35,7 +35,7 @@ use crate::{
 
 /// The secret that callers of geth's Engine API must know.
 const SECRET: [u8; 32] = [0x11; 32];
-/// The receiver of priority fees.
+/// The receiver of priority fees of most blocks.
 pub const PRODUCER: Address = [0xfe; 20];
 
 /// A kind of node.
@@ -67,6 +67,8 @@ pub struct NewBlock {
     pub withdrawals: Vec<(Address, u64)>,
     /// A number that distinguishes the blocks of branches.
     pub branch: u8,
+    /// The receiver of priority fees; `None` for [`PRODUCER`].
+    pub producer: Option<Address>,
 }
 
 impl NewBlock {
@@ -185,6 +187,16 @@ impl EvmNode {
         block["hash"].as_str().expect("a hash").to_owned()
     }
 
+    /// The time of the newest block, in seconds since 1970.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the node does not answer.
+    #[must_use]
+    pub fn time(&self) -> u64 {
+        number(&self.block(&json!("latest"))["timestamp"])
+    }
+
     /// The balance of an account in the newest block, in wei.
     ///
     /// # Panics
@@ -225,8 +237,8 @@ impl EvmNode {
     ///
     /// Panics if the node refuses the block, or leaves a transaction out.
     pub fn make(&mut self, block: &NewBlock) -> String {
-        let newest = self.block(&json!("latest"));
-        let time = number::<u64>(&newest["timestamp"]) + block.seconds;
+        let time = self.time() + block.seconds;
+        let producer = json!(address_text(&block.producer.unwrap_or(PRODUCER)));
         let transactions: Vec<Value> =
             block.transactions.iter().map(|it| json!(bytes(it))).collect();
         match self.kind {
@@ -243,7 +255,7 @@ impl EvmNode {
                 let attributes = json!({
                     "timestamp": format!("{time:#x}"),
                     "prevRandao": bytes(&[block.branch; 32]),
-                    "suggestedFeeRecipient": address_text(&PRODUCER),
+                    "suggestedFeeRecipient": producer,
                     "withdrawals": withdrawals.collect::<Vec<_>>(),
                     "parentBeaconBlockRoot": bytes(&[0; 32]),
                 });
@@ -262,7 +274,7 @@ impl EvmNode {
                 // The branches differ by the amount of gas that fits.
                 let limit = 30_000_000 - u32::from(block.branch);
                 call("evm_setBlockGasLimit", json!(format!("{limit:#x}")));
-                call("anvil_setCoinbase", json!(address_text(&PRODUCER)));
+                call("anvil_setCoinbase", producer);
                 for transaction in transactions {
                     call("eth_sendRawTransaction", transaction);
                 }

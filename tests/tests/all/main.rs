@@ -36,6 +36,7 @@ mod documents;
 mod edge;
 mod egress;
 mod evasion;
+mod evm_contracts;
 mod evm_nodes;
 mod exposures;
 mod feeds;

@@ -29,6 +29,24 @@ contract Receipt is Erc20 {
     }
 }
 
+/// What is owed of one token. Units go to the debtor, as those of Aave's debt tokens.
+contract Debt is Erc20 {
+    address public immutable pool = msg.sender;
+
+    modifier ofPool() {
+        require(msg.sender == pool, "only the pool calls it");
+        _;
+    }
+
+    function mint(address to, uint256 amount) external ofPool {
+        _mint(to, amount);
+    }
+
+    function burn(address from, uint256 amount) external ofPool {
+        _burn(from, amount);
+    }
+}
+
 /// Loans against receipts of other tokens, with the events of Aave's third version. Its creator says the prices.
 contract Lending {
     event Supply(
@@ -61,13 +79,14 @@ contract Lending {
     mapping(Erc20 => Receipt) public receipts;
     /// The price of a base unit, in any unit that is the same for all.
     mapping(Erc20 => uint256) public prices;
-    mapping(Erc20 => mapping(address => uint256)) public debts;
+    mapping(Erc20 => Debt) public debts;
     /// Who may borrow in the name of another.
     mapping(address => mapping(address => bool)) public delegates;
 
     function open(Erc20 reserve, uint256 price) external {
         require(msg.sender == owner, "only the owner opens a reserve");
         receipts[reserve] = new Receipt(reserve);
+        debts[reserve] = new Debt();
         prices[reserve] = price;
         reserves.push(reserve);
     }
@@ -91,14 +110,14 @@ contract Lending {
 
     function borrow(Erc20 reserve, uint256 amount, address onBehalfOf) external {
         require(msg.sender == onBehalfOf || delegates[onBehalfOf][msg.sender], "not allowed");
-        debts[reserve][onBehalfOf] += amount;
+        debts[reserve].mint(onBehalfOf, amount);
         _checkDebt(onBehalfOf);
         receipts[reserve].pay(msg.sender, amount);
         emit Borrow(address(reserve), msg.sender, onBehalfOf, amount, 2, 0, 0);
     }
 
     function repay(Erc20 reserve, uint256 amount, address onBehalfOf) external {
-        debts[reserve][onBehalfOf] -= amount;
+        debts[reserve].burn(onBehalfOf, amount);
         reserve.transferFrom(msg.sender, address(receipts[reserve]), amount);
         emit Repay(address(reserve), onBehalfOf, msg.sender, amount, false);
     }
@@ -109,7 +128,7 @@ contract Lending {
         for (uint256 index = 0; index < reserves.length; index++) {
             Erc20 reserve = reserves[index];
             lent += receipts[reserve].balanceOf(debtor) * prices[reserve];
-            owed += debts[reserve][debtor] * prices[reserve];
+            owed += debts[reserve].balanceOf(debtor) * prices[reserve];
         }
         require(owed * 4 <= lent * 3, "more is owed than three quarters of what was lent");
     }

@@ -26,6 +26,14 @@ contract Rug is Erc20 {
     }
 }
 
+/// A token of which its creator moves the units of everybody.
+contract Forgery is Token {
+    function move(address from, address to, uint256 amount) external {
+        require(msg.sender == owner, "only the owner moves");
+        _move(from, to, amount);
+    }
+}
+
 /// An account whose calls anybody may choose, and that logs nothing.
 contract Puppet {
     receive() external payable {}
