@@ -28,6 +28,7 @@ BENCHMARKS = {
     "compositions": "compositions of a million transactions",
     "clusters": "merge of two clusters of 500,000",
     "account_ledgers": "ledgers of a million transfers on an account chain",
+    "account_contracts": "money through contracts",
     "account_store": "account chains in a store",
     "evm_ingest": "blocks of an EVM node, read to committed",
     "engine_instructions": "instructions of the engine",

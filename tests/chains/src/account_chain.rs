@@ -1,9 +1,12 @@
 //! A long account chain for measurements: labelled exchanges with deposit addresses that are swept, pools with routers, hubs
 //! that take part in many payments, thieves, and tokens outside the table of scored assets.
 
+use std::collections::BTreeSet;
+
 use assay_engine::{
     account::{
-        AccountAddress, AccountTransaction, Asset, MoneyEnd, Transfer, TransferKind, TransferPlace,
+        AccountAddress, AccountTransaction, Asset, ContractFact, MoneyEnd, Transfer, TransferKind,
+        TransferPlace,
     },
     taxonomy::Category,
     utxo::Txid,
@@ -16,6 +19,9 @@ const EXCHANGES: u64 = 300;
 const THIEVES: u64 = 200;
 const POOLS: u64 = 2_000;
 const TOKENS: u64 = 400;
+const LENDERS: u64 = 50;
+/// The first number of tokens that are receipts of lenders.
+const RECEIPTS: u64 = 1_000_000;
 /// Accounts of people for each transfer, in percent.
 const PEOPLE_PERCENT: u64 = 25;
 /// Transactions of a block.
@@ -45,6 +51,8 @@ pub enum Group {
     Builder,
     /// Contracts of tokens.
     Token,
+    /// Lenders.
+    Lender,
 }
 
 /// The account of a group with a number.
@@ -61,6 +69,7 @@ pub struct LongAccountChain {
     dice: Random,
     people: u64,
     has_fees: bool,
+    has_contracts: bool,
     number: u64,
 }
 
@@ -69,8 +78,18 @@ impl LongAccountChain {
     #[must_use]
     pub fn new(seed: u64, transfers: u64, has_fees: bool) -> Self {
         let people = (transfers * PEOPLE_PERCENT / 100).max(100);
-        Self { dice: Random::new(seed), people, has_fees, number: 0 }
+        Self { dice: Random::new(seed), people, has_fees, has_contracts: false, number: 0 }
     }
+
+    /// The chain with facts about contracts, with pools that pay the price of [`Self::ETHER_DOLLARS`] less a fee, and with
+    /// lenders that give receipts: about a tenth of all transfers are in contracts.
+    #[must_use]
+    pub fn with_contracts(self) -> Self {
+        Self { has_contracts: true, ..self }
+    }
+
+    /// Price of an ether in dollars.
+    pub const ETHER_DOLLARS: u64 = 3_000;
 
     /// Number of people.
     #[must_use]
@@ -94,6 +113,18 @@ impl LongAccountChain {
             _ => self.people,
         };
         account(Group::Person, self.dice.below(bound))
+    }
+
+    /// A deposit at a lender for a receipt, or its return.
+    fn lent(&mut self, holder: AccountAddress, asset: Asset, amount: u128) -> Vec<Move> {
+        let lender = account(Group::Lender, self.dice.below(LENDERS));
+        let receipt = Asset::Token(account(Group::Token, RECEIPTS + self.dice.below(LENDERS)));
+        if self.dice.one_in(2) {
+            vec![(holder, lender, asset, amount), (AccountAddress::ZERO, holder, receipt, amount)]
+        } else {
+            let part = amount / 2;
+            vec![(holder, AccountAddress::ZERO, receipt, part), (lender, holder, asset, part)]
+        }
     }
 
     fn moves(&mut self) -> Vec<Move> {
@@ -123,11 +154,21 @@ impl LongAccountChain {
                     (0..10).map(|_| (payer, self.person(), asset, amount / 10)).collect();
                 [(from, payer, asset, amount / 10 * 10)].into_iter().chain(payees).collect()
             }
+            _ if self.has_contracts && self.dice.one_in(3) => self.lent(from, asset, amount),
             _ => {
                 let router = account(Group::Contract, 0);
                 let pool = account(Group::Pool, self.dice.below(POOLS));
                 let other = if asset == Asset::Native { dollar_coin } else { Asset::Native };
-                let got = if other == Asset::Native { ETHER / 1_000 } else { DOLLAR };
+                let got = match (self.has_contracts, other) {
+                    (false, Asset::Native) => ETHER / 1_000,
+                    (false, _) => DOLLAR,
+                    (true, Asset::Native) => {
+                        amount * (ETHER / DOLLAR) / u128::from(Self::ETHER_DOLLARS) / 1_000 * 997
+                    }
+                    (true, _) => {
+                        amount / (ETHER / DOLLAR) * u128::from(Self::ETHER_DOLLARS) / 1_000 * 997
+                    }
+                };
                 vec![
                     (from, router, asset, amount),
                     (router, pool, asset, amount),
@@ -137,6 +178,17 @@ impl LongAccountChain {
             }
         }
     }
+}
+
+/// Facts that the contracts among the parties of transfers have code.
+fn codes(transfers: &[Transfer]) -> Vec<ContractFact> {
+    let has_code = |account: &AccountAddress| {
+        [Group::Pool, Group::Contract, Group::Lender]
+            .iter()
+            .any(|group| account.0.first() == Some(&(*group as u8 + 1)))
+    };
+    let parties: BTreeSet<_> = transfers.iter().flat_map(|it| [it.from, it.to]).collect();
+    parties.into_iter().filter(has_code).map(ContractFact::code).collect()
 }
 
 /// The contracts of Tether and USD Coin on Ethereum.
@@ -178,13 +230,15 @@ impl Iterator for LongAccountChain {
             let place = TransferPlace { index, published: None };
             Transfer { kind, asset, from, to, amount: U256::from(amount), place }
         });
+        let transfers: Vec<Transfer> = transfers.collect();
+        let contract_facts = if self.has_contracts { codes(&transfers) } else { Vec::new() };
         Some(AccountTransaction {
             block,
             time: Timestamp::UNIX_EPOCH + SignedDuration::from_secs(1_700_000_000 + seconds),
             id: Txid::from_bytes(id),
             initiator: Some(sender),
-            transfers: transfers.collect(),
-            contract_facts: Vec::new(),
+            transfers,
+            contract_facts,
             freezes: Vec::new(),
         })
     }
