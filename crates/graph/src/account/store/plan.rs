@@ -45,6 +45,8 @@ const LEDGER_HEAP: usize = 64;
 const STATE_BYTES: usize = 128 << 20;
 /// Heap bytes of a state: most say nothing, and few have several holdings.
 const STATE_HEAP: usize = 128;
+/// Most holdings and ties of a state that is cached.
+const CACHED_HOLDINGS: usize = 64;
 
 /// A writer's cache of ledgers.
 pub(super) type LedgerCache = RowCache<LedgerKey, StoredLedger>;
@@ -277,7 +279,12 @@ impl Planner<'_> {
             self.caches.ledgers.insert(key, ledger);
         }
         for (owner, state) in states.iter() {
-            self.caches.states.insert(owner.0, state.clone());
+            // Anybody can give an account as many tokens as he likes.
+            if state.holdings.len() + state.ties.len() <= CACHED_HOLDINGS {
+                self.caches.states.insert(owner.0, state.clone());
+            } else {
+                self.caches.states.remove(&owner.0);
+            }
         }
         Ok(())
     }

@@ -46,6 +46,13 @@ impl StoredState {
         (self.owner, self.transaction)
     }
 
+    /// Reads the key from a page of a run, and the length of the rest: the states of contracts are long.
+    fn take_head(before: Option<&Self>, reading: &mut ByteReader<'_>) -> Option<(Self, usize)> {
+        let owner = before.map_or(0, |before| before.owner).wrapping_add(reading.varint()?);
+        let entry = Self { transaction: reading.varint()?, ..Self::new(owner) };
+        Some((entry, usize::try_from(reading.varint()?).ok()?))
+    }
+
     fn put_rest(&self, into: &mut Vec<u8>) {
         let AccountState { is_contract, holdings, ties } = &self.state;
         into.push((*is_contract).into());
@@ -159,13 +166,22 @@ impl RunEntry for StoredState {
     fn put(&self, before: Option<&Self>, into: &mut Vec<u8>) {
         put_varint(into, self.owner.wrapping_sub(before.map_or(0, |before| before.owner)));
         put_varint(into, self.transaction);
-        self.put_rest(into);
+        let mut rest = Vec::new();
+        self.put_rest(&mut rest);
+        put_varint(into, rest.len() as u64);
+        into.extend_from_slice(&rest);
     }
 
     fn take(before: Option<&Self>, reading: &mut ByteReader<'_>) -> Option<Self> {
-        let owner = before.map_or(0, |before| before.owner).wrapping_add(reading.varint()?);
-        let mut entry = Self { transaction: reading.varint()?, ..Self::new(owner) };
-        entry.take_rest(reading)?;
+        let (mut entry, length) = Self::take_head(before, reading)?;
+        let mut rest = ByteReader(reading.take(length)?);
+        entry.take_rest(&mut rest)?;
+        rest.0.is_empty().then_some(entry)
+    }
+
+    fn skip(before: Option<&Self>, reading: &mut ByteReader<'_>) -> Option<Self> {
+        let (entry, length) = Self::take_head(before, reading)?;
+        reading.take(length)?;
         Some(entry)
     }
 
