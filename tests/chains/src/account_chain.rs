@@ -116,7 +116,7 @@ impl LongAccountChain {
     }
 
     /// A deposit at a lender for a receipt, or its return.
-    fn lent(&mut self, holder: AccountAddress, asset: Asset, amount: u128) -> Vec<Move> {
+    fn moves_at_lender(&mut self, holder: AccountAddress, asset: Asset, amount: u128) -> Vec<Move> {
         let lender = account(Group::Lender, self.dice.below(LENDERS));
         let receipt = Asset::Token(account(Group::Token, RECEIPTS + self.dice.below(LENDERS)));
         if self.dice.one_in(2) {
@@ -154,7 +154,9 @@ impl LongAccountChain {
                     (0..10).map(|_| (payer, self.person(), asset, amount / 10)).collect();
                 [(from, payer, asset, amount / 10 * 10)].into_iter().chain(payees).collect()
             }
-            _ if self.has_contracts && self.dice.one_in(3) => self.lent(from, asset, amount),
+            _ if self.has_contracts && self.dice.one_in(3) => {
+                self.moves_at_lender(from, asset, amount)
+            }
             _ => {
                 let router = account(Group::Contract, 0);
                 let pool = account(Group::Pool, self.dice.below(POOLS));

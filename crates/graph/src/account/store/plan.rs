@@ -8,8 +8,8 @@ use assay_columns::{
 };
 use assay_engine::{
     account::{
-        AccountAddress, AccountState, AccountTransaction, Asset, AssetNumber, DayValues, MoneyEnds,
-        Movement, NumberedTransaction,
+        AccountAddress, AccountState, AccountStates, AccountTransaction, Asset, AssetNumber,
+        DayValues, MoneyEnds, Movement, NumberedTransaction,
     },
     ledger::{OwnerNumber, TransactionNumber},
 };
@@ -65,6 +65,17 @@ pub(super) struct Caches {
 }
 
 impl Caches {
+    fn keep_states(&mut self, states: &AccountStates) {
+        for (owner, state) in states.iter() {
+            // Anybody can give an account as many tokens as he likes.
+            if state.holdings.len() + state.ties.len() <= CACHED_HOLDINGS {
+                self.states.insert(owner.0, state.clone());
+            } else {
+                self.states.remove(&owner.0);
+            }
+        }
+    }
+
     pub(super) fn new() -> Self {
         Self {
             owners: RowCache::within(OWNER_BYTES, 0),
@@ -278,14 +289,7 @@ impl Planner<'_> {
         for (key, ledger) in ledgers {
             self.caches.ledgers.insert(key, ledger);
         }
-        for (owner, state) in states.iter() {
-            // Anybody can give an account as many tokens as he likes.
-            if state.holdings.len() + state.ties.len() <= CACHED_HOLDINGS {
-                self.caches.states.insert(owner.0, state.clone());
-            } else {
-                self.caches.states.remove(&owner.0);
-            }
-        }
+        self.caches.keep_states(&states);
         Ok(())
     }
 
