@@ -38,6 +38,7 @@ static POLICY: LazyLock<Policy> = LazyLock::new(Policy::default);
 #[derive(Debug)]
 pub struct AccountWorld {
     accounts: MemoryAccounts,
+    ends: Vec<(AccountAddress, MoneyEnd)>,
     intel: IntelSnapshot,
     prices: Prices,
     attributions: Attributed,
@@ -93,12 +94,13 @@ impl AccountWorld {
             let end = attribution.end.as_ref().filter(|end| ends_money(end))?;
             Some((*account, MoneyEnd { category: end.category, listed_on: end.listed_on }))
         });
+        let ends: Vec<_> = ends.collect();
         let mut transactions = AccountTransactions::new(id);
         for transaction in of {
             transactions.push(transaction);
         }
         let prices = Prices::new(chain.prices.iter().copied());
-        let accounts = MemoryAccounts::compute(transactions, ends, &prices);
+        let accounts = MemoryAccounts::compute(transactions, ends.iter().copied(), &prices);
         let attributions = attributed.into_iter().filter_map(|(account, attribution)| {
             let owner = accounts.transactions().owner_number(account)?;
             (!attribution.is_nothing()).then(|| (owner, Arc::new(attribution)))
@@ -109,13 +111,25 @@ impl AccountWorld {
         });
         let attributions =
             Attributed { attributions: attributions.collect(), names: names.collect() };
-        Self { accounts, intel, prices, attributions, now }
+        Self { accounts, ends, intel, prices, attributions, now }
     }
 
     /// The chain with its ledgers.
     #[must_use]
     pub const fn accounts(&self) -> &MemoryAccounts {
         &self.accounts
+    }
+
+    /// The accounts at which money ends.
+    #[must_use]
+    pub fn ends(&self) -> &[(AccountAddress, MoneyEnd)] {
+        &self.ends
+    }
+
+    /// The prices.
+    #[must_use]
+    pub const fn prices(&self) -> &Prices {
+        &self.prices
     }
 
     /// The address of an account.

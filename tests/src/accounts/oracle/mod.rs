@@ -4,10 +4,12 @@
 //! later payments left it, and each receipt is made of the money of its payer. It shares only the types of transactions
 //! and of origins with the engine.
 //!
+//! - [`contracts`]: the rules of contracts
 //! - [`history`]: random histories of a few accounts
 //! - `netting`: the payments to which a transaction amounts
 //! - `money`: the origins of an account's money
 
+pub mod contracts;
 pub mod history;
 mod money;
 mod netting;

@@ -184,11 +184,15 @@ fn wholly(origin: MoneyOrigin) -> Shares {
 
 /// The shares at the receiver of a payment from an account.
 fn after_hop(shares: &Shares) -> Shares {
-    // 2^(-2.5/2.4), the decay of a hop, in 2^-63.
-    let decay = BigRational::new(BigInt::from(4_480_400_269_473_703_975_u64), BigInt::one() << 63);
+    let decay = decay();
     let passed = shares.iter().map(|(origin, share)| {
         let near = &share.near * &decay;
         (*origin, OriginShare { far: share.far.clone(), near, hops: share.hops + 1 })
     });
     passed.collect()
+}
+
+/// 2^(-2.5/2.4), the decay of a hop, in 2^-63.
+pub(super) fn decay() -> BigRational {
+    BigRational::new(BigInt::from(4_480_400_269_473_703_975_u64), BigInt::one() << 63)
 }

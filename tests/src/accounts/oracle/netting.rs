@@ -3,21 +3,21 @@
 use num_rational::BigRational;
 use num_traits::Zero;
 
-/// A sum that one account, by its index, pays another.
+/// A sum that one account pays another.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Paid {
-    pub(super) from: usize,
-    pub(super) to: usize,
+pub(super) struct Paid<A> {
+    pub(super) from: A,
+    pub(super) to: A,
     pub(super) amount: BigRational,
 }
 
 /// The payments to which transfers amount, in the order of the first transfer of each pair. `may_pass` tells the accounts
 /// that can pass money on.
-pub(super) fn net(
-    transfers: &[(usize, usize, u128)],
-    may_pass: impl Fn(usize) -> bool,
-) -> Vec<Paid> {
-    let mut paid: Vec<Paid> = Vec::new();
+pub(super) fn net<A: Copy + PartialEq>(
+    transfers: &[(A, A, u128)],
+    may_pass: impl Fn(A) -> bool,
+) -> Vec<Paid<A>> {
+    let mut paid: Vec<Paid<A>> = Vec::new();
     for (from, to, amount) in transfers {
         if from != to && *amount > 0 {
             add(&mut paid, *from, *to, BigRational::from_integer((*amount).into()));
@@ -46,7 +46,7 @@ pub(super) fn net(
     paid
 }
 
-fn add(paid: &mut Vec<Paid>, from: usize, to: usize, amount: BigRational) {
+fn add<A: Copy + PartialEq>(paid: &mut Vec<Paid<A>>, from: A, to: A, amount: BigRational) {
     match paid.iter_mut().find(|it| it.from == from && it.to == to) {
         Some(known) => known.amount += amount,
         None => paid.push(Paid { from, to, amount }),
@@ -54,12 +54,12 @@ fn add(paid: &mut Vec<Paid>, from: usize, to: usize, amount: BigRational) {
 }
 
 /// The payments of the first circle that a search in depth finds.
-fn circle(paid: &[Paid]) -> Option<Vec<usize>> {
-    fn search(
-        paid: &[Paid],
+pub(super) fn circle<A: Copy + PartialEq>(paid: &[Paid<A>]) -> Option<Vec<usize>> {
+    fn search<A: Copy + PartialEq>(
+        paid: &[Paid<A>],
         path: &mut Vec<usize>,
-        at: usize,
-        done: &mut Vec<usize>,
+        at: A,
+        done: &mut Vec<A>,
     ) -> Option<usize> {
         for (index, it) in paid.iter().enumerate().filter(|(_, it)| it.from == at) {
             if let Some(start) = path.iter().position(|on_path| paid[*on_path].from == it.to) {
@@ -89,8 +89,8 @@ fn circle(paid: &[Paid]) -> Option<Vec<usize>> {
     None
 }
 
-fn next_passing(paid: &[Paid], may_pass: &impl Fn(usize) -> bool) -> Option<usize> {
-    let passes = |account: usize| {
+fn next_passing<A: Copy + PartialEq>(paid: &[Paid<A>], may_pass: &impl Fn(A) -> bool) -> Option<A> {
+    let passes = |account: A| {
         may_pass(account)
             && paid.iter().any(|it| it.from == account)
             && paid.iter().any(|it| it.to == account)
@@ -102,12 +102,12 @@ fn next_passing(paid: &[Paid], may_pass: &impl Fn(usize) -> bool) -> Option<usiz
 }
 
 /// Has the payers of an account pay its payees.
-fn pass(paid: &mut Vec<Paid>, account: usize) {
-    let part = |takes: &dyn Fn(&Paid) -> bool| -> Vec<Paid> {
+fn pass<A: Copy + PartialEq>(paid: &mut Vec<Paid<A>>, account: A) {
+    let part = |takes: &dyn Fn(&Paid<A>) -> bool| -> Vec<Paid<A>> {
         paid.iter().filter(|it| takes(it)).cloned().collect()
     };
     let (incoming, outgoing) = (part(&|it| it.to == account), part(&|it| it.from == account));
-    let sum = |of: &[Paid]| of.iter().map(|it| it.amount.clone()).sum::<BigRational>();
+    let sum = |of: &[Paid<A>]| of.iter().map(|it| it.amount.clone()).sum::<BigRational>();
     let (received, sent) = (sum(&incoming), sum(&outgoing));
     let passed = received.clone().min(sent.clone());
     for it in paid.iter_mut() {

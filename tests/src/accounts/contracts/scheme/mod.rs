@@ -19,7 +19,7 @@ use std::ops::Range;
 
 use actor::{Actor, Holding};
 
-use crate::accounts::scheme::Outcome;
+use crate::accounts::{AccountChain, scheme::Outcome};
 
 /// Most moves of a scheme.
 const MOST_MOVES: u64 = 25;
@@ -53,6 +53,14 @@ pub struct ContractOutcome {
 /// The outcomes of schemes of these seeds.
 pub fn outcomes(seeds: Range<u64>) -> impl Iterator<Item = ContractOutcome> {
     seeds.map(run)
+}
+
+/// The chain after all moves of the scheme of a seed.
+#[must_use]
+pub fn chain_of(seed: u64) -> AccountChain {
+    let mut actor = Actor::new(seed);
+    play(&mut actor, |_| ());
+    actor.chain
 }
 
 fn run(seed: u64) -> ContractOutcome {
