@@ -27,6 +27,7 @@ const SMALL_ECONOMIES: u64 = 5;
 const SMALL: EconomySize = EconomySize { people: 400, days: 359 };
 
 fn main() {
+    through_contracts();
     beyond();
     table("Tricks", &tricks());
     table("Innocents", &innocents());
@@ -45,7 +46,6 @@ fn main() {
         println!("Random schemes {what}: {} of {schemes}", found.len());
         found.iter().take(SHOWN).for_each(|scheme| println!("  {scheme}"));
     }
-    through_contracts();
     for seed in 0..SMALL_ECONOMIES {
         group(&format!("Innocents of small economy {seed}"), &Economy::simulate(seed, SMALL), seed);
     }

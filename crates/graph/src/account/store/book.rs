@@ -21,7 +21,7 @@ use super::{
     plan::{LedgerCache, StateCache},
     reader::Reader,
 };
-use crate::GraphError;
+use crate::{GraphError, error::damaged};
 
 /// The key of a ledger: account and asset.
 pub(super) type LedgerKey = (u64, u32);
@@ -191,8 +191,9 @@ impl<'b, 't> LedgersOfBatch<'b, 't> {
             reader.newest_states(filters, wanted, |state| found.push(state))?;
             Ok(found)
         })?;
-        for StoredState { owner, state, .. } in found {
-            self.states.load(OwnerNumber(owner), state);
+        for stored in found {
+            let state = stored.state().ok_or_else(|| damaged("run", "the state of an account"))?;
+            self.states.load(OwnerNumber(stored.owner), state);
         }
         Ok(())
     }
@@ -206,8 +207,7 @@ impl<'b, 't> LedgersOfBatch<'b, 't> {
         let changed = self.changed.drain().filter_map(|key| self.ledgers.get(&key));
         into.ledgers.extend(changed.cloned());
         let states = self.state_versions.drain().filter_map(|(owner, transaction)| {
-            let state = self.states.of(owner)?.clone();
-            Some(StoredState { owner: owner.0, transaction, state })
+            Some(StoredState::new(owner.0, transaction, self.states.of(owner)?))
         });
         into.states.extend(states);
     }

@@ -62,8 +62,9 @@ impl AccountSnapshot {
             hash_dealings(reader, &mut all)?;
             hash_entries::<TransactionOf>(reader, EntryKind::OtherToken, &mut all, Some)?;
             hash_entries::<TransactionOf>(reader, EntryKind::Freeze, &mut all, Some)?;
-            hash_entries(reader, EntryKind::State, &mut all, |state: StoredState| {
-                (!state.state.is_empty()).then_some(StoredState { transaction: 0, ..state })
+            hash_entries(reader, EntryKind::State, &mut all, |mut state: StoredState| {
+                state.transaction = 0;
+                (!state.is_empty()).then_some(state)
             })?;
             hash_entries::<Creation>(reader, EntryKind::Creation, &mut all, Some)?;
             Ok(all.finalize().into())

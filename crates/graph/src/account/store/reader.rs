@@ -301,8 +301,18 @@ impl<'t> Reader<'t> {
 
     /// The state of an account beside its ledgers.
     pub(super) fn state_of(&self, owner: u64) -> Result<AccountState, GraphError> {
-        let mut newest = AccountState::default();
-        self.newest_states(None, &[StoredState::wanted(owner)], |found| newest = found.state)?;
+        let Some(stored) = self.newest_state(owner)? else { return Ok(AccountState::default()) };
+        stored.state().ok_or_else(|| damaged("run", "the state of an account"))
+    }
+
+    /// True for an account with code.
+    pub(super) fn is_contract(&self, owner: u64) -> Result<bool, GraphError> {
+        Ok(self.newest_state(owner)?.is_some_and(|stored| stored.is_contract()))
+    }
+
+    fn newest_state(&self, owner: u64) -> Result<Option<StoredState>, GraphError> {
+        let mut newest = None;
+        self.newest_states(None, &[StoredState::wanted(owner)], |found| newest = Some(found))?;
         Ok(newest)
     }
 

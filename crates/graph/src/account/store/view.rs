@@ -702,6 +702,10 @@ impl AccountView for AccountSnapshot {
         self.read(|reader, _| reader.state_of(of.0))
     }
 
+    fn is_contract(&self, of: OwnerNumber) -> bool {
+        of.0 < self.state.next_owner && self.read(|reader, _| reader.is_contract(of.0))
+    }
+
     fn knows_contracts(&self) -> bool {
         self.counts().contracts > 0
     }

@@ -17,24 +17,46 @@ use super::super::{
     share_bytes::{put_shares, take_shares},
 };
 
-/// The state of an account after a transaction. The newest version counts.
+/// The state of an account after a transaction, as bytes: the states of contracts are long, and most readers only ask whether
+/// an account is one. The newest version counts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in super::super) struct StoredState {
     pub(in super::super) owner: u64,
     /// The last transaction.
     pub(in super::super) transaction: u64,
-    pub(in super::super) state: AccountState,
+    bytes: Vec<u8>,
 }
 
 impl StoredState {
-    /// The state of an account of which nothing is known.
-    pub(in super::super) fn new(owner: u64) -> Self {
-        Self { owner, transaction: 0, state: AccountState::default() }
+    /// The state of an account.
+    pub(in super::super) fn new(owner: u64, transaction: u64, state: &AccountState) -> Self {
+        Self { owner, transaction, bytes: write_state(state) }
+    }
+
+    /// The state; `None` if it is damaged.
+    pub(in super::super) fn state(&self) -> Option<AccountState> {
+        let mut reading = ByteReader(&self.bytes);
+        let state = read_state(&mut reading)?;
+        reading.0.is_empty().then_some(state)
+    }
+
+    /// True for the state of an account with code.
+    pub(in super::super) fn is_contract(&self) -> bool {
+        self.bytes.first().is_some_and(|byte| *byte != 0)
+    }
+
+    /// True if the state tells nothing.
+    pub(in super::super) fn is_empty(&self) -> bool {
+        self.bytes.iter().all(|byte| *byte == 0)
     }
 
     /// The key of an account's state, to be looked up.
     pub(in super::super) fn wanted(owner: u64) -> WantedKey<5> {
         WantedKey { prefix: number(owner), hash: Self::hash_of(owner) }
+    }
+
+    const fn empty(owner: u64, transaction: u64) -> Self {
+        Self { owner, transaction, bytes: Vec::new() }
     }
 
     const fn hash_of(owner: u64) -> u64 {
@@ -46,58 +68,62 @@ impl StoredState {
         (self.owner, self.transaction)
     }
 
-    /// Reads the key from a page of a run, and the length of the rest: the states of contracts are long.
-    fn take_head(before: Option<&Self>, reading: &mut ByteReader<'_>) -> Option<(Self, usize)> {
+    /// Reads the key from a page of a run, and the bytes of the state.
+    fn take_parts<'p>(
+        before: Option<&Self>,
+        reading: &mut ByteReader<'p>,
+    ) -> Option<(Self, &'p [u8])> {
         let owner = before.map_or(0, |before| before.owner).wrapping_add(reading.varint()?);
-        let entry = Self { transaction: reading.varint()?, ..Self::new(owner) };
-        Some((entry, usize::try_from(reading.varint()?).ok()?))
+        let entry = Self::empty(owner, reading.varint()?);
+        let length = usize::try_from(reading.varint()?).ok()?;
+        Some((entry, reading.take(length)?))
     }
+}
 
-    fn put_rest(&self, into: &mut Vec<u8>) {
-        let AccountState { is_contract, holdings, ties } = &self.state;
-        into.push((*is_contract).into());
-        put_varint(into, holdings.len() as u64);
-        for (held, holding) in holdings {
+fn write_state(AccountState { is_contract, holdings, ties }: &AccountState) -> Vec<u8> {
+    let mut bytes = vec![(*is_contract).into()];
+    let into = &mut bytes;
+    put_varint(into, holdings.len() as u64);
+    for (held, holding) in holdings {
+        put_held(into, *held);
+        put_varint(into, u64::from(holding.is_backed));
+        put_amount(into, holding.units);
+        put_lots(into, &holding.own);
+        put_lots(into, &holding.came);
+    }
+    put_varint(into, ties.len() as u64);
+    for (contract, Tie { put_in, backed }) in ties {
+        put_varint(into, contract.0);
+        put_wide_amount(into, *put_in);
+        put_varint(into, backed.len() as u64);
+        for held in backed {
             put_held(into, *held);
-            put_varint(into, u64::from(holding.is_backed));
-            put_amount(into, holding.units);
-            put_lots(into, &holding.own);
-            put_lots(into, &holding.came);
-        }
-        put_varint(into, ties.len() as u64);
-        for (contract, Tie { put_in, backed }) in ties {
-            put_varint(into, contract.0);
-            put_wide_amount(into, *put_in);
-            put_varint(into, backed.len() as u64);
-            for held in backed {
-                put_held(into, *held);
-            }
         }
     }
+    bytes
+}
 
-    fn take_rest(&mut self, reading: &mut ByteReader<'_>) -> Option<()> {
-        let is_contract = reading.byte()? != 0;
-        let mut holdings = BTreeMap::new();
-        for _ in 0..reading.varint()? {
-            let held = take_held(reading)?;
-            let is_backed = reading.varint()? != 0;
-            let units = take_amount(reading)?;
-            let (own, came) = (take_lots(reading)?, take_lots(reading)?);
-            holdings.insert(held, Holding { units, is_backed, own, came });
-        }
-        let mut ties = BTreeMap::new();
-        for _ in 0..reading.varint()? {
-            let contract = OwnerNumber(reading.varint()?);
-            let put_in: U256 = take_wide_amount(reading)?;
-            let mut backed = Vec::new();
-            for _ in 0..reading.varint()? {
-                backed.push(take_held(reading)?);
-            }
-            ties.insert(contract, Tie { put_in, backed });
-        }
-        self.state = AccountState { is_contract, holdings, ties };
-        Some(())
+fn read_state(reading: &mut ByteReader<'_>) -> Option<AccountState> {
+    let is_contract = reading.byte()? != 0;
+    let mut holdings = BTreeMap::new();
+    for _ in 0..reading.varint()? {
+        let held = take_held(reading)?;
+        let is_backed = reading.varint()? != 0;
+        let units = take_amount(reading)?;
+        let (own, came) = (take_lots(reading)?, take_lots(reading)?);
+        holdings.insert(held, Holding { units, is_backed, own, came });
     }
+    let mut ties = BTreeMap::new();
+    for _ in 0..reading.varint()? {
+        let contract = OwnerNumber(reading.varint()?);
+        let put_in: U256 = take_wide_amount(reading)?;
+        let mut backed = Vec::new();
+        for _ in 0..reading.varint()? {
+            backed.push(take_held(reading)?);
+        }
+        ties.insert(contract, Tie { put_in, backed });
+    }
+    Some(AccountState { is_contract, holdings, ties })
 }
 
 fn put_held(into: &mut Vec<u8>, held: Held) {
@@ -154,8 +180,7 @@ impl RunEntry for StoredState {
     }
 
     fn from_key(reading: &mut ByteReader<'_>) -> Option<Self> {
-        let (owner, transaction) = (reading.number()?, reading.number()?);
-        Some(Self { transaction, ..Self::new(owner) })
+        Some(Self::empty(reading.number()?, reading.number()?))
     }
 
     #[inline]
@@ -166,31 +191,27 @@ impl RunEntry for StoredState {
     fn put(&self, before: Option<&Self>, into: &mut Vec<u8>) {
         put_varint(into, self.owner.wrapping_sub(before.map_or(0, |before| before.owner)));
         put_varint(into, self.transaction);
-        let mut rest = Vec::new();
-        self.put_rest(&mut rest);
-        put_varint(into, rest.len() as u64);
-        into.extend_from_slice(&rest);
+        put_varint(into, self.bytes.len() as u64);
+        into.extend_from_slice(&self.bytes);
     }
 
     fn take(before: Option<&Self>, reading: &mut ByteReader<'_>) -> Option<Self> {
-        let (mut entry, length) = Self::take_head(before, reading)?;
-        let mut rest = ByteReader(reading.take(length)?);
-        entry.take_rest(&mut rest)?;
-        rest.0.is_empty().then_some(entry)
+        let (entry, bytes) = Self::take_parts(before, reading)?;
+        Some(Self { bytes: bytes.to_vec(), ..entry })
     }
 
     fn skip(before: Option<&Self>, reading: &mut ByteReader<'_>) -> Option<Self> {
-        let (entry, length) = Self::take_head(before, reading)?;
-        reading.take(length)?;
-        Some(entry)
+        Some(Self::take_parts(before, reading)?.0)
     }
 
     fn put_value(&self, into: &mut Vec<u8>) {
-        self.put_rest(into);
+        into.extend_from_slice(&self.bytes);
     }
 
     fn take_value(&mut self, reading: &mut ByteReader<'_>) -> Option<()> {
-        self.take_rest(reading)
+        self.bytes = reading.0.to_vec();
+        reading.0 = &[];
+        Some(())
     }
 
     fn hash(&self) -> Option<u64> {
