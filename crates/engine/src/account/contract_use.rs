@@ -168,8 +168,9 @@ impl AccountSubject<'_> {
         backing.collect()
     }
 
-    /// Transfers of tokens with listed parties since they were listed.
-    fn token_dealings(&self, unfollowed: &[UnfollowedTransfer]) -> Vec<TokenDealing> {
+    /// Transfers of tokens whose money is not followed between the subject and listed parties, since they were listed.
+    #[must_use]
+    pub fn token_dealings(&self, unfollowed: &[UnfollowedTransfer]) -> Vec<TokenDealing> {
         let Self { view, owner, attributions, .. } = *self;
         let Some(account) = view.address(owner) else { return Vec::new() };
         let mut found: BTreeMap<(AccountAddress, Direction), Dealt> = BTreeMap::new();

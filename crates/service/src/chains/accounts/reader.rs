@@ -157,7 +157,8 @@ impl AccountReader {
         let attributions = self.attributions(request, &state);
         let prices = intel.prices().as_ref();
         let of = AccountSubject { view, owner, attributions: &attributions, prices, today };
-        let flows = (!of.may_be_risky(&own)).then(|| of.flows(&own));
+        let is_bounded = !of.may_be_risky(&own) && !may_deal_in_tokens(of);
+        let flows = is_bounded.then(|| of.flows(&own));
         let freezes = issuer_freezes(view, owner);
         view.check()?;
         Ok(flows.map(|flows| {
@@ -367,6 +368,14 @@ impl ChainReader for AccountReader {
         let most = usize::try_from(most).unwrap_or(usize::MAX);
         Ok(transaction::find(&*state.accounts, txid, most)?)
     }
+}
+
+/// True if a subject may have dealt in tokens with listed parties, which leads to a review.
+fn may_deal_in_tokens(of: AccountSubject<'_>) -> bool {
+    let with_tokens = of.view.with_other_tokens(of.owner, MOST_SCREENED).len();
+    with_tokens == MOST_SCREENED
+        || with_tokens > 0
+            && !of.token_dealings(&unfollowed_transfers(of.view, of.owner)).is_empty()
 }
 
 /// Returns the newest recorded block. Files of transfers state no hashes of blocks: the digest of all transfers stands for
