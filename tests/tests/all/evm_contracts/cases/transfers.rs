@@ -33,6 +33,7 @@ pub(super) const CASES: &[Case] = &[
     poisoned,
     drained,
     gas_of_a_listed_party,
+    token_to_a_listed_party,
     wages_and_bundle,
     small_parts,
     frozen,
@@ -249,6 +250,14 @@ fn gas_of_a_listed_party(world: &mut Economy) -> Vec<Outcome> {
     world.dollars(person, 1_000 * DOLLAR);
     world.pay(world.listed, person, 15 * ETHER / 100_000);
     vec![allow("29", person)]
+}
+
+/// A person sends a listed party a token whose money is not followed.
+fn token_to_a_listed_party(world: &mut Economy) -> Vec<Outcome> {
+    let (person, token) = (world.clean(10 * ETHER), world.on.token);
+    world.buy(person, world.on.token_ether, ETHER);
+    world.transfer_all(person, token, world.listed);
+    vec![Outcome { verdict: "review", ..untouched("P9", person) }]
 }
 
 /// Wages that one transaction pays to all, and a bundle with a purchase and with a thief's payment.
