@@ -43,6 +43,12 @@ pub(super) fn net<A: Copy + PartialEq>(
     while let Some(account) = next_passing(&paid, &may_pass) {
         pass(&mut paid, account);
     }
+    let first_transfer = |it: &Paid<A>| {
+        let is_of_pair =
+            |(from, to, amount): &(A, A, u128)| (*from, *to) == (it.from, it.to) && *amount > 0;
+        transfers.iter().position(is_of_pair).unwrap_or(transfers.len())
+    };
+    paid.sort_by_key(first_transfer);
     paid
 }
 

@@ -3,13 +3,15 @@
 use std::{collections::BTreeSet, fmt};
 
 use assay_engine::account::{
-    AccountAddress, AccountLedger, AccountTransaction, Asset, MoneyEnds, OriginCode, OriginShare,
+    AccountAddress, AccountLedger, AccountTransaction, Asset, AssetNumber, LedgerBook, MoneyEnds,
+    OriginCode, OriginShare,
 };
 use assay_graph::account::{AccountLedgers, AccountTransactions};
 use assay_tests::{
     accounts::{
-        AccountChain, AccountWorld,
+        AccountWorld,
         contracts::scheme::chain_of,
+        economy::{Economy, EconomySize},
         oracle::{
             Exact,
             contracts::{ContractMoney, Funds, Part},
@@ -87,8 +89,7 @@ struct Comparison {
 }
 
 impl Comparison {
-    fn new(chain: AccountChain) -> Self {
-        let world = AccountWorld::new(chain);
+    fn new(world: AccountWorld) -> Self {
         let id = world.accounts().transactions().chain();
         let mut transactions = AccountTransactions::new(id);
         for transaction in world.accounts().transactions().transactions() {
@@ -122,11 +123,15 @@ impl Comparison {
         let transfers = transaction.transfers.iter();
         let accounts: BTreeSet<AccountAddress> =
             transfers.flat_map(|it| [it.from, it.to]).collect();
-        for (owner, number, ledger) in self.engine.all() {
-            let account = self.transactions.account(owner).unwrap();
-            if !accounts.contains(&account) {
-                continue;
-            }
+        let chain = self.transactions.chain();
+        let owners = accounts.into_iter().filter_map(|account| {
+            self.transactions.owner_number(account).map(|owner| (account, owner))
+        });
+        let keys = owners.flat_map(|(account, owner)| {
+            AssetNumber::all_scored(chain).map(move |number| (account, owner, number))
+        });
+        for (account, owner, number) in keys {
+            let Some(ledger) = self.engine.ledger(owner, number) else { continue };
             let asset = self.transactions.asset(number).unwrap();
             let value =
                 self.oracle.unit_value(asset, transaction.time) * BigInt::from(ledger.balance);
@@ -180,23 +185,41 @@ fn decimal(fraction: &Exact) -> f64 {
     fraction.to_f64().unwrap_or(f64::NAN)
 }
 
-#[test]
-fn ledgers_over_contracts_are_within_a_millionth_of_exact_fractions() {
-    let schemes = if is_full() { 1_000 } else { 200 };
-    let (mut all, mut different) = (Compared::default(), 0);
-    for seed in 0..schemes {
-        let mut comparison = Comparison::new(chain_of(seed));
+/// Compares economies, each with its name.
+fn compare_all(worlds: impl Iterator<Item = (String, AccountWorld)>) -> Compared {
+    let (mut all, mut different, mut transactions) = (Compared::default(), 0, 0);
+    for (name, world) in worlds {
+        let mut comparison = Comparison::new(world);
         if let Some(difference) = comparison.run() {
             different += 1;
-            eprintln!("seed {seed}: {difference}");
+            eprintln!("{name}: {difference}");
         }
+        transactions += comparison.transactions.transactions().len();
         let Compared { precise, of_units, largest } = comparison.compared;
         all.precise += precise;
         all.of_units += of_units;
         all.largest = all.largest.max(largest);
     }
-    eprintln!("{schemes} schemes: {all:?}");
-    assert_eq!(different, 0, "schemes with a ledger that differs");
-    assert!(all.precise > 100 * u32::try_from(schemes).unwrap(), "few shares: {all:?}");
-    assert!(all.of_units < all.precise / 1_000, "many shares of few units: {all:?}");
+    eprintln!("{transactions} transactions, {all:?}");
+    assert_eq!(different, 0, "economies with a ledger that differs");
+    all
+}
+
+#[test]
+fn ledgers_of_schemes_are_within_a_millionth_of_exact_fractions() {
+    let schemes = if is_full() { 1_000 } else { 200 };
+    let world = |seed| (format!("scheme {seed}"), AccountWorld::new(chain_of(seed)));
+    let compared = compare_all((0..schemes).map(world));
+    assert!(compared.precise > 10_000, "few shares: {compared:?}");
+    assert!(compared.of_units < compared.precise / 1_000, "many of few units: {compared:?}");
+}
+
+#[test]
+fn ledgers_of_simulated_people_are_within_a_millionth_of_exact_fractions() {
+    let economies = if is_full() { 50 } else { 2 };
+    let size = EconomySize { people: 30, days: 20, heat: 8 };
+    let world = |seed| (format!("economy {seed}"), Economy::simulate(seed, size).world);
+    let compared = compare_all((0..economies).map(world));
+    assert!(compared.precise > 1_000, "few shares: {compared:?}");
+    assert!(compared.of_units < compared.precise / 100, "many of few units: {compared:?}");
 }
