@@ -748,9 +748,9 @@ export interface Decisive {
 
 /** Dealings of the address with contracts, and what it holds in them. */
 export interface ContractUse {
-    /** Own money of the address that contracts exchanged or gave back, the largest sums first, at most 10 contracts. Such money is not counted as received or sent: it keeps its own history, and what the contract holds is not the address's. */
+    /** Own money of the address that was exchanged, or that contracts gave back, the largest sums first, at most 10, of the payments that a check reads one by one. It is no income: it keeps its own history, and what the contract holds is not the address's. */
     kept: KeptMoney[];
-    /** Number of contracts that are not in `kept`. */
+    /** Number of further ones. */
     further_kept: number;
     /** Tokens and claims of the address that followed money backs, the largest sums first, at most 10. They change no score: their money counts when a contract pays it out. */
     holdings: ContractHolding[];
@@ -758,7 +758,7 @@ export interface ContractUse {
     further_holdings: number;
     /** Money that contracts paid beyond what anybody is known to have put in for the address, by unit. It has the origins of what is left in the contract. */
     contract_pool: ContractPool[];
-    /** Transfers between the address and listed parties, since they were listed, of tokens whose money is not followed. */
+    /** Transfers between the address and parties on sanctions lists of tokens whose money is not followed, since the listing where its day is known; at most 10. */
     token_dealings: TokenDealing[];
 }
 
@@ -766,7 +766,7 @@ export interface ContractUse {
 export interface KeptMoney {
     /** The way in which the money was kept. */
     way: KeptWay;
-    /** The contract that paid. */
+    /** The contract that paid, or the person with whom the address exchanged within one transaction. */
     via: ContractParty;
     /** Amounts that the address gave in exchange. */
     gave: Amount[];
@@ -828,6 +828,8 @@ export interface HoldingBacking {
     amount: Amount;
     /** Share of the amount that is of severe categories, as a decimal from 0 to 1. */
     severe_share: string;
+    /** False for what the address put in; true for what others put in for it, or paid for the token. Anybody can put in for anybody: such money is received only when it is paid out. */
+    of_others: boolean;
 }
 
 /** Money that contracts paid beyond what anybody is known to have put in for the address. */
@@ -850,7 +852,7 @@ export interface TokenDealing {
     category: Category;
     /** Direction of the tokens. */
     direction: Direction;
-    /** True if the address sent one of the transactions: then the rule `listed_token_dealing` fires. */
+    /** True if the address sent one of the transactions: then the rule `listed_token_dealing` fires, except for services. */
     initiated: boolean;
     /** Addresses of the tokens' contracts, at most 5. */
     tokens: string[];

@@ -86,26 +86,31 @@ fn is_invisible(character: char) -> bool {
 }
 
 /// The letters and digits of a text as people read it: without invisible characters and signs, in upper case, look-alikes
-/// as the ASCII characters that they resemble, and digits and letters that look alike (0 and O, 1, I and L) as one.
+/// as the ASCII characters that they resemble, and digits and letters that look alike (0 and O, 1, I and L, RN and M) as
+/// one.
 #[must_use]
 pub fn letters_as_read(text: &str) -> String {
     let visible = text.chars().filter(|character| !is_invisible(*character));
-    let letters = visible.filter_map(|character| {
-        let plain = if character.is_ascii() {
-            Some(character)
+    let letters = visible.flat_map(|character| {
+        let mut read: Vec<char> = if character.is_ascii() {
+            vec![character]
         } else {
-            skeleton_of(character).find(char::is_ascii_alphanumeric)
+            skeleton_of(character).filter(char::is_ascii_alphanumeric).collect()
         };
-        // A letter that resembles nothing is another word.
-        let read = plain.unwrap_or(character);
-        read.is_alphanumeric().then(|| read.to_ascii_uppercase())
+        if read.is_empty() {
+            // A letter that resembles nothing makes another word.
+            read.push(character);
+        }
+        read.into_iter().filter(|letter| letter.is_alphanumeric())
     });
+    let letters = letters.map(|letter| letter.to_ascii_uppercase());
     let as_one = |letter| match letter {
         '0' => 'O',
         '1' | 'L' => 'I',
         other => other,
     };
-    letters.map(as_one).collect()
+    // Unicode's table has these two letters for each character like an M.
+    letters.map(as_one).collect::<String>().replace("RN", "M")
 }
 
 /// The characters that a character looks like, by Unicode's confusables (UTS 39).

@@ -800,9 +800,9 @@ class ContractUse(TypedDict):
     """Dealings of the address with contracts, and what it holds in them."""
 
     kept: list[KeptMoney]
-    """Own money of the address that contracts exchanged or gave back, the largest sums first, at most 10 contracts. Such money is not counted as received or sent: it keeps its own history, and what the contract holds is not the address's."""
+    """Own money of the address that was exchanged, or that contracts gave back, the largest sums first, at most 10, of the payments that a check reads one by one. It is no income: it keeps its own history, and what the contract holds is not the address's."""
     further_kept: int
-    """Number of contracts that are not in `kept`."""
+    """Number of further ones."""
     holdings: list[ContractHolding]
     """Tokens and claims of the address that followed money backs, the largest sums first, at most 10. They change no score: their money counts when a contract pays it out."""
     further_holdings: int
@@ -810,7 +810,7 @@ class ContractUse(TypedDict):
     contract_pool: list[ContractPool]
     """Money that contracts paid beyond what anybody is known to have put in for the address, by unit. It has the origins of what is left in the contract."""
     token_dealings: list[TokenDealing]
-    """Transfers between the address and listed parties, since they were listed, of tokens whose money is not followed."""
+    """Transfers between the address and parties on sanctions lists of tokens whose money is not followed, since the listing where its day is known; at most 10."""
 
 
 class KeptMoney(TypedDict):
@@ -819,7 +819,7 @@ class KeptMoney(TypedDict):
     way: KeptWay
     """The way in which the money was kept."""
     via: ContractParty
-    """The contract that paid."""
+    """The contract that paid, or the person with whom the address exchanged within one transaction."""
     gave: list[Amount]
     """Amounts that the address gave in exchange."""
     got: list[Amount]
@@ -885,6 +885,8 @@ class HoldingBacking(TypedDict):
     """Amount of the money."""
     severe_share: str
     """Share of the amount that is of severe categories, as a decimal from 0 to 1."""
+    of_others: bool
+    """False for what the address put in; true for what others put in for it, or paid for the token. Anybody can put in for anybody: such money is received only when it is paid out."""
 
 
 class ContractPool(TypedDict):
@@ -910,7 +912,7 @@ class TokenDealing(TypedDict):
     direction: Direction
     """Direction of the tokens."""
     initiated: bool
-    """True if the address sent one of the transactions: then the rule `listed_token_dealing` fires."""
+    """True if the address sent one of the transactions: then the rule `listed_token_dealing` fires, except for services."""
     tokens: list[str]
     """Addresses of the tokens' contracts, at most 5."""
     transactions: list[str]

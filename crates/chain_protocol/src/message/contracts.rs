@@ -37,8 +37,10 @@ pub struct NamedContractMessage {
 pub struct KeptMoneyMessage {
     /// `exchanged` or `returned`.
     pub way: Identifier,
-    /// The contract that paid.
+    /// The contract that paid, or the person.
     pub via: NamedContractMessage,
+    /// True if the payer is a contract.
+    pub is_contract: bool,
     /// Amounts that the subject gave in exchange, in base units, by ticker.
     pub gave: BTreeMap<String, u128>,
     /// Amounts that it got, in base units, by ticker.
@@ -69,6 +71,8 @@ pub struct BackingMoneyMessage {
     pub amount: u128,
     /// Part of the amount that is of severe origins, in millionths, rounded up.
     pub severe: u32,
+    /// True for money that others put in, or paid for the token.
+    pub is_of_others: bool,
 }
 
 /// Money that contracts paid a subject beyond what anybody is known to have put in for it, in one unit.

@@ -3,9 +3,11 @@
 use std::{
     cmp::Reverse,
     collections::{BTreeMap, BTreeSet},
+    sync::Arc,
 };
 
 use jiff::{civil::Date, tz::TimeZone};
+use rustc_hash::FxHashMap;
 
 use super::{
     AccountAddress, AccountSubject, Asset, Payment, UnfollowedTransfer,
@@ -23,6 +25,7 @@ use crate::{
     },
     ledger::{OwnerNumber, TransactionNumber},
     taxonomy::Category,
+    trace::Attribution,
 };
 
 /// Most contracts, and most tokens and claims, in an answer.
@@ -55,18 +58,15 @@ impl AccountSubject<'_> {
         ContractUse { kept, further_kept, holdings, further_holdings, token_dealings }
     }
 
-    /// Own money that contracts exchanged or gave back. A contract's own history is nobody's question.
+    /// Own money that others exchanged or that contracts gave back.
     fn kept_money(&self, payments: &[Payment]) -> (Vec<KeptMoney>, u64) {
         let Self { view, owner, prices, .. } = *self;
         let is_own = |payment: &&Payment| payment.kind.is_own_money();
-        if !payments.iter().any(|payment| is_own(&payment)) || view.is_contract(owner) {
-            return (Vec::new(), 0);
-        }
         let mut values = Valuation::new(prices);
         let mut kept: BTreeMap<(KeptWay, OwnerNumber), KeptSums> = BTreeMap::new();
         let own: Vec<&Payment> = payments.iter().filter(is_own).collect();
         for of_transaction in own.chunk_by(|one, next| one.transaction == next.transaction) {
-            let mut exchange = None;
+            let mut exchanges = BTreeSet::new();
             for payment in of_transaction.iter().filter(|it| it.to == owner) {
                 let Some(asset) = view.scored(payment.asset) else { continue };
                 let way = match payment.kind {
@@ -75,7 +75,7 @@ impl AccountSubject<'_> {
                 };
                 let key = (way, payment.from);
                 if way == KeptWay::Exchanged {
-                    exchange.get_or_insert(key);
+                    exchanges.insert(key);
                 }
                 let time = view.time(payment.transaction);
                 let value = match values.value(asset, payment.amount, time) {
@@ -89,7 +89,9 @@ impl AccountSubject<'_> {
                 let of_transaction = known.transactions.entry(payment.transaction).or_default();
                 *of_transaction = of_transaction.saturating_add(value);
             }
-            let Some(known) = exchange.and_then(|key| kept.get_mut(&key)) else { continue };
+            // Of exchanges with several others, nobody knows which gift was for whom.
+            let [exchange] = &*exchanges.into_iter().collect::<Vec<_>>() else { continue };
+            let Some(known) = kept.get_mut(exchange) else { continue };
             let gave = of_transaction.iter().filter(|it| it.kind == MovementKind::Exchange);
             for payment in gave.filter(|payment| payment.from == owner) {
                 if let Some(asset) = view.scored(payment.asset) {
@@ -106,6 +108,7 @@ impl AccountSubject<'_> {
             Some(KeptMoney {
                 way,
                 via: self.named_contract(contract)?,
+                is_contract: view.is_contract(contract),
                 gave: kept.gave,
                 got: kept.got,
                 payments: kept.payments,
@@ -120,17 +123,23 @@ impl AccountSubject<'_> {
         let Self { view, owner, prices, today, .. } = *self;
         let state = view.state(owner);
         let mut values = Valuation::new(prices);
-        let mut found: Vec<(u128, Held, &Holding)> = state
+        let mut found: Vec<((bool, u128), Held, &Holding)> = state
             .holdings
             .iter()
-            .map(|(held, holding)| (value_of(self, holding, &mut values, today), *held, holding))
-            .filter(|(_, _, holding)| !holding.own.is_empty() || !holding.came.is_empty())
+            .filter(|(_, holding)| !holding.own.is_empty() || !holding.came.is_empty())
+            .map(|(held, holding)| {
+                // Anybody can put in for anybody: it must not hide what the subject put in.
+                let value = (!holding.own.is_empty(), value_of(self, holding, &mut values, today));
+                (value, *held, holding)
+            })
             .collect();
         found.sort_by_key(|(value, held, _)| (Reverse(*value), *held));
         let further = found.len().saturating_sub(MOST);
+        // A token may be backed at several contracts, as by a loan.
         let backed_at = |held: Held| {
-            let mut ties = state.ties.iter();
-            ties.find(|(_, tie)| tie.backed.contains(&held)).map(|(contract, _)| *contract)
+            let mut ties = state.ties.iter().filter(|(_, tie)| tie.backed.contains(&held));
+            let first = ties.next().map(|(contract, _)| *contract);
+            first.filter(|_| ties.next().is_none())
         };
         let shown = found.into_iter().take(MOST).map(|(_, held, holding)| {
             let (token, contract) = match held {
@@ -149,21 +158,19 @@ impl AccountSubject<'_> {
         (shown.collect(), u64::try_from(further).unwrap_or(u64::MAX))
     }
 
-    /// The money behind a token or claim, both layers together.
+    /// The money that backs a token or claim: first what the subject put in.
     fn backing(&self, holding: &Holding) -> Vec<BackingMoney> {
-        let mut by_asset: BTreeMap<&'static str, (u128, u128)> = BTreeMap::new();
-        for lot in lots_of(holding) {
-            let Some(asset) = self.view.scored(lot.asset) else { continue };
-            let severe = u128::from(lot.shares.severe());
-            let severe = crate::ledger::mass::share(lot.amount, severe, WHOLE.into());
-            let (amount, of_severe) = by_asset.entry(asset.ticker).or_default();
-            *amount = amount.saturating_add(lot.amount);
-            *of_severe = of_severe.saturating_add(severe);
-        }
-        let backing = by_asset.into_iter().map(|(asset, (amount, severe))| BackingMoney {
-            asset: asset.to_owned(),
-            amount,
-            severe: millionths(severe, amount),
+        let layers = [(false, holding.own.all()), (true, holding.came.all())];
+        let lots = layers
+            .into_iter()
+            .flat_map(|(is_of_others, lots)| lots.iter().map(move |lot| (is_of_others, lot)));
+        let backing = lots.filter_map(|(is_of_others, lot)| {
+            Some(BackingMoney {
+                asset: self.view.scored(lot.asset)?.ticker.to_owned(),
+                amount: lot.amount,
+                severe: millionths(lot.shares.severe().into(), WHOLE.into()),
+                is_of_others,
+            })
         });
         backing.collect()
     }
@@ -173,7 +180,8 @@ impl AccountSubject<'_> {
     pub fn token_dealings(&self, unfollowed: &[UnfollowedTransfer]) -> Vec<TokenDealing> {
         let Self { view, owner, attributions, .. } = *self;
         let Some(account) = view.address(owner) else { return Vec::new() };
-        let mut found: BTreeMap<(AccountAddress, Direction), Dealt> = BTreeMap::new();
+        let mut found: BTreeMap<(AccountAddress, Direction), DealingTokens> = BTreeMap::new();
+        let mut known: FxHashMap<AccountAddress, Option<Arc<Attribution>>> = FxHashMap::default();
         // Anybody can log a transfer of nothing.
         for transfer in unfollowed.iter().filter(|it| !it.transfer.amount.is_zero()) {
             let (from, to) = (transfer.transfer.from, transfer.transfer.to);
@@ -185,13 +193,15 @@ impl AccountSubject<'_> {
             if other == account {
                 continue;
             }
-            let attribution = view.owner(other).and_then(|other| attributions.of_account(other));
+            let attribution = known
+                .entry(other)
+                .or_insert_with(|| view.owner(other).and_then(|it| attributions.of_account(it)));
             let Some(end) = attribution.as_ref().and_then(|it| it.end.as_ref()) else { continue };
             let day = view.time(transfer.transaction).to_zoned(TimeZone::UTC).date();
             if !end.listed || end.listed_on.is_some_and(|listed_on| day < listed_on) {
                 continue;
             }
-            let dealt = found.entry((other, direction)).or_insert_with(|| Dealt {
+            let dealt = found.entry((other, direction)).or_insert_with(|| DealingTokens {
                 entity: end.entity.clone(),
                 category: end.category,
                 tokens: BTreeSet::new(),
@@ -237,8 +247,8 @@ impl AccountSubject<'_> {
 }
 
 /// Transfers of tokens with one listed party, while they are gathered.
-struct Dealt {
-    entity: Option<std::sync::Arc<str>>,
+struct DealingTokens {
+    entity: Option<Arc<str>>,
     category: Category,
     tokens: BTreeSet<Asset>,
     /// Transactions that the subject sent, and those of others.

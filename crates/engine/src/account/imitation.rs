@@ -54,6 +54,8 @@ mod tests {
             ("U\u{405}D\u{421}", Some("USDC")),
             ("Tether USD", Some("USDT")),
             ("USD C0in", Some("USDC")),
+            ("Ethereu\u{217f}", Some("ETH")),
+            ("Ethereu\u{ff4d}", Some("ETH")),
             ("USDC.e", None),
             ("USDT2", None),
             ("visit usdt-gift.example", None),

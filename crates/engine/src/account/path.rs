@@ -77,6 +77,7 @@ impl Search<'_> {
     fn payment_behind(&mut self, after: &Payment, via: &mut Vec<StepVia>) -> Option<Payment> {
         let account = after.from;
         let (mut assets, mut before) = (vec![after.asset], after.transaction);
+        let mut is_exchanged = false;
         loop {
             let mut found = None;
             for asset in assets {
@@ -86,6 +87,10 @@ impl Search<'_> {
                 }
             }
             let found = found?;
+            if let Some(last) = via.last_mut().filter(|_| is_exchanged) {
+                let gave = self.view.scored(found.asset);
+                last.gave = gave.map(|asset| asset.id.asset.text(self.view.chain()));
+            }
             if !found.kind.is_own_money() {
                 via.reverse();
                 return Some(found);
@@ -95,12 +100,9 @@ impl Search<'_> {
                 address: address(self.view, found.from)?,
                 entity: self.attributions.name_of(found.from).as_deref().map(str::to_owned),
                 transaction: named(self.view, &found),
-                gave: assets
-                    .first()
-                    .filter(|_| found.kind == MovementKind::Exchange)
-                    .and_then(|asset| self.view.scored(*asset))
-                    .map(|asset| asset.id.asset.text(self.view.chain())),
+                gave: None,
             });
+            is_exchanged = found.kind == MovementKind::Exchange;
             before = found.transaction;
         }
     }
@@ -110,7 +112,9 @@ impl Search<'_> {
         if own.kind == MovementKind::Exchange {
             let all = self.view.payments_of_transaction(own.transaction).into_iter();
             let gave = all.filter(|it| it.kind == MovementKind::Exchange && it.from == own.to);
-            return gave.map(|payment| payment.asset).collect();
+            let mut assets: Vec<AssetNumber> = gave.map(|payment| payment.asset).collect();
+            assets.dedup();
+            return assets;
         }
         let others = self.view.ledgers(own.to).into_iter().map(|(asset, _)| asset);
         std::iter::once(own.asset).chain(others.filter(|asset| *asset != own.asset)).collect()

@@ -240,8 +240,11 @@ impl ForwardTrace<'_> {
         let after = TransactionNumber(since.0.saturating_add(1));
         let mut paid = self.view.payments_from(account, asset, after, self.records);
         self.records = self.records.saturating_sub(paid.len());
-        // What a contract gives back is the money of others.
-        paid.retain(|it| it.from == account && it.kind != MovementKind::Returned);
+        // What a contract gives back to others is theirs.
+        let is_of_others = |payment: &Payment| {
+            payment.kind == MovementKind::Returned && payment.to != self.subject
+        };
+        paid.retain(|payment| payment.from == account && !is_of_others(payment));
         let held = self.view.ledgers(account).into_iter().find(|(of, _)| *of == asset);
         let held = held.map_or(0, |(_, ledger)| ledger.balance);
         let sum = paid.iter().fold(held, |sum, it| sum.saturating_add(it.amount));
@@ -256,12 +259,20 @@ impl ForwardTrace<'_> {
         }
         let whole = FineSum::of_units(sum);
         let mut rest = waiting.sum;
-        // In exchange for another asset, nobody is paid: the account holds the value.
-        for payment in paid.iter().filter(|payment| !payment.kind.is_own_money()) {
+        for payment in &paid {
             let part = FineSum::of_units(payment.amount);
             let passed = waiting.sum.times(part, whole);
-            rest = rest.less(passed);
             let decayed = waiting.decayed.times(part, whole);
+            if payment.kind == MovementKind::Exchange {
+                // The account has the value in another asset now; a pool has it for its next trade.
+                if let Some(got) = self.got_for(payment) {
+                    rest = rest.less(passed);
+                    let order = std::cmp::Reverse((payment.transaction, account, got));
+                    self.waiting.push(Waiting { sum: passed, order, decayed, ..waiting });
+                }
+                continue;
+            }
+            rest = rest.less(passed);
             let decayed =
                 decayed.times(FineSum::of_units(DECAY.into()), FineSum::of_units(WHOLE.into()));
             self.reach(PassedMoney {
@@ -277,6 +288,17 @@ impl ForwardTrace<'_> {
             });
         }
         self.rest(end, waiting, rest);
+    }
+
+    /// The asset that a person got for another one in an exchange; `None` for a contract.
+    fn got_for(&mut self, gave: &Payment) -> Option<AssetNumber> {
+        if self.records == 0 || self.view.is_contract(gave.from) {
+            return None;
+        }
+        self.records -= 1;
+        let all = self.view.payments_of_transaction(gave.transaction).into_iter();
+        let mut got = all.filter(|it| it.kind == MovementKind::Exchange && it.to == gave.from);
+        got.next().map(|payment| payment.asset).filter(|asset| *asset != gave.asset)
     }
 
     fn rest(&mut self, end: FlowEnd, waiting: Waiting, sum: FineSum) {

@@ -253,13 +253,20 @@ impl AccountSubject<'_> {
             let sum = |all: &mut dyn Iterator<Item = u128>| {
                 all.fold(0, u128::saturating_add) / unit.fine()
             };
-            let transactions = parts.iter().take(EXCESS_TRANSACTIONS);
+            let mut transactions: Vec<String> = Vec::new();
+            for valued in &parts {
+                let transaction = named(self.view, valued.payment);
+                if transactions.len() < EXCESS_TRANSACTIONS && !transactions.contains(&transaction)
+                {
+                    transactions.push(transaction);
+                }
+            }
             ExcessMoney {
                 unit: unit.name(),
                 decimals: unit.decimals(),
                 amount: sum(&mut parts.iter().map(|valued| valued.value)),
                 received: sum(&mut of_unit().map(|valued| valued.value)),
-                transactions: transactions.map(|valued| named(self.view, valued.payment)).collect(),
+                transactions,
             }
         });
         of_unit.collect()

@@ -6,7 +6,7 @@ use assay_address::ChainId;
 
 use super::{
     MinimumScore,
-    flows::{decimal, transactions, whole_units, words},
+    flows::{decimal, percent, transactions, whole_units, words},
 };
 use crate::{
     account::decimals_of,
@@ -15,8 +15,8 @@ use crate::{
         ContractParty, ContractPool, HoldingBacking, HoldingKind, VerdictReason, Warning,
     },
     evidence::{
-        AccountLimits, ChainState, ContractHolding, ContractUse, Direction, ExcessMoney, KeptMoney,
-        KeptWay, NamedContract, TokenDealing,
+        AccountLimits, BackingMoney, ChainState, ContractHolding, ContractUse, Direction,
+        ExcessMoney, KeptMoney, KeptWay, NamedContract, TokenDealing,
     },
     facts::Facts,
     ledger::mass,
@@ -24,8 +24,8 @@ use crate::{
 };
 
 /// Smallest part of the received money, in millionths, from which on a reason tells that contracts paid it from their own.
-const POOL_FROM: u64 = 100_000;
-const MILLION: u64 = 1_000_000;
+const POOL_FROM: u32 = 100_000;
+const MILLION: u32 = 1_000_000;
 
 /// The subject's dealings with contracts; `None` where they were not searched.
 fn of(facts: &Facts) -> Option<&ContractUse> {
@@ -53,7 +53,7 @@ pub(super) fn shown(facts: &Facts, chain: ChainId) -> Option<Box<AssessedContrac
     (!is_empty).then(|| Box::new(shown))
 }
 
-/// The minimum score for tokens that the subject sent to a listed party, or fetched from one.
+/// The minimum score for tokens that moved between the subject and a listed party in a transaction that the subject sent.
 pub(super) fn listed_token_dealing(facts: &Facts, policy: &Policy) -> Option<MinimumScore> {
     let dealings = of(facts)?.token_dealings.iter().filter(|dealing| dealing.is_initiated);
     let dealings: Vec<&TokenDealing> = dealings.collect();
@@ -62,39 +62,44 @@ pub(super) fn listed_token_dealing(facts: &Facts, policy: &Policy) -> Option<Min
     }
     let parties: Vec<String> = dealings.iter().map(|dealing| with_party(dealing)).collect();
     let what = LISTED_TOKEN_DEALING.description.trim_end_matches('.');
-    let message = format!("{what}: {}", parties.join("; "));
+    let message = format!("{what}: {}; any contract can log such transfers", parties.join("; "));
     let evidence = transactions(dealings.iter().flat_map(|dealing| &dealing.transactions));
     Some(MinimumScore::fixed(LISTED_TOKEN_DEALING, message, evidence, policy))
 }
 
-/// The warning about tokens that moved between the subject and listed parties in transactions of others.
-pub(super) fn warning(facts: &Facts) -> Option<Warning> {
-    let dealings = of(facts)?.token_dealings.iter().filter(|dealing| !dealing.is_initiated);
+/// The warning about tokens that moved between the subject and listed parties, as far as no rule tells it: in transactions
+/// of others, and those of a service.
+pub(super) fn warning(facts: &Facts, is_service: bool) -> Option<Warning> {
+    let dealings = of(facts)?.token_dealings.iter();
+    let dealings = dealings.filter(|dealing| is_service || !dealing.is_initiated);
     let parties: Vec<String> = dealings.map(with_party).collect();
     (!parties.is_empty()).then(|| Warning {
         code: "listed_token_transfer",
         message: format!(
-            "others sent transactions that moved tokens between the address and a listed party, as any contract can log: \
-             {}",
+            "tokens moved between the address and a listed party, in transactions that {} or whose sender is not known; \
+             any contract can log such transfers: {}",
+            if is_service { "it or others sent" } else { "others sent" },
             parties.join("; ")
         ),
     })
 }
 
 impl AccountLimits {
-    /// The part of the received money that contracts paid beyond what was put in for the subject, in millionths, in the unit
-    /// in which it is greatest.
-    fn excess_part(&self) -> u64 {
-        self.excess.iter().map(part).max().unwrap_or(0)
+    /// The greatest part of the received money of a unit that contracts paid beyond what was put in for the subject, in
+    /// millionths, with the unit in words.
+    fn excess_part(&self) -> Option<(u32, &str)> {
+        let largest = self.excess.iter().max_by_key(|excess| part(excess))?;
+        let unit = if largest.unit == "USD" { "funds" } else { &largest.unit };
+        Some((part(largest), unit)).filter(|(part, _)| *part > 0)
     }
 
     /// The remark on money that contracts paid beyond what was put in for the subject.
     pub(super) fn contract_pool(&self) -> Option<VerdictReason> {
-        let part = Some(self.excess_part()).filter(|part| *part >= POOL_FROM)?;
+        let (part, unit) = self.excess_part().filter(|(part, _)| *part >= POOL_FROM)?;
         Some(VerdictReason {
             code: "contract_pool",
             message: format!(
-                "contracts paid {} of the funds received beyond what anybody is known to have put in for the address: \
+                "contracts paid {} of the {unit} received beyond what anybody is known to have put in for the address: \
                  such funds have the origins of what is left in the contract",
                 percent(part)
             ),
@@ -103,44 +108,42 @@ impl AccountLimits {
 
     /// The detail of the coverage of exposure.
     pub(super) fn excess_detail(&self) -> Option<String> {
-        let part = Some(self.excess_part()).filter(|part| *part > 0)?;
-        Some(format!(
-            "{} of funds received are what contracts paid beyond what was put in",
-            percent(part)
-        ))
+        let (part, unit) = self.excess_part()?;
+        let part = percent(part);
+        Some(format!("{part} of {unit} received are what contracts paid beyond what was put in"))
     }
 }
 
-fn part(excess: &ExcessMoney) -> u64 {
+fn part(excess: &ExcessMoney) -> u32 {
     let part = mass::share(MILLION.into(), excess.amount, excess.received);
-    u64::try_from(part).unwrap_or(MILLION).min(MILLION)
-}
-
-/// Millionths in percent with one decimal.
-fn percent(millionths: u64) -> String {
-    format!("{}.{} %", millionths / 10_000, millionths / 1_000 % 10)
+    u32::try_from(part).unwrap_or(MILLION).min(MILLION)
 }
 
 fn shown_pool(excess: &ExcessMoney) -> ContractPool {
     let asset = excess.unit.clone();
     let amount = Amount { value: excess.amount.to_string(), asset, usd: None, price_day: None };
-    ContractPool { amount, share: decimal(part(excess)), transactions: excess.transactions.clone() }
+    ContractPool {
+        amount,
+        share: decimal(part(excess).into()),
+        transactions: excess.transactions.clone(),
+    }
 }
 
 fn shown_money(money: KeptMoney, chain: ChainId) -> AssessedKeptMoney {
-    let KeptMoney { way, via, gave, got, payments, transactions } = money;
+    let KeptMoney { way, via, is_contract, gave, got, payments, transactions } = money;
     let name = name_of(&via);
     let times = if payments == 1 { String::new() } else { format!(" in {payments} payments") };
-    let (gave_words, got_words) = (sums(&gave, chain), sums(&got, chain));
+    let got_words = sums(&got, chain);
+    let given = if gave.is_empty() { "money".to_owned() } else { sums(&gave, chain) };
     let detail = match way {
-        KeptWay::Exchanged if gave.is_empty() => {
+        KeptWay::Exchanged if is_contract => format!(
+            "bought {got_words} with own {given} at {name}{times}: what the contract holds is not the address's"
+        ),
+        KeptWay::Exchanged => {
             format!(
-                "bought {got_words} with own money at {name}{times}: what the contract holds is not the address's"
+                "bought {got_words} with own {given} from {name}{times}, each within one transaction"
             )
         }
-        KeptWay::Exchanged => format!(
-            "bought {got_words} with own {gave_words} at {name}{times}: what the contract holds is not the address's"
-        ),
         KeptWay::Returned => {
             format!(
                 "got {got_words} of its own money back from {name}{times}: it had put as much in"
@@ -160,8 +163,6 @@ fn shown_money(money: KeptMoney, chain: ChainId) -> AssessedKeptMoney {
 
 fn shown_holding(holding: ContractHolding, chain: ChainId) -> AssessedHolding {
     let ContractHolding { token, contract, backing } = holding;
-    let sums_by_asset: BTreeMap<String, u128> =
-        backing.iter().map(|money| (money.asset.clone(), money.amount)).collect();
     let mut detail = match &token {
         Some(token) => format!("token {token}"),
         None => "claim without a token".to_owned(),
@@ -169,13 +170,17 @@ fn shown_holding(holding: ContractHolding, chain: ChainId) -> AssessedHolding {
     if let Some(contract) = &contract {
         let _ = write!(detail, " on {}", name_of(contract));
     }
-    let _ = write!(detail, ", behind which are {}", sums(&sums_by_asset, chain));
-    if backing.iter().any(|money| money.severe > 0) {
-        detail.push_str(", in part of severe categories");
-    }
+    let layers = [(false, "that it put in"), (true, "of others")];
+    let layers = layers.map(|(is_of_others, whose)| {
+        let of_layer = backing.iter().filter(|money| money.is_of_others == is_of_others);
+        backed_by(&of_layer.collect::<Vec<_>>(), whose, chain)
+    });
+    let layers: Vec<String> = layers.into_iter().flatten().collect();
+    let _ = write!(detail, ", backed by {}", layers.join(" and "));
     let backing = backing.into_iter().map(|money| HoldingBacking {
         amount: amount(money.asset, money.amount),
         severe_share: decimal(money.severe.into()),
+        of_others: money.is_of_others,
     });
     AssessedHolding {
         kind: if token.is_some() { HoldingKind::Token } else { HoldingKind::Claim },
@@ -184,6 +189,20 @@ fn shown_holding(holding: ContractHolding, chain: ChainId) -> AssessedHolding {
         backing: backing.collect(),
         detail,
     }
+}
+
+/// The money of one layer in words; `None` without any.
+fn backed_by(layer: &[&BackingMoney], whose: &str, chain: ChainId) -> Option<String> {
+    let amounts = layer.iter().map(|money| (money.asset.clone(), money.amount)).collect();
+    let is_severe = |least: u32| move |money: &&BackingMoney| money.severe >= least;
+    let severe = if layer.iter().all(is_severe(MILLION)) {
+        " (of severe categories)"
+    } else if layer.iter().any(is_severe(1)) {
+        " (in part of severe categories)"
+    } else {
+        ""
+    };
+    (!layer.is_empty()).then(|| format!("{} {whose}{severe}", sums(&amounts, chain)))
 }
 
 fn shown_dealing(dealing: TokenDealing) -> AssessedTokenDealing {

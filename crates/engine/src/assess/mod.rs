@@ -108,7 +108,7 @@ fn assess_with(
     let mut warnings = listings.warnings;
     warnings.extend(association.warnings);
     warnings.extend(flows.warnings(labels.service.is_some()));
-    warnings.extend(about_the_address(facts, unowned));
+    warnings.extend(about_the_address(facts, unowned, is_service));
     let mut minimum_scores = listings.minimum_scores;
     minimum_scores.extend(association.minimum_scores);
     minimum_scores.extend(other_funds.rules);
@@ -402,13 +402,13 @@ fn look_alike(facts: &Facts) -> Option<Warning> {
 }
 
 /// Warnings about the address itself, which has a kind if nobody controls it, and about its chain.
-fn about_the_address(facts: &Facts, unowned: Option<UnownedKind>) -> Warnings {
+fn about_the_address(facts: &Facts, unowned: Option<UnownedKind>, is_service: bool) -> Warnings {
     let about = match unowned {
         Some(kind) => Some(nobody_controls(kind)),
         None => look_alike(facts),
     };
     let of_account = accounts::limits(facts).into_iter().flat_map(AccountLimits::warnings);
-    let of_account = of_account.chain(contracts::warning(facts));
+    let of_account = of_account.chain(contracts::warning(facts, is_service));
     about.into_iter().chain(differing_branches(facts)).chain(of_account).collect()
 }
 

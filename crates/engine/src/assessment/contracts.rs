@@ -13,11 +13,11 @@ use crate::{
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "ContractUse")]
 pub struct AssessedContractUse {
-    /// Own money of the address that contracts exchanged or gave back, the largest sums first, at most 10 contracts. Such
-    /// money is not counted as received or sent: it keeps its own history, and what the contract holds is not the
-    /// address's.
+    /// Own money of the address that was exchanged, or that contracts gave back, the largest sums first, at most 10, of the
+    /// payments that a check reads one by one. It is no income: it keeps its own history, and what the contract holds is not
+    /// the address's.
     pub kept: Vec<AssessedKeptMoney>,
-    /// Number of contracts that are not in `kept`.
+    /// Number of further ones.
     pub further_kept: u64,
     /// Tokens and claims of the address that followed money backs, the largest sums first, at most 10. They change no
     /// score: their money counts when a contract pays it out.
@@ -27,7 +27,8 @@ pub struct AssessedContractUse {
     /// Money that contracts paid beyond what anybody is known to have put in for the address, by unit. It has the origins of
     /// what is left in the contract.
     pub contract_pool: Vec<ContractPool>,
-    /// Transfers between the address and listed parties, since they were listed, of tokens whose money is not followed.
+    /// Transfers between the address and parties on sanctions lists of tokens whose money is not followed, since the listing
+    /// where its day is known; at most 10.
     pub token_dealings: Vec<AssessedTokenDealing>,
 }
 
@@ -46,7 +47,7 @@ pub struct ContractParty {
 pub struct AssessedKeptMoney {
     /// The way in which the money was kept.
     pub way: KeptWay,
-    /// The contract that paid.
+    /// The contract that paid, or the person with whom the address exchanged within one transaction.
     pub via: ContractParty,
     /// Amounts that the address gave in exchange.
     pub gave: Vec<Amount>,
@@ -93,6 +94,9 @@ pub struct HoldingBacking {
     pub amount: Amount,
     /// Share of the amount that is of severe categories, as a decimal from 0 to 1.
     pub severe_share: String,
+    /// False for what the address put in; true for what others put in for it, or paid for the token. Anybody can put in for
+    /// anybody: such money is received only when it is paid out.
+    pub of_others: bool,
 }
 
 /// Money that contracts paid beyond what anybody is known to have put in for the address.
@@ -118,7 +122,7 @@ pub struct AssessedTokenDealing {
     pub category: Category,
     /// Direction of the tokens.
     pub direction: Direction,
-    /// True if the address sent one of the transactions: then the rule `listed_token_dealing` fires.
+    /// True if the address sent one of the transactions: then the rule `listed_token_dealing` fires, except for services.
     pub initiated: bool,
     /// Addresses of the tokens' contracts, at most 5.
     pub tokens: Vec<String>,

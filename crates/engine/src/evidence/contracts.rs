@@ -22,14 +22,6 @@ pub struct ContractUse {
     pub token_dealings: Vec<TokenDealing>,
 }
 
-impl ContractUse {
-    /// True if there are no dealings and no holdings.
-    #[must_use]
-    pub const fn is_empty(&self) -> bool {
-        self.kept.is_empty() && self.holdings.is_empty() && self.token_dealings.is_empty()
-    }
-}
-
 /// A contract, as the chain writes its address, with its name by lists and labels.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct NamedContract {
@@ -56,8 +48,10 @@ pub enum KeptWay {
 pub struct KeptMoney {
     /// The way.
     pub way: KeptWay,
-    /// The contract that paid.
+    /// The contract that paid, or the person.
     pub via: NamedContract,
+    /// True if the payer is a contract.
+    pub is_contract: bool,
     /// Amounts that the subject gave in exchange, in base units, by ticker.
     pub gave: BTreeMap<String, u128>,
     /// Amounts that it got, in base units, by ticker.
@@ -88,6 +82,8 @@ pub struct BackingMoney {
     pub amount: u128,
     /// Part of the amount that is of severe origins, in millionths, rounded up.
     pub severe: u32,
+    /// True for money that others put in, or paid for the token, and false for what the subject put in.
+    pub is_of_others: bool,
 }
 
 /// Money that contracts paid a subject beyond what anybody is known to have put in for it, in one unit.

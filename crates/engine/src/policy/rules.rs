@@ -39,8 +39,7 @@ pub(super) const MOST_HOPS: u8 = 100;
 /// Weakest tier of evidence by which a rule may lead to a block.
 pub(super) const BLOCK_TIER: Tier = Tier::Investigation;
 
-/// A minimum score rule that every policy has and that no policy can change: such a rule follows from listings of the
-/// address or of its cluster.
+/// A minimum score rule that every policy has and that no policy can change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FixedRule {
     /// Identifier in answers, and the code of its reason.
@@ -82,11 +81,11 @@ pub const FUNDS_TAKEN: FixedRule = FixedRule {
                   address did not send.",
 };
 
-/// Tokens that the address sent to a listed party, or fetched from one.
+/// Tokens that moved between the address and a listed party in a transaction that the address sent.
 pub const LISTED_TOKEN_DEALING: FixedRule = FixedRule {
     id: "listed_token_dealing",
-    description: "The address sent a transaction that moved tokens, whose money is not followed, to or from a party that \
-                  was on a sanctions list.",
+    description: "The address sent a transaction that moved tokens, whose money is not followed, to or from a party on a \
+                  sanctions list.",
 };
 
 /// The rules that every policy has.

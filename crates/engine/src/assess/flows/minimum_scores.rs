@@ -189,7 +189,7 @@ pub(super) fn names(parts: &[&Part<'_>]) -> Vec<String> {
 }
 
 /// Formats millionths as percent with one decimal; smaller shares with all decimals.
-pub(super) fn percent(millionths: u32) -> String {
+pub(in super::super) fn percent(millionths: u32) -> String {
     match millionths {
         0 => "less than 0.0001 %".to_owned(),
         1..1_000 => format!("0.{millionths:04} %"),

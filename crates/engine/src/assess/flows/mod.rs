@@ -25,6 +25,7 @@ mod sum;
 mod view;
 
 pub(super) use basis::Decay;
+pub(super) use minimum_scores::percent;
 pub use ordered::united_parts;
 pub(super) use parts::SHARE_WHOLE;
 pub(super) use sum::{LargestSum, PartPlace, PartSelection};

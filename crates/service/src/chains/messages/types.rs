@@ -150,9 +150,9 @@ fields! {
         kept, further_kept, holdings, further_holdings, token_dealings
     }
     NamedContract as NamedContractMessage { address, name }
-    KeptMoney as KeptMoneyMessage { way, via, gave, got, payments, transactions }
+    KeptMoney as KeptMoneyMessage { way, via, is_contract, gave, got, payments, transactions }
     ContractHolding as ContractHoldingMessage { token, contract, backing }
-    BackingMoney as BackingMoneyMessage { asset, amount, severe }
+    BackingMoney as BackingMoneyMessage { asset, amount, severe, is_of_others }
     ExcessMoney as ExcessMoneyMessage { unit, decimals, amount, received, transactions }
     TokenDealing as TokenDealingMessage {
         party, entity, category, direction, is_initiated, tokens, transactions

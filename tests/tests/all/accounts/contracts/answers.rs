@@ -10,7 +10,7 @@ use assay_engine::{
 use assay_tests::{
     accounts::{
         DOLLAR, ETH, ETHER, Pool, USDC,
-        contracts::{Protocols, Vault},
+        contracts::{Call, Protocols, Vault, named_depositor},
     },
     world::Claim,
 };
@@ -99,7 +99,64 @@ fn stolen_money_behind_a_claim_is_told() {
     let [claim] = &*contracts(&holder).holdings else { panic!("{holder:#?}") };
     assert_eq!((claim.kind, &claim.token), (HoldingKind::Claim, &None));
     assert_eq!(claim.backing[0].severe_share, "1.000000");
-    assert!(claim.detail.ends_with("in part of severe categories"), "{}", claim.detail);
+    assert!(
+        claim.detail.ends_with("100 ETH that it put in (of severe categories)"),
+        "{}",
+        claim.detail
+    );
+}
+
+#[test]
+fn money_that_a_thief_puts_in_for_somebody_is_told_as_that_of_others() {
+    let mut theft = Theft::at_protocols(100);
+    let vault = theft.chain.contract();
+    let person = theft.clean(ETH, 2 * ETHER);
+    theft.chain.pay(person, vault, ETH, ETHER);
+    let deposit = Call::new(theft.accomplice, &[(theft.accomplice, vault, ETH, 100 * ETHER)]);
+    theft.chain.execute(deposit.naming(named_depositor(vault, person)));
+    let [person] = theft.assess([person]);
+    assert_allow(&person);
+    let [claim] = &*contracts(&person).holdings else { panic!("{person:#?}") };
+    let whose: Vec<bool> = claim.backing.iter().map(|money| money.of_others).collect();
+    assert_eq!(whose, [false, true], "{claim:#?}");
+    let ending = "1 ETH that it put in and 100 ETH of others (of severe categories)";
+    assert!(claim.detail.ends_with(ending), "{}", claim.detail);
+}
+
+#[test]
+fn two_persons_who_exchange_are_no_contracts() {
+    let mut theft = Theft::at_protocols(0);
+    let (ann, bob) = (theft.clean(ETH, ETHER), theft.clean(USDC, 3_000 * DOLLAR));
+    let desk = theft.chain.account();
+    theft.chain.send(desk, &[(ann, bob, ETH, ETHER), (bob, ann, USDC, 3_000 * DOLLAR)]);
+    let [ann] = theft.assess([ann]);
+    let [kept] = &*contracts(&ann).kept else { panic!("{ann:#?}") };
+    assert!(kept.detail.ends_with("each within one transaction"), "{}", kept.detail);
+}
+
+#[test]
+fn money_that_came_back_is_a_destination_that_returned() {
+    let mut theft = Theft::at_protocols(0);
+    let vault = theft.chain.contract();
+    let person = theft.clean(ETH, 2 * ETHER);
+    theft.chain.pay(person, vault, ETH, ETHER);
+    theft.chain.send(person, &[(vault, person, ETH, ETHER)]);
+    let [person] = theft.assess([person]);
+    let sent = person.exposure.iter().filter(|it| it.direction == Direction::Destination);
+    assert_eq!(sent.map(|it| it.endpoint_type).collect::<Vec<_>>(), ["returned"], "{person:#?}");
+}
+
+#[test]
+fn a_friend_who_swaps_and_pays_a_thief_leads_there() {
+    let (mut theft, pool) = theft_at_named_pool();
+    let (person, friend) = (theft.clean(ETH, 10 * ETHER), theft.chain.account());
+    theft.chain.pay_all(person, friend, ETH);
+    theft.swap_all(pool, friend, ETH);
+    theft.chain.pay_all(friend, theft.thief, USDC);
+    let [person] = theft.assess([person]);
+    let stolen = person.exposure.iter().find(|it| it.category == Some(Category::StolenFunds));
+    let stolen = stolen.unwrap_or_else(|| panic!("{person:#?}"));
+    assert_eq!((stolen.direction, stolen.hops), (Direction::Destination, Some(2)));
 }
 
 #[test]

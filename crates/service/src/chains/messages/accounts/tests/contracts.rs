@@ -26,10 +26,11 @@ fn contract() -> impl Strategy<Value = NamedContract> {
 
 fn kept_money() -> impl Strategy<Value = KeptMoney> {
     let way = select(vec![KeptWay::Exchanged, KeptWay::Returned]);
-    (way, contract(), sums(), sums(), any::<u64>(), texts()).prop_map(
-        |(way, via, gave, got, payments, transactions)| KeptMoney {
+    (way, contract(), any::<bool>(), sums(), sums(), any::<u64>(), texts()).prop_map(
+        |(way, via, is_contract, gave, got, payments, transactions)| KeptMoney {
             way,
             via,
+            is_contract,
             gave,
             got,
             payments,
@@ -39,11 +40,10 @@ fn kept_money() -> impl Strategy<Value = KeptMoney> {
 }
 
 fn holding() -> impl Strategy<Value = ContractHolding> {
-    let backing = any::<(String, u128, u32)>().prop_map(|(asset, amount, severe)| BackingMoney {
-        asset,
-        amount,
-        severe,
-    });
+    let backing =
+        any::<(String, u128, u32, bool)>().prop_map(|(asset, amount, severe, is_of_others)| {
+            BackingMoney { asset, amount, severe, is_of_others }
+        });
     (option::of(any::<String>()), option::of(contract()), vec(backing, 0..3))
         .prop_map(|(token, contract, backing)| ContractHolding { token, contract, backing })
 }
