@@ -9,6 +9,7 @@
 //! - `origin`: origins of money
 //! - `shares`: breakdowns of money by origin, and their exact mixing
 //! - `ledger`: the balance of an account in one asset, and what it is made of
+//! - `circles`: circles of payments, one after another
 //! - `netting`: the payments between accounts that a transaction amounts to
 //! - `conversion`: receipts in exchange for another asset that cannot be resolved
 //! - `contracts`: money that passes contracts, rule by rule
@@ -34,6 +35,7 @@
 
 mod address;
 mod asset;
+mod circles;
 mod contract_use;
 mod contracts;
 mod conversion;

@@ -3,11 +3,12 @@
 //! Within a transaction, money often passes through contracts and comes back. Per asset, what went both ways or round in
 //! a circle cancels, and an account that passes money on is left out: its payers pay its payees.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use ruint::aliases::U512;
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::circles::Circles;
 use crate::ledger::OwnerNumber;
 
 /// A sum that one account paid another in one asset within a transaction.
@@ -33,8 +34,11 @@ pub struct Netted {
 /// Most pairs of a payer and a payee of an account that is left out: more would make one transaction a burden for all.
 pub(super) const MOST_PAIRS: usize = 10_000;
 
-/// Numbers of payments by account.
-type Counts = FxHashMap<OwnerNumber, usize>;
+/// Most pairs of a payer and a payee of all accounts that are left out of one asset's payments in a transaction.
+const MOST_PAIRS_OF_ALL: usize = 100_000;
+
+/// Most times that an account's pairs become too many or few enough: afterwards it stays.
+const MOST_TURNS: u8 = 16;
 
 /// Nets the transfers of one asset within a transaction, in the order of their logs. `is_end` tells the accounts that
 /// never pass money on.
@@ -46,199 +50,245 @@ pub fn net(
     let mut pairs = Pairs::default();
     for edge in transfers {
         if edge.amount > 0 && edge.from != edge.to {
-            pairs.add(edge.from, edge.to, edge.amount);
+            pairs.add(edge);
         }
     }
-    if pairs.len() < 2 || !pairs.is_connected() {
-        let paid = pairs.edges();
+    if pairs.edges.len() < 2 || !pairs.is_connected() {
+        let paid = pairs.edges;
         return Netted { dealings: paid.clone(), paid };
     }
     pairs.cancel_opposite();
     pairs.cancel_circles();
-    let before = pairs.clone();
-    pairs.join(&is_end);
-    let through = pairs.edges().into_iter().filter_map(|edge| {
-        let known = before.get(edge.from, edge.to);
+    let before = pairs.edges.clone();
+    Joining::new(&mut pairs, is_end).join();
+    let through = pairs.edges.iter().enumerate().filter_map(|(index, edge)| {
+        let known = before.get(index).map_or(0, |edge| edge.amount);
         let more = edge.amount.saturating_sub(known);
-        (more > 0).then_some(Edge { amount: more, ..edge })
+        (more > 0).then_some(Edge { amount: more, ..*edge })
     });
-    let dealings = before.edges().into_iter().chain(through).collect();
-    Netted { paid: pairs.edges(), dealings }
+    let live = |edge: &Edge| edge.amount > 0;
+    let dealings = before.iter().copied().filter(live).chain(through).collect();
+    pairs.edges.retain(live);
+    Netted { paid: pairs.edges, dealings }
 }
 
 /// Sums by ordered pair, in the order of their first transfers.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 struct Pairs {
-    order: Vec<(OwnerNumber, OwnerNumber)>,
-    sums: FxHashMap<(OwnerNumber, OwnerNumber), u128>,
+    edges: Vec<Edge>,
+    positions: FxHashMap<(OwnerNumber, OwnerNumber), usize>,
 }
 
 impl Pairs {
-    fn add(&mut self, from: OwnerNumber, to: OwnerNumber, amount: u128) {
-        let order = &mut self.order;
-        let sum = self.sums.entry((from, to)).or_insert_with(|| {
-            order.push((from, to));
-            0
-        });
-        *sum = sum.saturating_add(amount);
-    }
-
-    fn get(&self, from: OwnerNumber, to: OwnerNumber) -> u128 {
-        self.sums.get(&(from, to)).copied().unwrap_or(0)
-    }
-
-    fn len(&self) -> usize {
-        self.sums.len()
-    }
-
-    /// The pairs with a sum above zero.
-    fn live(&self) -> impl Iterator<Item = (OwnerNumber, OwnerNumber, u128)> {
-        self.order.iter().filter_map(|(from, to)| {
-            let amount = *self.sums.get(&(*from, *to))?;
-            (amount > 0).then_some((*from, *to, amount))
-        })
-    }
-
-    fn edges(&self) -> Vec<Edge> {
-        self.live().map(|(from, to, amount)| Edge { from, to, amount }).collect()
+    /// Adds an amount. Returns the position of the pair.
+    fn add(&mut self, edge: Edge) -> usize {
+        let next = self.edges.len();
+        let position = *self.positions.entry((edge.from, edge.to)).or_insert(next);
+        match self.edges.get_mut(position) {
+            Some(known) => known.amount = known.amount.saturating_add(edge.amount),
+            None => self.edges.push(edge),
+        }
+        position
     }
 
     /// True if an account both pays and receives.
     fn is_connected(&self) -> bool {
-        let receivers: FxHashSet<OwnerNumber> = self.live().map(|(_, to, _)| to).collect();
-        self.live().any(|(from, ..)| receivers.contains(&from))
+        let receivers: FxHashSet<OwnerNumber> = self.edges.iter().map(|edge| edge.to).collect();
+        self.edges.iter().any(|edge| receivers.contains(&edge.from))
     }
 
-    fn take(&mut self, from: OwnerNumber, to: OwnerNumber, amount: u128) {
-        if let Some(sum) = self.sums.get_mut(&(from, to)) {
-            *sum = sum.saturating_sub(amount);
-        }
+    fn amount(&self, position: usize) -> u128 {
+        self.edges.get(position).map_or(0, |edge| edge.amount)
+    }
+
+    /// Takes an amount off a pair. Returns what is left.
+    fn take(&mut self, position: usize, amount: u128) -> u128 {
+        let Some(edge) = self.edges.get_mut(position) else { return 0 };
+        edge.amount = edge.amount.saturating_sub(amount);
+        edge.amount
     }
 
     fn cancel_opposite(&mut self) {
-        for (from, to) in self.order.clone() {
-            let less = self.get(from, to).min(self.get(to, from));
-            if less > 0 {
-                self.take(from, to, less);
-                self.take(to, from, less);
-            }
+        for position in 0..self.edges.len() {
+            let Some(Edge { from, to, amount }) = self.edges.get(position).copied() else { return };
+            let Some(opposite) = self.positions.get(&(to, from)).copied() else { continue };
+            let less = amount.min(self.amount(opposite));
+            self.take(position, less);
+            self.take(opposite, less);
         }
     }
 
     fn cancel_circles(&mut self) {
-        while let Some(circle) = circle_of(self.live().map(|(from, to, _)| (from, to))) {
-            let least = circle.iter().map(|(from, to)| self.get(*from, *to)).min().unwrap_or(0);
-            for (from, to) in circle {
-                self.take(from, to, least);
+        let mut search = Circles::among(self.edges.iter().map(|edge| (edge.from, edge.to)));
+        while let Some(circle) = search.next(|position| self.amount(position) > 0) {
+            let least = circle.iter().map(|position| self.amount(*position)).min().unwrap_or(0);
+            for position in circle {
+                self.take(position, least);
+            }
+        }
+    }
+}
+
+/// Accounts that pass money on, while they are left out one after another: payers pay payees, in proportion.
+struct Joining<'p> {
+    pairs: &'p mut Pairs,
+    accounts: FxHashMap<OwnerNumber, Account>,
+    /// Accounts that are left out next, by the first pairs that pay them.
+    ready: BTreeMap<usize, OwnerNumber>,
+    /// Pairs that may still be made.
+    room: usize,
+}
+
+/// An account with its pairs that have an amount left.
+#[derive(Debug, Default)]
+struct Account {
+    incoming: BTreeSet<usize>,
+    outgoing: BTreeSet<usize>,
+    /// True if it is to be left out.
+    passes: bool,
+    /// True if it is never left out.
+    stays: bool,
+    /// Times that `passes` changed.
+    turns: u8,
+    /// Number of its payers that are to be left out.
+    waits_for: usize,
+    /// Its place among the accounts that are left out next.
+    ready_at: Option<usize>,
+}
+
+impl Account {
+    fn pairs(&self) -> usize {
+        self.incoming.len().saturating_mul(self.outgoing.len())
+    }
+}
+
+impl<'p> Joining<'p> {
+    fn new(pairs: &'p mut Pairs, is_end: impl Fn(OwnerNumber) -> bool) -> Self {
+        let mut accounts: FxHashMap<OwnerNumber, Account> = FxHashMap::default();
+        for (position, edge) in pairs.edges.iter().enumerate().filter(|(_, edge)| edge.amount > 0) {
+            accounts.entry(edge.from).or_default().outgoing.insert(position);
+            accounts.entry(edge.to).or_default().incoming.insert(position);
+        }
+        for (owner, account) in &mut accounts {
+            account.stays = is_end(*owner);
+        }
+        let owners: Vec<OwnerNumber> = accounts.keys().copied().collect();
+        let mut joining = Self { pairs, accounts, ready: BTreeMap::new(), room: MOST_PAIRS_OF_ALL };
+        for owner in owners {
+            joining.update(owner);
+        }
+        joining
+    }
+
+    /// Leaves accounts out: first, in the order of the transfers, those none of whose payers is to be left out. Accounts with too
+    /// many pairs of payers and payees stay.
+    fn join(mut self) {
+        while let Some((_, owner)) = self.ready.pop_first() {
+            let pairs = self.accounts.get(&owner).map_or(0, Account::pairs);
+            if let Some(room) = self.room.checked_sub(pairs) {
+                self.room = room;
+                self.join_at(owner);
+            } else if let Some(account) = self.accounts.get_mut(&owner) {
+                account.stays = true;
+                self.update(owner);
             }
         }
     }
 
-    /// Leaves out accounts that pass money on: payers pay payees, in proportion.
-    fn join(&mut self, is_end: &impl Fn(OwnerNumber) -> bool) {
-        while let Some(account) = self.next_to_join(is_end) {
-            self.join_at(account);
+    /// Finds out whether an account is to be left out, after its pairs changed.
+    fn update(&mut self, owner: OwnerNumber) {
+        let Some(account) = self.accounts.get_mut(&owner) else { return };
+        let passes = !account.stays && (1..=MOST_PAIRS).contains(&account.pairs());
+        if account.passes != passes {
+            account.turns = account.turns.saturating_add(1);
+            account.stays |= account.turns >= MOST_TURNS && !passes;
+            self.set(owner, passes);
+        }
+        self.note(owner);
+    }
+
+    /// Sets whether an account is to be left out, which its payees wait for.
+    fn set(&mut self, owner: OwnerNumber, passes: bool) {
+        let Some(account) = self.accounts.get_mut(&owner) else { return };
+        account.passes = passes;
+        for position in account.outgoing.clone() {
+            let Some(payee) = self.pairs.edges.get(position).map(|edge| edge.to) else { continue };
+            if let Some(account) = self.accounts.get_mut(&payee) {
+                let others = account.waits_for.saturating_sub(1);
+                account.waits_for = if passes { account.waits_for + 1 } else { others };
+            }
+            self.note(payee);
         }
     }
 
-    /// The first account, in the order of the transfers, that receives and pays and none of whose payers does. Accounts with
-    /// too many pairs of payers and payees are not left out.
-    fn next_to_join(&self, is_end: &impl Fn(OwnerNumber) -> bool) -> Option<OwnerNumber> {
-        let (mut incoming, mut outgoing) = (Counts::default(), Counts::default());
-        for (from, to, _) in self.live() {
-            *outgoing.entry(from).or_default() += 1;
-            *incoming.entry(to).or_default() += 1;
+    /// Notes whether an account is one of those that are left out next.
+    fn note(&mut self, owner: OwnerNumber) {
+        let Some(account) = self.accounts.get_mut(&owner) else { return };
+        let is_ready = account.passes && account.waits_for == 0;
+        let ready_at = account.incoming.first().copied().filter(|_| is_ready);
+        if account.ready_at == ready_at {
+            return;
         }
-        let passes = |account: OwnerNumber| {
-            let number = |of: &Counts| of.get(&account).copied().unwrap_or(0);
-            let pairs: usize = number(&incoming).saturating_mul(number(&outgoing));
-            (1..=MOST_PAIRS).contains(&pairs) && !is_end(account)
-        };
-        let after_others: FxHashSet<OwnerNumber> =
-            self.live().filter(|(from, ..)| passes(*from)).map(|(_, to, _)| to).collect();
-        let mut receivers = self.live().map(|(_, to, _)| to).filter(|to| passes(*to));
-        receivers.find(|account| !after_others.contains(account))
+        if let Some(before) = std::mem::replace(&mut account.ready_at, ready_at) {
+            self.ready.remove(&before);
+        }
+        if let Some(ready_at) = ready_at {
+            self.ready.insert(ready_at, owner);
+        }
     }
 
-    fn join_at(&mut self, account: OwnerNumber) {
-        let live: Vec<_> = self.live().collect();
-        let incoming: Vec<Edge> = edges(live.iter().filter(|(_, to, _)| *to == account).copied());
-        let outgoing: Vec<Edge> = edges(live.iter().filter(|(from, ..)| *from == account).copied());
+    fn edges(&self, positions: &BTreeSet<usize>) -> Vec<Edge> {
+        positions.iter().filter_map(|position| self.pairs.edges.get(*position).copied()).collect()
+    }
+
+    /// Lets the payers of an account pay its payees.
+    fn join_at(&mut self, owner: OwnerNumber) {
+        self.set(owner, false);
+        let Some(account) = self.accounts.get_mut(&owner) else { return };
+        account.stays = true;
+        let (from, to) = (account.incoming.clone(), account.outgoing.clone());
+        let (incoming, outgoing) = (self.edges(&from), self.edges(&to));
         let (received, paid) = (sum(&incoming), sum(&outgoing));
         let passed = received.min(paid);
         let taken_in = divided(passed, &incoming, received);
         let taken_out = divided(passed, &outgoing, paid);
         let matrix = Matrix::of(passed, (&incoming, received), (&outgoing, paid));
         let matrix = matrix.with_remainders(&taken_in, &taken_out);
-        for (edge, part) in incoming.iter().zip(&taken_in).chain(outgoing.iter().zip(&taken_out)) {
-            self.take(edge.from, edge.to, *part);
+        for (position, part) in from.iter().zip(&taken_in).chain(to.iter().zip(&taken_out)) {
+            if self.pairs.take(*position, *part) == 0 {
+                self.forget(*position);
+            }
         }
         for (payer, row) in incoming.iter().zip(&matrix.rows) {
             for (payee, part) in outgoing.iter().zip(row) {
                 if payer.from != payee.to && *part > 0 {
-                    self.add(payer.from, payee.to, *part);
+                    self.pay(Edge { from: payer.from, to: payee.to, amount: *part });
                 }
             }
         }
-    }
-}
-
-/// The first circle of payments, by a search in depth in the order of the pairs of a payer and a payee.
-pub(super) fn circle_of(
-    pairs: impl Iterator<Item = (OwnerNumber, OwnerNumber)>,
-) -> Option<Vec<(OwnerNumber, OwnerNumber)>> {
-    let mut payees: HashMap<OwnerNumber, Vec<OwnerNumber>> = HashMap::new();
-    let mut order = Vec::new();
-    for (from, to) in pairs {
-        let of_payer = payees.entry(from).or_insert_with(|| {
-            order.push(from);
-            Vec::new()
-        });
-        of_payer.push(to);
-    }
-    let mut finished: HashMap<OwnerNumber, bool> = HashMap::new();
-    for start in order {
-        if finished.contains_key(&start) {
-            continue;
-        }
-        finished.insert(start, false);
-        let mut path = vec![(start, 0)];
-        while let Some((account, next)) = path.last_mut() {
-            let account = *account;
-            let payee = payees.get(&account).and_then(|payees| payees.get(*next)).copied();
-            *next += 1;
-            let Some(payee) = payee else {
-                finished.insert(account, true);
-                path.pop();
-                continue;
-            };
-            match finished.get(&payee) {
-                Some(false) => {
-                    let on_circle = path.iter().skip_while(|(on_path, _)| *on_path != payee);
-                    let mut members: Vec<_> = on_circle.map(|(member, _)| *member).collect();
-                    members.push(payee);
-                    return Some(members.windows(2).filter_map(pair).collect());
-                }
-                None if payees.contains_key(&payee) => {
-                    finished.insert(payee, false);
-                    path.push((payee, 0));
-                }
-                Some(true) | None => {}
-            }
+        let payees = outgoing.iter().map(|edge| edge.to);
+        for account in incoming.iter().map(|edge| edge.from).chain(payees).chain([owner]) {
+            self.update(account);
         }
     }
-    None
-}
 
-fn pair(two: &[OwnerNumber]) -> Option<(OwnerNumber, OwnerNumber)> {
-    match two {
-        [from, to] => Some((*from, *to)),
-        _ => None,
+    /// Adds an amount that a payer pays a payee in the place of an account that is left out.
+    fn pay(&mut self, edge: Edge) {
+        let position = self.pairs.add(edge);
+        self.accounts.entry(edge.from).or_default().outgoing.insert(position);
+        self.accounts.entry(edge.to).or_default().incoming.insert(position);
     }
-}
 
-fn edges(pairs: impl Iterator<Item = (OwnerNumber, OwnerNumber, u128)>) -> Vec<Edge> {
-    pairs.map(|(from, to, amount)| Edge { from, to, amount }).collect()
+    /// Drops a pair of which nothing is left.
+    fn forget(&mut self, position: usize) {
+        let Some(Edge { from, to, .. }) = self.pairs.edges.get(position).copied() else { return };
+        if let Some(payer) = self.accounts.get_mut(&from) {
+            payer.outgoing.remove(&position);
+        }
+        if let Some(payee) = self.accounts.get_mut(&to) {
+            payee.incoming.remove(&position);
+        }
+    }
 }
 
 fn sum(edges: &[Edge]) -> u128 {

@@ -142,6 +142,22 @@ impl Shares {
         }
     }
 
+    /// The shares of severe origins.
+    pub(super) fn severe_only(&self) -> Self {
+        let severe = self.known().iter().filter(|share| share.origin.is_severe());
+        Self::of(severe.copied().collect())
+    }
+
+    /// The breakdown of which severe origins stay, and all else is a conversion.
+    pub(super) fn converted(&self) -> Self {
+        let mut shares = self.severe_only().known().to_vec();
+        let rest = WHOLE.saturating_sub(self.severe());
+        let origin = OriginCode::from(MoneyOrigin::Conversion);
+        shares.push(OriginShare { origin, hops: 1, far: rest, near: rest });
+        shares.sort_unstable_by_key(|share| share.origin);
+        Self::of(shares)
+    }
+
     /// The breakdown with other shares.
     pub(super) fn map(&self, share: impl Fn(OriginShare) -> OriginShare) -> Self {
         Self::of(self.known().iter().map(|known| share(*known)).collect())

@@ -2,13 +2,12 @@
 
 use assay_address::ChainId;
 use jiff::{Timestamp, civil::Date, tz::TimeZone};
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{
     ScoredAsset,
     contracts::{
-        self, AccountStates, Circumstances, DayValues, Named, NettedTransaction, Receipt,
-        exchange::{self, Flow},
+        self, AccountStates, Circumstances, DayValues, Named, NettedTransaction, Receipt, exchange,
     },
     conversion::Exchanges,
     dealings::DealingKey,
@@ -239,35 +238,21 @@ impl Booking<'_> {
             let paid = self.net(asset, into).into_iter();
             netted.scored.extend(paid.map(|edge| (asset, edge)));
         }
-        for asset in tokens(movements) {
-            let moved = movements.iter().filter(|it| it.asset == asset);
-            let moved = moved.map(|it| Edge { from: it.from, to: it.to, amount: it.amount });
+        for (asset, moved) in tokens(movements) {
             let paid = net(moved, |owner| self.never_passes(owner)).paid;
             // What rounding left on a way would count as another one.
             let largest = paid.iter().map(|edge| edge.amount).max().unwrap_or(0);
             let paid = paid.into_iter().filter(|edge| !exchange::is_tiny(edge.amount, largest));
             netted.tokens.extend(paid.map(|edge| (asset, edge)));
         }
-        let is_unpriced = |(asset, _): &(AssetNumber, Edge)| !self.values.is_priced(*asset);
-        let exchanges = if netted.scored.iter().any(is_unpriced) {
-            Exchanges::of(movements)
-        } else {
-            Exchanges::default()
-        };
-        let initiator = self.transaction.initiator;
         let circumstances = Circumstances {
             ends: self.ends,
             day: self.day,
             values: self.values,
-            initiator,
+            initiator: self.transaction.initiator,
             named: self.transaction.named,
         };
-        let ends = self.ends;
-        let is_conversion = |flow: &Flow| {
-            let is_end = ends.get(flow.from).is_some();
-            !is_end && exchanges.is_conversion((flow.from, flow.to), flow.asset, initiator)
-        };
-        for receipt in contracts::book(netted, circumstances, is_conversion, into) {
+        for receipt in contracts::book(netted, circumstances, into) {
             self.receive(receipt, into);
         }
         self.set_balances(into);
@@ -315,8 +300,10 @@ impl Booking<'_> {
             edges.extend(paid.map(|edge| (asset, edge, MovementKind::Payment)));
         }
         edges.extend(fees_and_new_coins(movements));
+        let paid: FxHashSet<(AssetNumber, OwnerNumber)> =
+            edges.iter().map(|(asset, edge, _)| (*asset, edge.to)).collect();
         let receives = |asset: AssetNumber, payer: OwnerNumber| {
-            self.holds(payer) && edges.iter().any(|(of, edge, _)| *of == asset && edge.to == payer)
+            self.holds(payer) && paid.contains(&(asset, payer))
         };
         let (late, early): (Vec<_>, Vec<_>) =
             edges.iter().copied().partition(|(asset, edge, kind)| {
@@ -325,28 +312,22 @@ impl Booking<'_> {
                     && receives(*asset, edge.from)
             });
         self.pay(&early, &exchanges, (into, false));
-        self.pay_late(late, &exchanges, into);
+        self.pay_late(&late, &exchanges, into);
         self.set_balances(into);
     }
 
     /// Pays for accounts that netting could not leave out: each pays after its own payers did.
     fn pay_late(
         &mut self,
-        mut late: Vec<(AssetNumber, Edge, MovementKind)>,
+        late: &[(AssetNumber, Edge, MovementKind)],
         exchanges: &Exchanges,
         into: &mut impl LedgerBook,
     ) {
-        while !late.is_empty() {
-            let receivers: FxHashSet<(AssetNumber, OwnerNumber)> =
-                late.iter().map(|(asset, edge, _)| (*asset, edge.to)).collect();
-            let is_ready = |(asset, edge, _): &(AssetNumber, Edge, MovementKind)| {
-                !receivers.contains(&(*asset, edge.from))
-            };
-            let (first, rest): (Vec<_>, Vec<_>) = late.iter().copied().partition(is_ready);
-            // Netting left no circles, so that some account has no payer that is still to pay.
-            let (first, rest) = if first.is_empty() { (late, Vec::new()) } else { (first, rest) };
-            self.pay(&first, exchanges, (into, true));
-            late = rest;
+        let mut turns: Vec<_> = turns(late).into_iter().zip(late.iter().copied()).collect();
+        turns.sort_by_key(|(turn, _)| *turn);
+        for turn in turns.chunk_by(|(one, _), (next, _)| one == next) {
+            let edges: Vec<_> = turn.iter().map(|(_, edge)| *edge).collect();
+            self.pay(&edges, exchanges, (into, true));
         }
     }
 
@@ -357,26 +338,18 @@ impl Booking<'_> {
         exchanges: &Exchanges,
         (into, is_late): (&mut impl LedgerBook, bool),
     ) {
-        let mut totals: Vec<(AssetNumber, OwnerNumber, u128)> = Vec::new();
+        let mut totals: FxHashMap<(AssetNumber, OwnerNumber), u128> = FxHashMap::default();
         for (asset, edge, _) in edges {
-            match totals.iter_mut().find(|(of, from, _)| (of, from) == (asset, &edge.from)) {
-                Some((.., total)) => *total = total.saturating_add(edge.amount),
-                None => totals.push((*asset, edge.from, edge.amount)),
-            }
+            let total = totals.entry((*asset, edge.from)).or_default();
+            *total = total.saturating_add(edge.amount);
         }
-        let shares: Vec<Shares> = totals
-            .iter()
-            .map(|(asset, from, total)| self.shares(*asset, *from, *total, &*into))
-            .collect();
-        for (asset, from, total) in &totals {
-            self.take(*asset, *from, *total, into);
+        let mut shares: FxHashMap<(AssetNumber, OwnerNumber), Shares> = FxHashMap::default();
+        for ((asset, from), total) in totals {
+            shares.insert((asset, from), self.shares(asset, from, total, &*into));
+            self.take(asset, from, total, into);
         }
         for (asset, edge, kind) in edges.iter().copied() {
-            let found = totals
-                .iter()
-                .zip(&shares)
-                .find(|((of, from, _), _)| (*of, *from) == (asset, edge.from));
-            let mut shares = found.map_or(Shares::UNKNOWN, |(_, shares)| shares.clone());
+            let mut shares = shares.get(&(asset, edge.from)).cloned().unwrap_or_default();
             let mut hop = self.hop(edge.from);
             match kind {
                 MovementKind::New => shares = Shares::wholly(MoneyOrigin::New),
@@ -487,6 +460,43 @@ impl Booking<'_> {
     }
 }
 
+/// The turn at which each payment is due: one more than that of the last payment that its payer gets.
+fn turns(edges: &[(AssetNumber, Edge, MovementKind)]) -> Vec<usize> {
+    let mut paid: FxHashMap<(AssetNumber, OwnerNumber), Vec<usize>> = FxHashMap::default();
+    let mut waits_for: FxHashMap<(AssetNumber, OwnerNumber), usize> = FxHashMap::default();
+    for (index, (asset, edge, _)) in edges.iter().enumerate() {
+        paid.entry((*asset, edge.from)).or_default().push(index);
+        *waits_for.entry((*asset, edge.to)).or_default() += 1;
+    }
+    // Netting left no circles. What is on one nevertheless is due last.
+    let mut turns = vec![usize::MAX; edges.len()];
+    let mut ready: Vec<usize> = (0..edges.len())
+        .filter(|index| {
+            let payer = edges.get(*index).map(|(asset, edge, _)| (*asset, edge.from));
+            payer.is_some_and(|payer| !waits_for.contains_key(&payer))
+        })
+        .collect();
+    let mut turn = 0;
+    while !ready.is_empty() {
+        let mut next = Vec::new();
+        for index in ready {
+            let Some((asset, edge, _)) = edges.get(index) else { continue };
+            if let Some(known) = turns.get_mut(index) {
+                *known = turn;
+            }
+            let payee = (*asset, edge.to);
+            let Some(left) = waits_for.get_mut(&payee) else { continue };
+            *left -= 1;
+            if *left == 0 {
+                next.extend(paid.get(&payee).into_iter().flatten().copied());
+            }
+        }
+        ready = next;
+        turn += 1;
+    }
+    turns
+}
+
 /// The scored assets that a transaction pays, in the order of the transaction.
 fn assets(movements: &[Movement]) -> Vec<AssetNumber> {
     let mut assets = Vec::new();
@@ -499,12 +509,18 @@ fn assets(movements: &[Movement]) -> Vec<AssetNumber> {
     assets
 }
 
-/// The tokens outside the table that a transaction moves, in the order of the transaction.
-fn tokens(movements: &[Movement]) -> Vec<AssetNumber> {
-    let mut tokens = Vec::new();
+/// The transfers of each token outside the table, in the order of the transaction.
+fn tokens(movements: &[Movement]) -> Vec<(AssetNumber, Vec<Edge>)> {
+    let mut positions: FxHashMap<AssetNumber, usize> = FxHashMap::default();
+    let mut tokens: Vec<(AssetNumber, Vec<Edge>)> = Vec::new();
     for movement in movements.iter().filter(|movement| !movement.is_scored) {
-        if !tokens.contains(&movement.asset) {
-            tokens.push(movement.asset);
+        let Movement { from, to, asset, amount, .. } = *movement;
+        let next = tokens.len();
+        let position = *positions.entry(asset).or_insert(next);
+        let edge = Edge { from, to, amount };
+        match tokens.get_mut(position) {
+            Some((_, edges)) => edges.push(edge),
+            None => tokens.push((asset, vec![edge])),
         }
     }
     tokens

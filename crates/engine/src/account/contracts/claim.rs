@@ -1,5 +1,7 @@
 //! Claims on contracts (`docs/model/accounts.md` C5): what was paid in and brought no token.
 
+use rustc_hash::FxHashMap;
+
 use super::{
     super::{ContractFactKind, LedgerBook, shares::Hop},
     backing::Contributors,
@@ -18,18 +20,17 @@ const NOTHING: u32 = 20;
 impl<B: LedgerBook> Transaction<'_, B> {
     /// Keeps claims for what accounts paid to contracts, less what became others' tokens.
     pub(super) fn keep_claims(&mut self, contributors: &Contributors) {
-        let mut payers: Vec<OwnerNumber> = Vec::new();
-        for paid in &self.paid {
-            if !payers.contains(&paid.payer) {
-                payers.push(paid.payer);
-            }
-        }
         let mut paid = std::mem::take(&mut self.paid);
-        for payer in payers {
-            for paid in paid.extract_if(.., |paid| paid.payer == payer) {
-                if self.is_pool(paid.to) {
-                    self.keep_claim(&paid, contributors);
-                }
+        let mut payers: FxHashMap<OwnerNumber, usize> = FxHashMap::default();
+        for paid in &paid {
+            let next = payers.len();
+            payers.entry(paid.payer).or_insert(next);
+        }
+        // Payer by payer, in the order in which they paid.
+        paid.sort_by_key(|paid| payers.get(&paid.payer).copied());
+        for paid in paid {
+            if self.is_pool(paid.to) {
+                self.keep_claim(&paid, contributors);
             }
         }
     }
@@ -61,7 +62,7 @@ impl<B: LedgerBook> Transaction<'_, B> {
     ) {
         let mut lot = lot.clone();
         let is_severe = lot.shares.severe() > SEVERE_LOTS;
-        let gets_token = self.given.iter().any(|given| given.to == *payer);
+        let gets_token = self.given.is_receiver(*payer);
         let is_for_other = beneficiary != *payer;
         if gets_token && !is_for_other && !is_severe {
             return;

@@ -1,11 +1,9 @@
 //! Exchanges within a transaction (`docs/model/accounts.md` C2): everybody keeps his own history.
 
-use std::collections::HashMap;
-
-use rustc_hash::FxHashMap;
+use rustc_hash::FxHashSet;
 
 use super::{
-    super::{AssetNumber, netting::circle_of},
+    super::{AssetNumber, circles::Circles},
     value::{DayValues, Value},
 };
 use crate::ledger::OwnerNumber;
@@ -45,25 +43,17 @@ pub(super) fn exchanges(
     values: &DayValues,
     may_trade: impl Fn(&Flow) -> bool,
 ) -> Vec<Trade> {
-    let before: Vec<u128> = flows.iter().map(|flow| flow.amount).collect();
-    let (mut trades, mut circles) = (Vec::new(), 0);
-    let payers: Vec<OwnerNumber> = flows.iter().map(|flow| flow.from).collect();
+    let payers: FxHashSet<OwnerNumber> = flows.iter().map(|flow| flow.from).collect();
     if !flows.iter().any(|flow| payers.contains(&flow.to)) {
-        return trades;
+        return Vec::new();
     }
-    loop {
-        let mut first: FxHashMap<(OwnerNumber, OwnerNumber), usize> = HashMap::default();
-        let mut pairs = Vec::new();
-        for (index, flow) in flows.iter().enumerate() {
-            let pair = (flow.from, flow.to);
-            if flow.amount > 0 && may_trade(flow) && !first.contains_key(&pair) {
-                first.insert(pair, index);
-                pairs.push(pair);
-            }
-        }
-        let Some(circle) = circle_of(pairs.into_iter()) else { break };
-        let members: Vec<usize> =
-            circle.iter().filter_map(|pair| first.get(pair).copied()).collect();
+    let before: Vec<u128> = flows.iter().map(|flow| flow.amount).collect();
+    let in_trade: Vec<bool> = flows.iter().map(may_trade).collect();
+    let mut search = Circles::among(flows.iter().map(|flow| (flow.from, flow.to)));
+    let (mut trades, mut circles) = (Vec::new(), 0);
+    while let Some(members) = search.next(|index| {
+        in_trade.get(index) == Some(&true) && flows.get(index).is_some_and(|flow| flow.amount > 0)
+    }) {
         let value_of = |flow: &Flow| values.value(flow.asset, flow.amount);
         let of_members = members.iter().filter_map(|index| flows.get(*index));
         let least: Value = of_members.map(value_of).min().unwrap_or_default();

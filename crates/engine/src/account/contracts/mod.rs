@@ -5,6 +5,7 @@
 //!
 //! - `value`: values of amounts on a day
 //! - `exchange`: exchanges, in which everybody keeps his own history
+//! - `unpriced`: payments for assets without a price
 //! - `rest`: what exchanges leave, payers first
 //! - `sources`, `payout`: what a contract's payment is made of
 //! - `leave`: the contract's ledger afterwards
@@ -14,6 +15,7 @@
 //! and beside these
 //!
 //! - `transaction`: what is known about the transaction as a whole
+//! - `given`: tokens that accounts gave in it
 //! - `state`: the states of accounts beside their ledgers
 //! - `holding`: tokens and claims with their layers
 //! - `masses`: money by origin, exact until it is divided once
@@ -21,6 +23,7 @@
 mod backing;
 mod claim;
 pub(super) mod exchange;
+mod given;
 mod holding;
 mod leave;
 mod masses;
@@ -31,6 +34,7 @@ mod state;
 #[cfg(test)]
 mod tests;
 mod transaction;
+mod unpriced;
 mod value;
 
 pub use holding::{Held, Holding, Lot, Lots, Tie};
@@ -40,17 +44,19 @@ pub use value::{DayPrices, DayValues};
 
 use self::{
     exchange::{Flow, Trade, exchanges},
+    given::Given,
     rest::{Outflow, PaidShares},
-    transaction::{Given, Transaction},
+    transaction::Transaction,
+    unpriced::Unpriced,
 };
 use super::{
     AssetNumber, LedgerBook, MoneyEnds, MovementKind,
     netting::Edge,
-    origin::MoneyOrigin,
     shares::{Hop, Shares},
 };
 use crate::ledger::OwnerNumber;
 use jiff::civil::Date;
+use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 
 /// The netted transfers of a transaction, in the order of the transaction.
@@ -63,7 +69,7 @@ pub(super) struct NettedTransaction {
 }
 
 /// Facts about a transaction that the rules need.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Circumstances<'t> {
     pub(super) ends: &'t MoneyEnds,
     pub(super) day: Date,
@@ -86,11 +92,9 @@ pub(super) struct Receipt {
 }
 
 /// Books the transfers of a transaction, and returns what enters ledgers, in order. The ledgers have paid by then.
-/// `is_conversion` tells the payments that cannot be resolved because an asset has no price.
 pub(super) fn book(
     netted: NettedTransaction,
     circumstances: Circumstances<'_>,
-    is_conversion: impl Fn(&Flow) -> bool,
     book: &mut impl LedgerBook,
 ) -> Vec<Receipt> {
     let mut transaction = Transaction::new(circumstances, book);
@@ -102,15 +106,13 @@ pub(super) fn book(
     let paid = paid_shares(&flows, &transaction);
     let trades = exchanges(&mut flows, circumstances.values, |flow| transaction.may_trade(flow));
     let mut receipts = trade(&trades, &paid, &mut transaction);
+    let unpriced = Unpriced::of(&netted, circumstances);
     for (asset, edge) in netted.tokens {
         transaction.give(asset, edge);
     }
     let outflows = transaction.pay(&flows, |flow| {
-        if is_conversion(flow) {
-            return (Shares::wholly(MoneyOrigin::Conversion), true);
-        }
-        let found = paid.iter().find(|(key, _)| *key == (flow.from, flow.asset));
-        (found.map_or(Shares::UNKNOWN, |(_, shares)| shares.clone()), false)
+        let found = paid.get(&(flow.from, flow.asset)).cloned().unwrap_or_default();
+        (found, unpriced.as_ref().is_some_and(|it| it.is_conversion(flow)))
     });
     receipts.extend(outflows.into_iter().flat_map(receipts_of));
     let contributors = transaction.back_tokens();
@@ -121,13 +123,10 @@ pub(super) fn book(
 
 /// The breakdowns of all that each account pays of each asset, before anything is paid.
 fn paid_shares<B: LedgerBook>(flows: &[Flow], transaction: &Transaction<'_, B>) -> PaidShares {
-    let mut totals: Vec<((OwnerNumber, AssetNumber), u128)> = Vec::new();
+    let mut totals: FxHashMap<(OwnerNumber, AssetNumber), u128> = FxHashMap::default();
     for flow in flows {
-        let key = (flow.from, flow.asset);
-        match totals.iter_mut().find(|(known, _)| *known == key) {
-            Some((_, total)) => *total = total.saturating_add(flow.amount),
-            None => totals.push((key, flow.amount)),
-        }
+        let total = totals.entry((flow.from, flow.asset)).or_default();
+        *total = total.saturating_add(flow.amount);
     }
     let shares = totals.into_iter().map(|((owner, asset), total)| {
         ((owner, asset), transaction.shares_of(owner, asset, total))
@@ -142,8 +141,7 @@ fn trade<B: LedgerBook>(
     transaction: &mut Transaction<'_, B>,
 ) -> Vec<Receipt> {
     let of = |owner: OwnerNumber, asset: AssetNumber| {
-        let found = paid.iter().find(|(key, _)| *key == (owner, asset));
-        found.map_or(Shares::UNKNOWN, |(_, shares)| shares.clone())
+        paid.get(&(owner, asset)).cloned().unwrap_or_default()
     };
     let mut receipts = Vec::with_capacity(trades.len());
     for circle in trades.chunk_by(|one, next| one.circle == next.circle) {
@@ -160,7 +158,7 @@ fn trade<B: LedgerBook>(
             // What comes from one member may have been bought with what another one gave.
             let bought_with = gifts.iter().find(|(giver, _)| *giver != member);
             if let Some((_, shares)) = bought_with {
-                transaction.note_trade(trade, shares.clone());
+                transaction.note_trade(trade, shares);
             }
             receipts.push(Receipt {
                 asset,
@@ -204,8 +202,11 @@ impl<B: LedgerBook> Transaction<'_, B> {
         if self.holds_tokens(from) && self.book.states().holding(from, held).is_some() {
             holding = self.book.states_mut().holding_mut(from, held).split(amount);
         }
-        if from == OwnerNumber::NOBODY && to != OwnerNumber::NOBODY {
-            self.minted.push(to);
+        if from == OwnerNumber::NOBODY && to != OwnerNumber::NOBODY && self.minted.insert(to) {
+            let is_person = !self.is_end(to) && !self.book.states().is_contract(to);
+            if is_person && self.has_severe_lots(to) {
+                self.minted_with_severe.push(to);
+            }
         }
         self.given.push(Given { from, to, asset, holding, units: amount });
     }

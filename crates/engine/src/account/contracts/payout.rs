@@ -45,15 +45,15 @@ struct Draft {
 }
 
 impl<B: LedgerBook> Transaction<'_, B> {
-    /// The payout of an amount that a contract pays a receiver. `paid` is the breakdown of all that it pays of the asset.
+    /// The payout of an amount that a contract pays a receiver. `paid` is the breakdown of all that it pays of the asset. Of a
+    /// conversion, only severe lots are its sources.
     pub(super) fn payout(
         &mut self,
         (contract, receiver): (OwnerNumber, OwnerNumber),
         (asset, amount): (AssetNumber, u128),
-        paid: &Shares,
+        (paid, is_conversion): (&Shares, bool),
     ) -> Payout {
-        let sources = self.sources(contract, receiver);
-        let bought = self.bought_by(contract);
+        let sources = self.sources((contract, receiver), is_conversion);
         let mut draft = Draft {
             asset,
             amount,
@@ -74,7 +74,7 @@ impl<B: LedgerBook> Transaction<'_, B> {
                     source.rank == rank && source.is_severe_only == is_severe_only
                 };
                 let of_rank: Vec<Source> = sources.iter().filter(same).copied().collect();
-                if rank == 1 {
+                if rank == 1 && !is_severe_only {
                     self.use_own(&of_rank, limit, &mut draft);
                 }
                 self.use_rank(&of_rank, &mut draft);
@@ -84,7 +84,7 @@ impl<B: LedgerBook> Transaction<'_, B> {
             draft.needed = 0;
         }
         let ledger = self.book.ledger(contract, asset).cloned().unwrap_or_default();
-        draft.add_excess(&ledger, paid, bought.as_ref());
+        draft.add_excess(&ledger, paid, self.bought_by(contract));
         draft.keep_capacity(&ledger);
         let shares = draft.masses.over(U256::from(amount));
         Payout { shares, returned: draft.returned, excess: draft.needed, used: draft.used }

@@ -1,6 +1,7 @@
 //! Payments that exchanges leave, payers first (`docs/model/accounts.md` C3).
 
 use ruint::aliases::U256;
+use rustc_hash::FxHashMap;
 
 use super::{
     super::{
@@ -69,25 +70,20 @@ impl<B: LedgerBook> Transaction<'_, B> {
             })
             .collect();
         for Valued { flow, value, .. } in &valued {
-            self.incoming.push(((flow.from, flow.to), *value));
+            let sum = self.incoming.entry((flow.from, flow.to)).or_default();
+            *sum = sum.saturating_add(*value);
         }
         let mut outflows: Vec<Option<Outflow>> = valued.iter().map(|_| None).collect();
         let mut order: Vec<usize> = Vec::new();
-        for payer in payers_first(flows) {
-            let of = |is_own: fn(&Flow, OwnerNumber) -> bool| {
-                let own = valued.iter().enumerate().filter(move |(_, it)| is_own(&it.flow, payer));
-                own.map(|(index, _)| index).collect::<Vec<usize>>()
-            };
-            let incoming = of(|flow, owner| flow.to == owner);
-            let outgoing = of(|flow, owner| flow.from == owner);
-            let passage = self.passage(payer, (&incoming, &outgoing), &valued, &outflows);
-            for index in outgoing {
-                let outflow = valued.get(index).map(|it| self.pay_flow(it, &passage));
-                if let (Some(into), Some(outflow)) = (outflows.get_mut(index), outflow) {
+        for Party { owner, incoming, outgoing } in payers_first(flows) {
+            let passage = self.passage(owner, (&incoming, &outgoing), &valued, &outflows);
+            for index in &outgoing {
+                let outflow = valued.get(*index).map(|it| self.pay_flow(it, &passage));
+                if let (Some(into), Some(outflow)) = (outflows.get_mut(*index), outflow) {
                     *into = Some(outflow);
                 }
             }
-            keep_own(&incoming, &passage, &valued, &mut outflows);
+            keep_own((&incoming, &outgoing), &passage, &valued, &mut outflows);
             order.extend(incoming);
         }
         order.into_iter().filter_map(|index| outflows.get_mut(index)?.take()).collect()
@@ -141,9 +137,10 @@ impl<B: LedgerBook> Transaction<'_, B> {
         if own > 0 {
             // Units that nobody had are issued: a loan, perhaps.
             let pays_out = self.is_pool(from) || from == OwnerNumber::NOBODY;
-            let is_payout = pays_out && !self.is_end(to) && !is_conversion;
-            payout = is_payout.then(|| self.payout((from, to), (asset, own), paid));
-            self.note_paid(flow, own, paid, payout.as_ref());
+            let is_payout = pays_out && !self.is_end(to);
+            let breakdown = (paid, *is_conversion);
+            payout = is_payout.then(|| self.payout((from, to), (asset, own), breakdown));
+            self.note_paid(valued, own, payout.as_ref());
         }
         if through > 0 {
             self.take(from, asset, through);
@@ -154,7 +151,8 @@ impl<B: LedgerBook> Transaction<'_, B> {
                 None => self.take(from, asset, own),
             }
         }
-        let (returned, excess) = parts_of(amount, payout.as_ref().filter(|_| self.is_pool(from)));
+        let is_resolved = self.is_pool(from) && !is_conversion;
+        let (returned, excess) = parts_of(amount, payout.as_ref().filter(|_| is_resolved));
         let (shares, hop) = match (payout, through) {
             (None, 0) => (paid.clone(), self.hop(from)),
             (Some(payout), 0) => (payout.shares, Hop::Counted),
@@ -168,13 +166,15 @@ impl<B: LedgerBook> Transaction<'_, B> {
                 (masses.over(U256::from(amount)), Hop::Counted)
             }
         };
+        let shares = if *is_conversion { shares.converted() } else { shares };
         Outflow { flow: *flow, shares, hop, returned, excess, kept: None }
     }
 
     /// Notes what an account paid of its own, and what it put into a contract or got out on balance.
-    fn note_paid(&mut self, flow: &Flow, own: u128, paid: &Shares, payout: Option<&Payout>) {
-        let Flow { from, to, asset, .. } = *flow;
-        let shares = payout.map_or_else(|| paid.clone(), |payout| payout.shares.clone());
+    fn note_paid(&mut self, valued: &Valued, own: u128, payout: Option<&Payout>) {
+        let Flow { from, to, asset, .. } = valued.flow;
+        let shares = payout.map_or(&valued.paid, |payout| &payout.shares);
+        let shares = if valued.is_conversion { shares.converted() } else { shares.clone() };
         let lot = Lot { asset, amount: own, shares };
         self.paid.push(PaidLot { payer: from, to, lot });
         let value = self.about.values.value(asset, own);
@@ -206,7 +206,7 @@ fn parts_of(amount: u128, payout: Option<&Payout>) -> (u128, u128) {
 
 /// An account that passes money on keeps its own history for as much as it passes on.
 fn keep_own(
-    incoming: &[usize],
+    (incoming, outgoing): (&[usize], &[usize]),
     passage: &Passage,
     valued: &[Valued],
     outflows: &mut [Option<Outflow>],
@@ -214,11 +214,8 @@ fn keep_own(
     if passage.passed.is_zero() {
         return;
     }
-    let Some(payer) = incoming.first().and_then(|it| valued.get(*it)).map(|it| it.flow.to) else {
-        return;
-    };
     let mut own = Masses::default();
-    for sent in valued.iter().filter(|it| it.flow.from == payer) {
+    for sent in outgoing.iter().filter_map(|index| valued.get(*index)) {
         own.add(&sent.paid, sent.value, Hop::Counted);
     }
     let own = own.over(passage.sent);
@@ -231,38 +228,50 @@ fn keep_own(
     }
 }
 
+/// An account with the positions of the flows that it gets and pays.
+struct Party {
+    owner: OwnerNumber,
+    incoming: Vec<usize>,
+    outgoing: Vec<usize>,
+}
+
 /// The accounts of flows, each after those that pay it, in the order of the transaction.
-fn payers_first(flows: &[Flow]) -> Vec<OwnerNumber> {
-    let mut waiting: Vec<(OwnerNumber, usize)> = Vec::new();
-    for flow in flows {
+fn payers_first(flows: &[Flow]) -> Vec<Party> {
+    let mut positions: FxHashMap<OwnerNumber, usize> = FxHashMap::default();
+    let mut parties: Vec<Party> = Vec::new();
+    for (index, flow) in flows.iter().enumerate() {
         for owner in [flow.from, flow.to] {
-            if !waiting.iter().any(|(known, _)| *known == owner) {
-                let payers = flows.iter().filter(|flow| flow.to == owner).count();
-                waiting.push((owner, payers));
+            let next = parties.len();
+            let position = *positions.entry(owner).or_insert(next);
+            if position == next {
+                parties.push(Party { owner, incoming: Vec::new(), outgoing: Vec::new() });
             }
+            let Some(party) = parties.get_mut(position) else { continue };
+            let own = if owner == flow.from { &mut party.outgoing } else { &mut party.incoming };
+            own.push(index);
         }
     }
-    let mut order: Vec<OwnerNumber> =
-        waiting.iter().filter(|(_, payers)| *payers == 0).map(|(owner, _)| *owner).collect();
+    let mut waits_for: Vec<usize> = parties.iter().map(|party| party.incoming.len()).collect();
+    let is_first = |position: &usize| waits_for.get(*position) == Some(&0);
+    let mut order: Vec<usize> = (0..parties.len()).filter(is_first).collect();
     let mut next = 0;
-    while let Some(payer) = order.get(next).copied() {
+    while let Some(party) = order.get(next).and_then(|position| parties.get(*position)) {
         next += 1;
-        for flow in flows.iter().filter(|flow| flow.from == payer) {
-            let Some((_, payers)) = waiting.iter_mut().find(|(owner, _)| *owner == flow.to) else {
-                continue;
-            };
-            *payers -= 1;
-            if *payers == 0 {
-                order.push(flow.to);
+        let payees = party.outgoing.iter().filter_map(|index| flows.get(*index)).map(|it| it.to);
+        for position in payees.filter_map(|payee| positions.get(&payee).copied()) {
+            let Some(left) = waits_for.get_mut(position) else { continue };
+            *left -= 1;
+            if *left == 0 {
+                order.push(position);
             }
         }
     }
     // Circles are left only around parties at which money ends.
-    let left = waiting.into_iter().map(|(owner, _)| owner).filter(|it| !order.contains(it));
-    let left: Vec<OwnerNumber> = left.collect();
-    order.extend(left);
-    order
+    order.extend((0..parties.len()).filter(|position| waits_for.get(*position) != Some(&0)));
+    let mut parties: Vec<Option<Party>> = parties.into_iter().map(Some).collect();
+    let taken = order.into_iter().map(|position| parties.get_mut(position)?.take());
+    taken.flatten().collect()
 }
 
 /// The breakdown of all that an account pays of an asset.
-pub(super) type PaidShares = Vec<((OwnerNumber, AssetNumber), Shares)>;
+pub(super) type PaidShares = FxHashMap<(OwnerNumber, AssetNumber), Shares>;

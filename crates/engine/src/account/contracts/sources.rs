@@ -1,10 +1,13 @@
 //! The sources of a payout, by rank (`docs/model/accounts.md` C6).
 
+use rustc_hash::{FxHashMap, FxHashSet};
+
 use super::{
     super::{
         AssetNumber, ContractFactKind, LedgerBook,
         shares::{Hop, WHOLE},
     },
+    given::Given,
     holding::{Held, Holding, Layer, Lots},
     transaction::Transaction,
     value::Value,
@@ -31,7 +34,7 @@ pub(super) struct Source {
 }
 
 /// Kind of a source, with its number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum SourceKind {
     /// Units that were given within the transaction, by their position.
     Given(usize),
@@ -54,14 +57,15 @@ impl Source {
 }
 
 impl<B: LedgerBook> Transaction<'_, B> {
-    /// The sources of what a contract pays to a receiver.
-    pub(super) fn sources(&mut self, contract: OwnerNumber, receiver: OwnerNumber) -> Vec<Source> {
-        let mut sources: Vec<Source> = Vec::new();
-        for (index, given) in self.given.iter().enumerate() {
-            if given.from == receiver {
-                sources.push(Source::of(SourceKind::Given(index), 1, Hop::Counted));
-            }
-        }
+    /// The sources of what a contract pays to a receiver: of a conversion severe lots only, as nobody knows what it is.
+    pub(super) fn sources(
+        &mut self,
+        (contract, receiver): (OwnerNumber, OwnerNumber),
+        is_conversion: bool,
+    ) -> Vec<Source> {
+        let own = self.given.of_giver(receiver).iter();
+        let mut sources: Vec<Source> =
+            own.map(|index| Source::of(SourceKind::Given(*index), 1, Hop::Counted)).collect();
         let has_given = sources.iter().any(|source| self.is_live(*source));
         let claim =
             |owner| Source::of(SourceKind::Held(owner, Held::Claim(contract)), 1, Hop::Counted);
@@ -91,8 +95,12 @@ impl<B: LedgerBook> Transaction<'_, B> {
             let backed = self.backed_at(other, contract, 3, Hop::FromPayer);
             sources.extend(backed.into_iter().map(|source| source.severe_only(is_severe_only)));
         }
-        let is_found = is_named || sources.iter().any(|source| self.is_live(*source));
+        let is_found =
+            is_conversion || is_named || sources.iter().any(|source| self.is_live(*source));
         self.add_from_anywhere(contract, receiver, is_found, &mut sources);
+        for source in &mut sources {
+            source.is_severe_only |= is_conversion;
+        }
         sources
     }
 
@@ -112,30 +120,23 @@ impl<B: LedgerBook> Transaction<'_, B> {
 
     /// Tokens that others gave to the contract, or destroyed, as far as they carry more than their givers get.
     fn given_by_others(&self, contract: OwnerNumber, receiver: OwnerNumber) -> Vec<Source> {
-        let mut givers: Vec<(OwnerNumber, Value, Vec<usize>)> = Vec::new();
-        for (index, given) in self.given.iter().enumerate() {
+        let others = self.given.to_or_destroyed(contract).filter_map(|index| {
+            let given = self.given.get(index)?;
             let is_other = given.from != receiver && given.from != contract;
-            let is_to_contract = given.to == contract || given.to == OwnerNumber::NOBODY;
-            if !is_other || !self.holds_tokens(given.from) || !is_to_contract {
-                continue;
-            }
-            let value = given.holding.value(self.about.values);
-            match givers.iter_mut().find(|(giver, ..)| *giver == given.from) {
-                Some((_, sum, indexes)) => {
-                    *sum = sum.saturating_add(value);
-                    indexes.push(index);
-                }
-                None => givers.push((given.from, value, vec![index])),
-            }
-        }
-        let more = givers.into_iter().filter(|(giver, value, _)| {
-            let got = self.incoming.iter().filter(|(pair, _)| *pair == (contract, *giver));
-            let got = got.fold(Value::ZERO, |sum, (_, value)| sum.saturating_add(*value));
-            *value > got
+            (is_other && self.holds_tokens(given.from)).then_some((index, given))
         });
-        more.flat_map(|(.., indexes)| indexes)
-            .map(|index| Source::of(SourceKind::Given(index), 4, Hop::FromPayer))
-            .collect()
+        let others: Vec<(usize, &Given)> = others.collect();
+        let mut carried: FxHashMap<OwnerNumber, Value> = FxHashMap::default();
+        for (_, given) in &others {
+            let sum = carried.entry(given.from).or_default();
+            *sum = sum.saturating_add(given.holding.value(self.about.values));
+        }
+        let is_more = |giver: OwnerNumber| {
+            let got = self.incoming.get(&(contract, giver)).copied().unwrap_or_default();
+            carried.get(&giver).is_some_and(|value| *value > got)
+        };
+        let more = others.into_iter().filter(|(_, given)| is_more(given.from));
+        more.map(|(index, _)| Source::of(SourceKind::Given(index), 4, Hop::FromPayer)).collect()
     }
 
     /// Adds claims and tokens wherever they are backed: those of the receiver, of the initiator, and of accounts that new units
@@ -147,23 +148,22 @@ impl<B: LedgerBook> Transaction<'_, B> {
         is_found: bool,
         sources: &mut Vec<Source>,
     ) {
-        let is_person =
-            |owner: &OwnerNumber| !self.is_end(*owner) && !self.book.states().is_contract(*owner);
-        let gives_token = self.given.iter().any(|given| given.from == receiver);
-        let minted = self.minted.iter().copied().filter(is_person).filter(|_| !gives_token);
-        let mut owners: Vec<OwnerNumber> = Vec::new();
-        for owner in [Some(receiver), self.about.initiator].into_iter().flatten().chain(minted) {
-            if !owners.contains(&owner) {
-                owners.push(owner);
-            }
+        let initiator = self.about.initiator;
+        let parties = [Some(receiver), initiator.filter(|it| *it != receiver)];
+        let mut owners: Vec<OwnerNumber> = parties.into_iter().flatten().collect();
+        // Anybody can make a token for anybody: of strangers, only severe lots count.
+        if !self.given.is_giver(receiver) {
+            let minted = self.minted_with_severe.iter().copied();
+            owners.extend(minted.filter(|it| *it != receiver && Some(*it) != initiator));
         }
+        let mut known: FxHashSet<SourceKind> = sources.iter().map(|it| it.kind).collect();
         for owner in owners {
             let is_minted = self.minted.contains(&owner);
             let (rank, by) =
                 if owner == receiver { (5, Hop::Counted) } else { (6, Hop::FromPayer) };
             for held in self.book.states().holdings_of(owner) {
                 let place = SourceKind::Held(owner, held);
-                if sources.iter().any(|source| source.kind == place) {
+                if !known.insert(place) {
                     continue;
                 }
                 let Some(holding) =
@@ -172,7 +172,6 @@ impl<B: LedgerBook> Transaction<'_, B> {
                     continue;
                 };
                 let counts = !holding.own.is_empty() || is_minted && !holding.came.is_empty();
-                // Anybody can make a token for anybody, to use up clean lots of theirs.
                 let is_stranger = owner != receiver && Some(owner) != self.about.initiator;
                 let is_severe_only = is_found || is_stranger;
                 if !counts || is_severe_only && !has_severe_lots(holding) {
@@ -222,6 +221,12 @@ impl<B: LedgerBook> Transaction<'_, B> {
             }
         };
         lots.take(asset, amount);
+    }
+
+    /// True if an account has a token or claim with severe lots.
+    pub(super) fn has_severe_lots(&self, owner: OwnerNumber) -> bool {
+        let state = self.book.states().of(owner);
+        state.is_some_and(|state| state.holdings.values().any(has_severe_lots))
     }
 
     fn is_live(&self, source: Source) -> bool {

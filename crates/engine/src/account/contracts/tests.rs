@@ -7,6 +7,8 @@ use jiff::{Timestamp, civil::date};
 use proptest::prelude::*;
 use ruint::aliases::U256;
 
+mod crafted;
+
 use super::{AccountStates, DayPrices, DayValues, Held, Named};
 use crate::{
     account::{

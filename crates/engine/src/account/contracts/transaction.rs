@@ -1,5 +1,9 @@
 //! One transaction while what contracts hold is followed: what is known about it as a whole.
 
+use std::cmp::Reverse;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
 use super::{
     super::{
         AssetNumber, ContractFactKind, LedgerBook, MoneyEnd,
@@ -7,7 +11,8 @@ use super::{
     },
     Circumstances,
     exchange::{Flow, Trade},
-    holding::{Held, Holding, Lot},
+    given::GivenTokens,
+    holding::{Held, Lot},
     masses::Masses,
     value::Value,
 };
@@ -24,16 +29,8 @@ pub struct Named {
     pub account: OwnerNumber,
 }
 
-/// Units of a token that an account gave within the transaction, with their layers.
-#[derive(Debug)]
-pub(super) struct Given {
-    pub(super) from: OwnerNumber,
-    pub(super) to: OwnerNumber,
-    pub(super) asset: AssetNumber,
-    /// The layers; what payouts use of them is taken off.
-    pub(super) holding: Holding,
-    pub(super) units: u128,
-}
+/// Things backed at one contract that an account remembers when they are more than twice as many.
+const MOST_BACKED: usize = 128;
 
 /// A lot that an account paid within the transaction.
 #[derive(Clone, Debug)]
@@ -43,36 +40,32 @@ pub(super) struct PaidLot {
     pub(super) lot: Lot,
 }
 
-/// The money that an account got by exchanges: the value, and the breakdown of what was given for it.
-#[derive(Clone, Debug)]
-pub(super) struct Bought {
-    pub(super) member: OwnerNumber,
-    pub(super) value: Value,
-    pub(super) shares: Shares,
-}
-
 /// One transaction while it is booked.
 pub(super) struct Transaction<'t, B> {
     pub(super) about: Circumstances<'t>,
-    pub(super) given: Vec<Given>,
+    pub(super) given: GivenTokens,
     /// The accounts that new units of tokens went to.
-    pub(super) minted: Vec<OwnerNumber>,
-    pub(super) bought: Vec<Bought>,
+    pub(super) minted: FxHashSet<OwnerNumber>,
+    /// Those of them without code that have severe lots, in the order of the transaction.
+    pub(super) minted_with_severe: Vec<OwnerNumber>,
+    /// Purchases of accounts by exchanges: the severe money of what was given for them, and their value.
+    bought: FxHashMap<OwnerNumber, (Masses, Value)>,
     /// Values of payments, by payer and receiver.
-    pub(super) incoming: Vec<((OwnerNumber, OwnerNumber), Value)>,
+    pub(super) incoming: FxHashMap<(OwnerNumber, OwnerNumber), Value>,
     pub(super) paid: Vec<PaidLot>,
     pub(super) book: &'t mut B,
 }
 
 impl<'t, B: LedgerBook> Transaction<'t, B> {
     /// A transaction of which nothing is booked.
-    pub(super) const fn new(about: Circumstances<'t>, book: &'t mut B) -> Self {
+    pub(super) fn new(about: Circumstances<'t>, book: &'t mut B) -> Self {
         Self {
             about,
-            given: Vec::new(),
-            minted: Vec::new(),
-            bought: Vec::new(),
-            incoming: Vec::new(),
+            given: GivenTokens::default(),
+            minted: FxHashSet::default(),
+            minted_with_severe: Vec::new(),
+            bought: FxHashMap::default(),
+            incoming: FxHashMap::default(),
             paid: Vec::new(),
             book,
         }
@@ -150,7 +143,27 @@ impl<'t, B: LedgerBook> Transaction<'t, B> {
         let tie = self.book.states_mut().tie_mut(holder, contract);
         tie.backed.retain(|known| *known != held);
         tie.backed.push(held);
+        let is_full = tie.backed.len() > 2 * MOST_BACKED;
         self.book.states_mut().holding_mut(holder, held).is_backed = true;
+        if is_full {
+            self.forget_least(holder, contract);
+        }
+    }
+
+    /// Keeps the most valuable of what a holder has that is backed at a contract.
+    fn forget_least(&mut self, holder: OwnerNumber, contract: OwnerNumber) {
+        let value = |held: Held| {
+            let holding = self.book.states().holding(holder, held);
+            holding.map_or(Value::ZERO, |holding| holding.value(self.about.values))
+        };
+        let backed = self.book.states().tie(holder, contract).map_or(&[][..], |tie| &tie.backed);
+        let mut kept: Vec<(usize, Held, Value)> =
+            backed.iter().enumerate().map(|(index, held)| (index, *held, value(*held))).collect();
+        kept.sort_by_key(|(_, _, value)| Reverse(*value));
+        kept.truncate(MOST_BACKED);
+        kept.sort_by_key(|(index, ..)| *index);
+        let backed = kept.into_iter().map(|(_, held, _)| held).collect();
+        self.book.states_mut().tie_mut(holder, contract).backed = backed;
     }
 
     /// Lowers what a holder put into a contract on balance.
@@ -162,21 +175,16 @@ impl<'t, B: LedgerBook> Transaction<'t, B> {
     }
 
     /// Notes what a member of an exchange bought, and the breakdown of what was given for it.
-    pub(super) fn note_trade(&mut self, trade: &Trade, shares: Shares) {
+    pub(super) fn note_trade(&mut self, trade: &Trade, shares: &Shares) {
         let (asset, amount) = trade.got;
         let value = self.about.values.value(asset, amount);
-        self.bought.push(Bought { member: trade.member, value, shares });
+        let (masses, sum) = self.bought.entry(trade.member).or_default();
+        masses.add(&shares.severe_only(), value, Hop::Counted);
+        *sum = sum.saturating_add(value);
     }
 
     /// The severe money of what an account got by exchanges, and the value of all that it got.
-    pub(super) fn bought_by(&self, member: OwnerNumber) -> Option<(Masses, Value)> {
-        let mut masses = Masses::default();
-        let mut value = Value::ZERO;
-        for bought in self.bought.iter().filter(|bought| bought.member == member) {
-            masses.add(&bought.shares, bought.value, Hop::Counted);
-            value = value.saturating_add(bought.value);
-        }
-        masses.0.retain(super::masses::Mass::is_severe);
-        (!value.is_zero()).then_some((masses, value))
+    pub(super) fn bought_by(&self, member: OwnerNumber) -> Option<&(Masses, Value)> {
+        self.bought.get(&member).filter(|(_, value)| !value.is_zero())
     }
 }

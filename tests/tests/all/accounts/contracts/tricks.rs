@@ -718,3 +718,60 @@ fn gains_behind_two_pools_for_another_are_stolen() {
     }
     theft.expect([(payee, Review)]);
 }
+
+/// A theft after which bitcoin has no price for more than a week.
+fn theft_without_price_of_bitcoin() -> (Theft<Protocols>, AccountAddress, AccountAddress) {
+    let (mut theft, thief, payee) = theft_and_payee();
+    theft.chain.stop_price(WBTC);
+    theft.chain.wait_days(9);
+    (theft, thief, payee)
+}
+
+#[test]
+fn a_crumb_without_a_price_makes_no_payment_a_conversion() {
+    let (mut theft, thief, payee) = theft_without_price_of_bitcoin();
+    let junk = junk(&mut theft, payee);
+    theft.withdraw(payee, WBTC, 1);
+    theft.chain.send(
+        payee,
+        &[(thief, payee, ETH, 100 * ETHER), (payee, thief, junk, TOKEN), (payee, thief, WBTC, 1)],
+    );
+    theft.expect([(payee, Review)]);
+}
+
+#[test]
+fn a_payment_for_an_asset_without_a_price_stays_stolen() {
+    let (mut theft, thief, seller) = theft_without_price_of_bitcoin();
+    let next = theft.chain.account();
+    theft.withdraw(seller, WBTC, 5 * BITCOIN);
+    theft
+        .chain
+        .send(thief, &[(thief, seller, ETH, 100 * ETHER), (seller, thief, WBTC, 5 * BITCOIN)]);
+    theft.chain.pay_all(seller, next, ETH);
+    theft.expect([(seller, Review), (next, Review)]);
+}
+
+/// A relayer draws the thief's deposit for another, for whom an asset without a price is paid in.
+#[test]
+fn a_deposit_that_is_drawn_against_an_asset_without_a_price_stays_stolen() {
+    let (mut theft, thief, payee) = theft_without_price_of_bitcoin();
+    theft.run(|on, _| on.entry_point.deposit((thief, thief), ETH, 100 * ETHER));
+    theft.withdraw(payee, WBTC, BITCOIN);
+    let contract = theft.on.entry_point.contract;
+    theft.chain.execute(
+        Call::new(payee, &[(payee, contract, WBTC, BITCOIN), (contract, payee, ETH, 100 * ETHER)])
+            .naming(named_payee(contract, thief)),
+    );
+    theft.expect([(payee, Review)]);
+}
+
+#[test]
+fn a_crumb_without_a_price_that_others_pay_withholds_no_sellers_answer() {
+    let (mut theft, _, _) = theft_without_price_of_bitcoin();
+    let (seller, token) = (theft.clean(ETH, 10 * ETHER), theft.on.token);
+    let (pool, other) = (theft.on.token_usdc, theft.chain.account());
+    theft.swap_all(theft.on.token_ether, seller, ETH);
+    theft.withdraw(other, WBTC, 1);
+    theft.swap_all_beside(pool, (seller, seller), token, &[(other, pool.contract, WBTC, 1)]);
+    theft.expect([(seller, Allow)]);
+}
