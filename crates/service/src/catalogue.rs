@@ -264,6 +264,7 @@ mod tests {
                 ("cluster_listed_counterparty", true),
                 ("severe_funds_held", true),
                 ("funds_taken", true),
+                ("listed_token_dealing", true),
             ]
         );
         let atm = rules.iter().find(|rule| rule.id == "atm").unwrap();
