@@ -1,5 +1,6 @@
 //! Histories of single addresses, from APIs that index them.
 
+pub mod accounts;
 mod esplora;
 
 use std::fmt;

@@ -175,8 +175,9 @@ fn trade<B: LedgerBook>(
 
 /// The receipts of a payment: what returns the receiver's own money, and what no source explains, apart.
 fn receipts_of(outflow: Outflow) -> Vec<Receipt> {
-    let Outflow { flow: Flow { from, to, asset, amount }, shares, hop, returned, excess, kept } =
-        outflow;
+    let Outflow {
+        flow: Flow { from, to, asset, amount }, shares, hop, returned, excess, kept, ..
+    } = outflow;
     let parts = [
         (returned, MovementKind::Returned),
         (amount - returned - excess, MovementKind::Payment),

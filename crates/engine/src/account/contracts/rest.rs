@@ -31,6 +31,8 @@ pub(super) struct Outflow {
     pub(super) returned: u128,
     /// Part of the amount that a contract pays and no source explains.
     pub(super) excess: u128,
+    /// Breakdown of what the payment took from the payer's ledger, if the payer only passed it on.
+    replaced: Option<Shares>,
     /// Breakdown of what enters the receiver's ledger, if the receiver passes money on within the transaction.
     pub(super) kept: Option<Shares>,
 }
@@ -142,6 +144,8 @@ impl<B: LedgerBook> Transaction<'_, B> {
             payout = is_payout.then(|| self.payout((from, to), (asset, own), breakdown));
             self.note_paid(valued, own, payout.as_ref());
         }
+        // The ledger of a contract may be more severe by now than before its earlier payouts.
+        let replaced = (through > 0).then(|| self.shares_of(from, asset, through));
         if through > 0 {
             self.take(from, asset, through);
         }
@@ -167,7 +171,7 @@ impl<B: LedgerBook> Transaction<'_, B> {
             }
         };
         let shares = if *is_conversion { shares.converted() } else { shares };
-        Outflow { flow: *flow, shares, hop, returned, excess, kept: None }
+        Outflow { flow: *flow, shares, hop, returned, excess, replaced, kept: None }
     }
 
     /// Notes what an account paid of its own, and what it put into a contract or got out on balance.
@@ -204,7 +208,7 @@ fn parts_of(amount: u128, payout: Option<&Payout>) -> (u128, u128) {
     (returned, if is_nothing(rest - excess) { rest } else { excess })
 }
 
-/// An account that passes money on keeps its own history for as much as it passes on.
+/// An account that passes money on keeps what this took from its ledger.
 fn keep_own(
     (incoming, outgoing): (&[usize], &[usize]),
     passage: &Passage,
@@ -215,8 +219,10 @@ fn keep_own(
         return;
     }
     let mut own = Masses::default();
-    for sent in outgoing.iter().filter_map(|index| valued.get(*index)) {
-        own.add(&sent.paid, sent.value, Hop::Counted);
+    for index in outgoing {
+        let Some(sent) = valued.get(*index) else { continue };
+        let replaced = outflows.get(*index).and_then(|it| it.as_ref()?.replaced.as_ref());
+        own.add(replaced.unwrap_or(&sent.paid), sent.value, Hop::Counted);
     }
     let own = own.over(passage.sent);
     for index in incoming {

@@ -8,12 +8,15 @@ use super::{
     exchanges::Flow,
     funds::{Funds, is_tiny},
     state::{Account, AssetIndex, NOBODY},
+    values::Values,
 };
 
 /// A flow that has left its payer.
 struct Arrived {
     /// At the receiver, after the hop.
     funds: Funds,
+    /// As much money as was sent, of the payer's ledger at that moment.
+    replaced: Funds,
     /// Money that enters the receiver's ledger instead, if it passes money on.
     kept: Option<Funds>,
 }
@@ -39,14 +42,15 @@ impl Booking<'_> {
         for payer in payers_first(flows) {
             let passage = self.passage(payer, flows, &arrived);
             for (index, flow) in flows.iter().enumerate().filter(|(_, it)| it.from == payer) {
-                arrived[index] = Some(Arrived { funds: self.pay_one(flow, &passage), kept: None });
+                let (funds, replaced) = self.pay_one(flow, &passage);
+                arrived[index] = Some(Arrived { funds, replaced, kept: None });
             }
             if !passage.passed.is_zero() {
-                self.keep_own(payer, flows, &passage, &mut arrived);
+                keep_own(payer, (flows, &self.values), &passage, &mut arrived);
             }
         }
         let receipts = flows.iter().zip(arrived).filter_map(|(flow, arrived)| {
-            let Arrived { funds, kept } = arrived?;
+            let Arrived { funds, kept, .. } = arrived?;
             Some((flow.to, flow.coin, kept.unwrap_or(funds)))
         });
         receipts.collect()
@@ -67,8 +71,8 @@ impl Booking<'_> {
         Passage { received, sent, passed, funds }
     }
 
-    /// Pays a flow: returns its money at the receiver.
-    fn pay_one(&mut self, flow: &Flow, passage: &Passage) -> Funds {
+    /// Pays a flow: returns its money at the receiver, and as much of its payer's own at that moment.
+    fn pay_one(&mut self, flow: &Flow, passage: &Passage) -> (Funds, Funds) {
         let Flow { from, to, coin, amount } = flow;
         let mut through = amount * &passage.passed / &passage.sent;
         if is_tiny(&(amount - &through), amount) {
@@ -79,12 +83,14 @@ impl Booking<'_> {
         }
         let own = amount - &through;
         let mut funds = Funds::none();
+        let mut replaced = self.of_payments(flow, amount);
         if !through.is_zero() {
             funds.add(&passage.funds.shared_by(&through));
+            replaced = self.payment(*from, *coin, &through).shared_by(amount);
         }
         if own.is_zero() {
             self.take(*from, *coin, &through);
-            return funds;
+            return (funds, replaced);
         }
         let mine = self.of_payments(flow, &own);
         let pays_out = (self.is_pool(*from) || *from == NOBODY) && !self.is_end(*to);
@@ -99,7 +105,7 @@ impl Booking<'_> {
             self.take(*from, *coin, amount);
             funds.add(&if self.is_end(*from) { mine } else { mine.after_hop() });
         }
-        funds
+        (funds, replaced)
     }
 
     /// Notes what an account paid of its own, and the net value that it put into a contract or got out.
@@ -114,27 +120,28 @@ impl Booking<'_> {
             self.state.add_put_in(from, to, &value);
         }
     }
+}
 
-    /// Keeps the own history of an account for as much as it passes on.
-    fn keep_own(
-        &self,
-        account: Account,
-        flows: &[Flow],
-        passage: &Passage,
-        arrived: &mut [Option<Arrived>],
-    ) {
-        let mut own = Funds::none();
-        for flow in flows.iter().filter(|flow| flow.from == account) {
-            own.add(&self.of_payments(flow, &flow.amount).times(self.values.unit(flow.coin)));
+/// Keeps the own history of an account for as much as it passes on.
+fn keep_own(
+    account: Account,
+    (flows, values): (&[Flow], &Values),
+    passage: &Passage,
+    arrived: &mut [Option<Arrived>],
+) {
+    let mut own = Funds::none();
+    for (flow, arrived) in flows.iter().zip(&*arrived).filter(|(it, _)| it.from == account) {
+        if let Some(Arrived { replaced, .. }) = arrived {
+            own.add(&replaced.times(values.unit(flow.coin)));
         }
-        let share = &passage.passed / &passage.received;
-        let incoming = flows.iter().zip(arrived).filter(|(flow, _)| flow.to == account);
-        for (flow, arrived) in incoming {
-            if let Some(Arrived { funds, kept }) = arrived {
-                let mut keeps = own.shared_by(&(&flow.amount * &share));
-                keeps.add(&funds.shared_by(&(&flow.amount - &keeps.amount)));
-                *kept = Some(keeps);
-            }
+    }
+    let share = &passage.passed / &passage.received;
+    let incoming = flows.iter().zip(arrived).filter(|(flow, _)| flow.to == account);
+    for (flow, arrived) in incoming {
+        if let Some(Arrived { funds, kept, .. }) = arrived {
+            let mut keeps = own.shared_by(&(&flow.amount * &share));
+            keeps.add(&funds.shared_by(&(&flow.amount - &keeps.amount)));
+            *kept = Some(keeps);
         }
     }
 }

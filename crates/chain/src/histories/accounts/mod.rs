@@ -1,0 +1,138 @@
+//! Histories of single accounts, from the APIs of explorers. One call is one request.
+//!
+//! Nothing that these APIs answer can be verified: no proof connects an answer with a block.
+
+use std::fmt;
+
+use assay_engine::{
+    account::{AccountAddress, Asset, FreezeEvent, Transfer},
+    utxo::Txid,
+};
+use jiff::Timestamp;
+use ruint::aliases::U256;
+
+use crate::SourceError;
+
+/// The newest block that an API knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ApiTip {
+    /// Height.
+    pub height: u64,
+    /// Time of the block; `None` if the API does not state it.
+    pub time: Option<Timestamp>,
+}
+
+/// A list of an account's transfers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum AccountList {
+    /// Transactions that the account sent or received, with the native coin that they move, and their fees.
+    Native,
+    /// Transfers of the native coin inside of transactions.
+    Internal,
+    /// Transfers of all tokens.
+    Tokens,
+    /// Transfers of one token, by its contract.
+    Token(AccountAddress),
+}
+
+/// The order of a list's rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ListOrder {
+    /// The oldest row first.
+    OldestFirst,
+    /// The newest row first.
+    NewestFirst,
+}
+
+/// A request for a page of a list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PageRequest {
+    /// The account.
+    pub account: AccountAddress,
+    /// The list.
+    pub list: AccountList,
+    /// The order.
+    pub order: ListOrder,
+    /// The position after which the page begins; `None` for the first page.
+    pub after: Option<PagePosition>,
+}
+
+/// A position in a list, which its source gave with the page before.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PagePosition(pub String);
+
+/// A page of a list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AccountPage {
+    /// The rows, in the requested order.
+    pub rows: Vec<AccountRow>,
+    /// The position of the next page; `None` after the last row.
+    pub next: Option<PagePosition>,
+}
+
+/// One row of a list: what the account sent or received in a transaction.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AccountRow {
+    /// The transaction.
+    pub id: Txid,
+    /// Height of the block.
+    pub block: u64,
+    /// Time of the block.
+    pub time: Timestamp,
+    /// Index of the transaction in its block; `None` if the API does not state it.
+    pub position: Option<u32>,
+    /// The account that sent the transaction; `None` if the row does not state it.
+    pub initiator: Option<AccountAddress>,
+    /// Transfers: none but the fee of a failed transaction. [`Transfer::place`] is that of the
+    /// row where the API states one.
+    pub transfers: Vec<Transfer>,
+    /// Facts that the row states about freezes by the issuer of a token.
+    pub freezes: Vec<FreezeEvent>,
+}
+
+/// Parts of histories that an API does not state.
+#[expect(clippy::struct_excessive_bools, reason = "each is a part of its own")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ApiAbilities {
+    /// Transfers of the native coin inside of transactions.
+    pub internal_transfers: bool,
+    /// Places of token transfers in their transactions.
+    pub log_indexes: bool,
+    /// Order of transactions in a block.
+    pub positions: bool,
+    /// Lists with the oldest row first.
+    pub oldest_first: bool,
+    /// Most rows of a page.
+    pub page_rows: usize,
+}
+
+/// Source of the histories of single accounts. The calls block the thread. Every call but [`Self::name`] and
+/// [`Self::abilities`] is one request to the API, which counts against its limits.
+pub trait AccountHistorySource: fmt::Debug + Send + Sync {
+    /// The API as answers name it, such as `Etherscan`.
+    fn name(&self) -> &'static str;
+
+    /// Parts that the API states.
+    fn abilities(&self) -> ApiAbilities;
+
+    /// Returns the newest block.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the API fails or refuses.
+    fn tip(&self) -> Result<ApiTip, SourceError>;
+
+    /// Returns a page of a list.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the API fails or refuses, or if it answers for another account or out of order.
+    fn page(&self, request: &PageRequest) -> Result<AccountPage, SourceError>;
+
+    /// Returns the newest balance of an account in an asset; `None` if the API does not state it.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the API fails or refuses.
+    fn balance(&self, account: AccountAddress, asset: Asset) -> Result<Option<U256>, SourceError>;
+}
