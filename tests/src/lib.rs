@@ -8,6 +8,7 @@
     reason = "a test stops at the first surprise"
 )]
 
+pub mod account_api;
 pub mod accounts;
 mod append;
 pub mod behavior;
