@@ -1,4 +1,4 @@
-//! Servers that tests start from the programs of this machine, and the files of these servers.
+//! Servers that tests start from the programs of this machine, the files of these servers, and nodes of TRON that tests write.
 //!
 //! All crates with tests against a server use it. A server stops when it is dropped.
 #![expect(clippy::expect_used, clippy::panic, reason = "a test stops at the first surprise")]
@@ -8,6 +8,7 @@ mod listener;
 mod port;
 mod postgres;
 pub mod redis;
+pub mod tron;
 mod wait;
 
 pub use certificates::{Authority, CertificateWithKey};
