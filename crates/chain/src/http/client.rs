@@ -5,7 +5,7 @@ use std::{fmt, time::Duration};
 use assay_egress::{CredentialsFile, EgressSettings, TraceParent, basic};
 use ureq::{
     Agent,
-    http::{StatusCode, header},
+    http::{HeaderName, StatusCode, header},
 };
 
 use super::{ExchangeError, Http, Request, Response, shortened};
@@ -51,6 +51,8 @@ pub struct Client {
     agent: Agent,
     url: ServerUrl,
     credentials: HttpCredentials,
+    /// Header for a token; `None` for `Authorization`.
+    token_header: Option<&'static str>,
 }
 
 /// Formats the server, and never its credentials.
@@ -98,7 +100,21 @@ impl Client {
             .user_agent(concat!("assay/", env!("CARGO_PKG_VERSION")))
             .build()
             .into();
-        Ok(Self { agent, url, credentials })
+        Ok(Self { agent, url, credentials, token_header: None })
+    }
+
+    /// Returns the client with another header than `Authorization` for a token, which is sent as it is. A name and a password stay in
+    /// `Authorization`.
+    #[must_use]
+    pub fn with_token_header(self, name: &'static str) -> Self {
+        Self { token_header: Some(name), ..self }
+    }
+
+    /// The header for credentials, with its value.
+    fn header_of<'v>(&self, authorization: &'v str) -> (HeaderName, &'v str) {
+        let own = self.token_header.zip(authorization.strip_prefix("Bearer "));
+        let own = own.and_then(|(name, token)| Some((name.parse().ok()?, token)));
+        own.unwrap_or((header::AUTHORIZATION, authorization))
     }
 
     fn authorization(&self) -> Result<Option<String>, ExchangeError> {
@@ -131,13 +147,15 @@ impl Client {
         let sent = if let Some(body) = request.body {
             let mut post = self.agent.post(&url).header(header::CONTENT_TYPE, "application/json");
             if let Some(authorization) = authorization {
-                post = post.header(header::AUTHORIZATION, authorization);
+                let (name, value) = self.header_of(authorization);
+                post = post.header(name, value);
             }
             post.send(body)
         } else {
             let mut get = self.agent.get(&url);
             if let Some(authorization) = authorization {
-                get = get.header(header::AUTHORIZATION, authorization);
+                let (name, value) = self.header_of(authorization);
+                get = get.header(name, value);
             }
             get.call()
         };
