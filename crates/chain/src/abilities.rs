@@ -13,7 +13,10 @@ impl NodeAbilities {
     /// True if transfers inside of transactions are read. False until the node was asked.
     #[must_use]
     pub const fn reads_internal_transfers(&self) -> bool {
-        matches!(self.tracer, Some(Tracer::Calls | Tracer::Parity | Tracer::Logs))
+        matches!(
+            self.tracer,
+            Some(Tracer::Calls | Tracer::Parity | Tracer::Logs | Tracer::TransactionInfo)
+        )
     }
 }
 
@@ -26,7 +29,10 @@ pub enum Tracer {
     Parity,
     /// None is needed: event logs of the chain state every transfer of its coin.
     Logs,
-    /// The node has neither: transfers inside of transactions are not assessed.
+    /// Transaction infos state them, on nodes of TRON that keep internal transactions (`vm.saveInternalTx`). A node is taken for one
+    /// if its newest blocks have some.
+    TransactionInfo,
+    /// The node has none of these: transfers inside of transactions are not assessed.
     None,
 }
 

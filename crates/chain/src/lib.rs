@@ -7,6 +7,7 @@
 //! - [`raw`]: parsing of raw blocks
 //! - [`esplora`]: blocks, and histories of addresses, from an Esplora API
 //! - `evm`: blocks of the chains with Ethereum's accounts, from a node over JSON-RPC
+//! - `tron`: blocks of TRON, from the HTTP API of a node
 //! - [`files`]: blocks of a node's files, with their spent outputs
 //! - [`jsonl`]: blocks as JSON lines, read and written
 //! - [`node`]: blocks of a node, over JSON-RPC
@@ -55,6 +56,8 @@ pub mod stage;
 #[cfg(test)]
 pub(crate) mod testing;
 pub mod transfers;
+#[cfg(feature = "edge")]
+pub mod tron;
 
 pub use abilities::{NodeAbilities, ProvenParts, Tracer};
 pub use concurrent::FetchBounds;

@@ -26,10 +26,13 @@ use crate::{
     mempool::MempoolSource,
     node::{NodeMempool, NodeOptions, NodeSource},
     rpc::Rpc,
+    tron::{TronNodeOptions, TronNodeSource},
 };
 
 /// Time limit for one answer of a server: a busy node takes long to send a large block as JSON.
 const ANSWER_TIME: Duration = Duration::from_mins(1);
+/// Header in which providers of TRON's API get their keys.
+const TRON_KEY_HEADER: &str = "TRON-PRO-API-KEY";
 /// Time for which requests for balances are repeated.
 const BALANCE_TIME: Duration = Duration::from_secs(5);
 
@@ -147,6 +150,11 @@ pub fn open_accounts(
             let (how, instead) = ("from this kind of source", "give a node, or files of transfers");
             return Err(SourceError::Unsupported { chain, how, instead });
         };
+        if chain == ChainId::TRX {
+            let options = TronNodeOptions { test_networks, newest, ..TronNodeOptions::default() };
+            nodes.push(tron(url, credentials, backoff, options, genesis)?);
+            continue;
+        }
         let rpc = ethereum(url, credentials, backoff)?;
         // Without its path, which may have a key.
         let url = rpc.url().to_owned();
@@ -182,6 +190,9 @@ pub fn balances(
     test_networks: TestNetworks,
 ) -> Result<Option<EvmNodeSource>, SourceError> {
     let BlockLocation::Node { url, credentials } = location else { return Ok(None) };
+    if chain == ChainId::TRX {
+        return Ok(None);
+    }
     let rpc = ethereum(url, credentials, Backoff { in_all: BALANCE_TIME, ..Backoff::default() })?;
     let options = EvmNodeOptions { test_networks, ..EvmNodeOptions::default() };
     EvmNodeSource::new(chain, rpc, options).map(Some)
@@ -219,6 +230,35 @@ fn ethereum(
 ) -> Result<Rpc, SourceError> {
     let client = client(url, http_credentials(credentials)?, ANSWER_TIME)?;
     Ok(Rpc::ethereum(Server::new(Arc::new(client), Arc::new(SleepingTimer), backoff)))
+}
+
+/// Opens a node of TRON, or a provider that serves the API of one.
+fn tron(
+    url: &str,
+    credentials: &NodeCredentials,
+    backoff: Backoff,
+    options: TronNodeOptions,
+    genesis: Option<&GenesisAllocation>,
+) -> Result<(String, Box<dyn AccountBlockSource>), SourceError> {
+    let chain = ChainId::TRX;
+    if genesis.is_some() {
+        let (how, instead) = ("with a genesis file", "its first block states its coins");
+        return Err(SourceError::Unsupported { chain, how, instead });
+    }
+    let client = client(url, http_credentials(credentials)?, ANSWER_TIME)?;
+    let client = client.with_token_header(TRON_KEY_HEADER);
+    let server = Server::new(Arc::new(client), Arc::new(SleepingTimer), backoff);
+    let mut node = TronNodeSource::new(server, options);
+    node.check_chain()?;
+    // Without its path, which may have a key.
+    let url = node.url().to_owned();
+    if node.abilities().tracer == Some(Tracer::None) {
+        tracing::warn!(
+            url,
+            "the node's newest blocks have no internal transfer: those inside of transactions are not read (vm.saveInternalTx)"
+        );
+    }
+    Ok((url, Box::new(node)))
 }
 
 /// Opens an API that provides the histories of addresses. Failed requests are retried for at most `bound`.

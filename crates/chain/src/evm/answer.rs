@@ -1,5 +1,6 @@
 //! Answers of a node about a block, as they stand in its JSON.
 
+use assay_engine::account::AccountAddress;
 use serde::{Deserialize, Deserializer};
 
 use super::hex::{Account, Amount, Bytes, Fixed, Hash, Quantity, Scalar};
@@ -173,7 +174,7 @@ pub(super) struct ReceiptAnswer {
 /// An event log of a receipt.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct LogAnswer {
+pub(crate) struct LogAnswer {
     pub(super) address: Account,
     pub(super) topics: Vec<Hash>,
     pub(super) data: Bytes,
@@ -182,6 +183,37 @@ pub(super) struct LogAnswer {
     pub(super) block_hash: Hash,
     #[serde(default)]
     pub(super) removed: bool,
+}
+
+impl LogAnswer {
+    /// An event log of a chain whose nodes write logs in another form. `index` is its place in the block.
+    pub(crate) fn new(
+        contract: AccountAddress,
+        topics: Vec<[u8; 32]>,
+        data: Vec<u8>,
+        index: u32,
+        transaction: [u8; 32],
+    ) -> Self {
+        Self {
+            address: Account(contract),
+            topics: topics.into_iter().map(Fixed).collect(),
+            data: Bytes(data),
+            log_index: Quantity(index.into()),
+            transaction_hash: Fixed(transaction),
+            block_hash: Fixed([0; 32]),
+            removed: false,
+        }
+    }
+
+    /// The account that logged.
+    pub(crate) const fn contract(&self) -> AccountAddress {
+        self.address.0
+    }
+
+    /// The place in the block.
+    pub(crate) fn index(&self) -> u32 {
+        u32::try_from(self.log_index.0).unwrap_or(u32::MAX)
+    }
 }
 
 /// A withdrawal of a validator. Its amount is in units of 10^9 base units.

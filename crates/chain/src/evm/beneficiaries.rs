@@ -22,7 +22,12 @@ use self::{
     Argument::{Credentials, Topic, Word},
     ContractFactKind::{Beneficiary, Holder},
 };
-use super::{answer::LogAnswer, events::account, hex::Hash, rlp::keccak};
+use super::{
+    answer::LogAnswer,
+    events::{Event, account},
+    hex::Hash,
+    rlp::keccak,
+};
 
 /// An argument of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -132,7 +137,7 @@ const PERMISSIONS: [[u8; 32]; 2] = [
 
 /// The account that an event of the table names, with the contract that holds the money. `transfers` are those of the
 /// transaction. `None` if the log is no such event.
-pub(super) fn named_in_table(log: &LogAnswer, transfers: &[Transfer]) -> Option<ContractFact> {
+fn named_in_table(log: &LogAnswer, transfers: &[Transfer]) -> Option<ContractFact> {
     let (topic, _) = log.topics.split_first()?;
     let row = EVENTS.get(&topic.0)?;
     let named = account(&row.account.word(log)?)?;
@@ -148,7 +153,7 @@ pub(super) fn named_in_table(log: &LogAnswer, transfers: &[Transfer]) -> Option<
 
 /// The accounts that the indexed arguments of a log name, whatever its event is. A number below 2^96 is none: no key
 /// leads to such an account.
-pub(super) fn named_in_topics(log: &LogAnswer) -> impl Iterator<Item = ContractFact> + '_ {
+fn named_in_topics(log: &LogAnswer) -> impl Iterator<Item = ContractFact> + '_ {
     let contract = log.address.0;
     let (topic, indexed) = log.topics.split_first().unzip();
     let is_permission = topic.is_none_or(|topic: &Hash| PERMISSIONS.contains(&topic.0));
@@ -161,14 +166,38 @@ pub(super) fn named_in_topics(log: &LogAnswer) -> impl Iterator<Item = ContractF
     accounts.filter(is_account).map(fact)
 }
 
+/// The accounts that events of the table name, and those that topics of other logs do. `transfers` are those of the transaction.
+pub(crate) fn named(
+    chain: ChainId,
+    logs: &[LogAnswer],
+    transfers: &[Transfer],
+) -> (Vec<ContractFact>, Vec<ContractFact>) {
+    let counterparts = Counterparts::of(chain, transfers);
+    let (mut of_table, mut of_topics) = (Vec::new(), Vec::new());
+    for log in logs {
+        match named_in_table(log, transfers) {
+            Some(fact) => of_table.push(fact),
+            None if Event::read(chain, log).is_some() => {}
+            None => of_topics.extend(named_in_topics(log)),
+        }
+    }
+    of_table.retain(|fact| counterparts.differ_from(fact));
+    of_topics.retain(|fact| {
+        let has_row =
+            |other: &ContractFact| (other.contract, other.kind) == (fact.contract, fact.kind);
+        counterparts.differ_from(fact) && !of_table.iter().any(has_row)
+    });
+    (of_table, of_topics)
+}
+
 /// Payers and receivers of scored assets, by the other side.
-pub(super) struct Counterparts {
+struct Counterparts {
     payers: HashMap<AccountAddress, HashSet<AccountAddress>>,
     receivers: HashMap<AccountAddress, HashSet<AccountAddress>>,
 }
 
 impl Counterparts {
-    pub(super) fn of(chain: ChainId, transfers: &[Transfer]) -> Self {
+    fn of(chain: ChainId, transfers: &[Transfer]) -> Self {
         let mut payers = HashMap::<_, HashSet<_>>::new();
         let mut receivers = HashMap::<_, HashSet<_>>::new();
         let payments = transfers.iter().filter(|it| {
@@ -184,7 +213,7 @@ impl Counterparts {
 
     /// True if an event says more than the transfers do: its contract received something of another account than the one that
     /// it names, or paid something to another one.
-    pub(super) fn differ_from(&self, fact: &ContractFact) -> bool {
+    fn differ_from(&self, fact: &ContractFact) -> bool {
         let sides = if fact.kind == Holder { &self.receivers } else { &self.payers };
         let others = sides.get(&fact.contract);
         others.is_some_and(|others| others.iter().any(|other| *other != fact.account))

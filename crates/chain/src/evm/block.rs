@@ -8,8 +8,8 @@ use std::{
 use assay_address::ChainId;
 use assay_engine::{
     account::{
-        AccountAddress, AccountTransaction, Asset, AssetId, ContractFact, FreezeEvent,
-        PublishedPlace, Transfer, TransferKind, TransferPlace, scored_asset,
+        AccountAddress, AccountTransaction, Asset, AssetId, FreezeEvent, PublishedPlace, Transfer,
+        TransferKind, TransferPlace, scored_asset,
     },
     ledger::BlockRef,
     utxo::Txid,
@@ -22,7 +22,7 @@ use serde::de::IgnoredAny;
 use super::{
     answer::{BlockAnswer, LogAnswer, ReceiptAnswer, TransactionAnswer},
     balance_changes::BalanceChanges,
-    beneficiaries::{self, Counterparts},
+    beneficiaries,
     contracts::{BookedBlock, BookedTransaction},
     events::Event,
     params::{BELOW, CoinLogs, EvmParams},
@@ -228,7 +228,8 @@ impl Draft<'_> {
             Some(FreezeEvent { asset: Asset::Token(log.address.0), account, change, log: index })
         });
         let freezes = freezes.collect();
-        let (contract_facts, named) = self.named(&transfers);
+        let (contract_facts, named) =
+            beneficiaries::named(self.booking.chain, self.logs(), &transfers);
         let transaction = AccountTransaction {
             block: reference.height,
             time: reference.time,
@@ -250,27 +251,6 @@ impl Draft<'_> {
     fn accounts_with_code(&self) -> BTreeSet<AccountAddress> {
         let logged = self.logs().iter().map(|log| log.address.0);
         logged.chain(self.trace.into_iter().flat_map(TransactionTrace::callers)).collect()
-    }
-
-    /// The accounts that events of the table name, and those that topics of other logs do.
-    fn named(&self, transfers: &[Transfer]) -> (Vec<ContractFact>, Vec<ContractFact>) {
-        let chain = self.booking.chain;
-        let counterparts = Counterparts::of(chain, transfers);
-        let (mut of_table, mut of_topics) = (Vec::new(), Vec::new());
-        for log in self.logs() {
-            match beneficiaries::named_in_table(log, transfers) {
-                Some(fact) => of_table.push(fact),
-                None if Event::read(chain, log).is_some() => {}
-                None => of_topics.extend(beneficiaries::named_in_topics(log)),
-            }
-        }
-        of_table.retain(|fact| counterparts.differ_from(fact));
-        of_topics.retain(|fact| {
-            let has_row =
-                |other: &ContractFact| (other.contract, other.kind) == (fact.contract, fact.kind);
-            counterparts.differ_from(fact) && !of_table.iter().any(has_row)
-        });
-        (of_table, of_topics)
     }
 
     /// The account that sent the transaction. A bundle was sent for the account that its entry point names, and one for several

@@ -76,6 +76,16 @@ impl BookedTransaction {
     }
 }
 
+/// Adds facts about contracts to a transaction of a chain on which all code is that of contracts. `ran` are the accounts that ran
+/// code, and `named` are accounts that topics of logs name.
+pub(crate) fn with_contract_facts(
+    transaction: AccountTransaction,
+    ran: BTreeSet<AccountAddress>,
+    named: Vec<ContractFact>,
+) -> AccountTransaction {
+    BookedTransaction { transaction, ran, named }.settle(&|_: &AccountAddress| true)
+}
+
 impl BookedBlock {
     /// The accounts that ran code, of which the chain's state says whether they are contracts.
     pub(super) fn candidates(&self) -> BTreeSet<AccountAddress> {

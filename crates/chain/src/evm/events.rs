@@ -12,7 +12,7 @@ use super::{answer::LogAnswer, hex::Hash};
 use crate::booking::kind_of_token_transfer;
 
 /// Account from which chains log transfers of their own coin in the form of a token (EIP-7708), and their system calls.
-pub(super) const SYSTEM: AccountAddress =
+pub(crate) const SYSTEM: AccountAddress =
     AccountAddress(hex!("fffffffffffffffffffffffffffffffffffffffe"));
 
 /// Contracts that execute bundles of ERC-4337, versions 0.6 to 0.9: anybody else's event names nobody.
@@ -28,67 +28,67 @@ mod topics {
     use alloy_primitives::hex;
 
     /// `Transfer(address,address,uint256)`
-    pub(super) const TRANSFER: [u8; 32] =
+    pub(crate) const TRANSFER: [u8; 32] =
         hex!("ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef");
     /// `Deposit(address,uint256)`
-    pub(super) const DEPOSIT: [u8; 32] =
+    pub(crate) const DEPOSIT: [u8; 32] =
         hex!("e1fffcc4923d04b559f4d29a8bfc6cda04eb5b0d3c460751c2402c5c5cc9109c");
     /// `Withdrawal(address,uint256)`
-    pub(super) const WITHDRAWAL: [u8; 32] =
+    pub(crate) const WITHDRAWAL: [u8; 32] =
         hex!("7fcf532c15f0a6db0bd6d0e038bea71d30d808c7d98cb3bf7268a95bf5081b65");
     /// `Issue(uint256)`
-    pub(super) const ISSUE: [u8; 32] =
+    pub(crate) const ISSUE: [u8; 32] =
         hex!("cb8241adb0c3fdb35b70c24ce35c5eb0c17af7431c99f827d44a445ca624176a");
     /// `Redeem(uint256)`
-    pub(super) const REDEEM: [u8; 32] =
+    pub(crate) const REDEEM: [u8; 32] =
         hex!("702d5967f45f6513a38ffc42d6ba9bf230bd40e8f53b16363c7eb4fd2deb9a44");
     /// `DestroyedBlackFunds(address,uint256)`
-    pub(super) const DESTROYED: [u8; 32] =
+    pub(crate) const DESTROYED: [u8; 32] =
         hex!("61e6e66b0d6339b2980aecc6ccc0039736791f0ccde9ed512e789a7fbdd698c6");
     /// `AddedBlackList(address)`
-    pub(super) const ADDED_BLACK_LIST: [u8; 32] =
+    pub(crate) const ADDED_BLACK_LIST: [u8; 32] =
         hex!("42e160154868087d6bfdc0ca23d96a1c1cfa32f1b72ba9ba27b69b98a0d819dc");
     /// `RemovedBlackList(address)`
-    pub(super) const REMOVED_BLACK_LIST: [u8; 32] =
+    pub(crate) const REMOVED_BLACK_LIST: [u8; 32] =
         hex!("d7e9ec6e6ecd65492dce6bf513cd6867560d49544421d0783ddf06e76c24470c");
     /// `Blacklisted(address)`
-    pub(super) const BLACKLISTED: [u8; 32] =
+    pub(crate) const BLACKLISTED: [u8; 32] =
         hex!("ffa4e6181777692565cf28528fc88fd1516ea86b56da075235fa575af6a4b855");
     /// `UnBlacklisted(address)`
-    pub(super) const UN_BLACKLISTED: [u8; 32] =
+    pub(crate) const UN_BLACKLISTED: [u8; 32] =
         hex!("117e3210bb9aa7d9baff172026820255c6f6c30ba8999d1c2fd88e2848137c4e");
     /// `BlockPlaced(address)`
-    pub(super) const BLOCK_PLACED: [u8; 32] =
+    pub(crate) const BLOCK_PLACED: [u8; 32] =
         hex!("406bbf2d8d145125adf1198d2cf8a67c66cc4bb0ab01c37dccd4f7c0aae1e7c7");
     /// `BlockReleased(address)`
-    pub(super) const BLOCK_RELEASED: [u8; 32] =
+    pub(crate) const BLOCK_RELEASED: [u8; 32] =
         hex!("665918c9e02eb2fd85acca3969cb054fc84c138e60ec4af22ab6ef2fd4c93c27");
     /// `DestroyedBlockedFunds(address,uint256)`
-    pub(super) const DESTROYED_BLOCKED: [u8; 32] =
+    pub(crate) const DESTROYED_BLOCKED: [u8; 32] =
         hex!("6a2859ae7902313752498feb80a014e6e7275fe964c79aa965db815db1c7f1e9");
     /// `AddressFrozen(address)`
-    pub(super) const ADDRESS_FROZEN: [u8; 32] =
+    pub(crate) const ADDRESS_FROZEN: [u8; 32] =
         hex!("90811a8edd3b3c17eeaefffc17f639cc69145d41a359c9843994dc2538203690");
     /// `AddressUnfrozen(address)`
-    pub(super) const ADDRESS_UNFROZEN: [u8; 32] =
+    pub(crate) const ADDRESS_UNFROZEN: [u8; 32] =
         hex!("c3776b472ebf54114339eec9e4dc924e7ce307a97f5c1ee72b6d474e6e5e8b7c");
     /// `FreezeAddress(address)`
-    pub(super) const FREEZE_ADDRESS: [u8; 32] =
+    pub(crate) const FREEZE_ADDRESS: [u8; 32] =
         hex!("1aa660498c83ea285bc55e4cfc00afcaa7120798db87b74f3c0d7c6e001bc392");
     /// `UnfreezeAddress(address)`
-    pub(super) const UNFREEZE_ADDRESS: [u8; 32] =
+    pub(crate) const UNFREEZE_ADDRESS: [u8; 32] =
         hex!("150465b020dfc06a59269da94ed66db9b65a516cf4fdd5f583b0f12752339bbe");
     /// `FrozenAddressWiped(address)`
-    pub(super) const WIPED: [u8; 32] =
+    pub(crate) const WIPED: [u8; 32] =
         hex!("fc5960f1c5a5d2b60f031bf534af053b1bf7d9881989afaeb8b1d164db23aede");
     /// `UserOperationEvent(bytes32,address,address,uint256,bool,uint256,uint256)`
-    pub(super) const USER_OPERATION: [u8; 32] =
+    pub(crate) const USER_OPERATION: [u8; 32] =
         hex!("49628fd1471006c1482da88028e9ce4dbb080b815c9b0344d39e5a8e6ec1419f");
 }
 
 /// Content of an event log, as far as it is of money.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Event {
+pub(crate) enum Event {
     /// A transfer that the token logs as one.
     Transfer { from: AccountAddress, to: AccountAddress, amount: U256 },
     /// Units of a wrapped coin that are new or destroyed. A token may log a transfer too.
@@ -105,7 +105,7 @@ pub(super) enum Event {
 
 impl Event {
     /// Reads an event log; `None` if it is not of money.
-    pub(super) fn read(chain: ChainId, log: &LogAnswer) -> Option<Self> {
+    pub(crate) fn read(chain: ChainId, log: &LogAnswer) -> Option<Self> {
         let contract = log.address.0;
         let (Hash { 0: topic }, indexed) = log.topics.split_first()?;
         if contract == SYSTEM {
@@ -171,7 +171,7 @@ impl Event {
     }
 
     /// The change of a freeze, with its account.
-    pub(super) fn freeze_change(self) -> Option<(AccountAddress, FreezeChange)> {
+    pub(crate) fn freeze_change(self) -> Option<(AccountAddress, FreezeChange)> {
         match self {
             Self::Frozen { account, is_lifted: false } => Some((account, FreezeChange::Frozen)),
             Self::Frozen { account, is_lifted: true } => Some((account, FreezeChange::Lifted)),
@@ -185,7 +185,7 @@ impl Event {
     }
 
     /// The transfer of the event: its kind, payer, receiver and amount. `caller` called the token.
-    pub(super) fn moved(
+    pub(crate) fn moved(
         self,
         caller: Option<AccountAddress>,
     ) -> Option<(TransferKind, AccountAddress, AccountAddress, U256)> {
@@ -234,7 +234,7 @@ fn words(indexed: &[Hash], data: &[u8]) -> Option<Vec<[u8; 32]>> {
 }
 
 /// The account in a word, whose first bytes are zeros.
-pub(super) fn account(word: &[u8; 32]) -> Option<AccountAddress> {
+pub(crate) fn account(word: &[u8; 32]) -> Option<AccountAddress> {
     let (zeros, address) = word.split_first_chunk::<12>()?;
     let address = address.first_chunk::<20>()?;
     (*zeros == [0; 12]).then_some(AccountAddress(*address))

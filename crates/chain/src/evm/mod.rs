@@ -17,14 +17,14 @@
 //! - `reward`: new coins for producers of blocks
 //! - `node`: the source of blocks
 
-mod answer;
+pub(crate) mod answer;
 mod balance_changes;
-mod beneficiaries;
+pub(crate) mod beneficiaries;
 mod block;
-mod contracts;
+pub(crate) mod contracts;
 mod dao;
 mod envelope;
-mod events;
+pub(crate) mod events;
 pub mod genesis;
 mod header;
 mod hex;

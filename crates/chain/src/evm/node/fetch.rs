@@ -578,7 +578,7 @@ fn trace_question(tracer: Tracer, height: u64, hash: &[u8; 32]) -> Option<(&'sta
         }
         // The answer names the block, by which it is compared.
         Tracer::Parity => Some(("trace_block", json!([format!("0x{height:x}")]))),
-        Tracer::Logs | Tracer::None => None,
+        Tracer::Logs | Tracer::TransactionInfo | Tracer::None => None,
     }
 }
 
