@@ -40,5 +40,6 @@ pub mod utxo;
 
 pub use assess::{
     MODEL_VERSION, assess, assess_never_fetched, assess_planned, assess_sources, assess_tip,
-    assess_transfer, attribute, carried_freeze, rules, united_parts,
+    assess_transfer, attribute, carried_freeze, histories_suffice, is_decided_by_lists, rules,
+    united_parts,
 };

@@ -29,7 +29,8 @@ pub trait FetchedStore: std::fmt::Debug + Send + Sync {
 pub enum FetchedKind {
     /// A transaction, by its identifier.
     Transaction,
-    /// The history of an address so far, by the address.
+    /// The history of an address so far, by the address; on account chains a page of a list of an account's transfers, by the
+    /// account, the list, the order and the position.
     History,
     /// The transactions that spend the outputs of a transaction, by its identifier.
     Spends,

@@ -59,7 +59,8 @@ impl MemoryHistories {
 
     fn row(&self, listed: ListedRow<'_>, account: AccountAddress) -> AccountRow {
         let ListedRow { transaction, position, content } = listed;
-        let sender = sender(transaction);
+        // An account with code sends nothing itself: somebody else does in its name.
+        let sender = sender(transaction).filter(|it| !self.index.has_code(*it));
         let mut transfers = Vec::new();
         let initiator = match content {
             RowContent::Transaction(own) => {
@@ -133,6 +134,11 @@ impl AccountHistorySource for MemoryHistories {
         self.count();
         Ok(Some(self.index.balance(account, asset)))
     }
+
+    fn has_code(&self, account: AccountAddress) -> Result<Option<bool>, SourceError> {
+        self.count();
+        Ok(Some(self.index.has_code(account)))
+    }
 }
 
 #[cfg(test)]
@@ -183,7 +189,8 @@ mod tests {
             chain.record(Some(if each == 0 { other } else { PEER }), moves, vec![]);
         }
         let source = MemoryHistories::new(Arc::new(chain.transactions().to_vec()));
-        let source = source.with_abilities(ApiAbilities { page_rows: 2, ..source.abilities });
+        let abilities = ApiAbilities { page_rows: 2, ..source.abilities };
+        let source = source.with_abilities(abilities);
         let lists = [
             AccountList::Native,
             AccountList::Internal,

@@ -4,10 +4,15 @@
 //! coin within it a row of the internal list, and each transfer of a token a row of the list of tokens. Rewards, withdrawals
 //! and records of balances are in no list.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
 
 use assay_chain::histories::accounts::{AccountList, ListOrder};
-use assay_engine::account::{AccountAddress, AccountTransaction, Asset, Transfer, TransferKind};
+use assay_engine::account::{
+    AccountAddress, AccountTransaction, Asset, ContractFactKind, Transfer, TransferKind,
+};
 use ruint::aliases::U256;
 
 /// The transactions of a chain by account.
@@ -18,6 +23,8 @@ pub(super) struct AccountIndex {
     positions: Vec<u32>,
     /// The transactions of each account, oldest first.
     of_account: HashMap<AccountAddress, Vec<usize>>,
+    /// The accounts that have code.
+    contracts: HashSet<AccountAddress>,
 }
 
 /// A row of a list.
@@ -58,7 +65,10 @@ impl AccountIndex {
                 }
             }
         }
-        Self { transactions, positions, of_account }
+        let facts = transactions.iter().flat_map(|transaction| &transaction.contract_facts);
+        let with_code = facts.filter(|fact| fact.kind == ContractFactKind::Code);
+        let contracts = with_code.map(|fact| fact.contract).collect();
+        Self { transactions, positions, of_account, contracts }
     }
 
     /// Iterates over the rows of a list.
@@ -113,6 +123,11 @@ impl AccountIndex {
                 .map(|it| row(RowContent::Transfer(it)))
                 .collect(),
         }
+    }
+
+    /// True if a transaction states that an account has code.
+    pub(super) fn has_code(&self, account: AccountAddress) -> bool {
+        self.contracts.contains(&account)
     }
 
     /// The newest balance of an account. An account that pays more than it received holds nothing afterwards.

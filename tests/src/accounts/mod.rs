@@ -4,6 +4,7 @@
 //! - [`chain`]: a chain that knows balances and grows transaction by transaction
 //! - [`contracts`]: contracts that accounts use: pools, loans, vaults, deposits
 //! - [`economy`]: simulated people and criminals
+//! - [`on_demand`]: answers by histories that are read account by account, beside those by the whole chain
 //! - [`oracle`]: a second implementation of ledgers, in exact fractions
 //! - [`scheme`]: random laundering schemes
 //! - [`world`]: a chain with its lists, labels and prices, and the engine's answers
@@ -14,6 +15,7 @@ pub mod chain;
 pub mod conformance;
 pub mod contracts;
 pub mod economy;
+pub mod on_demand;
 pub mod oracle;
 pub mod scheme;
 pub mod world;

@@ -29,7 +29,7 @@ use assay_intel::IntelSnapshot;
 use jiff::{Timestamp, tz::TimeZone};
 
 use super::AccountChain;
-use crate::world::claims::snapshot_of;
+use crate::world::claims::snapshot_with_prices;
 
 /// The default policy, compiled once.
 static POLICY: LazyLock<Policy> = LazyLock::new(Policy::default);
@@ -80,7 +80,9 @@ impl AccountWorld {
         labels.sort_by(|(one, _), (other, _)| one.cmp(other));
         let listings = chain.listings.iter().cloned();
         let listings = listings.map(|(account, name, since)| (address(&account), name, since));
-        let intel = snapshot_of(id, labels, listings.collect(), now);
+        let prices = Prices::new(chain.prices.iter().copied());
+        let known_prices = Some(prices.clone());
+        let intel = snapshot_with_prices(id, labels, listings.collect(), (known_prices, now));
         let mut known: Vec<AccountAddress> = chain.labels.iter().map(|(it, _)| *it).collect();
         known.extend(chain.listings.iter().map(|(account, ..)| *account));
         known.sort_unstable();
@@ -99,7 +101,6 @@ impl AccountWorld {
         for transaction in of {
             transactions.push(transaction);
         }
-        let prices = Prices::new(chain.prices.iter().copied());
         let accounts = MemoryAccounts::compute(transactions, ends.iter().copied(), &prices);
         let attributions = attributed.into_iter().filter_map(|(account, attribution)| {
             let owner = accounts.transactions().owner_number(account)?;
@@ -130,6 +131,18 @@ impl AccountWorld {
     #[must_use]
     pub const fn prices(&self) -> &Prices {
         &self.prices
+    }
+
+    /// Lists and labels.
+    #[must_use]
+    pub const fn intel(&self) -> &IntelSnapshot {
+        &self.intel
+    }
+
+    /// The time.
+    #[must_use]
+    pub const fn now(&self) -> Timestamp {
+        self.now
     }
 
     /// The address of an account.

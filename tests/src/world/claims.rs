@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use assay_address::{CanonicalAddress, ChainId};
 use assay_engine::{
+    account::Prices,
     evidence::{
         AddressLabel, Label, ListedEntity, Listing, ListingEntry, SourceKind, SourceState, Tier,
     },
@@ -98,6 +99,17 @@ pub fn snapshot_of(
     listings: Vec<(CanonicalAddress, String, Date)>,
     now: Timestamp,
 ) -> IntelSnapshot {
+    snapshot_with_prices(chain, labels, listings, (None, now))
+}
+
+/// Labels, listings and prices as imports store them, at a point in time.
+#[must_use]
+pub fn snapshot_with_prices(
+    chain: ChainId,
+    labels: Vec<(CanonicalAddress, Claim)>,
+    listings: Vec<(CanonicalAddress, String, Date)>,
+    (prices, now): (Option<Prices>, Timestamp),
+) -> IntelSnapshot {
     let mut index = LabelIndexBuilder::default();
     for (address, claim) in labels {
         index.add(AddressLabel { address, label: label(claim) });
@@ -117,7 +129,7 @@ pub fn snapshot_of(
         suppressions: Vec::new(),
         price_sources: Vec::new(),
         price_generation: 0,
-        prices: None,
+        prices,
     };
     IntelSnapshot::new(intel, &index.finish([1; 32]))
 }

@@ -71,6 +71,7 @@ fn facts() -> Facts {
             compositions: None,
             account: None,
             contracts: None,
+            histories: None,
         },
         behavior: Some(BehaviorFacts {
             patterns: vec![PatternFact::plain(pattern, PatternRole::Actor, percent)],

@@ -193,6 +193,7 @@ impl AccountSubject<'_> {
             compositions: None,
             account: Some(Box::new(limits)),
             contracts: None,
+            histories: None,
         }
     }
 

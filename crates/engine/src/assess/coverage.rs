@@ -506,6 +506,9 @@ fn exposure(chain: &ChainFacts) -> CoverageBlock {
     if let Some(limits) = &flows.account {
         detail.push_str(&limits.details());
     }
+    if let Some(read) = &flows.histories {
+        detail.push_str(&read.details());
+    }
     if !flows.complete && unread_payments(flows) == 0 {
         detail.push_str("; the time limit was reached, the next check continues");
     }

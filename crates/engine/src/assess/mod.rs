@@ -14,6 +14,7 @@ mod coverage;
 mod decisive;
 mod ended;
 mod flows;
+mod histories;
 mod labels;
 mod listings;
 mod planned;
@@ -32,6 +33,8 @@ pub use attribution::{attribute, carried_freeze};
 use claims::{Claim, Upstreams};
 pub use coverage::{assess_never_fetched, assess_sources, assess_tip};
 pub use flows::{rules, united_parts};
+use histories::Unread;
+pub use histories::{histories_suffice, is_decided_by_lists};
 use jiff::{Timestamp, civil::Date, tz::TimeZone};
 use labels::LabelEvidence;
 pub use planned::assess_planned;
@@ -134,12 +137,12 @@ fn assess_with(
         policy,
         &labels.conflicts.capped_tiers,
     );
-    let mut missing = searched.missing;
-    missing.extend(other_funds.missing);
+    let mut missing: Vec<_> = searched.missing.into_iter().chain(other_funds.missing).collect();
     // Flows of a service belong to its customers.
     let mut remarks = Vec::new();
     if !is_service {
-        add_flow_limits(&flows, facts, policy, (&mut missing, &mut remarks));
+        let about = (subject, facts, policy, now);
+        add_flow_limits(&flows, about, (&mut missing, &mut remarks));
     }
     let outcome = verdict::decide(combined, shown, minimum_scores, &missing, policy);
     categories.extend(&outcome.categories);
@@ -162,7 +165,7 @@ fn assess_with(
         risk_score: outcome.score,
         risk_level: outcome.level,
         verdict: outcome.verdict,
-        complete: missing.is_empty(),
+        complete: missing.is_empty() && !reasons.iter().any(histories::is_partly_read),
         reasons,
         entity: listings.entity.or(labels.entity),
         further: FurtherItems {
@@ -199,8 +202,7 @@ fn assess_with(
 /// Adds the reasons against an `allow`, and the remarks, that the limits of the flows give.
 fn add_flow_limits(
     flows: &flows::Flows<'_>,
-    facts: &Facts,
-    policy: &Policy,
+    (subject, facts, policy, now): (&CanonicalAddress, &Facts, &Policy, Timestamp),
     (missing, remarks): (&mut Vec<verdict::MissingData>, &mut Vec<VerdictReason>),
 ) {
     let limits = accounts::limits(facts);
@@ -211,6 +213,11 @@ fn add_flow_limits(
     missing.extend(flows.unread_beyond(policy));
     missing.extend(flows.conversions());
     missing.extend(limits.and_then(AccountLimits::missing));
+    match histories::unread(subject, facts, policy, now) {
+        Some(Unread::Little(reason)) => remarks.push(reason),
+        Some(Unread::Much(much)) => missing.push(much),
+        None => {}
+    }
 }
 
 /// Findings that are no reason for the verdict: risky funds and patterns with little or no weight, and labels that

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    evidence::{BehaviorFacts, ContractUse, ExcessMoney, Tier},
+    evidence::{BehaviorFacts, ContractUse, ExcessMoney, ReadHistories, Tier},
     ledger::Mass,
     names::ListId,
     score::Confidence,
@@ -129,6 +129,8 @@ pub struct FlowFacts {
     pub account: Option<Box<AccountLimits>>,
     /// Dealings with contracts on an account chain; `None` where they were not searched.
     pub contracts: Option<Box<ContractUse>>,
+    /// Histories that were read account by account; `None` where all transfers of the chain are recorded.
+    pub histories: Option<Box<ReadHistories>>,
 }
 
 /// Limits of the flows on an account chain (`docs/model/accounts.md` B15).

@@ -10,6 +10,7 @@ mod list_publisher;
 mod listed_addresses;
 mod listing;
 mod pattern;
+mod read_histories;
 mod source;
 mod tier;
 
@@ -34,5 +35,6 @@ pub use listing::{
 pub use pattern::{
     BehaviorFacts, Pattern, PatternDetails, PatternFact, PatternRole, SearchExtent, UnscoredReason,
 };
+pub use read_histories::{ReadHistories, ReadingStop};
 pub use source::{ALWAYS_BLOCKING, NeverFetched, SourceKind, SourceState, assessment_day};
 pub use tier::Tier;

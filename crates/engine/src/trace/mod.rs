@@ -51,7 +51,7 @@ use jiff::civil::Date;
 
 pub use attribution::{AttributedEnd, Attribution, Attributions, AttributionsByScript};
 pub use rules::TraceRules;
-pub(crate) use subject::recent_since;
+pub use subject::recent_since;
 pub use upper_bound::{flows_at_most, is_bounded};
 
 use crate::{

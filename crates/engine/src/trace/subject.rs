@@ -138,7 +138,8 @@ impl Subject<'_> {
 }
 
 /// The first moment of the last 90 days. The period begins with a UTC day, so that an answer holds for a whole day.
-pub(crate) fn recent_since(today: Date) -> Timestamp {
+#[must_use]
+pub fn recent_since(today: Date) -> Timestamp {
     today
         .checked_sub(RECENT_DAYS.days())
         .and_then(|day| day.to_zoned(TimeZone::UTC))

@@ -236,8 +236,41 @@ pub struct AccountLedgers {
     /// Positions of payments.
     payments_of: FxHashMap<(OwnerNumber, AssetNumber), Vec<u32>>,
     dealings: Dealings,
+    /// The ledgers that are known; `None` if all are.
+    known: Option<KnownAt>,
     /// Number of transactions that are booked.
     booked: usize,
+}
+
+/// The ledgers that are known, where not all payments were read: those of accounts in assets of which every payment is read
+/// up to a block. The origin of what any other account pays is unknown.
+#[derive(Clone, Debug, Default)]
+pub struct KnownLedgers(FxHashMap<(AccountAddress, Asset), u64>);
+
+impl KnownLedgers {
+    /// Adds the ledger of an account in an asset, whose payments are read in all blocks below `until`.
+    pub fn add(&mut self, account: AccountAddress, asset: Asset, until: u64) {
+        self.0.insert((account, asset), until);
+    }
+
+    /// True if the ledger of an account in an asset is known in a block.
+    #[must_use]
+    pub fn has(&self, account: AccountAddress, asset: Asset, block: u64) -> bool {
+        self.0.get(&(account, asset)).is_some_and(|until| block < *until)
+    }
+}
+
+/// Known ledgers by numbers, at a block.
+#[derive(Debug)]
+struct KnownAt {
+    until: FxHashMap<(OwnerNumber, AssetNumber), u64>,
+    block: u64,
+}
+
+impl KnownAt {
+    fn has(&self, owner: OwnerNumber, asset: AssetNumber) -> bool {
+        self.until.get(&(owner, asset)).is_some_and(|until| self.block < *until)
+    }
 }
 
 impl AccountLedgers {
@@ -254,6 +287,7 @@ impl AccountLedgers {
             payments: Vec::new(),
             payments_of: FxHashMap::default(),
             dealings: Dealings::default(),
+            known: None,
             booked: 0,
         }
     }
@@ -268,6 +302,9 @@ impl AccountLedgers {
         let mut movements = Vec::new();
         let booked = chain.transactions.iter().enumerate().take(transactions).skip(self.booked);
         for (index, transaction) in booked {
+            if let Some(known) = &mut self.known {
+                known.block = transaction.block;
+            }
             let owner = |account| chain.owner_number(account).unwrap_or(OwnerNumber::NOBODY);
             let token = |asset| {
                 chain.asset_numbers.get(&asset).copied().unwrap_or(AssetNumber::FIRST_OTHER)
@@ -351,7 +388,8 @@ impl AccountLedgers {
 
 impl LedgerBook for AccountLedgers {
     fn ledger(&self, owner: OwnerNumber, asset: AssetNumber) -> Option<&AccountLedger> {
-        self.ledgers.get(&(owner, asset))
+        let is_known = self.known.as_ref().is_none_or(|known| known.has(owner, asset));
+        self.ledgers.get(&(owner, asset)).filter(|_| is_known)
     }
 
     fn ledger_mut(&mut self, owner: OwnerNumber, asset: AssetNumber) -> &mut AccountLedger {
@@ -407,6 +445,29 @@ impl MemoryAccounts {
             .into_iter()
             .filter_map(|(account, end)| Some((transactions.owner_number(account)?, end)));
         let mut ledgers = AccountLedgers::new(numbered.collect(), prices.clone());
+        ledgers.advance(&transactions);
+        Self { transactions, ledgers: Arc::new(ledgers) }
+    }
+
+    /// Books transactions of which not all payments of all accounts were read: of what an account pays whose ledger is not known,
+    /// the origin is unknown.
+    #[must_use]
+    pub fn compute_known(
+        transactions: impl Into<Arc<AccountTransactions>>,
+        ends: impl IntoIterator<Item = (AccountAddress, MoneyEnd)>,
+        prices: &Prices,
+        known: &KnownLedgers,
+    ) -> Self {
+        let transactions = transactions.into();
+        let numbered = ends
+            .into_iter()
+            .filter_map(|(account, end)| Some((transactions.owner_number(account)?, end)));
+        let mut ledgers = AccountLedgers::new(numbered.collect(), prices.clone());
+        let until = known.0.iter().filter_map(|((account, asset), until)| {
+            let owner = transactions.owner_number(*account)?;
+            Some(((owner, *transactions.asset_numbers.get(asset)?), *until))
+        });
+        ledgers.known = Some(KnownAt { until: until.collect(), block: 0 });
         ledgers.advance(&transactions);
         Self { transactions, ledgers: Arc::new(ledgers) }
     }

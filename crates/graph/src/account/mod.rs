@@ -22,7 +22,7 @@ use jiff::Timestamp;
 
 pub use comparisons::LedgerComparisons;
 pub use ends::AccountEnds;
-pub use memory::{AccountLedgers, AccountTransactions, MemoryAccounts};
+pub use memory::{AccountLedgers, AccountTransactions, KnownLedgers, MemoryAccounts};
 pub use numbering::RecordCounts;
 pub use store::{
     AccountBlock, AccountGraphWriter, AccountSnapshot, EmbeddedAccounts, InternalTransfers,

@@ -14,6 +14,7 @@
 //! - [`changes`]: the addresses in new blocks
 //! - [`graph`]: a reader of ingested blocks
 //! - [`accounts`]: a reader of account chains
+//! - [`accounts_on_demand`]: a reader of account chains whose histories are fetched account by account
 //! - [`on_demand`]: a reader of histories that are fetched address by address
 //! - `messages`, [`remote`]: a reader that asks chain servers
 //! - [`host`]: the chain server, which answers questions
@@ -24,6 +25,7 @@
 //! Each module uses only modules above it.
 
 pub mod accounts;
+pub mod accounts_on_demand;
 pub mod attributed_owners;
 pub mod behavior;
 pub mod booked;

@@ -42,6 +42,8 @@ pub struct Economy {
     pub criminals: Vec<AccountAddress>,
     /// Contracts of pools.
     pub pools: Vec<AccountAddress>,
+    /// All members by kind.
+    pub kinds: Vec<(&'static str, Vec<AccountAddress>)>,
 }
 
 impl Economy {

@@ -262,7 +262,30 @@ impl Simulation {
         });
         let criminals = criminals.collect();
         let victims = self.victims.iter().copied().collect();
+        let kinds = self.kinds();
         let world = AccountWorld::new(self.chain);
-        Economy { world, transactions, innocents, unpaid, victims, criminals, pools }
+        Economy { world, transactions, innocents, unpaid, victims, criminals, pools, kinds }
+    }
+
+    fn kinds(&self) -> Vec<(&'static str, Vec<AccountAddress>)> {
+        let companies = |of: &[Company]| of.iter().map(|company| company.account).collect();
+        let of_gangs = self.gangs.iter().flat_map(|gang| gang.accounts.iter().copied());
+        let people = self.people.iter().map(|person| person.account);
+        let (swappers, savers): (Vec<_>, Vec<_>) =
+            self.people.iter().partition(|person| person.habits < 30);
+        let accounts = |of: Vec<&Person>| of.into_iter().map(|it| it.account).collect();
+        let is_victim = |account: &AccountAddress| self.victims.contains(account);
+        vec![
+            ("people who use contracts", accounts(swappers)),
+            ("people who rarely do", accounts(savers)),
+            ("merchants", companies(&self.merchants)),
+            ("employers", companies(&self.employers)),
+            ("deposit addresses", self.deposit_addresses.values().copied().collect()),
+            ("smart accounts", self.smart_accounts.keys().copied().collect()),
+            ("victims", people.filter(is_victim).collect()),
+            ("criminals", of_gangs.collect()),
+            ("traders", vec![self.trader, self.market_owner]),
+            ("unlabelled exchanges", vec![self.exchanges[2]]),
+        ]
     }
 }

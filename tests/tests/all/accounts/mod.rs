@@ -15,6 +15,7 @@ mod attacks;
 mod cases;
 mod contracts;
 mod ledgers;
+mod on_demand;
 mod patterns;
 mod people;
 mod reads;

@@ -135,4 +135,13 @@ pub trait AccountHistorySource: fmt::Debug + Send + Sync {
     ///
     /// Returns an error if the API fails or refuses.
     fn balance(&self, account: AccountAddress, asset: Asset) -> Result<Option<U256>, SourceError>;
+
+    /// Returns whether an account has code of its own, which a delegation of EIP-7702 is not; `None` if the API does not state it.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the API fails or refuses.
+    fn has_code(&self, _account: AccountAddress) -> Result<Option<bool>, SourceError> {
+        Ok(None)
+    }
 }

@@ -21,15 +21,15 @@ use rustc_hash::FxHashMap;
 use super::named::NamedAccounts;
 
 /// Attributions by the lists, labels and policy of one check, looked up once for each account.
-pub(super) struct CheckAttributions<'a> {
-    pub(super) chain: ChainId,
-    pub(super) view: &'a dyn AccountView,
-    pub(super) named: &'a NamedAccounts,
-    pub(super) intel: &'a IntelSnapshot,
-    pub(super) policy: &'a Policy,
-    pub(super) today: Date,
-    pub(super) known: Mutex<FxHashMap<OwnerNumber, Option<Arc<Attribution>>>>,
-    pub(super) frozen: Mutex<FxHashMap<OwnerNumber, Option<(Timestamp, CarriedLabel)>>>,
+pub(in crate::chains) struct CheckAttributions<'a> {
+    pub(in crate::chains) chain: ChainId,
+    pub(in crate::chains) view: &'a dyn AccountView,
+    pub(in crate::chains) named: &'a NamedAccounts,
+    pub(in crate::chains) intel: &'a IntelSnapshot,
+    pub(in crate::chains) policy: &'a Policy,
+    pub(in crate::chains) today: Date,
+    pub(in crate::chains) known: Mutex<FxHashMap<OwnerNumber, Option<Arc<Attribution>>>>,
+    pub(in crate::chains) frozen: Mutex<FxHashMap<OwnerNumber, Option<(Timestamp, CarriedLabel)>>>,
 }
 
 impl AccountAttributions for CheckAttributions<'_> {

@@ -7,6 +7,7 @@
 //! - `lookalikes`: accounts that look like counterparties of a subject
 //! - `tokens`: tokens whose money is not followed
 //! - `associates`: accounts that are associated with a subject
+//! - `payments`: the facts that the payments of a subject give
 //! - `transaction`: one transaction with the payments as which it is booked
 //! - `transfer`: one transfer with the flows of its own money
 //! - `reader`: the reader
@@ -16,6 +17,7 @@ mod attributions;
 mod keeper;
 mod lookalikes;
 mod named;
+mod payments;
 mod reader;
 mod state;
 mod tokens;
@@ -23,6 +25,9 @@ mod transaction;
 mod transfer;
 
 pub(super) use associates::labels;
+pub(super) use attributions::CheckAttributions;
 pub(super) use keeper::keep_ledgers;
+pub(super) use named::NamedAccounts;
+pub(super) use payments::PaymentFacts;
 pub use reader::{AccountReader, AccountReaders};
 pub use state::present_ledgers;

@@ -10,22 +10,22 @@ use jiff::civil::Date;
 
 /// The accounts that lists and labels name on a day.
 #[derive(Debug, Default)]
-pub(super) struct NamedAccounts {
+pub(in crate::chains) struct NamedAccounts {
     /// Generation of lists and labels.
-    pub(super) generation: u64,
+    pub(in crate::chains) generation: u64,
     /// The day.
-    pub(super) today: Date,
+    pub(in crate::chains) today: Date,
     /// All of them.
-    pub(super) accounts: BTreeSet<AccountAddress>,
+    pub(in crate::chains) accounts: BTreeSet<AccountAddress>,
     /// Those at which money ends.
-    pub(super) ends: AccountEnds,
+    pub(in crate::chains) ends: AccountEnds,
     /// Revision of the ends.
-    pub(super) revision: String,
+    pub(in crate::chains) revision: String,
 }
 
 impl NamedAccounts {
     /// Returns the accounts that lists and labels name.
-    pub(super) fn of(chain: ChainId, intel: &IntelSnapshot, today: Date) -> Self {
+    pub(in crate::chains) fn of(chain: ChainId, intel: &IntelSnapshot, today: Date) -> Self {
         let accounts = intel.named_accounts(chain).collect();
         let ends: AccountEnds = intel.account_ends(chain, today).collect();
         let ends = ends.with_prices(Arc::clone(intel.prices()));

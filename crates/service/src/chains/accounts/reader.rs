@@ -9,17 +9,10 @@ use assay_address::{CanonicalAddress, ChainId};
 use assay_engine::{
     account::{
         AccountAddress, AccountPayments, AccountSubject, AccountView, IssuerFreeze, MOST_PAYMENTS,
-        Valuation, issuer_freezes, lookalikes_of, unfollowed_transfers,
+        Valuation, issuer_freezes, unfollowed_transfers,
     },
-    evidence::{
-        BehaviorFacts, ChainFacts, FlowFacts, IngestMode, Tip, Unavailable, UsedCompositions,
-    },
-    facts::Counterparties,
+    evidence::{ChainFacts, FlowFacts, IngestMode, Tip, Unavailable, UsedCompositions},
     ledger::{BlockId, BlockRef, OwnerNumber},
-    patterns::{
-        accounts::{AccountPatternSubject, account_behavior},
-        rules::SHOWN,
-    },
     trace::is_bounded,
     transfer::{FoundTransfer, TransferDirection},
     utxo::Txid,
@@ -35,9 +28,8 @@ use jiff::Timestamp;
 use tracing::Instrument;
 
 use super::{
-    associates::associates,
     attributions::CheckAttributions,
-    lookalikes::add_lookalikes,
+    payments::PaymentFacts,
     state::{AccountState, CheckState},
     tokens::add_tokens,
     transaction,
@@ -180,40 +172,21 @@ impl AccountReader {
         let TraceRequest { intel, now, rules, .. } = request;
         let (view, today) = (&*state.accounts, intel.day(now));
         let freezes = of.as_ref().map(|(owner, _)| issuer_freezes(view, *owner));
-        let (flows, activity, counterparties, behavior) = match of {
-            None => {
-                let flows = FlowFacts { complete: true, ..FlowFacts::default() };
-                let behavior = BehaviorFacts::without_transactions();
-                (flows, None, Counterparties::default(), behavior)
-            }
+        let attributions = self.attributions(request, state);
+        let prices = intel.prices().as_ref();
+        let found = match of {
+            None => PaymentFacts::of_nobody(),
             Some((owner, own)) => {
-                let attributions = self.attributions(request, state);
-                let prices = intel.prices().as_ref();
                 let of = AccountSubject { view, owner, attributions: &attributions, prices, today };
-                let mut flows = of.flows(&own);
-                let unfollowed = unfollowed_transfers(view, owner);
-                let lookalikes = lookalikes_of(view, (owner, &own.payments), &unfollowed, prices);
-                if let Some(limits) = &mut flows.account {
+                let mut found = PaymentFacts::of(of, &own, (&attributions, rules));
+                if let Some(limits) = &mut found.flows.account {
                     limits.exceeding_ledgers = self.exceeding_ledgers(request);
-                    add_tokens(state, &unfollowed, limits);
-                    add_lookalikes(view, &lookalikes, limits);
+                    add_tokens((self.chain, &state.lookalikes), &found.unfollowed, limits);
                 }
-                flows.contracts = Some(Box::new(of.contract_use(&own.payments, &unfollowed)));
-                let behavior = account_behavior(AccountPatternSubject {
-                    account: of,
-                    own: &own,
-                    unfollowed: &unfollowed,
-                    lookalikes: &lookalikes,
-                    is_contract: &|account| view.is_contract(account),
-                    rules: rules.patterns,
-                    shown: SHOWN,
-                });
-                let mut values = Valuation::new(prices);
-                let of_owner = (owner, own.payments.as_slice());
-                let associates = associates(view, of_owner, &attributions, &mut values);
-                (flows, of.activity(&own), associates, behavior)
+                found
             }
         };
+        let PaymentFacts { flows, activity, counterparties, behavior, .. } = found;
         let tip = tip(&state.recorded);
         let revision = revision(self.chain, &state.recorded, &state.revision);
         let flows = FlowFacts { compositions: Some(used(state)), ..flows };

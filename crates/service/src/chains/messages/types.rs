@@ -246,7 +246,8 @@ variants! {
 
 impl MessageForm<FlowFactsMessage> for FlowFacts {
     fn into_message(self) -> FlowFactsMessage {
-        let Self { complete, ledgers, compositions, account, contracts } = self;
+        // A chain server reads no histories account by account.
+        let Self { complete, ledgers, compositions, account, contracts, histories: _ } = self;
         let is_outdated = compositions.as_ref().is_some_and(|used| used.is_outdated);
         FlowFactsMessage {
             complete,
@@ -264,7 +265,8 @@ impl MessageForm<FlowFactsMessage> for FlowFacts {
         let is_outdated = message.are_compositions_outdated;
         let compositions = compositions.map(|revision| UsedCompositions { revision, is_outdated });
         let (ledgers, contracts) = (MessageForm::read(ledgers)?, MessageForm::read(contracts)?);
-        Ok(Self { complete, ledgers, compositions, account: None, contracts })
+        let read = Self { complete, ledgers, compositions, contracts, ..Self::default() };
+        Ok(read)
     }
 }
 

@@ -174,6 +174,7 @@ fn subject_data(chain: ChainId) -> impl Strategy<Value = SubjectData> {
                 compositions: Some(UsedCompositions { revision, is_outdated }),
                 account: Some(Box::new(limits)),
                 contracts: contracts.map(Box::new),
+                histories: None,
             };
             let amounts = vec![AssetActivity {
                 asset: "ETH".to_owned(),

@@ -1,0 +1,202 @@
+//! The facts about a subject by the lists that were read.
+
+use std::sync::Mutex;
+
+use assay_address::ChainId;
+use assay_chain::histories::accounts::{ApiAbilities, ApiTip};
+use assay_engine::{
+    account::{
+        AccountAddress, AccountSubject, AccountView, Asset, MOST_PAYMENTS, Valuation,
+        issuer_freezes, scored_assets,
+    },
+    evidence::{
+        ChainFacts, FlowEnd, FlowFacts, IngestMode, ReadHistories, ReadingStop, Tip,
+        UnresolvedReason, UsedCompositions,
+    },
+    ledger::OwnerNumber,
+    trace::recent_since,
+};
+use assay_graph::account::MemoryAccounts;
+use jiff::Timestamp;
+use sha2::{Digest, Sha256};
+
+use super::{
+    gathered::gather,
+    lists::ReadLists,
+    masses::{UnreadMasses, WHOLE, unread_masses},
+};
+use crate::chains::{
+    accounts::{CheckAttributions, NamedAccounts, PaymentFacts},
+    subject::{SubjectData, TraceRequest},
+};
+
+/// The whole, in millionths.
+const MILLIONTHS: u64 = 1_000_000;
+
+/// The part of a chain that was read for one subject.
+pub(super) struct Read<'a> {
+    pub(super) chain: ChainId,
+    pub(super) api: &'static str,
+    pub(super) abilities: ApiAbilities,
+    pub(super) lists: &'a ReadLists,
+    /// The newest block, and the time at which the API reported it.
+    pub(super) tip: (ApiTip, Timestamp),
+    pub(super) named: &'a NamedAccounts,
+    /// The reason for which reading stopped.
+    pub(super) stopped: Option<ReadingStop>,
+}
+
+/// Facts, and the unread money that is left.
+pub(super) struct SubjectFacts {
+    pub(super) data: SubjectData,
+    pub(super) masses: UnreadMasses,
+}
+
+/// Returns the facts about a subject by what was read.
+pub(super) fn facts_of(
+    request: TraceRequest<'_>,
+    subject: AccountAddress,
+    read: &Read<'_>,
+) -> SubjectFacts {
+    let TraceRequest { intel, now, policy, rules, .. } = request;
+    let today = intel.day(now);
+    let internal = read.abilities.internal_transfers;
+    let prices = intel.prices().as_ref();
+    let accounts =
+        gather((read.chain, subject), read.lists, internal, (read.named.ends.iter(), prices));
+    let view = &accounts;
+    let attributions = CheckAttributions {
+        chain: read.chain,
+        view,
+        named: read.named,
+        intel,
+        policy,
+        today,
+        known: Mutex::default(),
+        frozen: Mutex::default(),
+    };
+    let owner = view.owner(subject);
+    let (mut found, masses, freezes) = match owner {
+        None => (PaymentFacts::of_nobody(), UnreadMasses::new(), Vec::new()),
+        Some(owner) => {
+            let own = view.history(owner, MOST_PAYMENTS);
+            let of = AccountSubject { view, owner, attributions: &attributions, prices, today };
+            let found = PaymentFacts::of(of, &own, (&attributions, rules));
+            let mut values = Valuation::new(prices);
+            let is_known = |account: AccountAddress, asset: Asset, block: u64| {
+                block < read.lists.read_until(account, asset, internal)
+            };
+            let since = recent_since(today);
+            let masses = unread_masses(view, owner, is_known, &mut values, since);
+            (found, masses, issuer_freezes(view, owner))
+        }
+    };
+    let histories = read.histories(subject, &accounts, &masses);
+    found.flows.complete = histories.stopped.is_none();
+    mark_unread(&mut found.flows);
+    found.flows.histories = Some(Box::new(histories));
+    let PaymentFacts { flows, activity, counterparties, behavior, .. } = found;
+    let compositions =
+        UsedCompositions { revision: read.named.revision.clone(), is_outdated: false };
+    let flows = FlowFacts { compositions: Some(compositions), ..flows };
+    let (tip, revision) = read.state(&accounts);
+    let facts = ChainFacts { tip, flows, behavior: Some(behavior), activity };
+    let data = SubjectData { counterparties, freezes, ..SubjectData::facts(facts, revision) };
+    SubjectFacts { data, masses }
+}
+
+/// Names the reason for which origins and destinations are not known: they were not read.
+fn mark_unread(flows: &mut FlowFacts) {
+    let unread = FlowEnd::Unresolved(UnresolvedReason::TraceLimit);
+    for ledger in &mut flows.ledgers {
+        for part in ledger.source.parts.iter_mut().chain(&mut ledger.held.parts) {
+            if part.end == FlowEnd::Unresolved(UnresolvedReason::UnknownOrigin) {
+                part.end = unread;
+            }
+        }
+        for part in &mut ledger.destination.parts {
+            let is_of_others = part.distance.hops().is_none_or(|hops| hops > 0);
+            if part.end == FlowEnd::Unspent && is_of_others {
+                part.end = unread;
+            }
+        }
+    }
+}
+
+impl Read<'_> {
+    fn histories(
+        &self,
+        subject: AccountAddress,
+        accounts: &MemoryAccounts,
+        masses: &UnreadMasses,
+    ) -> ReadHistories {
+        let internal = self.abilities.internal_transfers;
+        let is_whole = |asset: Asset| {
+            let until = self.lists.rows_until(subject, asset, internal);
+            until > self.lists.newest_tip_of(subject)
+        };
+        let mut scored = scored_assets(self.chain).map(|scored| scored.id.asset);
+        let largest = masses.values().map(|mass| mass.share).max().unwrap_or(0);
+        let reached = masses.iter().filter(|((payer, _), _)| {
+            accounts.owner(*payer).is_some_and(|owner| is_reached(accounts, owner))
+        });
+        let reached = reached.map(|(_, mass)| mass.share).fold(0, u64::saturating_add);
+        ReadHistories {
+            api: self.api.to_owned(),
+            requests: self.lists.requests(),
+            accounts: u32::try_from(self.lists.accounts().saturating_sub(1)).unwrap_or(u32::MAX),
+            rows: u64::try_from(self.lists.rows_of(subject)).unwrap_or(u64::MAX),
+            is_subject_whole: scored.all(is_whole),
+            largest_unread: in_millionths(largest),
+            reached_unread: in_millionths(reached),
+            lacks_internal_transfers: !internal,
+            lacks_order: !self.abilities.log_indexes || !self.abilities.positions,
+            other_balances: Vec::new(),
+            stopped: self.stopped,
+        }
+    }
+
+    /// The newest block as a fact, and the revision of what was read: explorers state no hashes, so that a digest of all rows stands
+    /// for the hash.
+    fn state(&self, accounts: &MemoryAccounts) -> (Tip, String) {
+        let (tip, reported_at) = self.tip;
+        let mut digest = Sha256::new();
+        for transaction in accounts.transactions().transactions() {
+            digest.update(transaction.id.as_bytes());
+            digest.update(transaction.block.to_be_bytes());
+            for transfer in &transaction.transfers {
+                digest.update(transfer.from.0);
+                digest.update(transfer.to.0);
+                digest.update(transfer.asset.text(self.chain));
+                digest.update(transfer.amount.to_be_bytes::<32>());
+            }
+        }
+        let hash = hex::encode(digest.finalize());
+        let name = hash.get(..12).unwrap_or_default();
+        let revision = format!("{}@{}-{name}+{}", self.chain, tip.height, self.named.revision);
+        let time = tip.time.unwrap_or(reported_at);
+        let ingest_mode = IngestMode::OnDemand;
+        let tip = Tip {
+            height: tip.height,
+            hash,
+            time,
+            reported_at,
+            start: 0,
+            ingest_mode,
+            sample: false,
+        };
+        (tip, revision)
+    }
+}
+
+/// True if severe money reached an account, as far as its receipts are known.
+fn is_reached(accounts: &MemoryAccounts, owner: OwnerNumber) -> bool {
+    let ledgers = AccountView::ledgers(accounts, owner);
+    ledgers.iter().any(|(_, ledger)| ledger.shares.known().iter().any(|it| it.origin.is_severe()))
+}
+
+/// A share in millionths, rounded up.
+fn in_millionths(share: u64) -> u32 {
+    let millionths = u128::from(share) * u128::from(MILLIONTHS);
+    u32::try_from(millionths.div_ceil(u128::from(WHOLE))).unwrap_or(u32::MAX)
+}

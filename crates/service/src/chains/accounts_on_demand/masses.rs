@@ -1,0 +1,211 @@
+//! Money of a subject by the payers whose histories are not read: their share of what it received, half of their share of the
+//! last 90 days, and half of their share of what it holds.
+//!
+//! A pass backwards over the payments gives the shares of all payers at once: of what an account held after a receipt, the receipt
+//! is as much as it is of the balance then, and as much of all that the account paid afterwards goes back to it.
+
+use std::collections::BTreeMap;
+
+use assay_engine::{
+    account::{AccountAddress, AccountView, Asset, AssetNumber, MovementKind, Payment, Valuation},
+    ledger::OwnerNumber,
+};
+use assay_graph::account::MemoryAccounts;
+use jiff::Timestamp;
+use ruint::aliases::U256;
+use rustc_hash::FxHashMap;
+
+/// All of the subject's money, in units of shares.
+pub(super) const WHOLE: u64 = 1 << 40;
+
+/// The unread money of one payer in one asset.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct UnreadMass {
+    /// Its weight for the order of reading, at most twice the [`WHOLE`].
+    pub(super) weight: u64,
+    /// Its share of the subject's money: the greatest of those of all that it received, of the last 90 days and of what it holds, in parts of the [`WHOLE`].
+    pub(super) share: u64,
+    /// The newest block in which the payer paid it.
+    pub(super) newest: u64,
+    /// The account that it paid then.
+    pub(super) payee: Option<AccountAddress>,
+}
+
+/// Unread money by payer and asset.
+pub(super) type UnreadMasses = BTreeMap<(AccountAddress, Asset), UnreadMass>;
+
+/// Shares of the subject's money: of all that it received, of the last 90 days, of what it holds.
+type Shares = [u64; 3];
+
+/// Returns the unread masses of a subject. `is_known` tells whether the payments of an account in an asset are read in a block;
+/// `recent_since` is the begin of the last 90 days. Money of ends has no mass.
+pub(super) fn unread_masses(
+    accounts: &MemoryAccounts,
+    subject: OwnerNumber,
+    is_known: impl Fn(AccountAddress, Asset, u64) -> bool,
+    values: &mut Valuation<'_>,
+    recent_since: Timestamp,
+) -> UnreadMasses {
+    let payments = accounts.ledgers().payments();
+    let balances = balances_after(accounts, payments);
+    let mut demands = Demands::of_subject(accounts, subject, values, recent_since);
+    let mut masses = UnreadMasses::new();
+    for (payment, balance) in payments.iter().zip(balances).rev() {
+        let shares = demands.of(payment, subject, balance);
+        if shares == [0; 3] {
+            continue;
+        }
+        demands.pass(accounts, payment, shares, &is_known, &mut masses);
+    }
+    masses
+}
+
+/// The balance of each payment's receiver in its asset, right after the payment.
+fn balances_after(accounts: &MemoryAccounts, payments: &[Payment]) -> Vec<u128> {
+    let mut balances: FxHashMap<(OwnerNumber, AssetNumber), u128> = FxHashMap::default();
+    let holds = |owner: OwnerNumber| accounts.ledgers().ends().get(owner).is_none();
+    let after = payments.iter().map(|payment| {
+        if holds(payment.from) {
+            let balance = balances.entry((payment.from, payment.asset)).or_default();
+            *balance = balance.saturating_sub(payment.amount);
+        }
+        let balance = balances.entry((payment.to, payment.asset)).or_default();
+        *balance = balance.saturating_add(payment.amount);
+        *balance
+    });
+    after.collect()
+}
+
+/// Shares of the subject's money that go back to what accounts held at one time, while the pass goes back.
+struct Demands {
+    /// The part of each receipt of the subject, by the position among its receipts from the newest on.
+    receipts: Vec<Shares>,
+    next: usize,
+    held: FxHashMap<(OwnerNumber, AssetNumber), Shares>,
+}
+
+impl Demands {
+    fn of_subject(
+        accounts: &MemoryAccounts,
+        subject: OwnerNumber,
+        values: &mut Valuation<'_>,
+        recent_since: Timestamp,
+    ) -> Self {
+        let mut value = |asset: AssetNumber, amount: u128, at: Timestamp| {
+            let asset = accounts.scored(asset)?;
+            // Amounts in several units are not compared: each unit counts as if it were dollars.
+            let (_, value) = values.value(asset, amount, at);
+            Some(value)
+        };
+        let (mut all, mut all_recent) = (0_u128, 0_u128);
+        let mut worths = Vec::new();
+        for payment in accounts.ledgers().payments().iter().rev() {
+            if payment.to != subject || payment.kind.is_own_money() {
+                continue;
+            }
+            let time = accounts.time(payment.transaction);
+            let worth = value(payment.asset, payment.amount, time).unwrap_or(0);
+            let recent = if time >= recent_since { worth } else { 0 };
+            (all, all_recent) = (all.saturating_add(worth), all_recent.saturating_add(recent));
+            worths.push((worth, recent));
+        }
+        let receipts = worths
+            .into_iter()
+            .map(|(worth, recent)| [part(WHOLE, worth, all), part(WHOLE, recent, all_recent), 0]);
+        let ledgers = AccountView::ledgers(accounts, subject);
+        let newest = accounts.transactions().transactions().last().map(|it| it.time);
+        let newest = newest.unwrap_or(Timestamp::UNIX_EPOCH);
+        let held = ledgers
+            .iter()
+            .map(|(asset, ledger)| (*asset, value(*asset, ledger.balance, newest).unwrap_or(0)));
+        let held: Vec<(AssetNumber, u128)> = held.collect();
+        let all_held = held.iter().map(|(_, worth)| *worth).fold(0, u128::saturating_add);
+        let held = held
+            .into_iter()
+            .map(|(asset, worth)| ((subject, asset), [0, 0, part(WHOLE, worth, all_held)]));
+        Self { receipts: receipts.collect(), next: 0, held: held.collect() }
+    }
+
+    /// The shares that go back to a payment, which are no longer demanded of its receiver.
+    fn of(&mut self, payment: &Payment, subject: OwnerNumber, balance: u128) -> Shares {
+        let mut shares = [0; 3];
+        if let Some(demand) = self.held.get_mut(&(payment.to, payment.asset)) {
+            for (share, left) in shares.iter_mut().zip(demand) {
+                *share = part(*left, payment.amount.min(balance), balance);
+                *left -= *share;
+            }
+        }
+        if payment.to == subject && !payment.kind.is_own_money() {
+            let own = self.receipts.get(self.next).copied().unwrap_or_default();
+            self.next += 1;
+            for (share, own) in shares.iter_mut().zip(own) {
+                *share += own;
+            }
+        }
+        shares
+    }
+
+    /// Demands shares of the money from which a payment came.
+    fn pass(
+        &mut self,
+        accounts: &MemoryAccounts,
+        payment: &Payment,
+        shares: Shares,
+        is_known: &impl Fn(AccountAddress, Asset, u64) -> bool,
+        masses: &mut UnreadMasses,
+    ) {
+        let mut demand = |owner: OwnerNumber, asset: AssetNumber, shares: Shares| {
+            let party = accounts.address(owner).zip(accounts.asset(asset));
+            let Some((payer, named)) = party else { return };
+            let block = accounts.transaction(payment.transaction).map_or(0, |it| it.block);
+            if is_known(payer, named, block) {
+                self.demand(owner, asset, shares);
+                return;
+            }
+            let mass = masses.entry((payer, named)).or_default();
+            let [received, recent, held] = shares;
+            mass.share = mass.share.saturating_add(received.max(recent).max(held));
+            mass.weight = mass.weight.saturating_add(received + recent / 2 + held / 2);
+            if block >= mass.newest {
+                mass.newest = block;
+                mass.payee = accounts.address(payment.to).filter(|payee| *payee != payer);
+            }
+        };
+        let is_end = payment.from == OwnerNumber::NOBODY
+            || payment.kind == MovementKind::New
+            || accounts.ledgers().ends().get(payment.from).is_some();
+        if payment.kind == MovementKind::Exchange {
+            // The receiver's own money, in the asset that it gave.
+            let given = given(accounts, payment);
+            let parts = u64::try_from(given.len()).unwrap_or(u64::MAX).max(1);
+            for asset in given {
+                demand(payment.to, asset, shares.map(|share| share / parts));
+            }
+        } else if !is_end {
+            demand(payment.from, payment.asset, shares);
+        }
+    }
+
+    fn demand(&mut self, of: OwnerNumber, asset: AssetNumber, shares: Shares) {
+        let demand = self.held.entry((of, asset)).or_default();
+        for (demand, share) in demand.iter_mut().zip(shares) {
+            *demand += share;
+        }
+    }
+}
+
+/// The assets that the receiver of an exchange's part gave in it.
+fn given(accounts: &MemoryAccounts, got: &Payment) -> Vec<AssetNumber> {
+    let of_transaction = accounts.payments_of_transaction(got.transaction);
+    let gave = of_transaction.iter().filter(|it| {
+        it.from == got.to && it.kind == MovementKind::Exchange && it.asset != got.asset
+    });
+    gave.map(|it| it.asset).collect()
+}
+
+/// The part of a share.
+fn part(share: u64, of: u128, whole: u128) -> u64 {
+    let product = U256::from(share) * U256::from(of);
+    let part = product.checked_div(U256::from(whole)).unwrap_or(U256::ZERO);
+    u64::try_from(part).unwrap_or(share)
+}

@@ -1,0 +1,131 @@
+//! The order in which histories are read: the most unread money per request first.
+
+use assay_address::ChainId;
+use assay_chain::histories::accounts::{AccountList, ListOrder, PageRequest};
+use assay_engine::account::{AccountAddress, Asset, scored_assets};
+
+use super::{
+    fetch::Question,
+    lists::{ReadList, ReadLists, lists_of},
+    masses::{UnreadMass, UnreadMasses, WHOLE},
+};
+
+/// Least unread share of a payer that is worth a request: 0.2 %.
+const LEAST_SHARE: u64 = WHOLE / 500;
+
+/// The requests that a round makes: a fifth of those that were made, at least one.
+#[must_use]
+pub(super) fn round_size(made: u32) -> usize {
+    usize::try_from(made / 5).unwrap_or(1).max(1)
+}
+
+/// The first requests for a subject, and the next ones for its further pages: its tokens, its transactions and transfers inside
+/// of transactions, the newest row first.
+pub(super) fn of_subject(
+    subject: AccountAddress,
+    lists: &ReadLists,
+    (chain, internal): (ChainId, bool),
+) -> Vec<PageRequest> {
+    let newest = ListOrder::NewestFirst;
+    let mut requests = Vec::new();
+    let tokens = lists.get(subject, AccountList::Tokens);
+    // Spam fills pages with worthless tokens: scored ones are asked for by themselves.
+    if tokens.is_some_and(|list| !list.is_whole() && list.pages > 0) {
+        let scored = scored_assets(chain).map(|scored| scored.id.asset);
+        requests.extend(scored.filter_map(|asset| match asset {
+            Asset::Token(contract) => lists.next(subject, AccountList::Token(contract), newest),
+            Asset::Native | Asset::Numbered(_) => None,
+        }));
+    } else {
+        requests.extend(lists.next(subject, AccountList::Tokens, newest));
+    }
+    for list in lists_of(Asset::Native, internal) {
+        requests.extend(lists.next(subject, list, newest));
+    }
+    requests
+}
+
+/// The questions that are worth most, the best first, at most `most`.
+pub(super) fn next(
+    masses: &UnreadMasses,
+    lists: &ReadLists,
+    internal: bool,
+    most: usize,
+) -> Vec<Question> {
+    let mut candidates: Vec<(u64, Question)> = Vec::new();
+    for ((payer, asset), mass) in masses {
+        if mass.share < LEAST_SHARE {
+            continue;
+        }
+        let worth = mass.weight / cost(*payer, *asset, mass, lists, internal);
+        let is_contract = lists.has_code(*payer) == Some(true);
+        if lists.asks_for_code(*payer) {
+            candidates.push((worth, Question::Code(*payer)));
+        } else if lists.has_code(*payer).is_none() {
+            // Its transactions show that it sends some, which no contract does.
+            let native = lists.next(*payer, AccountList::Native, ListOrder::OldestFirst);
+            let native = native.filter(|request| request.after.is_none());
+            candidates.extend(native.map(|request| (worth, Question::Page(request))));
+        } else if lists.rows_until(*payer, *asset, internal) <= mass.newest {
+            // Also those of a contract: it may have passed on what it got in the same transaction.
+            let of_payer = requests_of(*payer, *asset, lists, internal).into_iter();
+            candidates.extend(of_payer.map(|request| (worth, Question::Page(request))));
+        }
+        // At a contract the payee may have exchanged its own money.
+        if is_contract && let Some(payee) = mass.payee {
+            let others = [AccountList::Native, AccountList::Tokens].into_iter();
+            let others = others.filter(|list| lists.get(payee, *list).is_none());
+            let others = others.filter_map(|list| lists.next(payee, list, ListOrder::OldestFirst));
+            let others: Vec<PageRequest> = others.collect();
+            let worth = mass.weight / 2;
+            candidates.extend(others.into_iter().map(|request| (worth, Question::Page(request))));
+        }
+    }
+    candidates.sort_by(|(one, first), (other, second)| {
+        let key = |it: &Question| match it {
+            Question::Code(account) => (*account, None),
+            Question::Page(request) => (request.account, Some(request.list)),
+        };
+        other.cmp(one).then_with(|| key(first).cmp(&key(second)))
+    });
+    let mut questions: Vec<Question> = Vec::new();
+    for (_, question) in candidates {
+        if questions.len() == most {
+            break;
+        }
+        if !questions.contains(&question) {
+            questions.push(question);
+        }
+    }
+    questions
+}
+
+fn requests_of(
+    payer: AccountAddress,
+    asset: Asset,
+    lists: &ReadLists,
+    internal: bool,
+) -> Vec<PageRequest> {
+    let lists_of_asset = lists_of(asset, internal).into_iter();
+    lists_of_asset.filter_map(|list| lists.next(payer, list, ListOrder::OldestFirst)).collect()
+}
+
+/// Number of requests until the payer's last payment to the subject's money is reached, by the blocks that its pages span.
+fn cost(
+    payer: AccountAddress,
+    asset: Asset,
+    mass: &UnreadMass,
+    lists: &ReadLists,
+    internal: bool,
+) -> u64 {
+    let of_list = |list: AccountList| {
+        let Some(read) = lists.get(payer, list) else { return 1 };
+        if read.is_whole() {
+            return 0;
+        }
+        let left = mass.newest.saturating_sub(ReadList::read_until(read));
+        (left / read.blocks_of_page()).saturating_add(1)
+    };
+    let costs = lists_of(asset, internal).into_iter().map(of_list);
+    costs.fold(0, u64::saturating_add).max(1)
+}

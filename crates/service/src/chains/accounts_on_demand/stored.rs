@@ -1,0 +1,235 @@
+//! Answers of an API as they are stored, and the time for which they may be used.
+
+use assay_address::ChainId;
+use assay_chain::histories::accounts::{
+    AccountList, AccountPage, AccountRow, ListOrder, PagePosition, PageRequest,
+};
+use assay_engine::{
+    account::{AccountAddress, Asset, FreezeChange, FreezeEvent, Transfer, TransferPlace},
+    utxo::Txid,
+};
+use assay_store::{
+    FetchedStore, StoreError,
+    fetched::{FetchedKind, FetchedRecord},
+};
+use jiff::{SignedDuration, Timestamp};
+use ruint::aliases::U256;
+use serde::{Deserialize, Serialize};
+
+use super::fetch::{Answer, Question};
+
+/// A page with the newest block that the API knew before it answered.
+#[derive(Clone, Debug)]
+pub(super) struct KnownPage {
+    pub(super) page: AccountPage,
+    pub(super) tip: u64,
+}
+
+/// Stored form of a page.
+#[derive(Debug, Serialize, Deserialize)]
+struct StoredPage {
+    tip: u64,
+    rows: Vec<StoredRow>,
+    next: Option<String>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct StoredRow {
+    id: String,
+    block: u64,
+    time: Timestamp,
+    position: Option<u32>,
+    initiator: Option<String>,
+    transfers: Vec<StoredTransfer>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    freezes: Vec<StoredFreeze>,
+}
+
+/// Kind, asset, payer, receiver, amount and index.
+#[derive(Debug, Serialize, Deserialize)]
+struct StoredTransfer(String, String, String, String, String, u32);
+
+/// Asset, account, index of the change among all kinds, and index of the log.
+#[derive(Debug, Serialize, Deserialize)]
+struct StoredFreeze(String, String, usize, u32);
+
+/// Stored answers of one chain.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct StoredPages<'a> {
+    pub(super) store: &'a dyn FetchedStore,
+    pub(super) chain: ChainId,
+    pub(super) now: Timestamp,
+    /// Longest age of a page that new blocks can change.
+    pub(super) longest_age: SignedDuration,
+}
+
+impl StoredPages<'_> {
+    /// Returns the stored answer to each question that has one which may be used.
+    pub(super) async fn find(
+        &self,
+        questions: &[Question],
+    ) -> Result<Vec<Option<Answer>>, StoreError> {
+        let keys: Vec<String> = questions.iter().map(key).collect();
+        let found = self.store.fetched(self.chain, FetchedKind::History, &keys).await?;
+        let answers = questions.iter().zip(&keys).map(|(question, key)| {
+            let record = found.iter().find(|record| record.key == *key)?;
+            self.read(question, record)
+        });
+        Ok(answers.collect())
+    }
+
+    /// Reads a stored answer; `None` if it may not be used.
+    fn read(&self, question: &Question, record: &FetchedRecord) -> Option<Answer> {
+        let oldest = self.now.saturating_sub(self.longest_age).unwrap_or(Timestamp::MIN);
+        let is_fresh = record.fetched_at >= oldest;
+        match question {
+            Question::Page(request) => {
+                let stored: StoredPage = serde_json::from_str(&record.content).ok()?;
+                // New blocks add rows after the last page only.
+                let is_settled = request.order == ListOrder::OldestFirst && stored.next.is_some();
+                let page = stored.read(self.chain).filter(|_| is_settled || is_fresh)?;
+                Some(Answer::Page(request.clone(), page))
+            }
+            Question::Code(account) => {
+                let has_code: Option<bool> = serde_json::from_str(&record.content).ok()?;
+                // Code stays; an account without code can get some.
+                let is_usable = has_code == Some(true) || is_fresh;
+                is_usable.then_some(Answer::Code(*account, has_code))
+            }
+        }
+    }
+
+    /// Stores answers that came now.
+    pub(super) async fn put(&self, answers: &[Answer]) -> Result<(), StoreError> {
+        let records = answers.iter().filter_map(|answer| {
+            let (question, content) = match answer {
+                Answer::Page(request, page) => {
+                    let stored = StoredPage::of(self.chain, page);
+                    (Question::Page(request.clone()), serde_json::to_string(&stored))
+                }
+                Answer::Code(account, has_code) => {
+                    (Question::Code(*account), serde_json::to_string(has_code))
+                }
+            };
+            Some(FetchedRecord {
+                chain: self.chain,
+                kind: FetchedKind::History,
+                key: key(&question),
+                content: content.ok()?,
+                fetched_at: self.now,
+            })
+        });
+        let records: Vec<FetchedRecord> = records.collect();
+        if records.is_empty() { Ok(()) } else { self.store.put_fetched(&records).await }
+    }
+}
+
+/// The key of an answer: a page of another order or position has another one.
+fn key(question: &Question) -> String {
+    let PageRequest { account, list, order, after } = match question {
+        Question::Page(request) => request,
+        Question::Code(account) => return format!("{account}/code"),
+    };
+    let list = match list {
+        AccountList::Native => "native".to_owned(),
+        AccountList::Internal => "internal".to_owned(),
+        AccountList::Tokens => "tokens".to_owned(),
+        AccountList::Token(contract) => contract.to_string(),
+    };
+    let order = match order {
+        ListOrder::OldestFirst => "oldest",
+        ListOrder::NewestFirst => "newest",
+    };
+    let after = after.as_ref().map_or("", |position| &position.0);
+    format!("{account}/{list}/{order}/{after}")
+}
+
+impl StoredPage {
+    fn of(chain: ChainId, known: &KnownPage) -> Self {
+        let rows = known.page.rows.iter().map(|row| StoredRow::of(chain, row)).collect();
+        Self { tip: known.tip, rows, next: known.page.next.clone().map(|position| position.0) }
+    }
+
+    /// Reads the page; `None` if it is malformed, and must be fetched again.
+    fn read(self, chain: ChainId) -> Option<KnownPage> {
+        let rows = self.rows.into_iter().map(|row| row.read(chain)).collect::<Option<_>>()?;
+        let page = AccountPage { rows, next: self.next.map(PagePosition) };
+        Some(KnownPage { page, tip: self.tip })
+    }
+}
+
+impl StoredRow {
+    fn of(chain: ChainId, row: &AccountRow) -> Self {
+        let transfer = |transfer: &Transfer| {
+            let Transfer { kind, asset, from, to, amount, place } = transfer;
+            StoredTransfer(
+                kind.as_str().to_owned(),
+                asset.text(chain),
+                hex::encode(from.0),
+                hex::encode(to.0),
+                amount.to_string(),
+                place.index,
+            )
+        };
+        let freeze = |event: &FreezeEvent| {
+            let change = FreezeChange::ALL.iter().position(|it| *it == event.change);
+            StoredFreeze(
+                event.asset.text(chain),
+                hex::encode(event.account.0),
+                change.unwrap_or_default(),
+                event.log,
+            )
+        };
+        Self {
+            id: row.id.to_string(),
+            block: row.block,
+            time: row.time,
+            position: row.position,
+            initiator: row.initiator.map(|account| hex::encode(account.0)),
+            transfers: row.transfers.iter().map(transfer).collect(),
+            freezes: row.freezes.iter().map(freeze).collect(),
+        }
+    }
+
+    fn read(self, chain: ChainId) -> Option<AccountRow> {
+        let transfers = self.transfers.into_iter().map(|stored| {
+            let StoredTransfer(kind, asset, from, to, amount, index) = stored;
+            Some(Transfer {
+                kind: kind.parse().ok()?,
+                asset: Asset::parse(chain, &asset).ok()?,
+                from: account(&from)?,
+                to: account(&to)?,
+                amount: amount.parse::<U256>().ok()?,
+                place: TransferPlace { index, published: None },
+            })
+        });
+        let freezes = self.freezes.into_iter().map(|stored| {
+            let StoredFreeze(asset, frozen, change, log) = stored;
+            Some(FreezeEvent {
+                asset: Asset::parse(chain, &asset).ok()?,
+                account: account(&frozen)?,
+                change: *FreezeChange::ALL.get(change)?,
+                log,
+            })
+        });
+        let initiator = match self.initiator {
+            Some(text) => Some(account(&text)?),
+            None => None,
+        };
+        Some(AccountRow {
+            id: self.id.parse::<Txid>().ok()?,
+            block: self.block,
+            time: self.time,
+            position: self.position,
+            initiator,
+            transfers: transfers.collect::<Option<_>>()?,
+            freezes: freezes.collect::<Option<_>>()?,
+        })
+    }
+}
+
+fn account(text: &str) -> Option<AccountAddress> {
+    let mut bytes = [0; 20];
+    hex::decode_to_slice(text, &mut bytes).ok()?;
+    Some(AccountAddress(bytes))
+}
