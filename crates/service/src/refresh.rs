@@ -227,6 +227,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::chains::registry::OnDemandReader;
     use crate::{Bounds, Databases};
 
     /// Counts the refreshes within a second in which one is requested every millisecond.
@@ -319,7 +320,10 @@ mod tests {
         store.put_manifests(&[first], &[], 0, at).await.unwrap();
         let service = service(folder.path(), &store).await;
         let refresher = Refresher::new(Arc::clone(&service), Duration::from_secs(1));
-        let reader = || Arc::clone(service.chains().read_on_demand(ChainId::BTC).unwrap());
+        let reader = || match service.chains().read_on_demand(ChainId::BTC) {
+            Some(OnDemandReader::Coins(reader)) => Arc::clone(reader),
+            other => panic!("{other:?}"),
+        };
         let before = reader();
         store.put_manifests(&[source("ltc", "http://127.0.0.1:1/")], &[], 1, at).await.unwrap();
         refresher.refresh().await.unwrap();

@@ -2,6 +2,7 @@
 
 /// Histories of accounts that were read for a subject on an account chain, and what they leave open. Shares are
 /// millionths.
+#[expect(clippy::struct_excessive_bools, reason = "each limit is told by itself")]
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReadHistories {
     /// Name of the API that reported them.
@@ -23,6 +24,8 @@ pub struct ReadHistories {
     pub lacks_internal_transfers: bool,
     /// True if the API states no order of the transfers within a transaction or a block.
     pub lacks_order: bool,
+    /// True if background work reads on: a later answer may rest on more.
+    pub continues: bool,
     /// Tickers of the assets of which the API reports another balance than its transfers amount to.
     pub other_balances: Vec<String>,
     /// The reason for which reading stopped; `None` if nothing worth a request was left, or the number of requests was

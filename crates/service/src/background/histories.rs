@@ -79,7 +79,7 @@ impl JobKind for FetchHistory {
         let rules = TraceRules::new(&policy, subject.chain().info());
         let request =
             TraceRequest { subject: &subject, rules, policy: &policy, intel: &intel, now };
-        let traced = reader.trace_within(request, ATTEMPT_TIME).await?;
+        let traced = reader.complete(request, ATTEMPT_TIME).await?;
         if is_incomplete(&traced.state) { Err(JobError::Incomplete) } else { Ok(JobOutcome::Done) }
     }
 }
@@ -112,7 +112,10 @@ impl Service {
 /// True if the API may have more of the history.
 fn is_incomplete(state: &ChainState) -> bool {
     match state {
-        ChainState::Followed(facts) => !facts.flows.complete,
+        ChainState::Followed(facts) => {
+            let histories = facts.flows.histories.as_deref();
+            !facts.flows.complete || histories.is_some_and(|histories| histories.continues)
+        }
         ChainState::Unavailable(Unavailable::Unreadable) => true,
         _ => false,
     }

@@ -21,14 +21,49 @@ use sha2::{Digest, Sha256};
 
 use super::{
     accounts::AccountReaders,
+    accounts_on_demand::{AccountsOnDemand, MOST_REQUESTS},
     graph::GraphReaders,
     mempool::{Mempool, Mempools},
     on_demand::OnDemand,
     reader::ChainReader,
     remote::RemoteReader,
-    subject::ReadError,
+    subject::{ReadError, SubjectData, TraceRequest},
 };
 use crate::Databases;
+
+/// Reader of a chain whose histories are fetched on demand.
+#[derive(Clone, Debug)]
+pub enum OnDemandReader {
+    /// Of a chain like Bitcoin.
+    Coins(Arc<OnDemand>),
+    /// Of an account chain.
+    Accounts(Arc<AccountsOnDemand>),
+}
+
+impl OnDemandReader {
+    fn reader(&self) -> &dyn ChainReader {
+        match self {
+            Self::Coins(reader) => &**reader,
+            Self::Accounts(reader) => &**reader,
+        }
+    }
+
+    /// Reads beside the checks what they could not read in time, for at most `bound`.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the store fails.
+    pub async fn complete(
+        &self,
+        request: TraceRequest<'_>,
+        bound: Duration,
+    ) -> Result<SubjectData, ReadError> {
+        match self {
+            Self::Coins(reader) => reader.trace_within(request, bound).await,
+            Self::Accounts(reader) => reader.read_within(request, bound, MOST_REQUESTS).await,
+        }
+    }
+}
 
 /// Readers of all chains.
 #[derive(Clone, Debug, Default)]
@@ -36,7 +71,7 @@ pub struct ChainReaders {
     remote: BTreeMap<ChainId, RemoteReader>,
     graphs: GraphReaders,
     accounts: AccountReaders,
-    on_demand: BTreeMap<ChainId, Arc<OnDemand>>,
+    on_demand: BTreeMap<ChainId, OnDemandReader>,
     /// Unconfirmed transactions of the chains that this program follows.
     mempools: Mempools,
     /// Configured source of each chain, including sources that have not delivered data yet.
@@ -108,9 +143,9 @@ impl ChainReaders {
     }
 
     /// Returns the reader of a source that is unchanged.
-    fn unchanged(&self, chain: ChainId, spec: &ChainSourceSpec) -> Option<Arc<OnDemand>> {
+    fn unchanged(&self, chain: ChainId, spec: &ChainSourceSpec) -> Option<OnDemandReader> {
         let reader = self.on_demand.get(&chain)?;
-        (self.declared.get(&chain) == Some(spec)).then(|| Arc::clone(reader))
+        (self.declared.get(&chain) == Some(spec)).then(|| reader.clone())
     }
 
     /// True if a chain has a source or a graph: assessments then require its flows.
@@ -131,7 +166,7 @@ impl ChainReaders {
     pub fn reader(&self, chain: ChainId) -> Option<&dyn ChainReader> {
         match self.ingested(chain) {
             Some(reader) => Some(reader),
-            None => Some(&**self.on_demand.get(&chain)?),
+            None => Some(self.on_demand.get(&chain)?.reader()),
         }
     }
 
@@ -154,7 +189,7 @@ impl ChainReaders {
 
     /// Returns the reader of a chain if it is read on demand.
     #[must_use]
-    pub fn read_on_demand(&self, chain: ChainId) -> Option<&Arc<OnDemand>> {
+    pub fn read_on_demand(&self, chain: ChainId) -> Option<&OnDemandReader> {
         self.on_demand.get(&chain).filter(|_| self.ingested(chain).is_none())
     }
 
@@ -208,13 +243,14 @@ fn on_demand(
     spec: &ChainSourceSpec,
     databases: &Databases,
     sample: bool,
-) -> Option<Arc<OnDemand>> {
+) -> Option<OnDemandReader> {
     let test_networks = TestNetworks::allowed_if(spec.allow_test_network || sample);
     let bound = Duration::from_secs(spec.fetch_timeout.seconds());
     match location::histories(chain, &spec.endpoint, bound, test_networks) {
         Ok(histories) => {
             let store = Arc::clone(&databases.store);
-            Some(Arc::new(OnDemand::new(chain, store, histories, bound)))
+            let reader = OnDemand::new(chain, store, histories, bound);
+            Some(OnDemandReader::Coins(Arc::new(reader)))
         }
         Err(error) => {
             tracing::error!(%chain, %error, "failed to set up a chain that is read on demand");

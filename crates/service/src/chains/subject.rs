@@ -101,14 +101,6 @@ impl SubjectData {
         self
     }
 
-    /// States that more of the chain can be read for the subject, if `is_more`.
-    pub(super) fn continued_later(mut self, is_more: bool) -> Self {
-        if let ChainState::Followed(facts) = &mut self.state {
-            facts.flows.complete &= !is_more;
-        }
-        self
-    }
-
     pub(super) fn unavailable(reason: Unavailable) -> Self {
         Self::without_data(ChainState::Unavailable(reason))
     }

@@ -44,6 +44,8 @@ pub(super) struct Read<'a> {
     pub(super) named: &'a NamedAccounts,
     /// The reason for which reading stopped.
     pub(super) stopped: Option<ReadingStop>,
+    /// True if background work reads on.
+    pub(super) continues: bool,
 }
 
 /// Facts, and the unread money that is left.
@@ -92,7 +94,6 @@ pub(super) fn facts_of(
         }
     };
     let histories = read.histories(subject, &accounts, &masses);
-    found.flows.complete = histories.stopped.is_none();
     mark_unread(&mut found.flows);
     found.flows.histories = Some(Box::new(histories));
     let PaymentFacts { flows, activity, counterparties, behavior, .. } = found;
@@ -151,6 +152,7 @@ impl Read<'_> {
             reached_unread: in_millionths(reached),
             lacks_internal_transfers: !internal,
             lacks_order: !self.abilities.log_indexes || !self.abilities.positions,
+            continues: self.continues,
             other_balances: Vec::new(),
             stopped: self.stopped,
         }

@@ -58,7 +58,7 @@ use crate::large::beside_others_if;
 /// Most requests to the API in one check.
 const REQUESTS_OF_CHECK: u32 = 20;
 /// Most requests that an answer rests on, those of earlier checks and of background work included.
-const MOST_REQUESTS: u32 = 50;
+pub(super) const MOST_REQUESTS: u32 = 50;
 /// Time after which the API is asked for a newer block.
 const TIP_AGE: SignedDuration = SignedDuration::from_secs(30);
 /// Time limit of a check whose verdict rests on lists and labels alone.
@@ -127,12 +127,17 @@ impl AccountsOnDemand {
                 let next = if is_enough { Vec::new() } else { self.next(account, &read, &found) };
                 (found.data, next)
             });
-            if next.is_empty() || fetcher.stopped.is_some() {
+            if next.is_empty() {
                 return Ok(data);
             }
-            let answers = fetcher.answers(next).await?;
-            if answers.is_empty() && fetcher.stopped.is_none() {
-                return Ok(data.continued_later(lists.requests() < MOST_REQUESTS));
+            let answers = match fetcher.stopped {
+                Some(_) => Vec::new(),
+                None => fetcher.answers(next).await?,
+            };
+            if answers.is_empty() {
+                let read = Read { stopped: fetcher.stopped, continues: true, ..read };
+                let found = beside_others_if(true, || facts_of(request, account, &read));
+                return Ok(found.data);
             }
             for answer in answers {
                 match answer {
@@ -168,7 +173,16 @@ impl AccountsOnDemand {
         stopped: Option<ReadingStop>,
     ) -> Read<'a> {
         let abilities = self.source.abilities();
-        Read { chain: self.chain, api: self.source.name(), abilities, lists, tip, named, stopped }
+        Read {
+            chain: self.chain,
+            api: self.source.name(),
+            abilities,
+            lists,
+            tip,
+            named,
+            stopped,
+            continues: false,
+        }
     }
 
     /// The next requests: the subject's own lists with half of all pages, then those of its payers.
