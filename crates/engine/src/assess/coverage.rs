@@ -71,7 +71,11 @@ pub(super) fn assess(
                 Some(stale_from) => expires(stale_from),
                 None => {}
             }
-            if !chain.flows.complete {
+            let histories = chain.flows.histories.as_deref();
+            if histories.is_some_and(|histories| histories.continues) {
+                expires(now);
+            }
+            if !chain.flows.complete && histories.is_none() {
                 let unread = unread_payments(&chain.flows);
                 missing.push(incomplete(unread));
                 if unread == 0 {
@@ -509,7 +513,7 @@ fn exposure(chain: &ChainFacts) -> CoverageBlock {
     if let Some(read) = &flows.histories {
         detail.push_str(&read.details());
     }
-    if !flows.complete && unread_payments(flows) == 0 {
+    if !flows.complete && unread_payments(flows) == 0 && flows.histories.is_none() {
         detail.push_str("; the time limit was reached, the next check continues");
     }
     block(status, &detail)

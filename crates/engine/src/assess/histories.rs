@@ -10,12 +10,12 @@ use super::{OtherFunds, assess_with, flows::percent, verdict::MissingData};
 use crate::{
     assessment::VerdictReason,
     evidence::{
-        ChainState, DirectionFlows, FlowDistance, FlowEnd, FlowPart, Ledger, ReadHistories,
+        ChainState, DirectionFlows, FlowDistance, FlowEnd, FlowPart, Ledger, ReadHistories, Tier,
         UnresolvedReason,
     },
     facts::Facts,
     policy::Policy,
-    score::Verdict,
+    score::{Confidence, Verdict},
     taxonomy::Category,
 };
 
@@ -62,7 +62,7 @@ pub fn histories_suffice(
     policy: &Policy,
     now: Timestamp,
 ) -> bool {
-    unread(subject, facts, policy, now).is_none()
+    of(facts).is_none_or(|read| unread(subject, facts, policy, (read, now)).is_none())
 }
 
 /// True if lists and labels alone lead to a review or a block.
@@ -85,23 +85,31 @@ pub(super) enum Unread {
     Much(MissingData),
 }
 
+/// The histories that were read account by account; `None` where all transfers of the chain are recorded.
+pub(super) fn of(facts: &Facts) -> Option<&ReadHistories> {
+    match &facts.chain {
+        ChainState::Followed(chain) => chain.flows.histories.as_deref(),
+        ChainState::NotFollowed | ChainState::Unavailable(_) => None,
+    }
+}
+
 /// Returns the effect of unread histories; `None` if every history was read, or if the verdict is the same whatever the unread
 /// money is.
 pub(super) fn unread(
     subject: &CanonicalAddress,
     facts: &Facts,
     policy: &Policy,
-    now: Timestamp,
+    (read, now): (&ReadHistories, Timestamp),
 ) -> Option<Unread> {
     let ChainState::Followed(chain) = &facts.chain else { return None };
-    let read = chain.flows.histories.as_deref()?;
-    let verdict = |facts: &Facts| assess_with(subject, facts, policy, now, OtherFunds::default());
     let shares: Vec<Shares> = chain.flows.ledgers.iter().map(Shares::of).collect();
     if !read.is_subject_whole {
         return Some(Unread::Much(missing(read, &shares)));
     }
-    let clean = verdict(&without_histories(facts, |_| {})).verdict;
-    let severe = verdict(&without_histories(facts, take_as_severe)).verdict;
+    let verdict =
+        |facts: &Facts| assess_with(subject, facts, policy, now, OtherFunds::default()).verdict;
+    let clean = verdict(&without_histories(facts, |_| {}));
+    let severe = verdict(&without_histories(facts, take_as_severe));
     if clean == severe {
         return None;
     }
@@ -109,7 +117,8 @@ pub(super) fn unread(
         && read.requests >= LEAST_REQUESTS
         && shares.iter().all(|shares| shares.permit(read));
     Some(if is_little {
-        Unread::Little(VerdictReason { code: PARTLY_READ, message: sentence_of_little(&shares) })
+        let message = sentence_of_little(&shares);
+        Unread::Little(VerdictReason { code: PARTLY_READ, message })
     } else {
         Unread::Much(missing(read, &shares))
     })
@@ -131,6 +140,8 @@ fn without_histories(facts: &Facts, change: impl Fn(&mut FlowPart)) -> Facts {
 fn take_as_severe(part: &mut FlowPart) {
     if is_unread(part.end) {
         part.end = FlowEnd::Attributed(TAKEN_AS);
+        part.tier = Tier::Investigation;
+        part.confidence = Confidence::CERTAIN;
         part.is_direct = false;
         part.distance = FlowDistance::Hops(2);
     }

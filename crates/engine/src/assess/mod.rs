@@ -207,13 +207,16 @@ fn add_flow_limits(
 ) {
     let limits = accounts::limits(facts);
     remarks.extend(flows.mostly_untraced());
-    remarks.extend(flows.trace_limits());
+    let read = histories::of(facts);
+    if read.is_none() {
+        remarks.extend(flows.trace_limits());
+    }
     remarks.extend(limits.map(AccountLimits::remarks).unwrap_or_default());
     missing.extend(flows.untraced(policy));
     missing.extend(flows.unread_beyond(policy));
     missing.extend(flows.conversions());
     missing.extend(limits.and_then(AccountLimits::missing));
-    match histories::unread(subject, facts, policy, now) {
+    match read.and_then(|read| histories::unread(subject, facts, policy, (read, now))) {
         Some(Unread::Little(reason)) => remarks.push(reason),
         Some(Unread::Much(much)) => missing.push(much),
         None => {}

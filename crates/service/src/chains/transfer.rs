@@ -30,8 +30,7 @@ use super::{
 pub enum TransferError {
     /// No source follows the chain.
     #[error(
-        "no node or indexer is configured for {0}: its transactions are not known; check the address \
-         instead"
+        "no node or indexer that knows single transactions of {0} is configured: check the address instead"
     )]
     NotFollowed(ChainId),
     /// The chain cannot be read now.

@@ -2,6 +2,7 @@
 mod calibration;
 mod common;
 mod deviations;
+mod histories;
 mod many_labels;
 mod planned;
 mod prices;

@@ -94,6 +94,7 @@ pub(super) fn facts_of(
         }
     };
     let histories = read.histories(subject, &accounts, &masses);
+    found.flows.complete = histories.is_subject_whole;
     mark_unread(&mut found.flows);
     found.flows.histories = Some(Box::new(histories));
     let PaymentFacts { flows, activity, counterparties, behavior, .. } = found;

@@ -258,7 +258,7 @@ impl ChainReader for AccountsOnDemand {
         &self,
         _request: TransferReadRequest<'_>,
     ) -> Result<TransferRead, TransferError> {
-        Err(TransferError::Unavailable(self.chain, Unavailable::NotYetRead))
+        Err(TransferError::NotFollowed(self.chain))
     }
 
     async fn latest_block(&self) -> Result<Option<Tip>, ReadError> {
