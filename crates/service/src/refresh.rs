@@ -74,6 +74,11 @@ async fn refresh_repeatedly<F: Future<Output = ()>>(
     }
 }
 
+/// Time between looks whether freezes by issuers of tokens are due.
+const FREEZES_EVERY: Duration = Duration::from_secs(5);
+/// Time limit of reading the freezes of a chain.
+const FREEZES_BOUND: Duration = Duration::from_mins(2);
+
 /// A part of the data in memory that is refreshed on its own.
 #[derive(Clone, Copy, Debug)]
 enum RefreshedPart {
@@ -120,7 +125,14 @@ impl Refresher {
                 self.report(RefreshedPart::Graphs, outcome.as_ref());
             }
         };
-        tokio::join!(refresh_repeatedly(self.every, &self.service.refresh_requested, look), chains);
+        let freezes = async {
+            loop {
+                self.refresh_freezes().await;
+                sleep(FREEZES_EVERY).await;
+            }
+        };
+        let store = refresh_repeatedly(self.every, &self.service.refresh_requested, look);
+        tokio::join!(store, chains, freezes);
     }
 
     /// Reloads the data that changed, the store's data first.
@@ -132,6 +144,17 @@ impl Refresher {
     pub async fn refresh(&self) -> Result<(), LoadError> {
         let store = self.refresh_store().await;
         store.and(self.refresh_chains().await)
+    }
+
+    /// Reads freezes by issuers of tokens for the chains that are read on demand, as far as they are due.
+    async fn refresh_freezes(&self) {
+        let chains = self.service.chains();
+        for reader in chains.accounts_on_demand() {
+            let now = self.service.clock.now();
+            if let Err(error) = reader.refresh_freezes(FREEZES_BOUND, now).await {
+                tracing::warn!(%error, "failed to read freezes by issuers of tokens");
+            }
+        }
     }
 
     async fn refresh_chains(&self) -> Result<(), LoadError> {

@@ -8,8 +8,8 @@ use std::sync::{
 use assay_chain::{
     SourceError,
     histories::accounts::{
-        AccountHistorySource, AccountPage, AccountRow, ApiAbilities, ApiTip, PagePosition,
-        PageRequest,
+        AccountHistorySource, AccountPage, AccountRow, ApiAbilities, ApiTip, FreezePage, FreezeRow,
+        PagePosition, PageRequest,
     },
 };
 use assay_engine::account::{
@@ -133,6 +133,26 @@ impl AccountHistorySource for MemoryHistories {
     fn balance(&self, account: AccountAddress, asset: Asset) -> Result<Option<U256>, SourceError> {
         self.count();
         Ok(Some(self.index.balance(account, asset)))
+    }
+
+    fn freezes(
+        &self,
+        token: AccountAddress,
+        after: Option<&PagePosition>,
+    ) -> Result<Option<FreezePage>, SourceError> {
+        self.count();
+        let all = self.index.transactions.iter().flat_map(|transaction| {
+            let of_token = transaction.freezes.iter();
+            let of_token = of_token.filter(|event| event.asset == Asset::Token(token));
+            let AccountTransaction { id, block, time, .. } = *transaction;
+            of_token.map(move |event| FreezeRow { id, block, time, event: *event })
+        });
+        let from = after.and_then(|position| position.0.parse().ok()).unwrap_or(0);
+        let mut rows: Vec<FreezeRow> = all.skip(from).take(self.abilities.page_rows + 1).collect();
+        let is_more = rows.len() > self.abilities.page_rows;
+        rows.truncate(self.abilities.page_rows);
+        let next = is_more.then(|| PagePosition((from + rows.len()).to_string()));
+        Ok(Some(FreezePage { rows, next }))
     }
 
     fn has_code(&self, account: AccountAddress) -> Result<Option<bool>, SourceError> {

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use assay_address::ChainId;
 use assay_engine::{
     account::{
-        AccountAddress, AccountTransaction, Asset, AssetId, ContractFact, Transfer, TransferKind,
-        TransferPlace, UsdPrice,
+        AccountAddress, AccountTransaction, Asset, AssetId, ContractFact, FreezeChange,
+        FreezeEvent, Transfer, TransferKind, TransferPlace, UsdPrice,
     },
     taxonomy::Category,
     utxo::Txid,
@@ -357,6 +357,13 @@ impl AccountChain {
         }
         let fees = [(builder, gas), (AccountAddress::ZERO, 5 * gas)];
         fees.map(|(to, fee)| move_of(TransferKind::Fee, (sender, to, ETH, fee))).to_vec()
+    }
+
+    /// The issuer of a token changes the freeze of an account.
+    pub fn freeze(&mut self, account: AccountAddress, asset: Asset, change: FreezeChange) {
+        self.record(None, Vec::new(), Vec::new());
+        let transaction = self.transactions.last_mut().expect("a transaction");
+        transaction.freezes.push(FreezeEvent { asset, account, change, log: 0 });
     }
 
     /// A transaction as it is, whatever the balances.

@@ -4,7 +4,10 @@ use std::{collections::BTreeMap, fmt, sync::Arc, time::Duration};
 
 use assay_chain::{
     SourceError,
-    histories::accounts::{AccountHistorySource, AccountPage, ApiAbilities, ApiTip, PageRequest},
+    histories::accounts::{
+        AccountHistorySource, AccountPage, ApiAbilities, ApiTip, FreezePage, PagePosition,
+        PageRequest,
+    },
 };
 use assay_engine::{
     account::{
@@ -56,6 +59,11 @@ impl<'w> OnDemandWorld<'w> {
             Arc::new(UpToNow(Arc::clone(&histories), world.now())) as Arc<dyn AccountHistorySource>;
         let reader = AccountsOnDemand::new(transactions.chain(), Arc::new(store), source, BOUND);
         Self { world, histories, reader, policy: Policy::default(), _directory: directory }
+    }
+
+    /// Reads the freezes by issuers of tokens.
+    pub async fn read_freezes(&self) {
+        self.reader.refresh_freezes(BOUND, self.world.now()).await.expect("freezes");
     }
 
     /// The answer about an account with a number of requests at most, and the number of requests that were made.
@@ -137,6 +145,14 @@ impl AccountHistorySource for UpToNow {
 
     fn balance(&self, account: AccountAddress, asset: Asset) -> Result<Option<U256>, SourceError> {
         self.0.balance(account, asset)
+    }
+
+    fn freezes(
+        &self,
+        token: AccountAddress,
+        after: Option<&PagePosition>,
+    ) -> Result<Option<FreezePage>, SourceError> {
+        self.0.freezes(token, after)
     }
 
     fn has_code(&self, account: AccountAddress) -> Result<Option<bool>, SourceError> {

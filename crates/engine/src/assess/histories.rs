@@ -294,9 +294,12 @@ impl ReadHistories {
         if self.lacks_order {
             lacks.push("no order of transfers within a block");
         }
+        if self.lacks_freezes {
+            lacks.push("no freezes by issuers of tokens yet");
+        }
         if !lacks.is_empty() {
             detail.push_str("; it states ");
-            detail.push_str(&lacks.join(" and "));
+            detail.push_str(&lacks.join(", "));
         }
         if !self.other_balances.is_empty() {
             let assets = self.other_balances.join(", ");

@@ -22,6 +22,8 @@ pub struct ReadHistories {
     pub reached_unread: u32,
     /// True if the API states no transfers of the native coin inside of transactions.
     pub lacks_internal_transfers: bool,
+    /// True if freezes by the issuers of tokens are not known.
+    pub lacks_freezes: bool,
     /// True if the API states no order of the transfers within a transaction or a block.
     pub lacks_order: bool,
     /// True if background work reads on: a later answer may rest on more.

@@ -193,6 +193,14 @@ impl ChainReaders {
         self.on_demand.get(&chain).filter(|_| self.ingested(chain).is_none())
     }
 
+    /// Iterates over the readers of account chains that are read on demand.
+    pub fn accounts_on_demand(&self) -> impl Iterator<Item = &Arc<AccountsOnDemand>> {
+        self.on_demand.values().filter_map(|reader| match reader {
+            OnDemandReader::Accounts(reader) => Some(reader),
+            OnDemandReader::Coins(_) => None,
+        })
+    }
+
     /// Returns the revision of the parties for which the compositions (origin breakdowns) of a chain are computed now;
     /// `None` if no single revision answers.
     #[must_use]

@@ -1,6 +1,10 @@
 //! Histories that are read account by account: an answer says what it does not know.
 
-use assay_engine::{account::AccountAddress, score::Verdict, taxonomy::Category};
+use assay_engine::{
+    account::{AccountAddress, FreezeChange},
+    score::Verdict,
+    taxonomy::Category,
+};
 use assay_tests::{
     accounts::{
         AccountChain, AccountWorld, DOLLAR, USDT,
@@ -123,4 +127,29 @@ async fn a_wage_from_an_exchange_is_allowed_after_few_requests() {
     assert!(answer.coverage.exposure.detail.contains("not checked against the chain"));
     let (again, more) = on_demand.assess(subject, 20).await;
     assert_eq!((again.verdict, more), (Verdict::Allow, 0), "all of it is stored");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn a_freeze_by_the_issuer_counts_from_its_block_until_it_is_lifted() {
+    let mut chain = AccountChain::new();
+    let exchange = chain.party(Category::Exchange, "Some Exchange");
+    let [frozen, lifted, payee] = chain.accounts();
+    for account in [frozen, lifted] {
+        chain.pay(exchange, account, USDT, 9_000 * DOLLAR);
+        chain.pay(account, payee, USDT, 1_000 * DOLLAR);
+        chain.freeze(account, USDT, FreezeChange::Frozen);
+    }
+    chain.freeze(lifted, USDT, FreezeChange::Lifted);
+    let world = AccountWorld::new(chain);
+    let on_demand = OnDemandWorld::of(&world).await;
+    let (before, _) = on_demand.assess(frozen, 20).await;
+    assert!(before.coverage.exposure.detail.contains("no freezes by issuers of tokens yet"));
+    on_demand.read_freezes().await;
+    let (answer, _) = on_demand.assess(frozen, 20).await;
+    assert_eq!(answer.verdict, Verdict::Review, "{:?}", answer.reasons);
+    assert!(answer.labels.iter().any(|label| label.category == Category::IssuerFrozen));
+    let (answer, _) = on_demand.assess(lifted, 20).await;
+    assert_eq!(answer.verdict, Verdict::Allow, "{:?}", answer.reasons);
+    let (answer, _) = on_demand.assess(payee, 20).await;
+    assert_eq!(answer.verdict, Verdict::Allow, "it was paid before: {:?}", answer.reasons);
 }

@@ -90,6 +90,28 @@ pub struct AccountRow {
     pub freezes: Vec<FreezeEvent>,
 }
 
+/// An event by which the issuer of a token froze an account or ended a freeze, with its transaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FreezeRow {
+    /// The transaction.
+    pub id: Txid,
+    /// Height of the block.
+    pub block: u64,
+    /// Time of the block.
+    pub time: Timestamp,
+    /// The event.
+    pub event: FreezeEvent,
+}
+
+/// A page of the freezes of a token, the oldest first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FreezePage {
+    /// The events.
+    pub rows: Vec<FreezeRow>,
+    /// The position of the next page; `None` after the last event.
+    pub next: Option<PagePosition>,
+}
+
 /// Parts of histories that an API does not state.
 #[expect(clippy::struct_excessive_bools, reason = "each is a part of its own")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -142,6 +164,20 @@ pub trait AccountHistorySource: fmt::Debug + Send + Sync {
     ///
     /// Returns an error if the API fails or refuses.
     fn has_code(&self, _account: AccountAddress) -> Result<Option<bool>, SourceError> {
+        Ok(None)
+    }
+
+    /// Returns a page of the events by which the issuer of a token froze accounts, of all accounts, the oldest first; `None` if the
+    /// API does not state them.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the API fails or refuses.
+    fn freezes(
+        &self,
+        _token: AccountAddress,
+        _after: Option<&PagePosition>,
+    ) -> Result<Option<FreezePage>, SourceError> {
         Ok(None)
     }
 }

@@ -21,6 +21,7 @@ use jiff::Timestamp;
 use sha2::{Digest, Sha256};
 
 use super::{
+    freezes::KnownFreezes,
     gathered::gather,
     lists::ReadLists,
     masses::{UnreadMasses, WHOLE, unread_masses},
@@ -42,6 +43,8 @@ pub(super) struct Read<'a> {
     /// The newest block, and the time at which the API reported it.
     pub(super) tip: (ApiTip, Timestamp),
     pub(super) named: &'a NamedAccounts,
+    /// The freezes by issuers of tokens.
+    pub(super) freezes: &'a KnownFreezes,
     /// The reason for which reading stopped.
     pub(super) stopped: Option<ReadingStop>,
     /// True if background work reads on.
@@ -64,8 +67,12 @@ pub(super) fn facts_of(
     let today = intel.day(now);
     let internal = read.abilities.internal_transfers;
     let prices = intel.prices().as_ref();
-    let accounts =
-        gather((read.chain, subject), read.lists, internal, (read.named.ends.iter(), prices));
+    let accounts = gather(
+        (read.chain, subject),
+        read.lists,
+        (internal, read.freezes),
+        (read.named.ends.iter(), prices),
+    );
     let view = &accounts;
     let attributions = CheckAttributions {
         chain: read.chain,
@@ -152,6 +159,7 @@ impl Read<'_> {
             largest_unread: in_millionths(largest),
             reached_unread: in_millionths(reached),
             lacks_internal_transfers: !internal,
+            lacks_freezes: !self.freezes.are_known,
             lacks_order: !self.abilities.log_indexes || !self.abilities.positions,
             continues: self.continues,
             other_balances: Vec::new(),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use assay_chain::{
     SourceError,
-    histories::accounts::{AccountHistorySource, PageRequest},
+    histories::accounts::{AccountHistorySource, FreezePage, PagePosition, PageRequest},
 };
 use assay_engine::{account::AccountAddress, evidence::ReadingStop};
 use assay_store::StoreError;
@@ -20,6 +20,8 @@ pub(super) enum Question {
     Page(PageRequest),
     /// The question if an account has code.
     Code(AccountAddress),
+    /// A page of the freezes of a token.
+    Freezes(AccountAddress, Option<PagePosition>),
 }
 
 /// An answer of the API.
@@ -29,6 +31,8 @@ pub(super) enum Answer {
     Page(PageRequest, KnownPage),
     /// The question if an account has code. `None` if the API does not state it.
     Code(AccountAddress, Option<bool>),
+    /// A page of the freezes of a token; `None` if the API does not state them.
+    Freezes(AccountAddress, Option<PagePosition>, Option<FreezePage>),
 }
 
 /// Number of concurrent requests.
@@ -104,6 +108,10 @@ async fn ask(
             Ok(Answer::Page(request, KnownPage { page, tip }))
         }
         Question::Code(account) => Ok(Answer::Code(account, source.has_code(account)?)),
+        Question::Freezes(token, after) => {
+            let page = source.freezes(token, after.as_ref())?;
+            Ok(Answer::Freezes(token, after, page))
+        }
     });
     match timeout_at(deadline, asked).await {
         Err(_) => Err(ReadingStop::Time),

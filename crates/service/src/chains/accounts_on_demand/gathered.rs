@@ -1,6 +1,6 @@
 //! The part of a chain that lists of accounts' transfers tell, as a graph in memory.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use assay_address::ChainId;
 use assay_chain::histories::accounts::{AccountList, AccountRow};
@@ -13,7 +13,10 @@ use assay_engine::{
 };
 use assay_graph::account::{AccountTransactions, KnownLedgers, MemoryAccounts};
 
-use super::lists::{ReadList, ReadLists};
+use super::{
+    freezes::KnownFreezes,
+    lists::{ReadList, ReadLists},
+};
 
 /// The sender of a transaction that no list states, where all transactions of the subject are known: it is not the subject.
 const SOMEBODY_ELSE: AccountAddress = AccountAddress([0xff; 20]);
@@ -36,7 +39,7 @@ struct Parts<'r> {
 pub(super) fn gather(
     (chain, subject): (ChainId, AccountAddress),
     lists: &ReadLists,
-    internal: bool,
+    (internal, freezes): (bool, &KnownFreezes),
     (ends, prices): (impl Iterator<Item = (AccountAddress, MoneyEnd)>, &Prices),
 ) -> MemoryAccounts {
     let mut transactions = AccountTransactions::new(chain);
@@ -46,6 +49,15 @@ pub(super) fn gather(
         let contracts = token_contracts(chain).chain(lists.contracts());
         first.contract_facts = contracts.map(ContractFact::code).collect();
     }
+    let parties: BTreeSet<AccountAddress> = all
+        .iter()
+        .flat_map(|transaction| &transaction.transfers)
+        .flat_map(|transfer| [transfer.from, transfer.to])
+        .chain([subject])
+        .collect();
+    let frozen = parties.into_iter().flat_map(|account| freezes.transactions_of(account));
+    all.extend(frozen);
+    all.sort_by_key(|transaction| transaction.block);
     let is_sender_known = lists.get(subject, AccountList::Native).is_some_and(ReadList::is_whole);
     for mut transaction in all {
         if is_sender_known {

@@ -9,10 +9,12 @@
 //! - `masses`: unread money by payer
 //! - `plan`: the order of requests
 //! - `stored`, `fetch`: pages from the store, and from the API within limits
+//! - `freezes`: freezes by issuers of tokens
 //! - `facts`: the facts about a subject by what was read
 
 mod facts;
 mod fetch;
+mod freezes;
 mod gathered;
 mod lists;
 mod masses;
@@ -44,6 +46,7 @@ use tracing::Instrument;
 use self::{
     facts::{Read, facts_of},
     fetch::{Answer, PageFetcher, Question},
+    freezes::KnownFreezes,
     lists::ReadLists,
     stored::StoredPages,
 };
@@ -61,6 +64,12 @@ const REQUESTS_OF_CHECK: u32 = 20;
 pub(super) const MOST_REQUESTS: u32 = 50;
 /// Time after which the API is asked for a newer block.
 const TIP_AGE: SignedDuration = SignedDuration::from_secs(30);
+/// Time after which the API is asked for newer freezes.
+const FREEZES_AGE: SignedDuration = SignedDuration::from_mins(30);
+/// Time after which freezes are asked for again that could not all be read.
+const RETRY_AFTER: SignedDuration = SignedDuration::from_mins(1);
+/// Most requests for all freezes of a chain.
+const REQUESTS_FOR_FREEZES: u32 = 100;
 /// Time limit of a check whose verdict rests on lists and labels alone.
 const DECIDED_BOUND: Duration = Duration::from_millis(250);
 
@@ -73,6 +82,9 @@ pub struct AccountsOnDemand {
     bound: Duration,
     tip: Mutex<Option<(ApiTip, Timestamp)>>,
     named: Mutex<Option<Arc<NamedAccounts>>>,
+    freezes: Mutex<KnownFreezes>,
+    /// Held while freezes are read.
+    reading_freezes: tokio::sync::Mutex<()>,
 }
 
 impl AccountsOnDemand {
@@ -84,7 +96,16 @@ impl AccountsOnDemand {
         source: Arc<dyn AccountHistorySource>,
         bound: Duration,
     ) -> Self {
-        Self { chain, store, source, bound, tip: Mutex::default(), named: Mutex::default() }
+        Self {
+            chain,
+            store,
+            source,
+            bound,
+            tip: Mutex::default(),
+            named: Mutex::default(),
+            freezes: Mutex::default(),
+            reading_freezes: tokio::sync::Mutex::default(),
+        }
     }
 
     /// Reads the histories of a subject and its payers as far as a time bound and a number of pages allow.
@@ -118,8 +139,9 @@ impl AccountsOnDemand {
         let named = self.named(intel, intel.day(now));
         let mut fetcher = self.fetcher(deadline, (tip.height, now), most_requests);
         let mut lists = ReadLists::default();
+        let freezes = self.freezes.lock().unwrap_or_else(PoisonError::into_inner).clone();
         loop {
-            let read = self.read(&lists, (tip, reported_at), &named, fetcher.stopped);
+            let read = self.read(&lists, (tip, reported_at), (&named, &freezes), fetcher.stopped);
             let (data, next) = beside_others_if(true, || {
                 let found = facts_of(request, account, &read);
                 let facts = found.data.clone().added_to(super::listed_facts(intel, subject));
@@ -143,9 +165,38 @@ impl AccountsOnDemand {
                 match answer {
                     Answer::Page(request, known) => lists.add(&request, known.page, known.tip),
                     Answer::Code(account, has_code) => lists.add_code(account, has_code),
+                    Answer::Freezes(..) => {}
                 }
             }
         }
+    }
+
+    /// Reads freezes by issuers of tokens if they were not read for a while. One call at a time reads.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the store fails.
+    pub async fn refresh_freezes(&self, bound: Duration, now: Timestamp) -> Result<(), ReadError> {
+        let Ok(_reading) = self.reading_freezes.try_lock() else { return Ok(()) };
+        if !self.asks_for_freezes(now) {
+            return Ok(());
+        }
+        let deadline = Instant::now() + bound;
+        let tip = self.newest(deadline, now).await.map_or(0, |(tip, _)| tip.height);
+        let mut fetcher = self.fetcher(deadline, (tip, now), REQUESTS_FOR_FREEZES);
+        let mut known = KnownFreezes::read(self.chain, &mut fetcher, now).await?;
+        if fetcher.stopped.is_some() {
+            known.read_at = now.checked_sub(FREEZES_AGE.saturating_sub(RETRY_AFTER)).ok();
+        }
+        *self.freezes.lock().unwrap_or_else(PoisonError::into_inner) = known;
+        Ok(())
+    }
+
+    /// True if freezes were not read for a while.
+    #[must_use]
+    pub fn asks_for_freezes(&self, now: Timestamp) -> bool {
+        let known = self.freezes.lock().unwrap_or_else(PoisonError::into_inner);
+        known.read_at.is_none_or(|at| now.duration_since(at) >= FREEZES_AGE)
     }
 
     fn fetcher(
@@ -169,7 +220,7 @@ impl AccountsOnDemand {
         &'a self,
         lists: &'a ReadLists,
         tip: (ApiTip, Timestamp),
-        named: &'a NamedAccounts,
+        (named, freezes): (&'a NamedAccounts, &'a KnownFreezes),
         stopped: Option<ReadingStop>,
     ) -> Read<'a> {
         let abilities = self.source.abilities();
@@ -180,6 +231,7 @@ impl AccountsOnDemand {
             lists,
             tip,
             named,
+            freezes,
             stopped,
             continues: false,
         }

@@ -2,7 +2,8 @@
 
 use assay_address::ChainId;
 use assay_chain::histories::accounts::{
-    AccountList, AccountPage, AccountRow, ListOrder, PagePosition, PageRequest,
+    AccountList, AccountPage, AccountRow, FreezePage, FreezeRow, ListOrder, PagePosition,
+    PageRequest,
 };
 use assay_engine::{
     account::{AccountAddress, Asset, FreezeChange, FreezeEvent, Transfer, TransferPlace},
@@ -53,6 +54,56 @@ struct StoredTransfer(String, String, String, String, String, u32);
 #[derive(Debug, Serialize, Deserialize)]
 struct StoredFreeze(String, String, usize, u32);
 
+/// Stored form of a page of freezes.
+#[derive(Debug, Serialize, Deserialize)]
+struct StoredFreezes {
+    /// Transaction, block and time of each event.
+    rows: Vec<(String, u64, Timestamp, StoredFreeze)>,
+    next: Option<String>,
+}
+
+impl StoredFreezes {
+    fn of(chain: ChainId, page: &FreezePage) -> Self {
+        let rows = page.rows.iter().map(|row| {
+            let FreezeRow { id, block, time, event } = row;
+            (id.to_string(), *block, *time, StoredFreeze::of(chain, event))
+        });
+        Self { rows: rows.collect(), next: page.next.clone().map(|position| position.0) }
+    }
+
+    /// Reads the page; `None` if it is malformed.
+    fn read(self, chain: ChainId) -> Option<FreezePage> {
+        let rows = self.rows.into_iter().map(|(id, block, time, event)| {
+            let (id, event) = (id.parse().ok()?, event.read(chain)?);
+            Some(FreezeRow { id, block, time, event })
+        });
+        let next = self.next.map(PagePosition);
+        Some(FreezePage { rows: rows.collect::<Option<_>>()?, next })
+    }
+}
+
+impl StoredFreeze {
+    fn of(chain: ChainId, event: &FreezeEvent) -> Self {
+        let change = FreezeChange::ALL.iter().position(|it| *it == event.change);
+        Self(
+            event.asset.text(chain),
+            hex::encode(event.account.0),
+            change.unwrap_or_default(),
+            event.log,
+        )
+    }
+
+    fn read(self, chain: ChainId) -> Option<FreezeEvent> {
+        let Self(asset, frozen, change, log) = self;
+        Some(FreezeEvent {
+            asset: Asset::parse(chain, &asset).ok()?,
+            account: account(&frozen)?,
+            change: *FreezeChange::ALL.get(change)?,
+            log,
+        })
+    }
+}
+
 /// Stored answers of one chain.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct StoredPages<'a> {
@@ -96,6 +147,16 @@ impl StoredPages<'_> {
                 let is_usable = has_code == Some(true) || is_fresh;
                 is_usable.then_some(Answer::Code(*account, has_code))
             }
+            Question::Freezes(token, after) => {
+                let stored: Option<StoredFreezes> = serde_json::from_str(&record.content).ok()?;
+                let is_settled = stored.as_ref().is_some_and(|page| page.next.is_some());
+                let page = match stored {
+                    Some(stored) => Some(stored.read(self.chain)?),
+                    None => None,
+                };
+                let is_usable = is_settled || is_fresh;
+                is_usable.then(|| Answer::Freezes(*token, after.clone(), page))
+            }
         }
     }
 
@@ -109,6 +170,11 @@ impl StoredPages<'_> {
                 }
                 Answer::Code(account, has_code) => {
                     (Question::Code(*account), serde_json::to_string(has_code))
+                }
+                Answer::Freezes(token, after, page) => {
+                    let stored = page.as_ref().map(|page| StoredFreezes::of(self.chain, page));
+                    let question = Question::Freezes(*token, after.clone());
+                    (question, serde_json::to_string(&stored))
                 }
             };
             Some(FetchedRecord {
@@ -129,6 +195,10 @@ fn key(question: &Question) -> String {
     let PageRequest { account, list, order, after } = match question {
         Question::Page(request) => request,
         Question::Code(account) => return format!("{account}/code"),
+        Question::Freezes(token, after) => {
+            let after = after.as_ref().map_or("", |position| &position.0);
+            return format!("{token}/freezes/{after}");
+        }
     };
     let list = match list {
         AccountList::Native => "native".to_owned(),
@@ -171,15 +241,6 @@ impl StoredRow {
                 place.index,
             )
         };
-        let freeze = |event: &FreezeEvent| {
-            let change = FreezeChange::ALL.iter().position(|it| *it == event.change);
-            StoredFreeze(
-                event.asset.text(chain),
-                hex::encode(event.account.0),
-                change.unwrap_or_default(),
-                event.log,
-            )
-        };
         Self {
             id: row.id.to_string(),
             block: row.block,
@@ -187,7 +248,7 @@ impl StoredRow {
             position: row.position,
             initiator: row.initiator.map(|account| hex::encode(account.0)),
             transfers: row.transfers.iter().map(transfer).collect(),
-            freezes: row.freezes.iter().map(freeze).collect(),
+            freezes: row.freezes.iter().map(|event| StoredFreeze::of(chain, event)).collect(),
         }
     }
 
@@ -203,15 +264,7 @@ impl StoredRow {
                 place: TransferPlace { index, published: None },
             })
         });
-        let freezes = self.freezes.into_iter().map(|stored| {
-            let StoredFreeze(asset, frozen, change, log) = stored;
-            Some(FreezeEvent {
-                asset: Asset::parse(chain, &asset).ok()?,
-                account: account(&frozen)?,
-                change: *FreezeChange::ALL.get(change)?,
-                log,
-            })
-        });
+        let freezes = self.freezes.into_iter().map(|stored| stored.read(chain));
         let initiator = match self.initiator {
             Some(text) => Some(account(&text)?),
             None => None,

@@ -15,6 +15,7 @@ use jiff::Timestamp;
 
 use super::{
     fetch::Question,
+    freezes::KnownFreezes,
     gathered::gather,
     lists::ReadLists,
     masses::{UnreadMasses, WHOLE, unread_masses},
@@ -71,7 +72,8 @@ fn add(lists: &mut ReadLists, account: AccountAddress, rows: Vec<AccountRow>, is
 fn graph(lists: &ReadLists) -> assay_graph::account::MemoryAccounts {
     let exchange = MoneyEnd { category: Category::Exchange, listed_on: None };
     let ends = std::iter::once((EXCHANGE, exchange));
-    gather((ChainId::ETH, SUBJECT), lists, true, (ends, &Prices::default()))
+    let freezes = KnownFreezes::default();
+    gather((ChainId::ETH, SUBJECT), lists, (true, &freezes), (ends, &Prices::default()))
 }
 
 fn masses(lists: &ReadLists) -> UnreadMasses {
