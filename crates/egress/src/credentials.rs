@@ -100,6 +100,16 @@ impl CredentialsFile {
         Ok(if line.contains(':') { basic(&line) } else { format!("Bearer {line}") })
     }
 
+    /// Returns the content as it is, for APIs that take a key in another place than `Authorization`.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`Self::authorization`].
+    pub fn key(&self, url: &str) -> Result<String, CredentialsError> {
+        self.check_server(url)?;
+        self.read()
+    }
+
     fn check_server(&self, url: &str) -> Result<(), CredentialsError> {
         let Some(servers) = &self.servers else { return Ok(()) };
         let server = ServerName::of_url(url);
@@ -194,6 +204,7 @@ mod tests {
         assert_eq!(pair.authorization(URL).unwrap(), "Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==");
         let (_file, token) = file(b" token \n");
         assert_eq!(token.authorization(URL).unwrap(), "Bearer token");
+        assert_eq!(token.key(URL).unwrap(), "token");
         let gone = file(b"x").1;
         assert!(gone.authorization(URL).unwrap_err().is_missing());
         let most = vec![b'x'; 4096];
@@ -214,6 +225,7 @@ mod tests {
         let credentials = credentials.restricted_to(Some(servers));
         for allowed in [URL, "https://LISTS.example:443", "http://node:8332/wallet"] {
             assert!(credentials.authorization(allowed).is_ok(), "{allowed}");
+            assert_eq!(credentials.key(allowed).unwrap(), "token");
         }
         for (other, server) in [
             ("http://lists.example/own.csv", "lists.example:80"),
@@ -229,6 +241,7 @@ mod tests {
                 "the credentials are for lists.example:443, node:8332 only, and not for {server}"
             );
             assert_eq!(error, said);
+            assert_eq!(credentials.key(other).unwrap_err().to_string(), said);
         }
     }
 

@@ -1,11 +1,16 @@
 //! HTTP client over the network.
 
-use std::{fmt, time::Duration};
+use std::{
+    fmt,
+    sync::{Mutex, PoisonError},
+    time::Duration,
+};
 
 use assay_egress::{CredentialsFile, EgressSettings, TraceParent, basic};
+use sha2::{Digest, Sha256};
 use ureq::{
     Agent,
-    http::{HeaderName, StatusCode, header},
+    http::{StatusCode, header},
 };
 
 use super::{ExchangeError, Http, Request, Response, shortened};
@@ -29,6 +34,42 @@ pub enum HttpCredentials {
     },
     /// A file, such as the cookie that a node writes at every start.
     File(CredentialsFile),
+    /// The key of an API.
+    ExplorerKey(ExplorerKey),
+}
+
+/// The key of an API, with the place of requests in which the API takes it.
+#[derive(Clone, PartialEq, Eq)]
+pub struct ExplorerKey {
+    /// The key.
+    pub key: KeySource,
+    /// The place.
+    pub place: KeyPlace,
+}
+
+/// The key of an API, or the file that holds it.
+#[derive(Clone, PartialEq, Eq)]
+pub enum KeySource {
+    /// A file with the key in one line, read for every request.
+    File(CredentialsFile),
+    /// The key.
+    Given(String),
+}
+
+/// Place of the key in a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeyPlace {
+    /// A parameter of the query.
+    Query(&'static str),
+    /// A header.
+    Header(&'static str),
+}
+
+/// Credentials as one request sends them.
+#[derive(Clone, PartialEq, Eq)]
+enum Sent {
+    Authorization(String),
+    Key(KeyPlace, String),
 }
 
 impl fmt::Debug for HttpCredentials {
@@ -37,6 +78,7 @@ impl fmt::Debug for HttpCredentials {
             Self::None => formatter.write_str("None"),
             Self::Password { user, .. } => write!(formatter, "Password({user}, ...)"),
             Self::File(file) => write!(formatter, "{file:?}"),
+            Self::ExplorerKey(key) => write!(formatter, "ExplorerKey({:?}, ...)", key.place),
         }
     }
 }
@@ -53,6 +95,9 @@ pub struct Client {
     credentials: HttpCredentials,
     /// Header for a token; `None` for `Authorization`.
     token_header: Option<&'static str>,
+    headers: Vec<(&'static str, &'static str)>,
+    /// The key of the last request, which servers quote.
+    last_key: Mutex<Option<String>>,
 }
 
 /// Formats the server, and never its credentials.
@@ -100,7 +145,8 @@ impl Client {
             .user_agent(concat!("assay/", env!("CARGO_PKG_VERSION")))
             .build()
             .into();
-        Ok(Self { agent, url, credentials, token_header: None })
+        let (headers, last_key) = (Vec::new(), Mutex::new(None));
+        Ok(Self { agent, url, credentials, token_header: None, headers, last_key })
     }
 
     /// Returns the client with another header than `Authorization` for a token, which is sent as it is. A name and a password stay in
@@ -111,15 +157,42 @@ impl Client {
     }
 
     /// The header for credentials, with its value.
-    fn header_of<'v>(&self, authorization: &'v str) -> (HeaderName, &'v str) {
+    fn header_of<'v>(&self, authorization: &'v str) -> (&'static str, &'v str) {
         let own = self.token_header.zip(authorization.strip_prefix("Bearer "));
-        let own = own.and_then(|(name, token)| Some((name.parse().ok()?, token)));
-        own.unwrap_or((header::AUTHORIZATION, authorization))
+        own.unwrap_or((header::AUTHORIZATION.as_str(), authorization))
+    }
+
+    /// Returns the client with a header in every request.
+    #[must_use]
+    pub fn with_header(mut self, name: &'static str, value: &'static str) -> Self {
+        self.headers.push((name, value));
+        self
+    }
+
+    fn sent(&self) -> Result<Option<Sent>, ExchangeError> {
+        let HttpCredentials::ExplorerKey(ExplorerKey { key, place }) = &self.credentials else {
+            return Ok(self.authorization()?.map(Sent::Authorization));
+        };
+        let key = match key {
+            KeySource::Given(key) => key.clone(),
+            KeySource::File(file) => {
+                let key = file.key(&self.url.whole);
+                key.map_err(|error| ExchangeError::NotSent(error.to_string()))?
+            }
+        };
+        // A key that needs an encoding in a query is no key of an API.
+        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte);
+        if key.is_empty() || !key.bytes().all(is_plain) {
+            let reason = "the key has other characters than letters, digits, `-`, `_`, `.` and `~`";
+            return Err(ExchangeError::NotSent(reason.to_owned()));
+        }
+        *self.last_key.lock().unwrap_or_else(PoisonError::into_inner) = Some(key.clone());
+        Ok(Some(Sent::Key(*place, key)))
     }
 
     fn authorization(&self) -> Result<Option<String>, ExchangeError> {
         Ok(match &self.credentials {
-            HttpCredentials::None => None,
+            HttpCredentials::None | HttpCredentials::ExplorerKey(_) => None,
             HttpCredentials::Password { user, password } => {
                 Some(basic(&format!("{user}:{password}")))
             }
@@ -138,30 +211,34 @@ impl Client {
         })
     }
 
-    fn send(
-        &self,
-        request: Request<'_>,
-        authorization: Option<&str>,
-    ) -> Result<Response, ExchangeError> {
-        let url = format!("{}{}", self.url.whole, request.path);
-        let sent = if let Some(body) = request.body {
+    fn send(&self, request: Request<'_>, sent: Option<&Sent>) -> Result<Response, ExchangeError> {
+        let mut url = format!("{}{}", self.url.whole, request.path);
+        let mut headers: Vec<(&str, &str)> = self.headers.clone();
+        match sent {
+            None => {}
+            Some(Sent::Authorization(value)) => headers.push(self.header_of(value)),
+            Some(Sent::Key(KeyPlace::Header(name), key)) => headers.push((name, key)),
+            Some(Sent::Key(KeyPlace::Query(name), key)) => {
+                let joint = if url.contains('?') { '&' } else { '?' };
+                url = format!("{url}{joint}{name}={key}");
+            }
+        }
+        let is_secret = sent.is_some() || !self.url.secret.is_empty();
+        let answered = if let Some(body) = request.body {
             let mut post = self.agent.post(&url).header(header::CONTENT_TYPE, "application/json");
-            if let Some(authorization) = authorization {
-                let (name, value) = self.header_of(authorization);
+            for (name, value) in headers {
                 post = post.header(name, value);
             }
             post.send(body)
         } else {
             let mut get = self.agent.get(&url);
-            if let Some(authorization) = authorization {
-                let (name, value) = self.header_of(authorization);
+            for (name, value) in headers {
                 get = get.header(name, value);
             }
             get.call()
         };
-        let (head, body) = sent.map_err(|error| no_answer(&error))?.into_parts();
-        if head.status.is_redirection() && (authorization.is_some() || !self.url.secret.is_empty())
-        {
+        let (head, body) = answered.map_err(|error| no_answer(&error))?.into_parts();
+        if head.status.is_redirection() && is_secret {
             let target = head.headers.get(header::LOCATION);
             return Err(redirected(target.and_then(|value| value.to_str().ok())));
         }
@@ -179,7 +256,7 @@ impl Client {
         let body = if head.status.is_success() {
             body
         } else {
-            self.url.without_secret(&String::from_utf8_lossy(&body)).into_bytes()
+            self.quoted(&String::from_utf8_lossy(&body)).into_bytes()
         };
         Ok(Response { status: head.status.as_u16(), retry_after, body })
     }
@@ -191,17 +268,31 @@ impl Http for Client {
     }
 
     fn quoted(&self, said: &str) -> String {
-        self.url.without_secret(said)
+        let said = self.url.without_secret(said);
+        let key = self.last_key.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        key.map_or_else(|| said.clone(), |key| said.replace(&key, "..."))
+    }
+
+    fn subject(&self) -> String {
+        let server = &self.url.server;
+        match self.sent() {
+            Ok(Some(Sent::Key(_, key))) => {
+                let digest = Sha256::digest(key.as_bytes());
+                let start = digest.first_chunk::<8>().map(hex::encode).unwrap_or_default();
+                format!("{server} {start}")
+            }
+            _ => server.clone(),
+        }
     }
 
     fn exchange(&self, request: Request<'_>) -> Result<Response, ExchangeError> {
-        let authorization = self.authorization()?;
-        let answer = self.send(request, authorization.as_deref())?;
+        let sent = self.sent()?;
+        let answer = self.send(request, sent.as_ref())?;
         if answer.status == StatusCode::UNAUTHORIZED.as_u16() {
             // A node that restarted has written another cookie.
-            let renewed = self.authorization()?;
-            if renewed != authorization {
-                return self.send(request, renewed.as_deref());
+            let renewed = self.sent()?;
+            if renewed != sent {
+                return self.send(request, renewed.as_ref());
             }
         }
         Ok(answer)
@@ -311,6 +402,30 @@ mod tests {
             let client = Client::new("http://node", credentials, Duration::from_secs(1)).unwrap();
             assert_eq!(client.authorization().unwrap().unwrap(), expected);
         }
+    }
+
+    #[test]
+    fn the_key_of_an_api_is_never_shown() {
+        let client = |place| {
+            let key = ExplorerKey { key: KeySource::Given("SECRET-KEY".into()), place };
+            let time = Duration::from_secs(1);
+            Client::new("https://api.example/v2/api", HttpCredentials::ExplorerKey(key), time)
+                .unwrap()
+        };
+        for place in [KeyPlace::Query("apikey"), KeyPlace::Header("api-key")] {
+            let client = client(place);
+            let subject = client.subject();
+            assert_eq!(subject, "https://api.example 04eda6b4c02e916b");
+            assert!(client.sent().unwrap() == Some(Sent::Key(place, "SECRET-KEY".into())));
+            assert!(!format!("{client:?} {:?}", client.credentials).contains("SECRET"));
+            assert_eq!(client.quoted("Invalid API Key SECRET-KEY"), "Invalid API Key ...");
+        }
+        let key =
+            ExplorerKey { key: KeySource::Given("a&b".into()), place: KeyPlace::Query("apikey") };
+        let credentials = HttpCredentials::ExplorerKey(key);
+        let client = Client::new("https://api.example", credentials, Duration::from_secs(1));
+        let error = client.unwrap().exchange(Request::get("")).unwrap_err().to_string();
+        assert!(error.starts_with("the key has other characters"), "{error}");
     }
 
     #[test]

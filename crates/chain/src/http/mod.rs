@@ -21,6 +21,11 @@ pub trait Http: fmt::Debug + Send + Sync {
         said.to_owned()
     }
 
+    /// Returns the name under which the server counts requests: the server, and a digest of the key if there is one.
+    fn subject(&self) -> String {
+        self.url().to_owned()
+    }
+
     /// Sends a request once.
     ///
     /// # Errors
