@@ -17,10 +17,16 @@ use crate::{
     esplora::Esplora,
     evm::{BlockTag, EvmNodeOptions, EvmNodeSource, GenesisAllocation},
     files::{FileOptions, FileSource},
-    histories::{EsploraHistories, HistorySource},
+    histories::{
+        EsploraHistories, HistorySource,
+        accounts::{
+            AccountHistorySource, ApiOptions, EtherscanForm, EtherscanHistories, TronGridHistories,
+            limits::{ApiPlan, RequestCounters},
+        },
+    },
     http::{
         Backoff, RetryDelay, RetryTimer, Server,
-        client::{Client, HttpCredentials, server_of},
+        client::{Client, ExplorerKey, HttpCredentials, KeyPlace, KeySource, server_of},
     },
     jsonl::JsonLinesSource,
     mempool::MempoolSource,
@@ -276,6 +282,75 @@ pub fn histories(
     let backoff = Backoff { in_all: bound, ..Backoff::default() };
     let server = Server::new(Arc::new(client), Arc::new(SleepingTimer), backoff);
     Ok(Arc::new(EsploraHistories::new(Esplora::new(chain, server, test_networks)?)))
+}
+
+/// Protocol of the API of an explorer of account chains.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AccountApi {
+    /// Etherscan's API, and Routescan's, whose URLs have a path of their own.
+    Etherscan,
+    /// Blockscout's API of the same form.
+    Blockscout,
+    /// TronGrid's API.
+    TronGrid,
+}
+
+/// Opens an API of an explorer that provides the histories of accounts. Requests wait for at most `bound` for their turn and
+/// for an answer. All clients of a key share its `counters`.
+///
+/// # Errors
+///
+/// Returns an error if the endpoint is not a URL, or if the API does not serve the chain.
+pub fn account_histories(
+    chain: ChainId,
+    api: AccountApi,
+    (endpoint, credentials): (&str, &NodeCredentials),
+    bound: Duration,
+    counters: &Arc<dyn RequestCounters>,
+) -> Result<Arc<dyn AccountHistorySource>, SourceError> {
+    let place = match api {
+        AccountApi::Etherscan | AccountApi::Blockscout => KeyPlace::Query("apikey"),
+        AccountApi::TronGrid => KeyPlace::Header("TRON-PRO-API-KEY"),
+    };
+    let key = |key| HttpCredentials::ExplorerKey(ExplorerKey { key, place });
+    let credentials = match credentials {
+        NodeCredentials::None => HttpCredentials::None,
+        NodeCredentials::File(file) => key(KeySource::File(file.clone())),
+        NodeCredentials::Given(text) => key(KeySource::Given(text.clone())),
+    };
+    let endpoint = endpoint.trim_end_matches('/');
+    // A host alone gets the path of the API.
+    let path = endpoint.split_once("://").and_then(|(_, rest)| rest.split_once('/'));
+    let added = match (api, path) {
+        (AccountApi::Etherscan, None) => "/v2/api",
+        (AccountApi::Blockscout, None) => "/api",
+        _ => "",
+    };
+    // Blockscout hides tokens that it takes for spam, with their transfers.
+    let client = client(&format!("{endpoint}{added}"), credentials, bound)?
+        .with_header("show-scam-tokens", "true");
+    let http = Arc::new(client);
+    let etherscan = |form, plan| {
+        let options = ApiOptions { plan, patience: bound };
+        let source =
+            EtherscanHistories::new(chain, form, http.clone(), Arc::clone(counters), options)?;
+        Ok(Arc::new(source) as Arc<dyn AccountHistorySource>)
+    };
+    match api {
+        AccountApi::Etherscan => {
+            // Other APIs of the form have the number of the chain in their path.
+            let is_own = endpoint.ends_with("/v2/api") || !added.is_empty();
+            let form = if is_own { EtherscanForm::Etherscan } else { EtherscanForm::Compatible };
+            etherscan(form, ApiPlan::ETHERSCAN)
+        }
+        AccountApi::Blockscout => etherscan(EtherscanForm::Blockscout, ApiPlan::BLOCKSCOUT),
+        AccountApi::TronGrid => {
+            let options = ApiOptions { plan: ApiPlan::TRONGRID, patience: bound };
+            let source =
+                TronGridHistories::new(chain, http.clone(), Arc::clone(counters), options)?;
+            Ok(Arc::new(source))
+        }
+    }
 }
 
 fn http_credentials(credentials: &NodeCredentials) -> Result<HttpCredentials, SourceError> {

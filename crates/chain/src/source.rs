@@ -5,7 +5,7 @@ use std::{io, path::PathBuf};
 use assay_address::ChainId;
 use assay_engine::{ledger::BlockRef, utxo::Block};
 
-use super::{files::OtherMagic, hash::hash_text, raw::RawError};
+use super::{files::OtherMagic, hash::hash_text, histories::accounts::ApiRefusal, raw::RawError};
 
 /// The newest block that a source knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -306,6 +306,18 @@ pub enum SourceError {
         /// Description of the problem.
         reason: String,
     },
+    /// An explorer's API refuses a request.
+    #[error("{url} refuses {what} ({refusal}): {message}")]
+    Api {
+        /// The server.
+        url: String,
+        /// The request.
+        what: String,
+        /// Kind of the refusal.
+        refusal: ApiRefusal,
+        /// The words of the server, shortened.
+        message: String,
+    },
     /// A server serves another chain than the requested one.
     #[error("{url} serves {found}, not {wanted}")]
     OtherChain {
@@ -357,6 +369,12 @@ impl SourceError {
     /// read.
     #[must_use]
     pub const fn is_transient(&self) -> bool {
-        matches!(self, Self::NoBlock { .. } | Self::NotOnChain { .. } | Self::Unreachable { .. })
+        match self {
+            Self::Api { refusal, .. } => refusal.is_passing(),
+            _ => matches!(
+                self,
+                Self::NoBlock { .. } | Self::NotOnChain { .. } | Self::Unreachable { .. }
+            ),
+        }
     }
 }

@@ -1,6 +1,25 @@
 //! Histories of single accounts, from the APIs of explorers. One call is one request.
 //!
 //! Nothing that these APIs answer can be verified: no proof connects an answer with a block.
+//!
+//! - `etherscan`: Etherscan's API, and those of Blockscout and Routescan, which have its form
+//! - `trongrid`: TronGrid's API
+//! - `client`: requests within the limits of a plan
+//! - [`limits`]: slots that all clients of a key share
+//! - `paging`: lists that continue by block
+//! - `refusal`: what APIs refuse
+
+#[cfg(feature = "edge")]
+mod client;
+#[cfg(feature = "edge")]
+mod etherscan;
+#[cfg(feature = "edge")]
+pub mod limits;
+#[cfg(feature = "edge")]
+mod paging;
+mod refusal;
+#[cfg(feature = "edge")]
+mod trongrid;
 
 use std::fmt;
 
@@ -11,6 +30,13 @@ use assay_engine::{
 use jiff::Timestamp;
 use ruint::aliases::U256;
 
+pub use self::refusal::ApiRefusal;
+#[cfg(feature = "edge")]
+pub use self::{
+    client::ApiOptions,
+    etherscan::{EtherscanForm, EtherscanHistories},
+    trongrid::TronGridHistories,
+};
 use crate::SourceError;
 
 /// The newest block that an API knows.
