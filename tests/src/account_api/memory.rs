@@ -62,6 +62,7 @@ impl MemoryHistories {
         // An account with code sends nothing itself: somebody else does in its name.
         let sender = sender(transaction).filter(|it| !self.index.has_code(*it));
         let mut transfers = Vec::new();
+        let is_internal = matches!(content, RowContent::Transfer(it) if it.asset == Asset::Native);
         let initiator = match content {
             RowContent::Transaction(own) => {
                 transfers.extend(own.map(|own| self.stated(own)));
@@ -87,7 +88,7 @@ impl MemoryHistories {
             id: transaction.id,
             block: transaction.block,
             time: transaction.time,
-            position: self.abilities.positions.then_some(position),
+            position: Some(position).filter(|_| self.abilities.positions && !is_internal),
             initiator,
             transfers,
             freezes: Vec::new(),
