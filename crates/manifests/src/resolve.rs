@@ -119,6 +119,18 @@ fn unreadable(spec: &ChainSourceSpec) -> Option<(&'static str, String)> {
         {
             None
         }
+        (LedgerKind::Account, ChainProtocol::Etherscan | ChainProtocol::Blockscout)
+            if !matches!(chain.info().rules, AddressRules::Evm) =>
+        {
+            let message = format!(
+                "`etherscan` and `blockscout` have chains with Ethereum's accounts only, not {chain}"
+            );
+            Some(("spec.protocol", message))
+        }
+        (LedgerKind::Utxo(_), protocol) if protocol.is_account_api() => Some((
+            "spec.protocol",
+            format!("{chain} has no accounts: its histories are read from `esplora`"),
+        )),
         (LedgerKind::Account, ChainProtocol::Rpc | ChainProtocol::Esplora) => {
             let or_node = match chain.info().rules {
                 AddressRules::Evm => "from a node, `rpc`, or ",
@@ -133,8 +145,14 @@ fn unreadable(spec: &ChainSourceSpec) -> Option<(&'static str, String)> {
             "spec.protocol",
             format!("{chain} has no files of transfers: write `rpc` or `esplora`"),
         )),
-        (LedgerKind::Account, ChainProtocol::Transfers)
-        | (LedgerKind::Utxo(_), ChainProtocol::Rpc | ChainProtocol::Esplora) => None,
+        (
+            LedgerKind::Account,
+            ChainProtocol::Transfers
+            | ChainProtocol::Etherscan
+            | ChainProtocol::Blockscout
+            | ChainProtocol::TronGrid,
+        )
+        | (LedgerKind::Utxo(_), _) => None,
     }
 }
 

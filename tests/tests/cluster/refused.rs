@@ -314,6 +314,14 @@ must not hold a password
 {"mode": "on_demand"}
 on_demand needs `esplora`
 
+{"mode": "on_demand", "protocol": "etherscan"}
+{"protocol": "etherscan"}
+write mode `on_demand`
+
+{"chain": "trx", "mode": "on_demand", "protocol": "trongrid"}
+{"mode": "on_demand", "protocol": "trongrid"}
+TronGrid has TRON only
+
 {"startHeight": 7}
 {"mode": "on_demand", "protocol": "esplora", "startHeight": 7}
 histories fetched on demand begin with an address's first transaction

@@ -54,6 +54,8 @@ async fn follow(service: Arc<Service>, spec: ChainSourceSpec, files: AllowedSour
         ChainProtocol::Transfers => {
             return follow_files(&service, (chain, sample), &spec, &files).await;
         }
+        // These have histories of accounts and no blocks.
+        ChainProtocol::Etherscan | ChainProtocol::Blockscout | ChainProtocol::TronGrid => return,
     };
     let ends = || account_ends(&service, chain);
     let followed = FollowedChain {

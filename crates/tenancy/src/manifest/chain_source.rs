@@ -33,6 +33,15 @@ pub(crate) const FILES_WITHOUT_CREDENTIALS: &str =
 /// Branches of files.
 pub(crate) const FILES_WITHOUT_BRANCHES: &str = "files of transfers have no branches: leave it out";
 
+/// Protocol of histories on demand.
+pub(crate) const HISTORIES_ON_DEMAND: &str = "a node's JSON-RPC knows no address histories: on_demand needs `esplora`, or `etherscan`, `blockscout` or \
+     `trongrid` for account chains";
+/// Mode of the APIs of explorers.
+pub(crate) const EXPLORERS_ON_DEMAND: &str =
+    "the API of an explorer has no blocks: write mode `on_demand`";
+/// Chain of TronGrid.
+pub(crate) const TRONGRID_OF_TRON: &str = "TronGrid has TRON only: write chain `trx`";
+
 /// Longest time that a check may spend on fetching.
 pub(crate) const LONGEST_FETCH_TIMEOUT: Period = Period::from_seconds(60);
 
@@ -113,7 +122,17 @@ pub const TRANSFERS_FOLDER: &str = "/transfers";
     field_rule(
         ".protocol",
         "self.mode != 'on_demand' || self.protocol != 'rpc'",
-        "a node's JSON-RPC knows no address histories: on_demand needs `esplora`",
+        HISTORIES_ON_DEMAND,
+    ),
+    field_rule(
+        ".mode",
+        "!(self.protocol in ['etherscan', 'blockscout', 'trongrid']) || self.mode == 'on_demand'",
+        EXPLORERS_ON_DEMAND,
+    ),
+    field_rule(
+        ".chain",
+        "self.protocol != 'trongrid' || self.chain == 'trx'",
+        TRONGRID_OF_TRON,
     ),
     field_rule(
         ".startHeight",
@@ -138,8 +157,8 @@ pub struct ChainSourceSpec {
     pub chain: String,
     /// Way in which the chain is read: `follow` reads every block, `on_demand` the histories of checked addresses.
     pub mode: ChainMode,
-    /// Protocol of the endpoint: `rpc` (a node), `esplora` (an indexer) or `transfers` (files of transfers of an account
-    /// chain).
+    /// Protocol of the endpoint: `rpc` (a node), `esplora` (an indexer), `transfers` (files of transfers of an account
+    /// chain), or the API of an explorer of account chains, with mode `on_demand`: `etherscan`, `blockscout` or `trongrid`.
     pub protocol: ChainProtocol,
     /// URL of the node or indexer (http or https), without credentials; with protocol `transfers` the folder of the files,
     /// such as `file:///transfers/eth`.
@@ -151,12 +170,12 @@ pub struct ChainSourceSpec {
     #[schemars(length(min = 1, max = 253))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub files_claim: Option<String>,
-    /// Path of a file that holds `user:password`, a node's cookie or a token in one line. The file lies below the
+    /// Path of a file that holds `user:password`, a node's cookie, a token or the key of an API in one line. The file lies below the
     /// `source-dir` of the machine, or one of its `credentials-dirs`, and is read for every request.
     #[schemars(length(max = 4096))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub credentials_file: Option<PathBuf>,
-    /// Key of a Secret that holds `user:password` or a token, in the operator's namespace; instead of `credentialsFile`
+    /// Key of a Secret that holds `user:password`, a token or the key of an API, in the operator's namespace; instead of `credentialsFile`
     /// in a cluster. The Secret has the label `assay.dev/source-credentials: "true"`, and the annotation
     /// `assay.dev/source-hosts` with the `host:port` of the endpoint; otherwise the chain is not followed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -237,4 +256,19 @@ pub enum ChainProtocol {
     Esplora,
     /// Files of transfers of an account chain, in a folder.
     Transfers,
+    /// Etherscan's API, or another one of its form, for histories on chains with Ethereum's accounts.
+    Etherscan,
+    /// Blockscout's API, for histories on chains with Ethereum's accounts.
+    Blockscout,
+    /// TronGrid's API, for histories on TRON.
+    #[serde(rename = "trongrid")]
+    TronGrid,
+}
+
+impl ChainProtocol {
+    /// True for the API of an explorer of account chains, which has histories of accounts and no blocks.
+    #[must_use]
+    pub const fn is_account_api(self) -> bool {
+        matches!(self, Self::Etherscan | Self::Blockscout | Self::TronGrid)
+    }
 }

@@ -19,8 +19,9 @@ pub use chain_servers::{
     PodsSpec, ResourceQuantities, ResourcesSpec, TaintEffect, TolerationSpec, VolumeSpec,
 };
 pub(crate) use chain_source::{
-    CLAIM_OF_TRANSFERS, FILES_WITHOUT_BRANCHES, FILES_WITHOUT_CREDENTIALS, FIRST_OF_FILES,
-    FOLDER_FORM, FOLLOWED_FILES, IN_CLAIM, LONGEST_FETCH_TIMEOUT,
+    CLAIM_OF_TRANSFERS, EXPLORERS_ON_DEMAND, FILES_WITHOUT_BRANCHES, FILES_WITHOUT_CREDENTIALS,
+    FIRST_OF_FILES, FOLDER_FORM, FOLLOWED_FILES, HISTORIES_ON_DEMAND, IN_CLAIM,
+    LONGEST_FETCH_TIMEOUT, TRONGRID_OF_TRON,
 };
 pub use chain_source::{ChainMode, ChainProtocol, ChainSourceSpec, TRANSFERS_FOLDER};
 pub use former_tenant::FormerTenantSpec;

@@ -6,9 +6,10 @@ use super::{ManifestProblem, ValidManifest};
 use crate::{
     directory::ChainFeed,
     manifest::{
-        CLAIM_OF_TRANSFERS, ChainMode, ChainProtocol, ChainSourceSpec, FILES_WITHOUT_BRANCHES,
-        FILES_WITHOUT_CREDENTIALS, FIRST_OF_FILES, FOLDER_FORM, FOLLOWED_FILES, IN_CLAIM,
-        LONGEST_FETCH_TIMEOUT, MOST_ENTRIES, MOST_REPLICAS, SMALLEST_VOLUME, TRANSFERS_FOLDER,
+        CLAIM_OF_TRANSFERS, ChainMode, ChainProtocol, ChainSourceSpec, EXPLORERS_ON_DEMAND,
+        FILES_WITHOUT_BRANCHES, FILES_WITHOUT_CREDENTIALS, FIRST_OF_FILES, FOLDER_FORM,
+        FOLLOWED_FILES, HISTORIES_ON_DEMAND, IN_CLAIM, LONGEST_FETCH_TIMEOUT, MOST_ENTRIES,
+        MOST_REPLICAS, SMALLEST_VOLUME, TRANSFERS_FOLDER, TRONGRID_OF_TRON,
     },
 };
 
@@ -66,7 +67,17 @@ pub(super) fn check(
     require(
         !(spec.mode == ChainMode::OnDemand && spec.protocol == ChainProtocol::Rpc),
         "spec.protocol",
-        "a node's JSON-RPC knows no address histories: on_demand needs `esplora`".into(),
+        HISTORIES_ON_DEMAND.to_owned(),
+    );
+    require(
+        spec.mode == ChainMode::OnDemand || !spec.protocol.is_account_api(),
+        "spec.mode",
+        EXPLORERS_ON_DEMAND.to_owned(),
+    );
+    require(
+        spec.protocol != ChainProtocol::TronGrid || spec.chain == "trx",
+        "spec.chain",
+        TRONGRID_OF_TRON.to_owned(),
     );
     require(
         is_of_files || !(spec.mode == ChainMode::OnDemand && spec.start_height > 0),

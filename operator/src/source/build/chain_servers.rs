@@ -184,6 +184,8 @@ fn arguments(serve: &ChainServerTask, source: &ValidatedSource) -> Vec<String> {
                 let folder = mounted_files(serve).map(|(_, folder)| folder);
                 arguments.extend(folder.map(|folder| format!("--transfers={}", folder.display())));
             }
+            // These are read on demand, and not by chain servers.
+            ChainProtocol::Etherscan | ChainProtocol::Blockscout | ChainProtocol::TronGrid => {}
         }
         if let Some(credentials) = followed_with(serve) {
             arguments.push(format!("--cookie={}", credentials.file.path()));
