@@ -4,6 +4,7 @@
 //! reloaded when the store announces a change, and replaced as a whole.
 
 mod access;
+pub mod api_limits;
 pub mod background;
 mod cache;
 mod catalogue;
