@@ -1,6 +1,11 @@
 //! `assay sources`: the sources of lists, labels, prices and chains, and those that come with Assay.
 
-use std::{collections::BTreeMap, fmt::Write as _, io::Write as _};
+use std::{
+    collections::BTreeMap,
+    fmt::Write as _,
+    io::Write as _,
+    path::{Path, PathBuf},
+};
 
 use assay_address::{ChainId, LedgerKind};
 use assay_engine::{
@@ -13,9 +18,11 @@ use assay_service::{
     background::feeds,
     chains::registry::ChainReaders,
     manifests, never_fetched,
+    ready_chain_sources::{self, EnableChainError, READY_CHAIN_SOURCES},
     ready_sources::{EnableError, READY_SOURCES, ReadySource, by_name},
 };
 use assay_store::Store;
+use assay_tenancy::manifest::Document;
 use clap::{Args, Subcommand};
 use jiff::Timestamp;
 use serde::Serialize;
@@ -34,7 +41,8 @@ Examples:
   assay sources
   assay sources available
   assay sources enable uk eu un fr-gels ch-seco
-  assay sources enable il-nbctf --location nbctf/";
+  assay sources enable il-nbctf --location nbctf/
+  assay sources enable etherscan --chain eth --key-file /etc/assay/sources/etherscan.key";
 
 /// List the sources with their publication, last verification and freshness; enable ready-made sources
 #[derive(Debug, Args)]
@@ -60,7 +68,8 @@ enum SourcesCommand {
     },
     /// Enable sources that come with Assay: they are fetched on their schedules from then on
     ///
-    /// Enabling a source again discards the changes of its manifest.
+    /// With `--chain`, the sources are APIs of explorers, from which the histories of a chain's accounts are read when checks need
+    /// them. Enabling a source again discards the changes of its manifest.
     Enable {
         /// Names of the sources, as `assay sources available` lists them
         #[arg(value_name = "NAME", required = true)]
@@ -71,7 +80,19 @@ enum SourcesCommand {
         /// States that you have the licence that a source's data needs for commercial use
         #[arg(long)]
         licensed: bool,
+        /// Chain whose histories are read on demand from the API of an explorer, such as `etherscan`
+        #[arg(long, value_name = "CHAIN", conflicts_with = "licensed")]
+        chain: Option<String>,
+        /// File with the key of the API in one line, below the `source-dir` or one of the `credentials-dirs`
+        #[arg(long, value_name = "PATH", requires = "chain")]
+        key_file: Option<PathBuf>,
     },
+}
+
+impl From<EnableChainError> for Failure {
+    fn from(error: EnableChainError) -> Self {
+        Self::Usage(error.to_string())
+    }
 }
 
 impl From<EnableError> for Failure {
@@ -108,6 +129,33 @@ async fn available(json: bool, context: &Context) -> Result<CommandOutcome, Fail
     });
     let rows: Vec<_> = std::iter::once(header).chain(rows).collect();
     write!(output(), "{}", table(&rows, output_width()))?;
+    writeln!(output(), "\nHistories on demand (`assay sources enable NAME --chain CHAIN`):\n")?;
+    let header = ["API", "CHAINS", "KEY", "TERMS"].map(str::to_owned);
+    let rows = READY_CHAIN_SOURCES.iter().map(|source| {
+        let chains: Vec<&str> = source.endpoints.iter().map(|(chain, _)| *chain).collect();
+        let key = if source.needs_key { "required" } else { "optional" };
+        [source.name, &chains.join(" "), key, source.terms].map(str::to_owned)
+    });
+    let rows: Vec<_> = std::iter::once(header).chain(rows).collect();
+    write!(output(), "{}", table(&rows, output_width()))?;
+    Ok(CommandOutcome::Success)
+}
+
+/// Stores the manifests of the APIs of explorers for a chain.
+async fn enable_histories(
+    names: &[String],
+    (chain, key_file): (&str, Option<&Path>),
+    endpoint: Option<&str>,
+    context: &Context,
+) -> Result<CommandOutcome, Failure> {
+    let [name] = names else {
+        return Err(Failure::Usage("a chain has one source: name one API with --chain".into()));
+    };
+    let key_file = key_file.map(|path| path.to_string_lossy());
+    let source = ready_chain_sources::by_name(name)?;
+    let document = source.manifest(chain, endpoint, key_file.as_deref())?;
+    store_manifests(vec![document], context).await?;
+    writeln!(output(), "`assay serve` reads histories of {chain} from it when checks need them")?;
     Ok(CommandOutcome::Success)
 }
 
@@ -125,6 +173,16 @@ async fn enable(
         .iter()
         .map(|name| by_name(name)?.manifest(location, licensed))
         .collect::<Result<Vec<_>, EnableError>>()?;
+    store_manifests(documents, context).await?;
+    writeln!(
+        output(),
+        "`assay serve` fetches them on their schedules; `assay ingest sanctions --all` fetches the lists now"
+    )?;
+    Ok(CommandOutcome::Success)
+}
+
+/// Stores manifests, and prints what became of each.
+async fn store_manifests(documents: Vec<Document>, context: &Context) -> Result<(), Failure> {
     let store = context.open_or_create().await?;
     let applied =
         manifests::apply(&*store, documents, &context.allowed_source_paths(), context.clock.now())
@@ -133,18 +191,18 @@ async fn enable(
         writeln!(output(), "{} {} {}", manifest.kind.as_str(), manifest.name, outcome.as_str())?;
     }
     warn_of_locations(applied.iter().map(|(record, _)| record), context).await?;
-    writeln!(
-        output(),
-        "`assay serve` fetches them on their schedules; `assay ingest sanctions --all` fetches the lists now"
-    )?;
-    Ok(CommandOutcome::Success)
+    Ok(())
 }
 
 pub(super) async fn run(args: &SourcesArgs, context: &Context) -> Result<CommandOutcome, Failure> {
     match &args.command {
         None => {}
         Some(SourcesCommand::Available { json }) => return available(*json, context).await,
-        Some(SourcesCommand::Enable { names, location, licensed }) => {
+        Some(SourcesCommand::Enable { names, location, chain: Some(chain), key_file, .. }) => {
+            let place = (&**chain, key_file.as_deref());
+            return enable_histories(names, place, location.as_deref(), context).await;
+        }
+        Some(SourcesCommand::Enable { names, location, licensed, .. }) => {
             return enable(names, location.as_deref(), *licensed, context).await;
         }
     }

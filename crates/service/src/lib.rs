@@ -23,6 +23,7 @@ mod large;
 mod limits;
 pub mod manifests;
 mod quota_uses;
+pub mod ready_chain_sources;
 pub mod ready_sources;
 mod receivers;
 mod record;
