@@ -141,7 +141,7 @@ fn a_review_needs_no_more_histories() {
 }
 
 proptest! {
-    /// Whatever the unread money turns out to be, no complete `allow` becomes another verdict.
+    /// Every outcome of the unread money leaves a complete `allow` as it is.
     #[test]
     fn a_complete_allow_is_final(
         clean in 0..1_000_000_u128,
