@@ -139,7 +139,7 @@ impl AccountsOnDemand {
         let named = self.named(intel, intel.day(now));
         let mut fetcher = self.fetcher(deadline, (tip.height, now), most_requests);
         let mut lists = ReadLists::default();
-        let freezes = self.freezes.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let freezes = self.known_freezes((tip.height, now)).await?;
         loop {
             let read = self.read(&lists, (tip, reported_at), (&named, &freezes), fetcher.stopped);
             let (data, next) = beside_others_if(true, || {
@@ -190,6 +190,22 @@ impl AccountsOnDemand {
         }
         *self.freezes.lock().unwrap_or_else(PoisonError::into_inner) = known;
         Ok(())
+    }
+
+    /// The freezes that are known: at first those that are stored.
+    async fn known_freezes(&self, at: (u64, Timestamp)) -> Result<KnownFreezes, ReadError> {
+        let known = self.freezes.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if known.read_at.is_some() {
+            return Ok(known);
+        }
+        let mut stored = self.fetcher(Instant::now(), at, 0);
+        let mut known = KnownFreezes::read(self.chain, &mut stored, at.1).await?;
+        known.read_at = at.1.checked_sub(FREEZES_AGE).ok();
+        let mut kept = self.freezes.lock().unwrap_or_else(PoisonError::into_inner);
+        if kept.read_at.is_none() {
+            kept.clone_from(&known);
+        }
+        Ok(known)
     }
 
     /// True if freezes were not read for a while.
