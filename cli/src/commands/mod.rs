@@ -511,7 +511,8 @@ impl Context {
             }
             None => Arc::new(SqliteStore::open(&self.settings.data_dir).await?),
         };
-        Ok(Databases::without_chain_servers(store, Arc::new(self.graphs())))
+        let databases = Databases::without_chain_servers(store, Arc::new(self.graphs()));
+        Ok(databases.with_files(self.allowed_source_paths()))
     }
 
     /// Opens the store with the graphs in the data directory, or creates it with default manifests.
@@ -526,7 +527,8 @@ impl Context {
             None => Arc::new(SqliteStore::open_or_create(directory, environment).await?),
         };
         manifests::seed(&*store, self.clock.now()).await?;
-        Ok(Databases::without_chain_servers(store, Arc::new(self.graphs())))
+        let databases = Databases::without_chain_servers(store, Arc::new(self.graphs()));
+        Ok(databases.with_files(self.allowed_source_paths()))
     }
 
     /// The graphs in the data directory.

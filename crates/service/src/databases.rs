@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use assay_chain_protocol::ChainServers;
+use assay_egress::AllowedSourcePaths;
 use assay_graph::EmbeddedGraphs;
 use assay_store::Store;
 
@@ -19,6 +20,8 @@ pub struct Databases {
     pub chain_servers: ChainServers,
     /// Unconfirmed transactions of the chains that this program follows.
     pub mempools: Mempools,
+    /// Files that manifests of sources may name.
+    pub files: AllowedSourcePaths,
 }
 
 impl Databases {
@@ -26,13 +29,20 @@ impl Databases {
     #[must_use]
     pub fn without_chain_servers(store: Arc<dyn Store>, graphs: Arc<EmbeddedGraphs>) -> Self {
         let (chain_servers, mempools) = (ChainServers::default(), Mempools::default());
-        Self { store, graphs, chain_servers, mempools }
+        let files = AllowedSourcePaths::default();
+        Self { store, graphs, chain_servers, mempools, files }
     }
 
     /// Adds chain servers.
     #[must_use]
     pub fn with_chain_servers(self, chain_servers: ChainServers) -> Self {
         Self { chain_servers, ..self }
+    }
+
+    /// Permits files that manifests of sources name.
+    #[must_use]
+    pub fn with_files(self, files: AllowedSourcePaths) -> Self {
+        Self { files, ..self }
     }
 
     /// Closes the store and the graphs once all work in progress is done.

@@ -39,6 +39,7 @@ mod egress;
 mod evasion;
 mod evm_contracts;
 mod evm_nodes;
+mod explorers;
 mod exposures;
 mod feeds;
 mod flows;

@@ -7,7 +7,10 @@ use std::{
 };
 
 use assay_address::ChainId;
-use assay_chain::{TestNetworks, location};
+use assay_chain::{
+    TestNetworks,
+    location::{self, AccountApi, NodeCredentials},
+};
 use assay_engine::{
     evidence::Tip,
     facts::{DifferingBranches, Environment},
@@ -15,7 +18,7 @@ use assay_engine::{
 };
 use assay_tenancy::{
     Directory,
-    manifest::{ChainMode, ChainSourceSpec},
+    manifest::{ChainMode, ChainProtocol, ChainSourceSpec},
 };
 use sha2::{Digest, Sha256};
 
@@ -29,7 +32,7 @@ use super::{
     remote::RemoteReader,
     subject::{ReadError, SubjectData, TraceRequest},
 };
-use crate::Databases;
+use crate::{Databases, api_limits::request_counters};
 
 /// Reader of a chain whose histories are fetched on demand.
 #[derive(Clone, Debug)]
@@ -254,15 +257,36 @@ fn on_demand(
 ) -> Option<OnDemandReader> {
     let test_networks = TestNetworks::allowed_if(spec.allow_test_network || sample);
     let bound = Duration::from_secs(spec.fetch_timeout.seconds());
-    match location::histories(chain, &spec.endpoint, bound, test_networks) {
-        Ok(histories) => {
-            let store = Arc::clone(&databases.store);
-            let reader = OnDemand::new(chain, store, histories, bound);
-            Some(OnDemandReader::Coins(Arc::new(reader)))
+    let store = Arc::clone(&databases.store);
+    let reader = match account_api(spec.protocol) {
+        Some(api) => {
+            let file = spec.credentials_file.as_deref();
+            let file = file.map(|path| databases.files.credentials(path));
+            let credentials = file.map_or(NodeCredentials::None, NodeCredentials::File);
+            let counters = request_counters(&*store);
+            let place = (&*spec.endpoint, &credentials);
+            location::account_histories(chain, api, place, bound, counters).map(|source| {
+                let reader = AccountsOnDemand::new(chain, store, source, bound);
+                OnDemandReader::Accounts(Arc::new(reader))
+            })
         }
-        Err(error) => {
+        None => location::histories(chain, &spec.endpoint, bound, test_networks).map(|histories| {
+            OnDemandReader::Coins(Arc::new(OnDemand::new(chain, store, histories, bound)))
+        }),
+    };
+    reader
+        .map_err(|error| {
             tracing::error!(%chain, %error, "failed to set up a chain that is read on demand");
-            None
-        }
+        })
+        .ok()
+}
+
+/// The API of an explorer of account chains that a protocol stands for; `None` for another protocol.
+const fn account_api(protocol: ChainProtocol) -> Option<AccountApi> {
+    match protocol {
+        ChainProtocol::Etherscan => Some(AccountApi::Etherscan),
+        ChainProtocol::Blockscout => Some(AccountApi::Blockscout),
+        ChainProtocol::TronGrid => Some(AccountApi::TronGrid),
+        ChainProtocol::Rpc | ChainProtocol::Esplora | ChainProtocol::Transfers => None,
     }
 }

@@ -127,6 +127,10 @@ async fn ask(
 const fn stop_of(error: &SourceError) -> ReadingStop {
     match error {
         SourceError::Denied { .. } | SourceError::NotSent { .. } => ReadingStop::Refused,
+        SourceError::Api { refusal, .. } if refusal.needs_other_key() => ReadingStop::Refused,
+        SourceError::Api { refusal, .. } if refusal.ends_the_day() || refusal.is_passing() => {
+            ReadingStop::Limit
+        }
         _ => ReadingStop::Failed,
     }
 }

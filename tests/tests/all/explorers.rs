@@ -1,0 +1,197 @@
+//! Account chains without a node: histories from the APIs of explorers, as programs give the answers.
+
+use std::{fmt::Write as _, fs, path::Path, sync::Arc};
+
+use assay_address::ChainId;
+use assay_engine::{
+    account::{AccountAddress, AccountTransaction, Asset, Transfer, TransferKind, TransferPlace},
+    utxo::Txid,
+};
+use assay_tests::{
+    account_api::{AccountApi, ApiFault},
+    assay,
+};
+use jiff::{SignedDuration, Timestamp};
+use ruint::aliases::U256;
+use serde_json::Value;
+use tempfile::TempDir;
+
+const DOLLAR: u64 = 1_000_000;
+const KEY: &str = "a-key-of-the-plan";
+
+const EXCHANGE: AccountAddress = AccountAddress([0xe1; 20]);
+const THIEF: AccountAddress = AccountAddress([0xf1; 20]);
+const EMPLOYER: AccountAddress = AccountAddress([0xc1; 20]);
+const CLERK: AccountAddress = AccountAddress([0xa1; 20]);
+const MULE: AccountAddress = AccountAddress([0xb1; 20]);
+const CASHIER: AccountAddress = AccountAddress([0xb2; 20]);
+
+fn usdt(chain: ChainId) -> Asset {
+    let contract = if chain == ChainId::TRX {
+        "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t"
+    } else {
+        "0xdAC17F958D2ee523a2206206994597C13D831ec7"
+    };
+    Asset::parse(chain, contract).unwrap()
+}
+
+/// Payments of dollars, the newest of which is a minute old.
+fn payments(
+    chain: ChainId,
+    of: &[(AccountAddress, AccountAddress, u64)],
+) -> Arc<Vec<AccountTransaction>> {
+    let begin = Timestamp::now() - SignedDuration::from_mins(i64::try_from(of.len()).unwrap());
+    let payment = |(number, (from, to, dollars)): (u64, &(AccountAddress, AccountAddress, u64))| {
+        let mut id = [0x77; 32];
+        id[..8].copy_from_slice(&number.to_be_bytes());
+        let time = begin + SignedDuration::from_mins(i64::try_from(number).unwrap());
+        AccountTransaction {
+            block: 1_000 + number,
+            time: Timestamp::from_second(time.as_second()).unwrap(),
+            id: Txid::from_bytes(id),
+            initiator: Some(*from),
+            transfers: vec![Transfer {
+                kind: TransferKind::Transfer,
+                asset: usdt(chain),
+                from: *from,
+                to: *to,
+                amount: U256::from(dollars * DOLLAR),
+                place: TransferPlace { index: 0, published: None },
+            }],
+            contract_facts: Vec::new(),
+            freezes: Vec::new(),
+        }
+    };
+    Arc::new((0..).zip(of).map(payment).collect())
+}
+
+/// A clerk with wages of an exchange's money, and a cashier who gets a thief's.
+fn town(chain: ChainId) -> Arc<Vec<AccountTransaction>> {
+    payments(
+        chain,
+        &[
+            (EXCHANGE, EMPLOYER, 50_000),
+            (EMPLOYER, CLERK, 3_000),
+            (THIEF, MULE, 80_000),
+            (EMPLOYER, CLERK, 3_100),
+            (MULE, CASHIER, 70_000),
+        ],
+    )
+}
+
+fn address(chain: ChainId, account: AccountAddress) -> String {
+    account.on(chain).unwrap().as_str().to_owned()
+}
+
+/// A data directory with labels, and a chain that is read from an API with a key.
+fn directory(chain: ChainId, protocol: &str, endpoint: &str) -> TempDir {
+    let directory = TempDir::new().unwrap();
+    let path = directory.path();
+    let mut labels = "blockchain,address,category,tier,confidence,entity\n".to_owned();
+    for (account, category, entity) in
+        [(EXCHANGE, "exchange", "Some Exchange"), (THIEF, "stolen_funds", "Some Hack")]
+    {
+        let address = address(chain, account);
+        writeln!(labels, "{chain},{address},{category},investigation,95,{entity}").unwrap();
+    }
+    let list = "list,entity_id,entity,asset_code,address\nofac-sdn,1,\"DOE, Jane\",ETH,0x00000000000000000000000000000000deadbeef\n";
+    fs::write(path.join("list.csv"), list).unwrap();
+    fs::write(path.join("labels.csv"), labels).unwrap();
+    fs::create_dir_all(path.join("sources")).unwrap();
+    fs::write(path.join("sources/key"), KEY).unwrap();
+    let manifest = format!(
+        "apiVersion: assay.dev/v1alpha1\nkind: ChainSource\nmetadata: {{name: explorer}}\nspec:\n  chain: {chain}\n  \
+         mode: on_demand\n  protocol: {protocol}\n  endpoint: '{endpoint}'\n  fetchTimeout: 30s\n  credentialsFile: '{}'\n",
+        path.join("sources/key").display()
+    );
+    fs::write(path.join("chain.yaml"), manifest).unwrap();
+    for command in [
+        &["ingest", "labels", "labels.csv", "--format", "csv", "--source", "own"][..],
+        &["ingest", "sanctions", "list.csv", "--format", "csv", "--source", "ofac-sdn"],
+        &["apply", "--file", "chain.yaml"],
+    ] {
+        let _ = assay(path, command).ok();
+    }
+    directory
+}
+
+fn check(directory: &Path, chain: ChainId, account: AccountAddress) -> Value {
+    assay(directory, ["check", chain.as_str(), &address(chain, account), "--json"]).ok().json()
+}
+
+fn codes(answer: &Value) -> Vec<&str> {
+    answer["reasons"].as_array().unwrap().iter().map(|it| it["code"].as_str().unwrap()).collect()
+}
+
+#[test]
+fn an_api_with_a_key_is_enough_for_an_answer() {
+    for (chain, protocol, name) in [
+        (ChainId::ETH, "etherscan", "Etherscan"),
+        (ChainId::ETH, "blockscout", "Blockscout"),
+        (ChainId::TRX, "trongrid", "TronGrid"),
+    ] {
+        // Given an API that knows the key,
+        let api = AccountApi::of(chain, town(chain));
+        api.set_behavior(|behavior| behavior.key = Some(KEY.to_owned()));
+        let endpoint = match protocol {
+            "etherscan" => api.etherscan(),
+            "blockscout" => api.blockscout(),
+            _ => api.url(),
+        };
+        let directory = directory(chain, protocol, &endpoint);
+        // when the clerk is checked, then the wages are traced to the exchange;
+        let clerk = check(directory.path(), chain, CLERK);
+        assert_eq!(
+            (&clerk["verdict"], &clerk["complete"]),
+            (&"allow".into(), &true.into()),
+            "{clerk}"
+        );
+        let exposure = clerk["coverage"]["exposure"]["detail"].as_str().unwrap();
+        assert!(exposure.contains(&format!("reported by {name}, not checked")), "{exposure}");
+        let source = clerk["sources"].as_array().unwrap().last().unwrap();
+        assert_eq!(source["latest_block"]["ingest_mode"], "on_demand");
+        // the cashier's money is the thief's, with the path to him;
+        let cashier = check(directory.path(), chain, CASHIER);
+        assert_eq!(cashier["verdict"], "review", "{protocol}: {cashier}");
+        assert!(cashier.to_string().contains("Some Hack"), "{protocol}: {cashier}");
+        // a second check makes no request for a list again.
+        let before = api.requests().len();
+        let again = check(directory.path(), chain, CLERK);
+        for field in ["verdict", "exposure", "scoring_components", "reasons"] {
+            assert_eq!(again[field], clerk[field], "{protocol}: {field}");
+        }
+        assert!(api.requests().len() <= before + 1, "only the newest block is asked for");
+        // The key is in every request, and nowhere in an answer.
+        assert!(api.requests().iter().all(|request| request.key == KEY));
+        assert!(!clerk.to_string().contains(KEY));
+    }
+}
+
+#[test]
+fn a_failing_api_is_told_and_never_gives_an_allow() {
+    let faults = [
+        (ApiFault::KeyRevoked, "it refused the key"),
+        (ApiFault::DailyText, "its limit of requests was reached"),
+        (ApiFault::NotInPlan, "it refused the key"),
+        (ApiFault::Truncated, "it failed"),
+        (ApiFault::OtherAddress, "it failed"),
+    ];
+    for (fault, words) in faults {
+        // Given an API that states its newest block and fails afterwards,
+        let api = AccountApi::of(ChainId::ETH, town(ChainId::ETH));
+        let directory = directory(ChainId::ETH, "etherscan", &api.etherscan());
+        let _ = check(directory.path(), ChainId::ETH, MULE);
+        api.set_behavior(|behavior| behavior.always = Some(fault));
+        // when an account is checked whose lists are not stored,
+        let answer = check(directory.path(), ChainId::ETH, CLERK);
+        // then there is no allow, and the answer says why.
+        assert_ne!(answer["verdict"], "allow", "{fault:?}: {answer}");
+        let told = answer["coverage"]["exposure"]["detail"].as_str().unwrap();
+        let is_unreadable = codes(&answer).contains(&"flows_missing");
+        assert!(told.contains(words) || is_unreadable, "{fault:?}: {told} {:?}", codes(&answer));
+        // When the API recovers, the next check has it all.
+        api.set_behavior(|behavior| behavior.always = None);
+        let later = check(directory.path(), ChainId::ETH, CLERK);
+        assert_eq!(later["verdict"], "allow", "{fault:?}: {later}");
+    }
+}
