@@ -265,7 +265,7 @@ fn on_demand(
             let credentials = file.map_or(NodeCredentials::None, NodeCredentials::File);
             let counters = request_counters(&*store);
             let place = (&*spec.endpoint, &credentials);
-            location::account_histories(chain, api, place, bound, counters).map(|source| {
+            location::account_histories(chain, api, place, bound, &counters).map(|source| {
                 let reader = AccountsOnDemand::new(chain, store, source, bound);
                 OnDemandReader::Accounts(Arc::new(reader))
             })
