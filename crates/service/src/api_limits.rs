@@ -21,11 +21,7 @@ use tokio::runtime::Handle;
 static LOCAL: LazyLock<Arc<LocalCounters>> = LazyLock::new(Arc::default);
 
 /// Returns the counters of requests: those of the store if several programs share it, else those of the program. The counters of a store
-/// are called from threads that may block.
-///
-/// # Panics
-///
-/// Panics outside of a runtime.
+/// are called from threads that may block. Outside of a runtime they are those of the program.
 #[must_use]
 pub fn request_counters(store: &dyn Store) -> Arc<dyn RequestCounters> {
     match store.coordination() {
