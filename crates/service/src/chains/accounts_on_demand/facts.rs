@@ -1,12 +1,12 @@
 //! The facts about a subject by the lists that were read.
 
-use std::sync::Mutex;
+use std::{cmp::Reverse, collections::BTreeMap, sync::Mutex};
 
 use assay_address::ChainId;
 use assay_chain::histories::accounts::{ApiAbilities, ApiTip};
 use assay_engine::{
     account::{
-        AccountAddress, AccountSubject, AccountView, Asset, MOST_PAYMENTS, Valuation,
+        AccountAddress, AccountSubject, AccountView, Asset, AssetNumber, MOST_PAYMENTS, Valuation,
         issuer_freezes, scored_assets,
     },
     evidence::{
@@ -18,6 +18,7 @@ use assay_engine::{
 };
 use assay_graph::account::MemoryAccounts;
 use jiff::Timestamp;
+use ruint::aliases::U256;
 use sha2::{Digest, Sha256};
 
 use super::{
@@ -31,6 +32,8 @@ use crate::chains::{
     subject::{SubjectData, TraceRequest},
 };
 
+/// Most balances of a subject that are compared with its transfers.
+const COMPARED_BALANCES: usize = 2;
 /// The whole, in millionths.
 const MILLIONTHS: u64 = 1_000_000;
 
@@ -55,6 +58,8 @@ pub(super) struct Read<'a> {
 pub(super) struct SubjectFacts {
     pub(super) data: SubjectData,
     pub(super) masses: UnreadMasses,
+    /// The assets in which the subject has most payments, of which balances are compared.
+    pub(super) assets: Vec<Asset>,
 }
 
 /// Returns the facts about a subject by what was read.
@@ -111,7 +116,20 @@ pub(super) fn facts_of(
     let (tip, revision) = read.state(&accounts);
     let facts = ChainFacts { tip, flows, behavior: Some(behavior), activity };
     let data = SubjectData { counterparties, freezes, ..SubjectData::facts(facts, revision) };
-    SubjectFacts { data, masses }
+    let assets = owner.map(|owner| most_paid(view, owner)).unwrap_or_default();
+    SubjectFacts { data, masses, assets }
+}
+
+/// The assets in which an account has most payments.
+fn most_paid(accounts: &MemoryAccounts, owner: OwnerNumber) -> Vec<Asset> {
+    let mut counts: BTreeMap<AssetNumber, usize> = BTreeMap::new();
+    for payment in accounts.payments(owner, MOST_PAYMENTS).payments {
+        *counts.entry(payment.asset).or_default() += 1;
+    }
+    let mut counts: Vec<(AssetNumber, usize)> = counts.into_iter().collect();
+    counts.sort_by_key(|(number, count)| (Reverse(*count), *number));
+    let assets = counts.into_iter().take(COMPARED_BALANCES);
+    assets.filter_map(|(number, _)| accounts.asset(number)).collect()
 }
 
 /// Names the reason for which origins and destinations are not known: they were not read.
@@ -162,9 +180,25 @@ impl Read<'_> {
             lacks_freezes: !self.freezes.are_known,
             lacks_order: !self.abilities.log_indexes || !self.abilities.positions,
             continues: self.continues,
-            other_balances: Vec::new(),
+            other_balances: self.other_balances(subject, accounts),
             stopped: self.stopped,
         }
+    }
+
+    /// Tickers of the assets of which the API states another balance than the subject's transfers amount to. Balances of rebasing
+    /// tokens change without transfers.
+    fn other_balances(&self, subject: AccountAddress, accounts: &MemoryAccounts) -> Vec<String> {
+        let Some(owner) = accounts.owner(subject) else { return Vec::new() };
+        let ledgers = AccountView::ledgers(accounts, owner);
+        let differing = scored_assets(self.chain).filter(|scored| {
+            let asset = scored.id.asset;
+            let stated = self.lists.balance(subject, asset);
+            let of_asset =
+                ledgers.iter().find(|(number, _)| accounts.asset(*number) == Some(asset));
+            let ledger = of_asset.map_or(0, |(_, ledger)| ledger.balance);
+            !scored.is_rebasing && stated.is_some_and(|stated| stated != U256::from(ledger))
+        });
+        differing.map(|scored| scored.ticker.to_owned()).collect()
     }
 
     /// The newest block as a fact, and the revision of what was read: explorers state no hashes, so that a digest of all rows stands

@@ -6,9 +6,13 @@ use assay_chain::{
     SourceError,
     histories::accounts::{AccountHistorySource, FreezePage, PagePosition, PageRequest},
 };
-use assay_engine::{account::AccountAddress, evidence::ReadingStop};
+use assay_engine::{
+    account::{AccountAddress, Asset},
+    evidence::ReadingStop,
+};
 use assay_store::StoreError;
 use futures_util::{StreamExt, stream};
+use ruint::aliases::U256;
 use tokio::time::{Instant, timeout_at};
 
 use super::stored::{KnownPage, StoredPages};
@@ -22,6 +26,8 @@ pub(super) enum Question {
     Code(AccountAddress),
     /// A page of the freezes of a token.
     Freezes(AccountAddress, Option<PagePosition>),
+    /// The balance of an account in an asset.
+    Balance(AccountAddress, Asset),
 }
 
 /// An answer of the API.
@@ -33,6 +39,8 @@ pub(super) enum Answer {
     Code(AccountAddress, Option<bool>),
     /// A page of the freezes of a token; `None` if the API does not state them.
     Freezes(AccountAddress, Option<PagePosition>, Option<FreezePage>),
+    /// The balance of an account in an asset; `None` if the API does not state it.
+    Balance(AccountAddress, Asset, Option<U256>),
 }
 
 /// Number of concurrent requests.
@@ -111,6 +119,9 @@ async fn ask(
         Question::Freezes(token, after) => {
             let page = source.freezes(token, after.as_ref())?;
             Ok(Answer::Freezes(token, after, page))
+        }
+        Question::Balance(account, asset) => {
+            Ok(Answer::Balance(account, asset, source.balance(account, asset)?))
         }
     });
     match timeout_at(deadline, asked).await {

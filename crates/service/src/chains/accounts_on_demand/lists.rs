@@ -6,6 +6,7 @@ use assay_chain::histories::accounts::{
     AccountList, AccountPage, AccountRow, ListOrder, PagePosition, PageRequest,
 };
 use assay_engine::account::{AccountAddress, Asset};
+use ruint::aliases::U256;
 
 /// One list, as far as it was read from one end.
 #[derive(Clone, Debug)]
@@ -53,6 +54,8 @@ pub(super) struct ReadLists {
     lists: BTreeMap<(AccountAddress, AccountList), ReadList>,
     /// Answers to the question for code; `None` where the API does not state it.
     code: BTreeMap<AccountAddress, Option<bool>>,
+    /// Balances as the API states them; `None` where it does not.
+    balances: BTreeMap<(AccountAddress, Asset), Option<U256>>,
     /// Accounts that sent transactions, which have no code.
     senders: BTreeSet<AccountAddress>,
 }
@@ -85,6 +88,21 @@ impl ReadLists {
     /// Adds an answer to the question whether an account has code.
     pub(super) fn add_code(&mut self, account: AccountAddress, has_code: Option<bool>) {
         self.code.insert(account, has_code);
+    }
+
+    /// Adds a balance that the API states.
+    pub(super) fn add_balance(&mut self, account: AccountAddress, asset: Asset, of: Option<U256>) {
+        self.balances.insert((account, asset), of);
+    }
+
+    /// The balance that the API states; `None` if it states none or was not asked.
+    pub(super) fn balance(&self, account: AccountAddress, asset: Asset) -> Option<U256> {
+        self.balances.get(&(account, asset)).copied().flatten()
+    }
+
+    /// True if it was not asked yet for a balance.
+    pub(super) fn asks_for_balance(&self, account: AccountAddress, asset: Asset) -> bool {
+        !self.balances.contains_key(&(account, asset))
     }
 
     /// True if an account has code; `None` if it is not known.
@@ -163,10 +181,11 @@ impl ReadLists {
         accounts.len()
     }
 
-    /// Number of requests that were needed: one for each page, and for each question for code.
+    /// Number of requests that were needed: one for each page, and for each question for code or a balance.
     pub(super) fn requests(&self) -> u32 {
         let pages: u32 = self.lists.values().map(|list| list.pages).sum();
-        pages.saturating_add(u32::try_from(self.code.len()).unwrap_or(u32::MAX))
+        let others = self.code.len() + self.balances.len();
+        pages.saturating_add(u32::try_from(others).unwrap_or(u32::MAX))
     }
 }
 

@@ -146,7 +146,10 @@ impl AccountsOnDemand {
                 let found = facts_of(request, account, &read);
                 let facts = found.data.clone().added_to(super::listed_facts(intel, subject));
                 let is_enough = histories_suffice(subject, &facts, request.policy, now);
-                let next = if is_enough { Vec::new() } else { self.next(account, &read, &found) };
+                let mut next = balances(account, &read, &found);
+                if !is_enough {
+                    next.extend(self.next(account, &read, &found));
+                }
                 (found.data, next)
             });
             if next.is_empty() {
@@ -165,6 +168,7 @@ impl AccountsOnDemand {
                 match answer {
                     Answer::Page(request, known) => lists.add(&request, known.page, known.tip),
                     Answer::Code(account, has_code) => lists.add_code(account, has_code),
+                    Answer::Balance(account, asset, of) => lists.add_balance(account, asset, of),
                     Answer::Freezes(..) => {}
                 }
             }
@@ -309,6 +313,19 @@ impl AccountsOnDemand {
         let found = beside_others_if(true, || NamedAccounts::of(self.chain, intel, today));
         Arc::clone(kept.insert(Arc::new(found)))
     }
+}
+
+/// The questions for balances of a subject whose lists were read whole.
+fn balances(
+    subject: AccountAddress,
+    read: &Read<'_>,
+    found: &facts::SubjectFacts,
+) -> Vec<Question> {
+    let internal = read.abilities.internal_transfers;
+    let is_read = plan::of_subject(subject, read.lists, (read.chain, internal)).is_empty();
+    let assets = found.assets.iter().filter(|_| is_read);
+    let asked = assets.filter(|asset| read.lists.asks_for_balance(subject, **asset));
+    asked.map(|asset| Question::Balance(subject, *asset)).collect()
 }
 
 #[async_trait]

@@ -83,7 +83,9 @@ pub(super) fn next(
     }
     candidates.sort_by(|(one, first), (other, second)| {
         let key = |it: &Question| match it {
-            Question::Code(account) | Question::Freezes(account, _) => (*account, None),
+            Question::Code(account)
+            | Question::Freezes(account, _)
+            | Question::Balance(account, _) => (*account, None),
             Question::Page(request) => (request.account, Some(request.list)),
         };
         other.cmp(one).then_with(|| key(first).cmp(&key(second)))

@@ -120,7 +120,8 @@ impl StoredPages<'_> {
         &self,
         questions: &[Question],
     ) -> Result<Vec<Option<Answer>>, StoreError> {
-        let keys: Vec<String> = questions.iter().map(key).collect();
+        let keys = questions.iter().map(|question| key(self.chain, question));
+        let keys: Vec<String> = keys.collect();
         let found = self.store.fetched(self.chain, FetchedKind::History, &keys).await?;
         let answers = questions.iter().zip(&keys).map(|(question, key)| {
             let record = found.iter().find(|record| record.key == *key)?;
@@ -147,6 +148,14 @@ impl StoredPages<'_> {
                 let is_usable = has_code == Some(true) || is_fresh;
                 is_usable.then_some(Answer::Code(*account, has_code))
             }
+            Question::Balance(account, asset) => {
+                let balance: Option<String> = serde_json::from_str(&record.content).ok()?;
+                let balance = match balance {
+                    Some(text) => Some(text.parse().ok()?),
+                    None => None,
+                };
+                is_fresh.then_some(Answer::Balance(*account, *asset, balance))
+            }
             Question::Freezes(token, after) => {
                 let stored: Option<StoredFreezes> = serde_json::from_str(&record.content).ok()?;
                 let is_settled = stored.as_ref().is_some_and(|page| page.next.is_some());
@@ -171,6 +180,10 @@ impl StoredPages<'_> {
                 Answer::Code(account, has_code) => {
                     (Question::Code(*account), serde_json::to_string(has_code))
                 }
+                Answer::Balance(account, asset, balance) => {
+                    let text = balance.map(|balance| balance.to_string());
+                    (Question::Balance(*account, *asset), serde_json::to_string(&text))
+                }
                 Answer::Freezes(token, after, page) => {
                     let stored = page.as_ref().map(|page| StoredFreezes::of(self.chain, page));
                     let question = Question::Freezes(*token, after.clone());
@@ -180,7 +193,7 @@ impl StoredPages<'_> {
             Some(FetchedRecord {
                 chain: self.chain,
                 kind: FetchedKind::History,
-                key: key(&question),
+                key: key(self.chain, &question),
                 content: content.ok()?,
                 fetched_at: self.now,
             })
@@ -191,10 +204,13 @@ impl StoredPages<'_> {
 }
 
 /// The key of an answer: a page of another order or position has another one.
-fn key(question: &Question) -> String {
+fn key(chain: ChainId, question: &Question) -> String {
     let PageRequest { account, list, order, after } = match question {
         Question::Page(request) => request,
         Question::Code(account) => return format!("{account}/code"),
+        Question::Balance(account, asset) => {
+            return format!("{account}/balance/{}", asset.text(chain));
+        }
         Question::Freezes(token, after) => {
             let after = after.as_ref().map_or("", |position| &position.0);
             return format!("{token}/freezes/{after}");
