@@ -10,15 +10,13 @@ use assay_request::{
 };
 use assay_service::Caller;
 use assay_store::checks::{CheckFilter, CheckKey, CheckQuery, FoundCheck};
-use assay_telemetry::stage;
 use axum::{
     Json,
     extract::{Extension, Query, State, rejection::QueryRejection},
 };
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use tracing::Instrument;
 
 use crate::{App, request::problem::ProblemResponse};
 
@@ -135,27 +133,19 @@ pub async fn list_checks(
         let about = |name: &&&str| message.contains(&format!("{name}:"));
         wrong(PARAMETERS.iter().find(about).copied().unwrap_or("limit"), message.clone())
     })?;
-    let kept = caller.tenant.plan.retention.checks.seconds();
-    let kept = SignedDuration::from_secs(i64::try_from(kept).unwrap_or(i64::MAX));
-    let oldest = app.service.clock.now().saturating_sub(kept).unwrap_or(Timestamp::MIN);
-    let query = read(asked, oldest)?;
-
-    let (recorder, tenant) = (&app.service.recorder, &caller.tenant.name);
-    // Answers that are written between both reads are found by both.
-    let unwritten = recorder.unwritten_checks(tenant, &query);
-    let read = app.service.databases.store.find_checks(tenant, &query);
-    let page = read.instrument(stage!("find_kept_checks")).await.map_err(|error| {
+    let query = read(asked)?;
+    let now = app.service.clock.now();
+    let page = app.service.find_checks(&caller, query, now).await.map_err(|error| {
         tracing::error!(%error, "failed to find kept checks");
         Problem::new(Code::Unavailable, "earlier checks cannot be searched at present")
     })?;
-    let page = page.with_unwritten(unwritten, query.limit);
     let next = page.next.map(|CheckKey { made_at, id }| Cursor { made_at, id }.text());
     let checks = page.checks.into_iter().map(ListedCheck::from).collect();
     Ok(Json(ChecksResponse { checks, next_cursor: next }))
 }
 
-/// Reads the parameters. Checks from before `oldest` are not listed, even if they are not purged yet.
-fn read(asked: ChecksQuery, oldest: Timestamp) -> Result<CheckQuery, Problem> {
+/// Reads the parameters.
+fn read(asked: ChecksQuery) -> Result<CheckQuery, Problem> {
     let (blockchain, address) =
         search::subject(asked.blockchain.as_deref(), asked.address.as_deref())?;
     require_reference(asked.reference.as_deref())?;
@@ -175,7 +165,7 @@ fn read(asked: ChecksQuery, oldest: Timestamp) -> Result<CheckQuery, Problem> {
         reference: asked.reference,
         verdict: asked.verdict.map(|verdict| verdict.as_str().to_owned()),
         rule: asked.rule,
-        from: Some(asked.from.map_or(oldest, |from| from.max(oldest))),
+        from: asked.from,
         to: asked.to,
     };
     let after = after.map(|Cursor { made_at, id }| CheckKey { made_at, id });

@@ -4,12 +4,9 @@ use std::sync::Arc;
 
 use assay_request::problem::{Code, Problem};
 use assay_service::Caller;
-use assay_store::usage::KeptCheck;
-use assay_telemetry::stage;
 use axum::extract::{Extension, Path, State};
 use schemars::JsonSchema;
 use serde::Deserialize;
-use tracing::Instrument;
 
 use super::check::CheckResponse;
 use crate::{App, request::problem::ProblemResponse, response::JsonText};
@@ -32,23 +29,13 @@ pub async fn show_check(
     Extension(caller): Extension<Caller>,
     Path(CheckPath { check_id: id }): Path<CheckPath>,
 ) -> Result<JsonText<CheckResponse<'static>>, ProblemResponse> {
-    let tenant = &caller.tenant.name;
-    let mut found = app.service.recorder.unwritten_check(tenant, &id);
-    if found.is_none() {
-        let read = app.service.databases.store.kept_check(tenant, &id);
-        found = read.instrument(stage!("read_kept_answer")).await.map_err(|error| {
-            tracing::error!(%error, "failed to read a kept answer");
-            Problem::new(Code::Unavailable, "kept answers cannot be read at present")
-        })?;
-    }
-    let kept = caller.tenant.plan.retention.checks;
     let now = app.service.clock.now();
-    // Older answers may not be purged yet.
-    let in_time = |check: &KeptCheck| {
-        let age = now.duration_since(check.made_at).as_secs();
-        u64::try_from(age).unwrap_or(0) <= kept.seconds()
-    };
-    let check = found.filter(in_time).ok_or_else(|| {
+    let found = app.service.kept_check(&caller, &id, now).await.map_err(|error| {
+        tracing::error!(%error, "failed to read a kept answer");
+        Problem::new(Code::Unavailable, "kept answers cannot be read at present")
+    })?;
+    let kept = caller.tenant.plan.retention.checks;
+    let check = found.ok_or_else(|| {
         Problem::new(
             Code::NotFound,
             format!(

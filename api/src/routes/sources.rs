@@ -2,19 +2,14 @@
 
 use std::sync::Arc;
 
-use assay_engine::{
-    assess_never_fetched, assess_sources, assess_tip, assessment::AssessedSource,
-    facts::Environment,
-};
-use assay_service::{Caller, never_fetched};
-use assay_telemetry::stage;
+use assay_engine::{assessment::AssessedSource, facts::Environment};
+use assay_service::Caller;
 use axum::{
     Json,
     extract::{Extension, State},
 };
 use schemars::JsonSchema;
 use serde::Serialize;
-use tracing::Instrument;
 
 use crate::App;
 
@@ -36,19 +31,7 @@ pub async fn list_sources(
 ) -> Json<SourcesResponse> {
     let intel = app.service.intel();
     let now = app.service.clock.now();
-    let policy = &caller.tenant.policy;
-    let mut sources = assess_sources(intel.sources(), policy, now);
-    sources.extend(assess_sources(intel.price_sources(), policy, now));
-    let never_fetched = never_fetched(&app.service.access().directory, &intel);
-    sources.extend(assess_never_fetched(&never_fetched, policy));
-    let chains = app.service.chains();
-    match chains.latest_blocks().instrument(stage!("read_tips")).await {
-        Ok(tips) => sources.extend(
-            tips.iter()
-                .filter_map(|(chain, tip)| assess_tip(*chain, intel.environment(), tip, now)),
-        ),
-        Err(error) => tracing::error!(%error, "failed to read the latest blocks"),
-    }
+    let sources = app.service.assessed_sources(&caller.tenant.policy, now).await;
     Json(SourcesResponse {
         sources,
         data_revision: intel.data_revision().to_owned(),

@@ -15,13 +15,12 @@ use assay_engine::{
 use assay_graph::EmbeddedGraphs;
 use assay_intel::{IntelSnapshot, LabelIndex};
 use assay_service::{
-    background::feeds,
+    background::fetch_failures::{FetchFailure, FetchFailures},
     chains::registry::ChainReaders,
     manifests, never_fetched,
     ready_chain_sources::{self, EnableChainError, READY_CHAIN_SOURCES},
     ready_sources::{EnableError, READY_SOURCES, ReadySource, by_name},
 };
-use assay_store::Store;
 use assay_tenancy::manifest::Document;
 use clap::{Args, Subcommand};
 use jiff::Timestamp;
@@ -222,12 +221,12 @@ pub(super) async fn run(args: &SourcesArgs, context: &Context) -> Result<Command
     let tips = chains.latest_blocks().await?;
     let tips = tips.iter().filter_map(|(chain, tip)| assess_tip(*chain, environment, tip, now));
     sources.extend(tips);
-    let failures = failures(&**store).await;
+    let failures = FetchFailures::read(&**store).await;
     let remarks = chain_remarks(&databases.graphs, now)?;
     if args.json {
         let row = |source| SourceRow {
             source,
-            failure: failure(source, &failures),
+            failure: failures.of(source),
             remarks: remarks.get(source.id.as_str()).cloned().unwrap_or_default(),
         };
         let rows: Vec<SourceRow<'_>> = sources.iter().map(row).collect();
@@ -262,10 +261,10 @@ pub(super) async fn run(args: &SourcesArgs, context: &Context) -> Result<Command
     if rows.len() > 1 {
         write!(output(), "{}", table(&rows, output_width()))?;
     }
-    for (name, failure) in &failures {
+    for (name, failure) in failures.all() {
         let source = sources.iter().find(|source| source.id.as_str() == name);
         // A source that was imported since is in order.
-        if source.is_none_or(|source| self::failure(source, &failures).is_some()) {
+        if source.is_none_or(|source| failures.of(source).is_some()) {
             let FetchFailure { failed_at, last_error } = failure;
             let text = format!("{name}: fetching failed {}: {last_error}", ago(*failed_at, now));
             write!(output(), "{}", output_row(&text))?;
@@ -327,33 +326,6 @@ struct SourceRow<'a> {
     /// Problems of a chain's source, and limits of what it states.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     remarks: Vec<String>,
-}
-
-/// A server's last attempt to fetch a source, which failed.
-#[derive(Serialize)]
-struct FetchFailure {
-    failed_at: Timestamp,
-    last_error: String,
-}
-
-/// The failures of the last attempts to fetch sources, by source.
-async fn failures(store: &dyn Store) -> BTreeMap<String, FetchFailure> {
-    // A role that may read sources may have no right to jobs.
-    let jobs = store.jobs(Some(feeds::KIND)).await.unwrap_or_default();
-    let failed = jobs.into_iter().filter_map(|job| {
-        let failure = FetchFailure { failed_at: job.finished_at?, last_error: job.last_error? };
-        Some((job.id.key, failure))
-    });
-    failed.collect()
-}
-
-/// The failure of a source that was not verified since.
-fn failure<'a>(
-    source: &AssessedSource,
-    failures: &'a BTreeMap<String, FetchFailure>,
-) -> Option<&'a FetchFailure> {
-    let is_newer = |failed_at| source.fetched_at.is_none_or(|fetched_at| failed_at > fetched_at);
-    failures.get(source.id.as_str()).filter(|failure| is_newer(failure.failed_at))
 }
 
 fn state(source: &AssessedSource) -> String {

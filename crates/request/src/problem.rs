@@ -215,6 +215,12 @@ impl Problem {
         self.header(header::RETRY_AFTER, &add_jitter(seconds, random).to_string())
     }
 
+    /// Returns the description of the error.
+    #[must_use]
+    pub fn detail(&self) -> &str {
+        &self.detail
+    }
+
     /// Returns the code.
     #[must_use]
     pub const fn code(&self) -> Code {

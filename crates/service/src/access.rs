@@ -76,6 +76,32 @@ pub enum DenialReason {
 }
 
 impl Access {
+    /// Returns a caller of each tenant that may check addresses, by the first of the tenant's keys in the order of their
+    /// creation that may. People who sign in by a link act as this caller.
+    #[must_use]
+    pub fn checking_callers(&self, now: Timestamp) -> Vec<Caller> {
+        let mut records: Vec<&KeyRecord> = self
+            .keys
+            .values()
+            .filter(|key| key.environment != KeyEnvironment::Sandbox && key.is_active(now))
+            .collect();
+        records.sort_by(|one, other| {
+            (&one.tenant, one.created_at, one.id.as_str()).cmp(&(
+                &other.tenant,
+                other.created_at,
+                other.id.as_str(),
+            ))
+        });
+        let mut callers: Vec<Caller> = Vec::new();
+        for record in records {
+            if callers.last().is_some_and(|caller| caller.tenant.name == record.tenant) {
+                continue;
+            }
+            callers.extend(self.admit(record, Scope::Check));
+        }
+        callers
+    }
+
     /// Authenticates a caller again by current key data, so that a long request ends once its key is revoked.
     ///
     /// # Errors

@@ -2,12 +2,14 @@
 //!
 //! - [`runner`]: claims jobs and runs them
 //! - [`feeds`]: fetching lists and labels on their schedule
+//! - [`fetch_failures`]: the sources that could not be fetched
 //! - [`histories`]: fetching data that a check could not fetch within its time limit
 //! - [`purge`]: deleting data after its retention
 //!
 //! A new kind of background work is a [`JobKind`] in a file of its own, and a line in [`kinds`].
 
 pub mod feeds;
+pub mod fetch_failures;
 pub mod histories;
 pub mod purge;
 pub mod runner;
