@@ -1,0 +1,221 @@
+//! Places of a flow picture, in tenths of a pixel: from shares and rows to coordinates.
+
+use assay_engine::evidence::Direction;
+
+use super::pieces::FlowGroup;
+use crate::{svg::Tenths, text::short};
+
+/// Width of the picture in pixels.
+pub(super) const WIDTH: i64 = 1200;
+/// Width of the subject's box in pixels.
+pub(super) const SUBJECT: i64 = 170;
+/// Width of the bar of an endpoint or address in pixels.
+pub(super) const BAR: i64 = 8;
+/// Height of the strip with the details of a flow in pixels.
+pub(super) const STRIP: i64 = 118;
+/// Height of a band with a share of 1, in tenths of a pixel.
+const WHOLE: u64 = 1_500;
+/// Smallest height of a band, in tenths of a pixel, so that it can be seen.
+const THINNEST: i64 = 15;
+/// Height of a row with two lines of text, and room between rows.
+const ROW: i64 = 360;
+const GAP: i64 = 90;
+const HEADING: i64 = 300;
+/// Upper end of the content.
+const TOP: i64 = 400;
+
+/// Places of everything in a picture.
+pub(super) struct Layout {
+    pub(super) left: Side,
+    pub(super) right: Side,
+    /// Vertical middle of the content.
+    pub(super) middle: Tenths,
+    bottom: i64,
+}
+
+/// Columns and rows of one direction. The inner end of a column is the one that faces the subject.
+pub(super) struct Side {
+    pub(super) direction: Direction,
+    pub(super) heading: Tenths,
+    pub(super) label: Tenths,
+    pub(super) bar: Tenths,
+    pub(super) end_inner: Tenths,
+    pub(super) node_outer: Tenths,
+    pub(super) node_inner: Tenths,
+    pub(super) subject: Tenths,
+    pub(super) groups: Vec<PlacedGroup>,
+}
+
+/// Places of one unit's endpoints.
+pub(super) struct PlacedGroup {
+    pub(super) head: Tenths,
+    pub(super) leaves: Vec<PlacedLeaf>,
+    pub(super) nodes: Vec<PlacedNode>,
+}
+
+/// Places of one endpoint's band.
+pub(super) struct PlacedLeaf {
+    pub(super) top: Tenths,
+    pub(super) height: Tenths,
+    pub(super) at_subject: Tenths,
+    /// Index of the address that the band passes.
+    pub(super) node: Option<usize>,
+    pub(super) at_node: Tenths,
+}
+
+/// Place of an address next to the subject.
+pub(super) struct PlacedNode {
+    pub(super) name: String,
+    pub(super) top: Tenths,
+    pub(super) height: Tenths,
+}
+
+impl Layout {
+    /// Places the endpoints of both directions.
+    pub(super) fn new(sources: &[FlowGroup<'_>], destinations: &[FlowGroup<'_>]) -> Self {
+        let heights = [rows_height(sources), rows_height(destinations)];
+        let stacks = [stack_height(sources), stack_height(destinations)];
+        let tallest = heights.into_iter().chain(stacks).max().unwrap_or_default().max(1_300);
+        let middle = TOP + tallest / 2;
+        let [left, right] = [
+            (Direction::Source, sources, heights[0], stacks[0]),
+            (Direction::Destination, destinations, heights[1], stacks[1]),
+        ]
+        .map(|(direction, groups, height, stack)| {
+            let (rows, subject) = (middle - height / 2, middle - stack / 2);
+            let mut side = Side::columns(direction);
+            side.groups = placed(groups, rows, subject);
+            side
+        });
+        Self { left, right, middle: Tenths(middle), bottom: TOP + tallest + 200 }
+    }
+
+    /// Upper end of the strip with the details of a flow.
+    pub(super) const fn strip(&self) -> Tenths {
+        Tenths(self.bottom)
+    }
+
+    /// Height of the picture in pixels.
+    pub(super) const fn height(&self) -> i64 {
+        self.bottom / 10 + STRIP
+    }
+
+    pub(super) const fn subject_left(&self) -> Tenths {
+        self.left.subject
+    }
+
+    pub(super) fn subject_top(&self) -> Tenths {
+        Tenths(self.middle.0 - self.subject_height().0 / 2)
+    }
+
+    pub(super) fn subject_height(&self) -> Tenths {
+        let ends = [&self.left, &self.right].into_iter().flat_map(|side| &side.groups);
+        let ends = ends.flat_map(|group| &group.leaves);
+        let reach = ends.flat_map(|leaf| {
+            let (top, low) = (leaf.at_subject.0, leaf.at_subject.0 + leaf.height.0);
+            [(top - self.middle.0).abs(), (low - self.middle.0).abs()]
+        });
+        Tenths((reach.max().unwrap_or_default() * 2 + 120).max(1_200))
+    }
+}
+
+impl Side {
+    /// Columns of a direction: those of destinations mirror those of sources.
+    fn columns(direction: Direction) -> Self {
+        let x = |pixels: i64| match direction {
+            Direction::Source => Tenths::px(pixels),
+            Direction::Destination => Tenths::px(WIDTH - pixels),
+        };
+        let bar = match direction {
+            Direction::Source => x(266),
+            Direction::Destination => x(266 + BAR),
+        };
+        Self {
+            direction,
+            heading: x(16),
+            label: x(258),
+            bar,
+            end_inner: x(266 + BAR),
+            node_outer: x(392),
+            node_inner: x(392 + BAR),
+            subject: x((WIDTH - SUBJECT) / 2),
+            groups: Vec::new(),
+        }
+    }
+}
+
+/// Height of a band.
+fn band(share: u64) -> i64 {
+    let height = i64::try_from(share.min(1_000_000) * WHOLE / 1_000_000).unwrap_or_default();
+    height.max(THINNEST)
+}
+
+fn rows_height(groups: &[FlowGroup<'_>]) -> i64 {
+    let rows = |group: &FlowGroup<'_>| {
+        let rows = group.leaves.iter().map(|leaf| band(leaf.share).max(ROW) + GAP);
+        HEADING + rows.sum::<i64>()
+    };
+    groups.iter().map(rows).sum()
+}
+
+fn stack_height(groups: &[FlowGroup<'_>]) -> i64 {
+    let bands = groups.iter().flat_map(|group| &group.leaves).map(|leaf| band(leaf.share));
+    let gaps = i64::try_from(groups.len().saturating_sub(1)).unwrap_or_default() * GAP;
+    bands.sum::<i64>() + gaps
+}
+
+/// Places groups below each other: rows from `row` on, bands at the subject from `subject` on.
+fn placed(groups: &[FlowGroup<'_>], mut row: i64, mut subject: i64) -> Vec<PlacedGroup> {
+    let mut found = Vec::with_capacity(groups.len());
+    for group in groups {
+        let head = row + 150;
+        row += HEADING;
+        let (mut leaves, mut nodes) = (Vec::new(), Vec::<(&str, PlacedNode)>::new());
+        for leaf in &group.leaves {
+            let height = band(leaf.share);
+            let room = height.max(ROW);
+            let top = row + (room - height) / 2;
+            row += room + GAP;
+            // Leaves over one address follow each other.
+            let node = leaf.next.map(|address| {
+                let is_last = nodes.last().is_some_and(|(known, _)| *known == address);
+                if !is_last {
+                    let name = short(Some(address));
+                    nodes.push((address, PlacedNode { name, top: Tenths(0), height: Tenths(0) }));
+                }
+                nodes.len() - 1
+            });
+            leaves.push(PlacedLeaf {
+                top: Tenths(top),
+                height: Tenths(height),
+                at_subject: Tenths(subject),
+                node,
+                at_node: Tenths(0),
+            });
+            subject += height;
+        }
+        for (index, (_, node)) in nodes.iter_mut().enumerate() {
+            place_node(node, &mut leaves, index);
+        }
+        subject += GAP;
+        let nodes = nodes.into_iter().map(|(_, node)| node).collect();
+        found.push(PlacedGroup { head: Tenths(head), leaves, nodes });
+    }
+    found
+}
+
+/// Places an address halfway between the middle of its endpoints and that of its bands at the subject.
+fn place_node(node: &mut PlacedNode, leaves: &mut [PlacedLeaf], index: usize) {
+    let own = || leaves.iter().filter(|leaf| leaf.node == Some(index));
+    let height: i64 = own().map(|leaf| leaf.height.0).sum();
+    let (first, last) = (own().next(), own().next_back());
+    let (Some(first), Some(last)) = (first, last) else { return };
+    let rows = i64::midpoint(first.top.0, last.top.0 + last.height.0);
+    let stack = i64::midpoint(first.at_subject.0, last.at_subject.0 + last.height.0);
+    let mut top = (rows * 2 + stack) / 3 - height / 2;
+    (node.top, node.height) = (Tenths(top), Tenths(height));
+    for leaf in leaves.iter_mut().filter(|leaf| leaf.node == Some(index)) {
+        leaf.at_node = Tenths(top);
+        top += leaf.height.0;
+    }
+}
