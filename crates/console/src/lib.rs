@@ -1,0 +1,178 @@
+//! The console: pages for people with a browser, rendered on the server.
+//!
+//! Every view is a link, works without scripts and asks no other server. A person signs in by a link that the program
+//! prints and that is good once; the session then acts as a caller of one tenant, and sees what a key of this tenant
+//! sees.
+//!
+//! - [`session`]: links and sessions, as functions of time and of tokens
+//! - [`cookie`]: the cookie of a session
+//! - [`security`]: header fields of pages, and tokens of forms
+//! - [`recognize`]: the meaning of a text in the search field
+//! - [`routes`]: the handlers
+//! - [`pages`]: the pages, as functions of what they show
+
+mod cookie;
+mod pages;
+mod recognize;
+mod routes;
+mod security;
+mod session;
+
+use std::{
+    collections::BTreeSet,
+    fmt,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use assay_address::CanonicalAddress;
+use assay_request::{problem::Problem, transfer::TransferRequest};
+use assay_service::{Caller, Service};
+use assay_tenancy::Name;
+use async_trait::async_trait;
+use axum::Router;
+
+pub use routes::PATHS;
+use session::{Sessions, SignInLinks, Token};
+
+/// Interval between looks for tenants that may check addresses since.
+const LOOK_INTERVAL: Duration = Duration::from_secs(1);
+
+/// Path at which the router is mounted.
+pub const MOUNT: &str = "/console";
+
+/// Answers to checks as the API gives them: charged, kept and counted.
+#[async_trait]
+pub trait CheckAnswers: fmt::Debug + Send + Sync {
+    /// Checks an address for a caller, and returns the answer as the API writes it.
+    ///
+    /// # Errors
+    ///
+    /// Returns the problem that the API would respond with; nothing is charged then.
+    async fn check_address(
+        &self,
+        caller: &Caller,
+        address: &CanonicalAddress,
+    ) -> Result<String, Problem>;
+
+    /// Checks a transfer, or a withdrawal that is not sent yet, as [`CheckAnswers::check_address`] checks an address.
+    ///
+    /// # Errors
+    ///
+    /// Returns the problem that the API would respond with; nothing is charged then.
+    async fn check_transfer(
+        &self,
+        caller: &Caller,
+        request: TransferRequest,
+    ) -> Result<String, Problem>;
+}
+
+/// Printer of sign-in links: it is given a tenant's name, and the path and query of a link.
+pub type LinkPrinter = Box<dyn Fn(&str, &str) + Send + Sync>;
+
+/// Address that the search page offers to people who try the program.
+#[derive(Clone, Debug)]
+pub struct ExampleAddress {
+    /// The address.
+    pub address: CanonicalAddress,
+    /// Description in a few words.
+    pub description: &'static str,
+}
+
+/// The console of a server.
+pub struct Console {
+    service: Arc<Service>,
+    checks: Arc<dyn CheckAnswers>,
+    links: SignInLinks<Name>,
+    /// Tenants for which a link was printed.
+    linked: Mutex<BTreeSet<Name>>,
+    sessions: Sessions<Caller>,
+    /// True if people reach the server by TLS.
+    is_secure: bool,
+    printer: LinkPrinter,
+    examples: Vec<ExampleAddress>,
+}
+
+impl fmt::Debug for Console {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Console")
+            .field("is_secure", &self.is_secure)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Console {
+    /// Creates a console without links or sessions.
+    ///
+    /// `checks` answers checks. `is_secure` is true if people reach the server by TLS: cookies are then sent by TLS
+    /// only. `printer` shows a new link to the person who runs the server. The search page offers the `examples`.
+    #[must_use]
+    pub fn new(
+        service: Arc<Service>,
+        checks: Arc<dyn CheckAnswers>,
+        is_secure: bool,
+        printer: LinkPrinter,
+        examples: Vec<ExampleAddress>,
+    ) -> Arc<Self> {
+        Arc::new(Self {
+            service,
+            checks,
+            links: SignInLinks::default(),
+            linked: Mutex::default(),
+            sessions: Sessions::default(),
+            is_secure,
+            printer,
+            examples,
+        })
+    }
+
+    /// Prints a sign-in link for each tenant that has an active key for checks, unless one was printed. Each link is good
+    /// once; when it is used, the next one of its tenant is printed.
+    pub fn print_links(&self) {
+        let callers = self.service.access().checking_callers(self.service.clock.now());
+        for caller in callers {
+            let name = &caller.tenant.name;
+            // Every change is a single step, so that the state after a panic is consistent.
+            let mut linked = self.linked.lock().unwrap_or_else(PoisonError::into_inner);
+            let is_new = linked.insert(name.clone());
+            drop(linked);
+            if is_new {
+                self.print_link(name);
+            }
+        }
+    }
+
+    /// Prints links of tenants that get their first key while the server runs, until the future is dropped.
+    pub async fn print_links_of_new_tenants(self: Arc<Self>) {
+        let mut looked_at = None;
+        loop {
+            let access = self.service.access();
+            let revisions = Some((access.manifests_revision, access.keys_revision));
+            if looked_at != revisions {
+                self.print_links();
+                looked_at = revisions;
+            }
+            tokio::time::sleep(LOOK_INTERVAL).await;
+        }
+    }
+
+    /// Prints a new link of a tenant.
+    fn print_link(&self, tenant: &Name) {
+        let token = Token::new(assay_system::random_u128(), assay_system::random_u128());
+        self.links.add(&token, tenant.clone());
+        let path = format!("{MOUNT}/sign-in?token={}", token.expose());
+        (self.printer)(tenant.as_str(), &path);
+    }
+
+    /// Returns the caller as whom a person of a tenant signs in.
+    fn caller_of(&self, tenant: &Name) -> Option<Caller> {
+        let callers = self.service.access().checking_callers(self.service.clock.now());
+        callers.into_iter().find(|caller| caller.tenant.name == *tenant)
+    }
+}
+
+/// Returns the router of the console, to be mounted at [`MOUNT`] in a router with any state.
+pub fn router<S: Clone + Send + Sync + 'static>(console: &Arc<Console>) -> Router<S> {
+    routes::router(console)
+}

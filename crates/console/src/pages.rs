@@ -1,0 +1,19 @@
+//! Pages as functions of what they show. Every text is escaped where it is written.
+
+mod answer;
+mod checks;
+mod data;
+mod evidence;
+mod frame;
+mod search;
+mod transfer;
+
+pub(crate) use answer::answer_page;
+pub(crate) use checks::{RecentChecks, checks_page};
+pub(crate) use data::{ConsoleChain, chains_page, sources_page};
+pub(crate) use frame::{Visitor, confirm_page, message_page, signed_in_page};
+pub(crate) use search::{SearchContent, SearchResult, check_path, search_page};
+pub(crate) use transfer::{TransferForm, transfer_page};
+
+/// Style sheet of the console; that of pictures follows it.
+pub(crate) const STYLE: &str = include_str!("style.css");

@@ -1,0 +1,125 @@
+//! The search page: recent checks, and the results of words.
+
+use assay_address::CanonicalAddress;
+use assay_intel::FoundEntity;
+use jiff::Timestamp;
+use maud::{Markup, html};
+
+use super::{
+    checks::{RecentChecks, checks_table},
+    frame::{Visitor, framed},
+};
+use crate::{ExampleAddress, MOUNT};
+
+/// Result of a search that is neither an address nor a check.
+#[derive(Clone, Debug)]
+pub(crate) struct SearchResult {
+    /// The text.
+    pub(crate) text: String,
+    /// Checks with the text as their reference.
+    pub(crate) checks: RecentChecks,
+    /// Listed parties with a similar name.
+    pub(crate) entities: Vec<FoundEntity>,
+    /// Addresses that the text can be.
+    pub(crate) addresses: Vec<CanonicalAddress>,
+}
+
+/// Content of the search page.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum SearchContent<'a> {
+    /// Nothing was searched: addresses to try, if there are any.
+    Examples(&'a [ExampleAddress]),
+    /// Something was searched.
+    Result(&'a SearchResult),
+}
+
+/// Returns the search page.
+pub(crate) fn search_page(
+    visitor: &Visitor,
+    content: &SearchContent<'_>,
+    recent: &RecentChecks,
+    now: Timestamp,
+) -> Markup {
+    let (above, below, query) = match content {
+        SearchContent::Examples(addresses) => (lead(), examples(addresses), ""),
+        SearchContent::Result(result) => (found(result, now), html! {}, result.text.as_str()),
+    };
+    let content = html! {
+        (above)
+        h2 { "Recent checks" }
+        (checks_table(recent, now, "None yet."))
+        (below)
+    };
+    framed(visitor, "Search", "", query, &content)
+}
+
+fn lead() -> Markup {
+    html! {
+        h1 { "Check an address" }
+        p.lead {
+            "Paste an address of any chain into the field above. The answer says what is known of it, what was not "
+            "looked at, and where its money came from and went."
+        }
+    }
+}
+
+fn examples(addresses: &[ExampleAddress]) -> Markup {
+    html! {
+        @if !addresses.is_empty() {
+            h2 { "Addresses to try" }
+            div.scroll { table {
+                tbody {
+                    @for ExampleAddress { address, description } in addresses {
+                        tr {
+                            td { (address.chain()) }
+                            td.address { a href={ (MOUNT) (check_path(address)) } { (address.as_str()) } }
+                            td { (description) }
+                        }
+                    }
+                }
+            } }
+        }
+    }
+}
+
+fn found(result: &SearchResult, now: Timestamp) -> Markup {
+    let SearchResult { text, checks, entities, addresses } = result;
+    html! {
+        h1 { "Results for \u{201c}" (text) "\u{201d}" }
+        @if !addresses.is_empty() {
+            p {
+                "It can be an address of "
+                @for (index, address) in addresses.iter().enumerate() {
+                    @if index > 0 { ", " }
+                    a href={ (MOUNT) (check_path(address)) } { (address.chain().info().name) }
+                }
+                "."
+            }
+        }
+        h2 { "Checks with this reference" }
+        (checks_table(checks, now, "None."))
+        h2 { "Listed parties with a similar name" }
+        @if entities.is_empty() {
+            p.soft { "None. Parties without crypto addresses are not searched." }
+        } @else {
+            ul.parties {
+                @for entity in entities { (party(entity)) }
+            }
+        }
+    }
+}
+
+fn party(entity: &FoundEntity) -> Markup {
+    html! {
+        li {
+            b { (entity.name) } " " span.soft { (entity.list_name) ", " (entity.programs.join(", ")) }
+        }
+    }
+}
+
+/// Returns the path of the check of an address, below the console's.
+pub(crate) fn check_path(address: &CanonicalAddress) -> String {
+    use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+    let encoded = utf8_percent_encode(address.as_str(), NON_ALPHANUMERIC);
+    format!("/check/{}/{encoded}", address.chain())
+}

@@ -1,0 +1,354 @@
+//! Handlers: each finds the session, reads what its page shows, and writes the page.
+
+mod person;
+mod response;
+mod sign_in;
+mod transfer;
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use assay_address::{CanonicalAddress, ChainId};
+use assay_picture::{AnswerView, STYLE as PICTURE_STYLE, UnreadableAnswer, flow_picture};
+use assay_request::problem::{Code, Problem};
+use assay_service::{Caller, background::fetch_failures::FetchFailures};
+use assay_store::checks::{CheckFilter, CheckQuery};
+use axum::{
+    Router,
+    extract::{DefaultBodyLimit, Path, Query, State, rejection::QueryRejection},
+    http::{HeaderMap, HeaderValue, StatusCode, header},
+    response::Response,
+    routing::{get, post},
+};
+use jiff::Timestamp;
+use serde::Deserialize;
+
+use self::{
+    person::{SignedIn, signed_out},
+    response::{file, go_to, page, refused},
+};
+use crate::{
+    Console, MOUNT,
+    pages::{
+        self, ConsoleChain, RecentChecks, SearchContent, SearchResult, answer_page, chains_page,
+        checks_page, message_page, search_page, sources_page,
+    },
+    recognize::{SearchTarget, recognize},
+    security::{is_foreign, protect_picture},
+};
+
+/// Paths of the console, as labels of requests.
+pub const PATHS: [&str; 12] = [
+    "/console/transfer",
+    "/console",
+    "/console/search",
+    "/console/check/{blockchain}/{address}",
+    "/console/checks",
+    "/console/checks/{check_id}",
+    "/console/checks/{check_id}/flows.svg",
+    "/console/sources",
+    "/console/chains",
+    "/console/sign-in",
+    "/console/sign-out",
+    "/console/{file}",
+];
+
+/// Number of checks on the search page, on the page of checks, and of one address.
+const ON_SEARCH_PAGE: usize = 12;
+const ON_CHECKS_PAGE: usize = 100;
+const OF_ADDRESS: usize = 10;
+/// Number of listed parties that a search by name shows.
+const PARTIES: usize = 20;
+/// Largest form, in bytes.
+const MAX_FORM_BYTES: usize = 4 * 1024;
+
+type Shared = State<Arc<Console>>;
+
+/// Returns the router of the console.
+pub(crate) fn router<S: Clone + Send + Sync + 'static>(console: &Arc<Console>) -> Router<S> {
+    Router::new()
+        .route("/", get(home))
+        .route("/search", get(search))
+        .route("/check/{blockchain}/{address}", get(check))
+        .route("/transfer", get(transfer::transfer))
+        .route("/checks", get(list_checks))
+        .route("/checks/{check_id}", get(show_check))
+        .route("/checks/{check_id}/flows.svg", get(flows))
+        .route("/sources", get(sources))
+        .route("/chains", get(chains))
+        .route("/sign-in", get(sign_in::sign_in))
+        .route("/sign-out", post(sign_in::sign_out).layer(DefaultBodyLimit::max(MAX_FORM_BYTES)))
+        .route("/{file}", get(static_file))
+        .with_state(Arc::clone(console))
+}
+
+/// `GET /console`: the search field and recent checks.
+async fn home(State(console): Shared, headers: HeaderMap) -> Response {
+    let person = match console.person(&headers) {
+        Ok(person) => person,
+        Err(reason) => return signed_out(reason),
+    };
+    let recent = console.recent(&person, CheckFilter::default(), ON_SEARCH_PAGE).await;
+    page(
+        StatusCode::OK,
+        search_page(
+            &person.visitor,
+            &SearchContent::Examples(&console.examples),
+            &recent,
+            person.now,
+        ),
+    )
+}
+
+/// Parameters of a search.
+#[derive(Debug, Default, Deserialize)]
+struct SearchQuery {
+    #[serde(default)]
+    q: String,
+}
+
+/// `GET /console/search`: leads to what a text names.
+async fn search(
+    State(console): Shared,
+    headers: HeaderMap,
+    query: Result<Query<SearchQuery>, QueryRejection>,
+) -> Response {
+    let person = match console.person(&headers) {
+        Ok(person) => person,
+        Err(reason) => return signed_out(reason),
+    };
+    let SearchQuery { q } = query.map(|Query(query)| query).unwrap_or_default();
+    let (text, addresses) = match recognize(&q) {
+        SearchTarget::Nothing => return go_to(MOUNT),
+        SearchTarget::Check(id) => return go_to(&format!("{MOUNT}/checks/{id}")),
+        SearchTarget::Address { likeliest, .. } => {
+            return go_to(&format!("{MOUNT}{}", pages::check_path(&likeliest)));
+        }
+        SearchTarget::Transaction(id) => {
+            return go_to(&format!("{MOUNT}/transfer?transaction={id}"));
+        }
+        SearchTarget::Words { text, addresses } => (text, addresses),
+    };
+    let with_reference = CheckFilter { reference: Some(text.clone()), ..CheckFilter::default() };
+    let intel = console.service.intel();
+    let today = intel.day(person.now);
+    let result = SearchResult {
+        checks: console.recent(&person, with_reference, ON_SEARCH_PAGE).await,
+        entities: intel.entities_named(&text, today, PARTIES),
+        text,
+        addresses,
+    };
+    let recent = console.recent(&person, CheckFilter::default(), ON_SEARCH_PAGE).await;
+    page(
+        StatusCode::OK,
+        search_page(&person.visitor, &SearchContent::Result(&result), &recent, person.now),
+    )
+}
+
+/// `GET /console/check/{blockchain}/{address}`: checks an address, and shows the answer.
+async fn check(
+    State(console): Shared,
+    headers: HeaderMap,
+    Path((blockchain, address)): Path<(String, String)>,
+) -> Response {
+    let person = match console.person(&headers) {
+        Ok(person) => person,
+        Err(reason) => return signed_out(reason),
+    };
+    let chain: ChainId = match blockchain.parse() {
+        Ok(chain) => chain,
+        Err(error) => {
+            let problem = Problem::new(Code::UnsupportedChain, format!("{error}"));
+            return refused(&person.visitor, &problem);
+        }
+    };
+    let subject = match CanonicalAddress::parse(chain, &address) {
+        Ok(subject) => subject,
+        Err(error) => {
+            let problem = Problem::new(Code::InvalidAddress, error.to_string());
+            return refused(&person.visitor, &problem);
+        }
+    };
+    // Another site's link must not use up the tenant's checks, nor a browser that fetches ahead.
+    if is_foreign(&headers) {
+        return page(StatusCode::OK, pages::confirm_page(&person.visitor, &subject));
+    }
+    match console.checks.check_address(&person.caller, &subject).await {
+        Ok(answer) => console.show(&person, AnswerView::read(&answer)).await,
+        Err(problem) => refused(&person.visitor, &problem),
+    }
+}
+
+/// `GET /console/checks`: earlier checks.
+async fn list_checks(State(console): Shared, headers: HeaderMap) -> Response {
+    let person = match console.person(&headers) {
+        Ok(person) => person,
+        Err(reason) => return signed_out(reason),
+    };
+    let found = console.recent(&person, CheckFilter::default(), ON_CHECKS_PAGE).await;
+    page(StatusCode::OK, checks_page(&person.visitor, &found, person.now))
+}
+
+/// `GET /console/checks/{check_id}`: an earlier answer.
+async fn show_check(
+    State(console): Shared,
+    headers: HeaderMap,
+    Path(id): Path<String>,
+) -> Response {
+    let person = match console.person(&headers) {
+        Ok(person) => person,
+        Err(reason) => return signed_out(reason),
+    };
+    match console.read_kept_check(&person.caller, &id, person.now).await {
+        Ok(answer) => console.show(&person, AnswerView::read(&answer)).await,
+        Err(problem) => refused(&person.visitor, &problem),
+    }
+}
+
+/// `GET /console/checks/{check_id}/flows.svg`: the flow picture of an earlier answer as a file.
+async fn flows(State(console): Shared, headers: HeaderMap, Path(id): Path<String>) -> Response {
+    let person = match console.person(&headers) {
+        Ok(person) => person,
+        Err(reason) => return signed_out(reason),
+    };
+    let answer = match console.read_kept_check(&person.caller, &id, person.now).await {
+        Ok(answer) => answer,
+        Err(problem) => return refused(&person.visitor, &problem),
+    };
+    match AnswerView::read(&answer) {
+        Ok(answer) => {
+            let mut response = file("image/svg+xml; charset=utf-8", flow_picture(&answer).file());
+            protect_picture(response.headers_mut());
+            response
+        }
+        Err(error) => refused(&person.visitor, &unreadable(&error)),
+    }
+}
+
+/// `GET /console/sources`: the sources with their freshness.
+async fn sources(State(console): Shared, headers: HeaderMap) -> Response {
+    let person = match console.person(&headers) {
+        Ok(person) => person,
+        Err(reason) => return signed_out(reason),
+    };
+    let policy = &person.caller.tenant.policy;
+    let sources = console.service.assessed_sources(policy, person.now).await;
+    let failures = FetchFailures::read(&*console.service.databases.store).await;
+    page(StatusCode::OK, sources_page(&person.visitor, &sources, &failures, person.now))
+}
+
+/// `GET /console/chains`: the chains with their newest blocks.
+async fn chains(State(console): Shared, headers: HeaderMap) -> Response {
+    let person = match console.person(&headers) {
+        Ok(person) => person,
+        Err(reason) => return signed_out(reason),
+    };
+    let readers = console.service.chains();
+    let latest: BTreeMap<ChainId, (u64, Timestamp)> = match readers.latest_blocks().await {
+        Ok(tips) => tips.iter().map(|(chain, tip)| (*chain, (tip.height, tip.time))).collect(),
+        Err(error) => {
+            tracing::error!(%error, "failed to read the latest blocks");
+            BTreeMap::new()
+        }
+    };
+    let intel = console.service.intel();
+    let numbers = intel.addresses_by_chain();
+    let rows: Vec<ConsoleChain> = ChainId::all()
+        .map(|chain| {
+            let (listed, labeled) = numbers.get(&chain).copied().unwrap_or_default();
+            ConsoleChain {
+                id: chain.as_str(),
+                name: chain.info().name,
+                latest: latest.get(&chain).copied(),
+                has_flows: readers.is_followed(chain),
+                listed,
+                labeled,
+            }
+        })
+        .collect();
+    page(StatusCode::OK, chains_page(&person.visitor, &rows, person.now))
+}
+
+/// `GET /console/{file}`: the style sheet and the icon. Everything else is not found.
+async fn static_file(Path(name): Path<String>) -> Response {
+    let mut response = match name.as_str() {
+        "style.css" => {
+            file("text/css; charset=utf-8", format!("{}\n{PICTURE_STYLE}", pages::STYLE))
+        }
+        "icon.svg" => file("image/svg+xml", include_str!("icon.svg").to_owned()),
+        _ => {
+            let text = "Nothing exists at this path.";
+            return page(StatusCode::NOT_FOUND, message_page(None, "Not found", text));
+        }
+    };
+    let one_hour = HeaderValue::from_static("public, max-age=3600");
+    response.headers_mut().insert(header::CACHE_CONTROL, one_hour);
+    response
+}
+
+impl Console {
+    /// Returns the page of an answer, with the earlier checks of its address.
+    async fn show(
+        &self,
+        person: &SignedIn,
+        answer: Result<AnswerView, UnreadableAnswer>,
+    ) -> Response {
+        let answer = match answer {
+            Ok(answer) => answer,
+            Err(error) => return refused(&person.visitor, &unreadable(&error)),
+        };
+        let of_address = CheckFilter {
+            blockchain: Some(answer.blockchain.as_str().to_owned()),
+            address: Some(answer.address.clone()),
+            ..CheckFilter::default()
+        };
+        let mut earlier = self.recent(person, of_address, OF_ADDRESS + 1).await;
+        if let RecentChecks::Found(found) = &mut earlier {
+            found.retain(|check| Some(&check.key.id) != answer.check_id.as_ref());
+            found.truncate(OF_ADDRESS);
+        }
+        page(StatusCode::OK, answer_page(&person.visitor, &answer, &earlier, person.now))
+    }
+
+    /// Finds the newest checks of a person's tenant that meet conditions.
+    async fn recent(&self, person: &SignedIn, filter: CheckFilter, limit: usize) -> RecentChecks {
+        if !person.caller.keeps_checks() {
+            return RecentChecks::NotKept;
+        }
+        let query = CheckQuery { filter, after: None, limit };
+        match self.service.find_checks(&person.caller, query, person.now).await {
+            Ok(found) => RecentChecks::Found(found.checks),
+            Err(error) => {
+                tracing::error!(%error, "failed to find kept checks");
+                RecentChecks::Unavailable
+            }
+        }
+    }
+
+    /// Reads a kept answer of a caller's tenant.
+    async fn read_kept_check(
+        &self,
+        caller: &Caller,
+        id: &str,
+        now: Timestamp,
+    ) -> Result<String, Problem> {
+        match self.service.kept_check(caller, id, now).await {
+            Ok(Some(check)) => Ok(check.answer),
+            Ok(None) => {
+                let kept = caller.tenant.plan.retention.checks;
+                let detail = format!(
+                    "there is no check with this id, or it is older than the plan's retention of {kept}"
+                );
+                Err(Problem::new(Code::NotFound, detail))
+            }
+            Err(error) => {
+                tracing::error!(%error, "failed to read a kept answer");
+                Err(Problem::new(Code::Unavailable, "kept answers cannot be read at present"))
+            }
+        }
+    }
+}
+
+fn unreadable(error: &UnreadableAnswer) -> Problem {
+    tracing::error!(%error, "failed to read an answer");
+    Problem::new(Code::InternalError, "the answer cannot be shown; it was logged")
+}
