@@ -6,6 +6,7 @@
 
 pub mod chain_server;
 mod connection;
+mod console;
 mod contract;
 mod deprecation;
 mod docs;
@@ -28,6 +29,7 @@ use axum::{
     routing::get,
 };
 
+use assay_console::Console;
 use assay_service::Service;
 
 pub use self::{
@@ -37,6 +39,7 @@ pub use self::{
         table::ConnectionBounds,
         tls::{Tls, TlsError, TlsFiles},
     },
+    console::ConsoleChecks,
     metrics::{Dependency, LimiterOutcome, Metrics},
     request::{
         address_hash::{AddressHashKeyError, AddressHasher},
@@ -85,9 +88,9 @@ pub struct HttpSettings {
     pub tls: bool,
 }
 
-/// Returns the router of the API for callers. Readiness is on the admin port only, because its answer discloses
-/// degradations.
-pub fn api(app: &Arc<App>) -> Router {
+/// Returns the router of the API for callers, with the console for people if there is one. Readiness is on the admin port
+/// only, because its answer discloses degradations.
+pub fn api(app: &Arc<App>, console: Option<&Arc<Console>>) -> Router {
     let mut router = Router::new()
         .route(OPENAPI, get(openapi::serve))
         .route(OPENAPI_3_0, get(openapi::serve_3_0))
@@ -111,6 +114,10 @@ pub fn api(app: &Arc<App>) -> Router {
             router = router.route(path, handler);
             paths.push(path);
         }
+    }
+    if let Some(console) = console {
+        router = router.nest(assay_console::MOUNT, assay_console::router(console));
+        paths.extend(assay_console::PATHS);
     }
     with_frame(router, app, Audience::Api, paths)
 }

@@ -256,7 +256,9 @@ fn render_problems(response: Response, path: &str, id: &str) -> Response {
     if let Some(ProblemResponse(problem)) = response.extensions().get() {
         return with_headers_of(&response, render(problem, path, id));
     }
-    if status.is_client_error() || status.is_server_error() {
+    // Pages for people describe their errors themselves.
+    let is_page = response.headers().get(header::CONTENT_TYPE).is_some_and(is_html);
+    if (status.is_client_error() || status.is_server_error()) && !is_page {
         let code = Code::for_status(status);
         let detail = match code {
             Code::NotFound => "`/openapi.json` lists the existing paths".to_owned(),
@@ -268,6 +270,11 @@ fn render_problems(response: Response, path: &str, id: &str) -> Response {
         return with_headers_of(&response, render(&Problem::new(code, detail), path, id));
     }
     response
+}
+
+/// True if the value of `Content-Type` is that of a page.
+fn is_html(media_type: &HeaderValue) -> bool {
+    media_type.as_bytes().starts_with(b"text/html")
 }
 
 /// Returns `new` with those header fields of `old` that do not describe the body.

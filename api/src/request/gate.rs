@@ -18,6 +18,7 @@ use axum::{
     middleware::Next,
     response::{IntoResponse, Response},
 };
+use jiff::Timestamp;
 use tracing::Instrument as _;
 
 use super::{
@@ -109,32 +110,72 @@ pub async fn pass(
             app.with_limits(response, &statuses)
         }
         Decision::Refused { violated, retry_after, statuses } => {
-            let names: Vec<String> = violated.iter().map(ToString::to_string).collect();
             app.metrics.limiter(LimiterOutcome::Refused);
-            let detail = exhausted_text(&names, retry_after);
-            let problem = Problem::new(Code::QuotaExceeded, detail)
-                .violated(names)
-                .retry_after(retry_after, assay_system::random_u64());
+            let names = violated.iter().map(ToString::to_string).collect();
+            let problem = quota_exceeded(names, retry_after);
             app.with_limits(ProblemResponse(problem).into_response(), &statuses)
         }
         Decision::Unavailable { violated, closed, retry_after, statuses } => {
-            let names: Vec<String> = violated.iter().map(ToString::to_string).collect();
             app.metrics.limiter(LimiterOutcome::Unavailable);
-            let problem = if closed {
-                let detail = uncounted_text(&names, retry_after);
-                Problem::new(Code::Unavailable, detail)
-            } else {
-                let detail = format!(
-                    "the fallback allowance is used up: {}",
-                    uncounted_text(&names, retry_after)
-                );
-                Problem::new(Code::ReducedCapacity, detail)
-            };
-            let problem =
-                problem.violated(names).retry_after(retry_after, assay_system::random_u64());
+            let names = violated.iter().map(ToString::to_string).collect();
+            let problem = uncounted(names, closed, retry_after);
             app.with_limits(ProblemResponse(problem).into_response(), &statuses)
         }
     }
+}
+
+/// Counts one check of a caller who has no key in the request, and returns its charge. The charge is refunded if it is
+/// dropped before [`ChargeGuard::finish`].
+///
+/// # Errors
+///
+/// Returns the problem of a limit that has no room, or cannot be counted.
+pub(crate) async fn charge_check<'a>(
+    app: &'a App,
+    caller: &Caller,
+    now: Timestamp,
+) -> Result<ChargeGuard<'a>, Problem> {
+    let limits = caller.tenant.limits(now);
+    let store_loss = StoreLossPolicy::of_plan(&caller.tenant.plan);
+    let seconds = u64::try_from(now.as_second()).unwrap_or_default();
+    let limiter = &app.service.limiter;
+    let kind = RequestKind::Check;
+    let admission = limiter.admit(caller.account(), kind, &limits, store_loss, seconds);
+    match admission.instrument(stage!("limit")).await {
+        Decision::Admitted { charge } => {
+            app.metrics.limiter(LimiterOutcome::Admitted);
+            Ok(ChargeGuard { app, caller: caller.clone(), charge, is_answered: false })
+        }
+        Decision::Refused { violated, retry_after, .. } => {
+            app.metrics.limiter(LimiterOutcome::Refused);
+            let names = violated.iter().map(ToString::to_string).collect();
+            Err(quota_exceeded(names, retry_after))
+        }
+        Decision::Unavailable { violated, closed, retry_after, .. } => {
+            app.metrics.limiter(LimiterOutcome::Unavailable);
+            let names = violated.iter().map(ToString::to_string).collect();
+            Err(uncounted(names, closed, retry_after))
+        }
+    }
+}
+
+/// Returns the problem of exceeded limits.
+fn quota_exceeded(names: Vec<String>, retry_after: u64) -> Problem {
+    Problem::new(Code::QuotaExceeded, exhausted_text(&names, retry_after))
+        .violated(names)
+        .retry_after(retry_after, assay_system::random_u64())
+}
+
+/// Returns the problem of limits that cannot be counted. `closed`: the plan then allows no request.
+fn uncounted(names: Vec<String>, closed: bool, retry_after: u64) -> Problem {
+    let detail = uncounted_text(&names, retry_after);
+    let problem = if closed {
+        Problem::new(Code::Unavailable, detail)
+    } else {
+        let detail = format!("the fallback allowance is used up: {detail}");
+        Problem::new(Code::ReducedCapacity, detail)
+    };
+    problem.violated(names).retry_after(retry_after, assay_system::random_u64())
 }
 
 /// Counts a request that has no permit, and returns its problem. `chain`: the chain that has no free permit.
@@ -168,7 +209,7 @@ fn key_data_stale() -> Problem {
 }
 
 /// Refunds the charge of a check that was not answered, also if the request is canceled.
-struct ChargeGuard<'a> {
+pub(crate) struct ChargeGuard<'a> {
     app: &'a App,
     caller: Caller,
     charge: Charge,
@@ -176,7 +217,8 @@ struct ChargeGuard<'a> {
 }
 
 impl ChargeGuard<'_> {
-    fn finish(mut self, status: StatusCode) {
+    /// Settles the charge of a response with a status.
+    pub(crate) fn finish(mut self, status: StatusCode) {
         self.is_answered = status == StatusCode::OK;
     }
 }

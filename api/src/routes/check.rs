@@ -215,7 +215,7 @@ fn move_to(app: &App, permit: &TenantPermit, chain: ChainId) -> Result<(), Probl
 }
 
 /// Returns the problem of a check that failed.
-fn failed(error: CheckError) -> Problem {
+pub(crate) fn failed(error: CheckError) -> Problem {
     let error = match error {
         CheckError::Unserializable(error) => return unserializable(&error),
         CheckError::Sandbox(outcome) => return sandbox::problem(outcome),
@@ -276,12 +276,12 @@ fn unserializable(error: &serde_json::Error) -> Problem {
 }
 
 /// Properties of a request that its answer repeats.
-pub(super) struct RequestEcho {
-    pub(super) arrived: Instant,
-    pub(super) now: Timestamp,
-    pub(super) reference: Option<String>,
-    pub(super) direction: Option<TransferDirection>,
-    pub(super) address_submitted: Option<String>,
+pub(crate) struct RequestEcho {
+    pub(crate) arrived: Instant,
+    pub(crate) now: Timestamp,
+    pub(crate) reference: Option<String>,
+    pub(crate) direction: Option<TransferDirection>,
+    pub(crate) address_submitted: Option<String>,
 }
 
 impl RequestEcho {
@@ -310,7 +310,7 @@ impl RequestEcho {
     }
 
     /// Writes the answer, and returns it with its record.
-    pub(super) fn write(
+    pub(crate) fn write(
         self,
         app: &App,
         caller: &Caller,
