@@ -1,6 +1,11 @@
 //! `assay check`: the risk assessment of one address, or of one account on every EVM chain.
 
-use std::{io, io::Write, sync::Arc};
+use std::{
+    fs, io,
+    io::Write,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use assay_address::{CanonicalAddress, ChainId};
 use assay_engine::{
@@ -11,6 +16,7 @@ use assay_engine::{
     score::Verdict,
 };
 use assay_intel::IntelSnapshot;
+use assay_picture::{AnswerView, flow_picture};
 use assay_service::{
     SerializedAssessment, WorstOfChains,
     chains::{self, registry::ChainReaders},
@@ -33,6 +39,7 @@ Examples:
   assay check 0x8589427373d6d84e98730d7795d8f6f8731fda16
   assay check btc 12QtD5BFwRsdNsAZY76UVE1xyCGNTojH9h
   assay check eth 0x8589427373d6d84e98730d7795d8f6f8731fda16 --as-of 2025-03-01
+  assay check btc 12QtD5BFwRsdNsAZY76UVE1xyCGNTojH9h --svg flows.svg
   assay check btc ADDRESS --exit-code --json && echo allowed";
 
 /// Assess the risk of one address
@@ -61,6 +68,9 @@ pub(super) struct CheckArgs {
     /// Print the JSON of the API
     #[arg(long)]
     json: bool,
+    /// Write a picture of the flows of funds (SVG) to a file too
+    #[arg(long, value_name = "FILE")]
+    svg: Option<PathBuf>,
     /// Exit with code 10 for review, 11 for block and 12 for indeterminate
     #[arg(long)]
     exit_code: bool,
@@ -111,6 +121,9 @@ pub(super) async fn run(args: &CheckArgs, context: &Context) -> Result<CommandOu
     };
     let run = CheckRun { id: assay_system::new_id(now).to_string(), now, as_of: args.as_of };
 
+    if let Some(path) = &args.svg {
+        write_picture(path, assessment)?;
+    }
     if args.json {
         let (value, assessment_digest) = match &several {
             Some(several) => {
@@ -135,6 +148,15 @@ pub(super) async fn run(args: &CheckArgs, context: &Context) -> Result<CommandOu
     }
     tell_outdated_compositions(assessment);
     Ok(done(args.exit_code, assessment.verdict))
+}
+
+/// Writes a picture of the flows of an assessment.
+fn write_picture(path: &Path, assessment: &Assessment) -> Result<(), Failure> {
+    let failed = |error: &dyn std::fmt::Display| {
+        Failure::Failed(format!("failed to write the picture to {}: {error}", path.display()))
+    };
+    let answer = AnswerView::of(assessment).map_err(|error| failed(&error))?;
+    fs::write(path, flow_picture(&answer).file()).map_err(|error| failed(&error))
 }
 
 /// The worst of the assessments of an account on several chains.
