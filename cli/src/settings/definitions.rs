@@ -20,7 +20,7 @@ const fn definition(
 }
 
 /// Every setting.
-pub const DEFINITIONS: [Definition; 45] = [
+pub const DEFINITIONS: [Definition; 46] = [
     definition("data-dir", "assay-data", "directory of the embedded database"),
     definition(
         "database-url",
@@ -70,6 +70,12 @@ pub const DEFINITIONS: [Definition; 45] = [
     definition("log-format", "text", "format of log lines: text or json"),
     definition("listen", "127.0.0.1:8080", "listening address of the API"),
     definition("admin-listen", "127.0.0.1:9090", "listening address of health checks and metrics"),
+    definition(
+        "console",
+        "auto",
+        "pages for people at /console, with a sign-in link that is printed at the start: auto (if listen is an address of \
+         loopback) or off",
+    ),
     definition(
         "listen-backlog",
         "4096",

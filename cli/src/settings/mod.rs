@@ -54,6 +54,8 @@ pub struct CliSettings {
     pub listen: SocketAddr,
     /// Listening address of health checks and metrics.
     pub admin_listen: SocketAddr,
+    /// Pages for people.
+    pub console: ConsoleMode,
     /// Largest number of connections that wait to be accepted.
     pub listen_backlog: u32,
     /// Timeout of a request.
@@ -147,6 +149,15 @@ impl fmt::Debug for DatabaseUrl {
     }
 }
 
+/// Pages for people.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ConsoleMode {
+    /// The server has the console if it listens on loopback.
+    Auto,
+    /// The server has no console.
+    Off,
+}
+
 /// Fetching of sources on their schedules and following of chains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Feeds {
@@ -157,6 +168,12 @@ pub enum Feeds {
 }
 
 impl CliSettings {
+    /// True if the server has the console.
+    #[must_use]
+    pub const fn has_console(&self) -> bool {
+        matches!(self.console, ConsoleMode::Auto) && self.listen.ip().is_loopback()
+    }
+
     /// Reads the URL of Redis from its file, if one is set.
     ///
     /// # Errors

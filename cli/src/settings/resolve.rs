@@ -5,7 +5,9 @@ use std::{net::SocketAddr, path::PathBuf, time::Duration};
 use assay_egress::Networks;
 use assay_redis::RedisUrl;
 
-use super::{CliSettings, DatabaseUrl, Feeds, Layers, LogFormat, SettingOrigin, Switch, value};
+use super::{
+    CliSettings, ConsoleMode, DatabaseUrl, Feeds, Layers, LogFormat, SettingOrigin, Switch, value,
+};
 
 /// An invalid setting.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -40,6 +42,7 @@ impl CliSettings {
             log_format: take.value("log-format", value::log_format),
             listen: take.value("listen", value::socket_address),
             admin_listen: take.value("admin-listen", value::socket_address),
+            console: take.value("console", value::console),
             listen_backlog: take.value("listen-backlog", value::backlog),
             request_timeout: take.value("request-timeout", value::positive_duration),
             drain_delay: take.value("drain-delay", value::duration),
@@ -152,6 +155,7 @@ fallback! {
     LogFormat => Self::Text,
     SocketAddr => SocketAddr::from(([127, 0, 0, 1], 0)),
     Duration => Self::ZERO,
+    ConsoleMode => Self::Off,
     Feeds => Self::Off,
     Switch => Self::Off,
     Vec<String> => Self::new(),

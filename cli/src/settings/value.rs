@@ -8,7 +8,7 @@ use assay_redis::{RedisUrl, RedisUrlError};
 use assay_tenancy::{WEB_URL_FORM, is_web_url};
 use tracing_subscriber::EnvFilter;
 
-use super::{DatabaseUrl, Feeds, LogFormat, Switch};
+use super::{ConsoleMode, DatabaseUrl, Feeds, LogFormat, Switch};
 
 pub(super) fn path(text: &str) -> Result<PathBuf, String> {
     if text.is_empty() { Err("must not be empty".into()) } else { Ok(PathBuf::from(text)) }
@@ -97,6 +97,14 @@ pub(super) fn feeds(text: &str) -> Result<Feeds, String> {
         "on" => Ok(Feeds::On),
         "off" => Ok(Feeds::Off),
         other => Err(format!("`{other}` is neither on nor off")),
+    }
+}
+
+pub(super) fn console(text: &str) -> Result<ConsoleMode, String> {
+    match text {
+        "auto" => Ok(ConsoleMode::Auto),
+        "off" => Ok(ConsoleMode::Off),
+        other => Err(format!("`{other}` is neither auto nor off")),
     }
 }
 

@@ -22,6 +22,10 @@ pub(in crate::commands) struct ServeArgs {
     /// Listening address of health checks and metrics [default: 127.0.0.1:9090]
     #[arg(long, value_name = "ADDRESS:PORT")]
     admin_listen: Option<String>,
+    /// Pages for people at /console, with a sign-in link that is printed at the start: auto (if the server listens on
+    /// loopback) or off [default: auto]
+    #[arg(long, value_name = "AUTO|OFF")]
+    console: Option<String>,
     /// Largest number of connections that wait to be accepted; the system may allow fewer [default: 4096]
     #[arg(long, value_name = "NUMBER")]
     listen_backlog: Option<String>,
@@ -120,6 +124,7 @@ impl ServeArgs {
         layers.flag("listen", self.listen.clone());
         layers.flag("database-readers", self.database_readers.clone());
         layers.flag("admin-listen", self.admin_listen.clone());
+        layers.flag("console", self.console.clone());
         layers.flag("listen-backlog", self.listen_backlog.clone());
         layers.flag("request-timeout", self.request_timeout.clone());
         layers.flag("drain-delay", self.drain_delay.clone());

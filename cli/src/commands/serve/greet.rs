@@ -2,18 +2,20 @@
 
 use std::{io::Write, net::SocketAddr};
 
+use assay_console::Console;
 use assay_sample::{self, SampleKey};
 use assay_store::ControlStore;
 
 use crate::commands::{Context, Failure, output, terminal::output_row};
 
-/// Prints the listening addresses and, for the demo data set, keys and examples.
+/// Prints the listening addresses, sign-in links of the console and, for the demo data set, keys and examples.
 pub(super) async fn greet(
     context: &Context,
     store: &dyn ControlStore,
     keys: &[SampleKey],
     api: SocketAddr,
     admin: SocketAddr,
+    console: Option<&Console>,
 ) -> Result<(), Failure> {
     tracing::info!(%api, %admin, "serving");
     let mut output = output();
@@ -27,6 +29,10 @@ pub(super) async fn greet(
             )?;
         }
         output.flush()?;
+        drop(output);
+        if let Some(console) = console {
+            console.print_links();
+        }
         return Ok(());
     }
     writeln!(output, "\nThis is the demo data set. API keys of its tenants:")?;
@@ -44,6 +50,12 @@ pub(super) async fn greet(
             example.address.chain(),
             example.address
         )?;
+    }
+    if let Some(console) = console {
+        writeln!(output, "\nOr in a browser:\n")?;
+        drop(output);
+        console.print_links();
+        output = crate::commands::output();
     }
     writeln!(output, "\nOther addresses to try, there or with `assay check --sample`:")?;
     for example in examples {

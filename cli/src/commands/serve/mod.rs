@@ -10,7 +10,7 @@ mod greet;
 mod listen;
 mod lock;
 
-use std::{sync::Arc, time::Duration};
+use std::{io::Write as _, net::SocketAddr, sync::Arc, time::Duration};
 
 use assay_database::ChangeSubscription;
 use tokio::{
@@ -25,9 +25,10 @@ pub(super) use self::{
     lock::lock,
 };
 use assay_api::{
-    AddressHashKeyError, AddressHasher, App, Cors, HttpSettings, Load, Metrics, Tls, TlsError,
-    TlsFiles,
+    AddressHashKeyError, AddressHasher, App, ConsoleChecks, Cors, HttpSettings, Load, Metrics, Tls,
+    TlsError, TlsFiles,
 };
+use assay_console::{Console, ExampleAddress};
 use assay_service::{
     Backlog, Bounds, LoadError, QuotaUses, Refresher, Service, SharedLimits,
     background::{self, SourceAccess},
@@ -36,7 +37,7 @@ use assay_service::{
 };
 
 use self::greet::greet;
-use super::{CommandOutcome, Context, Failure};
+use super::{CommandOutcome, Context, Failure, output};
 use crate::settings::{CliSettings, Feeds, Switch};
 
 /// Longest time for writing charges, returning tokens and closing connections. With the second that the admin port may
@@ -82,9 +83,7 @@ pub(super) async fn run(_args: ServeArgs, context: Context) -> Result<CommandOut
         Some(_) => None,
     };
     let dead = context.revocations().enforce(&*store, context.clock.now()).await?;
-    if dead > 0 {
-        tracing::warn!(dead, "the database took revoked keys for good, as an old backup does");
-    }
+    warn_of_revoked_keys(dead);
     let keys = if context.sample {
         assay_sample::load(&databases, &settings.data_dir, &context.clock).await?
     } else {
@@ -118,7 +117,8 @@ pub(super) async fn run(_args: ServeArgs, context: Context) -> Result<CommandOut
     let listener = bind(settings.listen, "listen", settings.listen_backlog)?;
     let admin = bind(settings.admin_listen, "admin-listen", settings.listen_backlog)?;
     let (api_address, admin_address) = (listener.local_addr()?, admin.local_addr()?);
-    greet(&context, &*store, &keys, api_address, admin_address).await?;
+    let console = console(&app, &context, api_address);
+    greet(&context, &*store, &keys, api_address, admin_address, console.as_deref()).await?;
 
     let (stop_writing, stopped) = oneshot::channel();
     let writing = tokio::spawn(write_regularly(Arc::clone(&service), stopped));
@@ -146,6 +146,7 @@ pub(super) async fn run(_args: ServeArgs, context: Context) -> Result<CommandOut
         beside.spawn(follower::run(Arc::clone(&service), context.allowed_source_paths()));
     }
     beside.spawn(keep_breakdowns(Arc::clone(&service) as Arc<dyn GraphOwner>));
+    beside.spawn(print_links(console.clone()));
     for (_, servers) in databases.chain_servers.iter() {
         servers.watch();
     }
@@ -157,7 +158,7 @@ pub(super) async fn run(_args: ServeArgs, context: Context) -> Result<CommandOut
     }
     let draining = Arc::clone(&service);
     let served = Services {
-        api: assay_api::api(&app),
+        api: assay_api::api(&app, console.as_ref()),
         admin: assay_api::admin(&app),
         draining: move || draining.start_draining(),
     };
@@ -171,6 +172,42 @@ pub(super) async fn run(_args: ServeArgs, context: Context) -> Result<CommandOut
         collector.send_last_metrics(print()).await;
     }
     Ok(CommandOutcome::Success)
+}
+
+/// Warns of revoked keys that the database took for good.
+fn warn_of_revoked_keys(dead: u64) {
+    if dead > 0 {
+        tracing::warn!(dead, "the database took revoked keys for good, as an old backup does");
+    }
+}
+
+/// Returns the console of a server, if it has one. The console prints sign-in links to standard output.
+fn console(app: &Arc<App>, context: &Context, api: SocketAddr) -> Option<Arc<Console>> {
+    if !context.settings.has_console() {
+        return None;
+    }
+    let is_secure = app.settings.tls;
+    let scheme = if is_secure { "https" } else { "http" };
+    let print = move |tenant: &str, path: &str| {
+        // Nobody reads the link if the output is closed.
+        let _ = writeln!(output(), "Console of {tenant}, good once: {scheme}://{api}{path}");
+        let _ = output().flush();
+    };
+    let checks = Arc::new(ConsoleChecks::new(Arc::clone(app)));
+    let examples = if context.sample { assay_sample::examples() } else { Vec::new() };
+    let examples = examples.into_iter().map(|example| ExampleAddress {
+        address: example.address,
+        description: example.description,
+    });
+    let service = Arc::clone(&app.service);
+    Some(Console::new(service, checks, is_secure, Box::new(print), examples.collect()))
+}
+
+/// Prints sign-in links of tenants that get their first key later.
+async fn print_links(console: Option<Arc<Console>>) {
+    if let Some(console) = console {
+        console.print_links_of_new_tenants().await;
+    }
 }
 
 /// Writes charges and answers, returns tokens and closes the databases, within [`FLUSH_TIMEOUT`].
