@@ -31,6 +31,7 @@ mod clients;
 mod clusters;
 mod command_line;
 mod compositions;
+mod console;
 mod contract_answers;
 mod description;
 mod documents;

@@ -1,0 +1,99 @@
+//! The console over HTTP, from the printed link on.
+
+mod hostile;
+mod pages;
+mod sessions;
+
+use std::collections::BTreeMap;
+
+use assay_tests::{Answer, Server};
+use ureq::{Agent, http::Request};
+
+use crate::support::wait_until;
+
+/// A person with a browser that keeps a cookie.
+struct Person {
+    agent: Agent,
+    base: String,
+    cookie: String,
+}
+
+impl Person {
+    /// A person without a session.
+    fn stranger(server: &Server) -> Self {
+        // Redirections carry the cookie, as those of a browser do.
+        let agent = Agent::config_builder().http_status_as_error(false).max_redirects(0).build();
+        Self { agent: agent.into(), base: format!("http://{}", server.api), cookie: String::new() }
+    }
+
+    /// A stranger with a cookie.
+    fn with_cookie(server: &Server, cookie: &str) -> Self {
+        Self { cookie: cookie.to_owned(), ..Self::stranger(server) }
+    }
+
+    /// Signs in by the newest link of a tenant.
+    fn sign_in(server: &Server, tenant: &str) -> Self {
+        let stranger = Self::stranger(server);
+        let answer = stranger.get(&newest_link(server, tenant));
+        assert_eq!(answer.status, 200, "{}", answer.text);
+        let cookie = answer.header("set-cookie").split(';').next().unwrap().to_owned();
+        Self { cookie, ..stranger }
+    }
+
+    fn get(&self, path: &str) -> Answer {
+        self.get_with(path, &[])
+    }
+
+    fn get_with(&self, path: &str, fields: &[(&str, &str)]) -> Answer {
+        let answer = self.send("GET", path, "", fields);
+        match answer.headers.get("location") {
+            Some(next) => self.get_with(next, fields),
+            None => answer,
+        }
+    }
+
+    /// Sends a form.
+    fn post(&self, path: &str, form: &str, fields: &[(&str, &str)]) -> Answer {
+        let kind = ("content-type", "application/x-www-form-urlencoded");
+        self.send("POST", path, form, &[&[kind], fields].concat())
+    }
+
+    fn send(&self, method: &str, path: &str, body: &str, fields: &[(&str, &str)]) -> Answer {
+        let mut request = Request::builder().method(method).uri(format!("{}{path}", self.base));
+        let cookie = ("cookie", self.cookie.as_str());
+        let fields = fields.iter().copied().chain([cookie]);
+        for (name, value) in fields.filter(|(_, value)| !value.is_empty()) {
+            request = request.header(name, value);
+        }
+        let mut response = if body.is_empty() {
+            self.agent.run(request.body(()).unwrap()).unwrap()
+        } else {
+            self.agent.run(request.body(body).unwrap()).unwrap()
+        };
+        let headers: BTreeMap<String, String> = response
+            .headers()
+            .iter()
+            .map(|(name, value)| (name.to_string(), value.to_str().unwrap().to_owned()))
+            .collect();
+        let text = response.body_mut().read_to_string().unwrap();
+        Answer { status: response.status().as_u16(), headers, text }
+    }
+}
+
+/// The path of the newest link that was printed for a tenant.
+fn newest_link(server: &Server, tenant: &str) -> String {
+    let beginning = format!("Console of {tenant}, good once: http://{}", server.api);
+    let find = || {
+        let printed = format!("{}\n{}", server.greeting(), server.output());
+        let mut lines = printed.lines().rev();
+        lines.find_map(|line| line.strip_prefix(&beginning).map(str::to_owned))
+    };
+    wait_until("a link is printed", || find().is_some());
+    find().unwrap()
+}
+
+/// The token of the forms of a page.
+fn form_token(page: &str) -> &str {
+    let (_, rest) = page.split_once("name=\"form_token\" value=\"").unwrap();
+    rest.split('"').next().unwrap()
+}
