@@ -165,6 +165,31 @@ impl TronChain {
         self.blocks.truncate(usize::try_from(height).unwrap_or(usize::MAX).saturating_add(1));
     }
 
+    /// Invents the log of a token's transfer in the first transaction of a block. Nothing on the chain commits to logs.
+    ///
+    /// # Panics
+    ///
+    /// Panics if there is no such transaction.
+    pub fn forge_log(
+        &mut self,
+        height: u64,
+        token: &Account,
+        [from, to]: [&Account; 2],
+        amount: u64,
+    ) {
+        let forged = json!({
+            "address": hex::encode(token),
+            "topics": [TRANSFER, account_word(from), account_word(to)],
+            "data": number_word(amount),
+        });
+        let index = usize::try_from(height).expect("a height");
+        let info = &mut self.blocks[index].infos[0];
+        match info["log"].as_array_mut() {
+            Some(logs) => logs.push(forged),
+            None => info["log"] = json!([forged]),
+        }
+    }
+
     /// A node's answer to a question, by its path and parameters; `None` for an unknown path. `solid` is the height of the newest
     /// block that the producers built upon.
     #[must_use]

@@ -40,7 +40,7 @@ pub struct TronNode {
     shared: Arc<Mutex<State>>,
 }
 
-/// What a node states, and how.
+/// The chain and the behavior of a node.
 #[derive(Debug)]
 struct State {
     chain: TronChain,
@@ -48,6 +48,8 @@ struct State {
     unsolid: u64,
     /// Faults of the next answers to a path that begins with a word.
     faults: VecDeque<(&'static str, Fault)>,
+    /// The fault of each answer about the block at a height.
+    faulty_block: Option<(u64, Fault)>,
     /// The key that requests must have.
     key: Option<String>,
     requests: u64,
@@ -61,8 +63,8 @@ impl TronNode {
     /// Panics if it cannot listen.
     #[must_use]
     pub fn start(chain: TronChain) -> Self {
-        let (faults, key) = (VecDeque::new(), None);
-        let state = State { chain, unsolid: 19, faults, key, requests: 0 };
+        let (faults, faulty_block, key) = (VecDeque::new(), None, None);
+        let state = State { chain, unsolid: 19, faults, faulty_block, key, requests: 0 };
         let shared = Arc::new(Mutex::new(state));
         let served = Arc::clone(&shared);
         let listener = Listener::start(move |stream| {
@@ -104,6 +106,11 @@ impl TronNode {
         self.state().faults.push_back((path, fault));
     }
 
+    /// Lets each answer about the block at a height be faulty; `None` ends that.
+    pub fn fail_block(&self, faulty: Option<(u64, Fault)>) {
+        self.state().faulty_block = faulty;
+    }
+
     /// Requires a key in the header of providers.
     pub fn require_key(&self, key: &str) {
         self.state().key = Some(key.to_owned());
@@ -138,9 +145,16 @@ impl State {
             Some((word, fault)) if path.ends_with(word) => Some(*fault),
             _ => None,
         };
-        let Some(fault) = fault else { return (200, answer.to_string()) };
-        self.faults.pop_front();
-        self.faulty(fault, answer, &parameters)
+        if fault.is_some() {
+            self.faults.pop_front();
+        }
+        let of_block = self.faulty_block.filter(|(height, _)| {
+            path == "/wallet/getblockbynum" && parameters["num"].as_u64() == Some(*height)
+        });
+        match fault.or(of_block.map(|(_, fault)| fault)) {
+            Some(fault) => self.faulty(fault, answer, &parameters),
+            None => (200, answer.to_string()),
+        }
     }
 
     fn faulty(&self, fault: Fault, mut answer: Value, parameters: &Value) -> (u16, String) {

@@ -130,10 +130,13 @@ impl NewTransaction {
     /// A call of a contract with coins.
     #[must_use]
     pub fn call(owner: &Account, contract: &Account, amount: i64) -> Self {
+        Self::call_of(owner, contract, amount, &[0x01, 0x02, 0x03, 0x04])
+    }
+
+    fn call_of(owner: &Account, contract: &Account, amount: i64, data: &[u8]) -> Self {
         let new = Self::new(31, "TriggerSmartContract", owner);
         let new = new.account(2, "contract_address", contract);
-        let mut new =
-            new.number(3, "call_value", amount).bytes(4, "data", &[0xa9, 0x05, 0x9c, 0xbb]);
+        let mut new = new.number(3, "call_value", amount).bytes(4, "data", data);
         new.stated.insert("contract_address".to_owned(), text(contract).into());
         new
     }
@@ -152,7 +155,9 @@ impl NewTransaction {
     /// A call that pays a token with a contract.
     #[must_use]
     pub fn token_call(owner: &Account, token: &Account, to: &Account, amount: u64) -> Self {
-        Self::call(owner, token, 0).transfer_log(token, [owner, to], amount)
+        let data = format!("a9059cbb{}{}", account_word(to), number_word(amount));
+        let data = hex::decode(data).unwrap_or_default();
+        Self::call_of(owner, token, 0, &data).transfer_log(token, [owner, to], amount)
     }
 
     /// The creation of a contract with coins.
