@@ -107,7 +107,7 @@ pub(super) struct RawDataAnswer {
     pub(super) contract: Vec<ContractAnswer>,
 }
 
-/// What a transaction does.
+/// Action of a transaction.
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct ContractAnswer {
     #[serde(default)]
@@ -153,7 +153,7 @@ pub(super) struct ResultAnswer {
     pub(super) others: BTreeMap<String, Value>,
 }
 
-/// What a node states about a transaction.
+/// Statement of a node about a transaction.
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct InfoAnswer {
     pub(super) id: HexHash,

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::{
     SourceError,
-    http::{AttemptError, MAX_RESPONSE_BYTES, Request, Response, Server},
+    http::{AttemptError, Request, Response, Server},
 };
 
 /// Words by which a node refuses a request because it gets too many.
@@ -33,7 +33,8 @@ impl Api {
         self.server.url()
     }
 
-    /// Asks a question, by its path and parameters. `None` if the node does not have what is asked for.
+    /// Asks a question, by its path and parameters. `most` bounds the bytes of the answer. `None` if the node does not have what is
+    /// asked for.
     ///
     /// # Errors
     ///
@@ -42,9 +43,10 @@ impl Api {
         &self,
         path: &'static str,
         parameters: &Value,
+        most: u64,
     ) -> Result<Option<T>, SourceError> {
         let body = parameters.to_string();
-        let request = Request { path, body: Some(body.as_bytes()), most: MAX_RESPONSE_BYTES };
+        let request = Request { path, body: Some(body.as_bytes()), most };
         self.server.ask(request, |answer| self.read(path, answer))
     }
 

@@ -1,4 +1,4 @@
-//! What a transaction does, from the bytes that its identifier is the hash of.
+//! Actions of transactions, from the bytes that its identifier is the hash of.
 
 use assay_engine::account::{AccountAddress, Asset};
 
@@ -17,11 +17,11 @@ pub(super) struct Contract {
     pub(super) owner: Option<AccountAddress>,
     /// The owner's address as its bytes stand in the transaction.
     pub(super) owner_bytes: Vec<u8>,
-    /// What moves if the transaction succeeds.
+    /// The movement if the transaction succeeds.
     pub(super) effect: Effect,
 }
 
-/// What a transaction moves if it succeeds. Amounts are in base units; `None` instead of an asset is a token that has a name only.
+/// Movement of a transaction that succeeds. Amounts are in base units; `None` instead of an asset is a token that has a name only.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Effect {
     /// A payment.

@@ -1,14 +1,15 @@
 //! Blocks of TRON, from the HTTP API of a node or of a provider that serves the same paths.
 //!
 //! A block is made of two answers: the block with its transactions, and what the node states about them (logs, fees, internal
-//! transfers). The identifier of the block, the identifiers of its transactions and their root are recomputed. What a transaction
-//! itself moves is read from the bytes that its identifier is the hash of. Nothing on the chain commits to the node's other
+//! transfers). The identifier of the block, the identifiers of its transactions and their root are recomputed. Payments of a
+//! transaction itself are read from the bytes that its identifier is the hash of. Nothing on the chain commits to the node's other
 //! statements; only a second source shows an invented one.
 //!
 //! - `wire`: messages of Protocol Buffers, written as the chain hashes them and read as its nodes read them
 //! - `answer`: a node's JSON
 //! - `verify`: comparison of a block with its identifier
-//! - `contract`: what a transaction does, from its bytes
+//! - `contract`: the action of a transaction, from its bytes
+//! - `logs`: event logs, and transfers of tokens
 //! - `block`: transactions with their transfers
 //! - `api`: requests to a node, and its errors
 //! - [`node`]: the source of blocks
@@ -17,6 +18,7 @@ mod answer;
 mod api;
 mod block;
 mod contract;
+mod logs;
 pub mod node;
 #[cfg(test)]
 mod tests;

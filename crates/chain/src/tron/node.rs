@@ -1,7 +1,7 @@
 //! Blocks of a node of TRON.
 //!
-//! A node states a block and what happened in it by height, each in an answer of its own. Where the answers do not belong together,
-//! the block is asked for again: another branch may have taken its place.
+//! A node states a block and what happened in it by height, each in an answer of its own. If the answers do not belong together,
+//! another branch may have taken the block's place, and it is asked for again.
 
 use std::sync::{Mutex, OnceLock, PoisonError};
 
@@ -95,6 +95,10 @@ impl TronNodeSource {
         self.api.url()
     }
 
+    const fn largest(&self) -> u64 {
+        self.options.bounds.largest_answer
+    }
+
     fn invalid(&self, what: String, reason: String) -> SourceError {
         SourceError::InvalidData { url: self.api.url().to_owned(), what, reason }
     }
@@ -113,11 +117,11 @@ impl TronNodeSource {
 
     /// The newest block that the producers built upon.
     fn solid(&self) -> Result<TipRef, SourceError> {
-        match self.api.ask(paths::SOLID, &json!({})) {
+        match self.api.ask(paths::SOLID, &json!({}), self.largest()) {
             Ok(answer) => self.named(paths::SOLID, answer),
             // A node may serve this path at another port; it states the block about itself too.
             Err(refused @ SourceError::Refused { .. }) => {
-                let node = self.api.ask::<NodeAnswer>(paths::NODE, &json!({}));
+                let node = self.api.ask::<NodeAnswer>(paths::NODE, &json!({}), self.largest());
                 let Ok(Some(node)) = node else { return Err(refused) };
                 solid_block(&node.solidity_block).ok_or_else(|| {
                     let stated = crate::http::shortened(&node.solidity_block);
@@ -130,8 +134,8 @@ impl TronNodeSource {
     }
 
     /// Asks for the block at a height; `None` if the node does not have it.
-    fn answered(&self, height: u64) -> Result<Option<BlockAnswer>, SourceError> {
-        let answer = self.api.ask::<BlockAnswer>(paths::BLOCK, &json!({ "num": height }))?;
+    fn answered(&self, height: u64, most: u64) -> Result<Option<BlockAnswer>, SourceError> {
+        let answer = self.api.ask::<BlockAnswer>(paths::BLOCK, &json!({ "num": height }), most)?;
         let Some(block) = answer else { return Ok(None) };
         let invalid = |reason| self.invalid(format!("about block {height}"), reason);
         let found = block.check_header().map_err(invalid)?;
@@ -141,19 +145,20 @@ impl TronNodeSource {
         Ok(Some(block))
     }
 
-    fn infos(&self, height: u64) -> Result<Vec<InfoAnswer>, SourceError> {
-        let infos = self.api.ask::<Vec<InfoAnswer>>(paths::INFOS, &json!({ "num": height }))?;
+    fn infos(&self, height: u64, most: u64) -> Result<Vec<InfoAnswer>, SourceError> {
+        let infos =
+            self.api.ask::<Vec<InfoAnswer>>(paths::INFOS, &json!({ "num": height }), most)?;
         Ok(infos.unwrap_or_default())
     }
 
-    /// Fetches and verifies the block at a height; `None` if the node does not have it.
-    fn fetch(&self, height: u64) -> Result<Option<AccountBlock>, SourceError> {
-        let Some(answer) = self.answered(height)? else { return Ok(None) };
+    /// Fetches and verifies the block at a height; `None` if the node does not have it. `most` bounds the bytes of each answer.
+    fn fetch(&self, height: u64, most: u64) -> Result<Option<AccountBlock>, SourceError> {
+        let Some(answer) = self.answered(height, most)? else { return Ok(None) };
         let invalid = |reason| self.invalid(format!("about block {height}"), reason);
         let block = answer.verify().map_err(invalid)?;
         // Nodes state nothing about the transactions of the first block.
         let has_infos = height > 0 && !block.transactions.is_empty();
-        let infos = if has_infos { self.infos(height)? } else { Vec::new() };
+        let infos = if has_infos { self.infos(height, most)? } else { Vec::new() };
         let pairs = self.pairs_of(&block)?;
         match block.book(&infos, &pairs) {
             Ok(booked) => Ok(Some(booked)),
@@ -182,7 +187,11 @@ impl TronNodeSource {
     }
 
     fn pair(&self, number: i64) -> Result<[Option<Asset>; 2], SourceError> {
-        let answer = self.api.ask::<ExchangeAnswer>(paths::EXCHANGE, &json!({ "id": number }))?;
+        let answer = self.api.ask::<ExchangeAnswer>(
+            paths::EXCHANGE,
+            &json!({ "id": number }),
+            self.largest(),
+        )?;
         let ExchangeAnswer { first_token_id, second_token_id } = answer.ok_or_else(|| {
             self.invalid(format!("about exchange {number}"), "it has no such exchange".to_owned())
         })?;
@@ -190,7 +199,7 @@ impl TronNodeSource {
     }
 
     fn hash_of(&self, height: u64) -> Result<Option<[u8; 32]>, SourceError> {
-        Ok(self.answered(height)?.map(|block| block.id.0))
+        Ok(self.answered(height, self.largest())?.map(|block| block.id.0))
     }
 
     /// The error of a missing block.
@@ -205,7 +214,7 @@ impl TronNodeSource {
     /// Looks for an internal transfer in the newest blocks: nodes keep none unless they are told to, and do not say so.
     fn search_internal(&self, newest: u64) -> Result<Tracer, SourceError> {
         for height in (1..=newest).rev().take(usize::try_from(SEARCHED_BLOCKS).unwrap_or(1)) {
-            let infos = self.infos(height)?;
+            let infos = self.infos(height, self.largest())?;
             if infos.iter().any(|info| !info.internal_transactions.is_empty()) {
                 return Ok(Tracer::TransactionInfo);
             }
@@ -229,7 +238,7 @@ impl BlockSource<AccountBlock> for TronNodeSource {
     fn tip(&mut self) -> Result<TipRef, SourceError> {
         match self.options.newest {
             BlockTag::Latest => {
-                let answer = self.api.ask(paths::NEWEST, &json!({}))?;
+                let answer = self.api.ask(paths::NEWEST, &json!({}), self.largest())?;
                 self.named(paths::NEWEST, answer)
             }
             BlockTag::Safe | BlockTag::Final => self.solid(),
@@ -241,7 +250,7 @@ impl BlockSource<AccountBlock> for TronNodeSource {
     }
 
     fn block(&mut self, hash: &[u8; 32]) -> Result<AccountBlock, SourceError> {
-        let fetched = self.fetch(height_of(hash))?;
+        let fetched = self.fetch(height_of(hash), self.largest())?;
         let is_wanted = |block: &AccountBlock| block.reference.hash == *hash;
         fetched.filter(is_wanted).ok_or(SourceError::NotOnChain { hash: *hash })
     }
@@ -257,12 +266,15 @@ impl BlockSource<AccountBlock> for TronNodeSource {
             return Err(SourceError::NoBlock { height: from, tip });
         }
         let source = &*self;
-        let first = source.fetch(from)?.ok_or_else(|| source.missing(from, tip))?;
+        let first =
+            source.fetch(from, source.largest())?.ok_or_else(|| source.missing(from, tip))?;
         let left = limit.entries.saturating_sub(first.entries());
         let mut blocks = vec![first];
         let others: Vec<u64> =
             (from..=tip).take(limit.blocks.max(1)).skip(1).filter(|_| left > 0).collect();
         let chunks: Vec<_> = others.chunks(1).collect();
+        // A larger block is the first of the next call.
+        let shared = source.options.bounds.shared_answer;
         let fetched = fetch_chunks(
             &chunks,
             source.options.bounds.connections.max(1),
@@ -270,7 +282,7 @@ impl BlockSource<AccountBlock> for TronNodeSource {
             AccountBlock::entries,
             |chunk, goes_on| {
                 let fetch = |height: &u64| {
-                    source.fetch(*height)?.ok_or_else(|| source.missing(*height, tip))
+                    source.fetch(*height, shared)?.ok_or_else(|| source.missing(*height, tip))
                 };
                 let fetched: Vec<_> = chunk.iter().map(fetch).collect();
                 goes_on(&fetched);
