@@ -114,11 +114,6 @@ fn unreadable(spec: &ChainSourceSpec) -> Option<(&'static str, String)> {
             "spec.chain",
             format!("{chain} is not read yet: chains of the Bitcoin family and account chains are"),
         )),
-        (LedgerKind::Account, ChainProtocol::Rpc)
-            if matches!(chain.info().rules, AddressRules::Evm) =>
-        {
-            None
-        }
         (LedgerKind::Account, ChainProtocol::Etherscan | ChainProtocol::Blockscout)
             if !matches!(chain.info().rules, AddressRules::Evm) =>
         {
@@ -131,13 +126,9 @@ fn unreadable(spec: &ChainSourceSpec) -> Option<(&'static str, String)> {
             "spec.protocol",
             format!("{chain} has no accounts: its histories are read from `esplora`"),
         )),
-        (LedgerKind::Account, ChainProtocol::Rpc | ChainProtocol::Esplora) => {
-            let or_node = match chain.info().rules {
-                AddressRules::Evm => "from a node, `rpc`, or ",
-                _ => "",
-            };
+        (LedgerKind::Account, ChainProtocol::Esplora) => {
             let message = format!(
-                "{chain} is read {or_node}from files: write `transfers`, and their folder as the endpoint"
+                "{chain} is read from a node, `rpc`, or from files: write `transfers`, and their folder as the endpoint"
             );
             Some(("spec.protocol", message))
         }
@@ -147,7 +138,8 @@ fn unreadable(spec: &ChainSourceSpec) -> Option<(&'static str, String)> {
         )),
         (
             LedgerKind::Account,
-            ChainProtocol::Transfers
+            ChainProtocol::Rpc
+            | ChainProtocol::Transfers
             | ChainProtocol::Etherscan
             | ChainProtocol::Blockscout
             | ChainProtocol::TronGrid,
