@@ -53,7 +53,7 @@ pub mod world;
 pub use append::append;
 pub use assay_test_servers::{
     Authority, CertificateWithKey, Listener, Postgres, StartOptions, eventually, free_port,
-    holds_within, redis, repeat, wait_at_most, wait_every, wait_until,
+    holds_within, redis, repeat, tron, wait_at_most, wait_every, wait_until,
 };
 pub use caller::{Answer, Caller};
 pub use cluster::{Cluster, ContainerProcess};

@@ -73,6 +73,7 @@ mod stored_manifests;
 mod support;
 mod telemetry;
 mod transfers;
+mod tron;
 mod unconfirmed;
 mod unowned;
 mod upper_bound;
