@@ -41,6 +41,7 @@ Examples:
   assay ingest chain doge --esplora https://esplora.example.org/api --from 5000000 --to 5000100
   assay ingest chain btc --jsonl transactions.jsonl
   assay ingest chain eth --rpc http://127.0.0.1:8545 --from 25000000 --follow
+  assay ingest chain trx --rpc http://127.0.0.1:8090 --from 70000000 --follow
   assay ingest chain eth --transfers token_transfers.csv traces.csv transactions.csv blocks.csv";
 
 /// The hash of a block.
@@ -65,7 +66,7 @@ pub(super) fn block_hash(text: &str) -> Result<BlockHash, String> {
 pub(super) struct ChainArgs {
     /// Blockchain: btc or another of the Bitcoin family, eth or another account chain
     chain: ChainId,
-    /// Read blocks from the JSON-RPC of a node; for an account chain also of several nodes, which are compared: repeat the flag
+    /// Read blocks from the JSON-RPC of a node, or from the HTTP API of one of TRON; for an account chain also of several nodes, which are compared: repeat the flag
     #[arg(long, value_name = "URL", group = "from where")]
     rpc: Vec<String>,
     /// Cookie file of the node, for authentication
