@@ -19,6 +19,9 @@ const PARTIES: [&str; 7] = ["alice", "bob", "carol", "exchange", "issuer", "shop
 /// A transfer: block, kind, asset, payer, receiver and amount in base units.
 type Expected = (u64, &'static str, &'static str, &'static str, &'static str, u64);
 
+/// A transfer as the program exports it, in the same order.
+type Recorded = (u64, String, String, String, String, u64);
+
 /// The transfers of [`everything`], in the order of the chain.
 const EXPECTED: &[Expected] = &[
     (0, "reward", "native", "nobody", "exchange", 5_000_000_000),
@@ -64,7 +67,7 @@ fn everything() -> TronChain {
 }
 
 /// The recorded transfers with the names of parties.
-fn recorded(directory: &Path) -> Vec<(u64, String, String, String, String, u64)> {
+fn recorded(directory: &Path) -> Vec<Recorded> {
     let mut names: BTreeMap<String, &str> = PARTIES.map(|name| (address(name), name)).into();
     let zero: Account = [0; 20];
     names.insert(base58(&zero), "nobody");
@@ -85,7 +88,7 @@ fn recorded(directory: &Path) -> Vec<(u64, String, String, String, String, u64)>
     rows.map(read).collect()
 }
 
-fn expected() -> Vec<(u64, String, String, String, String, u64)> {
+fn expected() -> Vec<Recorded> {
     let all = EXPECTED.iter().map(|(block, kind, asset, from, to, amount)| {
         let [kind, asset, from, to] = [kind, asset, from, to].map(|it| (*it).to_owned());
         (*block, kind, asset, from, to, *amount)
