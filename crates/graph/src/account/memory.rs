@@ -440,13 +440,7 @@ impl MemoryAccounts {
         ends: impl IntoIterator<Item = (AccountAddress, MoneyEnd)>,
         prices: &Prices,
     ) -> Self {
-        let transactions = transactions.into();
-        let numbered = ends
-            .into_iter()
-            .filter_map(|(account, end)| Some((transactions.owner_number(account)?, end)));
-        let mut ledgers = AccountLedgers::new(numbered.collect(), prices.clone());
-        ledgers.advance(&transactions);
-        Self { transactions, ledgers: Arc::new(ledgers) }
+        Self::booked(transactions.into(), ends, prices, None)
     }
 
     /// Books transactions of which not all payments of all accounts were read: of what an account pays whose ledger is not known,
@@ -458,16 +452,26 @@ impl MemoryAccounts {
         prices: &Prices,
         known: &KnownLedgers,
     ) -> Self {
-        let transactions = transactions.into();
+        Self::booked(transactions.into(), ends, prices, Some(known))
+    }
+
+    fn booked(
+        transactions: Arc<AccountTransactions>,
+        ends: impl IntoIterator<Item = (AccountAddress, MoneyEnd)>,
+        prices: &Prices,
+        known: Option<&KnownLedgers>,
+    ) -> Self {
         let numbered = ends
             .into_iter()
             .filter_map(|(account, end)| Some((transactions.owner_number(account)?, end)));
         let mut ledgers = AccountLedgers::new(numbered.collect(), prices.clone());
-        let until = known.0.iter().filter_map(|((account, asset), until)| {
-            let owner = transactions.owner_number(*account)?;
-            Some(((owner, *transactions.asset_numbers.get(asset)?), *until))
+        ledgers.known = known.map(|known| {
+            let until = known.0.iter().filter_map(|((account, asset), until)| {
+                let owner = transactions.owner_number(*account)?;
+                Some(((owner, *transactions.asset_numbers.get(asset)?), *until))
+            });
+            KnownAt { until: until.collect(), block: 0 }
         });
-        ledgers.known = Some(KnownAt { until: until.collect(), block: 0 });
         ledgers.advance(&transactions);
         Self { transactions, ledgers: Arc::new(ledgers) }
     }
