@@ -67,14 +67,14 @@ fn page(
         _ => ListOrder::OldestFirst,
     };
     let number = |name: &str, usual: u64| asked.number(name).unwrap_or(usual);
-    let (first, last) = (number("startblock", 0), number("endblock", u64::MAX));
+    let blocks = number("startblock", 0)..=number("endblock", u64::MAX);
     let size = usize::try_from(number("offset", 10_000)).expect("a small number");
     let page = usize::try_from(number("page", 1)).expect("a small number");
     if page * size > WINDOW {
         return refusal("Result window is too large, PageNo x Offset size must be less than 10000");
     }
     let rows = shared.index.rows(account, list, order);
-    let rows = rows.filter(|row| (first..=last).contains(&row.transaction.block) || is_endless);
+    let rows = rows.filter(|row| blocks.contains(&row.transaction.block) || is_endless);
     let skipped = if is_endless { 0 } else { (page - 1) * size };
     let shown = rows.skip(skipped).take(size).enumerate();
     let shown: Vec<Value> = shown.map(|(number, row)| shape(row, number, is_blockscout)).collect();

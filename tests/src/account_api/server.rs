@@ -8,7 +8,6 @@ use std::{
     time::{Duration, Instant},
 };
 
-use assay_address::ChainId;
 use assay_engine::account::AccountTransaction;
 use assay_test_servers::Listener;
 use serde_json::Value;
@@ -73,7 +72,6 @@ pub struct ApiRequest {
 
 #[derive(Debug)]
 pub(super) struct Shared {
-    pub(super) chain: ChainId,
     pub(super) index: AccountIndex,
     state: Mutex<State>,
 }
@@ -119,9 +117,9 @@ impl AccountApi {
     ///
     /// Panics if the server cannot listen.
     #[must_use]
-    pub fn of(chain: ChainId, transactions: Arc<Vec<AccountTransaction>>) -> Self {
+    pub fn of(transactions: Arc<Vec<AccountTransaction>>) -> Self {
         let index = AccountIndex::new(transactions);
-        let shared = Arc::new(Shared { chain, index, state: Mutex::default() });
+        let shared = Arc::new(Shared { index, state: Mutex::default() });
         let server = Arc::clone(&shared);
         let listener = Listener::start(move |stream| serve(stream, &server));
         Self { listener, shared }

@@ -78,7 +78,7 @@ fn chain(seed: u64, count: u64, has_internal: bool) -> Arc<Vec<AccountTransactio
 }
 
 fn open(api: &AccountApi, kind: Api, key: &str) -> Arc<dyn AccountHistorySource> {
-    open_sharing(api, kind, key, Duration::from_secs(60), &Arc::new(LocalCounters::default()))
+    open_sharing(api, kind, key, Duration::from_mins(1), &Arc::new(LocalCounters::default()))
 }
 
 fn open_sharing(
@@ -117,7 +117,9 @@ fn all(source: &dyn AccountHistorySource, mut request: PageRequest) -> Vec<Accou
 
 /// The rows as an API without positions states them.
 fn without_positions(mut rows: Vec<AccountRow>) -> Vec<AccountRow> {
-    rows.iter_mut().for_each(|row| row.position = None);
+    for row in &mut rows {
+        row.position = None;
+    }
     rows
 }
 
@@ -130,8 +132,7 @@ fn all_pages_of_fifty_accounts_are_those_of_the_chain() {
     ] {
         let is_tron = kind == Api::TronGrid;
         let chain = chain(31, if is_tron { 5_000 } else { 20_000 }, !is_tron);
-        let id = if is_tron { ChainId::TRX } else { ChainId::ETH };
-        let server = AccountApi::of(id, Arc::clone(&chain));
+        let server = AccountApi::of(Arc::clone(&chain));
         let truth = MemoryHistories::new(chain);
         // Each account has a key of its own, so that none waits for another.
         let read = |number: u64| {
@@ -165,7 +166,7 @@ fn all_pages_of_fifty_accounts_are_those_of_the_chain() {
 #[test]
 fn three_clients_of_a_key_exceed_no_limit_together() {
     for (kind, most) in [(Api::Etherscan, 3), (Api::Blockscout, 5), (Api::TronGrid, 15)] {
-        let server = AccountApi::of(ChainId::ETH, chain(7, 200, false));
+        let server = AccountApi::of(chain(7, 200, false));
         server.set_behavior(|behavior| behavior.per_second = Some(most));
         let counters = Arc::new(LocalCounters::default());
         let end = Instant::now() + Duration::from_secs(4);
@@ -177,7 +178,7 @@ fn three_clients_of_a_key_exceed_no_limit_together() {
                 source.page(&list).unwrap();
             }
         };
-        std::thread::scope(|scope| (0..3).for_each(|_| drop(scope.spawn(&ask))));
+        std::thread::scope(|scope| (0..3).for_each(|_| drop(scope.spawn(ask))));
         let seen = server.most_in_a_second("shared");
         assert!(seen <= most && seen * 2 > most, "{kind:?}: {seen} requests in a second");
     }
@@ -188,7 +189,7 @@ fn each_fault_is_told_and_no_row_of_it_is_used() {
     let chain = chain(11, 2_000, false);
     let short = Duration::from_millis(900);
     for kind in [Api::Etherscan, Api::Blockscout, Api::TronGrid] {
-        let server = AccountApi::of(ChainId::ETH, Arc::clone(&chain));
+        let server = AccountApi::of(Arc::clone(&chain));
         let failed = |fault: ApiFault, refusal: Option<ApiRefusal>| {
             server.set_behavior(|behavior| behavior.always = Some(fault));
             let counters = Arc::default();
@@ -223,7 +224,7 @@ fn each_fault_is_told_and_no_row_of_it_is_used() {
 fn endless_pages_end_with_an_error() {
     let chain = chain(13, 20_000, false);
     for kind in [Api::Etherscan, Api::TronGrid] {
-        let server = AccountApi::of(ChainId::ETH, Arc::clone(&chain));
+        let server = AccountApi::of(Arc::clone(&chain));
         server.set_behavior(|behavior| behavior.always = Some(ApiFault::Endless));
         for order in ORDERS {
             let source = open(&server, kind, "key");
@@ -244,7 +245,7 @@ fn endless_pages_end_with_an_error() {
 
 #[test]
 fn a_passing_refusal_is_waited_for_and_failures_in_a_row_stop_requests() {
-    let server = AccountApi::of(ChainId::ETH, chain(17, 200, false));
+    let server = AccountApi::of(chain(17, 200, false));
     server.set_behavior(|behavior| {
         behavior.next = [ApiFault::TooManyRequests, ApiFault::RateText].into();
     });
@@ -272,7 +273,7 @@ fn a_block_fuller_than_the_window_is_an_error() {
         Transfer { amount, ..token.clone() }
     });
     transactions[busy].transfers.extend(numbered);
-    let server = AccountApi::of(ChainId::ETH, Arc::new(transactions));
+    let server = AccountApi::of(Arc::new(transactions));
     let source = open(&server, Api::Etherscan, "key");
     let mut list = request(payer, AccountList::Tokens, ListOrder::OldestFirst);
     let error = loop {

@@ -40,7 +40,7 @@ fn payments(
     chain: ChainId,
     of: &[(AccountAddress, AccountAddress, u64)],
 ) -> Arc<Vec<AccountTransaction>> {
-    let begin = Timestamp::now() - SignedDuration::from_mins(i64::try_from(of.len()).unwrap());
+    let begin = assay_system::now() - SignedDuration::from_mins(i64::try_from(of.len()).unwrap());
     let payment = |(number, (from, to, dollars)): (u64, &(AccountAddress, AccountAddress, u64))| {
         let mut id = [0x77; 32];
         id[..8].copy_from_slice(&number.to_be_bytes());
@@ -131,7 +131,7 @@ fn an_api_with_a_key_is_enough_for_an_answer() {
         (ChainId::TRX, "trongrid", "TronGrid"),
     ] {
         // Given an API that knows the key,
-        let api = AccountApi::of(chain, town(chain));
+        let api = AccountApi::of(town(chain));
         api.set_behavior(|behavior| behavior.key = Some(KEY.to_owned()));
         let endpoint = match protocol {
             "etherscan" => api.etherscan(),
@@ -178,7 +178,7 @@ fn a_failing_api_is_told_and_never_gives_an_allow() {
     ];
     for (fault, words) in faults {
         // Given an API that states its newest block and fails afterwards,
-        let api = AccountApi::of(ChainId::ETH, town(ChainId::ETH));
+        let api = AccountApi::of(town(ChainId::ETH));
         let directory = directory(ChainId::ETH, "etherscan", &api.etherscan());
         let _ = check(directory.path(), ChainId::ETH, MULE);
         api.set_behavior(|behavior| behavior.always = Some(fault));

@@ -77,13 +77,13 @@ fn recorded(directory: &Path) -> Vec<Recorded> {
     let rows = rows.filter(|row| !facts.contains(&row["kind"].as_str().unwrap()));
     let read = |row: Value| {
         let text = |field: &str| row[field].as_str().unwrap_or_default().to_owned();
-        let named = |field: &str| {
-            let text = text(field);
-            names.get(&text).map_or(text.clone(), |name| (*name).to_owned())
+        let party = |field: &str| {
+            let address = text(field);
+            names.get(&address).map_or(address.clone(), |name| (*name).to_owned())
         };
         let amount = text("amount").parse().unwrap();
         let block = row["block"].as_u64().unwrap();
-        (block, text("kind"), named("asset"), named("from"), named("to"), amount)
+        (block, text("kind"), party("asset"), party("from"), party("to"), amount)
     };
     rows.map(read).collect()
 }

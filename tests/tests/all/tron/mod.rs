@@ -68,9 +68,9 @@ fn destroyed(name: &str, amount: u64) -> NewTransaction {
 
 /// A call that passes a coin through a contract, by which the node shows that it keeps internal transfers.
 fn passed_through(from: &str, to: &str) -> NewTransaction {
-    let [payer, shop, payee] = [from, "shop", to].map(party);
+    let [payer, shop, receiver] = [from, "shop", to].map(party);
     let call = NewTransaction::call(&payer, &shop, TRX);
-    call.internal("call", [&shop, &payee], &[("", TRX)])
+    call.internal("call", [&shop, &receiver], &[("", TRX)])
 }
 
 /// Runs the ingest of a node's chain.

@@ -1,6 +1,6 @@
 //! A scenario of USDT on TRON: a server follows the node, and each check is as written beforehand.
 
-use std::{fs, sync::Arc, thread, time::Duration};
+use std::{fmt::Write as _, fs, sync::Arc, thread, time::Duration};
 
 use assay_tests::{
     Answer, Caller, Server, assay, tenant,
@@ -94,7 +94,8 @@ fn directory(node: &TronNode) -> TempDir {
     let jane = address("jane");
     let mut labels = "blockchain,address,category,tier,confidence,entity\n".to_owned();
     for (name, category) in [("exchange", "exchange"), ("scam", "scam")] {
-        labels += &format!("trx,{},{category},investigation,95,Example {name}\n", address(name));
+        writeln!(labels, "trx,{},{category},investigation,95,Example {name}", address(name))
+            .unwrap();
     }
     let manifest = format!(
         "apiVersion: assay.dev/v1alpha1\nkind: ChainSource\nmetadata: {{name: tron}}\nspec:\n  chain: trx\n  \
