@@ -19,8 +19,7 @@ fn a_link_is_good_once_and_the_next_one_is_printed() {
     let again = Person::stranger(&server).get(&link);
     assert_eq!(again.status, 403);
     assert!(!again.headers.contains_key("set-cookie"));
-    let next = newest_link(&server, TENANT);
-    assert_ne!(next, link);
+    wait_until("the next link is printed", || newest_link(&server, TENANT) != link);
     let other = Person::sign_in(&server, TENANT);
     assert_ne!(other.cookie, person.cookie);
     for token in ["", "?token=", "?token=x", "?token=%00"] {
@@ -105,8 +104,7 @@ fn a_session_that_somebody_else_chose_is_not_taken_over() {
 
     // Signing in again ends the session of before.
     let person = Person::sign_in(&server, TENANT);
-    let again = person.get(&newest_link(&server, TENANT));
-    assert_eq!(again.status, 200);
+    wait_until("a link signs in", || person.get(&newest_link(&server, TENANT)).status == 200);
     assert_eq!(person.get("/console").status, 401);
 }
 
