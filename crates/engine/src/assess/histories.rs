@@ -5,6 +5,7 @@ use std::fmt::Write;
 
 use assay_address::CanonicalAddress;
 use jiff::Timestamp;
+use ruint::aliases::U256;
 
 use super::{OtherFunds, assess_with, flows::percent, verdict::MissingData};
 use crate::{
@@ -37,6 +38,8 @@ const LEAST_HELD: u128 = 100_000;
 const DOLLARS: &str = "USD";
 /// Inverse of the least part of all money that the last 90 days must be for their share to count.
 const RECENT_ONE_IN: u128 = 4;
+/// Multiple of the limit of severe money that may be unread.
+const UNREAD_LIMITS: u128 = 2;
 /// Severe share that unread money is taken to have, in millionths, beside [`TIMES_FOUND`] times what was found.
 const TAKEN_SEVERE: u128 = 50_000;
 /// Multiple of the severe share that was found, for unread money.
@@ -103,8 +106,11 @@ pub(super) fn unread(
 ) -> Option<Unread> {
     let ChainState::Followed(chain) = &facts.chain else { return None };
     let shares: Vec<Shares> = chain.flows.ledgers.iter().map(Shares::of).collect();
-    if !read.is_subject_whole {
-        return Some(Unread::Much(missing(read, &shares)));
+    let limits = chain.flows.account.as_deref();
+    let lacks_receipts =
+        read.lacks_receipts || limits.is_some_and(|limits| limits.has_unrecorded_money);
+    if !read.is_subject_whole || lacks_receipts {
+        return Some(Unread::Much(missing(read, lacks_receipts, &shares)));
     }
     let verdict =
         |facts: &Facts| assess_with(subject, facts, policy, now, OtherFunds::default()).verdict;
@@ -120,7 +126,7 @@ pub(super) fn unread(
         let message = sentence_of_little(&shares);
         Unread::Little(VerdictReason { code: PARTLY_READ, message })
     } else {
-        Unread::Much(missing(read, &shares))
+        Unread::Much(missing(read, false, &shares))
     })
 }
 
@@ -166,6 +172,8 @@ struct Shares {
     unread: u128,
     severe: u128,
     limit: u128,
+    /// All money received, with and without what went round with a counterparty.
+    received: [u128; 2],
 }
 
 impl Shares {
@@ -173,6 +181,7 @@ impl Shares {
         let lifetime = Sums::of(&ledger.source, |part| part.amount);
         let recent = Sums::of(&ledger.source, |part| part.recent);
         let held = Sums::of(&ledger.held, |part| part.amount);
+        let received = [ledger.source.received(), lifetime.all];
         let mut bases = vec![lifetime];
         if recent.all.saturating_mul(RECENT_ONE_IN) >= lifetime.all {
             bases.push(recent);
@@ -186,17 +195,22 @@ impl Shares {
         } else {
             LIMIT
         };
-        Self { unread: most(Sums::unread_share), severe: most(Sums::severe_share), limit }
+        let (unread, severe) = (most(Sums::unread_share), most(Sums::severe_share));
+        Self { unread, severe, limit, received }
     }
 
     /// True if little enough is unread for an `allow`.
     fn permit(&self, read: &ReadHistories) -> bool {
-        let Self { unread, severe, limit, .. } = *self;
+        let Self { unread, severe, limit, received: [gross, whole] } = *self;
+        // Shares of payers are those of all money: what went round must not dilute them.
+        let of_whole = |share: u32| u128::from(share).saturating_mul(gross).div_ceil(whole.max(1));
+        let without_payer = unread.saturating_sub(of_whole(read.of_payers));
         let taken = TAKEN_SEVERE.saturating_add(severe.saturating_mul(TIMES_FOUND));
         let expected = severe.saturating_add(unread.saturating_mul(taken) / WHOLE);
-        unread <= limit.saturating_mul(5)
-            && u128::from(read.largest_unread) <= limit
-            && u128::from(read.reached_unread).saturating_mul(5) <= limit
+        unread <= limit.saturating_mul(UNREAD_LIMITS)
+            && without_payer <= limit
+            && of_whole(read.largest_unread) <= limit
+            && of_whole(read.reached_unread).saturating_mul(5) <= limit
             && expected.saturating_mul(5) <= limit.saturating_mul(4)
     }
 }
@@ -214,12 +228,15 @@ impl Sums {
         let mut sums = Self::default();
         for part in flows.parts.iter().filter(|part| part.end != FlowEnd::Returned) {
             let amount = amount(part);
-            sums.all = sums.all.saturating_add(amount);
+            let mut counted = amount;
             if is_unread(part.end) {
                 sums.unread = sums.unread.saturating_add(amount);
             } else if is_severe(part.end) {
                 sums.severe = sums.severe.saturating_add(amount);
+            } else {
+                counted = outstanding(part, amount);
             }
+            sums.all = sums.all.saturating_add(counted);
         }
         sums
     }
@@ -230,6 +247,17 @@ impl Sums {
 
     fn severe_share(&self) -> u128 {
         share(self.severe, self.all)
+    }
+}
+
+/// The part of an amount that counts in the whole: without what went round with a counterparty (B7).
+fn outstanding(part: &FlowPart, amount: u128) -> u128 {
+    match part.outstanding {
+        Some(outstanding) if part.amount > 0 => {
+            let product = U256::from(amount) * U256::from(outstanding);
+            u128::try_from(product / U256::from(part.amount)).unwrap_or(amount)
+        }
+        _ => amount,
     }
 }
 
@@ -258,11 +286,14 @@ fn sentence_of_little(shares: &[Shares]) -> String {
     )
 }
 
-fn missing(read: &ReadHistories, shares: &[Shares]) -> MissingData {
+fn missing(read: &ReadHistories, lacks_receipts: bool, shares: &[Shares]) -> MissingData {
     let ReadHistories { api, requests, is_subject_whole, stopped, .. } = read;
     let unread = shares.iter().map(|it| it.unread).max().unwrap_or(0);
     let plural = if *requests == 1 { "" } else { "s" };
-    let mut message = if *is_subject_whole {
+    let mut message = if lacks_receipts {
+        "the address has or spent more than what was read gives it: transfers to it are missing"
+            .to_owned()
+    } else if *is_subject_whole {
         format!(
             "the origin of {} of the money is not known: the histories of its payers were not read",
             in_percent(unread)

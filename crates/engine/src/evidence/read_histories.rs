@@ -15,8 +15,12 @@ pub struct ReadHistories {
     pub rows: u64,
     /// True if every list of the subject was read whole.
     pub is_subject_whole: bool,
-    /// The greatest share of the subject's money that one payer paid whose money was not followed.
+    /// The greatest share of the subject's money that one payer paid whose money was not followed, in all assets; all contracts count
+    /// as one.
     pub largest_unread: u32,
+    /// The share of the subject's money that came from payers whose money was not followed. The rest of the unread money has no
+    /// payer that could be read.
+    pub of_payers: u32,
     /// The share of the subject's money that came from payers whose money was not followed, although severe money reached
     /// them.
     pub reached_unread: u32,
@@ -28,6 +32,8 @@ pub struct ReadHistories {
     pub lacks_order: bool,
     /// True if background work reads on: a later answer may rest on more.
     pub continues: bool,
+    /// True if the API reports a higher balance of the subject than its transfers amount to.
+    pub lacks_receipts: bool,
     /// Tickers of the assets of which the API reports another balance than its transfers amount to.
     pub other_balances: Vec<String>,
     /// The reason for which reading stopped; `None` if nothing worth a request was left, or the number of requests was

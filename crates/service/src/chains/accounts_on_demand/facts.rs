@@ -163,7 +163,9 @@ impl Read<'_> {
             until > self.lists.newest_tip_of(subject)
         };
         let mut scored = scored_assets(self.chain).map(|scored| scored.id.asset);
-        let largest = masses.values().map(|mass| mass.share).max().unwrap_or(0);
+        let largest = self.largest(masses);
+        let of_payers = masses.values().map(|mass| mass.share).fold(0, u64::saturating_add);
+        let other_balances = self.other_balances(subject, accounts);
         let reached = masses.iter().filter(|((payer, _), _)| {
             accounts.owner(*payer).is_some_and(|owner| is_reached(accounts, owner))
         });
@@ -175,30 +177,49 @@ impl Read<'_> {
             rows: u64::try_from(self.lists.rows_of(subject)).unwrap_or(u64::MAX),
             is_subject_whole: scored.all(is_whole),
             largest_unread: in_millionths(largest),
+            of_payers: in_millionths(of_payers),
+            lacks_receipts: other_balances.iter().any(|(_, is_more)| *is_more),
             reached_unread: in_millionths(reached),
             lacks_internal_transfers: !internal,
             lacks_freezes: !self.freezes.are_known,
             lacks_order: !self.abilities.log_indexes || !self.abilities.positions,
             continues: self.continues,
-            other_balances: self.other_balances(subject, accounts),
+            other_balances: other_balances.into_iter().map(|(ticker, _)| ticker).collect(),
             stopped: self.stopped,
         }
     }
 
-    /// Tickers of the assets of which the API states another balance than the subject's transfers amount to. Balances of rebasing
+    /// The greatest share of one unread payer, in all assets; all contracts, and accounts that may be some, count as one.
+    fn largest(&self, masses: &UnreadMasses) -> u64 {
+        let mut by_payer: BTreeMap<Option<AccountAddress>, u64> = BTreeMap::new();
+        for ((payer, _), mass) in masses {
+            let is_person = self.lists.has_code(*payer) == Some(false);
+            let share = by_payer.entry(is_person.then_some(*payer)).or_default();
+            *share = share.saturating_add(mass.share);
+        }
+        by_payer.into_values().max().unwrap_or(0)
+    }
+
+    /// Tickers of the assets of which the API states another balance than the subject's transfers amount to, each with true if it
+    /// states a higher one. Balances of rebasing
     /// tokens change without transfers.
-    fn other_balances(&self, subject: AccountAddress, accounts: &MemoryAccounts) -> Vec<String> {
+    fn other_balances(
+        &self,
+        subject: AccountAddress,
+        accounts: &MemoryAccounts,
+    ) -> Vec<(String, bool)> {
         let Some(owner) = accounts.owner(subject) else { return Vec::new() };
         let ledgers = AccountView::ledgers(accounts, owner);
-        let differing = scored_assets(self.chain).filter(|scored| {
+        let differing = scored_assets(self.chain).filter_map(|scored| {
             let asset = scored.id.asset;
             let stated = self.lists.balance(subject, asset);
             let of_asset =
                 ledgers.iter().find(|(number, _)| accounts.asset(*number) == Some(asset));
             let ledger = of_asset.map_or(0, |(_, ledger)| ledger.balance);
-            !scored.is_rebasing && stated.is_some_and(|stated| stated != U256::from(ledger))
+            let (stated, ledger) = (stated.filter(|_| !scored.is_rebasing)?, U256::from(ledger));
+            (stated != ledger).then(|| (scored.ticker.to_owned(), stated > ledger))
         });
-        differing.map(|scored| scored.ticker.to_owned()).collect()
+        differing.collect()
     }
 
     /// The newest block as a fact, and the revision of what was read: explorers state no hashes, so that a digest of all rows stands

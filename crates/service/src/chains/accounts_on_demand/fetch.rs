@@ -95,7 +95,9 @@ impl PageFetcher<'_> {
                 Err(stop) => self.stopped = self.stopped.or(Some(stop)),
             }
         }
-        self.stored.put(&fetched).await?;
+        if let Err(error) = self.stored.put(&fetched).await {
+            tracing::warn!(%error, "failed to keep fetched histories");
+        }
         found.extend(fetched);
         Ok(found)
     }

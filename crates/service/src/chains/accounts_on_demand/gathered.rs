@@ -105,26 +105,49 @@ fn transactions_of(lists: &ReadLists) -> Vec<AccountTransaction> {
         (block, index, id)
     };
     let mut transactions: BTreeMap<Position, Parts<'_>> = BTreeMap::new();
-    for ((_, list), read) in lists.iter() {
-        let mut counted: BTreeMap<Position, Vec<(&Transfer, usize)>> = BTreeMap::new();
+    let mut counts: BTreeMap<(Position, AccountAddress), Counts<'_>> = BTreeMap::new();
+    for ((account, list), read) in lists.iter() {
         for row in &read.rows {
             let at = position(row.id);
             transactions.entry(at).or_insert_with(|| Parts::of(row)).add(row);
-            let own = counted.entry(at).or_default();
-            for transfer in &row.transfers {
-                match own.iter_mut().find(|(known, _)| is_same(known, transfer)) {
-                    Some((_, count)) => *count += 1,
-                    None => own.push((transfer, 1)),
-                }
-            }
+            let own = counts.entry((at, account)).or_default();
+            row.transfers.iter().for_each(|transfer| own.add(list, transfer));
         }
-        for (at, own) in counted {
-            if let Some(transaction) = transactions.get_mut(&at) {
-                transaction.add_transfers(list, own);
-            }
+    }
+    for ((at, _), counts) in counts {
+        if let Some(transaction) = transactions.get_mut(&at) {
+            transaction.add_transfers(counts);
         }
     }
     transactions.into_values().map(Parts::finish).collect()
+}
+
+/// Number of times that each list of an account has transfers of one transaction.
+#[derive(Debug, Default)]
+struct Counts<'r>(Vec<(AccountList, &'r Transfer, usize)>);
+
+impl<'r> Counts<'r> {
+    fn add(&mut self, list: AccountList, transfer: &'r Transfer) {
+        let mut known = self.0.iter_mut();
+        match known.find(|(of, known, _)| *of == list && is_same(known, transfer)) {
+            Some((_, _, count)) => *count += 1,
+            None => self.0.push((list, transfer, 1)),
+        }
+    }
+
+    /// The number of times that the account's lists together have each transfer. The list of all tokens and that of one have the
+    /// same transfers; what a transaction moves itself, and what moves inside of it, are others.
+    fn totals(self) -> Vec<(AccountList, &'r Transfer, usize)> {
+        let mut totals: Vec<(AccountList, &'r Transfer, usize)> = Vec::new();
+        for (list, transfer, count) in self.0 {
+            match totals.iter_mut().find(|(_, known, _)| is_same(known, transfer)) {
+                Some((of, _, total)) if rank(*of) == rank(list) => *total = (*total).max(count),
+                Some((_, _, total)) => *total += count,
+                None => totals.push((list, transfer, count)),
+            }
+        }
+        totals
+    }
 }
 
 /// True if two rows state the same transfer, or one that looks the same: explorers state no place in a transaction for all of
@@ -148,9 +171,9 @@ impl<'r> Parts<'r> {
         }
     }
 
-    /// Adds the transfers that a list has of the transaction, with the number of times that it has each.
-    fn add_transfers(&mut self, list: AccountList, own: Vec<(&'r Transfer, usize)>) {
-        for (transfer, count) in own {
+    /// Adds the transfers that an account's lists have of the transaction.
+    fn add_transfers(&mut self, counts: Counts<'r>) {
+        for (list, transfer, count) in counts.totals() {
             match self.transfers.iter_mut().find(|(_, known, _)| is_same(known, transfer)) {
                 Some((_, _, known)) => *known = (*known).max(count),
                 None => self.transfers.push((list, transfer, count)),

@@ -72,6 +72,9 @@ impl ReadLists {
             next: None,
             tip,
         });
+        if request.order == ListOrder::OldestFirst {
+            list.tip = tip;
+        }
         list.rows.extend(page.rows);
         list.pages += 1;
         list.next = page.next;

@@ -7,7 +7,10 @@
 use std::collections::BTreeMap;
 
 use assay_engine::{
-    account::{AccountAddress, AccountView, Asset, AssetNumber, MovementKind, Payment, Valuation},
+    account::{
+        AccountAddress, AccountView, Asset, AssetNumber, MoneyUnit, MovementKind, Payment,
+        Valuation,
+    },
     ledger::OwnerNumber,
 };
 use assay_graph::account::MemoryAccounts;
@@ -76,6 +79,25 @@ fn balances_after(accounts: &MemoryAccounts, payments: &[Payment]) -> Vec<u128> 
     after.collect()
 }
 
+/// Sums of the subject's money in one unit.
+#[derive(Clone, Copy, Debug, Default)]
+struct Sums {
+    received: u128,
+    recent: u128,
+    held: u128,
+}
+
+impl Sums {
+    const fn receive(&mut self, worth: u128, recent: u128) {
+        self.received = self.received.saturating_add(worth);
+        self.recent = self.recent.saturating_add(recent);
+    }
+
+    const fn hold(&mut self, worth: u128) {
+        self.held = self.held.saturating_add(worth);
+    }
+}
+
 /// Shares of the subject's money that go back to what accounts held at one time, while the pass goes back.
 struct Demands {
     /// The part of each receipt of the subject, by the position among its receipts from the newest on.
@@ -92,37 +114,42 @@ impl Demands {
         recent_since: Timestamp,
     ) -> Self {
         let mut value = |asset: AssetNumber, amount: u128, at: Timestamp| {
-            let asset = accounts.scored(asset)?;
-            // Amounts in several units are not compared: each unit counts as if it were dollars.
-            let (_, value) = values.value(asset, amount, at);
-            Some(value)
+            Some(values.value(accounts.scored(asset)?, amount, at))
         };
-        let (mut all, mut all_recent) = (0_u128, 0_u128);
+        // Amounts in several units are not compared: each unit is a whole of its own.
+        let mut totals: BTreeMap<MoneyUnit, Sums> = BTreeMap::new();
         let mut worths = Vec::new();
         for payment in accounts.ledgers().payments().iter().rev() {
             if payment.to != subject || payment.kind.is_own_money() {
                 continue;
             }
             let time = accounts.time(payment.transaction);
-            let worth = value(payment.asset, payment.amount, time).unwrap_or(0);
-            let recent = if time >= recent_since { worth } else { 0 };
-            (all, all_recent) = (all.saturating_add(worth), all_recent.saturating_add(recent));
-            worths.push((worth, recent));
+            if let Some((unit, worth)) = value(payment.asset, payment.amount, time) {
+                let recent = if time >= recent_since { worth } else { 0 };
+                totals.entry(unit).or_default().receive(worth, recent);
+                worths.push(Some((unit, worth, recent)));
+            } else {
+                worths.push(None);
+            }
         }
-        let receipts = worths
-            .into_iter()
-            .map(|(worth, recent)| [part(WHOLE, worth, all), part(WHOLE, recent, all_recent), 0]);
-        let ledgers = AccountView::ledgers(accounts, subject);
         let newest = accounts.transactions().transactions().last().map(|it| it.time);
         let newest = newest.unwrap_or(Timestamp::UNIX_EPOCH);
-        let held = ledgers
-            .iter()
-            .map(|(asset, ledger)| (*asset, value(*asset, ledger.balance, newest).unwrap_or(0)));
-        let held: Vec<(AssetNumber, u128)> = held.collect();
-        let all_held = held.iter().map(|(_, worth)| *worth).fold(0, u128::saturating_add);
-        let held = held
-            .into_iter()
-            .map(|(asset, worth)| ((subject, asset), [0, 0, part(WHOLE, worth, all_held)]));
+        let mut held = Vec::new();
+        for (asset, ledger) in AccountView::ledgers(accounts, subject) {
+            if let Some((unit, worth)) = value(asset, ledger.balance, newest) {
+                totals.entry(unit).or_default().hold(worth);
+                held.push((asset, unit, worth));
+            }
+        }
+        let total = |unit: MoneyUnit| totals.get(&unit).copied().unwrap_or_default();
+        let receipts = worths.into_iter().map(|known| {
+            let Some((unit, worth, recent)) = known else { return [0; 3] };
+            let total = total(unit);
+            [part(WHOLE, worth, total.received), part(WHOLE, recent, total.recent), 0]
+        });
+        let held = held.into_iter().map(|(asset, unit, worth)| {
+            ((subject, asset), [0, 0, part(WHOLE, worth, total(unit).held)])
+        });
         Self { receipts: receipts.collect(), next: 0, held: held.collect() }
     }
 

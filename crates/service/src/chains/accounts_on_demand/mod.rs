@@ -62,6 +62,8 @@ use crate::large::beside_others_if;
 const REQUESTS_OF_CHECK: u32 = 20;
 /// Most requests that an answer rests on, those of earlier checks and of background work included.
 pub(super) const MOST_REQUESTS: u32 = 50;
+/// Most requests for the subject's own lists at once.
+const OWN_AT_ONCE: usize = 6;
 /// Time after which the API is asked for a newer block.
 const TIP_AGE: SignedDuration = SignedDuration::from_secs(30);
 /// Time after which the API is asked for newer freezes.
@@ -271,7 +273,7 @@ impl AccountsOnDemand {
         if !own.is_empty() && made < REQUESTS_OF_CHECK / 2 {
             let code = lists.asks_for_code(subject).then_some(Question::Code(subject));
             let own = code.into_iter().chain(own.into_iter().map(Question::Page));
-            return own.take(left).collect();
+            return own.take(left.min(OWN_AT_ONCE)).collect();
         }
         let most = plan::round_size(made).min(left);
         plan::next(&found.masses, lists, internal, most)

@@ -16,8 +16,12 @@ use assay_store::{
 use jiff::{SignedDuration, Timestamp};
 use ruint::aliases::U256;
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 
 use super::fetch::{Answer, Question};
+
+/// Longest age of the newest rows of a list.
+const NEWEST_AGE: SignedDuration = SignedDuration::from_secs(30);
 
 /// A page with the newest block that the API knew before it answered.
 #[derive(Clone, Debug)]
@@ -139,7 +143,11 @@ impl StoredPages<'_> {
                 let stored: StoredPage = serde_json::from_str(&record.content).ok()?;
                 // New blocks add rows after the last page only.
                 let is_settled = request.order == ListOrder::OldestFirst && stored.next.is_some();
-                let page = stored.read(self.chain).filter(|_| is_settled || is_fresh)?;
+                // New rows are on the first page of the newest ones.
+                let is_first = request.order == ListOrder::NewestFirst && request.after.is_none();
+                let newest = self.now.saturating_sub(NEWEST_AGE).unwrap_or(Timestamp::MIN);
+                let is_usable = is_settled || is_fresh && !is_first || record.fetched_at >= newest;
+                let page = stored.read(self.chain).filter(|_| is_usable)?;
                 Some(Answer::Page(request.clone(), page))
             }
             Question::Code(account) => {
@@ -212,7 +220,7 @@ fn key(chain: ChainId, question: &Question) -> String {
             return format!("{account}/balance/{}", asset.text(chain));
         }
         Question::Freezes(token, after) => {
-            let after = after.as_ref().map_or("", |position| &position.0);
+            let after = after.as_ref().map_or_else(String::new, |position| digest(&position.0));
             return format!("{token}/freezes/{after}");
         }
     };
@@ -226,8 +234,15 @@ fn key(chain: ChainId, question: &Question) -> String {
         ListOrder::OldestFirst => "oldest",
         ListOrder::NewestFirst => "newest",
     };
-    let after = after.as_ref().map_or("", |position| &position.0);
+    // Positions can be longer than a key may be.
+    let after = after.as_ref().map_or_else(String::new, |position| digest(&position.0));
     format!("{account}/{list}/{order}/{after}")
+}
+
+/// The begin of a text's digest.
+fn digest(text: &str) -> String {
+    let digest = hex::encode(Sha256::digest(text));
+    digest.get(..32).unwrap_or_default().to_owned()
 }
 
 impl StoredPage {
