@@ -5,7 +5,6 @@ use std::{
     io::{self, BufRead, BufReader, Write},
     net::TcpStream,
     sync::{Arc, Mutex, MutexGuard},
-    time::{Duration, Instant},
 };
 
 use assay_engine::account::AccountTransaction;
@@ -55,8 +54,6 @@ pub struct ApiBehavior {
     pub always: Option<ApiFault>,
     /// The only valid key; `None` if all are.
     pub key: Option<String>,
-    /// Most requests of a key within a second, beyond which requests are refused.
-    pub per_second: Option<usize>,
 }
 
 /// A request that the server got.
@@ -66,8 +63,6 @@ pub struct ApiRequest {
     pub path: String,
     /// The key; empty without one.
     pub key: String,
-    /// Time of its arrival.
-    pub at: Instant,
 }
 
 #[derive(Debug)]
@@ -153,18 +148,6 @@ impl AccountApi {
     pub fn requests(&self) -> Vec<ApiRequest> {
         self.shared.state().requests.clone()
     }
-
-    /// The most requests of a key within any second.
-    #[must_use]
-    pub fn most_in_a_second(&self, key: &str) -> usize {
-        let requests = self.requests();
-        let times: Vec<_> = requests.iter().filter(|it| it.key == key).map(|it| it.at).collect();
-        let within = |from: &Instant| {
-            let end = *from + Duration::from_secs(1);
-            times.iter().filter(|at| *at >= from && **at < end).count()
-        };
-        times.iter().map(within).max().unwrap_or(0)
-    }
 }
 
 impl Shared {
@@ -175,17 +158,10 @@ impl Shared {
     /// Notes a request. Returns the fault of its answer.
     fn note(&self, path: &str, key: &str) -> Option<ApiFault> {
         let mut state = self.state();
-        let at = Instant::now();
-        state.requests.push(ApiRequest { path: path.to_owned(), key: key.to_owned(), at });
-        let recent = state.requests.iter().rev();
-        let recent = recent.take_while(|it| at.duration_since(it.at) < Duration::from_secs(1));
-        let count = recent.filter(|it| it.key == key).count();
+        state.requests.push(ApiRequest { path: path.to_owned(), key: key.to_owned() });
         let State { behavior, .. } = &mut *state;
         if behavior.key.as_deref().is_some_and(|valid| valid != key) {
             return Some(ApiFault::KeyRevoked);
-        }
-        if behavior.per_second.is_some_and(|most| count > most) {
-            return Some(ApiFault::RateText);
         }
         behavior.next.pop_front().or(behavior.always)
     }

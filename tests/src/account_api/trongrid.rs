@@ -17,7 +17,7 @@ pub(super) fn refusal(text: &str) -> Value {
 pub(super) fn answer(shared: &Shared, asked: &ApiQuery, is_endless: bool) -> Value {
     let segments: Vec<&str> = asked.path.split('/').skip(1).collect();
     match &*segments {
-        ["wallet", "getnowblock"] => {
+        ["walletsolidity", "getnowblock"] => {
             let newest = shared.index.transactions.last();
             let time = newest.map_or(0, |newest| newest.time.as_millisecond());
             let height = newest.map_or(0, |newest| newest.block);

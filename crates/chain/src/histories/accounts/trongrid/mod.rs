@@ -145,7 +145,9 @@ impl AccountHistorySource for TronGridHistories {
     }
 
     fn tip(&self) -> Result<ApiTip, SourceError> {
-        let tip = self.client.ask("/wallet/getnowblock", "the newest block", tip)?;
+        // Lists have rows of solidified blocks only.
+        let path = "/walletsolidity/getnowblock";
+        let tip = self.client.ask(path, "the newest solidified block", tip)?;
         if let Some(time) = tip.time {
             let known = Some((time, Instant::now()));
             *self.tip.lock().unwrap_or_else(PoisonError::into_inner) = known;
