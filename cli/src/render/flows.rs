@@ -384,6 +384,7 @@ mod tests {
 
     fn line(amount: u128, category: Category, between: usize) -> Exposure {
         let step = |number: usize| PathStep {
+            blockchain: None,
             via: Vec::new(),
             transaction: format!("{number:064x}"),
             address: Some(format!("address-{number}")),

@@ -219,8 +219,11 @@ fn draw_end(
     }
 }
 
-/// The transfer of a step on an account chain: the amount, its place in the transaction and the party.
+/// The transfer of a step on an account chain: the amount, its place in the transaction, the party, and the chain if the step
+/// is behind a bridge.
 fn moved(chain: ChainId, step: &PathStep) -> Option<String> {
+    let other = step.blockchain.as_deref();
+    let chain = other.map_or(Some(chain), |other| other.parse().ok())?;
     let asset = Asset::parse(chain, step.asset.as_deref()?).ok()?;
     let ticker = scored_asset(AssetId { chain, asset })?.ticker;
     let amount = Unit::new(chain, ticker).text(step.amount.as_deref()?.parse().ok()?);
@@ -229,7 +232,8 @@ fn moved(chain: ChainId, step: &PathStep) -> Option<String> {
         Some(entity) => format!("; {entity} ({})", label.category),
         None => format!("; {}", label.category),
     });
-    Some(format!("{amount}{place}{}", party.unwrap_or_default()))
+    let behind = other.map(|other| format!(" on {other}")).unwrap_or_default();
+    Some(format!("{amount}{behind}{place}{}", party.unwrap_or_default()))
 }
 
 #[cfg(test)]
@@ -241,6 +245,7 @@ mod tests {
 
     fn steps(count: usize) -> Vec<PathStep> {
         let step = |number: usize| PathStep {
+            blockchain: None,
             via: Vec::new(),
             transaction: format!("{number:064x}"),
             address: Some(format!("address-{number}")),

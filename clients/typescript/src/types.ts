@@ -364,6 +364,8 @@ export interface ExposurePath {
 
 /** One hop of a path. */
 export interface PathStep {
+    /** Blockchain of the transaction, if it is another one than that of the checked address: the step is behind a bridge. Absent on the same blockchain. */
+    blockchain?: string | null;
     /** The transaction. */
     transaction: string;
     /** Address on the other side of the transaction; null if the party has no address, or if there is no party: newly mined coins, a fee. */

@@ -93,6 +93,7 @@ pub(super) fn to_flow_path(
         };
         let owner = step.owner.as_ref();
         PathStep {
+            blockchain: None,
             via: Vec::new(),
             transaction: step.txid.to_string(),
             address: owner.and_then(|owner| Some(owner.address(case.chain)?.to_string())),

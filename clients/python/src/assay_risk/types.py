@@ -390,6 +390,8 @@ class ExposurePath(TypedDict):
 class PathStep(TypedDict):
     """One hop of a path."""
 
+    blockchain: NotRequired[str | None]
+    """Blockchain of the transaction, if it is another one than that of the checked address: the step is behind a bridge. Absent on the same blockchain."""
     transaction: str
     """The transaction."""
     address: NotRequired[str | None]

@@ -91,6 +91,45 @@ pub struct AccountLimitsMessage {
     pub lookalike_accounts: Vec<LookalikeAccountMessage>,
     /// Number of the subject's transfers of tokens whose money is not followed, among the newest ones.
     pub other_tokens: u64,
+    /// Receipts from bridges, with those that were joined to deposits on other chains.
+    pub bridged: BridgedReceiptsMessage,
+}
+
+/// Receipts of a subject from bridges.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct BridgedReceiptsMessage {
+    /// Number of the receipts that were read one by one.
+    pub receipts: u64,
+    /// The other chains on which deposits were searched.
+    pub searched: Vec<Identifier>,
+    /// The receipts that were joined to a deposit, in the order of the chain.
+    pub joined: Vec<JoinedReceiptMessage>,
+}
+
+/// A receipt from a bridge that was joined to its deposit.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct JoinedReceiptMessage {
+    /// Name of the bridge that paid; null if it is not known.
+    pub bridge: Option<String>,
+    /// The payout to the subject.
+    pub payout: BridgeTransactionMessage,
+    /// The deposit of the same address.
+    pub deposit: BridgeTransactionMessage,
+}
+
+/// A payment into or out of a bridge.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct BridgeTransactionMessage {
+    /// The chain.
+    pub blockchain: Identifier,
+    /// Identifier of the transaction.
+    pub transaction: String,
+    /// Time of its block.
+    pub time: Timestamp,
+    /// Amount in whole units of the asset, as a decimal number.
+    pub amount: String,
+    /// Ticker of the asset.
+    pub asset: String,
 }
 
 /// Money of a subject that a party which harms payers got directly, in transactions that the subject did not send.

@@ -294,6 +294,10 @@ pub struct FlowPathMessage {
 /// One hop of a path.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PathStepMessage {
+    /// Blockchain of the transaction, if it is another one than that of the question: the step is behind a bridge. Absent on
+    /// the same blockchain.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blockchain: Option<String>,
     /// The transaction.
     pub transaction: String,
     /// Address of the party on the other side of the transaction; null if the party has no address, or for newly mined

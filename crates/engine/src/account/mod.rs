@@ -13,6 +13,8 @@
 //! - `netting`: the payments between accounts that a transaction amounts to
 //! - `conversion`: receipts in exchange for another asset that cannot be resolved
 //! - `contracts`: money that passes contracts, rule by rule
+//! - `bridged`: payouts of bridges and the deposits that they belong to
+//! - `bridge_search`: search of the deposits that belong to a subject's receipts from bridges
 //! - `ends`: the parties at which money ends
 //! - `step`: the ledgers after a transaction
 //! - `dealings`: direct dealings with listed and risky parties
@@ -35,6 +37,8 @@
 
 mod address;
 mod asset;
+mod bridge_search;
+mod bridged;
 mod circles;
 mod contract_use;
 mod contracts;
@@ -69,6 +73,8 @@ mod view;
 
 pub use address::AccountAddress;
 pub use asset::{Asset, AssetId, InvalidAsset};
+pub use bridge_search::{BridgeDeposit, BridgedAttributions, JoinedReceipts, OtherChain};
+pub use bridged::{BRIDGE_TIME, BridgePayment, unique_pairs};
 pub use contracts::{
     AccountState, AccountStates, DayPrices, DayValues, Held, Holding, Lot, Lots, Named, Tie,
 };

@@ -203,8 +203,10 @@ impl Part {
         let outstanding = (is_netted && self.outstanding < total)
             .then(|| self.outstanding.shown(unit).min(amount));
         let mut transactions: Vec<String> = Vec::new();
-        let of_paths =
-            self.paths.iter().flat_map(|path| &path.steps).map(|it| it.transaction.clone());
+        // Steps behind a bridge are of another chain.
+        let steps = self.paths.iter().flat_map(|path| &path.steps);
+        let own_steps = steps.filter(|step| step.blockchain.is_none());
+        let of_paths = own_steps.map(|step| step.transaction.clone());
         for transaction in of_paths.chain(self.largest.iter().map(|(_, number)| txid(*number))) {
             if !transactions.contains(&transaction) {
                 transactions.push(transaction);

@@ -1,6 +1,7 @@
 //! Paths that show where a subject's money came from (`docs/model/accounts.md` B13). A path changes no verdict.
 
 use super::{
+    bridge_search::BridgeDeposit,
     ends::ends_money,
     origin::OriginCode,
     shares::WHOLE,
@@ -31,28 +32,13 @@ pub(super) fn path_back(
     let mut search = Search { view, attributions, origin, records: MOST_RECORDS };
     let mut at = from.clone();
     while steps.len() < MOST_HOPS {
-        let attribution = attributions.of_account(at.from);
-        let party = attribution.as_ref().and_then(|it| it.end.as_ref()).filter(|it| ends_money(it));
-        let mut step = PathStep {
-            transaction: named(view, &at),
-            address: address(view, at.from),
-            time: view.time(at.transaction),
-            amount: Some(at.amount.to_string()),
-            asset: view.scored(at.asset).map(|asset| asset.id.asset.text(view.chain())),
-            place: view
-                .transfer_place(&at)
-                .and_then(|place| place.published)
-                .map(|place| place.to_string()),
-            label: party.map(|party| StepLabel {
-                category: party.category,
-                entity: party.entity.as_deref().map(str::to_owned),
-                tier: party.tier,
-                confidence: party.confidence,
-                listed: party.listed,
-            }),
-            via: Vec::new(),
-        };
-        if party.is_some() {
+        let mut step = step_of(view, attributions, &at);
+        if let Some(deposit) = attributions.deposit_of(&at) {
+            steps.push(step);
+            steps.extend(behind_bridge(deposit, origin, amount));
+            return Some(FlowPath { amount, steps });
+        }
+        if step.label.is_some() {
             steps.push(step);
             return Some(FlowPath { amount, steps });
         }
@@ -60,6 +46,48 @@ pub(super) fn path_back(
         steps.push(step);
     }
     None
+}
+
+/// The steps behind a receipt that was joined to its deposit: at least the deposit.
+fn behind_bridge(deposit: BridgeDeposit<'_>, origin: OriginCode, amount: u128) -> Vec<PathStep> {
+    let BridgeDeposit { chain, payment } = deposit;
+    let path = path_back(chain.view, chain.attributions, payment, origin, amount);
+    let steps = path.map(|path| path.steps);
+    let mut steps = steps.unwrap_or_else(|| vec![step_of(chain.view, chain.attributions, payment)]);
+    for step in &mut steps {
+        step.blockchain = Some(chain.view.chain().to_string());
+    }
+    steps
+}
+
+/// The step of a payment, with the payer and its label if money ends at it.
+fn step_of(
+    view: &dyn AccountView,
+    attributions: &dyn AccountAttributions,
+    payment: &Payment,
+) -> PathStep {
+    let attribution = attributions.of_account(payment.from);
+    let party = attribution.as_ref().and_then(|it| it.end.as_ref()).filter(|it| ends_money(it));
+    PathStep {
+        blockchain: None,
+        transaction: named(view, payment),
+        address: address(view, payment.from),
+        time: view.time(payment.transaction),
+        amount: Some(payment.amount.to_string()),
+        asset: view.scored(payment.asset).map(|asset| asset.id.asset.text(view.chain())),
+        place: view
+            .transfer_place(payment)
+            .and_then(|place| place.published)
+            .map(|place| place.to_string()),
+        label: party.map(|party| StepLabel {
+            category: party.category,
+            entity: party.entity.as_deref().map(str::to_owned),
+            tier: party.tier,
+            confidence: party.confidence,
+            listed: party.listed,
+        }),
+        via: Vec::new(),
+    }
 }
 
 /// A search for earlier payments of one origin.

@@ -6,6 +6,7 @@ use jiff::{Timestamp, tz::TimeZone};
 use rustc_hash::FxHashMap;
 
 use super::{
+    bridge_search::BridgeDeposit,
     ends::ends_money,
     history::PaymentSum,
     origin::{MoneyOrigin, OriginCode},
@@ -108,7 +109,8 @@ pub(super) fn received(
         }
         let payment = valued.payment;
         let is_paid = payment.kind.is_payment();
-        let attribution = is_paid.then(|| attributions.of_account(payment.from)).flatten();
+        let (payer, attributions, paid_at) = payer(attributions, valued);
+        let attribution = is_paid.then(|| attributions.of_account(payer)).flatten();
         let end = attribution.as_ref().and_then(|it| it.end.as_ref()).filter(|it| ends_money(it));
         let solicitation = if dust.is_dust(valued) {
             Solicitation::Dust
@@ -121,8 +123,8 @@ pub(super) fn received(
         if end.is_none() && is_paid {
             carried.extend(attribution.iter().flat_map(|it| &it.carried).cloned());
             // What the payer paid before it was frozen stays what it was.
-            let freeze = attributions.freeze_of(payment.from);
-            carried.extend(freeze.filter(|(since, _)| *since <= valued.time).map(|(_, it)| it));
+            let freeze = attributions.freeze_of(payer);
+            carried.extend(freeze.filter(|(since, _)| *since <= paid_at).map(|(_, it)| it));
         }
         let mut receipt = Receipt {
             parts: units.entry(valued.unit).or_default(),
@@ -136,6 +138,20 @@ pub(super) fn received(
         }
     }
     units
+}
+
+/// The account that paid a receipt, with the attributions of its chain and the time at which it paid: of a receipt that was
+/// joined to its deposit, the subject on the chain of the deposit.
+fn payer<'a>(
+    attributions: &'a dyn AccountAttributions,
+    receipt: &Valued<'_>,
+) -> (OwnerNumber, &'a dyn AccountAttributions, Timestamp) {
+    match attributions.deposit_of(receipt.payment) {
+        Some(BridgeDeposit { chain, payment }) => {
+            (payment.from, chain.attributions, chain.view.time(payment.transaction))
+        }
+        None => (receipt.payment.from, attributions, receipt.time),
+    }
 }
 
 /// One receipt that is added to the sums.

@@ -1,12 +1,16 @@
 //! The facts about a subject on an account chain: what it received, sent and holds, and its activity.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    borrow::Cow,
+    collections::{BTreeMap, BTreeSet},
+};
 
 use assay_address::{ChainId, LedgerKind};
 use jiff::{SignedDuration, Timestamp, civil::Date, tz::TimeZone};
 
 use super::{
     Prices,
+    bridge_search::across,
     ends::ends_money,
     held::held,
     history::AccountPayments,
@@ -23,7 +27,8 @@ use super::{
 };
 use crate::{
     evidence::{
-        AccountLimits, ActivityFacts, AssetActivity, DirectionFlows, ExcessMoney, FlowFacts, Ledger,
+        AccountLimits, ActivityFacts, AssetActivity, BridgedReceipts, DirectionFlows, ExcessMoney,
+        FlowFacts, Ledger,
     },
     ledger::OwnerNumber,
     taxonomy::RISKY_FROM,
@@ -99,7 +104,8 @@ impl AccountSubject<'_> {
         payments.sort_by_key(|valued| {
             (valued.time.to_zoned(TimeZone::UTC).date(), valued.payment.to != owner)
         });
-        payments.extend(Valued::of(view, &own.payments, &mut values));
+        let single = joined_with_deposits(attributions, &own.payments);
+        payments.extend(Valued::of(view, &single, &mut values));
         let since = recent_since(today);
         let is_netted = own.sums.is_empty() && payments.len() <= MOST_PAYMENTS;
         let mut source = received(owner, &payments, attributions, (since, is_netted));
@@ -117,6 +123,7 @@ impl AccountSubject<'_> {
             summed_payments: own.summed(),
             unread_payments: own.left_out,
             is_whole_not_netted: !is_netted,
+            bridged: BridgedReceipts::of(*self, own),
             ..limits
         };
         self.facts(UnitSums { source, destination, held }, limits)
@@ -126,8 +133,10 @@ impl AccountSubject<'_> {
     #[must_use]
     pub fn may_be_risky(&self, own: &AccountPayments) -> bool {
         let is_risky = |payment: &Payment| {
+            let deposit = self.attributions.deposit_of(payment).map(|deposit| deposit.payment);
+            let shares = &deposit.unwrap_or(payment).shares;
             let categories =
-                payment.shares.known().iter().filter_map(|share| end_of(share.origin).0.category());
+                shares.known().iter().filter_map(|share| end_of(share.origin).0.category());
             payment.to == self.owner
                 && categories.map(|it| it.info().severity).any(|it| it >= RISKY_FROM)
         };
@@ -348,6 +357,7 @@ impl AccountSubject<'_> {
             lookalike_tokens: Vec::new(),
             lookalike_accounts: Vec::new(),
             other_tokens: 0,
+            bridged: BridgedReceipts::default(),
         }
     }
 
@@ -402,6 +412,20 @@ struct UnitSums {
     source: BTreeMap<MoneyUnit, Parts>,
     destination: BTreeMap<MoneyUnit, Parts>,
     held: BTreeMap<MoneyUnit, Parts>,
+}
+
+/// The payments of a subject, of which receipts from bridges that were joined to deposits have the breakdown of these.
+fn joined_with_deposits<'p>(
+    attributions: &dyn AccountAttributions,
+    payments: &'p [Payment],
+) -> Cow<'p, [Payment]> {
+    if payments.iter().all(|payment| attributions.deposit_of(payment).is_none()) {
+        return payments.into();
+    }
+    let joined = payments
+        .iter()
+        .map(|payment| across(attributions, payment).unwrap_or_else(|| payment.clone()));
+    Cow::Owned(joined.collect())
 }
 
 /// Payments about which a caller asks, with their values; none of them is dust.

@@ -7,6 +7,7 @@ use jiff::Timestamp;
 
 use super::{
     AccountAddress, AccountState, AccountTransaction, Asset, ScoredAsset, TransferPlace,
+    bridge_search::BridgeDeposit,
     dealings::{Dealing, DealingKey},
     history::AccountPayments,
     ledger::AccountLedger,
@@ -131,5 +132,15 @@ pub trait AccountAttributions: Send + Sync {
     /// freeze is in force.
     fn freeze_of(&self, _: OwnerNumber) -> Option<(Timestamp, CarriedLabel)> {
         None
+    }
+
+    /// The deposit on another chain to which a receipt of the subject from a bridge was joined; `None` if it was not.
+    fn deposit_of(&self, _: &Payment) -> Option<BridgeDeposit<'_>> {
+        None
+    }
+
+    /// The chains on which the deposits of receipts from bridges were searched.
+    fn searched_chains(&self) -> Vec<ChainId> {
+        Vec::new()
     }
 }

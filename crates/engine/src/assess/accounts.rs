@@ -80,6 +80,7 @@ impl AccountLimits {
                 "the address has too many payments to leave out what went round with a counterparty".to_owned(),
             );
         }
+        remarks.extend(self.bridged.remarks());
         remarks
     }
 
@@ -151,6 +152,9 @@ impl AccountLimits {
         };
         if let Some(excess) = self.excess_detail() {
             add(&excess);
+        }
+        if let Some(bridged) = self.bridged.detail() {
+            add(&bridged);
         }
         if self.summed_payments > 0 {
             add(&format!(

@@ -5,6 +5,7 @@ mod association;
 mod attribution;
 mod behavior;
 mod bounds;
+mod bridged;
 mod claims;
 mod cluster;
 mod combine;

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    evidence::{BehaviorFacts, ContractUse, ExcessMoney, ReadHistories, Tier},
+    evidence::{BehaviorFacts, BridgedReceipts, ContractUse, ExcessMoney, ReadHistories, Tier},
     ledger::Mass,
     names::ListId,
     score::Confidence,
@@ -168,6 +168,8 @@ pub struct AccountLimits {
     /// Number of the subject's transfers of tokens whose money is not followed, in the newest
     /// [`MOST_OTHER_TOKENS`](crate::account::MOST_OTHER_TOKENS) transactions with such transfers.
     pub other_tokens: u64,
+    /// Receipts from bridges, with those that were joined to deposits on other chains.
+    pub bridged: BridgedReceipts,
 }
 
 /// Funds of a subject that a party which harms payers got directly, in transactions that the subject did not send.
@@ -579,6 +581,10 @@ pub struct FlowPath {
 /// One hop of a path.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema, Deserialize)]
 pub struct PathStep {
+    /// Blockchain of the transaction, if it is another one than that of the checked address: the step is behind a bridge.
+    /// Absent on the same blockchain.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blockchain: Option<String>,
     /// The transaction.
     pub transaction: String,
     /// Address on the other side of the transaction; null if the party has no address, or if there is no party: newly

@@ -1,6 +1,7 @@
 //! Evidence about an address before its assessment: listings, labels, flows of funds, patterns, and the strength of
 //! each.
 
+mod bridged;
 mod contracts;
 mod flow;
 pub mod history;
@@ -14,6 +15,7 @@ mod read_histories;
 mod source;
 mod tier;
 
+pub use bridged::{BridgeTransaction, BridgedReceipts, JoinedReceipt};
 pub use contracts::{
     BackingMoney, ContractHolding, ContractUse, ExcessMoney, KeptMoney, KeptWay, NamedContract,
     TokenDealing,

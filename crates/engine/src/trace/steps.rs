@@ -69,6 +69,7 @@ impl<'v> StepReader<'v> {
         let amount = owner.and_then(|owner| amounts.get(&owner)).map(ToString::to_string);
         let address = address.map(|address| address.to_string());
         Ok(PathStep {
+            blockchain: None,
             via: Vec::new(),
             transaction: id.clone(),
             address,

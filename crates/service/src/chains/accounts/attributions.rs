@@ -32,6 +32,19 @@ pub(in crate::chains) struct CheckAttributions<'a> {
     pub(in crate::chains) frozen: Mutex<FxHashMap<OwnerNumber, Option<(Timestamp, CarriedLabel)>>>,
 }
 
+impl<'a> CheckAttributions<'a> {
+    /// Attributions of the accounts of a chain, of which none is looked up yet.
+    pub(in crate::chains) fn new(
+        (chain, view): (ChainId, &'a dyn AccountView),
+        named: &'a NamedAccounts,
+        (intel, policy): (&'a IntelSnapshot, &'a Policy),
+        today: Date,
+    ) -> Self {
+        let (known, frozen) = (Mutex::default(), Mutex::default());
+        Self { chain, view, named, intel, policy, today, known, frozen }
+    }
+}
+
 impl AccountAttributions for CheckAttributions<'_> {
     fn of_account(&self, owner: OwnerNumber) -> Option<Arc<Attribution>> {
         let account = self.view.address(owner)?;

@@ -1,6 +1,7 @@
 //! Reader of account chains.
 //!
 //! - `named`: the accounts that lists and labels name, and those at which money ends
+//! - `bridges`: the other chains on which deposits into bridges are searched
 //! - `attributions`: attributions of accounts during one check
 //! - `state`: the graph, with the ledgers for the present lists and labels
 //! - `keeper`: keeps ledgers up to date while a program runs
@@ -14,6 +15,7 @@
 
 mod associates;
 mod attributions;
+mod bridges;
 mod keeper;
 mod lookalikes;
 mod named;

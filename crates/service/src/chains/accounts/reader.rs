@@ -1,9 +1,6 @@
 //! Reader of account chains.
 
-use std::{
-    collections::BTreeMap,
-    sync::{Arc, Mutex},
-};
+use std::{collections::BTreeMap, sync::Arc};
 
 use assay_address::{CanonicalAddress, ChainId};
 use assay_engine::{
@@ -29,6 +26,7 @@ use tracing::Instrument;
 
 use super::{
     attributions::CheckAttributions,
+    bridges::{AccountStates, JoinedDeposits, OtherStates},
     payments::PaymentFacts,
     state::{AccountState, CheckState},
     tokens::add_tokens,
@@ -54,22 +52,26 @@ const MANY_PAYMENTS: u64 = 1_000;
 pub struct AccountReader {
     chain: ChainId,
     state: Arc<AccountState>,
+    states: AccountStates,
 }
 
 /// Readers of all account chains with recorded transfers.
 #[derive(Clone, Debug, Default)]
-pub struct AccountReaders(BTreeMap<ChainId, Arc<AccountReader>>);
+pub struct AccountReaders {
+    readers: BTreeMap<ChainId, Arc<AccountReader>>,
+    states: AccountStates,
+}
 
 impl AccountReaders {
     /// Returns the reader of a chain.
     #[must_use]
     pub fn get(&self, chain: ChainId) -> Option<&Arc<AccountReader>> {
-        self.0.get(&chain)
+        self.readers.get(&chain)
     }
 
     /// Iterates over the chains.
     pub fn chains(&self) -> impl Iterator<Item = ChainId> {
-        self.0.keys().copied()
+        self.readers.keys().copied()
     }
 
     /// Returns the reader of a chain that has recorded transfers now; `None` for another chain. The reader keeps what it knows.
@@ -79,11 +81,11 @@ impl AccountReaders {
         graphs: &Arc<EmbeddedGraphs>,
     ) -> Result<Option<Arc<AccountReader>>, GraphError> {
         if graphs.accounts(chain)?.is_none() {
-            self.0.remove(&chain);
+            self.readers.remove(&chain);
             return Ok(None);
         }
-        let new = || Arc::new(AccountReader::new(chain, graphs));
-        Ok(Some(Arc::clone(self.0.entry(chain).or_insert_with(new))))
+        let new = || Arc::new(AccountReader::new(chain, graphs, &self.states));
+        Ok(Some(Arc::clone(self.readers.entry(chain).or_insert_with(new))))
     }
 
     /// Returns the readers of the chains that have recorded transfers now. A reader keeps what it knows.
@@ -91,22 +93,37 @@ impl AccountReaders {
     pub fn renewed(&self, graphs: &Arc<EmbeddedGraphs>) -> Self {
         let chains = graphs.account_chains().into_iter();
         let readers = chains.map(|chain| {
-            let known = self.0.get(&chain).map(Arc::clone);
-            (chain, known.unwrap_or_else(|| Arc::new(AccountReader::new(chain, graphs))))
+            let known = self.readers.get(&chain).map(Arc::clone);
+            let new = || Arc::new(AccountReader::new(chain, graphs, &self.states));
+            (chain, known.unwrap_or_else(new))
         });
-        Self(readers.collect())
+        Self { readers: readers.collect(), states: self.states.clone() }
     }
 }
 
 impl AccountReader {
-    fn new(chain: ChainId, graphs: &Arc<EmbeddedGraphs>) -> Self {
-        Self { chain, state: Arc::new(AccountState::new(chain, Arc::clone(graphs))) }
+    fn new(chain: ChainId, graphs: &Arc<EmbeddedGraphs>, states: &AccountStates) -> Self {
+        Self { chain, state: states.of(chain, graphs), states: states.clone() }
+    }
+
+    /// The states of the other chains; none for a subject that never appeared.
+    async fn others(&self, request: TraceRequest<'_>, state: &CheckState) -> OtherStates {
+        let TraceRequest { intel, now, subject, .. } = request;
+        let owner = AccountAddress::of(subject).and_then(|it| state.accounts.owner(it));
+        if owner.is_none() {
+            return OtherStates::default();
+        }
+        let others = (&self.states, self.state.shared_graphs());
+        OtherStates::on_day((self.chain, state), others, intel, intel.day(now)).await
     }
 
     async fn read(&self, request: TraceRequest<'_>) -> Result<SubjectData, GraphError> {
         let TraceRequest { intel, now, .. } = request;
         match self.state.on_day(intel, intel.day(now)).await? {
-            Some(state) => self.subject_data(request, &state),
+            Some(state) => {
+                let others = self.others(request, &state).await;
+                self.subject_data(request, &state, &others)
+            }
             None => Ok(SubjectData::unavailable(Unavailable::NotYetRead)),
         }
     }
@@ -115,13 +132,14 @@ impl AccountReader {
         &self,
         request: TraceRequest<'_>,
         state: &CheckState,
+        others: &OtherStates,
     ) -> Result<SubjectData, GraphError> {
         let view = &*state.accounts;
         let owner = AccountAddress::of(request.subject).and_then(|account| view.owner(account));
         let is_large = owner.is_some_and(|owner| view.payment_count(owner) > MANY_PAYMENTS);
         let data = beside_others_if(is_large, || {
             let own = owner.map(|owner| (owner, view.history(owner, MOST_PAYMENTS)));
-            self.data_of_payments(request, state, own)
+            self.data_of_payments(request, (state, others), own)
         });
         view.check()?;
         Ok(data)
@@ -141,7 +159,7 @@ impl AccountReader {
         let view = &*state.accounts;
         let Some(owner) = AccountAddress::of(subject).and_then(|account| view.owner(account))
         else {
-            let data = self.data_of_payments(request, &state, None);
+            let data = self.data_of_payments(request, (&state, &OtherStates::default()), None);
             view.check()?;
             return Ok(Some(data));
         };
@@ -149,15 +167,19 @@ impl AccountReader {
         let attributions = self.attributions(request, &state);
         let prices = intel.prices().as_ref();
         let of = AccountSubject { view, owner, attributions: &attributions, prices, today };
+        let others = self.others(request, &state).await;
+        let others = others.attributions((intel, policy), today);
+        let (bridged, deposits) = others.join(of, &own, state_revision);
+        let of = AccountSubject { attributions: &bridged, ..of };
         let is_bounded = !of.may_be_risky(&own) && !may_deal_in_tokens(of);
         let flows = is_bounded.then(|| of.flows(&own));
         let freezes = issuer_freezes(view, owner);
         view.check()?;
         Ok(flows.map(|flows| {
-            let flows = FlowFacts { compositions: Some(used(&state)), ..flows };
+            let flows = FlowFacts { compositions: Some(used(&state, Some(&deposits))), ..flows };
             let tip = tip(&state.recorded);
             let facts = ChainFacts { tip, flows, behavior: None, activity: of.activity(&own) };
-            let revision = revision(self.chain, &state.recorded, &state.revision);
+            let revision = state_revision(self.chain, &state) + &deposits.revision;
             SubjectData { freezes, ..SubjectData::facts(facts, revision) }
         }))
     }
@@ -166,18 +188,23 @@ impl AccountReader {
     fn data_of_payments(
         &self,
         request: TraceRequest<'_>,
-        state: &CheckState,
+        (state, others): (&CheckState, &OtherStates),
         of: Option<(OwnerNumber, AccountPayments)>,
     ) -> SubjectData {
-        let TraceRequest { intel, now, rules, .. } = request;
+        let TraceRequest { intel, now, rules, policy, .. } = request;
         let (view, today) = (&*state.accounts, intel.day(now));
         let freezes = of.as_ref().map(|(owner, _)| issuer_freezes(view, *owner));
         let attributions = self.attributions(request, state);
         let prices = intel.prices().as_ref();
+        let others = others.attributions((intel, policy), today);
+        let mut deposits = None;
         let found = match of {
             None => PaymentFacts::of_nobody(),
             Some((owner, own)) => {
                 let of = AccountSubject { view, owner, attributions: &attributions, prices, today };
+                let (bridged, joined) = others.join(of, &own, state_revision);
+                deposits = Some(joined);
+                let of = AccountSubject { attributions: &bridged, ..of };
                 let mut found = PaymentFacts::of(of, &own, (&attributions, rules));
                 if let Some(limits) = &mut found.flows.account {
                     limits.exceeding_ledgers = self.exceeding_ledgers(request);
@@ -188,8 +215,9 @@ impl AccountReader {
         };
         let PaymentFacts { flows, activity, counterparties, behavior, .. } = found;
         let tip = tip(&state.recorded);
-        let revision = revision(self.chain, &state.recorded, &state.revision);
-        let flows = FlowFacts { compositions: Some(used(state)), ..flows };
+        let mut revision = state_revision(self.chain, state);
+        revision.push_str(deposits.as_ref().map_or("", |deposits| &deposits.revision));
+        let flows = FlowFacts { compositions: Some(used(state, deposits.as_ref())), ..flows };
         let facts = ChainFacts { tip, flows, behavior: Some(behavior), activity };
         let freezes = freezes.unwrap_or_default();
         SubjectData { counterparties, freezes, ..SubjectData::facts(facts, revision) }
@@ -210,16 +238,8 @@ impl AccountReader {
         state: &'a CheckState,
     ) -> CheckAttributions<'a> {
         let TraceRequest { policy, intel, now, .. } = request;
-        CheckAttributions {
-            chain: self.chain,
-            view: &*state.accounts,
-            named: &state.named,
-            intel,
-            policy,
-            today: intel.day(now),
-            known: Mutex::default(),
-            frozen: Mutex::default(),
-        }
+        let of = (self.chain, &*state.accounts as &dyn AccountView);
+        CheckAttributions::new(of, &state.named, (intel, policy), intel.day(now))
     }
 
     async fn read_transfer(
@@ -240,24 +260,26 @@ impl AccountReader {
         if query.direction == TransferDirection::Deposit {
             let flows = of.origins_of(read.booked.payments());
             view.check()?;
-            let flows = FlowFacts { compositions: Some(used(&state)), ..flows };
-            let revision = revision(self.chain, &state.recorded, &state.revision);
+            let flows = FlowFacts { compositions: Some(used(&state, None)), ..flows };
+            let revision = state_revision(self.chain, &state);
             let (activity, tip) = (read.activity(), tip(&state.recorded));
             let transfer = FoundTransfer::OfAccounts(Box::new(read.found));
             return Ok(TransferRead::of_origins(transfer, activity, flows, (tip, revision)));
         }
         let destinations = read.destinations(&of);
         // The check of the receiver's data covers the destinations as well.
-        let traced = self.subject_data(of_receiver, &state)?;
+        let others = self.others(of_receiver, &state).await;
+        let traced = self.subject_data(of_receiver, &state, &others)?;
         let transfer = FoundTransfer::OfAccounts(Box::new(read.found));
         let tip_height = state.recorded.tip.height;
         Ok(TransferRead { transfer, traced, destinations, tip_height })
     }
 }
 
-/// Returns the ledgers that a check rests on.
-fn used(state: &CheckState) -> UsedCompositions {
-    UsedCompositions { revision: state.revision.clone(), is_outdated: state.is_outdated }
+/// Returns the ledgers that a check rests on, also by deposits on other chains.
+fn used(state: &CheckState, deposits: Option<&JoinedDeposits>) -> UsedCompositions {
+    let is_outdated = state.is_outdated || deposits.is_some_and(|deposits| deposits.is_outdated);
+    UsedCompositions { revision: state.revision.clone(), is_outdated }
 }
 
 #[async_trait]
@@ -366,7 +388,8 @@ fn tip(recorded: &RecordedState) -> Tip {
 }
 
 /// Returns the revision: the chain, the height and the digest of all transfers, and the ends of the ledgers.
-fn revision(chain: ChainId, recorded: &RecordedState, ends: &str) -> String {
+fn state_revision(chain: ChainId, state: &CheckState) -> String {
+    let CheckState { recorded, revision: ends, .. } = state;
     let digest = hex::encode(recorded.digest);
     format!("{chain}@{}-{}+{ends}", recorded.tip.height, digest.get(..12).unwrap_or_default())
 }

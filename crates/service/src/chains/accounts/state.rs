@@ -99,6 +99,11 @@ impl AccountState {
         &self.graphs
     }
 
+    /// Returns the graphs of the data directory, to be shared.
+    pub(super) const fn shared_graphs(&self) -> &Arc<EmbeddedGraphs> {
+        &self.graphs
+    }
+
     /// Returns the newest state of the graph, whatever its ledgers rest on; `None` without transfers.
     pub(super) fn snapshot(&self) -> Result<Option<AccountSnapshot>, GraphError> {
         self.graphs.account_snapshot(self.chain)

@@ -46,6 +46,7 @@ pub(super) fn limits_message(limits: AccountLimits) -> AccountLimitsMessage {
         lookalike_tokens,
         lookalike_accounts,
         other_tokens,
+        bridged,
     } = limits;
     let lookalike = |LookalikeAccount { address, of, is_paid, transactions }| {
         LookalikeAccountMessage { address: text(&address), of: text(&of), is_paid, transactions }
@@ -65,6 +66,7 @@ pub(super) fn limits_message(limits: AccountLimits) -> AccountLimitsMessage {
         lookalike_tokens,
         lookalike_accounts: lookalike_accounts.into_iter().map(lookalike).collect(),
         other_tokens,
+        bridged: bridged.into_message(),
     }
 }
 
@@ -241,6 +243,7 @@ impl AnswerReader<'_> {
             lookalike_tokens,
             lookalike_accounts,
             other_tokens,
+            bridged,
         } = message;
         let lookalike = |LookalikeAccountMessage { address, of, is_paid, transactions }| {
             let (address, of) = (self.address(&address)?, self.address(&of)?);
@@ -262,6 +265,7 @@ impl AnswerReader<'_> {
             lookalike_tokens,
             lookalike_accounts: lookalike_accounts.collect::<Result<_, _>>()?,
             other_tokens,
+            bridged: MessageForm::read(bridged)?,
         })
     }
 

@@ -2,13 +2,15 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
+use assay_address::ChainId;
 use assay_chain_protocol::message::{
     AccountMessage, ActivityFactsMessage, AssetActivityMessage, AssetMessage, BackingMoneyMessage,
-    BehaviorFactsMessage, BlockIdMessage, BlockRefMessage, CarriedLabelMessage, CarriedPartMessage,
-    ChainFactsMessage, ChainStateMessage, ChoicesMessage, CoSpendMessage, ContractHoldingMessage,
-    ContractUseMessage, CounterpartyAssetMessage, DirectionFlowsMessage, DistanceMessage,
-    DoubleSpendMessage, ExcessMoneyMessage, FlowDistanceMessage, FlowEndMessage, FlowFactsMessage,
-    FlowPartMessage, FlowPathMessage, FreezeMomentMessage, Identifier, KeptMoneyMessage,
+    BehaviorFactsMessage, BlockIdMessage, BlockRefMessage, BridgeTransactionMessage,
+    BridgedReceiptsMessage, CarriedLabelMessage, CarriedPartMessage, ChainFactsMessage,
+    ChainStateMessage, ChoicesMessage, CoSpendMessage, ContractHoldingMessage, ContractUseMessage,
+    CounterpartyAssetMessage, DirectionFlowsMessage, DistanceMessage, DoubleSpendMessage,
+    ExcessMoneyMessage, FlowDistanceMessage, FlowEndMessage, FlowFactsMessage, FlowPartMessage,
+    FlowPathMessage, FreezeMomentMessage, Identifier, JoinedReceiptMessage, KeptMoneyMessage,
     LedgerMessage, ListEffectMessage, MassMessage, NamedContractMessage, NotReadMessage,
     OutPointMessage, PartyListingMessage, PathStepMessage, PatternDetailsMessage,
     PatternFactMessage, PatternRulesMessage, PublishedPlaceMessage, ScriptOwnerMessage,
@@ -21,13 +23,13 @@ use assay_chain_protocol::message::{
 use assay_engine::{
     account::{AccountAddress, Asset, Choices, FreezeMoment, PublishedPlace, TransferPlace},
     evidence::{
-        ActivityFacts, AssetActivity, BackingMoney, BehaviorFacts, CarriedLabel, CarriedPart,
-        ChainFacts, ChainState, ContractHolding, ContractUse, Direction, DirectionFlows,
-        ExcessMoney, FlowDistance, FlowEnd, FlowFacts, FlowPart, FlowPath, IngestMode, KeptMoney,
-        KeptWay, LabelDistance, Ledger, ListingPeriod, NamedContract, PartyListing, PathStep,
-        Pattern, PatternDetails, PatternFact, PatternRole, SearchExtent, Solicitation, StepLabel,
-        StepVia, TakenFunds, Tier, Tip, TokenDealing, Unavailable, UnresolvedReason,
-        UnscoredReason, UsedCompositions,
+        ActivityFacts, AssetActivity, BackingMoney, BehaviorFacts, BridgeTransaction,
+        BridgedReceipts, CarriedLabel, CarriedPart, ChainFacts, ChainState, ContractHolding,
+        ContractUse, Direction, DirectionFlows, ExcessMoney, FlowDistance, FlowEnd, FlowFacts,
+        FlowPart, FlowPath, IngestMode, JoinedReceipt, KeptMoney, KeptWay, LabelDistance, Ledger,
+        ListingPeriod, NamedContract, PartyListing, PathStep, Pattern, PatternDetails, PatternFact,
+        PatternRole, SearchExtent, Solicitation, StepLabel, StepVia, TakenFunds, Tier, Tip,
+        TokenDealing, Unavailable, UnresolvedReason, UnscoredReason, UsedCompositions,
     },
     facts::{AccountRole, CoSpend, CounterpartyAsset},
     fixed::Fraction,
@@ -141,7 +143,7 @@ plain! {
 }
 
 words! {
-    AccountRole, Category, CoinjoinKind, Direction, IngestMode, KeptWay, LinkKind, ListId, ListingPeriod, Pattern, PatternRole, Pool, Solicitation, Tier,
+    AccountRole, Category, ChainId, CoinjoinKind, Direction, IngestMode, KeptWay, LinkKind, ListId, ListingPeriod, Pattern, PatternRole, Pool, Solicitation, Tier,
     Unavailable, UnresolvedReason, UnscoredReason,
 }
 
@@ -180,8 +182,11 @@ fields! {
     Ledger as LedgerMessage {
         unit, decimals, left_out_decimals, source, destination, held, of_accounts
     }
+    BridgedReceipts as BridgedReceiptsMessage { receipts, searched, joined }
+    JoinedReceipt as JoinedReceiptMessage { bridge, payout, deposit }
+    BridgeTransaction as BridgeTransactionMessage { blockchain, transaction, time, amount, asset }
     PathStep as PathStepMessage {
-        transaction, address, time, amount, asset, place, label, via
+        blockchain, transaction, address, time, amount, asset, place, label, via
     }
     Mass as MassMessage { earlier, recent }
     PartyListing as PartyListingMessage { list_name, list, programs, entity_id, listed_on }

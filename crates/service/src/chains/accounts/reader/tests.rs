@@ -170,12 +170,12 @@ fn a_subject_that_cannot_be_read_is_no_subject_without_payments() {
     let directory = tempfile::tempdir().unwrap();
     let graphs = Arc::new(EmbeddedGraphs::new(directory.path()));
     let chain = ChainId::ETH;
-    let reader = AccountReader { chain, state: Arc::new(AccountState::new(chain, graphs)) };
+    let reader = AccountReader::new(chain, &graphs, &AccountStates::default());
     let (policy, intel, subject) = (Policy::default(), IntelSnapshot::default(), subject());
     let rules = TraceRules::new(&policy, chain.info());
     let now = Timestamp::UNIX_EPOCH;
     let request = TraceRequest { subject: &subject, rules, policy: &policy, intel: &intel, now };
-    let read = reader.subject_data(request, &failed());
+    let read = reader.subject_data(request, &failed(), &OtherStates::default());
     assert!(matches!(read, Err(GraphError::Unreadable { .. })), "{read:?}");
 }
 

@@ -7,8 +7,8 @@ use assay_engine::{
         AccountAddress, Asset, Choices, FreezeMoment, PublishedPlace, TransferPlace, scored_assets,
     },
     evidence::{
-        ActivityFacts, AssetActivity, ChainFacts, ChainState, FlowFacts, IngestMode, TakenFunds,
-        Tier, Tip, UsedCompositions,
+        ActivityFacts, AssetActivity, BridgeTransaction, BridgedReceipts, ChainFacts, ChainState,
+        FlowFacts, IngestMode, JoinedReceipt, TakenFunds, Tier, Tip, UsedCompositions,
     },
     score::Confidence,
     taxonomy::Category,
@@ -101,6 +101,26 @@ fn lookalike(chain: ChainId) -> impl Strategy<Value = LookalikeAccount> {
     )
 }
 
+fn bridge_transaction() -> impl Strategy<Value = BridgeTransaction> {
+    (select(CHAINS.to_vec()), any::<[String; 3]>(), time()).prop_map(
+        |(blockchain, [transaction, amount, asset], time)| BridgeTransaction {
+            blockchain,
+            transaction,
+            time,
+            amount,
+            asset,
+        },
+    )
+}
+
+fn bridged() -> impl Strategy<Value = BridgedReceipts> {
+    let pair = (option::of(any::<String>()), bridge_transaction(), bridge_transaction());
+    let joined =
+        pair.prop_map(|(bridge, payout, deposit)| JoinedReceipt { bridge, payout, deposit });
+    (any::<u64>(), vec(select(CHAINS.to_vec()), 0..3), vec(joined, 0..3))
+        .prop_map(|(receipts, searched, joined)| BridgedReceipts { receipts, searched, joined })
+}
+
 fn limits(chain: ChainId) -> impl Strategy<Value = AccountLimits> {
     let texts = || vec(any::<String>(), 0..3);
     let prices = vec(any::<(String, u8)>(), 0..3);
@@ -112,6 +132,7 @@ fn limits(chain: ChainId) -> impl Strategy<Value = AccountLimits> {
         vec(taken(), 0..3),
         texts(),
         vec(lookalike(chain), 0..3),
+        bridged(),
     );
     (any::<[bool; 4]>(), any::<[u64; 3]>(), lists).prop_map(
         |([unrecorded, internal, netted, initiators], [summed, unread, other], lists)| {
@@ -123,6 +144,7 @@ fn limits(chain: ChainId) -> impl Strategy<Value = AccountLimits> {
                 taken,
                 lookalike_tokens,
                 lookalike_accounts,
+                bridged,
             ) = lists;
             AccountLimits {
                 has_unrecorded_money: unrecorded,
@@ -139,6 +161,7 @@ fn limits(chain: ChainId) -> impl Strategy<Value = AccountLimits> {
                 lookalike_tokens,
                 lookalike_accounts,
                 other_tokens: other,
+                bridged,
             }
         },
     )
