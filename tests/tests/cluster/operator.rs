@@ -117,9 +117,9 @@ spec: {{chain: {chain}, mode: follow, protocol: rpc, endpoint: 'http://127.0.0.1
 "
         )
     };
-    platform.cluster.apply(&source("99 * * * *", "trx"));
+    platform.cluster.apply(&source("99 * * * *", "xmr"));
     platform.wait_for_reason(&["intelsource", "own"], "Invalid");
-    platform.wait_for_reason(&["chainsource", "trx"], "Invalid");
+    platform.wait_for_reason(&["chainsource", "xmr"], "Invalid");
     platform.cluster.apply(&source("17 * * * *", "btc"));
     platform.wait_for_reason(&["intelsource", "own"], "Published");
     platform.wait_for_reason(&["chainsource", "btc"], "Published");
