@@ -31,6 +31,7 @@ use axum::{
 
 use assay_console::Console;
 use assay_service::Service;
+use assay_telemetry::request::LogSample;
 
 pub use self::{
     connection::{
@@ -86,6 +87,8 @@ pub struct HttpSettings {
     pub legacy_rate_limit_headers: bool,
     /// True if callers reach the API by TLS: responses then carry `Strict-Transport-Security`.
     pub tls: bool,
+    /// Sample of the requests without a problem that have a log line.
+    pub log_sample: LogSample,
 }
 
 /// Returns the router of the API for callers, with the console for people if there is one. Readiness is on the admin port

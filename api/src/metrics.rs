@@ -86,6 +86,7 @@ pub struct Metrics {
     composition_passes: ByLabel<Seconds>,
     records_pending: ByLabel<Number>,
     records_dropped: Counter,
+    log_lines_dropped: Counter,
     jobs: Family<SeriesLabels<2, String>, Number>,
     job_delays: Family<SeriesLabels<1, String>, Seconds>,
     ready: Gauge,
@@ -153,6 +154,10 @@ impl Default for Metrics {
             records_dropped: new.add(
                 "records_dropped",
                 "Answers that were sent but not kept, because too many waited to be written",
+            ),
+            log_lines_dropped: new.add(
+                "log_lines_dropped",
+                "Log lines that were not written, because standard error was not read in time",
             ),
             jobs: new.add("jobs", "Background jobs of all servers by kind and status"),
             job_delays: new.add(
@@ -271,6 +276,8 @@ impl Metrics {
             self.records_pending.get_or_create(&[("record", record)]).set(count);
         }
         self.records_dropped.inner().store(lost, Ordering::Relaxed);
+        let dropped_lines = assay_telemetry::dropped_lines();
+        self.log_lines_dropped.inner().store(dropped_lines, Ordering::Relaxed);
         self.count_jobs(&service.background.counts.load(), now);
         self.shared.set_intel_generation(intel.generation());
         self.known_addresses.set(i64::try_from(intel.addresses()).unwrap_or(i64::MAX));

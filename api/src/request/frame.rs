@@ -8,7 +8,10 @@ use assay_request::{
     problem::{Code, Problem},
     trace::caller_context,
 };
-use assay_telemetry::stage;
+use assay_telemetry::{
+    request::{RequestIdentifiers, WorkScope, in_request},
+    stage,
+};
 use axum::{
     extract::{MatchedPath, Request, State},
     http::{HeaderMap, HeaderValue, Method, header},
@@ -114,17 +117,12 @@ pub(crate) async fn frame(
         http.response.status_code = Empty,
         assay.request_id = &*id,
     );
-    let trace = begin_trace(&stage, request.headers());
-    // The span has the highest level, so that its identifiers are on every log line.
-    let span = tracing::error_span!("request", request_id = &*id, trace_id = %trace);
+    let trace_id = begin_trace(&stage, request.headers());
+    let identifiers = RequestIdentifiers { request_id: Arc::clone(&id), trace_id };
 
     let response_future =
         answer(&app, side, request, next, RequestInfo { id: &id, route, arrived });
-    let response = assay_telemetry::request::in_request_span(
-        span.clone(),
-        response_future.instrument(stage.clone()),
-    )
-    .await;
+    let response = in_request(identifiers.clone(), response_future.instrument(stage.clone())).await;
     let status = response.status();
     let code = response.extensions().get::<Code>().copied();
     app.metrics.request(route, status, code, arrived.elapsed());
@@ -133,19 +131,25 @@ pub(crate) async fn frame(
         stage.set_attribute("error.type", code.as_str());
         stage.set_status(Status::error(code.as_str()));
     }
-    let subject = response.extensions().get::<SubjectHash>();
-    span.in_scope(|| {
-        tracing::info!(
-            method = shown,
-            route,
-            status = status.as_u16(),
-            code = code.map(Code::as_str),
-            duration_us = arrived.elapsed().as_micros(),
-            address_hash = subject.map(|subject| &*subject.0),
-            "request"
-        );
-    });
-    hold_until_end(response, (in_flight, stage), span)
+    let scope = WorkScope::of_request(identifiers);
+    if status.is_client_error()
+        || status.is_server_error()
+        || app.settings.log_sample.contains(trace_id)
+    {
+        let subject = response.extensions().get::<SubjectHash>();
+        scope.run(|| {
+            tracing::info!(
+                method = shown,
+                route,
+                status = status.as_u16(),
+                code = code.map(Code::as_str),
+                duration_us = arrived.elapsed().as_micros(),
+                address_hash = subject.map(|subject| &*subject.0),
+                "request"
+            );
+        });
+    }
+    hold_until_end(response, (in_flight, stage), || scope)
 }
 
 /// Returns the trace of the request: the caller's trace, or a new trace.

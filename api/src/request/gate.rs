@@ -10,7 +10,7 @@ use assay_request::{
     problem::{Code, Problem},
 };
 use assay_service::{Caller, DenialReason};
-use assay_telemetry::stage;
+use assay_telemetry::{request::WorkScope, stage};
 use assay_tenancy::key::Scope;
 use axum::{
     extract::{Request, State},
@@ -106,7 +106,7 @@ pub async fn pass(
             AnswerRecords::take(&mut response).commit(&app, &caller);
             charge.finish(response.status());
             let statuses = service.limiter.statuses(caller.account(), &limits, store_loss, seconds);
-            let response = hold_until_end(response, permit, tracing::Span::current());
+            let response = hold_until_end(response, permit, WorkScope::current);
             app.with_limits(response, &statuses)
         }
         Decision::Refused { violated, retry_after, statuses } => {

@@ -5,32 +5,33 @@ use std::{
     task::{Context, Poll},
 };
 
+use assay_telemetry::request::WorkScope;
 use axum::{
     Error,
     body::{Body, Bytes, HttpBody},
     response::Response,
 };
 use http_body::{Frame, SizeHint};
-use tracing::Span;
 
 /// True if the response is streamed: its length is not known in advance.
 pub(crate) fn is_streamed(response: &Response) -> bool {
     response.body().size_hint().exact().is_none()
 }
 
-/// Drops `guard` at the end of the response's body, and writes log lines until then within `span`.
+/// Drops `guard` at the end of the response's body, whose work until then belongs to `scope`.
 pub(crate) fn hold_until_end<K: Send + 'static>(
     response: Response,
     guard: K,
-    span: Span,
+    scope: impl FnOnce() -> WorkScope,
 ) -> Response {
     if !is_streamed(&response) {
         return response;
     }
+    let scope = scope();
     response.map(|body| {
         with_frames_by(body, move |body, context| {
             let _held = &guard;
-            span.in_scope(|| body.poll_frame(context))
+            scope.run(|| body.poll_frame(context))
         })
     })
 }

@@ -322,6 +322,7 @@ pub fn run() -> ExitCode {
         }
         let collector = if is_traced(&cli.command) { logging::collector(&settings)? } else { None };
         logging::start(&settings, collector.as_ref())?;
+        let _lines = is_server(&cli.command).then(assay_telemetry::batch_lines);
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
         let done = runtime.block_on(execute(cli, settings, collector.clone()));
         if let Some(collector) = collector {
@@ -343,6 +344,11 @@ pub fn run() -> ExitCode {
             ExitCode::from(failure.code())
         }
     }
+}
+
+/// Servers write their log lines in batches.
+const fn is_server(command: &Command) -> bool {
+    matches!(command, Command::Serve(_) | Command::Chain(chain::ChainCommand::Serve(_)))
 }
 
 /// Long-running and scheduled commands send traces.

@@ -20,7 +20,7 @@ const fn definition(
 }
 
 /// Every setting.
-pub const DEFINITIONS: [Definition; 46] = [
+pub const DEFINITIONS: [Definition; 47] = [
     definition("data-dir", "assay-data", "directory of the embedded database"),
     definition(
         "database-url",
@@ -68,6 +68,12 @@ pub const DEFINITIONS: [Definition; 46] = [
     ),
     definition("log-level", "info", "lowest level of log lines: off, error, warn, info or debug"),
     definition("log-format", "text", "format of log lines: text or json"),
+    definition(
+        "log-sample",
+        "1",
+        "share of the requests without a problem that have a log line, from 0 to 1; requests with a problem always have \
+         one",
+    ),
     definition("listen", "127.0.0.1:8080", "listening address of the API"),
     definition("admin-listen", "127.0.0.1:9090", "listening address of health checks and metrics"),
     definition(

@@ -19,7 +19,7 @@ use assay_chain_protocol::{ChainServerCredentials, ChainServers, InvalidServers}
 use assay_database::postgres::DatabaseAddress;
 use assay_egress::Networks;
 use assay_redis::{RedisSettings, RedisUrl};
-use assay_telemetry::LogFormat;
+use assay_telemetry::{LogFormat, request::LogSample};
 
 pub use definitions::{DEFINITIONS, Definition};
 pub use layers::{Layers, SettingOrigin, SettingsFileError, read_file};
@@ -50,6 +50,8 @@ pub struct CliSettings {
     pub log_level: String,
     /// Format of log lines.
     pub log_format: LogFormat,
+    /// Sample of the requests without a problem that have a log line.
+    pub log_sample: LogSample,
     /// Listening address of the API.
     pub listen: SocketAddr,
     /// Listening address of health checks and metrics.

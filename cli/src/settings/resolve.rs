@@ -6,7 +6,8 @@ use assay_egress::Networks;
 use assay_redis::RedisUrl;
 
 use super::{
-    CliSettings, ConsoleMode, DatabaseUrl, Feeds, Layers, LogFormat, SettingOrigin, Switch, value,
+    CliSettings, ConsoleMode, DatabaseUrl, Feeds, Layers, LogFormat, LogSample, SettingOrigin,
+    Switch, value,
 };
 
 /// An invalid setting.
@@ -40,6 +41,7 @@ impl CliSettings {
             revocations: take.value("revocations", value::optional_path),
             log_level: take.value("log-level", value::log_level),
             log_format: take.value("log-format", value::log_format),
+            log_sample: take.value("log-sample", value::log_sample),
             listen: take.value("listen", value::socket_address),
             admin_listen: take.value("admin-listen", value::socket_address),
             console: take.value("console", value::console),
@@ -153,6 +155,7 @@ fallback! {
     PathBuf => Self::new(),
     String => Self::new(),
     LogFormat => Self::Text,
+    LogSample => Self::ALL,
     SocketAddr => SocketAddr::from(([127, 0, 0, 1], 0)),
     Duration => Self::ZERO,
     ConsoleMode => Self::Off,

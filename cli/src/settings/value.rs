@@ -8,7 +8,7 @@ use assay_redis::{RedisUrl, RedisUrlError};
 use assay_tenancy::{WEB_URL_FORM, is_web_url};
 use tracing_subscriber::EnvFilter;
 
-use super::{ConsoleMode, DatabaseUrl, Feeds, LogFormat, Switch};
+use super::{ConsoleMode, DatabaseUrl, Feeds, LogFormat, LogSample, Switch};
 
 pub(super) fn path(text: &str) -> Result<PathBuf, String> {
     if text.is_empty() { Err("must not be empty".into()) } else { Ok(PathBuf::from(text)) }
@@ -90,6 +90,11 @@ pub(super) fn log_format(text: &str) -> Result<LogFormat, String> {
         "json" => Ok(LogFormat::Json),
         other => Err(format!("`{other}` is neither text nor json")),
     }
+}
+
+pub(super) fn log_sample(text: &str) -> Result<LogSample, String> {
+    let sample = text.parse().ok().and_then(LogSample::new);
+    sample.ok_or_else(|| format!("`{text}` is not a number from 0 to 1, such as 0.01"))
 }
 
 pub(super) fn feeds(text: &str) -> Result<Feeds, String> {

@@ -1,15 +1,16 @@
 //! Telemetry: log lines, and traces and metrics for a collector if one is configured.
 //!
 //! - [`stage!`]: a span of a trace
-//! - `lines`: log lines as JSON
+//! - `lines`: log lines as JSON and as text
+//! - `output`: standard error, to which lines are written one by one or in batches
 //! - [`otlp`]: export to a collector
-//! - [`request`]: the span around a request
+//! - [`request`]: identifiers of the request in progress, on all its log lines
 //!
-//! There are two kinds of spans, which never mix. Ordinary spans are for log lines: every line within a span has the
-//! span's fields. Stages are for traces: they cost nothing unless a collector is configured.
+//! All spans are stages of traces: they cost nothing unless a collector is configured. Log lines need no spans.
 
 mod lines;
 pub mod otlp;
+mod output;
 pub mod request;
 
 use std::io::{self, IsTerminal};
@@ -21,11 +22,12 @@ use tracing::{Level, Metadata};
 use tracing_subscriber::{
     EnvFilter, Layer, Registry,
     filter::{FilterExt, filter_fn},
-    fmt::{self, format::JsonFields},
+    fmt::{self, format::Format},
     layer::SubscriberExt,
     util::{SubscriberInitExt, TryInitError},
 };
 
+pub use output::{BatchedLines, batch_lines, dropped_lines};
 #[doc(hidden)]
 pub use tracing::info_span;
 
@@ -72,15 +74,16 @@ pub fn start(
         !is_stage(metadata) && (is_ours(metadata) || *metadata.level() <= Level::WARN)
     });
     let filter = filter.and(level);
-    let lines = fmt::layer().with_writer(io::stderr).with_ansi(io::stderr().is_terminal());
+    let is_terminal = io::stderr().is_terminal();
+    let lines = fmt::layer().with_writer(output::LineWriter);
     let mut layers: Vec<BoxedLayer> = vec![match format {
-        LogFormat::Text => lines.with_filter(filter).boxed(),
-        LogFormat::Json => lines
-            .with_ansi(false)
-            .fmt_fields(JsonFields::new())
-            .event_format(lines::JsonLines(now))
-            .with_filter(filter)
-            .boxed(),
+        LogFormat::Text => {
+            let text = lines::TextLines { event: Format::default().with_ansi(is_terminal) };
+            lines.with_ansi(is_terminal).event_format(text).with_filter(filter).boxed()
+        }
+        LogFormat::Json => {
+            lines.with_ansi(false).event_format(lines::JsonLines(now)).with_filter(filter).boxed()
+        }
     }];
     if let Some(provider) = tracer {
         let wanted = filter_fn(|metadata| {

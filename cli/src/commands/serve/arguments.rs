@@ -117,6 +117,9 @@ pub(in crate::commands) struct ServeArgs {
     /// File with the key of the address hashes in logs [default: a random key at each start]
     #[arg(long, value_name = "FILE")]
     log_hash_key_file: Option<String>,
+    /// Share of the requests without a problem that have a log line, from 0 to 1 [default: 1]
+    #[arg(long, value_name = "NUMBER")]
+    log_sample: Option<String>,
 }
 
 impl ServeArgs {
@@ -153,5 +156,6 @@ impl ServeArgs {
         layers.flag("otlp-endpoint", self.otlp_endpoint.clone());
         layers.flag("otlp-interval", self.otlp_interval.clone());
         layers.flag("log-hash-key-file", self.log_hash_key_file.clone());
+        layers.flag("log-sample", self.log_sample.clone());
     }
 }

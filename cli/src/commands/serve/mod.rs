@@ -260,5 +260,6 @@ fn http_settings(settings: &CliSettings) -> HttpSettings {
         cors: Cors::new(settings.cors_origin.clone()),
         legacy_rate_limit_headers: settings.legacy_rate_limit_headers == Switch::On,
         tls: settings.tls_cert.is_some(),
+        log_sample: settings.log_sample,
     }
 }

@@ -1,0 +1,263 @@
+//! Standard error, to which log lines are written one by one or in batches.
+//!
+//! A server writes its lines in batches, from a thread of its own, so that no request waits for the reader of the log
+//! or makes a system call for its line. No line is lost when the program ends; lines that their reader does not take
+//! are bounded and counted.
+
+use std::{
+    io::{self, Write},
+    mem,
+    sync::{
+        Condvar, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+    thread::{self, JoinHandle},
+    time::Duration,
+};
+
+use tracing_subscriber::fmt::MakeWriter;
+
+/// Largest size of all pending lines in bytes. Further lines are dropped.
+const MAX_PENDING_BYTES: usize = 8 << 20;
+/// Time for which lines are gathered before they are written.
+const GATHERING_TIME: Duration = Duration::from_millis(2);
+/// Size in bytes down to which the memory of a batch is released.
+const KEPT_BYTES: usize = 64 * 1024;
+
+/// Lines of this program.
+static QUEUE: LineQueue = LineQueue::new();
+
+/// Lines that are not written yet.
+#[derive(Debug)]
+struct LineQueue {
+    pending: Mutex<PendingLines>,
+    changed: Condvar,
+    dropped: AtomicU64,
+}
+
+#[derive(Debug)]
+struct PendingLines {
+    /// True while a thread writes the lines.
+    is_batched: bool,
+    bytes: Vec<u8>,
+}
+
+/// Returns the number of log lines dropped since the program started, because too many were pending.
+#[must_use]
+pub fn dropped_lines() -> u64 {
+    QUEUE.dropped.load(Ordering::Relaxed)
+}
+
+/// Guard of a program that writes its log lines in batches. Dropping the guard writes all pending lines; later lines are
+/// written one by one.
+#[derive(Debug)]
+#[must_use = "lines are written in batches until the guard is dropped"]
+pub struct BatchedLines {
+    writer: Option<JoinHandle<()>>,
+}
+
+/// Starts to write log lines in batches, from a thread of its own. If the system has no thread, lines are written one
+/// by one as before.
+pub fn batch_lines() -> BatchedLines {
+    QUEUE.lock().is_batched = true;
+    let run = || QUEUE.write_batches(&mut io::stderr());
+    let writer = thread::Builder::new().name("log".to_owned()).spawn(run).ok();
+    let batched = BatchedLines { writer };
+    if batched.writer.is_none() {
+        QUEUE.end();
+    }
+    batched
+}
+
+impl Drop for BatchedLines {
+    fn drop(&mut self) {
+        QUEUE.end();
+        if let Some(writer) = self.writer.take() {
+            // A writer that panicked has nothing left to write.
+            let _ = writer.join();
+        }
+    }
+}
+
+impl LineQueue {
+    const fn new() -> Self {
+        Self {
+            pending: Mutex::new(PendingLines { is_batched: false, bytes: Vec::new() }),
+            changed: Condvar::new(),
+            dropped: AtomicU64::new(0),
+        }
+    }
+
+    /// Adds a line. Returns false if lines are written one by one.
+    fn push(&self, line: &[u8]) -> bool {
+        let mut pending = self.lock();
+        if !pending.is_batched {
+            return false;
+        }
+        if pending.bytes.len() + line.len() > MAX_PENDING_BYTES {
+            self.dropped.fetch_add(1, Ordering::Relaxed);
+            return true;
+        }
+        let was_empty = pending.bytes.is_empty();
+        pending.bytes.extend_from_slice(line);
+        drop(pending);
+        if was_empty {
+            self.changed.notify_one();
+        }
+        true
+    }
+
+    /// Writes lines to `sink` until [`Self::end`], and then those that are left.
+    fn write_batches(&self, sink: &mut impl Write) {
+        let (mut batch, mut reported) = (Vec::new(), self.dropped.load(Ordering::Relaxed));
+        loop {
+            let pending = self.lock();
+            let is_waiting =
+                |pending: &mut PendingLines| pending.is_batched && pending.bytes.is_empty();
+            let pending = self
+                .changed
+                .wait_while(pending, is_waiting)
+                .unwrap_or_else(PoisonError::into_inner);
+            let gathered = self
+                .changed
+                .wait_timeout_while(pending, GATHERING_TIME, |pending| pending.is_batched);
+            let (mut pending, _) = gathered.unwrap_or_else(PoisonError::into_inner);
+            mem::swap(&mut batch, &mut pending.bytes);
+            let is_last = !pending.is_batched;
+            drop(pending);
+            // Without standard error there is nowhere to report it.
+            let _ = sink.write_all(&batch);
+            batch.clear();
+            batch.shrink_to(KEPT_BYTES);
+            if is_last {
+                return;
+            }
+            let dropped = self.dropped.load(Ordering::Relaxed);
+            if dropped > reported {
+                let lines = dropped - mem::replace(&mut reported, dropped);
+                tracing::warn!(lines, "dropped log lines: standard error was not read in time");
+            }
+        }
+    }
+
+    /// Ends [`Self::write_batches`].
+    fn end(&self) {
+        self.lock().is_batched = false;
+        self.changed.notify_all();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, PendingLines> {
+        // Every change is a single step, so that the state after a panic is consistent.
+        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Writer of whole lines to standard error.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct LineWriter;
+
+impl<'a> MakeWriter<'a> for LineWriter {
+    type Writer = Self;
+
+    fn make_writer(&'a self) -> Self {
+        Self
+    }
+}
+
+impl Write for LineWriter {
+    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        if !QUEUE.push(line) {
+            io::stderr().write_all(line)?;
+        }
+        Ok(line.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{
+        Arc,
+        mpsc::{Receiver, Sender, channel},
+    };
+
+    use super::*;
+
+    /// Sink whose writes wait for its reader.
+    struct SlowSink(Sender<Vec<u8>>, Receiver<()>);
+
+    impl Write for SlowSink {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            let _ = self.0.send(bytes.to_vec());
+            let _ = self.1.recv();
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    fn batched() -> Arc<LineQueue> {
+        let queue = Arc::new(LineQueue::new());
+        queue.lock().is_batched = true;
+        queue
+    }
+
+    #[test]
+    fn lines_of_many_threads_are_written_whole_and_none_is_lost_at_the_end() {
+        let queue = batched();
+        let writing = Arc::clone(&queue);
+        let writer = thread::spawn(move || {
+            let mut sink = Vec::new();
+            writing.write_batches(&mut sink);
+            sink
+        });
+        thread::scope(|scope| {
+            for thread in 0..4 {
+                let queue = &queue;
+                scope.spawn(move || {
+                    for number in 0..1_000 {
+                        assert!(queue.push(format!("{thread} {number}\n").as_bytes()));
+                    }
+                });
+            }
+        });
+        queue.end();
+        let written = String::from_utf8(writer.join().unwrap()).unwrap();
+        for thread in 0..4 {
+            let prefix = format!("{thread} ");
+            let numbers = written.lines().filter_map(|line| line.strip_prefix(&prefix));
+            let expected = (0..1_000).map(|number| number.to_string());
+            assert!(numbers.eq(expected), "each thread's lines are in order");
+        }
+        assert!(!queue.push(b"later"), "later lines are written one by one");
+    }
+
+    #[test]
+    fn lines_beyond_the_bound_are_counted_while_the_reader_waits() {
+        let queue = batched();
+        let (written, batches) = channel();
+        let (read, may_continue) = channel();
+        let writing = Arc::clone(&queue);
+        let writer =
+            thread::spawn(move || writing.write_batches(&mut SlowSink(written, may_continue)));
+        // Given a reader that takes the first batch and no other,
+        assert!(queue.push(b"first\n"));
+        assert_eq!(batches.recv().unwrap(), b"first\n");
+        // when more lines arrive than are held,
+        let line = vec![b'x'; MAX_PENDING_BYTES / 4];
+        for _ in 0..6 {
+            assert!(queue.push(&line), "no caller waits");
+        }
+        // then the rest is dropped and counted, and the others are written.
+        assert_eq!(queue.dropped.load(Ordering::Relaxed), 2);
+        queue.end();
+        drop(read);
+        assert_eq!(batches.recv().unwrap().len(), MAX_PENDING_BYTES);
+        writer.join().unwrap();
+    }
+}
