@@ -61,6 +61,7 @@ pub fn examples() -> Vec<Example> {
     let of = |name, chain| address(name, chain, 0);
     let on_bitcoin = |name| of(name, ChainId::BTC);
     let on_ethereum = |name, number| address(name, ChainId::ETH, number);
+    let on_tron = |name| of(name, ChainId::TRX);
     let found = [
         (Block, "on the sample sanctions list", listed_address("GREYMARSH, Ilja", "XBT", 0)),
         (
@@ -100,6 +101,16 @@ pub fn examples() -> Vec<Example> {
         (Allow, "gas worth half a dollar from a listed party", on_ethereum("Yara", 0)),
         (Indeterminate, "dollars from an exchange of stolen ether", on_ethereum("Fitz", 0)),
         (Allow, "a part of its dollars came over a bridge", on_ethereum("Remo", 0)),
+        (Review, "a fraud's dollars, which came over a bridge", on_ethereum("Gerd", 0)),
+        (Allow, "a customer of an exchange on TRON", on_tron("Kaisa")),
+        (Allow, "lends energy, also to a listed party", on_tron("an energy lender")),
+        (Allow, "a teahouse that customers of an exchange pay", on_tron("Tin Kettle Teahouse")),
+        (Block, "paid by a listed party on TRON", on_tron("Oskar")),
+        (Review, "a quarter of its dollars are a fraud's", on_tron("Hugo")),
+        (Review, "frozen by the issuer of the dollar", on_tron("Radek")),
+        (Allow, "was frozen by mistake for three weeks", on_tron("Wanda")),
+        (Allow, "paid by an account that was frozen later", on_tron("Sofie")),
+        (Review, "paid by an account that was frozen before", on_tron("Emil")),
     ];
     found
         .into_iter()

@@ -38,7 +38,7 @@ use jiff::Timestamp;
 use sha2::{Digest, Sha256};
 
 use super::{
-    accounts,
+    accounts::{self, SampleAccounts},
     chain::{SampleChain, ScenarioError},
     world,
 };
@@ -144,7 +144,9 @@ pub async fn load(
         store.record_labels(&import).await?;
     }
     ingest_chain(&databases.graphs, clock).await?;
-    record_transfers(databases, now).await?;
+    for accounts in accounts::account_chains()? {
+        record_transfers(databases, accounts, now).await?;
+    }
     record_prices(store, now).await?;
     let documents = manifests::parse("sample.yaml", MANIFESTS)?;
     // They name no files.
@@ -182,10 +184,14 @@ async fn ingest_chain(graphs: &EmbeddedGraphs, clock: &Clock) -> Result<(), Samp
     }
 }
 
-/// Records the transfers of the demo data set's Ethereum chain, unless some are recorded.
-async fn record_transfers(databases: &Databases, now: Timestamp) -> Result<(), SampleLoadError> {
-    let (chain, graphs) = (ChainId::ETH, &databases.graphs);
-    let transactions = accounts::transactions()?;
+/// Records the transfers of one of the demo data set's account chains, unless some are recorded.
+async fn record_transfers(
+    databases: &Databases,
+    accounts: SampleAccounts,
+    now: Timestamp,
+) -> Result<(), SampleLoadError> {
+    let SampleAccounts { chain, transactions, lookalike_symbols } = accounts;
+    let graphs = &databases.graphs;
     if let Some(known) = graphs.account_snapshot(chain)? {
         if usize::try_from(known.recorded().transactions).ok() != Some(transactions.len()) {
             tracing::warn!(%chain, "the sample's own transfers were not loaded: others are recorded");
@@ -209,11 +215,11 @@ async fn record_transfers(databases: &Databases, now: Timestamp) -> Result<(), S
     let blocks: Vec<AccountBlock> = blocks.collect();
     let settled = blocks.last().map_or(0, |last| last.reference.height + 1);
     writer.append(&blocks, settled, now)?;
-    writer.note_lookalike_symbols(&accounts::lookalike_symbols()?)?;
+    writer.note_lookalike_symbols(&lookalike_symbols)?;
     Ok(())
 }
 
-/// Records the prices of the demo data set's Ethereum chain.
+/// Records the prices of the coins of the demo data set's account chains.
 async fn record_prices(store: &dyn Store, now: Timestamp) -> Result<(), SampleLoadError> {
     let Ok(source) = "sample-prices".parse::<SourceId>() else { return Ok(()) };
     let set = PriceSet { prices: accounts::prices(), repeated: 0 };

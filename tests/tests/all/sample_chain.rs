@@ -1,6 +1,6 @@
 //! The Bitcoin chain of the demo data set: answers agree with the scenario to the last unit.
 
-use std::{fs, sync::Arc};
+use std::{fs, sync::Arc, thread, time::Duration};
 
 use assay_address::ChainId;
 use assay_chain::{BlockSource, jsonl::write_block};
@@ -68,7 +68,13 @@ fn every_example_has_its_documented_verdict_and_sums_exactly() {
     for (index, example) in assay_sample::examples().into_iter().enumerate() {
         // Each tenant has a burst of its own.
         let caller = if index % 2 == 0 { &business } else { &enterprise };
-        let answer = caller.check(example.address.chain().as_str(), example.address.as_str());
+        let check = || caller.check(example.address.chain().as_str(), example.address.as_str());
+        let mut answer = check();
+        while answer.status == 429 {
+            // There are more examples than a burst has requests.
+            thread::sleep(Duration::from_secs(1));
+            answer = check();
+        }
         let answer = answer.json();
         assert_eq!(
             answer["verdict"],

@@ -1,14 +1,18 @@
-//! Ethereum chain of the demo data set: transactions built from the scenario, equal on every machine.
+//! Account chains of the demo data set: transactions built from the scenarios, equal on every machine.
+//!
+//! `scenario` is the form of a scenario; `ethereum` and `tron` are the two.
 
+mod ethereum;
 mod scenario;
+mod tron;
 
 use std::collections::{BTreeMap, HashMap};
 
 use assay_address::ChainId;
 use assay_engine::{
     account::{
-        AccountAddress, AccountTransaction, Asset, AssetId, PublishedPlace, Transfer, TransferKind,
-        TransferPlace, UsdPrice,
+        AccountAddress, AccountTransaction, Asset, AssetId, FreezeEvent, PublishedPlace, Transfer,
+        TransferKind, TransferPlace, UsdPrice,
     },
     policy::Quantity,
     utxo::Txid,
@@ -18,91 +22,133 @@ use ruint::aliases::U256;
 use sha2::{Digest, Sha256};
 
 use crate::{chain::ScenarioError, scenario::Wallet, world};
-use scenario::{Move, PRICES, STEPS, SampleAsset, Step};
+use ethereum::ETHEREUM;
+use scenario::{AccountScenario, Freeze, Move, SampleAsset, Step};
+use tron::TRON;
 
-/// Height of the first block.
-const FIRST_HEIGHT: u64 = 21_560_000;
-/// Blocks of a day.
-const BLOCKS_A_DAY: u64 = 7_200;
-/// Fee of a transaction to the producer of its block, in base units, if the sender can pay it.
-const PRIORITY_FEE: u128 = 40_000_000_000_000;
-/// Fee of a transaction that is destroyed.
-const BASE_FEE: u128 = 300_000_000_000_000;
-/// Name of the producer of all blocks.
-const PRODUCER: Wallet = Wallet { name: "a block producer", index: 0 };
 /// Name of an account that looks like another one.
 const LOOKALIKE: &str = "a look-alike";
 /// The account that it looks like.
 const IMITATED: Wallet = Wallet { name: "Joiner's workshop", index: 0 };
-/// The dollar token: USDT on Ethereum.
-const DOLLAR: &str = "0xdAC17F958D2ee523a2206206994597C13D831ec7";
+/// Tokens of the demo data set.
+const EMBER: Wallet = Wallet { name: "the token Ember", index: 0 };
+const FALSE_DOLLAR: Wallet = Wallet { name: "a false dollar token", index: 0 };
+/// The account that freezes dollars.
+const ISSUER: Wallet = Wallet { name: "the issuer of the dollar", index: 0 };
+/// Parties with one key on all chains: those who use a bridge.
+const ONE_KEY: [&str; 2] = ["Remo", "Gerd"];
+/// The account chains.
+const SCENARIOS: [AccountScenario; 2] = [ETHEREUM, TRON];
 
-/// Builds the transactions of the demo chain from the scenario, in the order of the chain.
+/// An account chain of the demo data set.
+#[derive(Clone, Debug)]
+pub struct SampleAccounts {
+    /// The chain.
+    pub chain: ChainId,
+    /// Its transactions in their order.
+    pub transactions: Vec<AccountTransaction>,
+    /// Symbols of tokens that bear the name of another one, by contract.
+    pub lookalike_symbols: BTreeMap<AccountAddress, String>,
+}
+
+/// Builds the account chains from the scenarios.
 ///
 /// # Errors
 ///
-/// Returns an error if a transaction of the scenario is impossible.
-pub fn transactions() -> Result<Vec<AccountTransaction>, ScenarioError> {
-    let mut built = Builder::default();
-    let mut steps: Vec<&Step> = STEPS.iter().collect();
+/// Returns an error if a transaction of a scenario is impossible.
+pub fn account_chains() -> Result<Vec<SampleAccounts>, ScenarioError> {
+    SCENARIOS.iter().map(account_chain).collect()
+}
+
+fn account_chain(scenario: &'static AccountScenario) -> Result<SampleAccounts, ScenarioError> {
+    let mut builder = Builder { scenario, balances: HashMap::new() };
+    let steps = scenario.steps.iter().map(|step| (step.day, Event::Step(step)));
+    let freezes = scenario.freezes.iter().map(|freeze| (freeze.day, Event::Freeze(freeze)));
+    let mut events: Vec<_> = steps.chain(freezes).collect();
     // Days are written so that they sort as texts.
-    steps.sort_by_key(|step| step.day);
-    steps.into_iter().enumerate().map(|(index, step)| built.transaction(index, step)).collect()
+    events.sort_by_key(|(day, _)| *day);
+    let events = (0_u64..).zip(events);
+    let transactions = events.map(|(place, (day, event))| builder.transaction(place, day, event));
+    let transactions = transactions.collect::<Result<_, _>>()?;
+    Ok(SampleAccounts {
+        chain: scenario.chain,
+        transactions,
+        lookalike_symbols: lookalike_symbols(scenario)?,
+    })
 }
 
-/// Symbols of tokens that bear the name of another one, by contract.
-///
-/// # Errors
-///
-/// Returns an error if the scenario has no such token.
-pub fn lookalike_symbols() -> Result<BTreeMap<AccountAddress, String>, ScenarioError> {
-    let (found, _) = asset(SampleAsset::FalseDollar)?;
-    let contract = match found {
-        Asset::Token(contract) => Some((contract, "USDT".to_owned())),
-        Asset::Native | Asset::Numbered(_) => None,
-    };
-    Ok(contract.into_iter().collect())
+/// Event that a transaction records.
+#[derive(Clone, Copy, Debug)]
+enum Event {
+    Step(&'static Step),
+    Freeze(&'static Freeze),
 }
 
-/// Prices of the demo chain's coin.
+/// Symbols of the chain's tokens that bear the name of another one, by contract.
+fn lookalike_symbols(
+    scenario: &AccountScenario,
+) -> Result<BTreeMap<AccountAddress, String>, ScenarioError> {
+    let mut moves = scenario.steps.iter().flat_map(|step| step.moves);
+    if moves.all(|moved| moved.asset != SampleAsset::FalseDollar) {
+        return Ok(BTreeMap::new());
+    }
+    let contract = account(FALSE_DOLLAR, scenario.chain)?;
+    Ok([(contract, "USDT".to_owned())].into())
+}
+
+/// Prices of the chains' coins.
 #[must_use]
 pub fn prices() -> Vec<(AssetId, Date, UsdPrice)> {
-    let ether = AssetId::native(ChainId::ETH);
-    let prices = PRICES
-        .iter()
-        .filter_map(|(day, price)| Some((ether, day.parse().ok()?, price.parse().ok()?)));
-    prices.collect()
+    let of_chain = |scenario: &AccountScenario| {
+        let coin = AssetId::native(scenario.chain);
+        let prices = scenario.prices.iter();
+        prices.filter_map(move |(day, price)| Some((coin, day.parse().ok()?, price.parse().ok()?)))
+    };
+    SCENARIOS.iter().flat_map(of_chain).collect()
 }
 
-/// Balances while the chain is built.
-#[derive(Default)]
+/// A chain while it is built.
 struct Builder {
+    scenario: &'static AccountScenario,
     balances: HashMap<(AccountAddress, Asset), u128>,
 }
 
 impl Builder {
     fn transaction(
         &mut self,
-        index: usize,
-        step: &'static Step,
+        place: u64,
+        day: &'static str,
+        event: Event,
     ) -> Result<AccountTransaction, ScenarioError> {
-        let day: Date = step.day.parse().map_err(|_| ScenarioError::Day(step.day))?;
-        let place = u64::try_from(index).unwrap_or_default();
-        let time = time(day, place).ok_or(ScenarioError::Day(step.day))?;
-        let sender = account(step.sender)?;
-        let mut transfers = Vec::new();
-        for (number, moved) in (0..).zip(step.moves) {
-            transfers.push(self.transfer(step, moved, number)?);
+        let date: Date = day.parse().map_err(|_| ScenarioError::Day(day))?;
+        let (block, time) = self.moment(date, place).ok_or(ScenarioError::Day(day))?;
+        let sender = self.account(match event {
+            Event::Step(step) => step.sender,
+            Event::Freeze(_) => ISSUER,
+        })?;
+        let (mut transfers, mut freezes) = (Vec::new(), Vec::new());
+        match event {
+            Event::Step(step) => {
+                for (number, moved) in (0..).zip(step.moves) {
+                    transfers.push(self.transfer(step, moved, number)?);
+                }
+            }
+            Event::Freeze(freeze) => freezes.push(FreezeEvent {
+                asset: self.dollar()?,
+                account: self.account(freeze.account)?,
+                change: freeze.change,
+                log: 100,
+            }),
         }
         transfers.extend(self.fees(sender, transfers.len())?);
         Ok(AccountTransaction {
-            block: FIRST_HEIGHT + days_since_start(day) * BLOCKS_A_DAY + place,
+            block,
             time,
-            id: Txid::from_bytes(Sha256::digest(format!("{index}: {step:?}")).into()),
+            id: Txid::from_bytes(Sha256::digest(format!("{place}: {event:?}")).into()),
             initiator: Some(sender),
             transfers,
             contract_facts: Vec::new(),
-            freezes: Vec::new(),
+            freezes,
         })
     }
 
@@ -112,9 +158,9 @@ impl Builder {
         moved: &'static Move,
         number: u32,
     ) -> Result<Transfer, ScenarioError> {
-        let (asset, decimals) = asset(moved.asset)?;
+        let (asset, decimals) = self.asset(moved.asset)?;
         let amount = amount(step.day, moved.amount, decimals)?;
-        let (from, to) = (account(moved.from)?, account(moved.to)?);
+        let (from, to) = (self.account(moved.from)?, self.account(moved.to)?);
         if is_funded(moved.from, moved.asset) {
             *self.balances.entry((from, asset)).or_default() += amount;
         }
@@ -158,23 +204,55 @@ impl Builder {
         sender: AccountAddress,
         from: usize,
     ) -> Result<Vec<Transfer>, ScenarioError> {
+        let fees = self.scenario.fees;
         let held = self.balances.entry((sender, Asset::Native)).or_default();
-        let Some(rest) = held.checked_sub(PRIORITY_FEE + BASE_FEE) else { return Ok(Vec::new()) };
+        let Some(rest) = held.checked_sub(fees.iter().map(|fee| fee.amount).sum()) else {
+            return Ok(Vec::new());
+        };
         *held = rest;
-        let producer = account(PRODUCER)?;
-        let fees = [(producer, PRIORITY_FEE), (AccountAddress::ZERO, BASE_FEE)];
-        let fees = fees.into_iter().enumerate().map(|(index, (to, amount))| Transfer {
-            kind: TransferKind::Fee,
-            asset: Asset::Native,
-            from: sender,
-            to,
-            amount: U256::from(amount),
-            place: TransferPlace {
-                index: u32::try_from(from + index).unwrap_or(u32::MAX),
-                published: None,
-            },
+        let fees = fees.iter().enumerate().map(|(index, fee)| {
+            let to = fee.to.map_or(Ok(AccountAddress::ZERO), |to| self.account(to))?;
+            Ok(Transfer {
+                kind: TransferKind::Fee,
+                asset: Asset::Native,
+                from: sender,
+                to,
+                amount: U256::from(fee.amount),
+                place: TransferPlace {
+                    index: u32::try_from(from + index).unwrap_or(u32::MAX),
+                    published: None,
+                },
+            })
         });
-        Ok(fees.collect())
+        fees.collect()
+    }
+
+    /// The block and the time of a transaction by its day and its place in the chain.
+    fn moment(&self, day: Date, place: u64) -> Option<(u64, Timestamp)> {
+        let of_day = days_since_start(day) * self.scenario.blocks_a_day;
+        let noon = day.at(12, 0, 0, 0).to_zoned(TimeZone::UTC).ok()?;
+        let seconds = i64::try_from(place).ok()? * self.scenario.seconds_a_block;
+        let time = noon.timestamp().checked_add(seconds.seconds()).ok()?;
+        Some((self.scenario.first_height + of_day + place, time))
+    }
+
+    fn account(&self, wallet: Wallet) -> Result<AccountAddress, ScenarioError> {
+        account(wallet, self.scenario.chain)
+    }
+
+    fn dollar(&self) -> Result<Asset, ScenarioError> {
+        let dollar = self.scenario.dollar;
+        Asset::parse(self.scenario.chain, dollar).map_err(|_| ScenarioError::Nobody(dollar))
+    }
+
+    /// An asset with its decimals.
+    fn asset(&self, asset: SampleAsset) -> Result<(Asset, u8), ScenarioError> {
+        match asset {
+            SampleAsset::Coin => Ok((Asset::Native, self.scenario.coin_decimals)),
+            SampleAsset::Dollar => Ok((self.dollar()?, 6)),
+            SampleAsset::Ember => Ok((Asset::Token(self.account(EMBER)?), 6)),
+            SampleAsset::FalseDollar => Ok((Asset::Token(self.account(FALSE_DOLLAR)?), 6)),
+        }
     }
 }
 
@@ -190,49 +268,29 @@ fn is_funded(party: Wallet, asset: SampleAsset) -> bool {
 }
 
 /// The account of a wallet. A look-alike has the first and last bytes of the account that it imitates.
-fn account(wallet: Wallet) -> Result<AccountAddress, ScenarioError> {
+fn account(wallet: Wallet, chain: ChainId) -> Result<AccountAddress, ScenarioError> {
     if wallet.name == LOOKALIKE {
-        let AccountAddress([a, b, .., y, z]) = account(IMITATED)?;
-        let mut account = own_account(wallet)?;
+        let AccountAddress([a, b, .., y, z]) = account(IMITATED, chain)?;
+        let mut account = own_account(wallet, chain)?;
         let AccountAddress([first, second, .., before, last]) = &mut account;
         (*first, *second, *before, *last) = (a, b, y, z);
         return Ok(account);
     }
-    own_account(wallet)
+    // One key has the same twenty bytes on every chain with accounts of Ethereum's form.
+    let chain = if ONE_KEY.contains(&wallet.name) { ChainId::ETH } else { chain };
+    own_account(wallet, chain)
 }
 
-fn own_account(wallet: Wallet) -> Result<AccountAddress, ScenarioError> {
-    let address = world::address(wallet.name, ChainId::ETH, wallet.index);
+fn own_account(wallet: Wallet, chain: ChainId) -> Result<AccountAddress, ScenarioError> {
+    let address = world::address(wallet.name, chain, wallet.index);
     let found = address.and_then(|address| AccountAddress::of(&address));
     found.ok_or(ScenarioError::Nobody(wallet.name))
-}
-
-fn asset(asset: SampleAsset) -> Result<(Asset, u8), ScenarioError> {
-    let token = |name: &'static str| {
-        let contract = account(Wallet { name, index: 0 })?;
-        Ok((Asset::Token(contract), 6))
-    };
-    match asset {
-        SampleAsset::Ether => Ok((Asset::Native, 18)),
-        SampleAsset::Dollar => {
-            let asset = Asset::parse(ChainId::ETH, DOLLAR);
-            asset.map(|asset| (asset, 6)).map_err(|_| ScenarioError::Nobody(DOLLAR))
-        }
-        SampleAsset::Ember => token("the token Ember"),
-        SampleAsset::FalseDollar => token("a false dollar token"),
-    }
 }
 
 fn amount(day: &'static str, text: &'static str, decimals: u8) -> Result<u128, ScenarioError> {
     let quantity: Quantity =
         text.parse().map_err(|_| ScenarioError::Amount { day, amount: text })?;
     Ok(quantity.base_units(decimals))
-}
-
-fn time(day: Date, place: u64) -> Option<Timestamp> {
-    let noon = day.at(12, 0, 0, 0).to_zoned(TimeZone::UTC).ok()?;
-    let seconds = i64::try_from(place).ok()? * 12;
-    noon.timestamp().checked_add(seconds.seconds()).ok()
 }
 
 fn days_since_start(day: Date) -> u64 {
@@ -245,10 +303,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_chain_is_possible_and_in_order() {
-        let transactions = transactions().unwrap();
-        assert_eq!(transactions.len(), STEPS.len());
-        assert!(transactions.is_sorted_by(|a, b| (a.block, a.time) < (b.block, b.time)));
-        assert!(prices().len() == PRICES.len(), "each price can be read");
+    fn the_chains_are_possible_and_in_order() {
+        let chains = account_chains().unwrap();
+        for (built, scenario) in chains.iter().zip(&SCENARIOS) {
+            let transactions = &built.transactions;
+            assert_eq!(transactions.len(), scenario.steps.len() + scenario.freezes.len());
+            assert!(transactions.is_sorted_by(|a, b| (a.block, a.time) < (b.block, b.time)));
+        }
+        let of_scenarios: usize = SCENARIOS.iter().map(|scenario| scenario.prices.len()).sum();
+        assert_eq!(prices().len(), of_scenarios, "each price can be read");
     }
 }

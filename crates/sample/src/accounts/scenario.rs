@@ -1,15 +1,47 @@
-//! Transactions on the Ethereum chain of the demo data set, party by party.
+//! Form of a scenario on an account chain.
 //!
-//! A line is a transaction: its day, its sender, and its transfers in their order. `"name"/1` is another address of the
-//! same party. All parties are fictitious. `world.rs` lists or labels some of them; no list or label names the others.
+//! A line of `steps!` is a transaction: its day, its sender, and its transfers in their order. `"name"/1` is another
+//! address of the same party.
+
+use assay_address::ChainId;
+use assay_engine::account::FreezeChange;
 
 use crate::scenario::Wallet;
 
-/// Asset of the scenario.
+/// A chain of the demo data set.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct AccountScenario {
+    pub(super) chain: ChainId,
+    /// Height of the block of the first day's noon.
+    pub(super) first_height: u64,
+    pub(super) blocks_a_day: u64,
+    pub(super) seconds_a_block: i64,
+    pub(super) coin_decimals: u8,
+    /// Contract of a dollar token of the table of scored assets, with six decimals.
+    pub(super) dollar: &'static str,
+    /// Fees of each transaction, if the sender can pay them.
+    pub(super) fees: &'static [Fee],
+    pub(super) steps: &'static [Step],
+    /// Freezes, after the steps of their days.
+    pub(super) freezes: &'static [Freeze],
+    /// Days with the price of the coin in dollars.
+    pub(super) prices: &'static [(&'static str, &'static str)],
+}
+
+/// Fee of a transaction.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Fee {
+    /// Amount in base units of the coin.
+    pub(super) amount: u128,
+    /// Receiver; none if the fee is destroyed.
+    pub(super) to: Option<Wallet>,
+}
+
+/// Asset of a scenario.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SampleAsset {
     /// The native coin.
-    Ether,
+    Coin,
     /// A dollar token of the table of scored assets.
     Dollar,
     /// A token of the demo data set, outside of the table.
@@ -35,6 +67,14 @@ pub(super) struct Step {
     pub(super) moves: &'static [Move],
 }
 
+/// A transaction in which the issuer of the dollar changes the freeze of an account.
+#[derive(Debug)]
+pub(super) struct Freeze {
+    pub(super) day: &'static str,
+    pub(super) change: FreezeChange,
+    pub(super) account: Wallet,
+}
+
 macro_rules! wallet {
     ($name:literal) => {
         Wallet { name: $name, index: 0 }
@@ -43,6 +83,7 @@ macro_rules! wallet {
         Wallet { name: $name, index: $index }
     };
 }
+pub(super) use wallet;
 
 macro_rules! steps {
     ($($day:literal $sender:literal $(/ $by:literal)?:
@@ -59,91 +100,4 @@ macro_rules! steps {
         }),+]
     };
 }
-
-/// All transactions. Those of one day are in the order of the table.
-pub(super) const STEPS: &[Step] = steps! {
-    // Lena provides a pool that exchanges ether for dollars.
-    "2025-01-06" "Harbor Lane Exchange": 400 Ether "Harbor Lane Exchange" => "Lena", 1200000 Dollar "Harbor Lane Exchange" => "Lena";
-    "2025-01-07" "Lena": 390 Ether "Lena" => "Linden Swap", 1170000 Dollar "Lena" => "Linden Swap";
-
-    // Aino is a customer of an exchange. She buys, pays, and sells by her deposit address.
-    "2025-01-13" "Harbor Lane Exchange": 2 Ether "Harbor Lane Exchange" => "Aino";
-    "2025-01-20" "Harbor Lane Exchange": 5000 Dollar "Harbor Lane Exchange" => "Aino";
-    "2025-02-03" "Aino": 800 Dollar "Aino" => "Meridian Square deposit";
-    "2025-02-10" "Aino": 120 Dollar "Aino" => "Joiner's workshop";
-    // Bo uses the same deposit address, which the exchange empties.
-    "2025-01-27" "Harbor Lane Exchange": 3000 Dollar "Harbor Lane Exchange" => "Bo", 0.2 Ether "Harbor Lane Exchange" => "Bo";
-    "2025-02-12" "Bo": 1500 Dollar "Bo" => "Meridian Square deposit";
-    "2025-02-13" "Meridian Square Exchange": 0.01 Ether "Meridian Square Exchange" => "Meridian Square deposit";
-    "2025-02-13" "Meridian Square deposit": 2300 Dollar "Meridian Square deposit" => "Meridian Square Exchange";
-    // Somebody poisons Aino's list of payments: a payment of nothing in her name, and false dollars.
-    "2025-02-17" "a poisoner": 0 Dollar "Aino" => "a look-alike", 120 FalseDollar "Aino" => "a look-alike", 5000 FalseDollar "a look-alike" => "Aino";
-
-    // A studio pays its people. One of its customers turns out to be a thief: a hundredth of its money.
-    "2025-02-24" "Meridian Square Exchange": 99 Ether "Meridian Square Exchange" => "Brightwell Studio";
-
-    // Copper Vault is robbed of 400 ether. The thief goes over Mole.
-    "2025-03-03" "Harbor Lane Exchange": 600 Ether "Harbor Lane Exchange" => "Copper Vault";
-    "2025-03-10" "Copper Vault Hack": 400 Ether "Copper Vault" => "Copper Vault Hack";
-    "2025-03-11" "Copper Vault Hack": 120 Ether "Copper Vault Hack" => "Mole";
-    "2025-03-12" "Mole": 1 Ether "Mole" => "Brightwell Studio", 110 Ether "Mole" => "Mole"/1;
-    "2025-03-31" "Brightwell Studio": 4 Ether "Brightwell Studio" => "Pavel";
-    // Mole buys a boat of Orla...
-    "2025-03-17" "Mole"/1: 20 Ether "Mole"/1 => "Orla";
-    // ...exchanges some for dollars, with which he pays Fitz...
-    "2025-03-18" "Mole"/1: 40 Ether "Mole"/1 => "Linden Swap", 106000 Dollar "Linden Swap" => "Mole"/1;
-    "2025-03-19" "Mole"/1: 90000 Dollar "Mole"/1 => "Fitz";
-    // ...sends some through a mixer, from which Nils gets it, and some to a deposit address of an exchange.
-    "2025-03-20" "Mole"/1: 10 Ether "Mole"/1 => "Quiet River Mixer";
-    "2025-04-14" "a relayer": 9.9 Ether "Quiet River Mixer" => "Nils", 0.1 Ether "Quiet River Mixer" => "a relayer";
-    "2025-04-22" "Mole"/1: 30 Ether "Mole"/1 => "Harbor Lane deposit";
-    "2025-04-23" "Harbor Lane deposit": 30 Ether "Harbor Lane deposit" => "Harbor Lane Exchange"/1;
-
-    // Ember is a token that nobody prices.
-    "2025-05-05" "Ines": 5000 Ember "Ines" => "Aino";
-
-    // A drainer takes Sanna's dollars without her doing.
-    "2025-05-12" "Harbor Lane Exchange": 9000 Dollar "Harbor Lane Exchange" => "Sanna", 0.1 Ether "Harbor Lane Exchange" => "Sanna";
-    "2025-05-19" "Silver Heron Drainer": 9000 Dollar "Sanna" => "Silver Heron Drainer";
-
-    // A party that is on the sample's list from June 2025 on. Iris lets it a room; Yara gets half a dollar of gas from it.
-    "2025-05-26" "Meridian Square Exchange": 50000 Dollar "Meridian Square Exchange" => "GREYMARSH, Ilja", 1 Ether "Meridian Square Exchange" => "GREYMARSH, Ilja";
-    "2025-06-09" "Meridian Square Exchange": 20000 Dollar "Meridian Square Exchange" => "Iris";
-    "2025-07-07" "GREYMARSH, Ilja": 300 Dollar "GREYMARSH, Ilja" => "Iris";
-    "2025-07-14" "Harbor Lane Exchange": 1000 Dollar "Harbor Lane Exchange" => "Yara";
-    "2025-07-15" "GREYMARSH, Ilja": 0.00015 Ether "GREYMARSH, Ilja" => "Yara";
-    // Remo's dollars come over a bridge.
-    "2025-08-04" "a keeper": 700 Dollar "Causeway Bridge" => "Remo";
-    "2025-08-11" "Harbor Lane Exchange": 2500 Dollar "Harbor Lane Exchange" => "Remo";
-};
-
-/// Days with the price of one ether in dollars.
-pub(super) const PRICES: &[(&str, &str)] = &[
-    ("2025-01-06", "3010"),
-    ("2025-01-13", "2980.5"),
-    ("2025-01-20", "3120"),
-    ("2025-01-27", "3050"),
-    ("2025-02-03", "2870"),
-    ("2025-02-10", "2810"),
-    ("2025-02-17", "2790"),
-    ("2025-02-24", "2740"),
-    ("2025-03-03", "2705"),
-    ("2025-03-10", "2660"),
-    ("2025-03-17", "2650"),
-    ("2025-03-24", "2690"),
-    ("2025-03-31", "2720"),
-    ("2025-04-07", "2630"),
-    ("2025-04-14", "2610"),
-    ("2025-04-21", "2645"),
-    ("2025-04-28", "2700"),
-    ("2025-05-05", "2750"),
-    ("2025-05-12", "2800"),
-    ("2025-05-19", "2820"),
-    ("2025-05-26", "2830"),
-    ("2025-06-02", "2850"),
-    ("2025-06-09", "2880"),
-    ("2025-07-07", "2960"),
-    ("2025-07-14", "3020"),
-    ("2025-08-04", "3200"),
-    ("2025-08-11", "3250"),
-];
+pub(super) use steps;
