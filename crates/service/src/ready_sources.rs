@@ -35,7 +35,7 @@ const PUBLIC_DOMAIN: &str = "public domain";
 const MIT: &str = "MIT";
 
 /// Every ready-made source: official lists first.
-pub static READY_SOURCES: [ReadySource; 14] = [
+pub static READY_SOURCES: [ReadySource; 15] = [
     ReadySource {
         name: "ofac-sdn",
         publisher: "US Treasury, Office of Foreign Assets Control",
@@ -190,6 +190,20 @@ pub static READY_SOURCES: [ReadySource; 14] = [
         licence: MIT,
         commercial: false,
         note: "import a checkout: `assay ingest labels FOLDER --format explorer --source etherscan`",
+    },
+    ReadySource {
+        name: "defillama",
+        publisher: "DefiLlama, prices",
+        location: Some(
+            "https://coins.llama.fi/prices/current/coingecko:bitcoin,coingecko:ethereum,coingecko:tron,coingecko:binancecoin,coingecko:polygon-ecosystem-token,coingecko:avalanche-2,coingecko:celo,coingecko:xdai,coingecko:litecoin,coingecko:bitcoin-cash,coingecko:bitcoin-cash-sv,coingecko:dogecoin,coingecko:dash,coingecko:zcash",
+        ),
+        format: "defillama-json",
+        lists: &[],
+        schedule: "52 23 * * *",
+        licence: "free, without a key; the publisher states no licence",
+        commercial: false,
+        note: "prices of the days from now on; of days before, save its `/chart` answers and import them with \
+               `assay ingest prices FILE --format defillama`",
     },
     ReadySource {
         name: "opensanctions",

@@ -16,6 +16,7 @@
 //! - [`prices_csv`], [`prices_jsonl`]: prices of assets by day
 
 pub mod address_list;
+pub mod defillama_json;
 pub mod eu_xml;
 pub mod exchange_csv;
 pub mod explorer;
@@ -55,7 +56,7 @@ use crate::{
 };
 
 /// Every format, in the order in which people see them.
-pub static FORMATS: [&Format; 22] = [
+pub static FORMATS: [&Format; 23] = [
     &ofac_advanced::FORMAT,
     &ofac_enhanced::FORMAT,
     &uk_xml::FORMAT,
@@ -78,6 +79,7 @@ pub static FORMATS: [&Format; 22] = [
     &labels_jsonl::FORMAT,
     &prices_csv::FORMAT,
     &prices_jsonl::FORMAT,
+    &defillama_json::FORMAT,
 ];
 
 /// Format of a sanctions list, a label set or a price file: its names, the input that it takes, and its reader.

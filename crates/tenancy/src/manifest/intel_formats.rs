@@ -26,4 +26,4 @@ pub(super) static LABELS: [&str; 9] = [
     "labels-jsonl",
 ];
 
-pub(super) static PRICES: [&str; 2] = ["prices-csv", "prices-jsonl"];
+pub(super) static PRICES: [&str; 3] = ["prices-csv", "prices-jsonl", "defillama-json"];
