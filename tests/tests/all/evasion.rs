@@ -5,6 +5,7 @@
 use assay_engine::{assessment::Exposure, score::Verdict, taxonomy::Category};
 use assay_tests::{
     economy::{AssessedGroup, Economy, EconomySize, Survey},
+    is_full,
     laundering::{self, Violation, beyond, tricks, tricks::COIN, violations},
     world::World,
 };
@@ -83,12 +84,17 @@ fn nobody_is_accused_in_an_economy_without_crime() {
 }
 
 #[test]
-fn innocents_of_five_economies_are_rarely_reviewed() {
+fn innocents_of_several_economies_are_rarely_reviewed() {
     let size = EconomySize { people: 400, days: 359 };
-    let all: Vec<AssessedGroup> = (0..5).map(|seed| innocents(seed, size)).collect();
+    let economies = if is_full() { 5_u8 } else { 2 };
+    let all: Vec<AssessedGroup> =
+        (0..economies).map(|seed| innocents(u64::from(seed), size)).collect();
     let reviewed: usize = all.iter().map(|group| group.reviewed).sum();
     let count: usize = all.iter().map(AssessedGroup::count).sum();
-    assert!(count > 1_500 && reviewed * 200 <= 3 * count, "{reviewed} of {count}");
+    assert!(
+        count > 300 * usize::from(economies) && reviewed * 200 <= 3 * count,
+        "{reviewed} of {count}"
+    );
 }
 
 #[test]
