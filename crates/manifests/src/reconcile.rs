@@ -76,6 +76,11 @@ pub fn reconcile(
         if open.is_empty() {
             return Err(problems);
         }
+        if let Some((removal, refusal)) = needed_removal(stored, &open, &problems) {
+            open.remove(&removal);
+            refused.insert(removal, refusal);
+            continue;
+        }
         let mut found = false;
         for problem in &problems {
             let Some((key, _)) = problem.manifest.as_ref().and_then(|key| open.remove_entry(key))
@@ -104,6 +109,27 @@ pub fn reconcile(
             refused.insert(key.clone(), ManifestRefusal::BreaksDependent { dependent, problem });
         }
     }
+}
+
+/// The removal of a manifest that a changed one still needs, with its refusal. The removal waits, so that it keeps no other
+/// change from taking effect.
+fn needed_removal(
+    stored: &Manifests,
+    open: &Changes<'_>,
+    problems: &[ManifestProblem],
+) -> Option<((Kind, Name), ManifestRefusal)> {
+    let of_changed = problems.iter().filter_map(|problem| {
+        // A new manifest waits for nothing: it is refused, and the removal goes on.
+        let manifest = problem.manifest.as_ref().filter(|key| stored.contains_key(*key))?;
+        open.get(manifest)?.map(|_| (manifest, problem))
+    });
+    let removals = || open.iter().filter(|(_, change)| change.is_none()).map(|(key, _)| *key);
+    let mut needed = of_changed.filter_map(|(dependent, problem)| {
+        let removal = removals().find(|key| is_valid_without(key, stored, open, problem))?;
+        let (dependent, problem) = (dependent.clone(), problem.field.clone());
+        Some((removal.clone(), ManifestRefusal::BreaksDependent { dependent, problem }))
+    });
+    needed.next()
 }
 
 fn is_valid_without(
@@ -240,6 +266,38 @@ mod tests {
             (refusals(&reconciled), reconciled.manifests.len()),
             (vec![], 1),
             "together they can"
+        );
+    }
+
+    #[test]
+    fn a_removal_that_a_changed_manifest_still_needs_delays_no_change() {
+        // Given a plan that is to be removed while its tenant is suspended,
+        let (acme, mut spec) = tenant("basic");
+        spec["suspended"] = json!(true);
+        let removal = (key(Kind::Plan, "basic"), None);
+        let desired = DesiredManifests::from([removal.clone(), put((acme.clone(), spec.clone()))]);
+        let reconciled = reconcile(&stored(), &desired).unwrap();
+        // then the tenant is suspended, and the plan stays until nobody needs it;
+        assert_eq!(
+            refusals(&reconciled),
+            [("Plan basic".into(), "spec.plan", Some("Tenant acme".into()))]
+        );
+        assert_eq!(source(&reconciled, &acme), spec);
+        // a new tenant keeps nothing from being removed;
+        let (other, spec) = (key(Kind::Tenant, "other"), tenant("basic").1);
+        let gone = (key(Kind::Tenant, "acme"), None);
+        let desired = DesiredManifests::from([removal.clone(), gone, put((other.clone(), spec))]);
+        let reconciled = reconcile(&stored(), &desired).unwrap();
+        assert_eq!(refusals(&reconciled), [("Tenant other".into(), "spec.plan", None)]);
+        // and a change that is wrong for another reason is refused for that one.
+        let desired = DesiredManifests::from([removal, put(tenant("gold"))]);
+        let reconciled = reconcile(&stored(), &desired).unwrap();
+        assert_eq!(
+            refusals(&reconciled),
+            [
+                ("Plan basic".into(), "spec.plan", Some("Tenant acme".into())),
+                ("Tenant acme".into(), "spec.plan", None),
+            ]
         );
     }
 
