@@ -4,7 +4,7 @@
 //! No secret is in the environment, where crash reports and child processes would see it, and no pod
 //! can reach the API server.
 
-use std::collections::BTreeMap;
+use std::{borrow::Cow, collections::BTreeMap};
 
 use assay_crds::{SecretKey, TelemetrySpec};
 use assay_tenancy::Name;
@@ -36,15 +36,27 @@ const COLLECTOR: &str = "OTEL_EXPORTER_OTLP_ENDPOINT";
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SecretFile {
     /// The name of the volume and of the folder, such as `database`.
-    pub(crate) name: &'static str,
+    pub(crate) name: Cow<'static, str>,
     /// The key, and the Secret that it is in.
     pub(crate) source: SecretKey,
+    /// True if the pod starts without the Secret.
+    pub(crate) is_optional: bool,
 }
 
 impl SecretFile {
+    /// A file without which the pod does not start.
+    pub(crate) const fn needed(name: &'static str, source: SecretKey) -> Self {
+        Self { name: Cow::Borrowed(name), source, is_optional: false }
+    }
+
+    /// A file without which the pod starts too.
+    pub(crate) const fn optional(name: String, source: SecretKey) -> Self {
+        Self { name: Cow::Owned(name), source, is_optional: true }
+    }
+
     /// The token that chain servers demand of their callers.
     pub(crate) const fn chain_token(source: SecretKey) -> Self {
-        Self { name: "chain-token", source }
+        Self::needed("chain-token", source)
     }
 
     /// The file's path in a pod.
@@ -55,19 +67,19 @@ impl SecretFile {
     fn volume(&self) -> Volume {
         let item = KeyToPath { key: self.source.key.clone(), path: "value".to_owned(), mode: None };
         Volume {
-            name: self.name.to_owned(),
+            name: self.name.to_string(),
             secret: Some(SecretVolumeSource {
                 secret_name: Some(self.source.name.to_string()),
                 items: Some(vec![item]),
                 default_mode: Some(SECRET_MODE),
-                optional: None,
+                optional: self.is_optional.then_some(true),
             }),
             ..Volume::default()
         }
     }
 
     fn mount(&self) -> VolumeMount {
-        mount(self.name, &format!("{SECRETS}/{}", self.name), Some(true))
+        mount(&self.name, &format!("{SECRETS}/{}", self.name), Some(true))
     }
 }
 
@@ -264,7 +276,7 @@ mod tests {
             telemetry: TelemetrySpec::default(),
         };
         let source = SecretKey { name: "store".parse().unwrap(), key: "url".into() };
-        let database = SecretFile { name: "database", source };
+        let database = SecretFile::needed("database", source);
         let pod = PodSettings {
             defaults: &defaults,
             arguments: vec!["migrate".into()],

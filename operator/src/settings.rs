@@ -139,7 +139,7 @@ impl OperatorSettings {
         let token = self.chain_token_secret.clone();
         Some(WorkloadSettings {
             pods,
-            database: SecretFile { name: "database", source },
+            database: SecretFile::needed("database", source),
             chain_token: token.map(SecretFile::chain_token),
         })
     }

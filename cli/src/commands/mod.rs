@@ -454,10 +454,12 @@ impl Context {
 
     /// The files that manifests of sources may name.
     fn allowed_source_paths(&self) -> AllowedSourcePaths {
-        let CliSettings { source_dir, data_dir, credentials_dirs, .. } = &self.settings;
+        let settings = &self.settings;
+        let CliSettings { source_dir, data_dir, credentials_dirs, .. } = settings;
         AllowedSourcePaths {
             source_dir: source_dir.clone().unwrap_or_else(|| data_dir.join("sources")),
             credentials_dirs: credentials_dirs.clone(),
+            source_credentials: settings.source_credentials.clone(),
         }
     }
 

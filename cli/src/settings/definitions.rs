@@ -20,7 +20,7 @@ const fn definition(
 }
 
 /// Every setting.
-pub const DEFINITIONS: [Definition; 47] = [
+pub const DEFINITIONS: [Definition; 48] = [
     definition("data-dir", "assay-data", "directory of the embedded database"),
     definition(
         "database-url",
@@ -134,6 +134,12 @@ pub const DEFINITIONS: [Definition; 47] = [
         "",
         "folders of further credentials files that sources may name, separated by commas, such as that of a node's \
          cookie",
+    ),
+    definition(
+        "source-credentials",
+        "",
+        "files with credentials of single sources, each with the only server that may receive them, separated by \
+         commas, such as etherscan-eth=/run/secrets/key@api.etherscan.io:443",
     ),
     definition(
         "source-networks",

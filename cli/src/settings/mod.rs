@@ -17,7 +17,7 @@ use std::{fmt, net::SocketAddr, path::PathBuf, time::Duration};
 
 use assay_chain_protocol::{ChainServerCredentials, ChainServers, InvalidServers};
 use assay_database::postgres::DatabaseAddress;
-use assay_egress::Networks;
+use assay_egress::{NamedCredentials, Networks};
 use assay_redis::{RedisSettings, RedisUrl};
 use assay_telemetry::{LogFormat, request::LogSample};
 
@@ -84,6 +84,8 @@ pub struct CliSettings {
     pub source_dir: Option<PathBuf>,
     /// Folders of further credentials files that sources may name.
     pub credentials_dirs: Vec<PathBuf>,
+    /// Files with credentials of single sources.
+    pub source_credentials: Vec<NamedCredentials>,
     /// Private networks from which sources may be fetched.
     pub source_networks: Networks,
     /// Redis that servers share.

@@ -2,7 +2,7 @@
 
 use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
-use assay_egress::Networks;
+use assay_egress::{NamedCredentials, Networks};
 use assay_redis::RedisUrl;
 
 use super::{
@@ -58,6 +58,7 @@ impl CliSettings {
             feeds: take.value("feeds", value::feeds),
             source_dir: take.value("source-dir", value::optional_path),
             credentials_dirs: take.value("credentials-dirs", value::paths),
+            source_credentials: take.value("source-credentials", value::source_credentials),
             source_networks: take.value("source-networks", value::networks),
             redis_url: take.value("redis-url", value::redis_url),
             redis_url_file: take.value("redis-url-file", value::optional_path),
@@ -163,6 +164,7 @@ fallback! {
     Switch => Self::Off,
     Vec<String> => Self::new(),
     Vec<PathBuf> => Self::new(),
+    Vec<NamedCredentials> => Self::new(),
     Networks => Self::default(),
     Option<String> => None,
     Option<DatabaseUrl> => None,

@@ -3,7 +3,7 @@
 use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
 use assay_chain_protocol::{ChainServerCredentials, ChainServers};
-use assay_egress::{InvalidNetwork, Networks};
+use assay_egress::{InvalidNetwork, NamedCredentials, Networks};
 use assay_redis::{RedisUrl, RedisUrlError};
 use assay_tenancy::{WEB_URL_FORM, is_web_url};
 use tracing_subscriber::EnvFilter;
@@ -24,6 +24,12 @@ pub(super) fn optional_path(text: &str) -> Result<Option<PathBuf>, String> {
 pub(super) fn paths(text: &str) -> Result<Vec<PathBuf>, String> {
     let entries = text.split(',').map(str::trim).filter(|entry| !entry.is_empty());
     Ok(entries.map(PathBuf::from).collect())
+}
+
+/// Files with credentials of single sources, separated by commas.
+pub(super) fn source_credentials(text: &str) -> Result<Vec<NamedCredentials>, String> {
+    let entries = text.split(',').map(str::trim).filter(|entry| !entry.is_empty());
+    entries.map(|entry| entry.parse().map_err(|error| format!("{error}"))).collect()
 }
 
 /// Parses the URL of a PostgreSQL database. The message does not contain the text, which may hold a password.

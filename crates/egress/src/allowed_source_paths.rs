@@ -8,6 +8,8 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 
+use crate::NamedCredentials;
+
 /// The folders of files that manifests of sources may name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AllowedSourcePaths {
@@ -15,6 +17,8 @@ pub struct AllowedSourcePaths {
     pub source_dir: PathBuf,
     /// Further folders of credentials, such as that of a node's cookie.
     pub credentials_dirs: Vec<PathBuf>,
+    /// Credentials of single sources, by the name of the source.
+    pub source_credentials: Vec<NamedCredentials>,
 }
 
 /// A file that a manifest must not name.
@@ -160,8 +164,11 @@ mod tests {
         symlink("../later", at("sources/dangling")).unwrap();
         symlink("sub/b.csv", at("sources/inside")).unwrap();
         symlink("node", at("alias")).unwrap();
-        let files =
-            AllowedSourcePaths { source_dir: at("sources"), credentials_dirs: vec![at("alias")] };
+        let files = AllowedSourcePaths {
+            source_dir: at("sources"),
+            credentials_dirs: vec![at("alias")],
+            source_credentials: vec![],
+        };
         (root, files)
     }
 

@@ -1,16 +1,18 @@
 //! Credentials for the server of a URL: a file with one line, and the servers that may be sent the credentials.
 
 use std::{
+    fmt,
     fs::{self, File},
     io::{self, Read},
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
+    str::FromStr,
 };
 
 use base64::{Engine, prelude::BASE64_STANDARD as BASE64};
 use rustix::fs::{Mode, OFlags};
 
-use crate::{AllowedSourcePaths, ForbiddenFileError, ServerName};
+use crate::{AllowedSourcePaths, ForbiddenFileError, InvalidServer, ServerName};
 
 /// Largest size of credentials in bytes.
 const MOST_BYTES: u64 = 4096;
@@ -67,7 +69,62 @@ impl CredentialsError {
     }
 }
 
+/// File with the credentials of one source, which the operator of the program chose, such as a mounted Secret. Written as
+/// `etherscan-eth=/run/secrets/key@api.etherscan.io:443`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NamedCredentials {
+    /// Name of the source.
+    pub source: String,
+    /// The file.
+    pub file: PathBuf,
+    /// The only server that may receive the credentials.
+    pub server: ServerName,
+}
+
+/// Text that names no credentials of a source.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum InvalidNamedCredentials {
+    /// The text lacks a part.
+    #[error(
+        "`{0}` names no source, file and server: write it as etherscan-eth=/run/secrets/key@api.etherscan.io:443"
+    )]
+    Form(String),
+    /// The server has another form.
+    #[error(transparent)]
+    Server(#[from] InvalidServer),
+}
+
+impl FromStr for NamedCredentials {
+    type Err = InvalidNamedCredentials;
+
+    fn from_str(text: &str) -> Result<Self, InvalidNamedCredentials> {
+        let form = || InvalidNamedCredentials::Form(text.to_owned());
+        let (source, rest) = text.split_once('=').ok_or_else(form)?;
+        let (file, server) = rest.rsplit_once('@').ok_or_else(form)?;
+        if source.is_empty() || file.is_empty() {
+            return Err(form());
+        }
+        let server = server.parse()?;
+        Ok(Self { source: source.to_owned(), file: PathBuf::from(file), server })
+    }
+}
+
+impl fmt::Display for NamedCredentials {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { source, file, server } = self;
+        write!(formatter, "{source}={}@{server}", file.display())
+    }
+}
+
 impl AllowedSourcePaths {
+    /// Returns the credentials that the operator of the program chose for a source; `None` if there are none.
+    #[must_use]
+    pub fn credentials_of(&self, source: &str) -> Option<CredentialsFile> {
+        let given = self.source_credentials.iter().find(|given| given.source == source)?;
+        let file = CredentialsFile::new(given.file.clone());
+        Some(file.restricted_to(Some(vec![given.server.clone()])))
+    }
+
     /// Returns a file with credentials, which is read only if it lies below one of the folders at that time.
     #[must_use]
     pub fn credentials(&self, path: &Path) -> CredentialsFile {
@@ -246,12 +303,36 @@ mod tests {
     }
 
     #[test]
+    fn credentials_of_a_source_are_for_its_server() {
+        let (file, _) = file(b"key");
+        let path = file.path().display();
+        let given = |text: &str| text.parse::<NamedCredentials>();
+        let own = given(&format!("own={path}@lists.example:443")).unwrap();
+        assert_eq!(given(&own.to_string()), Ok(own.clone()));
+        let files =
+            AllowedSourcePaths { source_credentials: vec![own], ..AllowedSourcePaths::default() };
+        assert_eq!(files.credentials_of("other"), None);
+        let credentials = files.credentials_of("own").unwrap();
+        assert_eq!(credentials.key(URL).unwrap(), "key");
+        // Whoever changes the source's manifest gets nothing sent to another server.
+        let error = credentials.key("https://evil.example/").unwrap_err();
+        assert!(matches!(error, CredentialsError::Server { .. }), "{error}");
+        for wrong in ["", "own", "own=/key", "=/key@a:1", "own=@a:1"] {
+            let error = given(wrong).unwrap_err().to_string();
+            let said = format!("`{wrong}` names no source, file and server: write it as ");
+            assert!(error.starts_with(&said), "{error}");
+        }
+        assert!(given("own=/key@a").unwrap_err().to_string().contains("is no host and port"));
+    }
+
+    #[test]
     fn a_file_that_a_manifest_names_is_looked_for_at_each_use() {
         let root = tempfile::tempdir().unwrap();
         let at = |name: &str| root.path().join(name);
         fs::create_dir(at("sources")).unwrap();
         fs::write(at("secret"), "hush").unwrap();
-        let files = AllowedSourcePaths { source_dir: at("sources"), credentials_dirs: vec![] };
+        let files =
+            AllowedSourcePaths { source_dir: at("sources"), ..AllowedSourcePaths::default() };
         let credentials = files.credentials(Path::new("token"));
         assert!(credentials.authorization(URL).unwrap_err().is_missing());
         fs::write(at("sources/token"), "known").unwrap();

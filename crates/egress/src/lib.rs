@@ -32,7 +32,9 @@ use ureq::{
 };
 
 pub use allowed_source_paths::{AllowedSourcePaths, ForbiddenFileError};
-pub use credentials::{CredentialsError, CredentialsFile, basic};
+pub use credentials::{
+    CredentialsError, CredentialsFile, InvalidNamedCredentials, NamedCredentials, basic,
+};
 pub use networks::{InvalidNetwork, Networks};
 pub use server::{InvalidServer, ServerName};
 pub use trace_parent::TraceParent;

@@ -5,7 +5,7 @@ use std::{
     sync::Arc,
 };
 
-use assay_crds::ScalingSpec;
+use assay_crds::{ScalingSpec, SecretKey};
 use assay_tenancy::{
     Directory,
     directory::{ChainFeed, Tenant},
@@ -27,8 +27,35 @@ pub(crate) struct ServerDemand {
     sum: MilliRequests,
     /// The ports of the endpoints that servers fetch histories from.
     pub(crate) endpoint_ports: BTreeSet<u16>,
+    /// The sources that servers read on demand with credentials.
+    pub(crate) on_demand: Vec<OnDemandSource>,
     /// The URL of the chain servers of each followed chain.
     pub(crate) chain_servers: BTreeMap<String, String>,
+}
+
+/// Source of histories that servers read on demand, with credentials.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct OnDemandSource {
+    /// The source's name.
+    pub(crate) name: String,
+    /// The chain.
+    pub(crate) chain: String,
+    /// The URL of the API.
+    pub(crate) endpoint: String,
+    /// The key of the Secret with the credentials, in the namespace of the servers.
+    pub(crate) secret: SecretKey,
+}
+
+impl OnDemandSource {
+    fn of(feed: &ChainFeed) -> Option<Self> {
+        let spec = &feed.spec;
+        Some(Self {
+            name: feed.name.to_string(),
+            chain: spec.chain.clone(),
+            endpoint: spec.endpoint.clone(),
+            secret: spec.credentials_secret.clone()?,
+        })
+    }
 }
 
 impl ServerDemand {
@@ -48,10 +75,10 @@ impl ServerDemand {
                 *known = rate.max(*known);
             }
         }
-        let on_demand = directory
-            .chains
-            .values()
-            .filter(|chain| chain.spec.mode == ChainMode::OnDemand && !chain.spec.suspended);
+        let on_demand = || {
+            let chains = directory.chains.values();
+            chains.filter(|chain| chain.spec.mode == ChainMode::OnDemand && !chain.spec.suspended)
+        };
         let chains = directory.chains.values();
         let followed = chains.filter(|chain| chain.spec.mode == ChainMode::Follow);
         let url = |chain: &Arc<ChainFeed>| {
@@ -62,7 +89,8 @@ impl ServerDemand {
             chain_servers: followed.filter_map(url).collect(),
             sum: rates.values().sum(),
             largest: rates.into_iter().max_by_key(|(_, rate)| *rate),
-            endpoint_ports: on_demand
+            on_demand: on_demand().filter_map(|feed| OnDemandSource::of(feed)).collect(),
+            endpoint_ports: on_demand()
                 .flat_map(|chain| ports::url_ports(&chain.spec.endpoint))
                 .collect(),
         }

@@ -6,7 +6,13 @@ use assay_crds::{RiskService, SecretKey};
 use k8s_openapi::api::core::v1::Secret;
 use kube::{Api, Resource, ResourceExt};
 
-use super::{Context, build::SERVER, demand::ServerDemand, names};
+use super::{
+    Context,
+    build::SERVER,
+    demand::ServerDemand,
+    histories::{SourceSecret, secrets_of},
+    names,
+};
 use crate::{
     owned::{LiveObjects, Owner},
     ports,
@@ -28,8 +34,17 @@ pub(super) struct Inputs {
     pub(super) chain_token: Option<SecretState>,
     /// The existing objects with the names of the service's objects.
     pub(super) live: LiveObjects,
+    /// The sources that servers read on demand with credentials, and their Secrets.
+    pub(super) source_secrets: Vec<SourceSecret>,
     /// The demand on servers. `None` until the demand is known.
     pub(super) demand: Option<ServerDemand>,
+}
+
+impl Inputs {
+    /// The namespace of the service.
+    pub(super) fn namespace(&self) -> &str {
+        self.owner.namespace()
+    }
 }
 
 /// The state of a Secret that holds a URL or a token. The value of the Secret is not kept.
@@ -69,6 +84,9 @@ pub(super) async fn fetch(
         SecretState::Present { uid, .. } => Some(names::migration(&name, &object.spec, uid)),
         SecretState::NoSecret | SecretState::NoKey => None,
     };
+    let demand = context.demand.borrow().clone();
+    let sources = demand.as_ref().map(|demand| demand.on_demand.as_slice()).unwrap_or_default();
+    let source_secrets = secrets_of(sources, &secrets).await?;
     let live = LiveObjects::fetch(client, &namespace, names::all(&name, migration)).await?;
     Ok(Inputs {
         object: object.clone(),
@@ -77,7 +95,8 @@ pub(super) async fn fetch(
         cache,
         chain_token,
         live,
-        demand: context.demand.borrow().clone(),
+        source_secrets,
+        demand,
     })
 }
 

@@ -5,7 +5,8 @@
 //! the schema does not exist yet.
 //!
 //! - [`demand`]: the demand on servers and the number of replicas that it requires
-//! - [`names`]: the names of the objects; [`migration`]: the progress of the migration
+//! - [`names`]: the names of the objects; [`migration`]: the progress of the migration; [`histories`]: the credentials
+//!   of sources that servers read on demand
 //! - [`fetch`], [`validate`], [`build`], [`apply`], [`status`]: the steps of a reconciliation;
 //!   [`state`]: the conditions of the applied objects
 
@@ -13,6 +14,7 @@ mod apply;
 mod build;
 mod demand;
 mod fetch;
+mod histories;
 mod migration;
 mod names;
 mod state;
@@ -167,11 +169,14 @@ async fn work(object: &RiskService, context: &Context) -> Result<Action, Reconci
     writing.instrument(stage!("status")).await?;
     let metrics = &context.shared.metrics;
     metrics.count_reconciliation(KIND, has_changed);
-    let next = if status.ready_state.is_ready() {
-        context.shared.resync
-    } else {
+    let next = if !status.ready_state.is_ready() {
         metrics.count_failure(KIND, status.ready_state.reason());
         RECHECK
+    } else if histories::refusal(&inputs).is_some() {
+        // The operator is not told of changed Secrets.
+        RECHECK
+    } else {
+        context.shared.resync
     };
     Ok(Action::requeue(backoff::with_jitter(next, assay_system::random_fraction())))
 }

@@ -18,7 +18,7 @@ use super::{
     validate::{CHAINS_CONFIGURED, ValidatedService},
 };
 use crate::{
-    conditions::{ConditionState, ReadyState, condition, conditions, ready_reason},
+    conditions::{ConditionState, READY, ReadyState, condition, conditions, reason_of},
     pod_diagnostics::{self, JOB_NAME},
     reason::ConditionReason,
     shared::ReconcileError,
@@ -166,7 +166,7 @@ pub(super) async fn write(
     }
     let ready_state = &inputs.ready_state;
     let reason = ready_state.reason().as_str();
-    if ready_reason(before.conditions()) != Some(reason) {
+    if reason_of(READY, before.conditions()) != Some(reason) {
         let is_warning = matches!(ready_state, ReadyState::Stalled(..));
         let note = ready_state.message().to_owned();
         context

@@ -12,6 +12,7 @@ use super::{
     build::{CHAIN_SERVERS, FILE},
     demand::{RequiredReplicas, required_replicas},
     fetch::{Inputs, SecretState},
+    histories::{self, HistoryCredentials},
     names,
 };
 use crate::{
@@ -23,7 +24,8 @@ use crate::{
     reason::ConditionReason,
 };
 
-/// The condition type: the servers know the chain servers of every followed chain.
+/// The condition type: the servers know the chain servers of every followed chain, and have the credentials of every source
+/// that is read on demand.
 pub(super) const CHAINS_CONFIGURED: &str = "ChainsConfigured";
 
 /// A `RiskService` that can run.
@@ -41,8 +43,10 @@ pub(super) struct ValidatedService {
     pub(super) cache: Option<SecretFile>,
     /// The chain servers that the service's pods query. `None`: no chain servers are known, or the spec names no token.
     pub(super) chain_servers: Option<ChainServers>,
-    /// The condition that the servers know the chain servers of every followed chain. `None` until the followed chains
-    /// are known.
+    /// The credentials of sources that the service's pods read on demand.
+    pub(super) histories: HistoryCredentials,
+    /// The condition that the servers know the chain servers of every followed chain, and have the credentials of every
+    /// source that is read on demand. `None` until the chains are known.
     pub(super) chains_configured: Option<ConditionState>,
     /// The name of the migration Job for this image and database.
     pub(super) migration: String,
@@ -152,9 +156,10 @@ pub(super) fn validate(inputs: &Inputs) -> Result<ValidatedService, ReadyState> 
             egress,
             telemetry: spec.telemetry.clone(),
         },
-        database: SecretFile { name: "database", source: spec.database_secret.clone() },
-        cache: spec.cache_secret.clone().map(|source| SecretFile { name: "cache", source }),
+        database: SecretFile::needed("database", spec.database_secret.clone()),
+        cache: spec.cache_secret.clone().map(|source| SecretFile::needed("cache", source)),
         chain_servers,
+        histories: histories::credentials(inputs),
         chains_configured: chains_configured(inputs),
         migration: names::migration(&name, spec, database_uid),
         egress_ports,
@@ -197,13 +202,17 @@ fn last_chain_servers(live: &LiveObjects, owner: &Owner) -> Option<String> {
     value.strip_suffix('"').map(ToOwned::to_owned)
 }
 
-/// The condition that the servers know the chain servers of every followed chain.
+/// The condition that the servers know the chain servers of every followed chain, and have the credentials of every source
+/// that is read on demand.
 fn chains_configured(inputs: &Inputs) -> Option<ConditionState> {
     let chains = &inputs.demand.as_ref()?.chain_servers;
     let names = chains.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
     let state = |holds, reason, message| {
         Some(ConditionState { kind: CHAINS_CONFIGURED, holds, reason, message })
     };
+    if let Some(refusal) = histories::refusal(inputs) {
+        return state(false, ConditionReason::CredentialsNotAllowed, refusal);
+    }
     if chains.is_empty() {
         let message = "the operator runs no chain servers".to_owned();
         return state(true, ConditionReason::ChainServersKnown, message);

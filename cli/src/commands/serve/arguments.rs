@@ -72,6 +72,10 @@ pub(in crate::commands) struct ServeArgs {
     /// [default: none]
     #[arg(long, value_name = "DIRS")]
     credentials_dirs: Option<String>,
+    /// Files with credentials of single sources, each with the only server that may receive them, such as
+    /// etherscan-eth=/run/secrets/key@api.etherscan.io:443, separated by commas [default: none]
+    #[arg(long, value_name = "FILES")]
+    source_credentials: Option<String>,
     /// Private networks from which sources may be fetched, such as 10.0.0.0/8 [default: none]
     #[arg(long, value_name = "NETWORKS")]
     source_networks: Option<String>,
@@ -141,6 +145,7 @@ impl ServeArgs {
         layers.flag("feeds", self.feeds.clone());
         layers.flag("source-dir", self.source_dir.clone());
         layers.flag("credentials-dirs", self.credentials_dirs.clone());
+        layers.flag("source-credentials", self.source_credentials.clone());
         layers.flag("source-networks", self.source_networks.clone());
         layers.flag("max-key-data-age", self.max_key_data_age.clone());
         layers.flag("max-intel-age", self.max_intel_age.clone());

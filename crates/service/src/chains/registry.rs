@@ -18,6 +18,7 @@ use assay_engine::{
 };
 use assay_tenancy::{
     Directory,
+    directory::ChainFeed,
     manifest::{ChainMode, ChainProtocol, ChainSourceSpec},
 };
 use sha2::{Digest, Sha256};
@@ -120,7 +121,7 @@ impl ChainReaders {
             if spec.mode == ChainMode::OnDemand
                 && let Some(reader) = self
                     .unchanged(chain, spec)
-                    .or_else(|| on_demand(chain, spec, databases, sample))
+                    .or_else(|| on_demand(chain, feed, databases, sample))
             {
                 renewed.on_demand.insert(chain, reader);
             }
@@ -251,17 +252,28 @@ impl ChainReaders {
 
 fn on_demand(
     chain: ChainId,
-    spec: &ChainSourceSpec,
+    feed: &ChainFeed,
     databases: &Databases,
     sample: bool,
 ) -> Option<OnDemandReader> {
+    let spec = &feed.spec;
     let test_networks = TestNetworks::allowed_if(spec.allow_test_network || sample);
     let bound = Duration::from_secs(spec.fetch_timeout.seconds());
     let store = Arc::clone(&databases.store);
     let reader = match account_api(spec.protocol) {
         Some(api) => {
-            let file = spec.credentials_file.as_deref();
-            let file = file.map(|path| databases.files.credentials(path));
+            let named = spec.credentials_file.as_deref();
+            let file = match named.map(|path| databases.files.credentials(path)) {
+                None => databases.files.credentials_of(feed.name.as_str()),
+                named => named,
+            };
+            if let (None, Some(secret)) = (&file, &spec.credentials_secret) {
+                tracing::error!(
+                    %chain, source = %feed.name, secret = %secret.name,
+                    "the key of the source is in a Secret that this program was not given: name its file in the setting \
+                     source-credentials"
+                );
+            }
             let credentials = file.map_or(NodeCredentials::None, NodeCredentials::File);
             let counters = request_counters(&*store);
             let place = (&*spec.endpoint, &credentials);

@@ -4,7 +4,7 @@ use k8s_openapi::api::batch::v1::Job;
 
 use super::MIGRATION;
 use crate::{
-    jobs::job_spec,
+    jobs::{RETRIES, job_spec},
     pod::{DATA, PodSettings, requests},
     risk_service::validate::ValidatedService,
 };
@@ -31,7 +31,7 @@ pub(super) fn job(service: &ValidatedService) -> Job {
     let pod = PodSettings::for_job(&service.pods, arguments, secrets, resources);
     Job {
         metadata: owner.metadata(&service.migration),
-        spec: Some(job_spec(&pod, &owner, DEADLINE_SECONDS)),
+        spec: Some(job_spec(&pod, &owner, (DEADLINE_SECONDS, RETRIES))),
         status: None,
     }
 }

@@ -21,7 +21,7 @@ use k8s_openapi::api::{
 
 pub(super) use self::{
     migration::MIGRATED_BY,
-    server::{CHAIN_SERVERS, FILE},
+    server::{CHAIN_SERVERS, FILE, SOURCE_CREDENTIALS},
 };
 use super::validate::ValidatedService;
 use crate::{owned::HTTPRoute, serving};

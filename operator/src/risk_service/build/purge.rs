@@ -4,7 +4,7 @@ use k8s_openapi::api::batch::v1::CronJob;
 
 use super::PURGE;
 use crate::{
-    jobs::{CronSchedule, cron_job_spec, job_spec},
+    jobs::{CronSchedule, RETRIES, cron_job_spec, job_spec},
     owned::digest,
     pod::{DATA, PodSettings, requests},
     risk_service::{names, validate::ValidatedService},
@@ -31,7 +31,7 @@ pub(super) fn cron_job(service: &ValidatedService) -> CronJob {
         starting_deadline_seconds: STARTING_DEADLINE_SECONDS,
         is_suspended: false,
     };
-    let job = job_spec(&pod, &owner, DEADLINE_SECONDS);
+    let job = job_spec(&pod, &owner, (DEADLINE_SECONDS, RETRIES));
     CronJob {
         metadata: owner.metadata(&names::purge(&service.name)),
         spec: Some(cron_job_spec(schedule, job, &owner)),

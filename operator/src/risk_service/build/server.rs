@@ -27,6 +27,8 @@ use crate::{
 pub(in crate::risk_service) const FILE: &str = "assay.toml";
 /// The name of the setting with the chain servers' URLs.
 pub(in crate::risk_service) const CHAIN_SERVERS: &str = "chain-servers";
+/// The name of the setting with the credentials of sources that are read on demand.
+pub(in crate::risk_service) const SOURCE_CREDENTIALS: &str = "source-credentials";
 /// The annotation on pods with the digest of the settings: changed settings replace the pods.
 const SETTINGS: &str = "assay.dev/settings";
 /// The servers' metric of requests in flight.
@@ -50,6 +52,9 @@ pub(super) fn settings_text(service: &ValidatedService) -> String {
     if let Some(chains) = &service.chain_servers {
         lines.push((CHAIN_SERVERS, chains.urls.clone()));
         lines.push(("chain-token-file", chains.token.path()));
+    }
+    if !service.histories.setting.is_empty() {
+        lines.push((SOURCE_CREDENTIALS, service.histories.setting.clone()));
     }
     lines.extend(connection_settings(&service.connections));
     let lines: Vec<String> =
@@ -124,6 +129,7 @@ fn pod(service: &ValidatedService) -> PodSpec {
             .into_iter()
             .chain(&service.cache)
             .chain(service.chain_servers.as_ref().map(|chains| &chains.token))
+            .chain(&service.histories.files)
             .collect(),
         config_map: Some(&service.name),
         restart: RestartPolicy::Always,

@@ -11,7 +11,7 @@ use crate::{
     golden::{self, assert_objects},
     owned::{LiveObjects, OwnedKind, document},
     risk_service::{
-        demand::ServerDemand,
+        demand::{OnDemandSource, ServerDemand},
         fetch::{Inputs, SecretState},
         validate::validate,
     },
@@ -36,6 +36,7 @@ fn inputs(change: Value) -> Inputs {
         cache,
         chain_token,
         live: LiveObjects::default(),
+        source_secrets: vec![],
         demand: Some(ServerDemand::default()),
     }
 }
@@ -147,6 +148,81 @@ fn followed() -> ServerDemand {
     let mut demand = ServerDemand::default();
     demand.chain_servers.extend(chains);
     demand
+}
+
+/// The inputs of a service in a cluster with a source that is read on demand, and the Secret of its key.
+fn with_explorer(endpoint: &str, secret: Option<Value>) -> Inputs {
+    let source = OnDemandSource {
+        name: "etherscan-eth".into(),
+        chain: "eth".into(),
+        endpoint: endpoint.into(),
+        secret: serde_json::from_value(json!({"name": "explorer", "key": "key"})).unwrap(),
+    };
+    let mut demand = ServerDemand::default();
+    demand.on_demand.push(source.clone());
+    let secret = secret.map(|metadata| {
+        let data = json!({"key": "YQ=="});
+        serde_json::from_value(json!({"metadata": metadata, "data": data})).unwrap()
+    });
+    Inputs { demand: Some(demand), source_secrets: vec![(source, secret)], ..inputs(json!({})) }
+}
+
+const EXPLORER: &str = "https://api.etherscan.io/v2/api";
+
+#[test]
+fn servers_get_the_keys_of_explorers_whose_owners_permit_it() {
+    let permitted = || {
+        Some(json!({
+            "name": "explorer", "labels": {"assay.dev/source-credentials": "true"},
+            "annotations": {"assay.dev/source-hosts": "api.etherscan.io:443"},
+        }))
+    };
+    let text = |inputs: &Inputs| built(inputs).settings.data.unwrap()["assay.toml"].clone();
+    let reported = |inputs: &Inputs| {
+        let state = validate(inputs).unwrap().chains_configured.unwrap();
+        (state.holds, state.reason.as_str(), state.message)
+    };
+    // Given a Secret for the API's server, then servers have its file, and know for which server it is.
+    let known = with_explorer(EXPLORER, permitted());
+    let setting = "source-credentials = \"etherscan-eth=/run/secrets/assay/histories-eth/value@api.etherscan.io:443\"\n";
+    assert!(text(&known).contains(setting), "{}", text(&known));
+    let pod = body(&built(&known), "Deployment")["spec"]["template"]["spec"].clone();
+    let volumes = pod["volumes"].as_array().unwrap();
+    let volume = volumes.iter().find(|volume| volume["name"] == "histories-eth").unwrap();
+    assert_eq!(volume["secret"]["secretName"], "explorer");
+    assert_eq!(volume["secret"]["items"], json!([{"key": "key", "path": "value"}]));
+    assert_eq!(volume["secret"]["optional"], true, "servers start without it");
+    let (holds, reason, _) = reported(&known);
+    assert_eq!((holds, reason), (true, "ChainServersKnown"));
+    // Given none, one without the key, or another server, then they have no file, and the service says what to do.
+    let mut without_key = with_explorer(EXPLORER, permitted());
+    if let Some((_, Some(secret))) = without_key.source_secrets.first_mut() {
+        secret.data = None;
+    }
+    for refused in [
+        with_explorer(EXPLORER, None),
+        with_explorer("https://evil.example/api", permitted()),
+        with_explorer("http://api.etherscan.io:443/v2/api", permitted()),
+        without_key,
+    ] {
+        assert!(!text(&refused).contains("source-credentials"));
+        let pod = body(&built(&refused), "Deployment")["spec"]["template"]["spec"].to_string();
+        assert!(!pod.contains("explorer"), "{pod}");
+        let (holds, reason, message) = reported(&refused);
+        assert_eq!((holds, reason), (false, "CredentialsNotAllowed"));
+        assert!(message.contains("`explorer`"), "{message}");
+    }
+    // Until the sources are known, the last files stay.
+    let (applied, mut live) = (built(&known), LiveObjects::default());
+    for (kind, object) in [
+        (OwnedKind::ConfigMap, document(&applied.settings)),
+        (OwnedKind::Deployment, document(&applied.deployment)),
+    ] {
+        live.insert(kind, serde_json::from_value(object.unwrap()).unwrap());
+    }
+    let unknown = Inputs { demand: None, source_secrets: vec![], live, ..inputs(json!({})) };
+    assert_eq!(text(&unknown), text(&known));
+    assert_eq!(settings_digest(&built(&unknown)), settings_digest(&built(&known)));
 }
 
 #[test]
