@@ -1,6 +1,6 @@
 //! The statuses that the operator writes: conditions in the form that kstatus reads, and fields for `kubectl get`.
 //!
-//! - `Ready`: the spec is in force.
+//! - `Ready`: the spec is in force; of a source, that its data is there and current.
 //! - `Stalled`: present only while a person has to act; its message says how.
 
 use assay_tenancy::{
@@ -102,7 +102,8 @@ status! {
 status! {
     /// Observed state of the tenant.
     TenantStatus(
-        "Conditions: `Ready` (the spec is in force), `Stalled` (a person has to act)."
+        "Conditions: `Ready` (the spec is in force), `Stalled` (a person has to act), `NamespacesOwn` (no other tenant \
+         lists a namespace of the tenant)."
     ) {
         /// Limits in force for the tenant, each with the object that sets it.
         #[schemars(length(max = 8))]
@@ -134,7 +135,8 @@ pub struct EffectiveLimit {
 status! {
     /// Observed state of the risk policy.
     RiskPolicyStatus(
-        "Conditions: `Ready` (the spec is in force), `Stalled` (a person has to act)."
+        "Conditions: `Ready` (the spec is in force), `Stalled` (a person has to act), `SourcesKnown` (an `IntelSource` \
+         provides each mandatory source), `DefaultsKept` (it is not weaker than the defaults)."
     ) {
         /// Digest of the policy in force. Each answer of the API names the digest of the policy that the answer was
         /// computed with.
@@ -172,8 +174,8 @@ status! {
 status! {
     /// Observed state of the list, label set or prices.
     IntelSourceStatus(
-        "Conditions: `Ready` (the spec is in force), `Stalled` (a person has to act), \
-         `Working` (the operator's `CronJob` fetches the source)."
+        "Conditions: `Ready` (the source was fetched on its schedule), `Published` (the spec is in force), `Stalled` (a \
+         person has to act), `Working` (the operator's `CronJob` fetches the source)."
     ) {
         /// Time of the last successful fetch, including those that found the content unchanged.
         verified_at: Option<Timestamp>,
@@ -189,8 +191,8 @@ status! {
 status! {
     /// Observed state of the chain.
     ChainSourceStatus(
-        "Conditions: `Ready` (the spec is in force), `Stalled` (a person has to act), \
-         `Working` (the chain servers run and answer), `BranchesAgree` (they have the blocks of one branch, which is \
+        "Conditions: `Ready` (the newest block is recent, or servers read the source during checks), `Published` (the \
+         spec is in force), `Stalled` (a person has to act), `Working` (the chain servers run and answer), `BranchesAgree` (they have the blocks of one branch, which is \
          that of their source), `SourceFollowed` (they follow their source)."
     ) {
         /// Number of chain servers that the `StatefulSet` asks for.

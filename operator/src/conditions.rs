@@ -5,8 +5,11 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 
 use crate::reason::ConditionReason;
 
-/// The condition type: the spec of the object is in force.
+/// The condition type: the object works; of published objects, that the spec is in force, and of sources, that their data is
+/// there and current.
 pub const READY: &str = "Ready";
+/// The condition type of sources: the spec of the object is in force.
+pub const PUBLISHED: &str = "Published";
 /// The condition type: a person has to act. The condition is absent while no person has to act.
 pub const STALLED: &str = "Stalled";
 
@@ -121,6 +124,18 @@ pub fn conditions(
     generation: Option<i64>,
     now: Timestamp,
 ) -> Vec<Condition> {
+    conditions_named(READY, ready_state, before, generation, now)
+}
+
+/// The condition of a type, and `Stalled`, of a state, about a generation.
+#[must_use]
+pub fn conditions_named(
+    kind: &'static str,
+    ready_state: &ReadyState,
+    before: &[Condition],
+    generation: Option<i64>,
+    now: Timestamp,
+) -> Vec<Condition> {
     let condition = |kind, holds| {
         let message = ready_state.message().to_owned();
         condition(
@@ -130,18 +145,18 @@ pub fn conditions(
             now,
         )
     };
-    let mut conditions = vec![condition(READY, ready_state.is_ready())];
+    let mut conditions = vec![condition(kind, ready_state.is_ready())];
     if matches!(ready_state, ReadyState::Stalled(..)) {
         conditions.push(condition(STALLED, true));
     }
     conditions
 }
 
-/// The reason of the condition `Ready`.
+/// The reason of the condition of a type.
 #[must_use]
-pub fn ready_reason(conditions: &[Condition]) -> Option<&str> {
-    let ready = conditions.iter().find(|condition| condition.type_ == READY);
-    ready.map(|condition| condition.reason.as_str())
+pub fn reason_of<'a>(kind: &str, conditions: &'a [Condition]) -> Option<&'a str> {
+    let found = conditions.iter().find(|condition| condition.type_ == kind);
+    found.map(|condition| condition.reason.as_str())
 }
 
 #[cfg(test)]

@@ -7,15 +7,19 @@ use k8s_openapi::api::{
 
 use crate::{owned::Owner, pod::PodSettings};
 
-/// The number of retries of a failed run.
-const RETRIES: i32 = 2;
+/// The number of retries of a failed run that another one follows on a schedule, or that a person must look at.
+pub(crate) const RETRIES: i32 = 2;
 /// The time for which a finished Job is kept for diagnosis, in seconds.
 const KEPT_SECONDS: i32 = 86_400;
 
-/// The spec of a Job that runs a pod until it succeeds, for at most `deadline_seconds` with all retries.
-pub(crate) fn job_spec(pod: &PodSettings<'_>, owner: &Owner, deadline_seconds: u32) -> JobSpec {
+/// The spec of a Job that runs a pod until it succeeds, for at most `deadline_seconds` with all `retries`.
+pub(crate) fn job_spec(
+    pod: &PodSettings<'_>,
+    owner: &Owner,
+    (deadline_seconds, retries): (u32, i32),
+) -> JobSpec {
     JobSpec {
-        backoff_limit: Some(RETRIES),
+        backoff_limit: Some(retries),
         active_deadline_seconds: Some(deadline_seconds.into()),
         ttl_seconds_after_finished: Some(KEPT_SECONDS),
         template: PodTemplateSpec {
@@ -58,6 +62,12 @@ pub(crate) fn cron_job_spec(schedule: CronSchedule, job: JobSpec, owner: &Owner)
 pub(crate) fn has_failed(job: &Job) -> bool {
     let conditions = job.status.iter().flat_map(|status| status.conditions.iter().flatten());
     conditions.into_iter().any(|known| known.type_ == "Failed" && known.status == "True")
+}
+
+/// The number of failed attempts of a Job that has not succeeded.
+pub(crate) fn failed_attempts(job: &Job) -> i32 {
+    let Some(status) = &job.status else { return 0 };
+    if status.succeeded.unwrap_or(0) > 0 { 0 } else { status.failed.unwrap_or(0) }
 }
 
 /// Says whether a Job runs at the moment.

@@ -27,6 +27,16 @@ macro_rules! reasons {
 reasons! {
     /// The spec is in force.
     Published,
+    /// The source was never fetched.
+    NeverFetched,
+    /// The source was fetched on its schedule.
+    Fetched,
+    /// The data of the source is older than its schedule, or than the chain, allows.
+    Stale,
+    /// The chain servers are reading earlier blocks.
+    Syncing,
+    /// Servers read the source during checks.
+    ReadOnDemand,
     /// The key is active and in its Secret.
     KeyReady,
     /// The plan that the spec names is not in force.
@@ -57,6 +67,18 @@ reasons! {
     NamespacesWatched,
     /// The operator does not watch a namespace that the tenant lists.
     NamespaceNotWatched,
+    /// No other tenant lists a namespace of the tenant.
+    NamespacesExclusive,
+    /// Another tenant lists a namespace of the tenant.
+    NamespaceShared,
+    /// The policy is not weaker than Assay's defaults.
+    DefaultsKept,
+    /// The policy switches rules off, or weighs grave categories less than Assay's defaults.
+    DefaultsWeakened,
+    /// A source provides each mandatory list and label set of the policy.
+    SourcesKnown,
+    /// No source provides a mandatory list or label set of the policy.
+    SourceUnknown,
     /// A Secret of that name exists that the operator did not create.
     SecretNotManaged,
     /// The key in the Secret belongs to another object.

@@ -205,6 +205,24 @@ impl Writer {
         self.write(what, api.patch(name, &parameters, &Patch::Merge(fields))).await
     }
 
+    /// Changes an object by the operations of a JSON patch.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if an operation has another form, or the object was not written.
+    pub async fn patch<K: ObjectContent>(
+        &self,
+        what: &'static str,
+        api: &Api<K>,
+        name: &str,
+        operations: Vec<Value>,
+    ) -> Result<K, WriteError> {
+        let field_manager = Some(MANAGER.into());
+        let parameters = PatchParams { field_manager, ..PatchParams::default() };
+        let patch = Patch::Json::<()>(serde_json::from_value(Value::Array(operations))?);
+        self.write(what, api.patch(name, &parameters, &patch)).await
+    }
+
     /// Deletes an object, but not a later object of the same name. `parameters` set the propagation of the deletion to
     /// the objects that it owns.
     ///

@@ -76,7 +76,8 @@ pub enum FetchError {
     },
     /// The server is in a network that may not be reached.
     #[error(
-        "failed to fetch {url}: {address} is not a public address; allow its network with --source-networks"
+        "failed to fetch {url}: {address} is not a public address; allow its network with --source-networks, in a \
+         cluster with the chart's networkPolicy.allowedPrivateCidrs"
     )]
     PrivateAddressError {
         /// The URL, which may be that of a redirect.

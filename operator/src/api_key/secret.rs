@@ -33,6 +33,11 @@ pub(super) fn key(secret: &Secret) -> Option<KeyText> {
 
 /// Says whether the operator created a Secret for the `ApiKey` of that name.
 pub(super) fn belongs_to(secret: &Secret, name: &str) -> bool {
+    owner(secret) == Some(name)
+}
+
+/// The `ApiKey` for which the operator created a Secret. `None` if it created the Secret for none.
+pub(super) fn owner(secret: &Secret) -> Option<&str> {
     let is_managed = secret.labels().get(MANAGED_BY).is_some_and(|manager| manager == MANAGER);
-    is_managed && secret.annotations().get(OWNER).is_some_and(|owner| owner == name)
+    secret.annotations().get(OWNER).filter(|_| is_managed).map(String::as_str)
 }

@@ -17,7 +17,7 @@ use super::{
     secret::{self, ROTATE},
 };
 use crate::{
-    conditions::{ReadyState, conditions, ready_reason},
+    conditions::{READY, ReadyState, conditions, reason_of},
     reason::ConditionReason,
 };
 
@@ -43,7 +43,7 @@ pub(super) async fn write(
     }
     let ready_state = &applied.ready_state;
     let reason = ready_state.reason().as_str();
-    if !ready_state.is_ready() && ready_reason(before.conditions()) != Some(reason) {
+    if !ready_state.is_ready() && reason_of(READY, before.conditions()) != Some(reason) {
         let reference = inputs.object.object_ref(&());
         let note = ready_state.message().to_owned();
         context.shared.writer.event(&reference, true, reason, "Reconcile", note).await;

@@ -125,10 +125,12 @@ pub(super) fn validate(inputs: &Inputs, now: Timestamp) -> PermittedChanges {
     if let Some(secret) = &inputs.secret
         && !secret::belongs_to(secret, &name)
     {
-        let message = format!(
-            "Secret `{secret_name}` was not created for this ApiKey: delete it, or create an \
-             ApiKey with another `spec.secretName`"
-        );
+        let other = match secret::owner(secret) {
+            // Another key would stop working.
+            Some(owner) => format!("holds the key of ApiKey `{owner}`: choose"),
+            None => "was not created for this ApiKey: delete it, or choose".to_owned(),
+        };
+        let message = format!("Secret `{secret_name}` {other} another `spec.secretName`");
         return PermittedChanges::Refused(ReadyState::Stalled(
             ConditionReason::SecretNotManaged,
             message,

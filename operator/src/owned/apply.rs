@@ -8,7 +8,7 @@ use kube::{
 };
 use serde_json::Value;
 
-use super::{OwnedKind, OwnedObject, Owner, digest};
+use super::{OwnedKind, OwnedObject, Owner, digest, surplus::removals};
 use crate::{shared::SharedContext, writer::WriteError};
 
 /// The annotation with the digest of the document that an object was applied from. A changed digest shows that a field
@@ -97,15 +97,27 @@ impl<'a> ObjectApplier<'a> {
     pub(crate) async fn apply<K: OwnedObject>(&mut self, object: &K) -> Result<K, WriteError> {
         let document = document(object)?;
         if let Some(live) = self.live.get(K::KIND)
-            && is_up_to_date(live, &document)?
+            && is_up_to_date(K::KIND, live, &document)?
         {
             return Ok(parse(live)?);
         }
         let api: Api<K> = Api::namespaced(self.shared.client.clone(), self.owner.namespace());
         let label = K::KIND.metric_label();
-        let applied = self.shared.writer.apply(label, &api, &object.name_any(), &document).await?;
+        let (writer, name) = (&self.shared.writer, object.name_any());
+        let applied: K = writer.apply(label, &api, &name, &document).await?;
         self.has_changed = true;
-        Ok(applied)
+        let surplus = surplus(K::KIND, &serde_json::to_value(&applied)?, &document);
+        if surplus.is_empty() {
+            return Ok(applied);
+        }
+        match writer.patch(label, &api, &name, surplus).await {
+            // Another client has changed the object since. The next reconciliation tries again.
+            Err(error) if error.refusal().is_some() => {
+                tracing::warn!(%error, kind = label, %name, "what others added to an object is still there");
+                Ok(applied)
+            }
+            patched => patched,
+        }
     }
 
     /// Deletes the object of a kind, unless the object belongs to another owner. `parameters` set the propagation of
@@ -148,8 +160,18 @@ fn parse<K: OwnedObject>(live: &DynamicObject) -> Result<K, serde_json::Error> {
 }
 
 /// Says whether an object was applied from the same document and is unchanged since then.
-fn is_up_to_date(live: &DynamicObject, document: &Value) -> Result<bool, serde_json::Error> {
-    Ok(includes(&serde_json::to_value(live)?, document))
+fn is_up_to_date(
+    kind: OwnedKind,
+    live: &DynamicObject,
+    document: &Value,
+) -> Result<bool, serde_json::Error> {
+    let live = serde_json::to_value(live)?;
+    Ok(includes(&live, document) && surplus(kind, &live, document).is_empty())
+}
+
+/// The operations that remove what others added to an object. The pods of a Job cannot be changed.
+fn surplus(kind: OwnedKind, live: &Value, document: &Value) -> Vec<Value> {
+    if kind == OwnedKind::Job { Vec::new() } else { removals(live, document) }
 }
 
 /// Says whether an object has every field of a document. API servers add defaults and omit empty fields.
@@ -202,7 +224,8 @@ mod tests {
     }
 
     fn is_up_to_date(live: Value, document: &Value) -> bool {
-        super::is_up_to_date(&serde_json::from_value(live).unwrap(), document).unwrap()
+        let live = serde_json::from_value(live).unwrap();
+        super::is_up_to_date(OwnedKind::Service, &live, document).unwrap()
     }
 
     #[test]

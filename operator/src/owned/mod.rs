@@ -3,11 +3,12 @@
 //!
 //! - [`kind`]: the kinds of objects that the operator creates
 //! - [`owner`]: the metadata that the objects of an owner share
-//! - [`apply`]: server-side apply of objects that are out of date
+//! - [`apply`]: server-side apply of objects that are out of date; [`surplus`]: what other clients added to them
 
 mod apply;
 mod kind;
 mod owner;
+mod surplus;
 
 use sha2::{Digest, Sha256};
 

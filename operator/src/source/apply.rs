@@ -14,12 +14,13 @@ use serde_json::json;
 
 use super::{
     Context,
-    build::{SourceObjects, Workload, chain_servers::STORAGE},
+    build::{SourceObjects, Workload, chain_servers::STORAGE, importer::is_outdated},
     fetch::Inputs,
     task::WorkloadEnd,
     volumes,
 };
 use crate::{
+    jobs::{failed_attempts, has_failed},
     owned::{LiveObjects, ObjectApplier, OwnedKind, Owner},
     shared::ReconcileError,
     writer::WriteError,
@@ -58,8 +59,17 @@ pub(super) async fn apply<S>(
         Workload::Importer { cron_job, first_job } => AppliedWorkload::Importer {
             cron_job: Box::new(applier.apply(&*cron_job).await?),
             first_job: match (first_job, live.owned::<Job>(owner)?) {
+                // It would go on for hours, and import what the source was.
+                (None, Some(live)) if is_retried(&live) || is_suspended(&cron_job) => {
+                    applier.delete(OwnedKind::Job, DeleteParams::background()).await?;
+                    None
+                }
                 (None, _) => None,
-                // A Job cannot be changed, and runs once.
+                // A Job cannot be changed. Once it is gone, its watch brings the next reconciliation.
+                (Some(job), Some(live)) if is_outdated(&live, &job) => {
+                    applier.delete(OwnedKind::Job, DeleteParams::background()).await?;
+                    None
+                }
                 (Some(_), Some(live)) => Some(Box::new(live)),
                 (Some(job), None) => Some(Box::new(applier.apply(&*job).await?)),
             },
@@ -83,6 +93,15 @@ pub(super) async fn apply<S>(
         }
     };
     Ok((result, applier.has_changed()))
+}
+
+/// Says whether a first import failed and is tried again.
+fn is_retried(job: &Job) -> bool {
+    failed_attempts(job) > 0 && !has_failed(job)
+}
+
+fn is_suspended(cron_job: &CronJob) -> bool {
+    cron_job.spec.as_ref().and_then(|spec| spec.suspend) == Some(true)
 }
 
 /// Requests the size of the spec for smaller claims, and returns the cause if a claim does not grow.
@@ -167,9 +186,11 @@ pub(super) async fn end_workload(
     live: &LiveObjects,
     context: &Context,
 ) -> Result<bool, ReconcileError> {
+    let is_retried = live.owned::<Job>(owner)?.is_some_and(|job| is_retried(&job));
     let first_job: &[OwnedKind] = match end {
         WorkloadEnd::Kept => return Ok(false),
-        WorkloadEnd::Deleted => &[],
+        WorkloadEnd::Deleted if !is_retried => &[],
+        WorkloadEnd::Deleted => &[OwnedKind::Job],
         WorkloadEnd::DeletedAtOnce => &[OwnedKind::Job],
     };
     let mut applier = ObjectApplier::new(&context.shared, owner, live);

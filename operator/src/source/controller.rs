@@ -15,6 +15,7 @@ use k8s_openapi::{
         networking::v1::NetworkPolicy,
         policy::v1::PodDisruptionBudget,
     },
+    apimachinery::pkg::apis::meta::v1::Condition,
 };
 use kube::{
     Api, Client, Resource, ResourceExt,
@@ -33,13 +34,15 @@ use super::{
     apply::{self, AppliedWorkload},
     build, fetch,
     kind::Source,
+    ready::{SourceData, readiness},
     state::{self, WorkloadState},
-    status::{WORKING, WORKLOAD},
+    status::{SUMMARY, WORKING, WORKLOAD},
     task::{IdleReason, PauseReason, Task, WorkloadEnd},
     validate,
 };
 use crate::{
     backoff,
+    conditions::{ConditionState, condition},
     owned::{LiveObjects, Owner, managed_by_selector},
     pod_diagnostics,
     reason::ConditionReason,
@@ -142,7 +145,12 @@ async fn reconcile<K: Source>(
     }
     // While an object is refused, the source that was in force before stays.
     let Some(spec) = K::desired(&context.desired.borrow(), &name) else {
+        summarize::<K>(&object, None, &SourceData::Unread, &context).await?;
         return Ok(Action::requeue(context.shared.resync));
+    };
+    let data = {
+        let imported = context.imported.borrow();
+        K::data(&name, &spec, &parse_status(&object), imported.as_ref())
     };
     let working = async {
         let outcome = match &context.settings {
@@ -154,6 +162,8 @@ async fn reconcile<K: Source>(
             let writing = WORKLOAD.write(&object, &kind, part, &context.shared);
             writing.instrument(stage!("status")).await?;
         }
+        let workload = outcome.workload.as_ref().map(|workload| &workload.condition);
+        summarize::<K>(&object, workload, &data, &context).await?;
         Ok::<_, ReconcileError>(outcome)
     };
     let outcome = tracing_spans::trace_reconciliation(KIND, &*object, Box::pin(working)).await?;
@@ -161,6 +171,29 @@ async fn reconcile<K: Source>(
     context.failures.reset(object.metadata.uid.as_ref());
     let next = if outcome.needs_recheck { RECHECK } else { context.shared.resync };
     Ok(Action::requeue(backoff::with_jitter(next, assay_system::random_fraction())))
+}
+
+/// Writes the condition `Ready`. `working` is the condition of the workload, if it was just found; the object has the others.
+async fn summarize<K: Source>(
+    object: &WatchedObject,
+    working: Option<&ConditionState>,
+    data: &SourceData,
+    context: &Context,
+) -> Result<(), ReconcileError> {
+    let (status, now): (K::Status, _) = (parse_status(object), context.shared.clock.now());
+    let (before, generation) = (status.conditions(), object.metadata.generation);
+    let is_older = |condition: &&Condition| working.is_none_or(|it| it.kind != condition.type_);
+    let mut conditions: Vec<Condition> = before.iter().filter(is_older).cloned().collect();
+    conditions.extend(working.map(|working| condition(working, before, generation, now)));
+    // The publisher has not looked at the newest spec yet.
+    if status.observed_generation() != generation {
+        return Ok(());
+    }
+    let Some(readiness) = readiness(&conditions, data, now) else { return Ok(()) };
+    let ready = readiness.condition(before, generation, now);
+    let (kind, part) = (ApiResource::erase::<K>(&()), (&K::Status::default(), &[ready][..]));
+    SUMMARY.write_conditions(object, &kind, part, &context.shared).await?;
+    Ok(())
 }
 
 async fn work<K: Source>(

@@ -6,7 +6,7 @@ use std::fmt;
 use assay_crds::SecretKey;
 use assay_egress::ServerName;
 use k8s_openapi::api::core::v1::Secret;
-use kube::{ResourceExt, core::PartialObjectMeta};
+use kube::ResourceExt;
 
 use crate::pod::SecretFile;
 
@@ -20,25 +20,25 @@ pub(super) const VOLUME: &str = "credentials";
 
 /// The credentials that a source names, and the URL of the server that is to receive them.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct RequestedCredentials<'a> {
+pub(crate) struct RequestedCredentials<'a> {
     /// The key of the Secret.
-    pub(super) secret: &'a SecretKey,
+    pub(crate) secret: &'a SecretKey,
     /// The URL of the server.
-    pub(super) url: &'a str,
+    pub(crate) url: &'a str,
 }
 
 /// Credentials that a source may use.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct SourceCredentials {
+pub(crate) struct SourceCredentials {
     /// The file with the credentials in a pod.
-    pub(super) file: SecretFile,
+    pub(crate) file: SecretFile,
     /// The only server that may receive the credentials.
-    pub(super) server: ServerName,
+    pub(crate) server: ServerName,
 }
 
 /// Refusal of a source's use of a Secret, with advice for the Secret's owner.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct CredentialsRefusal {
+pub(crate) struct CredentialsRefusal {
     secret: String,
     namespace: String,
     server: Option<ServerName>,
@@ -61,9 +61,9 @@ enum RefusalCause {
 
 impl RequestedCredentials<'_> {
     /// Checks that the Secret exists and permits its use.
-    pub(super) fn permitted_by(
+    pub(crate) fn permitted_by(
         self,
-        secret: Option<&PartialObjectMeta<Secret>>,
+        secret: Option<&impl ResourceExt>,
         namespace: &str,
     ) -> Result<SourceCredentials, CredentialsRefusal> {
         let server = ServerName::of_url(self.url);
@@ -73,11 +73,11 @@ impl RequestedCredentials<'_> {
             server: server.clone(),
             cause,
         };
-        let is_for_sources = |secret: &&PartialObjectMeta<Secret>| {
-            secret.labels().get(LABEL).is_some_and(|value| value == "true")
-        };
-        let secret =
-            secret.filter(is_for_sources).ok_or_else(|| refused(RefusalCause::NotForSources))?;
+        let mark = secret.and_then(|secret| secret.labels().get(LABEL));
+        let is_for_sources = mark.is_some_and(|value| value == "true");
+        let secret = secret
+            .filter(|_| is_for_sources)
+            .ok_or_else(|| refused(RefusalCause::NotForSources))?;
         let hosts = secret.annotations().get(HOSTS).map_or("", String::as_str);
         let hosts = ServerName::parse_list(hosts)
             .map_err(|error| refused(RefusalCause::Annotation(error.to_string())))?;
@@ -87,7 +87,7 @@ impl RequestedCredentials<'_> {
             let cause = if is_named { RefusalCause::Plaintext } else { RefusalCause::OtherServer };
             return Err(refused(cause));
         }
-        let file = SecretFile { name: VOLUME, source: self.secret.clone() };
+        let file = SecretFile::needed(VOLUME, self.secret.clone());
         Ok(SourceCredentials { file, server })
     }
 }
@@ -130,6 +130,7 @@ impl fmt::Display for CredentialsRefusal {
 
 #[cfg(test)]
 mod tests {
+    use kube::core::PartialObjectMeta;
     use serde_json::{Value, json};
 
     use super::*;

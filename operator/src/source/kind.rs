@@ -1,15 +1,17 @@
 //! The two kinds of sources: `IntelSource` and `ChainSource`.
 
-use std::fmt::Debug;
+use std::{collections::BTreeSet, fmt::Debug};
 
+use assay_address::ChainId;
 use assay_crds::{
     ChainSource, IntelSource,
     status::{ChainSourceStatus, IntelSourceStatus, Status},
 };
 use assay_tenancy::{
     Name,
-    manifest::{ChainMode, ChainProtocol, ChainSourceSpec, IntelSourceSpec, Kind},
+    manifest::{ChainMode, ChainProtocol, ChainSourceSpec, FetchSchedule, IntelSourceSpec, Kind},
 };
+use jiff::SignedDuration;
 use kube::Resource;
 use serde::{Serialize, de::DeserializeOwned};
 
@@ -17,6 +19,7 @@ use super::{
     CHAIN_SERVER, DesiredSources, WorkloadSettings,
     credentials::{CredentialsRefusal, RequestedCredentials, SourceCredentials},
     names,
+    ready::SourceData,
     status::{self, Replicas},
     task::{ChainServerTask, IdleReason, ImportTask, PauseReason, Task},
 };
@@ -51,6 +54,15 @@ pub(super) trait Source:
 
     /// The status fields about the pods of the source's workload.
     fn workload_status(replicas: Option<Replicas>) -> Self::Status;
+
+    /// The data of the source of that name. `imported` are the names of sources that were ever imported; `None` until the
+    /// store was read.
+    fn data(
+        name: &Name,
+        spec: &Self::Spec,
+        status: &Self::Status,
+        imported: Option<&BTreeSet<String>>,
+    ) -> SourceData;
 }
 
 /// The inputs of a task, except the spec.
@@ -105,6 +117,24 @@ impl Source for IntelSource {
     fn workload_status(_: Option<Replicas>) -> Self::Status {
         IntelSourceStatus::default()
     }
+
+    fn data(
+        name: &Name,
+        spec: &Self::Spec,
+        status: &Self::Status,
+        imported: Option<&BTreeSet<String>>,
+    ) -> SourceData {
+        match (imported, status.verified_at) {
+            (Some(imported), _) if !imported.contains(name.as_str()) => SourceData::NeverFetched,
+            (Some(_), Some(at)) => {
+                let schedule = FetchSchedule::parse(&spec.schedule).ok();
+                let next = |time| schedule.as_ref()?.next_after(time);
+                let missed_from = next(at).filter(|_| !spec.suspended).and_then(next);
+                SourceData::Fetched { at, missed_from }
+            }
+            _ => SourceData::Unread,
+        }
+    }
 }
 
 impl Source for ChainSource {
@@ -158,5 +188,26 @@ impl Source for ChainSource {
 
     fn workload_status(replicas: Option<Replicas>) -> Self::Status {
         status::replica_fields(replicas)
+    }
+
+    fn data(
+        _: &Name,
+        spec: &Self::Spec,
+        status: &Self::Status,
+        _: Option<&BTreeSet<String>>,
+    ) -> SourceData {
+        match spec.mode {
+            ChainMode::OnDemand if spec.suspended => return SourceData::Suspended,
+            ChainMode::OnDemand => return SourceData::OnDemand,
+            ChainMode::Follow => {}
+        }
+        let chain = spec.chain.parse::<ChainId>().ok();
+        let seconds = chain.map_or(0, |chain| chain.info().longest_tip_age_seconds());
+        let rate = status.blocks_per_second.filter(|rate| *rate > 0.0);
+        SourceData::Followed {
+            newest: status.tip_height.zip(status.tip_time),
+            blocks_per_second: rate.map(|rate| rate.to_string()),
+            longest_age: SignedDuration::from_secs(seconds),
+        }
     }
 }

@@ -8,6 +8,7 @@
 //!   servers; [`branches`]: the condition of their branches; [`following`]: the condition of their sources
 //! - [`kind`]: the two kinds of sources; [`task`]: the tasks of their workloads; [`names`]: the names of
 //!   their objects; [`credentials`]: the Secrets that they may use
+//! - [`ready`]: the condition that a source's data is there and current, from the other conditions
 //! - [`controller`]: the loop around [`fetch`], [`validate`], [`build`], [`apply`], [`state`] and [`status`];
 //!   [`volumes`]: the growth of chain servers' volumes
 
@@ -22,6 +23,7 @@ mod following;
 mod kind;
 mod names;
 mod observed;
+mod ready;
 mod state;
 mod status;
 mod task;
@@ -41,7 +43,11 @@ use assay_tenancy::{
 };
 use tokio::sync::watch;
 
-pub(crate) use self::{chain_client::ChainClient, names::chain_servers_url};
+pub(crate) use self::{
+    chain_client::ChainClient,
+    credentials::{RequestedCredentials, SourceCredentials},
+    names::chain_servers_url,
+};
 use crate::{
     backoff::Failures,
     in_force::ConfigurationInForce,

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     conditions::ConditionState,
-    jobs::{has_failed, has_running_job, is_running, last_run_succeeded},
+    jobs::{failed_attempts, has_failed, has_running_job, is_running, last_run_succeeded},
     reason::ConditionReason,
 };
 
@@ -90,12 +90,21 @@ fn importer_condition(
     first_job: Option<&Job>,
     has_diagnosis: bool,
 ) -> ConditionState {
-    let failed = first_job.filter(|job| has_failed(job));
+    let failed = first_job.filter(|job| has_failed(job) || failed_attempts(job) > 0);
     let cron_job_name = format!("CronJob `{}`", cron_job.name_any());
     let (object, problem) = match failed {
-        Some(job) => (format!("Job `{}`", job.name_any()), Some("failed")),
+        Some(job) if has_failed(job) => {
+            let problem = "failed; its schedule tries again".to_owned();
+            (format!("Job `{}`", job.name_any()), Some(problem))
+        }
+        Some(job) => {
+            let attempts = failed_attempts(job);
+            let times = if attempts == 1 { "once".to_owned() } else { format!("{attempts} times") };
+            let problem = format!("failed {times}, and tries again");
+            (format!("Job `{}`", job.name_any()), Some(problem))
+        }
         None if last_run_succeeded(cron_job) => (cron_job_name, None),
-        None => (cron_job_name, Some("failed in its last run")),
+        None => (cron_job_name, Some("failed in its last run".to_owned())),
     };
     match problem {
         Some(problem) => {
@@ -206,8 +215,17 @@ mod tests {
         let failed = importer(json!({}), Some(failed)).condition(None, None);
         assert_eq!(
             (failed.reason, &*failed.message),
-            (ConditionReason::WorkloadNotReady, "Job `x` failed")
+            (ConditionReason::WorkloadNotReady, "Job `x` failed; its schedule tries again")
         );
+        let retried = importer(json!({}), Some(json!({"active": 0, "failed": 3})));
+        assert!(retried.needs_diagnosis());
+        let retried = retried.condition(None, None);
+        assert_eq!(
+            (retried.holds, &*retried.message),
+            (false, "Job `x` failed 3 times, and tries again")
+        );
+        let recovered = json!({"failed": 3, "succeeded": 1});
+        assert!(importer(json!({}), Some(recovered)).condition(None, None).holds);
         assert!(importer(json!({}), Some(json!({"active": 1}))).needs_diagnosis());
         assert!(!importer(json!({}), Some(json!({"succeeded": 1}))).needs_diagnosis());
     }

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::{branches::BRANCHES_AGREE, chain_client::ObservedChain, following::SOURCE_FOLLOWED};
 use crate::{
-    conditions::{ConditionState, condition},
+    conditions::{ConditionState, READY, condition},
     shared::SharedContext,
     watched::{WatchedObject, parse_status},
     writer::WriteError,
@@ -35,6 +35,9 @@ pub(super) const WORKLOAD: StatusPart = StatusPart {
     conditions: &[WORKING],
     fields: &["replicas", "readyReplicas", "servers"],
 };
+/// The status part about the source as a whole.
+pub(super) const SUMMARY: StatusPart =
+    StatusPart { manager: "assay-operator/summary", conditions: &[READY], fields: &[] };
 /// The status part about the imported list or label set.
 pub(super) const STORED: StatusPart = StatusPart {
     manager: "assay-operator/stored",
@@ -67,7 +70,22 @@ impl StatusPart {
         let condition =
             |state: &&ConditionState| condition(state, before.conditions(), generation, now);
         let conditions: Vec<Condition> = wanted.iter().map(condition).collect();
-        let next = self.extract(status, &conditions);
+        self.write_conditions(object, kind, (status, &conditions), shared).await
+    }
+
+    /// Writes the part with conditions as they are, unless the object already has it.
+    pub(super) async fn write_conditions<S>(
+        &self,
+        object: &WatchedObject,
+        kind: &ApiResource,
+        (status, conditions): (&S, &[Condition]),
+        shared: &SharedContext,
+    ) -> Result<(), WriteError>
+    where
+        S: Status + Serialize + DeserializeOwned,
+    {
+        let before: S = parse_status(object);
+        let next = self.extract(status, conditions);
         let has_it = next == self.extract(&before, before.conditions());
         // An earlier release wrote the whole status by one manager, which removes what it no longer applies.
         let is_manager = next.is_empty() || self.manages(object);

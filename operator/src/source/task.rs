@@ -78,7 +78,7 @@ pub(super) enum IdleReason {
 pub(super) enum WorkloadEnd {
     /// The workload stays.
     Kept,
-    /// The workload is deleted; a running first import may finish.
+    /// The workload is deleted; a running first import may finish, unless it failed before.
     Deleted,
     /// The workload and running imports are deleted.
     DeletedAtOnce,

@@ -20,11 +20,12 @@ pub(super) struct StatusContext<'a> {
     pub(super) now: Timestamp,
 }
 
-/// The number of tenants by plan and policy.
+/// The number of tenants by plan and policy, and the tenants by namespace.
 #[derive(Debug, Default)]
 pub(super) struct TenantCounts {
     plans: BTreeMap<Name, u32>,
     policies: BTreeMap<Name, u32>,
+    namespaces: BTreeMap<Name, Vec<Name>>,
 }
 
 impl TenantCounts {
@@ -35,7 +36,17 @@ impl TenantCounts {
             *counts.plans.entry(tenant.plan.name.clone()).or_default() += 1;
             *counts.policies.entry(tenant.policy_name.clone()).or_default() += 1;
         }
+        for (tenant, listed) in &*in_force.namespaces {
+            for namespace in listed {
+                counts.namespaces.entry(namespace.clone()).or_default().push(tenant.clone());
+            }
+        }
         counts
+    }
+
+    /// The tenants that list a namespace.
+    pub(super) fn in_namespace(&self, namespace: &Name) -> &[Name] {
+        self.namespaces.get(namespace).map(Vec::as_slice).unwrap_or_default()
     }
 
     /// The number of tenants on a plan.

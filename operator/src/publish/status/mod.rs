@@ -32,7 +32,7 @@ use super::{
     validate::ValidatedManifests,
 };
 use crate::{
-    conditions::{ReadyState, ready_reason},
+    conditions::ReadyState,
     watched::{WatchedObject, is_deleted},
     writer::MANAGER,
 };
@@ -108,7 +108,7 @@ impl Publisher {
         if !state.is_ready() {
             self.shared.metrics.count_failure(kind.as_str(), state.reason());
         }
-        let is_new_reason = ready_reason(before.conditions()) != Some(state.reason().as_str());
+        let is_new_reason = before.reason() != Some(state.reason().as_str());
         let event = (is_new_reason && !state.is_ready()).then_some(state);
         let object = Arc::clone(object);
         has_changed.then_some(StatusUpdate { kind, object, status, event })

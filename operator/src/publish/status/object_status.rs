@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use super::{context::StatusContext, plan, rate_limit, risk_policy, tenant};
 use crate::{
-    conditions::{READY, ReadyState, STALLED, condition, conditions},
+    conditions::{PUBLISHED, READY, ReadyState, STALLED, condition, conditions_named, reason_of},
     publish::fetch::ObjectKey,
     watched::{WatchedObject, parse_status},
 };
@@ -74,10 +74,16 @@ impl ObjectStatus {
             Self::ChainSource(_) => Self::ChainSource(ChainSourceStatus::default()),
         };
         let (before, now) = (self.conditions(), context.now);
-        let mut all = conditions(ready_state, before, generation, now);
+        let mut all = conditions_named(self.condition(), ready_state, before, generation, now);
         if matches!(self, Self::Tenant(_)) {
             let watched = tenant::keys_watched(name, context);
-            all.extend(watched.map(|state| condition(&state, before, generation, now)));
+            let states = watched.into_iter().chain(tenant::namespaces_own(name, context));
+            all.extend(states.map(|state| condition(&state, before, generation, now)));
+        }
+        if matches!(self, Self::RiskPolicy(_)) {
+            let known = risk_policy::sources_known(name, context);
+            let states = known.into_iter().chain(risk_policy::defaults_kept(name, context));
+            all.extend(states.map(|state| condition(&state, before, generation, now)));
         }
         next.set(generation, all);
         next
@@ -92,9 +98,23 @@ impl ObjectStatus {
         now: Timestamp,
     ) -> Self {
         let mut next = self.clone();
-        let conditions = conditions(ready_state, self.conditions(), generation, now);
+        let before = self.conditions();
+        let conditions = conditions_named(self.condition(), ready_state, before, generation, now);
         next.set(generation.or(self.observed_generation()), conditions);
         next
+    }
+
+    /// The type of the condition that the spec is in force. `Ready` of a source is about its data.
+    pub(super) const fn condition(&self) -> &'static str {
+        match self {
+            Self::Plan(_) | Self::Tenant(_) | Self::RateLimit(_) | Self::RiskPolicy(_) => READY,
+            Self::IntelSource(_) | Self::ChainSource(_) => PUBLISHED,
+        }
+    }
+
+    /// The reason of the condition that the spec is in force.
+    pub(super) fn reason(&self) -> Option<&str> {
+        reason_of(self.condition(), self.conditions())
     }
 
     /// The conditions of the status.
@@ -114,7 +134,7 @@ impl ObjectStatus {
 
 /// The part of a source's status that describes its publication. Other field managers own the rest of the status.
 fn published<S: Status>(status: &S) -> S {
-    let own = |condition: &&Condition| [READY, STALLED].contains(&&*condition.type_);
+    let own = |condition: &&Condition| [PUBLISHED, STALLED].contains(&&*condition.type_);
     let mut part = S::default();
     let conditions = status.conditions().iter().filter(own).cloned();
     part.set(status.observed_generation(), conditions.collect());
@@ -155,7 +175,7 @@ mod tests {
 
     #[test]
     fn of_a_source_only_the_part_about_its_publication_is_read() {
-        let conditions = ["Ready", "Working", "Stalled"].map(condition);
+        let conditions = ["Published", "Ready", "Stalled"].map(condition);
         let whole = json!({"observedGeneration": 3, "conditions": conditions, "replicas": 2});
         let read = ObjectStatus::read(Kind::ChainSource, &object(&whole));
         let own = [conditions[0].clone(), conditions[2].clone()];

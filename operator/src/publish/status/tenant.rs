@@ -9,6 +9,9 @@ use crate::{conditions::ConditionState, reason::ConditionReason};
 /// The condition type: the operator watches every namespace that the tenant lists.
 const KEYS_WATCHED: &str = "KeysWatched";
 
+/// The condition type: no other tenant lists a namespace of the tenant.
+const NAMESPACES_OWN: &str = "NamespacesOwn";
+
 /// The status of a tenant: its limits in force, and the object that sets each.
 pub(super) fn status(name: &Name, context: &StatusContext<'_>) -> TenantStatus {
     let Some(tenant) = context.in_force.directory.tenants.get(name) else {
@@ -46,4 +49,27 @@ pub(super) fn keys_watched(name: &Name, context: &StatusContext<'_>) -> Option<C
         (false, ConditionReason::NamespaceNotWatched, message)
     };
     Some(ConditionState { kind: KEYS_WATCHED, holds, reason, message })
+}
+
+/// The condition that no other tenant lists a namespace of the tenant. `None`: the tenant lists none, or is not in force.
+pub(super) fn namespaces_own(name: &Name, context: &StatusContext<'_>) -> Option<ConditionState> {
+    let listed = context.in_force.namespaces.get(name).filter(|listed| !listed.is_empty())?;
+    let shared = listed.iter().filter_map(|namespace| {
+        let mut tenants = context.tenant_counts.in_namespace(namespace).iter();
+        Some((namespace, tenants.find(|tenant| *tenant != name)?))
+    });
+    let shared: Vec<String> =
+        shared.map(|(namespace, tenant)| format!("`{namespace}` with Tenant `{tenant}`")).collect();
+    let (holds, reason, message) = if shared.is_empty() {
+        let message = "no other tenant lists a namespace in spec.namespaces".to_owned();
+        (true, ConditionReason::NamespacesExclusive, message)
+    } else {
+        let message = format!(
+            "people who may write an ApiKey in a shared namespace can issue keys of each tenant that lists it: {}; leave it out \
+             of spec.namespaces of one of them",
+            shared.join(", ")
+        );
+        (false, ConditionReason::NamespaceShared, message)
+    };
+    Some(ConditionState { kind: NAMESPACES_OWN, holds, reason, message })
 }

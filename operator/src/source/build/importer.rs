@@ -1,16 +1,26 @@
 //! The workload that imports a list, label set or prices.
 
+use std::collections::BTreeMap;
+
 use k8s_openapi::api::batch::v1::{CronJob, Job, JobSpec};
+use kube::ResourceExt;
+use serde_json::json;
 
 use super::database_arguments;
 use crate::{
-    jobs::{CronSchedule, cron_job_spec, job_spec},
+    jobs::{CronSchedule, RETRIES, cron_job_spec, job_spec},
+    owned::digest,
     pod::{PodSettings, requests},
     source::{names, task::ImportTask, validate::ValidatedSource},
 };
 
-/// The longest time for one import with its retries, in seconds.
-const DEADLINE_SECONDS: u32 = 3600;
+/// The longest time for one import with its retries, in seconds, and their number.
+const SCHEDULED: (u32, i32) = (3600, RETRIES);
+/// The same for the first import: Kubernetes waits up to ten minutes between attempts, so that these go on for three hours, until
+/// the schedule takes over.
+const FIRST: (u32, i32) = (3 * 3600, 20);
+/// The annotation on the first Job with the digest of its spec.
+const SPEC: &str = "assay.dev/spec";
 /// The longest delay with which an import may still start, in seconds.
 const STARTING_DEADLINE_SECONDS: i64 = 1800;
 
@@ -23,26 +33,34 @@ pub(super) fn cron_job(import: &ImportTask, source: &ValidatedSource) -> CronJob
     };
     CronJob {
         metadata: source.owner.metadata(&source.object_name),
-        spec: Some(cron_job_spec(schedule, job(import, source), &source.owner)),
+        spec: Some(cron_job_spec(schedule, job(import, source, SCHEDULED), &source.owner)),
         status: None,
     }
 }
 
-/// The Job that imports a new source immediately and once.
+/// The Job that imports a new source immediately, until it succeeds.
 pub(super) fn first_job(import: &ImportTask, source: &ValidatedSource) -> Job {
-    Job {
-        metadata: source.owner.metadata(&names::first_job(&source.object_name)),
-        spec: Some(job(import, source)),
-        status: None,
-    }
+    let spec = job(import, source, FIRST);
+    let mut metadata = source.owner.metadata(&names::first_job(&source.object_name));
+    let spec_digest = digest(&[&json!(spec).to_string()]);
+    metadata.annotations = Some(BTreeMap::from([(SPEC.to_owned(), spec_digest)]));
+    Job { metadata, spec: Some(spec), status: None }
 }
 
-fn job(import: &ImportTask, source: &ValidatedSource) -> JobSpec {
+/// Says whether a first Job that has not succeeded imports by another spec than a new one would.
+pub(in crate::source) fn is_outdated(live: &Job, wanted: &Job) -> bool {
+    let spec = |job: &Job| job.annotations().get(SPEC).cloned();
+    let has_succeeded =
+        live.status.as_ref().and_then(|status| status.succeeded).is_some_and(|pods| pods > 0);
+    !has_succeeded && spec(live) != spec(wanted)
+}
+
+fn job(import: &ImportTask, source: &ValidatedSource, limits: (u32, i32)) -> JobSpec {
     let files = import.credentials.iter().map(|credentials| &credentials.file);
     let secrets = [&source.database].into_iter().chain(files).collect();
     let resources = requests("100m", "256Mi");
     let pod = PodSettings::for_job(&source.pods, arguments(import, source), secrets, resources);
-    job_spec(&pod, &source.owner, DEADLINE_SECONDS)
+    job_spec(&pod, &source.owner, limits)
 }
 
 fn arguments(import: &ImportTask, source: &ValidatedSource) -> Vec<String> {

@@ -1,7 +1,7 @@
 //! The objects of a source. Pure: the same source gives the same objects.
 
 pub(super) mod chain_servers;
-mod importer;
+pub(super) mod importer;
 
 use k8s_openapi::api::{
     apps::v1::StatefulSet,

@@ -35,10 +35,10 @@ fn settings(egress: Value, telemetry: Value) -> WorkloadSettings {
             egress: Egress::parse(&egress).unwrap(),
             telemetry,
         },
-        database: SecretFile {
-            name: "database",
-            source: serde_json::from_value(json!({"name": "store"})).unwrap(),
-        },
+        database: SecretFile::needed(
+            "database",
+            serde_json::from_value(json!({"name": "store"})).unwrap(),
+        ),
         chain_token: Some(SecretFile::chain_token(
             serde_json::from_value(json!({"name": "chains", "key": "token"})).unwrap(),
         )),
