@@ -1,8 +1,8 @@
 //! The chart's copies of other files are up to date. `UPDATE_GENERATED=1` writes them.
 
-use std::{env, fs};
+use std::{collections::BTreeSet, env, fs};
 
-use assay_service::ready_sources::READY_SOURCES;
+use assay_service::{ready_chain_sources::READY_CHAIN_SOURCES, ready_sources::READY_SOURCES};
 use serde_json::{Value, json};
 
 use crate::{file, rendered::documents, text, values::documented_values};
@@ -51,6 +51,28 @@ fn the_ready_made_sources() {
     let names: Vec<&str> = offered.map(|(source, _)| source.name).collect();
     let listed = &schema["properties"]["defaults"]["properties"]["sources"]["items"]["enum"];
     assert_eq!(*listed, json!(names));
+}
+
+/// The ready-made APIs of explorers.
+#[test]
+fn the_ready_made_chain_sources() {
+    let offered = READY_CHAIN_SOURCES.iter().flat_map(|source| {
+        source.endpoints.iter().map(|(chain, endpoint)| {
+            let name = format!("{}-{chain}", source.name);
+            let manifest = format!(
+                "apiVersion: assay.dev/v1alpha1\nkind: ChainSource\nmetadata:\n  name: {name}\nspec:\n  \
+                 chain: {chain}\n  mode: on_demand\n  protocol: {}\n  endpoint: {endpoint}\n",
+                source.protocol
+            );
+            (name, manifest)
+        })
+    });
+    let (names, manifests): (Vec<String>, Vec<String>) = offered.unzip();
+    expect("charts/assay/files/chainSources.yaml", &manifests.join("---\n"));
+    let schema: Value = serde_json::from_str(&text("charts/assay/values.schema.json")).unwrap();
+    let sources = &schema["properties"]["defaults"]["properties"]["chainSources"];
+    let known: BTreeSet<&String> = sources["properties"].as_object().unwrap().keys().collect();
+    assert_eq!(known, names.iter().collect());
 }
 
 #[test]

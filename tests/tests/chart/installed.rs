@@ -1,6 +1,7 @@
 //! The chart in a cluster: a real API server validates every object, and `kwok` simulates pods.
 
 use std::{
+    fs,
     sync::{Arc, Mutex, MutexGuard, OnceLock},
     time::Duration,
 };
@@ -16,6 +17,16 @@ use crate::{
     rendered::{EVERYTHING, NAMESPACES, PRODUCTION, objects},
     text,
 };
+
+/// The chart's objects in force, with the reasons of their `Ready`, while nothing has fetched the list.
+const PUBLISHED: [(&str, &str); 3] = [
+    ("plan/business", "Published"),
+    ("riskpolicy/default", "Published"),
+    ("intelsource/ofac-sdn", "NeverFetched"),
+];
+/// A list with one address, in place of OFAC's.
+const LIST: &str = "list,entity_id,entity,asset_code,address\n\
+                    ofac-sdn,1,Somebody,XBT,1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa\n";
 
 /// A namespace in which only restricted pods run.
 const NAMESPACE: &str = "
@@ -158,7 +169,18 @@ fn a_release_can_be_upgraded_and_removed_without_the_tenants_objects() {
     let database = world.database();
     let next = world.next_version();
     let upgrade = ["upgrade", "assay", &next, "--wait", "--timeout", "2m"];
-    let _ = world.helm(&upgrade, &["--set", "operator.replicas=3"]).ok();
+    // What a user changed stays as it is, by an upgrade and by a rollback.
+    let mirror = "https://mirror.example/sdn_advanced.xml";
+    let patch = json!({"spec": {"location": mirror, "schedule": "1 1 * * *"}}).to_string();
+    world.cluster.kubectl(&["patch", "intelsource", "ofac-sdn", "--type=merge", "-p", &patch]);
+    let changed = |when: &str| {
+        let source = world.field(&["intelsource/ofac-sdn"], ".spec.location");
+        assert_eq!(source, mirror, "after {when}");
+    };
+    let more = ["--set", "operator.replicas=3", "--set", "defaults.sources={uk}"];
+    let _ = world.helm(&upgrade, &more).ok();
+    changed("an upgrade");
+    assert_eq!(world.field(&["intelsource/uk"], ".spec.format"), "uk-xml", "a new source is made");
     assert_eq!(world.field(&["deployment", "assay-operator"], ".status.readyReplicas"), "3");
     assert_eq!(world.field(&["riskservice/assay"], ".spec.image"), "assay/assay:9.9.9");
     assert_eq!(world.password(), password, "an upgrade makes no new password");
@@ -172,6 +194,7 @@ fn a_release_can_be_upgraded_and_removed_without_the_tenants_objects() {
     let _ = world.helm(&["rollback", "assay", "1", "--wait", "--timeout", "2m"], &[]).ok();
     assert_eq!(world.field(&["deployment", "assay-operator"], ".spec.replicas"), "2");
     assert_eq!(world.password(), password, "nor does a rollback");
+    changed("a rollback");
 
     let _ = world.helm(&["uninstall", "assay", "--wait"], &[]).ok();
     for kept in [
@@ -275,9 +298,9 @@ spec: {tenant: acme}
                 wait_at_most(Duration::from_mins(1), "the key is refused", || answer(acme) == 401);
             }
             let reason = ".status.conditions[?(@.type==\"Ready\")].reason";
-            for object in ["plan/business", "riskpolicy/default", "intelsource/ofac-sdn"] {
+            for (object, wanted) in PUBLISHED {
                 wait_at_most(Duration::from_mins(1), object, || {
-                    world.cluster.field(&[object], reason) == "Published"
+                    world.cluster.field(&[object], reason) == wanted
                 });
             }
             // When it is uninstalled, and its namespace deleted without an operator,
@@ -342,8 +365,20 @@ fn the_readme_leads_to_a_key(more: &str) {
     let operator = operator_beside(&world, &postgres);
     operator.wait_until_it_works();
     shell(apply);
+    for (object, wanted) in PUBLISHED {
+        let reason = ".status.conditions[?(@.type==\"Ready\")].reason";
+        wait_at_most(Duration::from_mins(1), object, || world.field(&[object], reason) == wanted);
+    }
+    // The source's Job fetches the list here.
+    let list = server.directory().path().join("list.csv");
+    fs::write(&list, LIST).unwrap();
+    let list = list.display().to_string();
+    let ingest = ["ingest", "sanctions", &list, "--format", "csv", "--source", "ofac-sdn"];
+    let _ = server.assay(&ingest).ok();
     let said = shell(wait);
-    assert!(said.contains("apikey.assay.dev/acme condition met"), "{said}");
+    for object in ["apikey.assay.dev/acme", "intelsource.assay.dev/ofac-sdn"] {
+        assert!(said.contains(&format!("{object} condition met")), "{said}");
+    }
     assert!(forward.contains("service/assay 8080:80"), "the Service is called as the RiskService");
 
     let (_, key) = check.split_once("X-API-Key: ").unwrap();
@@ -354,10 +389,6 @@ fn the_readme_leads_to_a_key(more: &str) {
     wait_at_most(Duration::from_secs(30), "the API takes the key", || {
         caller.post("/api/v1/check/address", body, &[]).status == 200
     });
-    for kind in ["plan/business", "riskpolicy/default", "intelsource/ofac-sdn"] {
-        let reason = world.field(&[kind], ".status.conditions[?(@.type==\"Ready\")].reason");
-        assert_eq!(reason, "Published", "{kind}: {}", operator.log());
-    }
     // Objects with a finalizer of the operator are deleted while it runs.
     world.cluster.kubectl(&["delete", "apikey,tenant", "--all", "--namespace", "assay"]);
     world.cluster.kubectl(&["delete", "plan,riskpolicy,intelsource", "--all"]);

@@ -265,6 +265,17 @@ fn default_plans_and_policies_are_installed_and_outlive_the_release() {
         .collect();
     sources.sort();
     assert_eq!(sources, ["eu", "ofac-sdn", "uk"], "ready-made sources by name");
+    let explorers = [
+        "--set=defaults.chainSources.etherscan-eth.name=explorer",
+        "--set=defaults.chainSources.etherscan-eth.key=key",
+        "--set-json=defaults.chainSources.routescan-avalanche={}",
+    ];
+    let rendered = objects(&helm, &explorers);
+    let source = one(&rendered, "ChainSource", "etherscan-eth");
+    assert_eq!(source["spec"]["credentialsSecret"], json!({"name": "explorer", "key": "key"}));
+    let source = one(&rendered, "ChainSource", "routescan-avalanche");
+    assert_eq!(source["spec"].get("credentialsSecret"), None);
+    assert_eq!(of_kind(&rendered, "ChainSource").len(), 2);
     let none = "defaults.plans=false,defaults.policy=false,defaults.feeds=false";
     let rendered = objects(&helm, &["--set", none]);
     for kind in ["Plan", "RiskPolicy", "IntelSource"] {

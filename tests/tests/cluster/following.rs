@@ -88,6 +88,7 @@ spec: {chain: eth, endpoint: 'http://node.example:8545', mode: follow, protocol:
     );
     // then it says so before there is a block,
     platform.wait_for(&CHAIN, REASON, "WrongNetwork");
+    platform.wait_for_reason(&CHAIN, "WrongNetwork");
     let message = platform.cluster.field(&CHAIN, MESSAGE);
     assert!(message.contains(POD) && message.contains("serves a test network"), "{message}");
     assert_eq!(platform.cluster.field(&CHAIN, ".status.tipHeight"), "");
@@ -98,6 +99,7 @@ spec: {chain: eth, endpoint: 'http://node.example:8545', mode: follow, protocol:
     platform.wait_for(&CHAIN, ".status.tipHeight", "3");
     node.stop();
     platform.wait_for(&CHAIN, REASON, "EndpointUnreachable");
+    platform.wait_for_reason(&CHAIN, "EndpointUnreachable");
     let message = platform.cluster.field(&CHAIN, MESSAGE);
     assert!(message.contains("does not answer"), "{message}");
 }

@@ -62,11 +62,53 @@ fn invalid_objects_are_reported_and_the_last_valid_ones_stay_in_force() {
     ok(platform.cluster.try_kubectl(&["delete", "plan", "gold", "--wait=false"]));
     platform.wait_for_reason(&["plan", "gold"], "InUse");
     platform.wait_for_answer(&text, 200);
+    // A plan that is being deleted keeps no tenant from being suspended.
+    let suspended = tenant("acme", "gold").replace("plan: gold", "plan: gold, suspended: true");
+    platform.cluster.apply(&suspended);
+    platform.wait_for_answer(&text, 403);
+    platform.wait_for_reason(&["tenant", "acme"], "Published");
     ok(platform.cluster.try_kubectl(&["delete", "ratelimit", "more"]));
     ok(platform.cluster.try_kubectl(&["delete", "tenant", "acme"]));
     wait_until("the plan goes once nothing needs it", || !platform.cluster.has(&["plan", "gold"]));
     platform.wait_for_answer(&text, 401);
     platform.wait_for_reason(&["apikey", "backend"], "TenantNotFound");
+}
+
+#[test]
+#[ignore = "needs Kubernetes"]
+fn what_weakens_answers_or_shares_keys_is_told() {
+    let platform = Platform::start();
+    let reason = |kind: &str| format!(".status.conditions[?(@.type==\"{kind}\")].reason");
+    let policy = "
+---
+apiVersion: assay.dev/v1alpha1
+kind: RiskPolicy
+metadata: {name: careful}
+spec:
+  severities: {sanctions: 0}
+  mandatorySources: [{name: nobodys-list}]
+";
+    platform.cluster.apply(&[GOLD, policy, &tenant("acme", "gold")].concat());
+    let careful = ["riskpolicy", "careful"];
+    platform.wait_for(&careful, &reason("DefaultsKept"), "DefaultsWeakened");
+    platform.wait_for(&careful, &reason("SourcesKnown"), "SourceUnknown");
+    platform.wait_for(&["tenant", "acme"], &reason("NamespacesOwn"), "NamespacesExclusive");
+    // Another tenant lists the same namespace.
+    platform.cluster.apply(&tenant("other", "gold"));
+    for name in ["acme", "other"] {
+        platform.wait_for(&["tenant", name], &reason("NamespacesOwn"), "NamespaceShared");
+    }
+    // The list gets a source.
+    platform.cluster.apply(
+        "
+---
+apiVersion: assay.dev/v1alpha1
+kind: IntelSource
+metadata: {name: own}
+spec: {location: /lists/own.csv, format: listings-csv, lists: [nobodys-list], schedule: '17 * * * *'}
+",
+    );
+    platform.wait_for(&careful, &reason("SourcesKnown"), "SourcesKnown");
 }
 
 #[test]
@@ -121,8 +163,8 @@ spec: {{chain: {chain}, mode: follow, protocol: rpc, endpoint: 'http://127.0.0.1
     platform.wait_for_reason(&["intelsource", "own"], "Invalid");
     platform.wait_for_reason(&["chainsource", "xmr"], "Invalid");
     platform.cluster.apply(&source("17 * * * *", "btc"));
-    platform.wait_for_reason(&["intelsource", "own"], "Published");
-    platform.wait_for_reason(&["chainsource", "btc"], "Published");
+    platform.wait_for_publication(&["intelsource", "own"], "Published");
+    platform.wait_for_publication(&["chainsource", "btc"], "Published");
     let stored =
         "SELECT string_agg(kind, ' ' ORDER BY kind) FROM manifests WHERE name IN ('own', 'btc')";
     assert_eq!(platform.postgres.query(stored), "ChainSource IntelSource");

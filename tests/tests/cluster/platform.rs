@@ -103,6 +103,12 @@ impl Platform {
         self.wait_for(object, path, reason);
     }
 
+    /// Waits until the condition `Published` of a source has a reason.
+    pub(crate) fn wait_for_publication(&self, source: &[&str], reason: &str) {
+        let path = ".status.conditions[?(@.type==\"Published\")].reason";
+        self.wait_for(source, path, reason);
+    }
+
     /// Message of an object's `Ready` condition.
     pub(crate) fn message(&self, object: &[&str]) -> String {
         self.cluster.field(object, ".status.conditions[?(@.type==\"Ready\")].message")

@@ -125,6 +125,15 @@ fn foreign_changes_are_reverted() {
     let wrong = r#"{"spec":{"ports":[{"name":"http","port":80,"targetPort":1}]}}"#;
     platform.cluster.kubectl(&["patch", "service", "api", "--type=strategic", "-p", wrong]);
     platform.wait_for(&["service", "api"], ".spec.ports[0].targetPort", "8080");
+    let sidecar = json!({"spec": {"template": {"spec": {"containers": [
+        {"name": "sidecar", "image": "assay.test/assay:1.0"},
+    ]}}}});
+    let names = ".spec.template.spec.containers[*].name";
+    let patch = ["--type=strategic", "-p", &sidecar.to_string()];
+    platform.cluster.kubectl(&[&["patch", "deployment", "api"][..], &patch].concat());
+    wait_until("the sidecar was there, and is removed", || {
+        platform.cluster.field(&["deployment", "api"], names) == "assay"
+    });
     platform.cluster.kubectl(&["delete", "configmap", "api"]);
     wait_until("it is made again at the next resync", || {
         platform.cluster.has(&["configmap", "api"])

@@ -142,7 +142,7 @@ fn the_name_of_a_secret_does_not_open_it() {
         write(&platform, &list("http://evil.example:81/x", name, key));
         write(&platform, &node("http://evil.example:81", name, key));
         for source in [FEED, CHAIN] {
-            platform.wait_for_reason(&source, "Published");
+            platform.wait_for_publication(&source, "Published");
             platform.wait_for(&source, WORKING, REFUSED);
             wait_until("the message names the Secret", || {
                 platform.cluster.field(&source, MESSAGE).contains(&format!("Secret `{name}`"))
@@ -248,7 +248,7 @@ fn workloads_of_an_earlier_release_with_an_unmarked_secret_end() {
     // then both sources keep their specs and get the condition, and nothing runs with the Secret;
     for source in [FEED, CHAIN] {
         platform.wait_for(&source, WORKING, REFUSED);
-        platform.wait_for_reason(&source, "Published");
+        platform.wait_for_publication(&source, "Published");
     }
     wait_until("nothing mounts it", || objects_mounting(&platform, "old").is_empty());
     // chain servers answer from the blocks that they have.

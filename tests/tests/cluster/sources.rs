@@ -70,8 +70,14 @@ pub(crate) fn with_workloads(platform: &Platform, name: &str) -> Operator {
 
 /// An operator that creates workloads, with the rights of a mode.
 pub(crate) fn with_workloads_by(platform: &Platform, mode: &Mode, name: &str) -> Operator {
+    with_image(platform, mode, name, "1.0")
+}
+
+/// An operator that creates workloads of an image, with the rights of a mode.
+fn with_image(platform: &Platform, mode: &Mode, name: &str, image: &str) -> Operator {
+    let image = format!("--image=assay.test/assay:{image}");
     let flags = [
-        "--image=assay.test/assay:1.0",
+        &*image,
         "--database-secret=database/url",
         "--chain-token-secret=chains/token",
         "--https-proxy=http://proxy.example:3128",
@@ -157,7 +163,7 @@ fn arguments(pod: &Value) -> Vec<&str> {
 fn a_list_is_fetched_at_once_and_on_its_schedule_by_one_job_at_a_time() {
     let platform = platform();
     platform.cluster.apply(&[DATABASE, &feed("")].concat());
-    platform.wait_for_reason(&FEED, "Published");
+    platform.wait_for_publication(&FEED, "Published");
     platform.wait_for(&FEED, WORKING, "WorkloadReady");
     let job = platform.cluster.get(&["cronjob", "intel-own"])["spec"].clone();
     assert_eq!(job["concurrencyPolicy"], "Forbid");
@@ -185,10 +191,40 @@ fn a_list_is_fetched_at_once_and_on_its_schedule_by_one_job_at_a_time() {
 
 #[test]
 #[ignore = "needs Kubernetes"]
+fn a_first_fetch_that_fails_is_told_and_repeated_at_once_for_another_spec() {
+    let mut platform = platform();
+    platform.operator.stop();
+    platform.operator = with_image(&platform, &CLUSTER, "failing", "fails");
+    platform.cluster.apply(&[DATABASE, &feed("")].concat());
+    // Given a fetch that fails, then both conditions say so with the cause.
+    platform.wait_for(&FEED, WORKING, "WorkloadNotReady");
+    platform.wait_for_reason(&FEED, "NeverFetched");
+    wait_until("the cause is told", || {
+        let message = platform.message(&FEED);
+        message.contains("and tries again") && message.contains("exit code 1")
+    });
+    let job = ["job", "intel-own-first"];
+    let before = platform.cluster.get(&job);
+    assert!(before["spec"]["backoffLimit"].as_i64().unwrap() > 10, "it goes on for hours");
+    // When the spec changes, then another fetch begins at once, by the new one.
+    let elsewhere = feed("").replace("lists.example", "mirror.example");
+    platform.cluster.apply(&elsewhere);
+    wait_until("another Job runs", || {
+        let after = platform.cluster.find(&job);
+        after.is_some_and(|after| {
+            after["metadata"]["uid"] != before["metadata"]["uid"]
+                && after["spec"].to_string().contains("https://mirror.example/own.csv")
+        })
+    });
+}
+
+#[test]
+#[ignore = "needs Kubernetes"]
 fn the_status_reports_the_stored_list() {
     let platform = platform();
     platform.cluster.apply(&feed(""));
-    platform.wait_for_reason(&FEED, "Published");
+    platform.wait_for_publication(&FEED, "Published");
+    platform.wait_for_reason(&FEED, "NeverFetched");
     let list = "list,entity_id,entity,asset_code,address\n\
                 own,1,Somebody,XBT,1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa\n";
     let folder = tempfile::tempdir().unwrap();
@@ -202,6 +238,7 @@ fn the_status_reports_the_stored_list() {
     let status = platform.status(&FEED);
     assert_eq!(status["digest"].as_str().unwrap().len(), 64);
     assert!(status["verifiedAt"].is_string() && status["publishedAt"].is_string());
+    platform.wait_for_reason(&FEED, "Fetched");
 }
 
 /// The identities of the pods of chain servers.
@@ -231,7 +268,7 @@ fn a_chain_has_servers_in_the_place_of_its_follower_or_none_if_read_on_demand() 
     let mut platform = Platform::start();
     provide_volumes(&platform, "grows");
     platform.cluster.apply(&followed("", "20Gi", "grows"));
-    platform.wait_for_reason(&CHAIN, "Published");
+    platform.wait_for_publication(&CHAIN, "Published");
     platform.cluster.apply(&follower(&platform));
 
     // when an operator starts that runs chain servers, then these replace it.
@@ -319,12 +356,14 @@ fn each_part_of_a_status_has_a_field_manager_of_its_own_also_after_an_upgrade() 
     platform.cluster.apply(&followed(", suspended: true", "20Gi", "grows"));
     platform.wait_for(&CHAIN, ".status.observedGeneration", "2");
     platform.wait_for(&CHAIN, WORKING, "FollowingSuspended");
-    platform.wait_for_reason(&CHAIN, "Published");
+    platform.wait_for_publication(&CHAIN, "Published");
+    platform.wait_for_reason(&CHAIN, "FollowingSuspended");
 
     // then each task owns what it writes, and no more;
     let condition = |name: &str| format!("k:{{\"type\":\"{name}\"}}");
     let own = [
-        vec!["f:observedGeneration".to_owned(), condition("Ready")],
+        vec!["f:observedGeneration".to_owned(), condition("Published")],
+        vec![condition("Ready")],
         vec![
             "f:readyReplicas".into(),
             "f:replicas".into(),
@@ -332,7 +371,7 @@ fn each_part_of_a_status_has_a_field_manager_of_its_own_also_after_an_upgrade() 
             condition("Working"),
         ],
     ];
-    let names = ["assay-operator", workload].map(str::to_owned);
+    let names = ["assay-operator", "assay-operator/summary", workload].map(str::to_owned);
     assert_eq!(managers(&platform), names.into_iter().zip(own).collect());
     // and when it has nothing to say any more, its part goes, and the others stay.
     apply_status(
@@ -452,11 +491,57 @@ stringData: {token: secret}
 
 #[test]
 #[ignore = "needs Kubernetes"]
+fn an_api_gets_the_key_of_an_explorer_once_its_owner_permits_it() {
+    let platform = platform();
+    let _ = platform.cluster.try_kubectl(&["delete", "secret", "explorer"]);
+    let reason = ".status.conditions[?(@.type==\"ChainsConfigured\")].reason";
+    let message = ".status.conditions[?(@.type==\"ChainsConfigured\")].message";
+    let api = ["riskservice", "api"];
+    let explorer = "
+---
+apiVersion: assay.dev/v1alpha1
+kind: ChainSource
+metadata: {name: etherscan-eth}
+spec:
+  chain: eth
+  mode: on_demand
+  protocol: etherscan
+  endpoint: https://api.etherscan.io/v2/api
+  credentialsSecret: {name: explorer, key: key}
+";
+    platform.cluster.apply(&[DATABASE, &service("1.0", ""), explorer].concat());
+    // Without the Secret the API runs, and its service says what to do.
+    platform.wait_for(&api, reason, "CredentialsNotAllowed");
+    platform.wait_for_reason(&api, "ServiceReady");
+    let advice = platform.cluster.field(&api, message);
+    for part in ["`explorer`", "api.etherscan.io:443", "assay.dev/source-credentials=true"] {
+        assert!(advice.contains(part), "{part}: {advice}");
+    }
+    platform.cluster.kubectl(&["create", "secret", "generic", "explorer", "--from-literal=key=a"]);
+    platform.cluster.kubectl(&["label", "secret", "explorer", "assay.dev/source-credentials=true"]);
+    let host = "assay.dev/source-hosts=api.etherscan.io:443";
+    platform.cluster.kubectl(&["annotate", "secret", "explorer", host]);
+    platform.wait_for(&api, reason, "ChainServersKnown");
+    platform.wait_for_reason(&api, "ServiceReady");
+    let settings = platform.cluster.field(&["configmap", "api"], ".data['assay.toml']");
+    let line = "source-credentials = \"etherscan-eth=/run/secrets/assay/histories-eth/value@api.etherscan.io:443\"";
+    assert!(settings.lines().any(|found| found == line), "{settings}");
+    let volume = ".spec.template.spec.volumes[?(@.name=='histories-eth')].secret.secretName";
+    assert_eq!(platform.cluster.field(&["deployment", "api"], volume), "explorer");
+    platform.cluster.kubectl(&["delete", "chainsource", "etherscan-eth"]);
+    wait_until("the API has no key of a source that is gone", || {
+        let pods = platform.cluster.field(&["deployment", "api"], ".spec.template.spec");
+        !pods.contains("explorer")
+    });
+}
+
+#[test]
+#[ignore = "needs Kubernetes"]
 fn without_an_image_there_are_no_workloads_and_the_sources_report_it() {
     let platform = Platform::start();
     platform.cluster.apply(&[feed(""), chain(FOLLOW)].concat());
     for source in [FEED, CHAIN] {
-        platform.wait_for_reason(&source, "Published");
+        platform.wait_for_publication(&source, "Published");
         platform.wait_for(&source, WORKING, "WorkloadsDisabled");
     }
     wait_until("another test's workloads are gone", || names(&platform).is_empty());
