@@ -45,8 +45,8 @@ impl LogSample {
     /// True if the requests of a trace belong to the sample.
     #[must_use]
     pub fn contains(self, trace: TraceId) -> bool {
-        let [.., a, b, c, d, e, f, g] = trace.to_bytes();
-        u64::from_be_bytes([0, a, b, c, d, e, f, g]) < self.chosen
+        let random = u128::from_be_bytes(trace.to_bytes()) % u128::from(RANDOM_PARTS);
+        random < u128::from(self.chosen)
     }
 }
 
@@ -118,7 +118,7 @@ mod tests {
         let count = |ratio| {
             let sample = LogSample::new(ratio).unwrap();
             // Traces that are spread evenly, with equal first bits.
-            let traces = (0..10_000_u128).map(|number| (7 << 56) | (number << 56) / 10_000);
+            let traces = (0..10_000_u128).map(|number| (7 << 56) | ((number << 56) / 10_000));
             traces.filter(|trace| sample.contains(TraceId::from(*trace))).count()
         };
         assert_eq!((count(0.0), count(0.01), count(0.5), count(1.0)), (0, 100, 5_000, 10_000));
