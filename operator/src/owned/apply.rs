@@ -96,27 +96,41 @@ impl<'a> ObjectApplier<'a> {
     /// Returns an error if the object was not written, or the API server's answer is not of its type.
     pub(crate) async fn apply<K: OwnedObject>(&mut self, object: &K) -> Result<K, WriteError> {
         let document = document(object)?;
-        if let Some(live) = self.live.get(K::KIND)
-            && is_up_to_date(K::KIND, live, &document)?
-        {
-            return Ok(parse(live)?);
-        }
         let api: Api<K> = Api::namespaced(self.shared.client.clone(), self.owner.namespace());
-        let label = K::KIND.metric_label();
-        let (writer, name) = (&self.shared.writer, object.name_any());
-        let applied: K = writer.apply(label, &api, &name, &document).await?;
-        self.has_changed = true;
-        let surplus = surplus(K::KIND, &serde_json::to_value(&applied)?, &document);
-        if surplus.is_empty() {
-            return Ok(applied);
+        let (label, name) = (K::KIND.metric_label(), object.name_any());
+        if let Some(live) = self.live.get(K::KIND) {
+            let live = serde_json::to_value(live)?;
+            let surplus = surplus(K::KIND, &live, &document);
+            if surplus.is_empty() && includes(&live, &document) {
+                return Ok(serde_json::from_value(live)?);
+            }
+            // First, because an admission policy may refuse what the object would be with it.
+            self.remove(&api, label, &name, surplus).await?;
         }
-        match writer.patch(label, &api, &name, surplus).await {
-            // Another client has changed the object since. The next reconciliation tries again.
+        let applied = self.shared.writer.apply(label, &api, &name, &document).await?;
+        self.has_changed = true;
+        Ok(applied)
+    }
+
+    /// Removes what others added to an object. If another client has changed the object since, that waits for the next
+    /// reconciliation.
+    async fn remove<K: OwnedObject>(
+        &mut self,
+        api: &Api<K>,
+        label: &'static str,
+        name: &str,
+        surplus: Vec<Value>,
+    ) -> Result<(), WriteError> {
+        if surplus.is_empty() {
+            return Ok(());
+        }
+        self.has_changed = true;
+        match self.shared.writer.patch(label, api, name, surplus).await {
             Err(error) if error.refusal().is_some() => {
                 tracing::warn!(%error, kind = label, %name, "what others added to an object is still there");
-                Ok(applied)
+                Ok(())
             }
-            patched => patched,
+            patched => patched.map(drop),
         }
     }
 
@@ -157,16 +171,6 @@ pub(crate) fn document<K: OwnedObject>(object: &K) -> Result<Value, serde_json::
 
 fn parse<K: OwnedObject>(live: &DynamicObject) -> Result<K, serde_json::Error> {
     serde_json::from_value(serde_json::to_value(live)?)
-}
-
-/// Says whether an object was applied from the same document and is unchanged since then.
-fn is_up_to_date(
-    kind: OwnedKind,
-    live: &DynamicObject,
-    document: &Value,
-) -> Result<bool, serde_json::Error> {
-    let live = serde_json::to_value(live)?;
-    Ok(includes(&live, document) && surplus(kind, &live, document).is_empty())
 }
 
 /// The operations that remove what others added to an object. The pods of a Job cannot be changed.
@@ -224,8 +228,7 @@ mod tests {
     }
 
     fn is_up_to_date(live: Value, document: &Value) -> bool {
-        let live = serde_json::from_value(live).unwrap();
-        super::is_up_to_date(OwnedKind::Service, &live, document).unwrap()
+        includes(&live, document) && surplus(OwnedKind::Service, &live, document).is_empty()
     }
 
     #[test]

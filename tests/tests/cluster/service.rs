@@ -131,9 +131,7 @@ fn foreign_changes_are_reverted() {
     let names = ".spec.template.spec.containers[*].name";
     let patch = ["--type=strategic", "-p", &sidecar.to_string()];
     platform.cluster.kubectl(&[&["patch", "deployment", "api"][..], &patch].concat());
-    wait_until("the sidecar was there, and is removed", || {
-        platform.cluster.field(&["deployment", "api"], names) == "assay"
-    });
+    platform.wait_for(&["deployment", "api"], names, "assay");
     platform.cluster.kubectl(&["delete", "configmap", "api"]);
     wait_until("it is made again at the next resync", || {
         platform.cluster.has(&["configmap", "api"])

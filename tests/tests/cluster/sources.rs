@@ -344,7 +344,8 @@ fn each_part_of_a_status_has_a_field_manager_of_its_own_also_after_an_upgrade() 
     whole["conditions"].as_array_mut().unwrap().push(agree.clone());
     whole["tipHeight"] = json!(7);
     apply_status(&platform, "assay-operator", &whole);
-    for manager in ["assay-operator/workload", "assay-operator/chain"] {
+    for part in ["workload", "chain", "summary"] {
+        let manager = &format!("assay-operator/{part}");
         apply_status(&platform, manager, &Value::Null);
     }
     assert_eq!(managers(&platform).len(), 1, "{:?}", managers(&platform));
