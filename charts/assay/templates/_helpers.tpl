@@ -145,3 +145,18 @@ allowPrivilegeEscalation: false
 readOnlyRootFilesystem: true
 capabilities: {drop: [ALL]}
 {{- end }}
+
+{{/* Checks that two installations share no name, no namespace and no objects. The operator refuses it too. It renders nothing. */}}
+{{- define "assay.installation" }}
+{{- if .Capabilities.APIVersions.Has "assay.dev/v1alpha1/Installation" }}
+{{- $instance := include "assay.instance" . }}
+{{- $namespace := .Release.Namespace }}
+{{- range (lookup "assay.dev/v1alpha1" "Installation" "" "").items }}
+{{- if and (eq .metadata.name $instance) (ne .spec.namespace $namespace) }}
+{{- fail (printf "the instance name `%s` belongs to the installation in namespace `%s`: set `instance` to another name; or, if that installation no longer exists, run: kubectl delete installation %s" $instance .spec.namespace $instance) }}
+{{- else if and (ne .metadata.name $instance) (eq .spec.namespace $namespace) }}
+{{- fail (printf "the namespace `%s` belongs to the instance `%s`: set `instance` to `%s` to continue that installation, or use another namespace; or, if that installation no longer exists, run: kubectl delete installation %s" $namespace .metadata.name .metadata.name .metadata.name) }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end }}
