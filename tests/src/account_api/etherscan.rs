@@ -1,7 +1,10 @@
 //! Answers in the form of Etherscan's API, and of Blockscout's.
 
-use assay_chain::histories::accounts::{AccountList, ListOrder};
-use assay_engine::account::{AccountAddress, Asset, TransferKind};
+use assay_address::ChainId;
+use assay_chain::histories::accounts::{
+    AccountList, FreezeSignature, ListOrder, freeze_signatures,
+};
+use assay_engine::account::{AccountAddress, Asset, FreezeChange, TransferKind};
 use serde_json::{Value, json};
 
 use super::{
@@ -42,6 +45,7 @@ pub(super) fn answer(shared: &Shared, asked: &ApiQuery, is_endless: bool) -> Val
             }
             None => refusal("Error! Missing contract address"),
         },
+        ("logs", "getLogs", Some(token)) => logs(shared, asked, token, is_blockscout),
         ("account", action, Some(account)) => {
             let list = match (action, contract) {
                 ("txlist", _) => AccountList::Native,
@@ -82,6 +86,53 @@ fn page(
         return json!({ "status": "0", "message": "No transactions found", "result": [] });
     }
     found(shown)
+}
+
+/// Event logs of a token that change freezes.
+fn logs(shared: &Shared, asked: &ApiQuery, token: AccountAddress, is_blockscout: bool) -> Value {
+    let is_asked = |signature: &&FreezeSignature| {
+        asked.text("topic0") == format!("0x{}", hex::encode(signature.topic))
+    };
+    let Some(signature) = freeze_signatures(ChainId::ETH, token).iter().find(is_asked) else {
+        return json!({ "status": "0", "message": "No records found", "result": [] });
+    };
+    let first = asked.number("fromBlock").unwrap_or(0);
+    let number = |name: &str, usual: u64| {
+        usize::try_from(asked.number(name).unwrap_or(usual)).expect("a small number")
+    };
+    let (page, size) = (number("page", 1), number("offset", 1_000));
+    let events = shared.index.freezes(token, signature.change);
+    let events = events.filter(|row| row.block >= first).skip((page - 1) * size).take(size);
+    let logs = events.map(|row| {
+        let frozen = format!("0x{}{}", "00".repeat(12), hex::encode(row.event.account.0));
+        let amount = match row.event.change {
+            FreezeChange::Destroyed => "00".repeat(32),
+            FreezeChange::Frozen | FreezeChange::Lifted => String::new(),
+        };
+        let topic = asked.text("topic0");
+        let (topics, data) = if is_blockscout {
+            (json!([topic, frozen, null, null]), format!("0x{amount}"))
+        } else {
+            (json!([topic]), format!("{frozen}{amount}"))
+        };
+        let index = row.event.log;
+        // Etherscan writes zero without digits.
+        let index = if index == 0 { "0x".to_owned() } else { format!("{index:#x}") };
+        json!({
+            "address": text(token),
+            "topics": topics,
+            "data": data,
+            "blockNumber": format!("{:#x}", row.block),
+            "timeStamp": format!("{:#x}", row.time.as_second()),
+            "logIndex": index,
+            "transactionHash": format!("0x{}", row.id),
+        })
+    });
+    let logs: Vec<Value> = logs.collect();
+    if logs.is_empty() {
+        return json!({ "status": "0", "message": "No records found", "result": [] });
+    }
+    found(logs)
 }
 
 fn shape(listed: ListedRow<'_>, number: usize, is_blockscout: bool) -> Value {

@@ -9,7 +9,7 @@ use assay_chain::{
     SourceError,
     histories::accounts::{
         AccountHistorySource, AccountPage, AccountRow, ApiAbilities, ApiTip, FreezePage, FreezeRow,
-        PagePosition, PageRequest,
+        FreezeSignature, PagePosition, PageRequest,
     },
 };
 use assay_engine::account::{
@@ -139,15 +139,11 @@ impl AccountHistorySource for MemoryHistories {
     fn freezes(
         &self,
         token: AccountAddress,
+        signature: &'static FreezeSignature,
         after: Option<&PagePosition>,
     ) -> Result<Option<FreezePage>, SourceError> {
         self.count();
-        let all = self.index.transactions.iter().flat_map(|transaction| {
-            let of_token = transaction.freezes.iter();
-            let of_token = of_token.filter(|event| event.asset == Asset::Token(token));
-            let AccountTransaction { id, block, time, .. } = *transaction;
-            of_token.map(move |event| FreezeRow { id, block, time, event: *event })
-        });
+        let all = self.index.freezes(token, signature.change);
         let from = after.and_then(|position| position.0.parse().ok()).unwrap_or(0);
         let mut rows: Vec<FreezeRow> = all.skip(from).take(self.abilities.page_rows + 1).collect();
         let is_more = rows.len() > self.abilities.page_rows;

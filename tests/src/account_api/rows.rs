@@ -9,9 +9,10 @@ use std::{
     sync::Arc,
 };
 
-use assay_chain::histories::accounts::{AccountList, ListOrder};
+use assay_chain::histories::accounts::{AccountList, FreezeRow, ListOrder};
 use assay_engine::account::{
-    AccountAddress, AccountTransaction, Asset, ContractFactKind, Transfer, TransferKind,
+    AccountAddress, AccountTransaction, Asset, ContractFactKind, FreezeChange, Transfer,
+    TransferKind,
 };
 use ruint::aliases::U256;
 
@@ -128,6 +129,21 @@ impl AccountIndex {
     /// True if a transaction states that an account has code.
     pub(super) fn has_code(&self, account: AccountAddress) -> bool {
         self.contracts.contains(&account)
+    }
+
+    /// The events that changed freezes of a token in one way, the oldest first.
+    pub(super) fn freezes(
+        &self,
+        token: AccountAddress,
+        change: FreezeChange,
+    ) -> impl Iterator<Item = FreezeRow> + '_ {
+        self.transactions.iter().flat_map(move |transaction| {
+            let AccountTransaction { id, block, time, .. } = *transaction;
+            let events = transaction.freezes.iter();
+            let events =
+                events.filter(move |it| it.asset == Asset::Token(token) && it.change == change);
+            events.map(move |event| FreezeRow { id, block, time, event: *event })
+        })
     }
 
     /// The newest balance of an account. An account that pays more than it received holds nothing afterwards.

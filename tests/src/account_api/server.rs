@@ -54,6 +54,8 @@ pub struct ApiBehavior {
     pub always: Option<ApiFault>,
     /// The only valid key; `None` if all are.
     pub key: Option<String>,
+    /// True if TronGrid's pages state no fingerprint of the next page.
+    pub lacks_fingerprints: bool,
 }
 
 /// A request that the server got.
@@ -153,6 +155,10 @@ impl AccountApi {
 impl Shared {
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().expect("nobody panics with the lock")
+    }
+
+    pub(super) fn states_fingerprints(&self) -> bool {
+        !self.state().behavior.lacks_fingerprints
     }
 
     /// Notes a request. Returns the fault of its answer.

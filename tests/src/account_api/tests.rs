@@ -9,12 +9,16 @@ use assay_chain::{
     SourceError,
     histories::accounts::{
         AccountHistorySource, AccountList, AccountRow, ApiRefusal, ListOrder, PageRequest,
+        freezable_tokens, freeze_signatures,
         limits::{LocalCounters, RequestCounters},
     },
     location::{AccountApi as Api, NodeCredentials, account_histories},
 };
 use assay_engine::{
-    account::{AccountAddress, AccountTransaction, Asset, Transfer, TransferKind, TransferPlace},
+    account::{
+        AccountAddress, AccountTransaction, Asset, FreezeChange, FreezeEvent, Transfer,
+        TransferKind, TransferPlace,
+    },
     utxo::Txid,
 };
 use assay_test_random::Random;
@@ -58,7 +62,7 @@ fn chain(seed: u64, count: u64, has_internal: bool) -> Arc<Vec<AccountTransactio
                     add(kind, Asset::Token(TOKEN), sender, to, 7);
                 }
                 add(kind, Asset::Token(account(0)), sender, to, random.below(9));
-                if has_internal {
+                if has_internal && to != sender {
                     add(kind, Asset::Native, to, sender, random.within(1, 3));
                 }
             }
@@ -128,10 +132,10 @@ fn all_pages_of_fifty_accounts_are_those_of_the_chain() {
     for (kind, lists) in [
         (Api::Etherscan, &[AccountList::Native, AccountList::Internal, AccountList::Tokens][..]),
         (Api::Blockscout, &[AccountList::Internal, AccountList::Token(TOKEN)]),
-        (Api::TronGrid, &[AccountList::Native, AccountList::Token(TOKEN)]),
+        (Api::TronGrid, &[AccountList::Native, AccountList::Internal, AccountList::Token(TOKEN)]),
     ] {
         let is_tron = kind == Api::TronGrid;
-        let chain = chain(31, if is_tron { 5_000 } else { 20_000 }, !is_tron);
+        let chain = chain(31, if is_tron { 5_000 } else { 20_000 }, true);
         let server = AccountApi::of(Arc::clone(&chain));
         let truth = MemoryHistories::new(chain);
         // Each account has a key of its own, so that none waits for another.
@@ -160,6 +164,76 @@ fn all_pages_of_fifty_accounts_are_those_of_the_chain() {
             assert_eq!(source.balance(account(1), asset).unwrap(), expected);
         }
         assert_eq!(source.tip().unwrap().height, truth.tip().unwrap().height);
+    }
+}
+
+/// Given a token whose issuer froze accounts, lifted freezes and destroyed funds, then the APIs state each event once.
+#[test]
+fn freezes_of_a_token_are_those_of_the_chain() {
+    for (kind, chain_id) in [
+        (Api::Etherscan, ChainId::ETH),
+        (Api::Blockscout, ChainId::ETH),
+        (Api::TronGrid, ChainId::TRX),
+    ] {
+        let mut tokens = freezable_tokens(chain_id);
+        let token = tokens.find(|it| freeze_signatures(chain_id, *it).len() == 3).unwrap();
+        let mut transactions = chain(23, 3_000, false).to_vec();
+        let mut random = Random::new(29);
+        for transaction in &mut transactions {
+            let change = match random.below(4) {
+                0 => FreezeChange::Lifted,
+                1 => FreezeChange::Destroyed,
+                _ => FreezeChange::Frozen,
+            };
+            let (asset, account) = (Asset::Token(token), account(random.below(50)));
+            transaction.freezes.push(FreezeEvent { asset, account, change, log: 0 });
+        }
+        let transactions = Arc::new(transactions);
+        let server = AccountApi::of(Arc::clone(&transactions));
+        let truth = MemoryHistories::new(transactions);
+        let read = |source: &dyn AccountHistorySource, signature| {
+            let (mut rows, mut after) = (Vec::new(), None);
+            loop {
+                let page = source.freezes(token, signature, after.as_ref()).unwrap().unwrap();
+                rows.extend(page.rows);
+                after = page.next;
+                if after.is_none() {
+                    return rows;
+                }
+            }
+        };
+        // Fingerprints of next pages may lack.
+        for lacks_fingerprints in [false, true] {
+            server.set_behavior(|behavior| behavior.lacks_fingerprints = lacks_fingerprints);
+            let source = open(&server, kind, &format!("key-{lacks_fingerprints}"));
+            for signature in freeze_signatures(chain_id, token) {
+                let expected = read(&truth, signature);
+                assert!(expected.len() > 500, "{} {}", signature.name, expected.len());
+                let found = read(&*source, signature);
+                assert!(found == expected, "{kind:?} {}: {} rows", signature.name, found.len());
+            }
+        }
+        let other = freezable_tokens(chain_id).find(|it| *it != token).unwrap();
+        let source = open(&server, kind, "key");
+        let signature = freeze_signatures(chain_id, other).first().unwrap();
+        let page = source.freezes(other, signature, None).unwrap().unwrap();
+        assert_eq!((page.rows.len(), page.next), (0, None));
+    }
+}
+
+/// Given a server that states no fingerprints, then lists continue by time, and all rows are read.
+#[test]
+fn lists_without_fingerprints_are_read_whole() {
+    let chain = chain(37, 5_000, true);
+    let server = AccountApi::of(Arc::clone(&chain));
+    server.set_behavior(|behavior| behavior.lacks_fingerprints = true);
+    let truth = MemoryHistories::new(chain);
+    for (order, list) in ORDERS.into_iter().zip([AccountList::Token(TOKEN), AccountList::Native]) {
+        let source = open(&server, Api::TronGrid, "key");
+        let request = request(account(0), list, order);
+        let expected = without_positions(all(&truth, request.clone()));
+        assert!(expected.len() > 400, "{} rows", expected.len());
+        assert!(without_positions(all(&*source, request)) == expected, "{list:?}");
     }
 }
 

@@ -1,8 +1,9 @@
 //! Answers in the form of TronGrid's API.
 
 use assay_address::{CanonicalAddress, ChainId};
-use assay_chain::histories::accounts::{AccountList, ListOrder};
+use assay_chain::histories::accounts::{AccountList, ListOrder, freeze_signatures};
 use assay_engine::account::{AccountAddress, Asset, TransferKind};
+use ruint::aliases::U256;
 use serde_json::{Value, json};
 
 use super::{
@@ -46,6 +47,14 @@ pub(super) fn answer(shared: &Shared, asked: &ApiQuery, is_endless: bool) -> Val
             };
             page(shared, asked, (account, list), is_endless)
         }
+        ["v1", "accounts", account, "internal-transactions"] => match address(account) {
+            Some(account) => page(shared, asked, (account, AccountList::Internal), is_endless),
+            None => refusal("A valid account address is required."),
+        },
+        ["v1", "contracts", token, "events"] => match address(token) {
+            Some(token) => events(shared, asked, token),
+            None => refusal("A valid contract address is required."),
+        },
         _ => refusal("no such path"),
     }
 }
@@ -61,8 +70,7 @@ fn balances(shared: &Shared, account: AccountAddress) -> Value {
         json!({ token.text(ChainId::TRX): shared.index.balance(account, token).to_string() })
     });
     let balance = shared.index.balance(account, Asset::Native);
-    let balance = u64::try_from(balance).expect("amounts of TRX have 64 bits");
-    let account = json!({ "balance": balance, "trc20": tokens.collect::<Vec<_>>() });
+    let account = json!({ "balance": sun(balance), "trc20": tokens.collect::<Vec<_>>() });
     json!({ "data": [account], "success": true, "meta": { "page_size": 1 } })
 }
 
@@ -76,14 +84,57 @@ fn page(
         "block_timestamp,asc" => ListOrder::OldestFirst,
         _ => ListOrder::NewestFirst,
     };
+    let rows = shared.index.rows(account, list, order);
+    let (first, last) = (asked.number("min_timestamp"), asked.number("max_timestamp"));
+    let is_asked = move |row: &ListedRow<'_>| {
+        let time = u64::try_from(row.transaction.time.as_millisecond()).expect("after 1970");
+        is_endless
+            || first.is_none_or(|first| time >= first) && last.is_none_or(|last| time <= last)
+    };
+    let rows = rows.filter(is_asked).map(|row| shape(row, account));
+    answer_of(rows, asked, (is_endless, shared.states_fingerprints()))
+}
+
+/// Events of a token that change freezes.
+fn events(shared: &Shared, asked: &ApiQuery, token: AccountAddress) -> Value {
+    let mut signatures = freeze_signatures(ChainId::TRX, token).iter();
+    let signature = signatures.find(|signature| signature.name == asked.text("event_name"));
+    let first = asked.number("min_block_timestamp").unwrap_or(0);
+    let events = signature.into_iter().flat_map(|signature| {
+        let events = shared.index.freezes(token, signature.change);
+        events.map(move |row| {
+            let frozen = format!("0x{}", hex::encode(row.event.account.0));
+            json!({
+                "block_number": row.block,
+                "block_timestamp": row.time.as_millisecond(),
+                "caller_contract_address": base58(token),
+                "contract_address": base58(token),
+                "event_index": row.event.log,
+                "event_name": signature.name,
+                "result": { "0": frozen, "_user": frozen },
+                "result_type": { "_user": "address" },
+                "event": format!("{}(address indexed _user)", signature.name),
+                "transaction_id": row.id.to_string(),
+            })
+        })
+    });
+    let is_asked = |row: &Value| row["block_timestamp"].as_u64().is_some_and(|it| it >= first);
+    answer_of(events.filter(is_asked), asked, (false, shared.states_fingerprints()))
+}
+
+/// A page of rows, with the fingerprint of the next one if the server states fingerprints.
+fn answer_of(
+    rows: impl Iterator<Item = Value>,
+    asked: &ApiQuery,
+    (is_endless, is_stated): (bool, bool),
+) -> Value {
     let size = usize::try_from(asked.number("limit").unwrap_or(20).min(200)).expect("few rows");
     let passed = asked.text("fingerprint").strip_prefix("fp").and_then(|it| it.parse().ok());
     let passed: usize = passed.unwrap_or(0);
-    let skipped = if is_endless { 0 } else { passed };
-    let mut rows = shared.index.rows(account, list, order).skip(skipped);
-    let shown: Vec<Value> = rows.by_ref().take(size).map(|row| shape(row, account)).collect();
+    let mut rows = rows.skip(if is_endless { 0 } else { passed });
+    let shown: Vec<Value> = rows.by_ref().take(size).collect();
     let mut meta = json!({ "page_size": shown.len() });
-    if rows.next().is_some() || is_endless {
+    if is_stated && rows.next().is_some() || is_endless {
         meta["fingerprint"] = format!("fp{}", passed + shown.len()).into();
     }
     json!({ "data": shown, "success": true, "meta": meta })
@@ -93,6 +144,18 @@ fn shape(listed: ListedRow<'_>, account: AccountAddress) -> Value {
     let ListedRow { transaction, content, .. } = listed;
     let time = transaction.time.as_millisecond();
     match content {
+        RowContent::Transfer(transfer) if transfer.asset == Asset::Native => json!({
+            "internal_tx_id": transaction.id.to_string(),
+            "tx_id": transaction.id.to_string(),
+            "block_timestamp": time,
+            "from_address": hex41(transfer.from),
+            "to_address": hex41(transfer.to),
+            "data": {
+                "note": "call",
+                "rejected": false,
+                "call_value": { "_": sun(transfer.amount) },
+            },
+        }),
         RowContent::Transfer(transfer) => json!({
             "transaction_id": transaction.id.to_string(),
             "token_info": {
@@ -107,7 +170,6 @@ fn shape(listed: ListedRow<'_>, account: AccountAddress) -> Value {
         RowContent::Transaction(own) => {
             let is_failed = transaction.transfers.iter().all(|it| it.kind == TransferKind::Fee);
             let sender = sender(transaction).unwrap_or(AccountAddress::ZERO);
-            let sun = |amount| u64::try_from(amount).expect("amounts of TRX have 64 bits");
             let value = json!({
                 "owner_address": hex41(sender),
                 "to_address": hex41(own.map_or(AccountAddress([0x99; 20]), |own| own.to)),
@@ -137,6 +199,10 @@ fn shape(listed: ListedRow<'_>, account: AccountAddress) -> Value {
             })
         }
     }
+}
+
+fn sun(amount: U256) -> u64 {
+    u64::try_from(amount).expect("amounts of TRX have 64 bits")
 }
 
 fn hex41(address: AccountAddress) -> String {

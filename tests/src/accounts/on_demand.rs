@@ -5,8 +5,8 @@ use std::{collections::BTreeMap, fmt, sync::Arc, time::Duration};
 use assay_chain::{
     SourceError,
     histories::accounts::{
-        AccountHistorySource, AccountPage, ApiAbilities, ApiTip, FreezePage, PagePosition,
-        PageRequest,
+        AccountHistorySource, AccountPage, ApiAbilities, ApiTip, FreezePage, FreezeSignature,
+        PagePosition, PageRequest,
     },
 };
 use assay_engine::{
@@ -150,9 +150,10 @@ impl AccountHistorySource for UpToNow {
     fn freezes(
         &self,
         token: AccountAddress,
+        signature: &'static FreezeSignature,
         after: Option<&PagePosition>,
     ) -> Result<Option<FreezePage>, SourceError> {
-        self.0.freezes(token, after)
+        self.0.freezes(token, signature, after)
     }
 
     fn has_code(&self, account: AccountAddress) -> Result<Option<bool>, SourceError> {

@@ -1,19 +1,23 @@
 //! Account chains without a node: histories from the APIs of explorers, as programs give the answers.
 
-use std::{fmt::Write as _, fs, path::Path, sync::Arc};
+use std::{fmt::Write as _, fs, path::Path, sync::Arc, thread, time::Duration};
 
 use assay_address::ChainId;
 use assay_engine::{
-    account::{AccountAddress, AccountTransaction, Asset, Transfer, TransferKind, TransferPlace},
+    account::{
+        AccountAddress, AccountTransaction, Asset, FreezeChange, FreezeEvent, Transfer,
+        TransferKind, TransferPlace,
+    },
     utxo::Txid,
 };
 use assay_tests::{
+    Server,
     account_api::{AccountApi, ApiFault},
-    assay,
+    assay, tenant, wait_at_most,
 };
 use jiff::{SignedDuration, Timestamp};
 use ruint::aliases::U256;
-use serde_json::Value;
+use serde_json::{Value, json};
 use tempfile::TempDir;
 
 const DOLLAR: u64 = 1_000_000;
@@ -25,6 +29,9 @@ const EMPLOYER: AccountAddress = AccountAddress([0xc1; 20]);
 const CLERK: AccountAddress = AccountAddress([0xa1; 20]);
 const MULE: AccountAddress = AccountAddress([0xb1; 20]);
 const CASHIER: AccountAddress = AccountAddress([0xb2; 20]);
+const FROZEN: AccountAddress = AccountAddress([0xd1; 20]);
+const LIFTED: AccountAddress = AccountAddress([0xd2; 20]);
+const DESTROYED: AccountAddress = AccountAddress([0xd3; 20]);
 
 fn usdt(chain: ChainId) -> Asset {
     let contract = if chain == ChainId::TRX {
@@ -194,4 +201,102 @@ fn a_failing_api_is_told_and_never_gives_an_allow() {
         let later = check(directory.path(), ChainId::ETH, CLERK);
         assert_eq!(later["verdict"], "allow", "{fault:?}: {later}");
     }
+}
+
+/// Given issuers that froze accounts, then a server reads the freezes beside the checks, and each check has those in force.
+#[test]
+fn freezes_by_the_issuer_are_read_from_an_api() {
+    for (chain, protocol) in
+        [(ChainId::ETH, "etherscan"), (ChainId::ETH, "blockscout"), (ChainId::TRX, "trongrid")]
+    {
+        let api = AccountApi::of(town_with_freezes(chain));
+        let endpoint = match protocol {
+            "etherscan" => api.etherscan(),
+            "blockscout" => api.blockscout(),
+            _ => api.url(),
+        };
+        let directory = directory(chain, protocol, &endpoint);
+        let path = directory.path();
+        fs::write(path.join("tenant.yaml"), tenant("acme", "business")).unwrap();
+        let _ = assay(path, ["apply", "--file", "tenant.yaml"]).ok();
+        let key = assay(path, ["keys", "create", "--tenant", "acme"]).ok().stdout;
+        let server = Server::start(Arc::new(directory), &[]);
+        let caller = server.caller(key.trim());
+        let check_of = |account| {
+            let body = json!({ "blockchain": chain.as_str(), "address": address(chain, account) });
+            let headers = [("Cache-Control", "no-cache")];
+            let reply = caller.post("/api/v1/check/address", &body.to_string(), &headers);
+            assert_eq!(reply.status, 200, "{}", reply.json());
+            reply.json()
+        };
+        wait_at_most(Duration::from_mins(2), "the freezes are read", || {
+            let answer = check_of(FROZEN);
+            let detail = answer["coverage"]["exposure"]["detail"].as_str().unwrap_or_default();
+            if !detail.contains("no freezes") && !detail.is_empty() {
+                return true;
+            }
+            thread::sleep(Duration::from_secs(2));
+            false
+        });
+        // Then the frozen account is reviewed from its freeze on;
+        let frozen = check_of(FROZEN);
+        assert_eq!(frozen["verdict"], "review", "{protocol}: {frozen:#}");
+        let labels = frozen["labels"].to_string();
+        assert!(labels.contains("issuer_frozen"), "{protocol}: {labels}");
+        // so is the one whose funds were destroyed, and the label says so;
+        let destroyed = check_of(DESTROYED);
+        assert_eq!(destroyed["verdict"], "review", "{protocol}: {destroyed:#}");
+        assert!(destroyed["labels"].to_string().contains("destroyed its funds"), "{destroyed:#}");
+        // a freeze that was lifted is in force no longer, and what the frozen account paid before is not touched.
+        for account in [LIFTED, CLERK] {
+            let answer = check_of(account);
+            assert_eq!(answer["verdict"], "allow", "{protocol}: {answer:#}");
+        }
+        // Each list of freezes was asked for once, not once a check.
+        let events = api.requests().into_iter().filter(|request| {
+            request.path.contains("getLogs") || request.path.contains("/events?")
+        });
+        let mut paths: Vec<String> = events.map(|request| request.path).collect();
+        let asked = paths.len();
+        paths.sort();
+        paths.dedup();
+        assert_eq!((asked, paths.is_empty()), (paths.len(), false), "{protocol}: {paths:?}");
+    }
+}
+
+/// The town, in which the issuer freezes three accounts that an exchange paid, and a frozen one paid the clerk before.
+fn town_with_freezes(chain: ChainId) -> Arc<Vec<AccountTransaction>> {
+    let mut transactions = payments(
+        chain,
+        &[
+            (EXCHANGE, FROZEN, 9_000),
+            (EXCHANGE, LIFTED, 9_000),
+            (EXCHANGE, DESTROYED, 9_000),
+            (EXCHANGE, EMPLOYER, 50_000),
+            (EMPLOYER, CLERK, 3_000),
+            (FROZEN, CLERK, 20),
+        ],
+    )
+    .to_vec();
+    let newest = transactions.last().unwrap().clone();
+    let changes = [
+        (FROZEN, FreezeChange::Frozen),
+        (LIFTED, FreezeChange::Frozen),
+        (DESTROYED, FreezeChange::Frozen),
+        (LIFTED, FreezeChange::Lifted),
+        (DESTROYED, FreezeChange::Destroyed),
+    ];
+    for ((account, change), number) in changes.into_iter().zip(1_u8..) {
+        let event = FreezeEvent { asset: usdt(chain), account, change, log: u32::from(number) };
+        transactions.push(AccountTransaction {
+            block: newest.block + u64::from(number),
+            time: newest.time + SignedDuration::from_secs(3 * i64::from(number)),
+            id: Txid::from_bytes([0x99 + number; 32]),
+            initiator: None,
+            transfers: Vec::new(),
+            contract_facts: Vec::new(),
+            freezes: vec![event],
+        });
+    }
+    Arc::new(transactions)
 }

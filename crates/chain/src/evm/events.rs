@@ -24,7 +24,7 @@ const ENTRY_POINTS: [[u8; 20]; 4] = [
 ];
 
 /// Signatures of events, hashed.
-mod topics {
+pub(crate) mod topics {
     use alloy_primitives::hex;
 
     /// `Transfer(address,address,uint256)`

@@ -9,6 +9,7 @@
 //! - `rlp`, `header`, `envelope`, `receipt`: what hashes and roots commit to
 //! - `trace`: calls, from either form of traces
 //! - `events`: event logs
+//! - `freeze_events`: events by which issuers of tokens freeze accounts
 //! - `beneficiaries`: accounts that event logs name as those whose money it is
 //! - `verify`: comparison of the answers with the block's hash and with one another
 //! - `block`: transactions with their transfers
@@ -25,6 +26,7 @@ pub(crate) mod contracts;
 mod dao;
 mod envelope;
 pub(crate) mod events;
+pub(crate) mod freeze_events;
 pub mod genesis;
 mod header;
 mod hex;

@@ -154,7 +154,7 @@ pub(super) fn token(name: &[u8]) -> Option<Asset> {
 }
 
 /// The token of a number in digits.
-pub(super) fn numbered(digits: &str) -> Option<Asset> {
+pub(crate) fn numbered(digits: &str) -> Option<Asset> {
     let is_number = digits.bytes().all(|digit| digit.is_ascii_digit());
     let number = digits.parse().ok().filter(|_| is_number)?;
     (number >= LEAST_NUMBER).then_some(Asset::Numbered(number))

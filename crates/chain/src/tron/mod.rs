@@ -25,6 +25,7 @@ mod tests;
 mod verify;
 mod wire;
 
+pub(crate) use contract::numbered;
 pub use node::{TronNodeOptions, TronNodeSource};
 
 /// Identifier of the first block of the main network.

@@ -1,6 +1,7 @@
 //! Client of an API with its limits: it waits for its turn, sends again what may succeed soon, and stops after failures in a row.
 
 use std::{
+    cell::Cell,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
@@ -9,8 +10,8 @@ use serde::Deserialize;
 
 use super::{
     limits::{
-        ApiPlan, CircuitBreaker, RequestCounters, Turn, allowed, day_request, elapsed,
-        slot_request, turn,
+        ApiPlan, CircuitBreaker, CounterGrant, CounterRequest, CounterWindow, RequestCounters,
+        Turn, allowed, day_request, elapsed, slot_request, turn,
     },
     refusal::ApiRefusal,
 };
@@ -84,7 +85,7 @@ impl ApiClient {
         what: &str,
         read: impl Fn(&[u8]) -> Result<T, AnswerError>,
     ) -> Result<T, SourceError> {
-        let deadline = Instant::now() + self.options.patience;
+        let deadline = deadline_of_thread(Instant::now() + self.options.patience);
         let mut delay = FIRST_DELAY;
         loop {
             self.admit(what)?;
@@ -96,7 +97,12 @@ impl ApiClient {
                 }
                 Err(failed) => failed,
             };
-            self.breaker().fail(self.start.elapsed());
+            if is_of_api(&error) {
+                self.breaker().fail(self.start.elapsed());
+            } else {
+                // The API answers; another request may succeed.
+                self.breaker().succeed();
+            }
             let is_passing = matches!(&error, SourceError::Unreachable { .. })
                 || matches!(&error, SourceError::Api { refusal, .. } if refusal.is_passing());
             let after = after.unwrap_or(delay);
@@ -158,31 +164,24 @@ impl ApiClient {
         let refused = |refusal, message: &str| {
             self.error(what, AnswerError::Refused(refusal, message.to_owned()))
         };
-        let mut is_counted = false;
         loop {
             let patience = deadline.saturating_duration_since(Instant::now());
             let limit = allowed(plan, self.elapsed(), patience);
-            let mut requests = vec![slot_request(limit, 1)];
-            requests.extend((!is_counted).then(|| day_request(plan)));
-            let grants = self.reserve(&subject, &requests)?;
-            if let Some(day) = grants.get(1) {
-                if day.granted == 0 {
-                    let message = "the limit of the plan is reached, no request was sent";
-                    return Err(refused(ApiRefusal::DailyLimit, message));
-                }
-                is_counted = true;
-            }
-            let Some(first) = grants.first() else { continue };
-            let mut next = turn(plan, limit, *first);
+            let Some(first) = self.reserve(&subject, slot_request(limit, 1))? else { continue };
+            let mut next = turn(plan, limit, first);
             if let Turn::Skip(slots) = next {
-                let grants = self.reserve(&subject, &[slot_request(slots, slots)])?;
-                let Some(grant) = grants.first().filter(|grant| grant.granted > 0) else {
-                    continue;
-                };
-                next = turn(plan, slots, *grant);
+                let grant = self.reserve(&subject, slot_request(slots, slots))?;
+                let Some(grant) = grant.filter(|grant| grant.granted > 0) else { continue };
+                next = turn(plan, slots, grant);
             }
             let wait = match next {
                 Turn::Send(after) if after <= patience => {
+                    // The day counts requests that are sent: those that get no slot are none.
+                    let day = self.reserve(&subject, day_request(plan))?;
+                    if day.is_none_or(|day| day.granted == 0) {
+                        let message = "the limit of the plan is reached, no request was sent";
+                        return Err(refused(ApiRefusal::DailyLimit, message));
+                    }
                     std::thread::sleep(after);
                     return Ok(());
                 }
@@ -200,18 +199,19 @@ impl ApiClient {
     fn reserve(
         &self,
         subject: &str,
-        requests: &[super::limits::CounterRequest],
-    ) -> Result<Vec<super::limits::CounterGrant>, SourceError> {
+        request: CounterRequest,
+    ) -> Result<Option<CounterGrant>, SourceError> {
         let asked_at = Instant::now();
-        let grants = self.counters.reserve(subject, requests).map_err(|reason| {
+        let grants = self.counters.reserve(subject, &[request]).map_err(|reason| {
             let reason = format!("its limits cannot be counted: {reason}");
             SourceError::Unreachable { url: self.http.url().to_owned(), reason }
         })?;
-        if let Some(grant) = grants.first() {
+        let grant = grants.first().copied();
+        if let Some(grant) = grant.filter(|_| request.window == CounterWindow::Period) {
             *self.phase.lock().unwrap_or_else(PoisonError::into_inner) =
                 Some((asked_at, grant.until_end));
         }
-        Ok(grants)
+        Ok(grant)
     }
 
     fn elapsed(&self) -> Option<Duration> {
@@ -221,6 +221,43 @@ impl ApiClient {
 
     fn breaker(&self) -> MutexGuard<'_, CircuitBreaker> {
         self.breaker.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+thread_local! {
+    /// Deadline of the calls of this thread.
+    static DEADLINE: Cell<Option<Instant>> = const { Cell::new(None) };
+}
+
+/// Makes calls to sources, none of which waits for its turn or its repetitions after a deadline.
+pub fn until<T>(deadline: Instant, call: impl FnOnce() -> T) -> T {
+    /// Restores the deadline before.
+    struct Restored(Option<Instant>);
+
+    impl Drop for Restored {
+        fn drop(&mut self) {
+            DEADLINE.set(self.0);
+        }
+    }
+
+    let _restored = Restored(DEADLINE.replace(Some(deadline)));
+    call()
+}
+
+/// The earlier one of a deadline and that of the thread.
+fn deadline_of_thread(deadline: Instant) -> Instant {
+    DEADLINE.get().map_or(deadline, |of_thread| deadline.min(of_thread))
+}
+
+/// True for an error that other requests have, too: the API is out of reach, refuses the key, or answers no JSON. Errors of one
+/// account's list say nothing about the lists of others.
+const fn is_of_api(error: &SourceError) -> bool {
+    match error {
+        SourceError::Api { refusal, .. } => {
+            refusal.is_passing() || refusal.ends_the_day() || refusal.needs_other_key()
+        }
+        SourceError::InvalidData { .. } | SourceError::TooLarge { .. } => false,
+        _ => true,
     }
 }
 
@@ -237,6 +274,7 @@ fn refused(response: &Response, forbidden: ApiRefusal) -> Option<AnswerError> {
         (401 | 403, known) if known != ApiRefusal::Other => known,
         (401, _) => ApiRefusal::InvalidKey,
         (403, _) => forbidden,
+        (404, ApiRefusal::Other) => ApiRefusal::NotOffered,
         (500.., _) => ApiRefusal::Unavailable,
         (_, known) => known,
     };
@@ -247,4 +285,42 @@ fn refused(response: &Response, forbidden: ApiRefusal) -> Option<AnswerError> {
 /// Parses an answer.
 pub(super) fn json<'a, T: Deserialize<'a>>(body: &'a [u8]) -> Result<T, AnswerError> {
     serde_json::from_slice(body).map_err(|error| AnswerError::Unreadable(error.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refusal(refusal: ApiRefusal) -> SourceError {
+        SourceError::Api {
+            url: "https://api.example".to_owned(),
+            what: "a list".to_owned(),
+            refusal,
+            message: String::new(),
+        }
+    }
+
+    #[test]
+    fn errors_of_one_account_are_none_of_the_api() {
+        use ApiRefusal::{
+            DailyLimit, DataMissing, InvalidKey, NotOffered, Other, QueryTimeout, TooManyRequests,
+            Unavailable, WindowFull,
+        };
+        for of_api in [TooManyRequests, DailyLimit, InvalidKey, Unavailable] {
+            assert!(is_of_api(&refusal(of_api)), "{of_api:?}");
+        }
+        for of_account in [DataMissing, NotOffered, Other, QueryTimeout, WindowFull] {
+            assert!(!is_of_api(&refusal(of_account)), "{of_account:?}");
+        }
+    }
+
+    #[test]
+    fn a_deadline_of_the_thread_holds_for_its_calls_only() {
+        let now = Instant::now();
+        let (early, late) = (now + Duration::from_secs(1), now + Duration::from_secs(9));
+        let within =
+            until(early, || (deadline_of_thread(late), until(late, || deadline_of_thread(now))));
+        assert_eq!(within, (early, now));
+        assert_eq!(deadline_of_thread(late), late);
+    }
 }

@@ -4,7 +4,7 @@
 //!
 //! - `etherscan`: Etherscan's API, and those of Blockscout and Routescan, which have its form
 //! - `trongrid`: TronGrid's API
-//! - `client`: requests within the limits of a plan
+//! - `client`: requests within the limits of a plan and until a deadline
 //! - [`limits`]: slots that all clients of a key share
 //! - `paging`: lists that continue by block
 //! - `refusal`: what APIs refuse
@@ -24,7 +24,7 @@ mod trongrid;
 use std::fmt;
 
 use assay_engine::{
-    account::{AccountAddress, Asset, FreezeEvent, Transfer},
+    account::{AccountAddress, Asset, FreezeChange, FreezeEvent, Transfer},
     utxo::Txid,
 };
 use jiff::Timestamp;
@@ -33,11 +33,13 @@ use ruint::aliases::U256;
 pub use self::refusal::ApiRefusal;
 #[cfg(feature = "edge")]
 pub use self::{
-    client::ApiOptions,
+    client::{ApiOptions, until},
     etherscan::{EtherscanForm, EtherscanHistories},
     trongrid::TronGridHistories,
 };
 use crate::SourceError;
+#[cfg(feature = "edge")]
+pub use crate::evm::freeze_events::{freezable_tokens, freeze_signatures};
 
 /// The newest block that an API knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -116,6 +118,17 @@ pub struct AccountRow {
     pub freezes: Vec<FreezeEvent>,
 }
 
+/// A kind of event by which the issuers of tokens change freezes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FreezeSignature {
+    /// Name of the event, without its parameters.
+    pub name: &'static str,
+    /// Hash of the event's signature, the first topic of its logs.
+    pub topic: [u8; 32],
+    /// Change of the freeze.
+    pub change: FreezeChange,
+}
+
 /// An event by which the issuer of a token froze an account or ended a freeze, with its transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FreezeRow {
@@ -129,7 +142,7 @@ pub struct FreezeRow {
     pub event: FreezeEvent,
 }
 
-/// A page of the freezes of a token, the oldest first.
+/// A page of a token's events of one kind that change freezes, the oldest first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FreezePage {
     /// The events.
@@ -193,15 +206,16 @@ pub trait AccountHistorySource: fmt::Debug + Send + Sync {
         Ok(None)
     }
 
-    /// Returns a page of the events by which the issuer of a token froze accounts, of all accounts, the oldest first; `None` if the
-    /// API does not state them.
+    /// Returns a page of a token's events of one kind by which its issuer changed freezes, of all accounts, the oldest first; `None`
+    /// if the API does not state them.
     ///
     /// # Errors
     ///
-    /// Returns an error if the API fails or refuses.
+    /// Returns an error if the API fails or refuses, or if it answers for another token or event, or out of order.
     fn freezes(
         &self,
         _token: AccountAddress,
+        _signature: &'static FreezeSignature,
         _after: Option<&PagePosition>,
     ) -> Result<Option<FreezePage>, SourceError> {
         Ok(None)

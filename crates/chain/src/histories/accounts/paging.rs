@@ -5,6 +5,12 @@ use std::collections::HashMap;
 
 use sha2::{Digest, Sha256};
 
+use super::{client::AnswerError, refusal::ApiRefusal};
+
+/// Divisor of the numbers of rows to which APIs cut pages without a word. A page of such a number may be followed by another one,
+/// although it was asked for more rows.
+const CAP_STEP: usize = 50;
+
 /// A position in a list.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct BlockPosition {
@@ -45,6 +51,21 @@ fn first_bytes(hash: &[u8]) -> u64 {
 pub(super) enum PagingError {
     /// The page repeats the page before.
     NoProgress,
+    /// One block has more rows than a page, and the API offers no further page of it.
+    BlockTooFull,
+}
+
+impl PagingError {
+    /// The error of an answer.
+    pub(super) fn answer(self) -> AnswerError {
+        let message = match self {
+            Self::NoProgress => {
+                return AnswerError::Invalid("the page repeats the page before".to_owned());
+            }
+            Self::BlockTooFull => "one block has more rows of the list than a page",
+        };
+        AnswerError::Refused(ApiRefusal::WindowFull, message.to_owned())
+    }
 }
 
 impl BlockPosition {
@@ -59,7 +80,7 @@ impl BlockPosition {
     }
 
     /// Finds the rows of a page that are new, and the position of the next page; `None` after the last row. A page with
-    /// `full` rows may be followed by another one.
+    /// `full` rows may be followed by another one, and one with as many as an API may return at most.
     pub(super) fn after(
         &self,
         rows: &[RowMark],
@@ -85,7 +106,7 @@ impl BlockPosition {
         let (Some(first), Some(last)) = (rows.first(), rows.last()) else {
             return Ok((new, None));
         };
-        if rows.len() < full {
+        if rows.len() < full && !rows.len().is_multiple_of(CAP_STEP) {
             return Ok((new, None));
         }
         let next = if first.block == last.block {
@@ -131,15 +152,20 @@ pub(super) fn digest_of_page(rows: impl IntoIterator<Item = u64>) -> u64 {
 mod tests {
     use super::*;
 
-    /// Reads a list as an API gives it, page by page.
+    /// Reads a list page by page from an API that returns as many rows as it is asked for.
     fn read(blocks: &[(u64, u64)], size: usize) -> (Vec<(u64, u64)>, usize) {
+        read_capped(blocks, size, size)
+    }
+
+    /// Reads a list as an API gives it, page by page. No page has more than `cap` rows, although `size` are asked for.
+    fn read_capped(blocks: &[(u64, u64)], size: usize, cap: usize) -> (Vec<(u64, u64)>, usize) {
         let (mut position, mut read, mut requests) = (BlockPosition::start(), Vec::new(), 0);
         loop {
             requests += 1;
             let from =
                 blocks.iter().filter(|row| position.block.is_none_or(|start| row.0 >= start));
             let skipped = size * (usize::try_from(position.page()).unwrap() - 1);
-            let rows: Vec<_> = from.skip(skipped).take(size).collect();
+            let rows: Vec<_> = from.skip(skipped).take(size.min(cap)).collect();
             let marks: Vec<_> = rows
                 .iter()
                 .map(|(block, name)| RowMark { block: *block, fingerprint: *name })
@@ -168,6 +194,19 @@ mod tests {
                 let (read, requests) = read(&blocks, size);
                 assert_eq!(read, blocks, "size {size}");
                 assert!(requests <= blocks.len() + 2);
+            }
+        }
+    }
+
+    /// Given an API that cuts pages to 50 or 100 rows without a word, then all rows are read.
+    #[test]
+    fn a_page_that_the_api_cut_is_not_the_last_one() {
+        for cap in [50, 100] {
+            for count in [0_u64, 49, 50, 51, 100, 333, 400] {
+                let blocks: Vec<_> = (0..count).map(|number| (5 + number / 3, number)).collect();
+                let (read, requests) = read_capped(&blocks, 1_000, cap);
+                assert_eq!(read, blocks, "{count} rows, at most {cap} a page");
+                assert!(requests <= blocks.len() / (cap - 3) + 2, "{requests} requests");
             }
         }
     }

@@ -21,6 +21,8 @@ pub enum ApiRefusal {
     DataMissing,
     /// One block has more rows than the API returns.
     WindowFull,
+    /// The API has no such list.
+    NotOffered,
     /// Another error.
     Other,
 }
@@ -89,6 +91,7 @@ impl fmt::Display for ApiRefusal {
             Self::QueryTimeout => "the request takes the API too long",
             Self::DataMissing => "a part of the data is missing",
             Self::WindowFull => "one block has more rows than the API returns",
+            Self::NotOffered => "it has no such list",
             Self::Other => "an error",
         })
     }

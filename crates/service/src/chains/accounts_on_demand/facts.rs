@@ -158,10 +158,7 @@ impl Read<'_> {
         masses: &UnreadMasses,
     ) -> ReadHistories {
         let internal = self.abilities.internal_transfers;
-        let is_whole = |asset: Asset| {
-            let until = self.lists.rows_until(subject, asset, internal);
-            until > self.lists.newest_tip_of(subject)
-        };
+        let is_whole = |asset: Asset| self.lists.is_whole(subject, asset, internal);
         let mut scored = scored_assets(self.chain).map(|scored| scored.id.asset);
         let largest = self.largest(masses);
         let of_payers = masses.values().map(|mass| mass.share).fold(0, u64::saturating_add);

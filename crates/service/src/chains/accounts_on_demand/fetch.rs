@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use assay_chain::{
     SourceError,
-    histories::accounts::{AccountHistorySource, FreezePage, PagePosition, PageRequest},
+    histories::accounts::{
+        AccountHistorySource, FreezePage, FreezeSignature, PagePosition, PageRequest, until,
+    },
 };
 use assay_engine::{
     account::{AccountAddress, Asset},
@@ -24,8 +26,8 @@ pub(super) enum Question {
     Page(PageRequest),
     /// The question if an account has code.
     Code(AccountAddress),
-    /// A page of the freezes of a token.
-    Freezes(AccountAddress, Option<PagePosition>),
+    /// A page of a token's events of one kind that change freezes.
+    Freezes(AccountAddress, &'static FreezeSignature, Option<PagePosition>),
     /// The balance of an account in an asset.
     Balance(AccountAddress, Asset),
 }
@@ -37,8 +39,8 @@ pub(super) enum Answer {
     Page(PageRequest, KnownPage),
     /// The question if an account has code. `None` if the API does not state it.
     Code(AccountAddress, Option<bool>),
-    /// A page of the freezes of a token; `None` if the API does not state them.
-    Freezes(AccountAddress, Option<PagePosition>, Option<FreezePage>),
+    /// A page of a token's events of one kind that change freezes; `None` if the API does not state them.
+    Freezes(AccountAddress, &'static FreezeSignature, Option<PagePosition>, Option<FreezePage>),
     /// The balance of an account in an asset; `None` if the API does not state it.
     Balance(AccountAddress, Asset, Option<U256>),
 }
@@ -112,20 +114,23 @@ async fn ask(
         return Err(ReadingStop::Time);
     }
     let source = Arc::clone(source);
-    let asked = assay_telemetry::request::run_on_thread(move || match question {
+    let asked = move || match question {
         Question::Page(request) => {
             let page = source.page(&request)?;
             Ok(Answer::Page(request, KnownPage { page, tip }))
         }
         Question::Code(account) => Ok(Answer::Code(account, source.has_code(account)?)),
-        Question::Freezes(token, after) => {
-            let page = source.freezes(token, after.as_ref())?;
-            Ok(Answer::Freezes(token, after, page))
+        Question::Freezes(token, signature, after) => {
+            let page = source.freezes(token, signature, after.as_ref())?;
+            Ok(Answer::Freezes(token, signature, after, page))
         }
         Question::Balance(account, asset) => {
             Ok(Answer::Balance(account, asset, source.balance(account, asset)?))
         }
-    });
+    };
+    // A thread does not wait for its turn after the check that asked has ended.
+    let asked = move || until(deadline.into_std(), asked);
+    let asked = assay_telemetry::request::run_on_thread(asked);
     match timeout_at(deadline, asked).await {
         Err(_) => Err(ReadingStop::Time),
         Ok(Err(_)) => Err(ReadingStop::Failed),

@@ -1,10 +1,11 @@
-//! Freezes of accounts by the issuers of tokens, which an API states by token: they are read beside the checks.
+//! Freezes of accounts by the issuers of tokens, which an API states by token and kind of event: they are read beside the checks, each
+//! list from its last page on.
 
 use std::{collections::BTreeMap, sync::Arc};
 
 use assay_address::ChainId;
-use assay_chain::histories::accounts::FreezeRow;
-use assay_engine::account::{AccountAddress, AccountTransaction, Asset, scored_assets};
+use assay_chain::histories::accounts::{FreezeRow, freezable_tokens, freeze_signatures};
+use assay_engine::account::{AccountAddress, AccountTransaction};
 use assay_store::StoreError;
 use jiff::Timestamp;
 
@@ -21,7 +22,7 @@ pub(super) struct KnownFreezes {
 }
 
 impl KnownFreezes {
-    /// Reads the freezes of all tokens of a chain, as far as the API answers.
+    /// Reads the freezes of all tokens of a chain whose issuers can freeze accounts, as far as the API answers.
     ///
     /// # Errors
     ///
@@ -33,26 +34,29 @@ impl KnownFreezes {
     ) -> Result<Self, StoreError> {
         let mut by_account: BTreeMap<AccountAddress, Vec<FreezeRow>> = BTreeMap::new();
         let mut are_known = true;
-        let tokens = scored_assets(chain).filter_map(|scored| match scored.id.asset {
-            Asset::Token(contract) => Some(contract),
-            Asset::Native | Asset::Numbered(_) => None,
-        });
-        for token in tokens {
-            let mut after = None;
-            loop {
-                let answers = fetcher.answers(vec![Question::Freezes(token, after)]).await?;
-                let Some(Answer::Freezes(_, _, Some(page))) = answers.into_iter().next() else {
-                    are_known = false;
-                    break;
-                };
-                for row in page.rows {
-                    by_account.entry(row.event.account).or_default().push(row);
-                }
-                match page.next {
-                    Some(next) => after = Some(next),
-                    None => break,
+        for token in freezable_tokens(chain) {
+            for signature in freeze_signatures(chain, token) {
+                let mut after = None;
+                loop {
+                    let question = Question::Freezes(token, signature, after);
+                    let answers = fetcher.answers(vec![question]).await?;
+                    let Some(Answer::Freezes(.., Some(page))) = answers.into_iter().next() else {
+                        are_known = false;
+                        break;
+                    };
+                    for row in page.rows {
+                        by_account.entry(row.event.account).or_default().push(row);
+                    }
+                    match page.next {
+                        Some(next) => after = Some(next),
+                        None => break,
+                    }
                 }
             }
+        }
+        // Each kind of event has a list of its own.
+        for rows in by_account.values_mut() {
+            rows.sort_by_key(|row| (row.block, row.event.log));
         }
         Ok(Self { by_account: Arc::new(by_account), read_at: Some(now), are_known })
     }

@@ -8,6 +8,9 @@ use assay_chain::histories::accounts::{
 use assay_engine::account::{AccountAddress, Asset};
 use ruint::aliases::U256;
 
+/// Blocks by which the lists of an API may lag behind the newest block that it states.
+const INDEX_LAG: u64 = 20;
+
 /// One list, as far as it was read from one end.
 #[derive(Clone, Debug)]
 pub(super) struct ReadList {
@@ -29,15 +32,23 @@ impl ReadList {
         self.next.is_none()
     }
 
-    /// The first block of which rows may be missing, reading from the oldest row on.
-    pub(super) fn read_until(&self) -> u64 {
+    /// The first block of which rows may be missing, reading from the oldest row on. `indexed` is a block up to which the API had
+    /// lists when it gave this one: its newest block may be ahead of its lists.
+    pub(super) fn read_until(&self, indexed: u64) -> u64 {
         if self.is_whole() {
-            return self.tip.saturating_add(1);
+            let newest = self.newest_row().max(indexed);
+            return self.tip.saturating_sub(INDEX_LAG).max(newest).saturating_add(1);
         }
         match self.order {
             ListOrder::OldestFirst => self.rows.last().map_or(0, |row| row.block),
             ListOrder::NewestFirst => 0,
         }
+    }
+
+    /// Block of the newest row; 0 without rows.
+    fn newest_row(&self) -> u64 {
+        let ends = [self.rows.first(), self.rows.last()].into_iter().flatten();
+        ends.map(|row| row.block).max().unwrap_or(0)
     }
 
     /// Blocks that a page spans, at least one.
@@ -58,6 +69,8 @@ pub(super) struct ReadLists {
     balances: BTreeMap<(AccountAddress, Asset), Option<U256>>,
     /// Accounts that sent transactions, which have no code.
     senders: BTreeSet<AccountAddress>,
+    /// Block of the newest row of any list, by the newest block that the API stated before it gave the list.
+    indexed: BTreeMap<u64, u64>,
 }
 
 impl ReadLists {
@@ -78,6 +91,30 @@ impl ReadLists {
         list.rows.extend(page.rows);
         list.pages += 1;
         list.next = page.next;
+        let newest = self.indexed.entry(list.tip).or_default();
+        *newest = list.newest_row().max(*newest);
+    }
+
+    /// A block up to which the API had lists when it stated a newest block, then or before.
+    fn indexed(&self, tip: u64) -> u64 {
+        self.indexed.range(..=tip).map(|(_, block)| *block).max().unwrap_or(0)
+    }
+
+    /// The first block of which rows of a list may be missing; 0 for a list that was not read.
+    pub(super) fn list_until(&self, account: AccountAddress, list: AccountList) -> u64 {
+        self.get(account, list).map_or(0, |read| read.read_until(self.indexed(read.tip)))
+    }
+
+    /// True if an account's lists of an asset were read whole.
+    pub(super) fn is_whole(&self, account: AccountAddress, asset: Asset, internal: bool) -> bool {
+        let is_whole = |list| self.get(account, list).is_some_and(ReadList::is_whole);
+        match asset {
+            Asset::Native => lists_of(asset, internal).into_iter().all(is_whole),
+            Asset::Token(contract) => {
+                is_whole(AccountList::Token(contract)) || is_whole(AccountList::Tokens)
+            }
+            Asset::Numbered(_) => false,
+        }
     }
 
     pub(super) fn get(&self, account: AccountAddress, list: AccountList) -> Option<&ReadList> {
@@ -152,7 +189,7 @@ impl ReadLists {
 
     /// The first block of which rows of an account in an asset may be missing; 0 if nothing was read.
     pub(super) fn rows_until(&self, account: AccountAddress, asset: Asset, internal: bool) -> u64 {
-        let until = |list| self.get(account, list).map_or(0, ReadList::read_until);
+        let until = |list| self.list_until(account, list);
         match asset {
             Asset::Native if internal => {
                 until(AccountList::Native).min(until(AccountList::Internal))
@@ -163,12 +200,6 @@ impl ReadLists {
             }
             Asset::Numbered(_) => 0,
         }
-    }
-
-    /// The newest block that the API knew when it gave the oldest of an account's lists.
-    pub(super) fn newest_tip_of(&self, account: AccountAddress) -> u64 {
-        let own = self.iter().filter(|((of, _), _)| *of == account);
-        own.map(|(_, list)| list.tip).min().unwrap_or(0)
     }
 
     /// Number of rows of an account.

@@ -190,6 +190,8 @@ impl AccountsOnDemand {
         let deadline = Instant::now() + bound;
         let tip = self.newest(deadline, now).await.map_or(0, |(tip, _)| tip.height);
         let mut fetcher = self.fetcher(deadline, (tip, now), REQUESTS_FOR_FREEZES);
+        // Another server may have asked just before.
+        fetcher.stored.longest_age = FREEZES_AGE / 2;
         let mut known = KnownFreezes::read(self.chain, &mut fetcher, now).await?;
         if fetcher.stopped.is_some() {
             known.read_at = now.checked_sub(FREEZES_AGE.saturating_sub(RETRY_AFTER)).ok();
@@ -205,7 +207,14 @@ impl AccountsOnDemand {
             return Ok(known);
         }
         let mut stored = self.fetcher(Instant::now(), at, 0);
+        stored.stored.longest_age = FREEZES_AGE * 2;
         let mut known = KnownFreezes::read(self.chain, &mut stored, at.1).await?;
+        if !known.are_known {
+            // Old freezes are freezes too, and newer ones are not known.
+            stored.stored.longest_age = SignedDuration::MAX;
+            known = KnownFreezes::read(self.chain, &mut stored, at.1).await?;
+            known.are_known = false;
+        }
         known.read_at = at.1.checked_sub(FREEZES_AGE).ok();
         let mut kept = self.freezes.lock().unwrap_or_else(PoisonError::into_inner);
         if kept.read_at.is_none() {
@@ -231,6 +240,7 @@ impl AccountsOnDemand {
         let stored = StoredPages {
             store: &*self.store,
             chain: self.chain,
+            api: self.source.name(),
             now,
             longest_age: SignedDuration::from_secs(seconds),
         };

@@ -6,7 +6,7 @@ use assay_engine::account::{AccountAddress, Asset, scored_assets};
 
 use super::{
     fetch::Question,
-    lists::{ReadList, ReadLists, lists_of},
+    lists::{ReadLists, lists_of},
     masses::{UnreadMass, UnreadMasses, WHOLE},
 };
 
@@ -84,7 +84,7 @@ pub(super) fn next(
     candidates.sort_by(|(one, first), (other, second)| {
         let key = |it: &Question| match it {
             Question::Code(account)
-            | Question::Freezes(account, _)
+            | Question::Freezes(account, ..)
             | Question::Balance(account, _) => (*account, None),
             Question::Page(request) => (request.account, Some(request.list)),
         };
@@ -125,7 +125,7 @@ fn cost(
         if read.is_whole() {
             return 0;
         }
-        let left = mass.newest.saturating_sub(ReadList::read_until(read));
+        let left = mass.newest.saturating_sub(lists.list_until(payer, list));
         (left / read.blocks_of_page()).saturating_add(1)
     };
     let costs = lists_of(asset, internal).into_iter().map(of_list);

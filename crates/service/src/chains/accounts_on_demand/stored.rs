@@ -113,6 +113,8 @@ impl StoredFreeze {
 pub(super) struct StoredPages<'a> {
     pub(super) store: &'a dyn FetchedStore,
     pub(super) chain: ChainId,
+    /// The API that answers.
+    pub(super) api: &'static str,
     pub(super) now: Timestamp,
     /// Longest age of a page that new blocks can change.
     pub(super) longest_age: SignedDuration,
@@ -124,7 +126,7 @@ impl StoredPages<'_> {
         &self,
         questions: &[Question],
     ) -> Result<Vec<Option<Answer>>, StoreError> {
-        let keys = questions.iter().map(|question| key(self.chain, question));
+        let keys = questions.iter().map(|question| self.key(question));
         let keys: Vec<String> = keys.collect();
         let found = self.store.fetched(self.chain, FetchedKind::History, &keys).await?;
         let answers = questions.iter().zip(&keys).map(|(question, key)| {
@@ -164,7 +166,7 @@ impl StoredPages<'_> {
                 };
                 is_fresh.then_some(Answer::Balance(*account, *asset, balance))
             }
-            Question::Freezes(token, after) => {
+            Question::Freezes(token, signature, after) => {
                 let stored: Option<StoredFreezes> = serde_json::from_str(&record.content).ok()?;
                 let is_settled = stored.as_ref().is_some_and(|page| page.next.is_some());
                 let page = match stored {
@@ -172,7 +174,7 @@ impl StoredPages<'_> {
                     None => None,
                 };
                 let is_usable = is_settled || is_fresh;
-                is_usable.then(|| Answer::Freezes(*token, after.clone(), page))
+                is_usable.then(|| Answer::Freezes(*token, signature, after.clone(), page))
             }
         }
     }
@@ -192,16 +194,16 @@ impl StoredPages<'_> {
                     let text = balance.map(|balance| balance.to_string());
                     (Question::Balance(*account, *asset), serde_json::to_string(&text))
                 }
-                Answer::Freezes(token, after, page) => {
+                Answer::Freezes(token, signature, after, page) => {
                     let stored = page.as_ref().map(|page| StoredFreezes::of(self.chain, page));
-                    let question = Question::Freezes(*token, after.clone());
+                    let question = Question::Freezes(*token, signature, after.clone());
                     (question, serde_json::to_string(&stored))
                 }
             };
             Some(FetchedRecord {
                 chain: self.chain,
                 kind: FetchedKind::History,
-                key: key(self.chain, &question),
+                key: self.key(&question),
                 content: content.ok()?,
                 fetched_at: self.now,
             })
@@ -209,9 +211,14 @@ impl StoredPages<'_> {
         let records: Vec<FetchedRecord> = records.collect();
         if records.is_empty() { Ok(()) } else { self.store.put_fetched(&records).await }
     }
+
+    /// The key of an answer. Positions and rows of one API mean nothing to another.
+    fn key(&self, question: &Question) -> String {
+        format!("{}/{}", self.api, key(self.chain, question))
+    }
 }
 
-/// The key of an answer: a page of another order or position has another one.
+/// The part of an answer's key that names the question: a page of another order or position has another one.
 fn key(chain: ChainId, question: &Question) -> String {
     let PageRequest { account, list, order, after } = match question {
         Question::Page(request) => request,
@@ -219,9 +226,9 @@ fn key(chain: ChainId, question: &Question) -> String {
         Question::Balance(account, asset) => {
             return format!("{account}/balance/{}", asset.text(chain));
         }
-        Question::Freezes(token, after) => {
+        Question::Freezes(token, signature, after) => {
             let after = after.as_ref().map_or_else(String::new, |position| digest(&position.0));
-            return format!("{token}/freezes/{after}");
+            return format!("{token}/{}/{after}", signature.name);
         }
     };
     let list = match list {

@@ -131,9 +131,28 @@ fn the_ledger_of_a_contract_is_never_known() {
     add(&mut lists, PAYER, vec![paid], true);
     assert_eq!(lists.read_until(PAYER, usdt(), true), 0, "nobody knows that it has no code");
     lists.add_code(PAYER, Some(false));
-    assert_eq!(lists.read_until(PAYER, usdt(), true), TIP + 1);
+    let lag = 20;
+    assert_eq!(lists.read_until(PAYER, usdt(), true), TIP - lag + 1);
     lists.add_code(PAYER, Some(true));
     assert_eq!(lists.read_until(PAYER, usdt(), true), 0);
+}
+
+/// Given an API whose lists lag behind its newest block, then a list tells nothing of blocks that no list has yet.
+#[test]
+fn lists_may_lag_behind_the_newest_block() {
+    let mut lists = ReadLists::default();
+    add(&mut lists, PAYER, vec![row(5, EXCHANGE, PAYER, 10)], true);
+    lists.add_code(PAYER, Some(false));
+    let early = lists.read_until(PAYER, usdt(), true);
+    assert!(early < TIP, "{early}");
+    // Another list shows that the API had the block by then.
+    add(&mut lists, OTHER, vec![row(TIP - 3, EXCHANGE, OTHER, 10)], true);
+    assert_eq!(lists.read_until(PAYER, usdt(), true), TIP - 2);
+    // Its own payments are known.
+    add(&mut lists, SUBJECT, vec![row(TIP, EXCHANGE, SUBJECT, 10)], true);
+    lists.add_code(SUBJECT, Some(false));
+    assert_eq!(lists.read_until(SUBJECT, usdt(), true), TIP + 1);
+    assert!(lists.is_whole(SUBJECT, usdt(), true) && !lists.is_whole(SUBJECT, Asset::Native, true));
 }
 
 #[test]

@@ -107,13 +107,15 @@ pub(super) fn result(body: &[u8]) -> Result<Option<&RawValue>, AnswerError> {
         // JSON-RPC has no status.
         Some("1") | None => envelope.result.map(Some).ok_or_else(|| AnswerError::of_text(&said())),
         Some("2") => Err(AnswerError::Refused(ApiRefusal::DataMissing, said())),
-        _ if message.starts_with("No ") && !is_text(envelope.result) => Ok(None),
+        _ if is_empty(&message, envelope.result) => Ok(None),
         _ => Err(AnswerError::of_text(&said())),
     }
 }
 
-fn is_text(result: Option<&RawValue>) -> bool {
-    result.is_some_and(|result| result.get().starts_with('"'))
+/// True for an answer such as `No transactions found` with an empty list. The same words without a list are an error.
+fn is_empty(message: &str, result: Option<&RawValue>) -> bool {
+    let is_list = result.is_some_and(|result| result.get().split_whitespace().eq(["[]"]));
+    is_list && message.starts_with("No ") && message.ends_with(" found")
 }
 
 /// Reads an amount in base units.

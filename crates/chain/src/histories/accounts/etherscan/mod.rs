@@ -4,6 +4,7 @@
 //! in no list.
 
 mod answer;
+mod logs;
 #[cfg(test)]
 mod tests;
 
@@ -16,13 +17,16 @@ use assay_address::{AddressRules, ChainId};
 use assay_engine::account::{AccountAddress, Asset};
 use ruint::aliases::U256;
 
-use self::answer::{ListReader, amount, chain_number, has_code, height};
+use self::{
+    answer::{ListReader, amount, chain_number, has_code, height},
+    logs::FreezeReader,
+};
 use super::{
-    AccountHistorySource, AccountList, AccountPage, ApiAbilities, ApiTip, ListOrder, PagePosition,
-    PageRequest,
+    AccountHistorySource, AccountList, AccountPage, ApiAbilities, ApiTip, FreezePage,
+    FreezeSignature, ListOrder, PagePosition, PageRequest,
     client::{AnswerError, ApiClient, ApiOptions},
     limits::RequestCounters,
-    paging::BlockPosition,
+    paging::{BlockPosition, RowMark},
     refusal::ApiRefusal,
 };
 use crate::{SourceError, http::Http};
@@ -60,6 +64,7 @@ impl EtherscanForm {
 /// Source of histories from an API in the form of Etherscan's.
 #[derive(Debug)]
 pub struct EtherscanHistories {
+    chain: ChainId,
     client: ApiClient,
     form: EtherscanForm,
     /// Begin of the query: the number of the chain.
@@ -95,7 +100,7 @@ impl EtherscanHistories {
             EtherscanForm::Blockscout | EtherscanForm::Compatible => "?".to_owned(),
         };
         let client = ApiClient::new(http, counters, options, ApiRefusal::InvalidKey);
-        Ok(Self { client, form, query, page_rows: PAGE_ROWS, tip: Mutex::new(None) })
+        Ok(Self { chain, client, form, query, page_rows: PAGE_ROWS, tip: Mutex::new(None) })
     }
 
     /// Returns the source with pages of another number of rows.
@@ -133,6 +138,44 @@ impl EtherscanHistories {
              &page={page}&offset={rows}&sort={sort}"
         )
     }
+
+    /// Reads the position after which a page begins. One beyond the rows that page numbers reach is refused.
+    fn position(
+        &self,
+        after: Option<&PagePosition>,
+        what: &str,
+    ) -> Result<BlockPosition, SourceError> {
+        let failed = |error| self.client.error(what, error);
+        let position = match after {
+            None => BlockPosition::start(),
+            Some(PagePosition(text)) => BlockPosition::parse(text).ok_or_else(|| {
+                failed(AnswerError::Invalid("the position is of another API".to_owned()))
+            })?,
+        };
+        if position.page().saturating_mul(self.page_rows) > WINDOW {
+            let block = position.block.unwrap_or(0);
+            let message = format!("block {block} has more than {WINDOW} rows of the account");
+            return Err(failed(AnswerError::Refused(ApiRefusal::WindowFull, message)));
+        }
+        Ok(position)
+    }
+
+    /// Finds the rows of a page that are new, and the position of the next page.
+    fn after(
+        &self,
+        position: &BlockPosition,
+        rows: &[RowMark],
+        what: &str,
+    ) -> Result<(Vec<bool>, Option<PagePosition>), SourceError> {
+        let failed = |error| self.client.error(what, error);
+        let full = usize::try_from(self.page_rows).unwrap_or(usize::MAX);
+        if rows.len() > full {
+            let reason = format!("there are {} rows instead of at most {full}", rows.len());
+            return Err(failed(AnswerError::Invalid(reason)));
+        }
+        let (new, next) = position.after(rows, full).map_err(|error| failed(error.answer()))?;
+        Ok((new, next.map(|next| PagePosition(next.text()))))
+    }
 }
 
 impl AccountHistorySource for EtherscanHistories {
@@ -163,18 +206,7 @@ impl AccountHistorySource for EtherscanHistories {
 
     fn page(&self, request: &PageRequest) -> Result<AccountPage, SourceError> {
         let what = format!("a list of {}", request.account);
-        let failed = |error| self.client.error(&what, error);
-        let position = match &request.after {
-            None => BlockPosition::start(),
-            Some(PagePosition(text)) => BlockPosition::parse(text).ok_or_else(|| {
-                failed(AnswerError::Invalid("the position is of another API".to_owned()))
-            })?,
-        };
-        if position.page().saturating_mul(self.page_rows) > WINDOW {
-            let block = position.block.unwrap_or(0);
-            let message = format!("block {block} has more than {WINDOW} rows of the account");
-            return Err(failed(AnswerError::Refused(ApiRefusal::WindowFull, message)));
-        }
+        let position = self.position(request.after.as_ref(), &what)?;
         let reader = ListReader {
             account: request.account,
             list: request.list,
@@ -184,18 +216,11 @@ impl AccountHistorySource for EtherscanHistories {
         };
         let path = self.path(request, &position);
         let rows = self.client.ask(&path, &what, |body| reader.read(body))?;
-        let full = usize::try_from(self.page_rows).unwrap_or(usize::MAX);
-        if rows.len() > full {
-            let reason = format!("there are {} rows instead of at most {full}", rows.len());
-            return Err(failed(AnswerError::Invalid(reason)));
-        }
         let marks: Vec<_> = rows.iter().map(|row| row.mark).collect();
-        let (new, next) = position.after(&marks, full).map_err(|_| {
-            failed(AnswerError::Invalid("the page repeats the page before".to_owned()))
-        })?;
+        let (new, next) = self.after(&position, &marks, &what)?;
         let new = rows.into_iter().zip(new).filter(|(_, is_new)| *is_new);
         let rows = new.filter_map(|(read, _)| read.row).collect();
-        Ok(AccountPage { rows, next: next.map(|next| PagePosition(next.text())) })
+        Ok(AccountPage { rows, next })
     }
 
     fn balance(&self, account: AccountAddress, asset: Asset) -> Result<Option<U256>, SourceError> {
@@ -220,5 +245,28 @@ impl AccountHistorySource for EtherscanHistories {
         let query = &self.query;
         let path = format!("{query}module=proxy&action=eth_getCode&address={account}&tag=latest");
         self.client.ask(&path, &format!("the code of {account}"), has_code).map(Some)
+    }
+
+    fn freezes(
+        &self,
+        token: AccountAddress,
+        signature: &'static FreezeSignature,
+        after: Option<&PagePosition>,
+    ) -> Result<Option<FreezePage>, SourceError> {
+        let what = format!("the events {} of {token}", signature.name);
+        let position = self.position(after, &what)?;
+        let (chain, from, newest) = (self.chain, position.block, self.newest());
+        let reader = FreezeReader { chain, token, signature, from, newest };
+        let (query, rows, page) = (&self.query, self.page_rows, position.page());
+        let (topic, from) = (hex::encode(signature.topic), from.unwrap_or(0));
+        let path = format!(
+            "{query}module=logs&action=getLogs&address={token}&topic0=0x{topic}&fromBlock={from}&toBlock=latest\
+             &page={page}&offset={rows}"
+        );
+        let rows = self.client.ask(&path, &what, |body| reader.read(body))?;
+        let marks: Vec<_> = rows.iter().map(|(mark, _)| *mark).collect();
+        let (new, next) = self.after(&position, &marks, &what)?;
+        let new = rows.into_iter().zip(new).filter(|(_, is_new)| *is_new);
+        Ok(Some(FreezePage { rows: new.map(|((_, row), _)| row).collect(), next }))
     }
 }

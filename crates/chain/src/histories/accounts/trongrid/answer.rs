@@ -3,6 +3,11 @@
 //! Rows of tokens state the time of their block, and not its height. The height of every row is computed from its time, which keeps
 //! the rows of all lists in one order: the number of the slot of three seconds since the first block. The chain's own
 //! heights are lower by the slots without a block.
+//!
+//! Transfers within transactions have a list of their own; rows of transactions that state them too are read without them. Stakes,
+//! votes and lent resources give nothing to another account.
+
+use std::collections::BTreeMap;
 
 use assay_address::{CanonicalAddress, ChainId};
 use assay_engine::{
@@ -12,14 +17,15 @@ use assay_engine::{
 use jiff::Timestamp;
 use ruint::aliases::U256;
 use serde::Deserialize;
-use serde_json::value::RawValue;
 
-use super::super::{
-    AccountList, AccountRow, ApiTip, ListOrder,
-    client::{AnswerError, json},
-    paging::RowMark,
+use super::{
+    super::{
+        AccountList, AccountRow, ListOrder,
+        client::{AnswerError, json},
+    },
+    page::{PageBounds, ReadPage},
 };
-use crate::booking::kind_of_token_transfer;
+use crate::{booking::kind_of_token_transfer, tron::numbered};
 
 /// Slots of three seconds from 1970 to the slot before the chain's first block.
 const SLOTS_BEFORE: i64 = 509_963_822;
@@ -32,23 +38,7 @@ pub(super) fn height_of(time: Timestamp) -> u64 {
     u64::try_from(slot).unwrap_or(0)
 }
 
-#[derive(Deserialize)]
-struct PageAnswer<'a> {
-    #[serde(borrow, default)]
-    data: Option<Vec<&'a RawValue>>,
-    success: Option<bool>,
-    #[serde(alias = "Error")]
-    error: Option<String>,
-    #[serde(default)]
-    meta: MetaAnswer,
-}
-
-#[derive(Default, Deserialize)]
-struct MetaAnswer {
-    fingerprint: Option<String>,
-}
-
-/// Row of the list of transactions: a transaction, or a transfer within one.
+/// Row of the list of transactions.
 #[derive(Deserialize)]
 struct TransactionAnswer {
     #[serde(rename = "txID")]
@@ -57,14 +47,18 @@ struct TransactionAnswer {
     #[serde(default)]
     ret: Vec<RetAnswer>,
     raw_data: Option<RawData>,
-    #[serde(default)]
-    internal_transactions: Vec<InternalAnswer>,
     withdraw_amount: Option<u64>,
     contract_address: Option<String>,
     net_fee: Option<u64>,
     energy_fee: Option<u64>,
-    // Rows of transfers within transactions.
+    /// Identifier of a transfer within a transaction, which older answers have among the transactions.
     internal_tx_id: Option<String>,
+}
+
+/// Row of the list of transfers within transactions.
+#[derive(Deserialize)]
+struct InternalAnswer {
+    block_timestamp: i64,
     tx_id: Option<String>,
     from_address: Option<String>,
     to_address: Option<String>,
@@ -99,7 +93,10 @@ struct ParameterAnswer {
 #[serde(default)]
 struct ValueAnswer {
     amount: Option<u64>,
+    asset_name: Option<String>,
     call_value: Option<u64>,
+    call_token_value: Option<u64>,
+    token_id: Option<u64>,
     owner_address: Option<String>,
     to_address: Option<String>,
     contract_address: Option<String>,
@@ -113,28 +110,10 @@ struct NewContract {
 }
 
 #[derive(Deserialize)]
-struct InternalAnswer {
-    caller_address: Option<String>,
-    #[serde(rename = "transferTo_address")]
-    to: Option<String>,
-    #[serde(default, rename = "callValueInfo")]
-    values: Vec<CallValue>,
-    #[serde(default)]
-    rejected: bool,
-}
-
-/// Value of a transfer within a transaction: of TRX where no token is named.
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct CallValue {
-    #[serde(default)]
-    call_value: u64,
-    token_id: Option<String>,
-}
-
-#[derive(Deserialize)]
 struct InternalData {
-    call_value: Option<std::collections::BTreeMap<String, u64>>,
+    note: Option<String>,
+    /// Amounts by asset: `_` is TRX, numbers are tokens.
+    call_value: Option<BTreeMap<String, u64>>,
     #[serde(default)]
     rejected: bool,
 }
@@ -156,18 +135,6 @@ struct TokenInfo {
     address: String,
 }
 
-/// A page of a list.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct ReadPage {
-    pub(super) rows: Vec<AccountRow>,
-    /// Fingerprints of all rows of the page.
-    pub(super) marks: Vec<u64>,
-    /// Times of the first and the last row.
-    pub(super) times: Option<(Timestamp, Timestamp)>,
-    /// Fingerprint of the next page.
-    pub(super) next: Option<String>,
-}
-
 /// Reader of the rows of a list.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ListReader {
@@ -182,45 +149,15 @@ pub(super) struct ListReader {
 
 impl ListReader {
     /// Reads a page.
-    pub(super) fn read(self, body: &[u8]) -> Result<ReadPage, AnswerError> {
-        let answer: PageAnswer<'_> = json(body)?;
-        let data = data(&answer)?;
-        let mut page = ReadPage {
-            rows: Vec::with_capacity(data.len()),
-            marks: Vec::with_capacity(data.len()),
-            times: None,
-            next: answer.meta.fingerprint.clone().filter(|next| !next.is_empty()),
-        };
-        for (answer, number) in data.iter().zip(1_u32..) {
-            let invalid = |reason| AnswerError::Invalid(format!("row {number}: {reason}"));
-            let (time, row) = match self.list {
-                AccountList::Tokens | AccountList::Token(_) => {
-                    let answer: TokenAnswer = json(answer.get().as_bytes())?;
-                    self.token(&answer).map_err(invalid)?
-                }
-                AccountList::Native | AccountList::Internal => {
-                    let answer: TransactionAnswer = json(answer.get().as_bytes())?;
-                    self.transaction(&answer).map_err(invalid)?
-                }
-            };
-            let before = page.times.map(|(_, last)| last).or(self.from);
-            self.check(time, before).map_err(invalid)?;
-            page.times = Some((page.times.map_or(time, |(first, _)| first), time));
-            page.marks.push(RowMark::new(0, &[answer.get()]).fingerprint);
-            page.rows.extend(row);
-        }
-        Ok(page)
-    }
-
-    fn check(self, time: Timestamp, before: Option<Timestamp>) -> Result<(), String> {
-        if self.newest.is_some_and(|newest| time > newest) {
-            return Err(format!("{time} is after the newest block"));
-        }
-        let is_ordered = before.is_none_or(|before| match self.order {
-            ListOrder::OldestFirst => before <= time,
-            ListOrder::NewestFirst => before >= time,
-        });
-        if is_ordered { Ok(()) } else { Err(format!("{time} is out of order")) }
+    pub(super) fn read(self, body: &[u8]) -> Result<ReadPage<AccountRow>, AnswerError> {
+        let bounds = PageBounds { order: self.order, from: self.from, newest: self.newest };
+        ReadPage::read(body, bounds, |row| match self.list {
+            AccountList::Tokens | AccountList::Token(_) => {
+                self.token(&json(row)?).map_err(AnswerError::Invalid)
+            }
+            AccountList::Native => self.transaction(&json(row)?).map_err(AnswerError::Invalid),
+            AccountList::Internal => self.internal(&json(row)?).map_err(AnswerError::Invalid),
+        })
     }
 
     fn transaction(
@@ -229,18 +166,16 @@ impl ListReader {
     ) -> Result<(Timestamp, Option<AccountRow>), String> {
         let time = time(answer.block_timestamp)?;
         if answer.internal_tx_id.is_some() {
-            return Ok((time, self.internal_row(answer, time)?));
+            return Ok((time, None));
         }
         let contract = answer.raw_data.as_ref().and_then(|data| data.contract.first());
         let contract = contract.ok_or("it has no contract")?;
         let value = &contract.parameter.value;
         let owner = party(value.owner_address.as_deref())?.ok_or("it has no owner")?;
-        let moved = moved(answer, contract)?;
+        let moved = moved(answer, contract, owner)?;
         let to = party(value.to_address.as_deref().or(value.contract_address.as_deref()))?;
-        if owner != self.account
-            && to != Some(self.account)
-            && moved.is_none_or(|(_, to, _)| to != self.account)
-        {
+        let is_own = [Some(owner), to].contains(&Some(self.account));
+        if !is_own && moved.iter().all(|transfer| transfer.to != self.account) {
             return Err(format!("it is of {owner}, not of {}", self.account));
         }
         let id = answer.id.as_deref().ok_or("it has no identifier")?;
@@ -248,23 +183,7 @@ impl ListReader {
         // Old blocks state no result.
         let is_failed =
             outcome.and_then(|ret| ret.result.as_deref()).is_some_and(|result| result != "SUCCESS");
-        let mut transfers = Vec::new();
-        if !is_failed {
-            transfers.extend(moved.map(|(from, to, amount)| of_moved(owner, from, to, amount)));
-            for internal in answer.internal_transactions.iter().filter(|it| !it.rejected) {
-                let from = party(internal.caller_address.as_deref())?;
-                let to = party(internal.to.as_deref())?;
-                let (Some(from), Some(to)) = (from, to) else { continue };
-                let values = internal.values.iter();
-                let coins = values.filter(|it| it.token_id.is_none() && it.call_value > 0);
-                let is_own = [from, to].contains(&self.account);
-                transfers.extend(
-                    coins
-                        .filter(|_| is_own)
-                        .map(|it| native(TransferKind::Transfer, from, to, it.call_value)),
-                );
-            }
-        }
+        let mut transfers = if is_failed { Vec::new() } else { moved };
         let parts = answer.net_fee.unwrap_or(0).saturating_add(answer.energy_fee.unwrap_or(0));
         let fee = outcome.and_then(|ret| ret.fee).unwrap_or(parts);
         if owner == self.account && fee > 0 {
@@ -274,24 +193,27 @@ impl ListReader {
     }
 
     /// Reads a transfer within a transaction.
-    fn internal_row(
-        self,
-        answer: &TransactionAnswer,
-        time: Timestamp,
-    ) -> Result<Option<AccountRow>, String> {
+    fn internal(self, answer: &InternalAnswer) -> Result<(Timestamp, Option<AccountRow>), String> {
+        let time = time(answer.block_timestamp)?;
         let from = party(answer.from_address.as_deref())?.ok_or("it has no payer")?;
         let to = party(answer.to_address.as_deref())?.ok_or("it has no receiver")?;
         if ![from, to].contains(&self.account) {
             return Err(format!("it is of {from} and {to}, not of {}", self.account));
         }
-        let Some(data) = answer.data.as_ref().filter(|data| !data.rejected) else {
-            return Ok(None);
-        };
-        let amount = data.call_value.as_ref().and_then(|values| values.get("_")).copied();
-        let Some(amount) = amount.filter(|amount| *amount > 0) else { return Ok(None) };
+        let data = answer.data.as_ref().filter(|data| !data.rejected && data.is_moving());
+        // Code that runs in its caller's own name states the caller twice.
+        let data = data.filter(|_| from != to);
+        let amounts = data.and_then(|data| data.call_value.as_ref()).into_iter().flatten();
+        let transfers = amounts.filter(|(_, amount)| **amount > 0).filter_map(|(name, amount)| {
+            let asset = if name == "_" { Asset::Native } else { numbered(name)? };
+            Some(Transfer { asset, ..native(TransferKind::Transfer, from, to, *amount) })
+        });
+        let transfers: Vec<Transfer> = transfers.collect();
+        if transfers.is_empty() {
+            return Ok((time, None));
+        }
         let id = answer.tx_id.as_deref().ok_or("it has no transaction")?;
-        let transfers = vec![native(TransferKind::Transfer, from, to, amount)];
-        row(id, time, None, transfers).map(Some)
+        Ok((time, Some(row(id, time, None, transfers)?)))
     }
 
     fn token(self, answer: &TokenAnswer) -> Result<(Timestamp, Option<AccountRow>), String> {
@@ -322,42 +244,64 @@ impl ListReader {
     }
 }
 
-/// The TRX that a transaction itself moves: payer, receiver, amount. A reward has no payer.
-fn moved(
-    answer: &TransactionAnswer,
-    contract: &ContractAnswer,
-) -> Result<Option<(Option<AccountAddress>, AccountAddress, u64)>, String> {
-    let value = &contract.parameter.value;
-    let owner = party(value.owner_address.as_deref())?;
-    let (from, to, amount) = match &*contract.kind {
-        "TransferContract" => (owner, party(value.to_address.as_deref())?, value.amount),
-        "TriggerSmartContract" => {
-            (owner, party(value.contract_address.as_deref())?, value.call_value)
-        }
-        "CreateSmartContract" => {
-            let created = party(answer.contract_address.as_deref())?;
-            (owner, created, value.new_contract.as_ref().and_then(|new| new.call_value))
-        }
-        "WithdrawBalanceContract" => (None, owner, answer.withdraw_amount),
-        _ => return Ok(None),
-    };
-    let amount = amount.filter(|amount| *amount > 0);
-    Ok(to.zip(amount).map(|(to, amount)| (from, to, amount)))
-}
-
-fn of_moved(
-    owner: AccountAddress,
-    from: Option<AccountAddress>,
-    to: AccountAddress,
-    amount: u64,
-) -> Transfer {
-    match from {
-        Some(_) => native(TransferKind::Transfer, owner, to, amount),
-        None => native(TransferKind::Reward, AccountAddress::ZERO, to, amount),
+impl InternalData {
+    /// True for a call that moves what it states: stakes and votes of a contract move nothing to others. The kind of call is written
+    /// in letters or in hexadecimal digits.
+    fn is_moving(&self) -> bool {
+        const MOVING: [&str; 3] = ["call", "create", "suicide"];
+        let Some(note) = self.note.as_deref().filter(|note| !note.is_empty()) else { return true };
+        MOVING.iter().any(|moving| *moving == note || hex::encode(moving) == note)
     }
 }
 
-fn row(
+/// The transfers that a transaction of an account itself makes. A reward has no payer.
+fn moved(
+    answer: &TransactionAnswer,
+    contract: &ContractAnswer,
+    owner: AccountAddress,
+) -> Result<Vec<Transfer>, String> {
+    let value = &contract.parameter.value;
+    let called = value.token_id.and_then(|number| numbered(&number.to_string()));
+    let (to, asset, amount, called) = match &*contract.kind {
+        "TransferContract" | "ParticipateAssetIssueContract" => {
+            (party(value.to_address.as_deref())?, Some(Asset::Native), value.amount, None)
+        }
+        "TransferAssetContract" => {
+            let name = value.asset_name.as_deref().unwrap_or_default();
+            (party(value.to_address.as_deref())?, named(name), value.amount, None)
+        }
+        "TriggerSmartContract" => {
+            let contract = party(value.contract_address.as_deref())?;
+            (contract, Some(Asset::Native), value.call_value, called)
+        }
+        "CreateSmartContract" => {
+            let created = party(answer.contract_address.as_deref())?;
+            let amount = value.new_contract.as_ref().and_then(|new| new.call_value);
+            (created, Some(Asset::Native), amount, called)
+        }
+        "WithdrawBalanceContract" => {
+            let amount = answer.withdraw_amount.unwrap_or(0);
+            let reward = native(TransferKind::Reward, AccountAddress::ZERO, owner, amount);
+            return Ok(Some(reward).filter(|_| amount > 0).into_iter().collect());
+        }
+        _ => return Ok(Vec::new()),
+    };
+    let Some(to) = to else { return Ok(Vec::new()) };
+    let parts = [(asset, amount), (called, value.call_token_value)];
+    let transfers = parts.into_iter().filter_map(|(asset, amount)| {
+        let transfer = native(TransferKind::Transfer, owner, to, amount.filter(|it| *it > 0)?);
+        Some(Transfer { asset: asset?, ..transfer })
+    });
+    Ok(transfers.collect())
+}
+
+/// The token of an identifier, in digits or in their bytes as hexadecimal digits.
+fn named(name: &str) -> Option<Asset> {
+    let bytes = hex::decode(name).ok().and_then(|bytes| String::from_utf8(bytes).ok());
+    bytes.as_deref().and_then(numbered).or_else(|| numbered(name))
+}
+
+pub(super) fn row(
     id: &str,
     time: Timestamp,
     initiator: Option<AccountAddress>,
@@ -373,7 +317,7 @@ fn native(kind: TransferKind, from: AccountAddress, to: AccountAddress, amount: 
     Transfer { kind, asset: Asset::Native, from, to, amount, place }
 }
 
-fn time(milliseconds: i64) -> Result<Timestamp, String> {
+pub(super) fn time(milliseconds: i64) -> Result<Timestamp, String> {
     let time = Timestamp::from_millisecond(milliseconds).ok().filter(|_| milliseconds >= 0);
     time.ok_or_else(|| format!("{milliseconds} is no time"))
 }
@@ -383,109 +327,14 @@ fn party(text: Option<&str>) -> Result<Option<AccountAddress>, String> {
 }
 
 /// Reads an address in base58 or in hexadecimal digits with 41.
-fn address(text: &str) -> Result<AccountAddress, String> {
+pub(super) fn address(text: &str) -> Result<AccountAddress, String> {
     let address = CanonicalAddress::parse(ChainId::TRX, text);
     let address = address.map_err(|error| format!("`{text}` is no address: {error}"))?;
     AccountAddress::of(&address).ok_or_else(|| format!("`{text}` is no account"))
 }
 
-fn decimal(text: &str) -> Result<U256, String> {
+pub(super) fn decimal(text: &str) -> Result<U256, String> {
     let is_plain = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let number = is_plain.then(|| U256::from_str_radix(text, 10).ok()).flatten();
     number.ok_or_else(|| format!("amount `{text}` is no number of at most 256 bits"))
-}
-
-fn data<'a, 'b>(answer: &'b PageAnswer<'a>) -> Result<&'b [&'a RawValue], AnswerError> {
-    if let Some(error) = &answer.error {
-        return Err(AnswerError::of_text(error));
-    }
-    if answer.success == Some(false) {
-        return Err(AnswerError::of_text("it states no success"));
-    }
-    let data = answer.data.as_deref();
-    data.ok_or_else(|| AnswerError::Unreadable("there is no data".to_owned()))
-}
-
-#[derive(Deserialize)]
-struct AccountAnswer {
-    #[serde(default)]
-    balance: u64,
-    #[serde(default)]
-    trc20: Vec<std::collections::BTreeMap<String, String>>,
-    #[serde(default, rename = "assetV2")]
-    numbered: Vec<NumberedBalance>,
-}
-
-#[derive(Deserialize)]
-struct NumberedBalance {
-    key: String,
-    value: u64,
-}
-
-/// Reads the balance of an account; `None` for tokens of an account that is not activated, which the answer lacks.
-pub(super) fn balance(body: &[u8], asset: Asset) -> Result<Option<U256>, AnswerError> {
-    let answer: PageAnswer<'_> = json(body)?;
-    let Some(account) = data(&answer)?.first() else {
-        return Ok((asset == Asset::Native).then_some(U256::ZERO));
-    };
-    let account: AccountAnswer = json(account.get().as_bytes())?;
-    match asset {
-        Asset::Native => Ok(Some(U256::from(account.balance))),
-        Asset::Numbered(number) => {
-            let key = number.to_string();
-            let found = account.numbered.iter().find(|balance| balance.key == key);
-            Ok(Some(U256::from(found.map_or(0, |balance| balance.value))))
-        }
-        Asset::Token(contract) => {
-            for (token, amount) in account.trc20.iter().flatten() {
-                if address(token).map_err(AnswerError::Unreadable)? == contract {
-                    return decimal(amount).map(Some).map_err(AnswerError::Unreadable);
-                }
-            }
-            Ok(Some(U256::ZERO))
-        }
-    }
-}
-
-#[derive(Deserialize)]
-struct BlockAnswer {
-    block_header: Option<HeaderAnswer>,
-    #[serde(rename = "Error")]
-    error: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct HeaderAnswer {
-    raw_data: HeaderData,
-}
-
-#[derive(Deserialize)]
-struct HeaderData {
-    timestamp: i64,
-}
-
-/// Reads the newest block.
-pub(super) fn tip(body: &[u8]) -> Result<ApiTip, AnswerError> {
-    let answer: BlockAnswer = json(body)?;
-    let Some(header) = answer.block_header else {
-        return Err(AnswerError::of_text(&answer.error.unwrap_or_default()));
-    };
-    let time = time(header.raw_data.timestamp).map_err(AnswerError::Invalid)?;
-    Ok(ApiTip { height: height_of(time), time: Some(time) })
-}
-
-#[derive(Deserialize)]
-struct ContractInfo {
-    contract_address: Option<String>,
-    #[serde(rename = "Error")]
-    error: Option<String>,
-}
-
-/// Reads whether an account is a contract: the answer about another account is empty.
-pub(super) fn has_code(body: &[u8]) -> Result<bool, AnswerError> {
-    let answer: ContractInfo = json(body)?;
-    match answer.error {
-        Some(error) => Err(AnswerError::of_text(&error)),
-        None => Ok(answer.contract_address.is_some_and(|address| !address.is_empty())),
-    }
 }

@@ -1,14 +1,23 @@
 //! Histories of TRON from TronGrid's API.
 //!
-//! A list continues by the fingerprint that each page states. TronGrid has no list of transfers within transactions: those
-//! that a transaction of the account itself states are in its row. Stakes are not read.
+//! - `answer`: rows of lists
+//! - `account`: balances, code, the newest block
+//! - `events`: events that change freezes
+//! - `page`, `position`: pages, and the ways in which they continue
 
+mod account;
 mod answer;
+mod events;
+mod page;
+mod position;
 #[cfg(test)]
 mod tests;
 
 use std::{
-    sync::{Arc, Mutex, PoisonError},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
     time::{Duration, Instant},
 };
 
@@ -17,13 +26,18 @@ use assay_engine::account::{AccountAddress, Asset};
 use jiff::{SignedDuration, Timestamp};
 use ruint::aliases::U256;
 
-use self::answer::{ListReader, balance, has_code, tip};
+use self::{
+    account::{balance, has_code, tip},
+    answer::ListReader,
+    events::FreezeReader,
+    page::ReadPage,
+    position::Position,
+};
 use super::{
-    AccountHistorySource, AccountList, AccountPage, ApiAbilities, ApiTip, ListOrder, PagePosition,
-    PageRequest,
+    AccountHistorySource, AccountList, AccountPage, ApiAbilities, ApiTip, FreezePage,
+    FreezeSignature, ListOrder, PagePosition, PageRequest,
     client::{AnswerError, ApiClient, ApiOptions},
     limits::RequestCounters,
-    paging::digest_of_page,
     refusal::ApiRefusal,
 };
 use crate::{SourceError, http::Http};
@@ -41,32 +55,8 @@ pub struct TronGridHistories {
     client: ApiClient,
     page_rows: u32,
     tip: Mutex<Option<(Timestamp, Instant)>>,
-}
-
-/// A position in a list.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Position {
-    /// Fingerprint of the page.
-    fingerprint: String,
-    /// Time of the last row of the page before.
-    last: Timestamp,
-    /// Digest of the page before.
-    digest: u64,
-}
-
-impl Position {
-    fn text(&self) -> String {
-        let Self { fingerprint, last, digest } = self;
-        format!("{};{digest:x};{fingerprint}", last.as_millisecond())
-    }
-
-    fn parse(text: &str) -> Option<Self> {
-        let mut parts = text.splitn(3, ';');
-        let (last, digest, fingerprint) = (parts.next()?, parts.next()?, parts.next()?);
-        let last = Timestamp::from_millisecond(last.parse().ok()?).ok()?;
-        let digest = u64::from_str_radix(digest, 16).ok()?;
-        Some(Self { fingerprint: fingerprint.to_owned(), last, digest })
-    }
+    /// True if the API has no list of transfers within transactions.
+    lacks_internal: AtomicBool,
 }
 
 impl TronGridHistories {
@@ -87,7 +77,8 @@ impl TronGridHistories {
         }
         // An address that asks too often is banned for some seconds by status 403.
         let client = ApiClient::new(http, counters, options, ApiRefusal::TooManyRequests);
-        Ok(Self { client, page_rows: PAGE_ROWS, tip: Mutex::new(None) })
+        let (tip, lacks_internal) = (Mutex::new(None), AtomicBool::new(false));
+        Ok(Self { client, page_rows: PAGE_ROWS, tip, lacks_internal })
     }
 
     /// Returns the source with pages of another number of rows, at most 200.
@@ -108,25 +99,75 @@ impl TronGridHistories {
     fn path(&self, request: &PageRequest, position: Option<&Position>) -> String {
         let account = text(request.account);
         let (list, contract) = match request.list {
-            AccountList::Native | AccountList::Internal => ("", String::new()),
-            AccountList::Tokens => ("/trc20", String::new()),
+            AccountList::Native => ("transactions", String::new()),
+            AccountList::Internal => ("internal-transactions", String::new()),
+            AccountList::Tokens => ("transactions/trc20", String::new()),
             AccountList::Token(contract) => {
-                ("/trc20", format!("&contract_address={}", text(contract)))
+                ("transactions/trc20", format!("&contract_address={}", text(contract)))
             }
         };
         let order = match request.order {
             ListOrder::OldestFirst => "asc",
             ListOrder::NewestFirst => "desc",
         };
-        let fingerprint = position
-            .map(|position| format!("&fingerprint={}", percent_encoded(&position.fingerprint)))
-            .unwrap_or_default();
-        let rows = self.page_rows;
+        let (rows, bounds) = (self.page_rows, bounds("timestamp", request.order, position));
         format!(
-            "/v1/accounts/{account}/transactions{list}?only_confirmed=true&limit={rows}\
-             &order_by=block_timestamp,{order}{contract}{fingerprint}"
+            "/v1/accounts/{account}/{list}?only_confirmed=true&limit={rows}\
+             &order_by=block_timestamp,{order}{contract}{bounds}"
         )
     }
+
+    /// Reads the position after which a page begins.
+    fn position(
+        &self,
+        after: Option<&PagePosition>,
+        what: &str,
+    ) -> Result<Option<Position>, SourceError> {
+        let Some(PagePosition(text)) = after else { return Ok(None) };
+        let position = Position::parse(text).ok_or_else(|| {
+            let reason = "the position is of another API".to_owned();
+            self.client.error(what, AnswerError::Invalid(reason))
+        })?;
+        Ok(Some(position))
+    }
+
+    /// The new rows of a page, and the position of the next one.
+    fn after<T>(
+        &self,
+        position: Option<&Position>,
+        page: ReadPage<T>,
+        what: &str,
+    ) -> Result<(Vec<T>, Option<PagePosition>), SourceError> {
+        let marks: Vec<_> = page.rows.iter().map(|(mark, _)| *mark).collect();
+        let full = usize::try_from(self.page_rows).unwrap_or(usize::MAX);
+        let (new, next) = Position::after(position, &marks, page.next, full)
+            .map_err(|error| self.client.error(what, error.answer()))?;
+        let new = page.rows.into_iter().zip(new).filter(|(_, is_new)| *is_new);
+        let rows = new.filter_map(|((_, row), _)| row).collect();
+        Ok((rows, next.map(|next| PagePosition(next.text()))))
+    }
+}
+
+/// The part of a query that continues a list: its fingerprint, and the time from which it is continued. `of` names that time.
+fn bounds(of: &str, order: ListOrder, position: Option<&Position>) -> String {
+    let Some(position) = position else { return String::new() };
+    let side = match order {
+        ListOrder::OldestFirst => "min",
+        ListOrder::NewestFirst => "max",
+    };
+    let begin = position.begin().map(|begin| format!("&{side}_{of}={begin}"));
+    let fingerprint = percent_encoded(&position.fingerprint);
+    let fingerprint = match &*fingerprint {
+        "" => String::new(),
+        fingerprint => format!("&fingerprint={fingerprint}"),
+    };
+    format!("{}{fingerprint}", begin.unwrap_or_default())
+}
+
+/// Time of the last row before a position.
+fn last_time(position: Option<&Position>) -> Option<Timestamp> {
+    let milliseconds = i64::try_from(position?.last).ok()?;
+    Timestamp::from_millisecond(milliseconds).ok()
 }
 
 impl AccountHistorySource for TronGridHistories {
@@ -136,7 +177,7 @@ impl AccountHistorySource for TronGridHistories {
 
     fn abilities(&self) -> ApiAbilities {
         ApiAbilities {
-            internal_transfers: false,
+            internal_transfers: !self.lacks_internal.load(Ordering::Relaxed),
             log_indexes: false,
             positions: false,
             oldest_first: true,
@@ -156,43 +197,26 @@ impl AccountHistorySource for TronGridHistories {
     }
 
     fn page(&self, request: &PageRequest) -> Result<AccountPage, SourceError> {
-        if request.list == AccountList::Internal {
+        let is_internal = request.list == AccountList::Internal;
+        if is_internal && self.lacks_internal.load(Ordering::Relaxed) {
             return Ok(AccountPage { rows: Vec::new(), next: None });
         }
         let what = format!("a list of {}", text(request.account));
-        let failed =
-            |reason: &str| self.client.error(&what, AnswerError::Invalid(reason.to_owned()));
-        let position = match &request.after {
-            None => None,
-            Some(PagePosition(text)) => Some(
-                Position::parse(text).ok_or_else(|| failed("the position is of another API"))?,
-            ),
+        let position = self.position(request.after.as_ref(), &what)?;
+        let position = position.as_ref();
+        let (account, list, order) = (request.account, request.list, request.order);
+        let (from, newest) = (last_time(position), self.newest());
+        let reader = ListReader { account, list, order, from, newest };
+        let path = self.path(request, position);
+        let page = match self.client.ask(&path, &what, |body| reader.read(body)) {
+            Err(SourceError::Api { refusal: ApiRefusal::NotOffered, .. }) if is_internal => {
+                self.lacks_internal.store(true, Ordering::Relaxed);
+                return Ok(AccountPage { rows: Vec::new(), next: None });
+            }
+            page => page?,
         };
-        let reader = ListReader {
-            account: request.account,
-            list: request.list,
-            order: request.order,
-            from: position.as_ref().map(|position| position.last),
-            newest: self.newest(),
-        };
-        let path = self.path(request, position.as_ref());
-        let page = self.client.ask(&path, &what, |body| reader.read(body))?;
-        let digest = digest_of_page(page.marks.iter().copied());
-        let next = match (page.next, page.times) {
-            (Some(fingerprint), Some((_, last))) => Some(Position { fingerprint, last, digest }),
-            _ => None,
-        };
-        let repeats = position.as_ref().is_some_and(|before| {
-            let is_same = next.as_ref().is_some_and(|it| it.fingerprint == before.fingerprint);
-            is_same || !page.marks.is_empty() && before.digest == digest
-        });
-        if repeats {
-            return Err(failed("the page repeats the page before"));
-        }
-        Ok(AccountPage {
-            rows: page.rows,
-            next: next.map(|position| PagePosition(position.text())),
-        })
+        let (rows, next) = self.after(position, page, &what)?;
+        Ok(AccountPage { rows, next })
     }
 
     fn balance(&self, account: AccountAddress, asset: Asset) -> Result<Option<U256>, SourceError> {
@@ -206,6 +230,28 @@ impl AccountHistorySource for TronGridHistories {
         let path = format!("/wallet/getcontract?value=41{}", hex::encode(account.0));
         let what = format!("the contract {}", text(account));
         self.client.ask(&path, &what, has_code).map(Some)
+    }
+
+    fn freezes(
+        &self,
+        token: AccountAddress,
+        signature: &'static FreezeSignature,
+        after: Option<&PagePosition>,
+    ) -> Result<Option<FreezePage>, SourceError> {
+        let (contract, name, rows) = (text(token), signature.name, self.page_rows);
+        let what = format!("the events {name} of {contract}");
+        let position = self.position(after, &what)?;
+        let position = position.as_ref();
+        let (from, newest) = (last_time(position), self.newest());
+        let reader = FreezeReader { token, signature, from, newest };
+        let bounds = bounds("block_timestamp", ListOrder::OldestFirst, position);
+        let path = format!(
+            "/v1/contracts/{contract}/events?event_name={name}&only_confirmed=true&limit={rows}\
+             &order_by=block_timestamp,asc{bounds}"
+        );
+        let page = self.client.ask(&path, &what, |body| reader.read(body))?;
+        let (rows, next) = self.after(position, page, &what)?;
+        Ok(Some(FreezePage { rows, next }))
     }
 }
 

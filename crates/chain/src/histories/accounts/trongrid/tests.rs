@@ -1,6 +1,6 @@
-use assay_engine::account::TransferKind;
+use assay_engine::account::{Transfer, TransferKind};
 
-use super::{answer::height_of, *};
+use super::{super::AccountRow, answer::height_of, *};
 
 const OWNER: &str = "41a614f803b6fd780986a42c78ec9c7f77e6ded13c";
 const OWNER_BASE58: &str = "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t";
@@ -32,10 +32,25 @@ fn transaction(result: &str, kind: &str, value: &str, more: &str) -> String {
     )
 }
 
+fn rows(list: AccountList, body: &str) -> Vec<AccountRow> {
+    let page = reader(list).read(body.as_bytes()).unwrap();
+    page.rows.into_iter().filter_map(|(_, row)| row).collect()
+}
+
+fn transfers(list: AccountList, row: &str) -> Vec<Transfer> {
+    rows(list, &answer(row)).into_iter().flat_map(|row| row.transfers).collect()
+}
+
 fn moved(row: &str) -> Vec<(TransferKind, AccountAddress, AccountAddress, u64)> {
-    let page = reader(AccountList::Native).read(answer(row).as_bytes()).unwrap();
-    let transfers = page.rows.into_iter().flat_map(|row| row.transfers);
+    moved_in(AccountList::Native, row)
+}
+
+fn moved_in(
+    list: AccountList,
+    row: &str,
+) -> Vec<(TransferKind, AccountAddress, AccountAddress, u64)> {
     let small = |amount| u64::try_from(amount).unwrap();
+    let transfers = transfers(list, row).into_iter();
     transfers.map(|it| (it.kind, it.from, it.to, small(it.amount))).collect()
 }
 
@@ -52,35 +67,71 @@ fn each_kind_of_transaction_moves_what_it_states() {
     assert_eq!(received, [(TransferKind::Transfer, peer, owner, 5)]);
     let call =
         format!(r#"{{"call_value":6,"owner_address":"{OWNER}","contract_address":"{PEER}"}}"#);
+    // Transfers within a transaction are in their own list.
     let within = format!(
         r#","internal_transactions":[
-        {{"caller_address":"{PEER}","transferTo_address":"{OWNER}","callValueInfo":[{{"callValue":7}},{{}},
-        {{"callValue":8,"tokenId":"1000001"}}]}},
-        {{"caller_address":"{PEER}","transferTo_address":"{OWNER}","callValueInfo":[{{"callValue":9}}],"rejected":true}},
-        {{"caller_address":"{PEER}","transferTo_address":"{PEER}","callValueInfo":[{{"callValue":9}}]}}]"#
+        {{"caller_address":"{PEER}","transferTo_address":"{OWNER}","callValueInfo":[{{"callValue":7}}]}}]"#
     );
-    let expected =
-        [(TransferKind::Transfer, owner, peer, 6), (TransferKind::Transfer, peer, owner, 7), fee];
+    let expected = [(TransferKind::Transfer, owner, peer, 6), fee];
     assert_eq!(moved(&transaction("SUCCESS", "TriggerSmartContract", &call, &within)), expected);
     let reward = format!(r#"{{"owner_address":"{OWNER}"}}"#);
     let reward =
         transaction("SUCCESS", "WithdrawBalanceContract", &reward, r#","withdraw_amount":11"#);
     assert_eq!(moved(&reward), [(TransferKind::Reward, zero, owner, 11), fee]);
     let vote = format!(r#"{{"owner_address":"{OWNER}"}}"#);
-    assert_eq!(moved(&transaction("SUCCESS", "VoteWitnessContract", &vote, "")), [fee]);
+    for kind in ["VoteWitnessContract", "FreezeBalanceV2Contract", "WithdrawExpireUnfreezeContract"]
+    {
+        let more = r#","withdraw_expire_amount":9,"unfreeze_amount":9"#;
+        assert_eq!(moved(&transaction("SUCCESS", kind, &vote, more)), [fee], "{kind}");
+    }
+    let bought = format!(r#"{{"amount":3,"owner_address":"{PEER}","to_address":"{OWNER}"}}"#);
+    let bought = moved(&transaction("SUCCESS", "ParticipateAssetIssueContract", &bought, ""));
+    assert_eq!(bought, [(TransferKind::Transfer, peer, owner, 3)]);
 }
 
 #[test]
-fn a_transfer_within_a_transaction_may_be_a_row() {
-    let row = |more: &str| {
+fn tokens_with_a_number_are_moved_by_transactions_and_calls() {
+    let digits = hex::encode("1000001");
+    let sent = format!(
+        r#"{{"amount":5,"asset_name":"{digits}","owner_address":"{PEER}","to_address":"{OWNER}"}}"#
+    );
+    let call = format!(
+        r#"{{"call_value":6,"call_token_value":7,"token_id":1000001,"owner_address":"{PEER}","contract_address":"{OWNER}"}}"#
+    );
+    let assets = |kind: &str, value: &str| {
+        let row = transaction("SUCCESS", kind, value, "");
+        let transfers = transfers(AccountList::Native, &row).into_iter();
+        transfers.map(|it| (it.asset, u64::try_from(it.amount).unwrap())).collect::<Vec<_>>()
+    };
+    let token = Asset::Numbered(1_000_001);
+    assert_eq!(assets("TransferAssetContract", &sent), [(token, 5)]);
+    assert_eq!(assets("TriggerSmartContract", &call), [(Asset::Native, 6), (token, 7)]);
+    let named = sent.replace(&digits, &hex::encode("Gold"));
+    assert_eq!(assets("TransferAssetContract", &named), []);
+}
+
+#[test]
+fn transfers_within_transactions_are_rows_of_their_list() {
+    let row = |note: &str, more: &str| {
         format!(
             r#"{{"internal_tx_id":"{HASH}","tx_id":"{HASH}","from_address":"{PEER}","to_address":"{OWNER}",
-            "block_timestamp":1700000001000,"data":{{"note":"63616c6c","call_value":{{"_":12}}{more}}}}}"#
+            "block_timestamp":1700000001000,"data":{{"note":"{note}","call_value":{{"_":12}}{more}}}}}"#
         )
     };
+    let internal = |row: &str| moved_in(AccountList::Internal, row);
     let expected = [(TransferKind::Transfer, account(PEER), account(OWNER), 12)];
-    assert_eq!(moved(&row("")), expected);
-    assert!(moved(&row(r#","rejected":true"#)).is_empty());
+    for note in ["call", "63616c6c", "", "suicide"] {
+        assert_eq!(internal(&row(note, "")), expected, "{note}");
+    }
+    assert!(internal(&row("call", r#","rejected":true"#)).is_empty());
+    assert!(internal(&row("freezeBalanceV2ForEnergy", "")).is_empty());
+    let token = row("call", "").replace(r#""_""#, r#""1000001""#);
+    let moved = transfers(AccountList::Internal, &token);
+    assert_eq!(moved[0].asset, Asset::Numbered(1_000_001));
+    // Among transactions they do not count again.
+    assert!(moved_in(AccountList::Native, &row("call", "")).is_empty());
+    let other = row("call", "").replace(OWNER, PEER);
+    assert!(reader(AccountList::Internal).read(answer(&other).as_bytes()).is_err());
 }
 
 fn token_row(time: u64) -> String {
@@ -95,7 +146,7 @@ fn token_row(time: u64) -> String {
 fn tokens_have_the_height_of_their_time() {
     let list = AccountList::Token(account(OWNER));
     let page = reader(list).read(answer(&token_row(1_700_000_001_000)).as_bytes()).unwrap();
-    let row = &page.rows[0];
+    let row = page.rows[0].1.as_ref().unwrap();
     assert_eq!(row.transfers[0].amount, U256::from(u128::MAX) + U256::from(1));
     assert_eq!(row.transfers[0].asset, Asset::Token(account(OWNER_BASE58)));
     assert_eq!((row.block, page.next.as_deref()), (height_of(row.time), Some("next")));
@@ -105,7 +156,7 @@ fn tokens_have_the_height_of_their_time() {
     let other = AccountList::Token(account(PEER));
     assert!(reader(other).read(answer(&token_row(1_700_000_001_000)).as_bytes()).is_err());
     let approval = token_row(1_700_000_001_000).replace("Transfer", "Approval");
-    assert!(reader(list).read(answer(&approval).as_bytes()).unwrap().rows.is_empty());
+    assert!(rows(list, &answer(&approval)).is_empty());
 }
 
 #[test]
@@ -138,6 +189,14 @@ fn balances_of_accounts_are_read() {
     let read =
         |asset| balance(body.as_bytes(), asset).unwrap().map(|it| u64::try_from(it).unwrap());
     assert_eq!(read(Asset::Native), Some(77));
+    let staked = answer(
+        r#"{"balance":77,"frozenV2":[{"amount":5},{"type":"ENERGY","amount":6},{"type":"TRON_POWER"}],
+        "unfrozenV2":[{"type":"ENERGY","unfreeze_amount":7,"unfreeze_expire_time":1}],"frozen":[{"frozen_balance":8}],
+        "delegated_frozenV2_balance_for_bandwidth":9,"account_resource":{"energy_usage":3,
+        "frozen_balance_for_energy":{"frozen_balance":10,"expire_time":1},"delegated_frozenV2_balance_for_energy":11}}"#,
+    );
+    let all = 77 + 5 + 6 + 7 + 8 + 9 + 10 + 11;
+    assert_eq!(balance(staked.as_bytes(), Asset::Native).unwrap(), Some(U256::from(all)));
     assert_eq!(read(Asset::Token(account(PEER))), Some(88));
     assert_eq!(read(Asset::Token(account(OWNER))), Some(0));
     assert_eq!(read(Asset::Numbered(1_000_001)), Some(99));
@@ -157,18 +216,6 @@ fn contracts_are_told_from_other_accounts() {
 }
 
 #[test]
-fn positions_are_written_and_read_back() {
-    let last = Timestamp::from_millisecond(1_700_000_001_000).unwrap();
-    let position = Position { fingerprint: "a;b=/+".to_owned(), last, digest: 99 };
-    assert_eq!(Position::parse(&position.text()), Some(position));
-    assert_eq!(
-        Position::parse("5;1;"),
-        Some(Position {
-            fingerprint: String::new(),
-            last: Timestamp::from_millisecond(5).unwrap(),
-            digest: 1
-        })
-    );
-    assert_eq!(Position::parse("x"), None);
+fn texts_are_encoded_for_queries() {
     assert_eq!(percent_encoded("a;b=/+"), "a%3Bb%3D%2F%2B");
 }
