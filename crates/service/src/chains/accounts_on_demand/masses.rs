@@ -58,7 +58,11 @@ pub(super) fn unread_masses(
         if shares == [0; 3] {
             continue;
         }
-        demands.pass(accounts, payment, shares, &is_known, &mut masses);
+        let given = match payment.kind {
+            MovementKind::Exchange => given(accounts, payment, values),
+            _ => Vec::new(),
+        };
+        demands.pass(accounts, payment, (shares, &given), &is_known, &mut masses);
     }
     masses
 }
@@ -177,7 +181,7 @@ impl Demands {
         &mut self,
         accounts: &MemoryAccounts,
         payment: &Payment,
-        shares: Shares,
+        (shares, given): (Shares, &[(AssetNumber, u128)]),
         is_known: &impl Fn(AccountAddress, Asset, u64) -> bool,
         masses: &mut UnreadMasses,
     ) {
@@ -203,10 +207,12 @@ impl Demands {
             || accounts.ledgers().ends().get(payment.from).is_some();
         if payment.kind == MovementKind::Exchange {
             // The receiver's own money, in the asset that it gave.
-            let given = given(accounts, payment);
-            let parts = u64::try_from(given.len()).unwrap_or(u64::MAX).max(1);
-            for asset in given {
-                demand(payment.to, asset, shares.map(|share| share / parts));
+            let total = given
+                .iter()
+                .map(|(_, worth)| worth)
+                .fold(0, |sum: u128, worth| sum.saturating_add(*worth));
+            for (asset, worth) in given {
+                demand(payment.to, *asset, shares.map(|share| part(share, *worth, total)));
             }
         } else if !is_end {
             demand(payment.from, payment.asset, shares);
@@ -221,13 +227,36 @@ impl Demands {
     }
 }
 
-/// The assets that the receiver of an exchange's part gave in it.
-fn given(accounts: &MemoryAccounts, got: &Payment) -> Vec<AssetNumber> {
+/// The assets that the receiver of an exchange's part gave in it, with their worth in one unit. Assets of several units, and those
+/// without a worth, count alike.
+fn given(
+    accounts: &MemoryAccounts,
+    got: &Payment,
+    values: &mut Valuation<'_>,
+) -> Vec<(AssetNumber, u128)> {
     let of_transaction = accounts.payments_of_transaction(got.transaction);
     let gave = of_transaction.iter().filter(|it| {
         it.from == got.to && it.kind == MovementKind::Exchange && it.asset != got.asset
     });
-    gave.map(|it| it.asset).collect()
+    let mut amounts: BTreeMap<AssetNumber, u128> = BTreeMap::new();
+    for payment in gave {
+        let amount = amounts.entry(payment.asset).or_default();
+        *amount = amount.saturating_add(payment.amount);
+    }
+    let time = accounts.time(got.transaction);
+    let worths = amounts.iter().map(|(asset, amount)| {
+        let (unit, worth) = values.value(accounts.scored(*asset)?, *amount, time);
+        Some((*asset, unit, worth))
+    });
+    let worths: Option<Vec<_>> = worths.collect();
+    let comparable = worths.filter(|worths| {
+        let is_worth = worths.iter().any(|(.., worth)| *worth > 0);
+        is_worth && worths.windows(2).all(|pair| matches!(pair, [one, other] if one.1 == other.1))
+    });
+    match comparable {
+        Some(worths) => worths.into_iter().map(|(asset, _, worth)| (asset, worth)).collect(),
+        None => amounts.into_keys().map(|asset| (asset, 1)).collect(),
+    }
 }
 
 /// The part of a share.
