@@ -21,32 +21,33 @@ const MAX_REQUEST_ID_LENGTH: usize = 128;
 /// # Errors
 ///
 /// Returns an error if there is no key, or several keys that differ.
-pub fn presented_key(headers: &HeaderMap) -> Result<String, Problem> {
+pub fn presented_key(headers: &HeaderMap) -> Result<&str, Problem> {
     let invalid = |detail: &str| {
         Problem::new(Code::InvalidKey, detail)
             .header(header::WWW_AUTHENTICATE, "Bearer realm=\"assay\", error=\"invalid_token\"")
     };
-    let mut keys: Vec<&str> = Vec::new();
+    let (mut presented, mut differ) = (None, false);
+    let mut add = |key| differ |= *presented.get_or_insert(key) != key;
     for value in headers.get_all(X_API_KEY) {
-        keys.push(value.to_str().map_err(|_| invalid("X-API-Key is not plain text"))?.trim());
+        add(value.to_str().map_err(|_| invalid("X-API-Key is not plain text"))?.trim());
     }
     for value in headers.get_all(header::AUTHORIZATION) {
         let text = value.to_str().map_err(|_| invalid("Authorization is not plain text"))?;
         let (scheme, token) = text.trim().split_once(' ').unwrap_or((text.trim(), ""));
         if scheme.eq_ignore_ascii_case("bearer") {
-            keys.push(token.trim());
+            add(token.trim());
         } else if !headers.contains_key(X_API_KEY) {
             return Err(invalid("Authorization must be `Bearer <API key>`"));
         }
     }
-    match keys.split_first() {
+    match presented {
         None => Err(Problem::new(
             Code::MissingKey,
             "send the API key as `X-API-Key: <key>` or `Authorization: Bearer <key>`",
         )
         .header(header::WWW_AUTHENTICATE, "Bearer realm=\"assay\"")),
-        Some((first, rest)) if rest.iter().all(|other| other == first) => Ok((*first).to_owned()),
-        Some(_) => Err(invalid("the request presents different API keys")),
+        Some(_) if differ => Err(invalid("the request presents different API keys")),
+        Some(key) => Ok(key),
     }
 }
 

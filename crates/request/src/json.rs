@@ -34,6 +34,10 @@ pub fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
     if bytes.trim_ascii_start().first() != Some(&b'{') {
         return Err(not_an_object(bytes));
     }
+    // The path of a field is only needed for an error, and costs more than the rest.
+    if let Ok(parsed) = serde_json::from_slice(bytes) {
+        return Ok(parsed);
+    }
     let mut deserializer = serde_json::Deserializer::from_slice(bytes);
     let parsed = serde_path_to_error::deserialize(&mut deserializer).map_err(|error| {
         let path = error.path().to_string();
