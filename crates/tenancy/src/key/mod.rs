@@ -6,7 +6,7 @@
 
 mod base62;
 
-use std::{fmt, str::FromStr};
+use std::{fmt, str::FromStr, sync::Arc};
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
@@ -88,7 +88,7 @@ impl RequestedEnvironment {
 
 /// The visible part of a key.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct KeyId(String);
+pub struct KeyId(Arc<str>);
 
 impl KeyId {
     /// The id.
@@ -103,7 +103,7 @@ impl FromStr for KeyId {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         if text.len() == ID_DIGITS && base62::is_base62(text) {
-            Ok(Self(text.to_owned()))
+            Ok(Self(text.into()))
         } else {
             Err(InvalidKey)
         }
@@ -145,7 +145,7 @@ impl ApiKey {
         let secret: String = secret.map(|half| base62::write(half, SECRET_DIGITS / 2)).concat();
         let body = format!("{KEY_PREFIX}_{}_{id}_{secret}", environment.as_str());
         let text = format!("{body}_{}", checksum(&body));
-        Self { environment, id: KeyId(id), text }
+        Self { environment, id: KeyId(id.into()), text }
     }
 
     /// The environment in which the key is valid.
