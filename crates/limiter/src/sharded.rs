@@ -6,7 +6,7 @@
 use std::{
     collections::HashMap,
     hash::{BuildHasher, RandomState},
-    sync::{Mutex, MutexGuard, PoisonError, RwLock},
+    sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock},
 };
 
 use assay_tenancy::{directory::Limit, manifest::Per};
@@ -34,8 +34,90 @@ pub(crate) struct ShardedLimits {
 
 #[derive(Debug)]
 struct Shard {
-    subjects: HashMap<LimitSubject, SubjectLimits>,
+    subjects: Subjects,
     evict_at: usize,
+}
+
+/// Limits by subject, of each kind by name, so that a request finds them without a copy of a name.
+#[derive(Debug, Default)]
+struct Subjects {
+    keys: HashMap<Arc<str>, SubjectLimits>,
+    tenants: HashMap<Arc<str>, SubjectLimits>,
+    plans: HashMap<Arc<str>, SubjectLimits>,
+}
+
+impl Subjects {
+    const fn of_kind(&self, per: Per) -> &HashMap<Arc<str>, SubjectLimits> {
+        match per {
+            Per::Key => &self.keys,
+            Per::Tenant => &self.tenants,
+            Per::Plan => &self.plans,
+        }
+    }
+
+    const fn of_kind_mut(&mut self, per: Per) -> &mut HashMap<Arc<str>, SubjectLimits> {
+        match per {
+            Per::Key => &mut self.keys,
+            Per::Tenant => &mut self.tenants,
+            Per::Plan => &mut self.plans,
+        }
+    }
+
+    fn get(&self, subject: &LimitSubject) -> Option<&SubjectLimits> {
+        self.of_kind(subject.per).get(&subject.name)
+    }
+
+    fn get_mut(&mut self, subject: &LimitSubject) -> Option<&mut SubjectLimits> {
+        self.of_kind_mut(subject.per).get_mut(&subject.name)
+    }
+
+    /// Returns the limits of a key and of a tenant, each of which is created if it is wanted.
+    fn of_key_and_tenant(
+        &mut self,
+        account: Account<'_>,
+        is_wanted: impl Fn(Per) -> bool,
+    ) -> [Option<&mut SubjectLimits>; 2] {
+        let Self { keys, tenants, .. } = self;
+        [(keys, Per::Key, account.key), (tenants, Per::Tenant, account.tenant)].map(
+            |(subjects, per, name)| {
+                is_wanted(per)
+                    .then(|| find_or_insert(subjects, name, || account.subject(per)))
+                    .flatten()
+            },
+        )
+    }
+
+    fn all(&self) -> impl Iterator<Item = &SubjectLimits> {
+        [&self.keys, &self.tenants, &self.plans].into_iter().flat_map(HashMap::values)
+    }
+
+    fn all_mut(&mut self) -> impl Iterator<Item = &mut SubjectLimits> {
+        let Self { keys, tenants, plans } = self;
+        [keys, tenants, plans].into_iter().flat_map(HashMap::values_mut)
+    }
+
+    fn retain(&mut self, mut keep: impl FnMut(&mut SubjectLimits) -> bool) {
+        for subjects in [&mut self.keys, &mut self.tenants, &mut self.plans] {
+            subjects.retain(|_, state| keep(state));
+        }
+    }
+
+    fn len(&self) -> usize {
+        self.keys.len() + self.tenants.len() + self.plans.len()
+    }
+}
+
+/// Returns the limits of the subject with a name, created if there are none.
+fn find_or_insert<'a>(
+    subjects: &'a mut HashMap<Arc<str>, SubjectLimits>,
+    name: &str,
+    subject: impl FnOnce() -> LimitSubject,
+) -> Option<&'a mut SubjectLimits> {
+    if !subjects.contains_key(name) {
+        let subject = subject();
+        subjects.insert(Arc::clone(&subject.name), SubjectLimits::new(subject));
+    }
+    subjects.get_mut(name)
 }
 
 /// Shard of a subject.
@@ -56,7 +138,7 @@ pub(crate) struct DueRequest {
 
 impl ShardedLimits {
     pub(crate) fn new(settings: LimiterSettings) -> Self {
-        let shard = || Mutex::new(Shard { subjects: HashMap::new(), evict_at: EVICT_AT });
+        let shard = || Mutex::new(Shard { subjects: Subjects::default(), evict_at: EVICT_AT });
         Self {
             settings,
             slots: RwLock::default(),
@@ -86,34 +168,19 @@ impl ShardedLimits {
         let mut plans = None;
         let mut applicable = Vec::with_capacity(3);
 
-        let (key, tenant) = (account.subject(Per::Key), account.subject(Per::Tenant));
+        let is_wanted = |per| limits.iter().any(|limit| limit.per == per);
         if let Some(shard) = tenants.as_deref_mut() {
-            let wanted = [(&key, of(Per::Key)), (&tenant, of(Per::Tenant))];
-            for (subject, limits) in &wanted {
-                if !limits.is_empty() && !shard.subjects.contains_key(*subject) {
-                    shard
-                        .subjects
-                        .insert((*subject).clone(), SubjectLimits::new((*subject).clone()));
-                }
-            }
-            let found = shard.subjects.get_disjoint_mut([&key, &tenant]);
-            for (state, (_, limits)) in found.into_iter().zip(wanted) {
-                applicable.extend(
-                    state
-                        .filter(|_| !limits.is_empty())
-                        .map(|state| ApplicableLimits { state, limits }),
-                );
+            let found = shard.subjects.of_key_and_tenant(account, is_wanted);
+            for (state, per) in found.into_iter().zip([Per::Key, Per::Tenant]) {
+                applicable.extend(state.map(|state| ApplicableLimits { state, limits: of(per) }));
             }
         }
         let of_plan = of(Per::Plan);
         if !of_plan.is_empty() {
-            let subject = account.subject(Per::Plan);
             let shard = plans.insert(lock(&self.plans));
-            let state = shard
-                .subjects
-                .entry(subject.clone())
-                .or_insert_with(|| SubjectLimits::new(subject));
-            applicable.push(ApplicableLimits { state, limits: of_plan });
+            let subjects = shard.subjects.of_kind_mut(Per::Plan);
+            let state = find_or_insert(subjects, account.plan, || account.subject(Per::Plan));
+            applicable.extend(state.map(|state| ApplicableLimits { state, limits: of_plan }));
         }
         act(&mut applicable, &self.context(now(), &slots))
     }
@@ -203,7 +270,7 @@ impl ShardedLimits {
         let mut all = Vec::new();
         for id in shards {
             let Some(mut shard) = self.lock_shard(id) else { continue };
-            for (subject, state) in &mut shard.subjects {
+            for state in shard.subjects.all_mut() {
                 for store in TokenStoreKind::ALL {
                     let request = if everything {
                         state.drain(store, &context)
@@ -212,13 +279,13 @@ impl ShardedLimits {
                     };
                     all.extend(request.map(|request| DueRequest {
                         shard: id,
-                        subject: subject.clone(),
+                        subject: state.subject().clone(),
                         store,
                         request,
                     }));
                 }
             }
-            shard.subjects.retain(|_, state| state.forget_idle(&context));
+            shard.subjects.retain(|state| state.forget_idle(&context));
         }
         all
     }
@@ -233,7 +300,7 @@ impl ShardedLimits {
     pub(crate) fn is_waiting_for(&self) -> bool {
         let shards = (0..SHARDS).map(ShardId::Tenants).chain([ShardId::Plans]);
         shards.filter_map(|shard| self.lock_shard(shard)).any(|shard| {
-            let mut subjects = shard.subjects.values();
+            let mut subjects = shard.subjects.all();
             subjects
                 .any(|state| TokenStoreKind::ALL.iter().any(|store| state.is_waiting_for(*store)))
         })
@@ -279,7 +346,7 @@ impl ShardedLimits {
 impl Shard {
     fn evict_idle(&mut self, context: &DecisionContext<'_>) {
         if self.subjects.len() >= self.evict_at {
-            self.subjects.retain(|_, state| state.forget_idle(context));
+            self.subjects.retain(|state| state.forget_idle(context));
             self.evict_at = (self.subjects.len() * 2).max(EVICT_AT);
         }
     }
