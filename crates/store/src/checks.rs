@@ -61,6 +61,12 @@ impl CheckSummary {
         })
     }
 
+    /// Returns the summary of an answer with a reference of its caller.
+    #[must_use]
+    pub(crate) fn with_reference(self, reference: &str) -> Self {
+        Self { reference: Some(searchable(reference)), ..self }
+    }
+
     /// The rules as databases store them: with a space before and after each.
     pub(crate) fn rules_text(&self) -> String {
         self.rules.iter().fold(String::from(" "), |text, rule| text + rule + " ")

@@ -1,5 +1,7 @@
 //! Charges and kept checks.
 
+use std::sync::Arc;
+
 use assay_tenancy::{Name, key::KeyId};
 use async_trait::async_trait;
 use jiff::{Timestamp, civil::Date};
@@ -145,14 +147,33 @@ pub struct KeptCheck {
     /// The answer: JSON text.
     pub answer: String,
     /// Properties by which the check is found; `None` if the text is no answer to a check.
-    pub summary: Option<CheckSummary>,
+    pub summary: Option<Arc<CheckSummary>>,
 }
 
 impl KeptCheck {
     /// The check of an answer.
     #[must_use]
     pub fn new(id: String, tenant: Name, made_at: Timestamp, answer: String) -> Self {
-        let summary = CheckSummary::of_answer(&answer);
+        let summary = CheckSummary::of_answer(&answer).map(Arc::new);
+        Self { id, tenant, made_at, answer, summary }
+    }
+
+    /// The check of an answer whose properties are known, except the caller's reference.
+    #[must_use]
+    pub fn with_summary(
+        id: String,
+        tenant: Name,
+        made_at: Timestamp,
+        answer: String,
+        summary: Option<Arc<CheckSummary>>,
+        reference: Option<String>,
+    ) -> Self {
+        let summary = match (summary, reference) {
+            (Some(summary), Some(reference)) => {
+                Some(Arc::new(CheckSummary::clone(&summary).with_reference(&reference)))
+            }
+            (summary, _) => summary,
+        };
         Self { id, tenant, made_at, answer, summary }
     }
 
@@ -165,7 +186,7 @@ impl KeptCheck {
     /// The check as a search finds it; `None` if the query does not find it.
     #[must_use]
     pub fn found_by(&self, query: &CheckQuery) -> Option<FoundCheck> {
-        let (key, summary) = (self.key(), self.summary.as_ref()?);
+        let (key, summary) = (self.key(), self.summary.as_deref()?);
         let is_found = query.after.as_ref().is_none_or(|after| key < *after)
             && query.filter.matches(&key, summary);
         is_found.then(|| FoundCheck { key, summary: summary.clone() })

@@ -1,6 +1,9 @@
 //! Assessments as they are cached, with the facts that decide whether they may be repeated.
 
+use std::sync::{Arc, OnceLock};
+
 use assay_engine::{assessment::Assessment, evidence::ChainState, facts::Cluster, score::Verdict};
+use assay_store::checks::CheckSummary;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
@@ -29,7 +32,23 @@ pub struct SerializedAssessment {
     /// Revision of the compositions (origin breakdowns) that the assessment used, if they rest on earlier lists and
     /// labels; `None` otherwise.
     pub(super) outdated_compositions: Option<String>,
+    /// Properties by which kept checks with this assessment are found, once a check was kept.
+    #[serde(skip)]
+    pub(super) summary: SharedSummary,
 }
+
+/// Properties by which kept checks are found, read from the text of an assessment when they are first needed. They
+/// follow from the text, so that all of them are equal to each other.
+#[derive(Clone, Debug, Default)]
+pub(super) struct SharedSummary(OnceLock<Option<Arc<CheckSummary>>>);
+
+impl PartialEq for SharedSummary {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for SharedSummary {}
 
 impl SerializedAssessment {
     /// Serializes an assessment made at `assessed_at` from lists and labels of `generation`.
@@ -54,13 +73,14 @@ impl SerializedAssessment {
             tip: tips.map(|tip| tip.hash.clone()).next(),
             cluster_root: None,
             outdated_compositions: None,
+            summary: SharedSummary::default(),
         })
     }
 
     /// Returns the assessment with another text, digest and time: that of several assessments together.
     #[must_use]
     pub(crate) fn rewritten(self, text: String, digest: String, assessed_at: Timestamp) -> Self {
-        Self { text, digest, assessed_at, ..self }
+        Self { text, digest, assessed_at, summary: SharedSummary::default(), ..self }
     }
 
     /// Adds the cluster on which the assessment rests.
@@ -86,6 +106,14 @@ impl SerializedAssessment {
     #[must_use]
     pub const fn has_outdated_compositions(&self) -> bool {
         self.outdated_compositions.is_some()
+    }
+
+    /// Returns the properties by which kept checks with this assessment are found, without a reference; `None` if the
+    /// text has none.
+    #[must_use]
+    pub fn summary(&self) -> Option<&Arc<CheckSummary>> {
+        let read = || CheckSummary::of_answer(&self.text).map(Arc::new);
+        self.summary.0.get_or_init(read).as_ref()
     }
 
     /// Returns the age of the assessment.
