@@ -6,7 +6,7 @@
 use std::{
     collections::{HashMap, VecDeque},
     sync::{
-        Mutex, MutexGuard, PoisonError,
+        Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
 };
@@ -52,9 +52,22 @@ struct UnwrittenRecords {
     /// Number of batches so far.
     batches: u64,
     checks: VecDeque<KeptCheck>,
+    /// Answers that are being written, which precede `checks`: they are pending until the store has them.
+    sent_checks: Arc<Vec<KeptCheck>>,
     /// Number of answers dropped so far, and the number of dropped answers that were reported.
     lost: u64,
     lost_told: u64,
+}
+
+impl UnwrittenRecords {
+    /// Returns all pending answers, the oldest first.
+    fn answers(&self) -> impl Iterator<Item = &KeptCheck> {
+        self.sent_checks.iter().chain(&self.checks)
+    }
+
+    fn pending_answers(&self) -> usize {
+        self.sent_checks.len() + self.checks.len()
+    }
 }
 
 /// Numbers of pending and dropped records.
@@ -106,7 +119,7 @@ impl Recorder {
     /// Records an answer to keep.
     pub fn record_check(&self, check: KeptCheck) {
         let mut waiting = self.lock();
-        if waiting.checks.len() < MOST_WAITING {
+        if waiting.pending_answers() < MOST_WAITING {
             waiting.checks.push_back(check);
         } else {
             waiting.lost += 1;
@@ -116,13 +129,13 @@ impl Recorder {
     /// Returns a tenant's answer that is still pending.
     pub fn unwritten_check(&self, tenant: &Name, id: &str) -> Option<KeptCheck> {
         let waiting = self.lock();
-        waiting.checks.iter().find(|check| check.id == id && check.tenant == *tenant).cloned()
+        waiting.answers().find(|check| check.id == id && check.tenant == *tenant).cloned()
     }
 
     /// Returns a tenant's answers that are still pending and that a search finds.
     pub fn unwritten_checks(&self, tenant: &Name, query: &CheckQuery) -> Vec<FoundCheck> {
         let waiting = self.lock();
-        let own = waiting.checks.iter().filter(|check| check.tenant == *tenant);
+        let own = waiting.answers().filter(|check| check.tenant == *tenant);
         own.filter_map(|check| check.found_by(query)).collect()
     }
 
@@ -144,7 +157,7 @@ impl Recorder {
     /// Returns the numbers of pending and dropped records.
     pub fn backlog(&self) -> Backlog {
         let waiting = self.lock();
-        let answers = u64::try_from(waiting.checks.len()).unwrap_or(u64::MAX);
+        let answers = u64::try_from(waiting.pending_answers()).unwrap_or(u64::MAX);
         let sent = waiting.sent.iter().flat_map(|batch| &batch.counts).map(|count| count.count);
         let usage = waiting.usage.values().copied().chain(sent).sum();
         Backlog { usage, answers, lost: waiting.lost }
@@ -198,19 +211,32 @@ impl Recorder {
     }
 
     async fn try_write_answers(&self, store: &dyn UsageStore) -> Result<u64, StoreError> {
-        let mut left = self.lock().checks.len();
+        let mut left = self.lock().pending_answers();
         while left > 0 {
-            let most = BATCH.min(left);
-            let batch: Vec<KeptCheck> = self.lock().checks.iter().take(most).cloned().collect();
+            let batch = self.next_answers();
+            if batch.is_empty() {
+                break;
+            }
             store.keep_checks(&batch).await?;
             // Answers are removed after they are stored, so that they can be looked up at any time.
-            self.lock().checks.drain(..batch.len());
-            left -= most;
+            self.lock().sent_checks = Arc::default();
+            left = left.saturating_sub(batch.len());
         }
         let mut waiting = self.lock();
         let lost = waiting.lost - waiting.lost_told;
         waiting.lost_told = waiting.lost;
         Ok(lost)
+    }
+
+    /// Returns the answers to write.
+    fn next_answers(&self) -> Arc<Vec<KeptCheck>> {
+        let mut waiting = self.lock();
+        if waiting.sent_checks.is_empty() {
+            let most = BATCH.min(waiting.checks.len());
+            let batch = waiting.checks.drain(..most).collect();
+            waiting.sent_checks = Arc::new(batch);
+        }
+        Arc::clone(&waiting.sent_checks)
     }
 
     /// Returns the batch to send.
