@@ -154,7 +154,8 @@ impl Service {
                 };
                 service.cache.get(&key, data, age_limits, now, assess).await
             };
-            self.detached_tasks.run(assessing).await?
+            // Only a new answer needs the memory of this future.
+            Box::pin(self.detached_tasks.run(assessing)).await?
         };
         let left = lifetime.saturating_sub(assessed.age(now)).max(SignedDuration::ZERO);
         let holds = assessed.valid_until.map(|until| until.duration_since(now));
