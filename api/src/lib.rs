@@ -9,6 +9,7 @@ mod connection;
 mod console;
 mod contract;
 mod deprecation;
+mod direct;
 mod docs;
 mod metrics;
 pub mod openapi;
@@ -41,6 +42,7 @@ pub use self::{
         tls::{Tls, TlsError, TlsFiles},
     },
     console::ConsoleChecks,
+    direct::ApiEndpoint,
     metrics::{Dependency, LimiterOutcome, Metrics},
     request::{
         address_hash::{AddressHashKeyError, AddressHasher},
@@ -91,9 +93,9 @@ pub struct HttpSettings {
     pub log_sample: LogSample,
 }
 
-/// Returns the router of the API for callers, with the console for people if there is one. Readiness is on the admin port
+/// Returns the endpoint of the API for callers, with the console for people if there is one. Readiness is on the admin port
 /// only, because its answer discloses degradations.
-pub fn api(app: &Arc<App>, console: Option<&Arc<Console>>) -> Router {
+pub fn api(app: &Arc<App>, console: Option<&Arc<Console>>) -> ApiEndpoint {
     let mut router = Router::new()
         .route(OPENAPI, get(openapi::serve))
         .route(OPENAPI_3_0, get(openapi::serve_3_0))
@@ -122,7 +124,7 @@ pub fn api(app: &Arc<App>, console: Option<&Arc<Console>>) -> Router {
         router = router.nest(assay_console::MOUNT, assay_console::router(console));
         paths.extend(assay_console::PATHS);
     }
-    with_frame(router, app, Audience::Api, paths)
+    ApiEndpoint::with_direct_checks(with_frame(router, app, Audience::Api, paths), app)
 }
 
 /// Returns the router of the admin port: health and metrics.

@@ -5,13 +5,15 @@ use std::{convert::Infallible, marker::PhantomData};
 use assay_request::row::RowFormat;
 use axum::{
     body::{Body, Bytes},
-    http::header,
+    http::{HeaderValue, header},
     response::{IntoResponse, Response},
 };
 use futures_util::{Stream, StreamExt, stream};
 use serde::Serialize;
 
 pub(crate) const JSON: &str = "application/json";
+/// Number of header fields for which a response has room from its beginning.
+const HEADER_FIELDS: usize = 16;
 pub(crate) const JSON_LINES: &str = "application/x-ndjson";
 
 /// Response with a `T` as JSON that was serialized before.
@@ -25,7 +27,11 @@ impl<T> JsonText<T> {
     /// Returns the response with a text, the JSON of a `T`.
     #[must_use]
     pub(crate) fn new(text: String) -> Self {
-        let response = ([(header::CONTENT_TYPE, JSON)], text).into_response();
+        Self::from_response(json_response(text))
+    }
+
+    /// Marks a response whose body is the JSON of a `T`.
+    pub(crate) fn from_response(response: Response) -> Self {
         Self { response, content: PhantomData }
     }
 
@@ -39,6 +45,14 @@ impl<T> IntoResponse for JsonText<T> {
     fn into_response(self) -> Response {
         self.response
     }
+}
+
+/// Returns the response with a text of JSON.
+pub(crate) fn json_response(text: String) -> Response {
+    let mut response = Response::new(Body::from(text));
+    response.headers_mut().reserve(HEADER_FIELDS);
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(JSON));
+    response
 }
 
 /// Response with a stream of `T`s: on lines of JSON, or in an array.

@@ -6,13 +6,14 @@
 use std::{future::Future, time::Duration};
 
 use assay_egress::Networks;
-use axum::Router;
 use tokio::{
     net::{TcpListener, TcpStream},
     sync::watch,
     time::{Instant, sleep, sleep_until, timeout},
 };
 use tokio_rustls::TlsAcceptor;
+
+use crate::direct::ApiEndpoint;
 
 use super::{
     Timeouts, builder, proxy_header, run,
@@ -62,14 +63,15 @@ enum Phase {
     Closing(Instant),
 }
 
-/// Serves `router` until `stop` completes, then shuts down gracefully. Calls `draining` after the stop signal.
+/// Serves `endpoint` until `stop` completes, then shuts down gracefully. Calls `draining` after the stop signal.
 pub async fn serve(
     listener: TcpListener,
-    router: Router,
+    endpoint: impl Into<ApiEndpoint>,
     settings: ListenerSettings,
     stop: impl Future<Output = ()>,
     draining: impl FnOnce(),
 ) {
+    let endpoint = endpoint.into();
     let table = ConnectionTable::new(settings.connections);
     let (stopping, stopped) = watch::channel(false);
     let mut draining = Some(draining);
@@ -110,9 +112,9 @@ pub async fn serve(
                     // A connection is free, because only this loop admits connections.
                     let Some(open) = table.admit(peer) else { continue };
                     let _ = stream.set_nodelay(true);
-                    let (router, settings) = (router.clone(), settings.clone());
+                    let (endpoint, settings) = (endpoint.clone(), settings.clone());
                     let stopped = stopped.clone();
-                    tokio::spawn(serve_until_evicted(stream, open, is_proxy, router, settings, stopped));
+                    tokio::spawn(serve_until_evicted(stream, open, is_proxy, endpoint, settings, stopped));
                 }
                 Err(error) => {
                     tracing::warn!(%error, "failed to accept a connection");
@@ -134,7 +136,7 @@ async fn serve_until_evicted(
     mut stream: TcpStream,
     mut open: OpenConnection,
     is_proxy: bool,
-    router: Router,
+    endpoint: ApiEndpoint,
     settings: ListenerSettings,
     stopped: watch::Receiver<bool>,
 ) {
@@ -151,7 +153,7 @@ async fn serve_until_evicted(
     }
     let mark = open.mark();
     tokio::select! {
-        () = handshake_and_serve(stream, router, settings, mark, stopped) => {}
+        () = handshake_and_serve(stream, endpoint, settings, mark, stopped) => {}
         () = open.evicted() => tracing::debug!("closed a connection without a key for a new one"),
     }
 }
@@ -159,7 +161,7 @@ async fn serve_until_evicted(
 /// Performs the TLS handshake, if any, and serves the connection.
 async fn handshake_and_serve(
     stream: TcpStream,
-    router: Router,
+    endpoint: ApiEndpoint,
     settings: ListenerSettings,
     mark: ConnectionMark,
     stopped: watch::Receiver<bool>,
@@ -167,9 +169,9 @@ async fn handshake_and_serve(
     let timeouts = settings.timeouts;
     let builder = builder(timeouts);
     match settings.tls {
-        None => run(stream, router, &builder, timeouts, mark, stopped).await,
+        None => run(stream, endpoint, &builder, timeouts, mark, stopped).await,
         Some(tls) => match timeout(timeouts.head, tls.accept(stream)).await {
-            Ok(Ok(stream)) => run(stream, router, &builder, timeouts, mark, stopped).await,
+            Ok(Ok(stream)) => run(stream, endpoint, &builder, timeouts, mark, stopped).await,
             Ok(Err(error)) => tracing::debug!(%error, "TLS handshake failed"),
             Err(_) => tracing::debug!("TLS handshake timed out"),
         },

@@ -23,7 +23,6 @@ use std::{
 };
 
 use axum::{
-    Router,
     body::{Body, HttpBody},
     extract::Request,
     response::Response,
@@ -38,12 +37,14 @@ use tokio::{
     sync::watch,
     time::{Instant, MissedTickBehavior, interval},
 };
-use tower_service::Service;
 
 use self::{
     control_frames::ControlFrameLimit, table::ConnectionMark, timeout_stream::TimeoutStream,
 };
-use crate::request::streamed::{is_streamed, with_frames_by};
+use crate::{
+    direct::ApiEndpoint,
+    request::streamed::{is_streamed, with_frames_by},
+};
 
 /// Largest head of a request in bytes; the HTTP library refuses larger heads.
 const MAX_HEAD_BYTES: usize = 64 * 1024;
@@ -101,7 +102,7 @@ pub(crate) fn builder(timeouts: Timeouts) -> Builder<TokioExecutor> {
 /// program stops.
 pub(crate) async fn run<S>(
     stream: S,
-    router: Router,
+    endpoint: ApiEndpoint,
     builder: &Builder<TokioExecutor>,
     timeouts: Timeouts,
     mark: ConnectionMark,
@@ -112,13 +113,12 @@ pub(crate) async fn run<S>(
     let activity = Arc::new(Activity::default());
     let service_activity = Arc::clone(&activity);
     let service = service_fn(move |request: hyper::Request<Incoming>| {
-        let (mut router, activity) = (router.clone(), Arc::clone(&service_activity));
+        let (endpoint, activity) = (endpoint.clone(), Arc::clone(&service_activity));
         let mark = mark.clone();
         async move {
             let guard = RequestGuard::begin(&activity);
-            let mut request = Request::from(request.map(Body::new));
-            request.extensions_mut().insert(mark);
-            let response: Result<Response, Infallible> = router.call(request).await;
+            let request = Request::from(request.map(Body::new));
+            let response: Result<Response, Infallible> = endpoint.answer(request, mark).await;
             response.map(|response| with_progress(response, guard))
         }
     });

@@ -10,7 +10,7 @@ use assay_store::usage::{KeptCheck, Operation};
 use axum::response::Response;
 use jiff::Timestamp;
 
-use super::checks_charge::ChecksCharge;
+use super::{checks_charge::ChecksCharge, frame::SubjectHash};
 use crate::App;
 
 /// Record of one answered check.
@@ -24,6 +24,41 @@ pub(crate) struct AnsweredCheck {
     pub(crate) kept: Option<KeptCheck>,
     /// Receiver of a withdrawal, by which later receivers that look like it are found.
     pub(crate) receiver: Option<CanonicalAddress>,
+}
+
+/// Response of a handler, with the values for the stages before the handler.
+#[derive(Debug)]
+pub(crate) struct Handled {
+    /// The response.
+    pub(crate) response: Response,
+    /// Records of the answer.
+    pub(crate) records: AnswerRecords,
+    /// Hash of the address that the request concerns.
+    pub(crate) subject: Option<SubjectHash>,
+}
+
+impl Handled {
+    /// A response without such values.
+    pub(crate) fn new(response: Response) -> Self {
+        Self { response, records: AnswerRecords::default(), subject: None }
+    }
+
+    /// Takes the values out of the extensions of a response, to which a handler behind the router adds them.
+    pub(crate) fn from_extensions(mut response: Response) -> Self {
+        let records = response.extensions_mut().remove().unwrap_or_default();
+        let subject = response.extensions_mut().remove();
+        Self { response, records, subject }
+    }
+
+    /// Adds the values to the extensions of the response.
+    pub(crate) fn into_extensions(self) -> Response {
+        let Self { mut response, records, subject } = self;
+        response.extensions_mut().insert(records);
+        if let Some(subject) = subject {
+            response.extensions_mut().insert(subject);
+        }
+        response
+    }
 }
 
 /// Records of an answer; an extension of its response.

@@ -29,8 +29,20 @@ impl<T, S: Sync> FromRequest<S> for JsonBody<T> {
     type Rejection = Infallible;
 
     async fn from_request(request: Request, _: &S) -> Result<Self, Infallible> {
+        Ok(Self::of_request(request))
+    }
+}
+
+impl<T> JsonBody<T> {
+    /// Returns the body of a request.
+    pub(crate) fn of_request(request: Request) -> Self {
         let (parts, body) = request.into_parts();
-        Ok(Self { headers: parts.headers, body, content: PhantomData })
+        Self { headers: parts.headers, body, content: PhantomData }
+    }
+
+    /// Returns the header fields of the request.
+    pub(crate) const fn headers(&self) -> &HeaderMap {
+        &self.headers
     }
 }
 

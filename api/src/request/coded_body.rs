@@ -117,6 +117,9 @@ enum Decoder {
 
 impl Decoder {
     fn of(headers: &HeaderMap) -> Result<Option<Self>, Problem> {
+        if !headers.contains_key(header::CONTENT_ENCODING) {
+            return Ok(None);
+        }
         let values = headers.get_all(header::CONTENT_ENCODING).iter();
         let values: Vec<_> =
             values.map(|value| String::from_utf8_lossy(value.as_bytes())).collect();

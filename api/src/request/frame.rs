@@ -1,7 +1,7 @@
 //! Outermost middleware of every request: request id, bounds on header fields and time, uniform
 //! problems, a log line, a trace and metrics. A panic becomes an ordinary problem.
 
-use std::{panic::AssertUnwindSafe, sync::Arc, time::Instant};
+use std::{borrow::Cow, future::Future, panic::AssertUnwindSafe, sync::Arc, time::Instant};
 
 use assay_request::{
     head::{self, X_REQUEST_ID},
@@ -24,6 +24,7 @@ use tracing::{Instrument, Span, field::Empty};
 use tracing_opentelemetry::OpenTelemetrySpanExt;
 
 use super::{
+    answer_records::Handled,
     cors::Cors,
     drain_body::drain_on_drop,
     load::{Class, ShedReason, refused},
@@ -91,7 +92,8 @@ pub struct RequestIdentity {
     pub(crate) id: Arc<str>,
 }
 
-/// Hash of the address that a request concerns, for the log line; an extension of the response.
+/// Hash of the address that a request concerns, for the log line; an extension of the response of a handler behind the
+/// router.
 #[derive(Clone, Debug)]
 pub(crate) struct SubjectHash(pub(crate) String);
 
@@ -101,12 +103,29 @@ pub(crate) async fn frame(
     request: Request,
     next: Next,
 ) -> Response {
+    let route = routes.pattern_of(&request);
+    let handle = |mut request: Request, RequestInfo { id, path, arrived, .. }: RequestInfo<'_>| {
+        request.extensions_mut().insert(ArrivalTime(arrived));
+        let identity = RequestIdentity { path: path.into(), id: id.into() };
+        request.extensions_mut().insert(identity);
+        async { Handled::from_extensions(next.run(request).await) }
+    };
+    frame_around(&app, side, route, request, handle).await
+}
+
+/// Does what the outermost middleware does around the handler `handle` of a route.
+pub(crate) async fn frame_around<F: Future<Output = Handled>>(
+    app: &Arc<App>,
+    side: Audience,
+    route: &'static str,
+    request: Request,
+    handle: impl FnOnce(Request, RequestInfo<'_>) -> F,
+) -> Response {
     let arrived = Instant::now();
     let in_flight = app.metrics.in_flight();
-    let id = request_id(request.headers(), &app);
-    let method = request.method().clone();
-    let route = routes.pattern_of(&request);
+    let id = request_id(request.headers(), app);
     // Only known methods are recorded, because a collector receives the value.
+    let method = request.method().clone();
     let shown = if KNOWN_METHODS.contains(&method) { method.as_str() } else { "_OTHER" };
     let stage = stage!(
         "request",
@@ -120,9 +139,11 @@ pub(crate) async fn frame(
     let trace_id = begin_trace(&stage, request.headers());
     let identifiers = RequestIdentifiers { request_id: Arc::clone(&id), trace_id };
 
-    let response_future =
-        answer(&app, side, request, next, RequestInfo { id: &id, route, arrived });
-    let response = in_request(identifiers.clone(), response_future.instrument(stage.clone())).await;
+    let path = problem_instance(request.uri().path(), route);
+    let info = RequestInfo { id: &id, path: &path, route, arrived };
+    let answering = answer(app, side, request, handle, info);
+    let Handled { response, subject, .. } =
+        in_request(identifiers.clone(), answering.instrument(stage.clone())).await;
     let status = response.status();
     let code = response.extensions().get::<Code>().copied();
     app.metrics.request(route, status, code, arrived.elapsed());
@@ -136,7 +157,6 @@ pub(crate) async fn frame(
         || status.is_server_error()
         || app.settings.log_sample.contains(trace_id)
     {
-        let subject = response.extensions().get::<SubjectHash>();
         scope.run(|| {
             tracing::info!(
                 method = shown,
@@ -144,7 +164,7 @@ pub(crate) async fn frame(
                 status = status.as_u16(),
                 code = code.map(Code::as_str),
                 duration_us = arrived.elapsed().as_micros(),
-                address_hash = subject.map(|subject| &*subject.0),
+                address_hash = subject.as_ref().map(|subject| &*subject.0),
                 "request"
             );
         });
@@ -170,35 +190,38 @@ fn begin_trace(stage: &Span, headers: &HeaderMap) -> TraceId {
 
 /// Properties of a request that are known at its arrival.
 #[derive(Clone, Copy)]
-struct RequestInfo<'a> {
-    id: &'a str,
-    route: &'static str,
-    arrived: Instant,
+pub(crate) struct RequestInfo<'a> {
+    /// Request id.
+    pub(crate) id: &'a str,
+    /// Path for the `instance` of problems.
+    pub(crate) path: &'a str,
+    /// Pattern of the route.
+    pub(crate) route: &'static str,
+    /// Time of arrival.
+    pub(crate) arrived: Instant,
 }
 
 /// Returns the response to a request, also after a timeout or a panic.
-async fn answer(
+async fn answer<F: Future<Output = Handled>>(
     app: &Arc<App>,
     side: Audience,
-    mut request: Request,
-    next: Next,
-    RequestInfo { id, route, arrived }: RequestInfo<'_>,
-) -> Response {
-    let path = problem_instance(request.uri().path(), route);
+    request: Request,
+    handle: impl FnOnce(Request, RequestInfo<'_>) -> F,
+    info: RequestInfo<'_>,
+) -> Handled {
+    let RequestInfo { id, path, route, .. } = info;
     let cors = (side == Audience::Api).then_some(&app.settings.cors);
     let origin = cors.and_then(|cors| cors.origin(request.headers()));
-    request.extensions_mut().insert(ArrivalTime(arrived));
-    let identity = RequestIdentity { path: path.as_str().into(), id: id.into() };
-    request.extensions_mut().insert(identity);
     let request = drain_on_drop(request);
 
+    let mut subject = None;
     let response = if headers_length(request.headers()) > MAX_HEADERS_BYTES {
         let detail = format!("header fields are larger than {MAX_HEADERS_BYTES} bytes together");
-        render(&Problem::new(Code::HeadersTooLarge, detail), &path, id)
+        render(&Problem::new(Code::HeadersTooLarge, detail), path, id)
     } else if request.headers().get_all(header::HOST).iter().count() > 1 {
         // A proxy may have routed the request by one of them (RFC 9112, section 3.2).
         let detail = "the request has more than one `Host` field: send one";
-        render(&Problem::new(Code::MalformedHttp, detail), &path, id)
+        render(&Problem::new(Code::MalformedHttp, detail), path, id)
     } else if let Some(preflight) = Cors::preflight(origin.as_ref(), &request) {
         preflight
     } else if side == Audience::Api
@@ -206,20 +229,23 @@ async fn answer(
         && app.load.acquire_unauthenticated().is_none()
     {
         app.metrics.shed(Class::Unauthenticated);
-        render(&refused(ShedReason::Server, None), &path, id)
+        render(&refused(ShedReason::Server, None), path, id)
     } else {
-        let handled = AssertUnwindSafe(next.run(request)).catch_unwind();
+        let handled = AssertUnwindSafe(handle(request, info)).catch_unwind();
         match tokio::time::timeout(app.settings.request_timeout, handled).await {
-            Ok(Ok(response)) => render_problems(response, &path, id),
+            Ok(Ok(handled)) => {
+                subject = handled.subject;
+                render_problems(handled.response, path, id)
+            }
             Ok(Err(_)) => {
                 tracing::error!(route, "a handler panicked");
                 let detail = "an unexpected error; report the request id";
-                render(&Problem::new(Code::InternalError, detail), &path, id)
+                render(&Problem::new(Code::InternalError, detail), path, id)
             }
             Err(_) => {
                 let detail = "the response took too long; try again";
                 let problem = Problem::new(Code::Unavailable, detail);
-                render(&problem.header(header::RETRY_AFTER, "1"), &path, id)
+                render(&problem.header(header::RETRY_AFTER, "1"), path, id)
             }
         }
     };
@@ -231,12 +257,12 @@ async fn answer(
             response.headers_mut().insert(header::STRICT_TRANSPORT_SECURITY, value);
         }
     }
-    response
+    Handled { subject, ..Handled::new(response) }
 }
 
 /// Returns the path for the `instance` of problems; the route if the path may contain a key.
-fn problem_instance(path: &str, route: &str) -> String {
-    if head::may_hold_key(path) { route.to_owned() } else { path.to_owned() }
+fn problem_instance(path: &str, route: &'static str) -> Cow<'static, str> {
+    if path == route || head::may_hold_key(path) { route.into() } else { path.to_owned().into() }
 }
 
 /// True if a route needs no key and is not a health check.
@@ -246,7 +272,10 @@ fn is_unauthenticated(route: &str) -> bool {
 
 /// Returns the caller's request id if it is well-formed, otherwise a new one.
 fn request_id(headers: &HeaderMap, app: &App) -> Arc<str> {
-    let new = || assay_system::new_id(app.service.clock.now()).to_string().into();
+    let new = || {
+        let id = assay_system::new_id(app.service.clock.now()).hyphenated();
+        (&*id.encode_lower(&mut [0; 36])).into()
+    };
     head::request_id(headers).map_or_else(new, Into::into)
 }
 

@@ -1,7 +1,7 @@
 //! Authentication and rate limiting, before the body of a request is read. Every response to a valid key states the
 //! limits.
 
-use std::{fmt::Write as _, sync::Arc};
+use std::{fmt::Write as _, future::Future, sync::Arc};
 
 use assay_address::ChainId;
 use assay_limiter::{Charge, Decision, LimitStatus, RequestKind, StoreLossPolicy};
@@ -22,7 +22,7 @@ use jiff::Timestamp;
 use tracing::Instrument as _;
 
 use super::{
-    answer_records::AnswerRecords,
+    answer_records::Handled,
     legacy_headers,
     load::{Class, ShedReason, TenantBounds, TenantPermit, refused},
     problem::ProblemResponse,
@@ -32,6 +32,9 @@ use crate::{App, LimiterOutcome, connection::table::ConnectionMark};
 
 const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
 const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
+
+/// Usual size in bytes of a limit in a header field.
+const LIMIT_BYTES: usize = 32;
 
 /// Requirements of a route.
 #[derive(Clone, Copy, Debug)]
@@ -53,37 +56,64 @@ impl Gate {
 /// charged.
 pub async fn pass(
     State((app, gate)): State<(Arc<App>, Gate)>,
-    mut request: Request,
+    request: Request,
     next: Next,
 ) -> Response {
+    let handle = |mut request: Request, admitted: AdmittedCaller| {
+        request.extensions_mut().insert(admitted.caller);
+        request.extensions_mut().insert(admitted.permit);
+        async { Handled::from_extensions(next.run(request).await) }
+    };
+    let mark = request.extensions().get::<ConnectionMark>().cloned();
+    gate_around(&app, gate, mark.as_ref(), request, handle).await.into_extensions()
+}
+
+/// A caller whose request was admitted, and the request's permit.
+#[derive(Clone, Debug)]
+pub(crate) struct AdmittedCaller {
+    /// The caller.
+    pub(crate) caller: Caller,
+    /// The permit.
+    pub(crate) permit: TenantPermit,
+}
+
+/// Does what [`pass`] does before and after the handler `handle`, for a request on the connection with `mark`.
+pub(crate) async fn gate_around<F: Future<Output = Handled>>(
+    app: &App,
+    gate: Gate,
+    mark: Option<&ConnectionMark>,
+    request: Request,
+    handle: impl FnOnce(Request, AdmittedCaller) -> F,
+) -> Handled {
     let service = &app.service;
     if service.is_key_data_stale() {
-        return ProblemResponse(key_data_stale()).into_response();
+        return Handled::new(ProblemResponse(key_data_stale()).into_response());
     }
     let now = service.clock.now();
     let authenticated = stage!("authenticate").in_scope(|| {
         let key = head::presented_key(request.headers())?;
-        service.authenticate(&key, gate.scope, now).map_err(|reason| denied(reason, gate.scope))
+        service.authenticate(key, gate.scope, now).map_err(|reason| denied(reason, gate.scope))
     });
     let caller = match authenticated {
         Ok(caller) => caller,
         Err(problem) => {
             let permit = app.load.acquire_unauthenticated();
             let problem = permit.map_or_else(
-                || shed(&app, Class::Unauthenticated, ShedReason::Server, None),
+                || shed(app, Class::Unauthenticated, ShedReason::Server, None),
                 |_| problem,
             );
-            return ProblemResponse(problem).into_response();
+            return Handled::new(ProblemResponse(problem).into_response());
         }
     };
-    if let Some(connection) = request.extensions().get::<ConnectionMark>() {
-        connection.record_key();
+    if let Some(mark) = mark {
+        mark.record_key();
     }
     let bounds = TenantBounds::new(&caller.tenant.name, &caller.tenant.plan);
     let permit = match TenantPermit::take(&app.load, bounds, gate.class()) {
         Ok(permit) => permit,
         Err(reason) => {
-            return ProblemResponse(shed(&app, gate.class(), reason, None)).into_response();
+            let problem = shed(app, gate.class(), reason, None);
+            return Handled::new(ProblemResponse(problem).into_response());
         }
     };
     service.key_use.note(&caller.key, now);
@@ -98,28 +128,26 @@ pub async fn pass(
     match admission.instrument(stage!("limit")).await {
         Decision::Admitted { charge } => {
             app.metrics.limiter(LimiterOutcome::Admitted);
-            let charge =
-                ChargeGuard { app: &app, caller: caller.clone(), charge, is_answered: false };
-            request.extensions_mut().insert(caller.clone());
-            request.extensions_mut().insert(permit.clone());
-            let mut response = next.run(request).await;
-            AnswerRecords::take(&mut response).commit(&app, &caller);
+            let charge = ChargeGuard { app, caller: caller.clone(), charge, is_answered: false };
+            let admitted = AdmittedCaller { caller: caller.clone(), permit: permit.clone() };
+            let Handled { response, records, subject } = handle(request, admitted).await;
+            records.commit(app, &caller);
             charge.finish(response.status());
             let statuses = service.limiter.statuses(caller.account(), &limits, store_loss, seconds);
             let response = hold_until_end(response, permit, WorkScope::current);
-            app.with_limits(response, &statuses)
+            Handled { subject, ..Handled::new(app.with_limits(response, &statuses)) }
         }
         Decision::Refused { violated, retry_after, statuses } => {
             app.metrics.limiter(LimiterOutcome::Refused);
             let names = violated.iter().map(ToString::to_string).collect();
             let problem = quota_exceeded(names, retry_after);
-            app.with_limits(ProblemResponse(problem).into_response(), &statuses)
+            Handled::new(app.with_limits(ProblemResponse(problem).into_response(), &statuses))
         }
         Decision::Unavailable { violated, closed, retry_after, statuses } => {
             app.metrics.limiter(LimiterOutcome::Unavailable);
             let names = violated.iter().map(ToString::to_string).collect();
             let problem = uncounted(names, closed, retry_after);
-            app.with_limits(ProblemResponse(problem).into_response(), &statuses)
+            Handled::new(app.with_limits(ProblemResponse(problem).into_response(), &statuses))
         }
     }
 }
@@ -271,7 +299,8 @@ impl App {
 
 /// Adds the status of every limit (IETF httpapi draft, structured fields).
 fn with_limits(mut response: Response, statuses: &[LimitStatus]) -> Response {
-    let (mut policy, mut limit) = (String::new(), String::new());
+    let room = statuses.len() * LIMIT_BYTES;
+    let (mut policy, mut limit) = (String::with_capacity(room), String::with_capacity(room));
     for LimitStatus { name, requests, window_seconds, remaining, resets_in } in statuses {
         let separator = if policy.is_empty() { "" } else { ", " };
         // Writing to a string cannot fail.
@@ -280,7 +309,7 @@ fn with_limits(mut response: Response, statuses: &[LimitStatus]) -> Response {
     }
     let headers = response.headers_mut();
     for (name, value) in [(RATE_LIMIT_POLICY, policy), (RATE_LIMIT, limit)] {
-        if let Ok(value) = HeaderValue::from_str(&value) {
+        if let Ok(value) = HeaderValue::try_from(value) {
             headers.insert(name, value);
         }
     }

@@ -23,8 +23,9 @@ use assay_service::{
 };
 use assay_store::usage::KeptCheck;
 use axum::{
-    extract::{Extension, State},
+    extract::{Extension, Request, State},
     http::{HeaderMap, HeaderName, HeaderValue, header},
+    response::IntoResponse,
 };
 use jiff::{SignedDuration, Timestamp};
 use schemars::JsonSchema;
@@ -33,15 +34,15 @@ use serde::Serialize;
 use crate::{
     App,
     request::{
-        answer_records::{AnswerRecords, AnsweredCheck},
+        answer_records::{AnswerRecords, AnsweredCheck, Handled},
         body::JsonBody,
         frame::{ArrivalTime, SubjectHash},
-        gate::shed,
+        gate::{AdmittedCaller, shed},
         load::{Class, Permit, TenantPermit},
         problem::ProblemResponse,
         sandbox,
     },
-    response::JsonText,
+    response::{JsonText, json_response},
 };
 
 /// Largest body of a check in bytes.
@@ -88,24 +89,47 @@ pub async fn check_address(
     Extension(caller): Extension<Caller>,
     Extension(ArrivalTime(arrived)): Extension<ArrivalTime>,
     Extension(permit): Extension<TenantPermit>,
-    headers: HeaderMap,
     body: JsonBody<CheckRequest>,
 ) -> Result<JsonText<CheckResponse<'static>>, ProblemResponse> {
+    let admitted = AdmittedCaller { caller, permit };
+    let handled = answer_address(&app, &admitted, arrived, body).await?;
+    Ok(JsonText::from_response(handled.into_extensions()))
+}
+
+/// Checks one address of a request that did not pass the router.
+pub(crate) async fn check_address_directly(
+    app: &Arc<App>,
+    admitted: AdmittedCaller,
+    arrived: Instant,
+    request: Request,
+) -> Handled {
+    let body = JsonBody::of_request(request);
+    let answered = answer_address(app, &admitted, arrived, body).await;
+    answered.unwrap_or_else(|problem| Handled::new(ProblemResponse(problem).into_response()))
+}
+
+/// Answers the check of one address.
+async fn answer_address(
+    app: &Arc<App>,
+    AdmittedCaller { caller, permit }: &AdmittedCaller,
+    arrived: Instant,
+    body: JsonBody<CheckRequest>,
+) -> Result<Handled, Problem> {
+    let accepts = head::max_age(body.headers());
     let request = body.read(MAX_BODY_BYTES, app.settings.body_timeout).await?;
     let subject = request.subject()?;
     if let AddressSubject::One(address) = &subject {
-        move_to(&app, &permit, address.chain())?;
+        move_to(app, permit, address.chain())?;
     }
     let now = app.service.clock.now();
-    let accepts = head::max_age(&headers);
     let (chain, outcome) = match &subject {
         AddressSubject::One(address) => {
-            let outcome = app.service.check(&caller, address, accepts, now).await;
+            let outcome = app.service.check(caller, address, accepts, now).await;
             (address.chain(), outcome.map_err(failed)?)
         }
         AddressSubject::EveryEvmChain(account) => {
-            let asking = SeveralChains { app: &app, caller: &caller, permit: &permit };
-            asking.check(account, accepts, now).await?
+            let asking = SeveralChains { app, caller, permit };
+            Box::pin(asking.check(account, accepts, now)).await?
         }
     };
     let asked = RequestEcho {
@@ -115,7 +139,7 @@ pub async fn check_address(
         direction: request.direction,
         address_submitted: Some(request.address),
     };
-    asked.answer(&app, &caller, chain, &outcome)
+    asked.answer(app, caller, chain, &outcome)
 }
 
 /// A caller who asks for checks on several chains, each of which takes permits of its own.
@@ -205,7 +229,8 @@ pub async fn check_transfer(
         direction: Some(request.direction),
         address_submitted: request.address.or(request.to),
     };
-    asked.answer(&app, &caller, chain, &outcome.map_err(failed)?)
+    let handled = asked.answer(&app, &caller, chain, &outcome.map_err(failed)?)?;
+    Ok(JsonText::from_response(handled.into_extensions()))
 }
 
 /// Moves a check to the permits of its chain. A check without a permit is refused and not charged: an answer that the
@@ -292,21 +317,20 @@ impl RequestEcho {
         caller: &Caller,
         chain: ChainId,
         outcome: &CheckOutcome,
-    ) -> Result<JsonText<CheckResponse<'static>>, ProblemResponse> {
+    ) -> Result<Handled, Problem> {
         let now = self.now;
         let (text, record) = self.write(app, caller, chain, outcome)?;
-        let mut response = JsonText::new(text);
+        let mut handled = Handled::new(json_response(text));
         let is_momentary = outcome.assessed.valid_until.is_some_and(|until| until <= now);
-        let records = AnswerRecords { checks: vec![record], charge: None, is_momentary };
-        response.parts_mut().extensions_mut().insert(records);
+        handled.records = AnswerRecords { checks: vec![record], charge: None, is_momentary };
         if !caller.is_sandbox() {
-            set_cache_fields(response.parts_mut().headers_mut(), outcome, now);
+            set_cache_fields(handled.response.headers_mut(), outcome, now);
         }
         if tracing::enabled!(tracing::Level::INFO) {
             let hash = app.address_hasher.hash(chain, &outcome.assessed.address);
-            response.parts_mut().extensions_mut().insert(SubjectHash(hash));
+            handled.subject = Some(SubjectHash(hash));
         }
-        Ok(response)
+        Ok(handled)
     }
 
     /// Writes the answer, and returns it with its record.
@@ -344,7 +368,10 @@ impl RequestEcho {
             verdict: assessed.verdict,
             now,
             receiver: is_receiver.then(receiver).flatten(),
-            kept: keeps.then(|| KeptCheck::new(id, tenant, now, text.clone())),
+            kept: keeps.then(|| {
+                let summary = assessed.summary().cloned();
+                KeptCheck::with_summary(id, tenant, now, text.clone(), summary, before.reference)
+            }),
         };
         Ok((text, record))
     }
@@ -368,6 +395,9 @@ struct AfterAssessment<'a> {
     processing_time_ms: f64,
 }
 
+/// Usual size in bytes of the fields before and after the assessment.
+const OTHER_FIELDS_BYTES: usize = 640;
+
 /// Joins the JSON objects of an answer: the fields before the assessment, the serialized assessment, and the fields
 /// after it.
 fn print(
@@ -375,13 +405,18 @@ fn print(
     assessment: &str,
     after: &AfterAssessment<'_>,
 ) -> Result<String, serde_json::Error> {
-    let (before, after) = (serde_json::to_string(before)?, serde_json::to_string(after)?);
-    let inner = |object| {
-        let object: &str = object;
-        object.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')).unwrap_or_default()
-    };
-    let pieces = [inner(&before), inner(assessment), inner(&after)];
-    Ok(format!("{{{}}}", pieces.join(",")))
+    let mut bytes = Vec::with_capacity(assessment.len() + OTHER_FIELDS_BYTES);
+    serde_json::to_writer(&mut bytes, before)?;
+    bytes.pop();
+    bytes.push(b',');
+    let inner = assessment.strip_prefix('{').and_then(|rest| rest.strip_suffix('}'));
+    bytes.extend_from_slice(inner.unwrap_or_default().as_bytes());
+    let brace = bytes.len();
+    serde_json::to_writer(&mut bytes, after)?;
+    if let Some(brace) = bytes.get_mut(brace) {
+        *brace = b',';
+    }
+    String::from_utf8(bytes).map_err(serde::ser::Error::custom)
 }
 
 /// Adds the header fields `Cache-Status` (RFC 9211) and `Age`.
@@ -393,7 +428,7 @@ fn set_cache_fields(headers: &mut HeaderMap, outcome: &CheckOutcome, now: Timest
         CacheStatus::Bypass => format!("assay; fwd=request; stored; ttl={seconds}"),
     };
     let age = outcome.assessed.age(now).as_secs();
-    if let Ok(value) = HeaderValue::from_str(&status) {
+    if let Ok(value) = HeaderValue::try_from(status) {
         headers.insert(CACHE_STATUS, value);
     }
     headers.insert(header::AGE, HeaderValue::from(age));

@@ -239,7 +239,7 @@ pub(super) async fn run(args: ServeArgs, context: Context) -> Result<CommandOutc
     }
     let draining = Arc::clone(&host);
     let served = Services {
-        api: chain_api(&app),
+        api: chain_api(&app).into(),
         admin: chain_admin(&app),
         draining: move || draining.start_draining(),
     };

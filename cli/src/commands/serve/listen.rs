@@ -2,7 +2,7 @@
 
 use std::{io, net::SocketAddr, time::Duration};
 
-use assay_api::{self, ConnectionBounds, ListenerSettings, Timeouts, TrustedProxies};
+use assay_api::{self, ApiEndpoint, ConnectionBounds, ListenerSettings, Timeouts, TrustedProxies};
 use axum::Router;
 use tokio::{
     net::{TcpListener, TcpSocket},
@@ -19,10 +19,10 @@ use crate::{
 const ADMIN_CONNECTIONS: usize = 64;
 const ADMIN_GRACE: Duration = Duration::from_secs(1);
 
-/// Routers of a server, and an action before it stops.
+/// Endpoints of a server, and an action before it stops.
 pub(in crate::commands) struct Services<D> {
     /// Requests of callers.
-    pub(in crate::commands) api: Router,
+    pub(in crate::commands) api: ApiEndpoint,
     /// Health checks and metrics.
     pub(in crate::commands) admin: Router,
     /// Action after the stop signal.
