@@ -33,6 +33,7 @@ BENCHMARKS = {
     "evm_ingest": "blocks of an EVM node, read to committed",
     "engine_instructions": "instructions of the engine",
     "served_check": "checks over HTTP",
+    "warm_check": "checks near the limit of one core",
     "evasion": "laundering schemes and innocents",
     "limits": "limits with and without leases",
     "reconcile": "10,000 tenants and keys",

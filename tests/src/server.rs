@@ -193,6 +193,12 @@ impl Server {
         kibibytes * 1024
     }
 
+    /// Identifier of the server's process.
+    #[must_use]
+    pub fn process(&self) -> u32 {
+        self.child.id()
+    }
+
     /// CPU time that the server has used, to a hundredth of a second.
     ///
     /// # Panics
