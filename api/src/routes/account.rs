@@ -6,7 +6,6 @@ use assay_engine::policy::Policy;
 use assay_request::problem::{Code, Problem};
 use assay_service::Caller;
 use assay_store::control::KeyRecord;
-use assay_telemetry::stage;
 use assay_tenancy::{
     directory::Tenant,
     manifest::{Counts, Per},
@@ -18,7 +17,6 @@ use axum::{
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
-use tracing::Instrument;
 
 use crate::{App, request::problem::ProblemResponse};
 
@@ -145,14 +143,10 @@ pub async fn show_account(
     Extension(caller): Extension<Caller>,
 ) -> Result<Json<AccountResponse>, ProblemResponse> {
     let service = &app.service;
-    let read = service.databases.store.keys_of(&caller.tenant.name);
-    let mut keys = read.instrument(stage!("read_keys")).await.map_err(|error| {
+    let keys = service.keys_of(&caller.tenant.name).await.map_err(|error| {
         tracing::error!(%error, "failed to read a tenant's keys");
         Problem::new(Code::Unavailable, "the tenant's keys cannot be read at present")
     })?;
-    for key in &mut keys {
-        key.last_used_at = key.last_used_at.max(service.key_use.unwritten(&key.id));
-    }
     Ok(Json(AccountResponse::new(&caller.tenant, &keys, service.clock.now())))
 }
 

@@ -1,11 +1,10 @@
 //! `GET /api/v1/usage`: charges of the caller's tenant.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::sync::Arc;
 
 use assay_request::problem::{Code, Problem};
 use assay_service::Caller;
 use assay_store::usage::Operation;
-use assay_telemetry::stage;
 use axum::{
     Json,
     extract::{Extension, Query, State, rejection::QueryRejection},
@@ -13,7 +12,6 @@ use axum::{
 use jiff::{ToSpan, civil::Date, tz::TimeZone};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use tracing::Instrument;
 
 use crate::{App, request::problem::ProblemResponse};
 
@@ -88,21 +86,12 @@ pub async fn show_usage(
         let message = format!("from {from} to {to}: ask for one to {MAX_DAYS} days");
         return Err(Problem::new(Code::InvalidRequest, &message).field("from", message).into());
     }
-    let tenant = &caller.tenant.name;
-    // No charge is written between both reads: it would be missed, or counted twice.
-    let _settled = app.service.recorder.pause_writes().await;
-    let unwritten = app.service.recorder.unwritten_usage(tenant);
-    let read = app.service.databases.store.usage(Some(tenant), from, to);
-    let written = read.instrument(stage!("read_usage")).await.map_err(|error| {
+    let read = app.service.charges_of(&caller.tenant.name, from, to).await;
+    let charges = read.map_err(|error| {
         tracing::error!(%error, "failed to read usage");
         Problem::new(Code::Unavailable, "usage cannot be read at present")
     })?;
-    let mut rows: BTreeMap<_, u64> = BTreeMap::new();
-    let in_days = unwritten.into_iter().filter(|row| (from..=to).contains(&row.charged.day));
-    for row in written.into_iter().chain(in_days) {
-        *rows.entry(row.charged).or_default() += row.count;
-    }
-    let mut usage: Vec<UsageRow> = rows
+    let mut usage: Vec<UsageRow> = charges
         .into_iter()
         .map(|(charged, count)| UsageRow {
             day: charged.day,

@@ -4,6 +4,7 @@
 //! reloaded when the store announces a change, and replaced as a whole.
 
 mod access;
+pub mod administration;
 pub mod api_limits;
 pub mod background;
 mod cache;
@@ -35,6 +36,7 @@ mod sandbox;
 mod screen;
 mod source_list;
 mod store_clock;
+mod tenant_records;
 mod unfetched;
 mod write;
 
@@ -57,7 +59,7 @@ use tokio::sync::Notify;
 
 pub use access::{Access, Caller, DenialReason};
 pub use cache::{AgeLimits, CacheStatus, SerializedAssessment, SharedAnswers};
-pub use catalogue::{Catalogue, catalogue};
+pub use catalogue::{Catalogue, CatalogueCategory, catalogue};
 pub use chains::transfer::TransferError;
 pub use check::{CheckError, CheckOutcome};
 pub use databases::Databases;
