@@ -9,6 +9,7 @@ mod pieces;
 
 use assay_engine::evidence::Direction;
 use layout::{Layout, PlacedGroup, PlacedLeaf, PlacedNode, Side};
+pub use pieces::endpoint_in_words;
 use pieces::{FlowGroup, Leaf, groups};
 
 use crate::{

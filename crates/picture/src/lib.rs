@@ -7,10 +7,13 @@
 //! - [`flow_picture`]: sources of funds, the subject, destinations
 //! - [`waterfall`]: components of the score, whose bars sum to it
 //! - [`pattern_picture`]: the form of a behavior pattern
+//! - [`column_chart`]: columns over days or weeks
 
 mod answer;
+mod columns;
 mod flow;
 mod pattern;
+mod raster;
 mod score;
 mod svg;
 pub mod text;
@@ -21,8 +24,10 @@ pub use answer::{
     LabelView, LatestBlockView, ListingView, MessageView, PatternView, SourceView, TokenUseView,
     TransferView, UnreadableAnswer, WalletView,
 };
-pub use flow::flow_picture;
+pub use columns::{ChartColumn, column_chart};
+pub use flow::{endpoint_in_words, flow_picture};
 pub use pattern::pattern_picture;
+pub use raster::PngError;
 pub use score::waterfall;
 pub use svg::{Picture, STYLE};
 

@@ -53,8 +53,13 @@ impl Picture {
     /// Returns the picture as a file of its own.
     #[must_use]
     pub fn file(&self) -> String {
+        self.styled_file(STYLE)
+    }
+
+    /// Returns the picture as a file with a style.
+    pub(crate) fn styled_file(&self, style: &str) -> String {
         let paper = format!(
-            "<style>{STYLE}</style><rect class=\"paper\" width=\"{}\" height=\"{}\"/>",
+            "<style>{style}</style><rect class=\"paper\" width=\"{}\" height=\"{}\"/>",
             self.width, self.height
         );
         format!("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n{}\n", self.element(&paper))

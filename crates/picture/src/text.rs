@@ -71,7 +71,8 @@ impl<'a> Unit<'a> {
 const DOLLARS: &str = "USD";
 
 /// A number with commas between groups of three digits.
-fn grouped(number: u128) -> String {
+#[must_use]
+pub fn grouped(number: u128) -> String {
     let digits = number.to_string();
     let mut text = String::new();
     for (index, digit) in digits.chars().enumerate() {

@@ -327,7 +327,8 @@ fn name(line: &ExposureView) -> String {
 }
 
 /// An endpoint without a name in words.
-fn endpoint_in_words(endpoint: &str) -> String {
+#[must_use]
+pub fn endpoint_in_words(endpoint: &str) -> String {
     match endpoint {
         "unspent_by_subject" => "still held by this address".to_owned(),
         "unspent_downstream" => "unspent at later addresses".to_owned(),
