@@ -27,16 +27,20 @@ use std::{
 
 use assay_address::CanonicalAddress;
 use assay_request::{problem::Problem, transfer::TransferRequest};
-use assay_service::{Caller, Service};
+use assay_service::{Caller, Service, administration::Administration};
 use assay_tenancy::Name;
 use async_trait::async_trait;
 use axum::Router;
+use tokio::sync::Semaphore;
 
 pub use routes::PATHS;
 use session::{Sessions, SignInLinks, Token};
 
 /// Interval between looks for tenants that may check addresses since.
 const LOOK_INTERVAL: Duration = Duration::from_secs(1);
+
+/// Largest number of pictures that are drawn as PNG at the same time.
+const MOST_DRAWINGS: usize = 2;
 
 /// Path at which the router is mounted.
 pub const MOUNT: &str = "/console";
@@ -79,7 +83,31 @@ pub struct ExampleAddress {
     pub description: &'static str,
 }
 
+/// Properties of a console.
+pub struct ConsoleSettings {
+    /// True if people reach the server by TLS: cookies are then sent by TLS only.
+    pub is_secure: bool,
+    /// Printer that shows a new link to the person who runs the server.
+    pub printer: LinkPrinter,
+    /// Addresses that the search page offers.
+    pub examples: Vec<ExampleAddress>,
+    /// Means of changing keys and sources; unset if manifests of a cluster decide them: pages then show the manifest to
+    /// apply.
+    pub administration: Option<Administration>,
+}
+
+impl fmt::Debug for ConsoleSettings {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("ConsoleSettings")
+            .field("is_secure", &self.is_secure)
+            .field("administration", &self.administration)
+            .finish_non_exhaustive()
+    }
+}
+
 /// The console of a server.
+#[derive(Debug)]
 pub struct Console {
     service: Arc<Service>,
     checks: Arc<dyn CheckAnswers>,
@@ -87,33 +115,18 @@ pub struct Console {
     /// Tenants for which a link was printed.
     linked: Mutex<BTreeSet<Name>>,
     sessions: Sessions<Caller>,
-    /// True if people reach the server by TLS.
-    is_secure: bool,
-    printer: LinkPrinter,
-    examples: Vec<ExampleAddress>,
-}
-
-impl fmt::Debug for Console {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter
-            .debug_struct("Console")
-            .field("is_secure", &self.is_secure)
-            .finish_non_exhaustive()
-    }
+    /// Permits for drawing pictures as PNG, each of which uses a core for a moment.
+    drawing: Arc<Semaphore>,
+    settings: ConsoleSettings,
 }
 
 impl Console {
-    /// Creates a console without links or sessions.
-    ///
-    /// `checks` answers checks. `is_secure` is true if people reach the server by TLS: cookies are then sent by TLS
-    /// only. `printer` shows a new link to the person who runs the server. The search page offers the `examples`.
+    /// Creates a console without links or sessions. `checks` answers checks.
     #[must_use]
     pub fn new(
         service: Arc<Service>,
         checks: Arc<dyn CheckAnswers>,
-        is_secure: bool,
-        printer: LinkPrinter,
-        examples: Vec<ExampleAddress>,
+        settings: ConsoleSettings,
     ) -> Arc<Self> {
         Arc::new(Self {
             service,
@@ -121,9 +134,8 @@ impl Console {
             links: SignInLinks::default(),
             linked: Mutex::default(),
             sessions: Sessions::default(),
-            is_secure,
-            printer,
-            examples,
+            drawing: Arc::new(Semaphore::new(MOST_DRAWINGS)),
+            settings,
         })
     }
 
@@ -162,7 +174,7 @@ impl Console {
         let token = Token::new(assay_system::random_u128(), assay_system::random_u128());
         self.links.add(&token, tenant.clone());
         let path = format!("{MOUNT}/sign-in?token={}", token.expose());
-        (self.printer)(tenant.as_str(), &path);
+        (self.settings.printer)(tenant.as_str(), &path);
     }
 
     /// Returns the caller as whom a person of a tenant signs in.

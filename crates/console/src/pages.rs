@@ -4,16 +4,23 @@ mod answer;
 mod checks;
 mod data;
 mod evidence;
+mod flows;
 mod frame;
+mod keys;
+mod policy;
 mod search;
 mod transfer;
+mod usage;
 
 pub(crate) use answer::answer_page;
 pub(crate) use checks::{RecentChecks, checks_page};
-pub(crate) use data::{ConsoleChain, chains_page, sources_page};
+pub(crate) use data::{ConsoleChain, ReadySources, chains_page, sources_page};
 pub(crate) use frame::{Visitor, confirm_page, message_page, signed_in_page};
+pub(crate) use keys::{KeyForm, KeysContent, keys_page, new_key_page};
+pub(crate) use policy::policy_page;
 pub(crate) use search::{SearchContent, SearchResult, check_path, search_page};
 pub(crate) use transfer::{TransferForm, transfer_page};
+pub(crate) use usage::{UsageContent, usage_page};
 
 /// Style sheet of the console; that of pictures follows it.
 pub(crate) const STYLE: &str = include_str!("style.css");

@@ -1,5 +1,6 @@
 //! Handlers: each finds the session, reads what its page shows, and writes the page.
 
+mod account;
 mod person;
 mod response;
 mod sign_in;
@@ -8,7 +9,7 @@ mod transfer;
 use std::{collections::BTreeMap, sync::Arc};
 
 use assay_address::{CanonicalAddress, ChainId};
-use assay_picture::{AnswerView, STYLE as PICTURE_STYLE, UnreadableAnswer, flow_picture};
+use assay_picture::{AnswerView, Picture, STYLE as PICTURE_STYLE, UnreadableAnswer, flow_picture};
 use assay_request::problem::{Code, Problem};
 use assay_service::{Caller, background::fetch_failures::FetchFailures};
 use assay_store::checks::{CheckFilter, CheckQuery};
@@ -37,7 +38,13 @@ use crate::{
 };
 
 /// Paths of the console, as labels of requests.
-pub const PATHS: [&str; 12] = [
+pub const PATHS: [&str; 18] = [
+    "/console/checks/{check_id}/flows.png",
+    "/console/keys",
+    "/console/keys/{key}/revoke",
+    "/console/usage",
+    "/console/policy",
+    "/console/sources/{source}/enable",
     "/console/transfer",
     "/console",
     "/console/search",
@@ -73,11 +80,18 @@ pub(crate) fn router<S: Clone + Send + Sync + 'static>(console: &Arc<Console>) -
         .route("/checks", get(list_checks))
         .route("/checks/{check_id}", get(show_check))
         .route("/checks/{check_id}/flows.svg", get(flows))
+        .route("/checks/{check_id}/flows.png", get(flows_as_png))
         .route("/sources", get(sources))
         .route("/chains", get(chains))
         .route("/sign-in", get(sign_in::sign_in))
-        .route("/sign-out", post(sign_in::sign_out).layer(DefaultBodyLimit::max(MAX_FORM_BYTES)))
+        .route("/keys", get(account::keys).post(account::create_key))
+        .route("/keys/{key}/revoke", post(account::revoke_key))
+        .route("/sources/{source}/enable", post(account::enable_source))
+        .route("/usage", get(account::usage))
+        .route("/policy", get(account::policy))
+        .route("/sign-out", post(sign_in::sign_out))
         .route("/{file}", get(static_file))
+        .layer(DefaultBodyLimit::max(MAX_FORM_BYTES))
         .with_state(Arc::clone(console))
 }
 
@@ -92,7 +106,7 @@ async fn home(State(console): Shared, headers: HeaderMap) -> Response {
         StatusCode::OK,
         search_page(
             &person.visitor,
-            &SearchContent::Examples(&console.examples),
+            &SearchContent::Examples(&console.settings.examples),
             &recent,
             person.now,
         ),
@@ -206,21 +220,46 @@ async fn show_check(
 
 /// `GET /console/checks/{check_id}/flows.svg`: the flow picture of an earlier answer as a file.
 async fn flows(State(console): Shared, headers: HeaderMap, Path(id): Path<String>) -> Response {
-    let person = match console.person(&headers) {
-        Ok(person) => person,
-        Err(reason) => return signed_out(reason),
-    };
-    let answer = match console.read_kept_check(&person.caller, &id, person.now).await {
-        Ok(answer) => answer,
-        Err(problem) => return refused(&person.visitor, &problem),
-    };
-    match AnswerView::read(&answer) {
-        Ok(answer) => {
-            let mut response = file("image/svg+xml; charset=utf-8", flow_picture(&answer).file());
+    match console.flow_picture(&headers, &id).await {
+        Ok((_, picture)) => {
+            let mut response = file("image/svg+xml; charset=utf-8", picture.file());
             protect_picture(response.headers_mut());
             response
         }
-        Err(error) => refused(&person.visitor, &unreadable(&error)),
+        Err(refusal) => *refusal,
+    }
+}
+
+/// `GET /console/checks/{check_id}/flows.png`: the flow picture of an earlier answer as pixels.
+async fn flows_as_png(
+    State(console): Shared,
+    headers: HeaderMap,
+    Path(id): Path<String>,
+) -> Response {
+    let (person, picture) = match console.flow_picture(&headers, &id).await {
+        Ok(found) => found,
+        Err(refusal) => return *refusal,
+    };
+    // The permit is held until the picture is drawn, also if nobody waits for it any longer.
+    let permit = Arc::clone(&console.drawing).acquire_owned().await;
+    let drawing = tokio::task::spawn_blocking(move || {
+        let _permit = permit;
+        picture.png()
+    });
+    match drawing.await {
+        Ok(Ok(png)) => {
+            let mut response = file("image/png", png);
+            protect_picture(response.headers_mut());
+            response
+        }
+        Ok(Err(error)) => {
+            refused(&person.visitor, &Problem::new(Code::InternalError, error.to_string()))
+        }
+        Err(error) => {
+            tracing::error!(%error, "failed to draw a picture");
+            let detail = "the picture cannot be drawn; it was logged";
+            refused(&person.visitor, &Problem::new(Code::InternalError, detail))
+        }
     }
 }
 
@@ -233,7 +272,12 @@ async fn sources(State(console): Shared, headers: HeaderMap) -> Response {
     let policy = &person.caller.tenant.policy;
     let sources = console.service.assessed_sources(policy, person.now).await;
     let failures = FetchFailures::read(&*console.service.databases.store).await;
-    page(StatusCode::OK, sources_page(&person.visitor, &sources, &failures, person.now))
+    let directory = &console.service.access().directory;
+    let ready = pages::ReadySources {
+        is_enabled: &|name| directory.feeds.keys().any(|feed| feed.as_str() == name),
+        can_enable: console.fetches_sources(),
+    };
+    page(StatusCode::OK, sources_page(&person.visitor, &sources, &failures, &ready, person.now))
 }
 
 /// `GET /console/chains`: the chains with their newest blocks.
@@ -286,6 +330,11 @@ async fn static_file(Path(name): Path<String>) -> Response {
 }
 
 impl Console {
+    /// True if people may enable sources, which the server then fetches.
+    fn fetches_sources(&self) -> bool {
+        self.settings.administration.as_ref().is_some_and(|means| means.source_paths.is_some())
+    }
+
     /// Returns the page of an answer, with the earlier checks of its address.
     async fn show(
         &self,
@@ -307,6 +356,20 @@ impl Console {
             found.truncate(OF_ADDRESS);
         }
         page(StatusCode::OK, answer_page(&person.visitor, &answer, &earlier, person.now))
+    }
+
+    /// Returns the flow picture of a kept answer with the person who asks for it, or the response that refuses it.
+    async fn flow_picture(
+        &self,
+        headers: &HeaderMap,
+        id: &str,
+    ) -> Result<(SignedIn, Picture), Box<Response>> {
+        let person = self.person(headers).map_err(|reason| Box::new(signed_out(reason)))?;
+        let refuse = |problem: &Problem| Box::new(refused(&person.visitor, problem));
+        let kept = self.read_kept_check(&person.caller, id, person.now).await;
+        let answer = kept.map_err(|problem| refuse(&problem))?;
+        let view = AnswerView::read(&answer).map_err(|error| refuse(&unreadable(&error)))?;
+        Ok((person, flow_picture(&view)))
     }
 
     /// Finds the newest checks of a person's tenant that meet conditions.

@@ -48,6 +48,7 @@ impl Token {
 }
 
 /// Sign-in links that were not used yet, each with the person whom it signs in.
+#[derive(Debug)]
 pub(crate) struct SignInLinks<P>(Mutex<HashMap<[u8; 32], P>>);
 
 impl<P> Default for SignInLinks<P> {
@@ -72,8 +73,10 @@ impl<P> SignInLinks<P> {
 }
 
 /// Sessions of people who signed in.
+#[derive(Debug)]
 pub(crate) struct Sessions<P>(Mutex<HashMap<[u8; 32], Session<P>>>);
 
+#[derive(Debug)]
 struct Session<P> {
     person: P,
     began: Timestamp,
@@ -117,6 +120,20 @@ impl<P: Clone> Sessions<P> {
         }
         session.used = now;
         Some(session.person.clone())
+    }
+
+    /// Returns the number of sessions of the people whom `is_meant` names.
+    pub(crate) fn count_of(&self, is_meant: impl Fn(&P) -> bool, now: Timestamp) -> usize {
+        let sessions = locked(&self.0);
+        sessions
+            .values()
+            .filter(|session| !session.is_over(now) && is_meant(&session.person))
+            .count()
+    }
+
+    /// Ends the sessions of the people whom `is_meant` names.
+    pub(crate) fn end_all_of(&self, is_meant: impl Fn(&P) -> bool) {
+        locked(&self.0).retain(|_, session| !is_meant(&session.person));
     }
 
     /// Ends a session, if there is one.
@@ -169,6 +186,25 @@ mod tests {
         sessions.begin(&token, "ada", at(0));
         sessions.end(&token);
         assert!(sessions.find(&token, at(0)).is_none());
+    }
+
+    #[test]
+    fn all_sessions_of_a_person_end_together() {
+        let sessions = Sessions::default();
+        let token = |number: u128| Token::new(9, number);
+        for (number, person) in [(1, "ada"), (2, "ada"), (3, "bob")] {
+            sessions.begin(&token(number), person, at(0));
+        }
+        assert_eq!(sessions.count_of(|person| *person == "ada", at(1)), 2);
+        assert_eq!(
+            sessions.count_of(|person| *person == "ada", at(31)),
+            0,
+            "over, and not counted"
+        );
+        sessions.end_all_of(|person| *person == "ada");
+        assert!(sessions.find(&token(1), at(1)).is_none());
+        assert!(sessions.find(&token(2), at(1)).is_none());
+        assert!(sessions.find(&token(3), at(1)).is_some());
     }
 
     #[test]

@@ -28,9 +28,10 @@ use assay_api::{
     AddressHashKeyError, AddressHasher, App, ConsoleChecks, Cors, HttpSettings, Load, Metrics, Tls,
     TlsError, TlsFiles,
 };
-use assay_console::{Console, ExampleAddress};
+use assay_console::{Console, ConsoleSettings, ExampleAddress};
 use assay_service::{
     Backlog, Bounds, LoadError, QuotaUses, Refresher, Service, SharedLimits,
+    administration::Administration,
     background::{self, SourceAccess},
     chains::{compositions::GraphOwner, follower, keep_breakdowns},
     revoked_keys, write_regularly,
@@ -134,8 +135,7 @@ pub(super) async fn run(_args: ServeArgs, context: Context) -> Result<CommandOut
     if let Some((link, prefix)) = redis {
         beside.spawn(revoked_keys::subscribe(Arc::clone(&service), link, prefix));
     }
-    // The demo data set has no sources to fetch or follow.
-    let fetches_sources = settings.feeds == Feeds::On && !context.sample;
+    let fetches_sources = fetches_sources(&context);
     let sources = fetches_sources.then(|| SourceAccess {
         files: context.allowed_source_paths(),
         networks: settings.source_networks.clone(),
@@ -174,6 +174,11 @@ pub(super) async fn run(_args: ServeArgs, context: Context) -> Result<CommandOut
     Ok(CommandOutcome::Success)
 }
 
+/// True if the server fetches lists and follows chains. The demo data set has no sources to fetch or follow.
+fn fetches_sources(context: &Context) -> bool {
+    context.settings.feeds == Feeds::On && !context.sample
+}
+
 /// Warns of revoked keys that the database took for good.
 fn warn_of_revoked_keys(dead: u64) {
     if dead > 0 {
@@ -199,8 +204,19 @@ fn console(app: &Arc<App>, context: &Context, api: SocketAddr) -> Option<Arc<Con
         address: example.address,
         description: example.description,
     });
-    let service = Arc::clone(&app.service);
-    Some(Console::new(service, checks, is_secure, Box::new(print), examples.collect()))
+    // A database that several programs use is changed by manifests and the operator.
+    let is_own_database = context.settings.database().is_none();
+    let administration = is_own_database.then(|| Administration {
+        revocations: context.revocations(),
+        source_paths: fetches_sources(context).then(|| context.allowed_source_paths()),
+    });
+    let settings = ConsoleSettings {
+        is_secure,
+        printer: Box::new(print),
+        examples: examples.collect(),
+        administration,
+    };
+    Some(Console::new(Arc::clone(&app.service), checks, settings))
 }
 
 /// Prints sign-in links of tenants that get their first key later.

@@ -1,10 +1,10 @@
 //! The page of a check: verdict, score, coverage, flows, evidence, earlier checks.
 
 use assay_address::{CanonicalAddress, ChainId};
-use assay_engine::{evidence::Direction, score::Verdict};
+use assay_engine::score::Verdict;
 use assay_picture::{
-    AnswerView, ExposureView, flow_picture,
-    text::{amount, amounts, counted, millionths, percent, words},
+    AnswerView,
+    text::{amount, amounts, counted, words},
     waterfall,
 };
 use jiff::Timestamp;
@@ -13,6 +13,7 @@ use maud::{Markup, PreEscaped, html};
 use super::{
     checks::{RecentChecks, checks_table, moment},
     evidence::{behavior, labels, listed, wallets},
+    flows::flows,
     frame::{Visitor, framed},
     search::check_path,
 };
@@ -194,7 +195,7 @@ fn score(answer: &AnswerView) -> Markup {
                 @for (index, position) in decisive.components.iter().enumerate() {
                     @if index > 0 { "; " }
                     @if let Some(component) = answer.scoring_components.get(*position) {
-                        (component.rule.as_ref().map_or_else(|| component.detail.clone(), |rule| format!("the rule {rule}")))
+                        (component.rule.as_ref().map_or_else(|| component.detail.clone(), |rule| format!("the rule {}", words(rule))))
                     }
                 }
                 ": without " (without) " " (decisive.risk_score) ", " (decisive.verdict.as_str()) "."
@@ -229,48 +230,6 @@ fn coverage(answer: &AnswerView, now: Timestamp) -> Markup {
                         }
                     }
                 }
-            }
-        }
-    }
-}
-
-fn flows(answer: &AnswerView) -> Markup {
-    let chain = answer.blockchain;
-    let row = |line: &ExposureView| {
-        let party = line.entity.as_deref().unwrap_or("");
-        let kind = words(line.unresolved_reason.as_deref().unwrap_or(&line.endpoint_type));
-        html! {
-            tr {
-                td { @match line.direction { Direction::Source => "from", Direction::Destination => "to" } }
-                td {
-                    (party) @if !party.is_empty() { " \u{b7} " } (kind)
-                    @if line.listed { " " b { "listed" } }
-                    @if !line.scored { " " span.soft { "not scored" } }
-                }
-                td.number { (percent(millionths(&line.share))) }
-                td.number { (amount(chain, &line.amount)) }
-                td.number { @if let Some(hops) = line.hops { (hops) } }
-                td.address { @if let Some(first) = line.transactions.first() { (first) } }
-            }
-        }
-    };
-    html! {
-        @if answer.exposure.is_empty() {
-            p { (sentence(&answer.coverage.exposure.detail)) }
-        } @else {
-            div.picture.wide { (PreEscaped(flow_picture(answer).inline())) }
-            @if let Some(id) = &answer.check_id {
-                p.soft { a href={ (MOUNT) "/checks/" (id) "/flows.svg" } download { "Save the picture (SVG)" } }
-            }
-            details {
-                summary { "The flows as a table" }
-                div.scroll { table {
-                    thead { tr {
-                        th { "" } th { "Party or endpoint" } th.number { "Share" } th.number { "Amount" }
-                        th.number { "Hops" } th { "A transaction" }
-                    } }
-                    tbody { @for line in &answer.exposure { (row(line)) } }
-                } }
             }
         }
     }

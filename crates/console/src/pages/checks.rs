@@ -40,7 +40,7 @@ pub(crate) fn checks_table(checks: &RecentChecks, now: Timestamp, none: &str) ->
         return html! { p.soft { (none) } };
     }
     html! {
-        div.scroll { table {
+        div.scroll tabindex="0" { table {
             thead { tr {
                 th { "Checked" } th { "Verdict" } th.number { "Score" } th { "Chain" } th { "Address" }
                 th { "Reference" } th { "Rules" }
@@ -55,7 +55,7 @@ pub(crate) fn checks_table(checks: &RecentChecks, now: Timestamp, none: &str) ->
                         td { (check.summary.blockchain) }
                         td.address { (check.summary.address) }
                         td { (check.summary.reference.as_deref().unwrap_or("")) }
-                        td.soft { (check.summary.rules.join(", ").replace('_', " ")) }
+                        td.soft.rules { (check.summary.rules.join(", ").replace('_', " ")) }
                     }
                 }
             }

@@ -1,8 +1,11 @@
 //! The pages of sources and of chains.
 
-use assay_engine::{assessment::AssessedSource, evidence::SourceKind};
+use assay_engine::{assessment::AssessedSource, evidence::SourceKind, facts::Environment};
 use assay_picture::text::counted;
-use assay_service::background::fetch_failures::FetchFailures;
+use assay_service::{
+    background::fetch_failures::FetchFailures,
+    ready_sources::{READY_SOURCES, ReadySource},
+};
 use jiff::Timestamp;
 use maud::{Markup, html};
 
@@ -10,19 +13,21 @@ use super::{
     checks::{ago, moment},
     frame::{Visitor, framed},
 };
+use crate::MOUNT;
 
 /// Returns the page of sources.
 pub(crate) fn sources_page(
     visitor: &Visitor,
     sources: &[AssessedSource],
     failures: &FetchFailures,
+    ready: &ReadySources<'_>,
     now: Timestamp,
 ) -> Markup {
     let content = html! {
         h1 { "Sources" }
         p.soft { "Lists, labels, prices and chains behind the answers; your policy says which are mandatory, and how old they may be." }
-        div.scroll { table {
-            thead { tr { th { "Source" } th { "Kind" } th { "State" } th { "Published" } th { "Verified" } th.number { "Entries" } th { "" } } }
+        div.scroll tabindex="0" { table {
+            thead { tr { th { "Source" } th { "Kind" } th { "State" } th { "Published" } th { "Verified" } th.number { "Entries" } td {} } }
             tbody {
                 @for source in sources {
                     tr {
@@ -47,8 +52,72 @@ pub(crate) fn sources_page(
                 }
             }
         } }
+        h2 { "Sources that come with Assay" }
+        (ready_made(visitor, ready))
     };
     framed(visitor, "Sources", "/sources", "", &content)
+}
+
+/// State of the sources that come with Assay.
+#[derive(Clone, Copy)]
+pub(crate) struct ReadySources<'a> {
+    /// Says whether a source is enabled.
+    pub(crate) is_enabled: &'a dyn Fn(&str) -> bool,
+    /// True if the server can enable sources, which it then fetches.
+    pub(crate) can_enable: bool,
+}
+
+/// The sources that come with Assay, each with the means to enable it.
+fn ready_made(visitor: &Visitor, ready: &ReadySources<'_>) -> Markup {
+    html! {
+        @if visitor.environment == Environment::Sample {
+            p.soft { "The demo data set is fixed: nothing is fetched." }
+        }
+        div.scroll tabindex="0" { table {
+            thead { tr { th { "Source" } th { "Publisher" } th { "Terms" } th { "State" } } }
+            tbody {
+                @for source in &READY_SOURCES {
+                    tr {
+                        td { b { (source.name) } }
+                        td { (source.publisher) @if !source.note.is_empty() { br; span.soft { (source.note) } } }
+                        td { (source.licence) }
+                        td { (enabling(visitor, ready, source)) }
+                    }
+                }
+            }
+        } }
+    }
+}
+
+fn enabling(visitor: &Visitor, ready: &ReadySources<'_>, source: &ReadySource) -> Markup {
+    if (ready.is_enabled)(source.name) {
+        return html! { span.state.assessed { "enabled" } };
+    }
+    if visitor.environment == Environment::Sample {
+        return html! { span.state { "not enabled" } };
+    }
+    let Ok(document) = source.manifest(None, false) else {
+        let why = if source.commercial { "needs a licence" } else { "has no feed" };
+        return html! { span.state { (why) } };
+    };
+    html! {
+        @if ready.can_enable {
+            form method="post" action={ (MOUNT) "/sources/" (source.name) "/enable" } {
+                input type="hidden" name="form_token" value=(visitor.form_token);
+                button.quiet { "Enable " span.hidden { (source.name) } }
+            }
+        } @else {
+            details {
+                summary { "Manifest" }
+                pre tabindex="0" { (manifest(&document.content)) }
+            }
+        }
+    }
+}
+
+/// A manifest as text that `kubectl apply` and `assay apply` read. JSON is YAML too.
+fn manifest(content: &serde_json::Value) -> String {
+    serde_json::to_string_pretty(content).unwrap_or_default()
 }
 
 const fn kind(kind: SourceKind) -> &'static str {
@@ -93,8 +162,8 @@ pub(crate) fn chains_page(visitor: &Visitor, chains: &[ConsoleChain], now: Times
         chains.iter().partition(has_data);
     let content = html! {
         h1 { "Chains" }
-        div.scroll { table {
-            thead { tr { th { "Chain" } th { "" } th { "Flows" } th.number { "Newest block" } th { "Its time" } th.number { "Listed addresses" } th.number { "Labeled addresses" } } }
+        div.scroll tabindex="0" { table {
+            thead { tr { th { "Chain" } td {} th { "Flows" } th.number { "Newest block" } th { "Its time" } th.number { "Listed addresses" } th.number { "Labeled addresses" } } }
             tbody {
                 @for chain in with {
                     tr {

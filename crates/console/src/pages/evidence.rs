@@ -14,7 +14,7 @@ use crate::MOUNT;
 const MOST_WALLETS: usize = 10;
 
 /// A text as a link if it is the address of a web page, else as a text.
-fn link(text: &str) -> Markup {
+pub(super) fn link(text: &str) -> Markup {
     if text.starts_with("https://") || text.starts_with("http://") {
         html! { a href=(text) rel="noreferrer noopener nofollow" { (text) } }
     } else {
@@ -49,7 +49,7 @@ pub(super) fn listed(listing: &ListingView) -> Markup {
 
 pub(super) fn labels(labels: &[LabelView]) -> Markup {
     html! {
-        div.scroll { table {
+        div.scroll tabindex="0" { table {
             thead { tr { th { "Category" } th { "Entity" } th { "Evidence" } th.number { "Confidence" } th { "Source" } th { "Status" } th { "Reason" } } }
             tbody {
                 @for label in labels {
@@ -101,7 +101,7 @@ pub(super) fn wallets(wallets: &[WalletView]) -> Markup {
     let (shown, more) = wallets.split_at(wallets.len().min(MOST_WALLETS));
     let table = |wallets: &[WalletView]| {
         html! {
-            div.scroll { table {
+            div.scroll tabindex="0" { table {
                 thead { tr { th { "Address" } th { "Chain" } th { "Relation" } th { "Shown by" } th.number { "Confidence" } th { "Known as" } } }
                 tbody {
                     @for wallet in wallets {

@@ -32,6 +32,9 @@ pub(super) fn framed(
         ("/checks", "Checks"),
         ("/sources", "Sources"),
         ("/chains", "Chains"),
+        ("/policy", "Policy"),
+        ("/usage", "Usage"),
+        ("/keys", "Keys"),
     ];
     let body = html! {
         header.top {
@@ -55,7 +58,7 @@ pub(super) fn framed(
             }
         }
         @if visitor.environment == Environment::Sample {
-            p.banner { "Demo data set: every address, name and list here is made up." }
+            aside.banner aria-label="Kind of data" { "Demo data set: every address, name and list here is made up." }
         }
         main { (content) }
     };

@@ -1,15 +1,20 @@
 //! The search page: recent checks, and the results of words.
 
-use assay_address::CanonicalAddress;
-use assay_intel::FoundEntity;
+use assay_address::{CanonicalAddress, ChainId};
+use assay_engine::evidence::ListingStatus;
+use assay_intel::{FoundAddress, FoundEntity};
 use jiff::Timestamp;
 use maud::{Markup, html};
 
 use super::{
     checks::{RecentChecks, checks_table},
+    evidence::link,
     frame::{Visitor, framed},
 };
 use crate::{ExampleAddress, MOUNT};
+
+/// Largest number of a party's addresses that are shown at once.
+const MOST_ADDRESSES: usize = 12;
 
 /// Result of a search that is neither an address nor a check.
 #[derive(Clone, Debug)]
@@ -67,7 +72,7 @@ fn examples(addresses: &[ExampleAddress]) -> Markup {
     html! {
         @if !addresses.is_empty() {
             h2 { "Addresses to try" }
-            div.scroll { table {
+            div.scroll tabindex="0" { table {
                 tbody {
                     @for ExampleAddress { address, description } in addresses {
                         tr {
@@ -102,18 +107,62 @@ fn found(result: &SearchResult, now: Timestamp) -> Markup {
         @if entities.is_empty() {
             p.soft { "None. Parties without crypto addresses are not searched." }
         } @else {
-            ul.parties {
-                @for entity in entities { (party(entity)) }
-            }
+            @for entity in entities { (party(entity)) }
         }
     }
 }
 
+/// A listed party with the addresses that its list names.
 fn party(entity: &FoundEntity) -> Markup {
     html! {
-        li {
-            b { (entity.name) } " " span.soft { (entity.list_name) ", " (entity.programs.join(", ")) }
+        article {
+            h3 { (entity.name) " " span.soft { (entity.list_name) ", " (entity.programs.join(", ")) } }
+            @if entity.matched_name != entity.name { p { "Also known as " b { (entity.matched_name) } } }
+            p.soft {
+                @if let Some(day) = entity.listed_on { "Listed " (day) ". " }
+                @if let Some(order) = &entity.order_number { "Entry " (order) ". " }
+                @if let Some(page) = &entity.official_link { (link(page)) }
+            }
+            (addresses(&entity.addresses))
         }
+    }
+}
+
+fn addresses(addresses: &[FoundAddress]) -> Markup {
+    let (shown, more) = addresses.split_at(addresses.len().min(MOST_ADDRESSES));
+    let list = |addresses: &[FoundAddress]| {
+        html! { ul.plain { @for address in addresses { (listed_address(address)) } } }
+    };
+    html! {
+        (list(shown))
+        @if !more.is_empty() { details { summary { (more.len()) " more addresses" } (list(more)) } }
+    }
+}
+
+fn listed_address(found: &FoundAddress) -> Markup {
+    let chains = found.blockchains.iter().filter_map(|chain| chain.parse::<ChainId>().ok());
+    let parsed = chains.filter_map(|chain| CanonicalAddress::parse(chain, &found.address).ok());
+    let parsed: Vec<CanonicalAddress> = parsed.collect();
+    html! {
+        li {
+            span.address { (found.address) }
+            @if parsed.is_empty() { " " span.soft { (found.asset_code) ", of a chain that is not supported" } }
+            @for address in &parsed {
+                " " a href={ (MOUNT) (check_path(address)) } { "Check on " (address.chain().info().name) }
+            }
+            @if let Some(state) = ended(found.status) { " " b { (state) } }
+        }
+    }
+}
+
+/// State of a listing that is not in force.
+const fn ended(status: ListingStatus) -> Option<&'static str> {
+    match status {
+        ListingStatus::Active => None,
+        ListingStatus::RecentlyExpired => Some("expired recently"),
+        ListingStatus::Expired => Some("expired"),
+        ListingStatus::Delisted => Some("delisted"),
+        ListingStatus::NotYetListed => Some("not yet in force"),
     }
 }
 

@@ -13,6 +13,7 @@ use super::response::page;
 use crate::{
     Console, cookie,
     pages::{Visitor, message_page},
+    security::{is_foreign, is_own_form},
 };
 
 /// Person with a session.
@@ -32,14 +33,29 @@ pub(super) enum SignedOut {
     Denied(DenialReason),
     /// Keys cannot be confirmed at present.
     KeyDataStale,
+    /// A form of another session or site.
+    ForeignForm,
 }
 
 impl Console {
+    /// Finds the person who sends a form of the console. A form of another site or session has no person.
+    pub(super) fn person_of_form(
+        &self,
+        headers: &HeaderMap,
+        form_token: &str,
+    ) -> Result<SignedIn, SignedOut> {
+        let person = self.person(headers)?;
+        if is_foreign(headers) || !is_own_form(&person.visitor.form_token, form_token) {
+            return Err(SignedOut::ForeignForm);
+        }
+        Ok(person)
+    }
+
     /// Finds the person of a request. Tenant, plan and policy are those of now.
     pub(super) fn person(&self, headers: &HeaderMap) -> Result<SignedIn, SignedOut> {
         let service = &self.service;
         let now = service.clock.now();
-        let session = cookie::read(headers, self.is_secure).ok_or(SignedOut::NoSession)?;
+        let session = cookie::read(headers, self.settings.is_secure).ok_or(SignedOut::NoSession)?;
         let caller = self.sessions.find(&session, now).ok_or(SignedOut::NoSession)?;
         if service.is_key_data_stale() {
             return Err(SignedOut::KeyDataStale);
@@ -79,6 +95,11 @@ pub(super) fn signed_out(reason: SignedOut) -> Response {
             StatusCode::FORBIDDEN,
             "Signed out",
             "The key of the session was revoked or expired, or may no longer check addresses.",
+        ),
+        SignedOut::ForeignForm => (
+            StatusCode::FORBIDDEN,
+            "Not done",
+            "The form is not of this session. Go back, load the page again and repeat.",
         ),
         SignedOut::KeyDataStale => (
             StatusCode::SERVICE_UNAVAILABLE,

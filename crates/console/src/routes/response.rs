@@ -3,6 +3,7 @@
 use assay_picture::text::without_direction_marks;
 use assay_request::problem::Problem;
 use axum::{
+    body::Body,
     http::{HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
@@ -45,6 +46,6 @@ pub(super) fn go_to(path: &str) -> Response {
 }
 
 /// Returns a file.
-pub(super) fn file(media_type: &'static str, content: String) -> Response {
-    ([(header::CONTENT_TYPE, HeaderValue::from_static(media_type))], content).into_response()
+pub(super) fn file(media_type: &'static str, content: impl Into<Body>) -> Response {
+    ([(header::CONTENT_TYPE, HeaderValue::from_static(media_type))], content.into()).into_response()
 }

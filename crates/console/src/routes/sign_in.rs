@@ -12,7 +12,10 @@ use axum::{
 };
 use serde::Deserialize;
 
-use super::response::{go_to, page};
+use super::{
+    person::{SignedOut, signed_out},
+    response::{go_to, page},
+};
 use crate::{
     Console, MOUNT, cookie,
     pages::{message_page, signed_in_page},
@@ -49,14 +52,14 @@ pub(super) async fn sign_in(
         return page(StatusCode::FORBIDDEN, message_page(None, "No sign-in", text));
     };
     // A session that somebody else chose does not become this person's.
-    if let Some(earlier) = cookie::read(&headers, console.is_secure) {
+    if let Some(earlier) = cookie::read(&headers, console.settings.is_secure) {
         console.sessions.end(&earlier);
     }
     let session = Token::new(assay_system::random_u128(), assay_system::random_u128());
     console.sessions.begin(&session, caller, console.service.clock.now());
     tracing::info!(%tenant, "signed in to the console");
     let mut response = page(StatusCode::OK, signed_in_page());
-    if let Some(cookie) = cookie::begin(&session, console.is_secure) {
+    if let Some(cookie) = cookie::begin(&session, console.settings.is_secure) {
         response.headers_mut().insert(header::SET_COOKIE, cookie);
     }
     response
@@ -64,29 +67,36 @@ pub(super) async fn sign_in(
 
 /// Fields of the form that signs out.
 #[derive(Debug, Default, Deserialize)]
+#[serde(default)]
 pub(super) struct SignOutForm {
-    #[serde(default)]
     form_token: String,
+    /// Not empty: all sessions of the tenant end.
+    everywhere: String,
 }
 
-/// `POST /console/sign-out`: ends the session.
+/// `POST /console/sign-out`: ends the session, or all sessions of its tenant.
 pub(super) async fn sign_out(
     State(console): State<Arc<Console>>,
     headers: HeaderMap,
     form: Result<Form<SignOutForm>, FormRejection>,
 ) -> Response {
-    let Some(session) = cookie::read(&headers, console.is_secure) else {
+    let Some(session) = cookie::read(&headers, console.settings.is_secure) else {
         return go_to(MOUNT);
     };
-    let SignOutForm { form_token } = form.map(|Form(form)| form).unwrap_or_default();
-    if is_foreign(&headers) || !is_own_form(&session, &form_token) {
-        let text = "The form is not of this session. Go back, load the page again and repeat.";
-        return page(StatusCode::FORBIDDEN, message_page(None, "Not done", text));
+    let SignOutForm { form_token, everywhere } = form.map(|Form(form)| form).unwrap_or_default();
+    if is_foreign(&headers) || !is_own_form(&session.form_token(), &form_token) {
+        return signed_out(SignedOut::ForeignForm);
+    }
+    let person = console.sessions.find(&session, console.service.clock.now());
+    if let Some(person) = person.filter(|_| !everywhere.is_empty()) {
+        let tenant = &person.tenant.name;
+        console.sessions.end_all_of(|other| other.tenant.name == *tenant);
+        tracing::info!(%tenant, "signed out everywhere");
     }
     console.sessions.end(&session);
     let text = "The session is over. The program has printed a new link to sign in.";
     let mut response = page(StatusCode::OK, message_page(None, "Signed out", text));
-    if let Some(cookie) = cookie::end(console.is_secure) {
+    if let Some(cookie) = cookie::end(console.settings.is_secure) {
         response.headers_mut().insert(header::SET_COOKIE, cookie);
     }
     response

@@ -1,0 +1,281 @@
+//! Handlers of a tenant's own pages: keys, usage and policy; and of changes of keys and sources on one machine.
+
+use std::sync::Arc;
+
+use assay_request::problem::{Code, Problem};
+use assay_service::{
+    administration::{Administration, AdministrationError},
+    catalogue,
+    keys::NewKey,
+};
+use assay_tenancy::{Period, key::Scope};
+use axum::{
+    extract::{Form, Path, State, rejection::FormRejection},
+    http::{HeaderMap, StatusCode},
+    response::Response,
+};
+use jiff::{SignedDuration, Timestamp, ToSpan as _, tz::TimeZone};
+use serde::Deserialize;
+
+use super::{
+    person::signed_out,
+    response::{go_to, page, refused},
+};
+use crate::{
+    Console, MOUNT,
+    pages::{KeyForm, KeysContent, UsageContent, keys_page, new_key_page, policy_page, usage_page},
+};
+
+/// Number of days of the page of usage, today included.
+const DAYS: i32 = 30;
+/// Largest number of characters of a key's name.
+const LONGEST_NAME: usize = 100;
+
+type Shared = State<Arc<Console>>;
+
+/// `GET /console/keys`: the tenant's keys.
+pub(super) async fn keys(State(console): Shared, headers: HeaderMap) -> Response {
+    let person = match console.person(&headers) {
+        Ok(person) => person,
+        Err(reason) => return signed_out(reason),
+    };
+    let tenant = &person.caller.tenant.name;
+    match console.service.keys_of(tenant).await {
+        Ok(keys) => {
+            let content = KeysContent {
+                keys: &keys,
+                own: &person.caller.key,
+                tenant,
+                can_change: console.settings.administration.is_some(),
+                sessions: console
+                    .sessions
+                    .count_of(|other| other.tenant.name == *tenant, person.now),
+            };
+            page(StatusCode::OK, keys_page(&person.visitor, &content, person.now))
+        }
+        Err(error) => {
+            tracing::error!(%error, "failed to read a tenant's keys");
+            let detail = "the tenant's keys cannot be read at present";
+            refused(&person.visitor, &Problem::new(Code::Unavailable, detail))
+        }
+    }
+}
+
+/// Fields of the form that creates a key. A box that is not ticked is absent.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct CreateKeyForm {
+    form_token: String,
+    name: String,
+    check: String,
+    screen: String,
+    usage: String,
+    lifetime: String,
+    sandbox: String,
+}
+
+impl CreateKeyForm {
+    /// Returns the scopes whose boxes are ticked.
+    fn scopes(&self) -> Vec<Scope> {
+        let boxes = [
+            (&self.check, Scope::Check),
+            (&self.screen, Scope::Screen),
+            (&self.usage, Scope::Usage),
+        ];
+        boxes.into_iter().filter(|(ticked, _)| !ticked.is_empty()).map(|(_, scope)| scope).collect()
+    }
+
+    /// Returns the expiry time; `None` for a key that does not expire.
+    fn expires_at(&self, now: Timestamp) -> Result<Option<Timestamp>, Problem> {
+        if self.lifetime.is_empty() {
+            return Ok(None);
+        }
+        let period = self.lifetime.parse::<Period>().ok().filter(|period| period.seconds() > 0);
+        let seconds = period.and_then(|period| i64::try_from(period.seconds()).ok());
+        let expires = seconds.and_then(|it| now.checked_add(SignedDuration::from_secs(it)).ok());
+        let wrong = || Problem::new(Code::InvalidRequest, "the lifetime is no time, such as 90d");
+        expires.map(Some).ok_or_else(wrong)
+    }
+}
+
+/// `POST /console/keys`: creates a key, and shows its secret once.
+pub(super) async fn create_key(
+    State(console): Shared,
+    headers: HeaderMap,
+    form: Result<Form<CreateKeyForm>, FormRejection>,
+) -> Response {
+    let form = form.map(|Form(form)| form).unwrap_or_default();
+    let person = match console.person_of_form(&headers, &form.form_token) {
+        Ok(person) => person,
+        Err(reason) => return signed_out(reason),
+    };
+    let made = async {
+        let administration = console.administration()?;
+        let scopes = form.scopes();
+        if scopes.is_empty() {
+            return Err(Problem::new(Code::InvalidRequest, "tick at least one permission"));
+        }
+        let name = form.name.trim();
+        if name.chars().count() > LONGEST_NAME {
+            let detail = format!("the name has more than {LONGEST_NAME} characters");
+            return Err(Problem::new(Code::InvalidRequest, detail));
+        }
+        let new_key = NewKey {
+            tenant: person.caller.tenant.name.clone(),
+            name: name.to_owned(),
+            scopes,
+            expires_at: form.expires_at(person.now)?,
+        };
+        let is_sandbox = !form.sandbox.is_empty();
+        let created = administration.create_key(&console.service, new_key, is_sandbox, person.now);
+        created.await.map_err(|error| problem(&error))
+    };
+    match made.await {
+        Ok(key) => {
+            let shown = KeyForm { id: key.id().as_str(), secret: key.expose() };
+            page(StatusCode::OK, new_key_page(&person.visitor, &shown))
+        }
+        Err(problem) => refused(&person.visitor, &problem),
+    }
+}
+
+/// The form token of a form without other fields.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct TokenForm {
+    form_token: String,
+}
+
+/// `POST /console/keys/{key}/revoke`: revokes a key at once and permanently.
+pub(super) async fn revoke_key(
+    State(console): Shared,
+    headers: HeaderMap,
+    Path(key): Path<String>,
+    form: Result<Form<TokenForm>, FormRejection>,
+) -> Response {
+    let TokenForm { form_token } = form.map(|Form(form)| form).unwrap_or_default();
+    let person = match console.person_of_form(&headers, &form_token) {
+        Ok(person) => person,
+        Err(reason) => return signed_out(reason),
+    };
+    let revoked = async {
+        let (service, tenant) = (&console.service, &person.caller.tenant.name);
+        let revoking = console.administration()?.revoke_key(service, tenant, &key, person.now);
+        revoking.await.map_err(|error| problem(&error))
+    };
+    match revoked.await {
+        Ok(_) => go_to(&format!("{MOUNT}/keys")),
+        Err(problem) => refused(&person.visitor, &problem),
+    }
+}
+
+/// `POST /console/sources/{source}/enable`: enables a ready-made source.
+pub(super) async fn enable_source(
+    State(console): Shared,
+    headers: HeaderMap,
+    Path(source): Path<String>,
+    form: Result<Form<TokenForm>, FormRejection>,
+) -> Response {
+    let TokenForm { form_token } = form.map(|Form(form)| form).unwrap_or_default();
+    let person = match console.person_of_form(&headers, &form_token) {
+        Ok(person) => person,
+        Err(reason) => return signed_out(reason),
+    };
+    let enabled = async {
+        let administration = console.administration()?;
+        let enabling = administration.enable_source(&console.service, &source, person.now);
+        enabling.await.map_err(|error| problem(&error))
+    };
+    match enabled.await {
+        Ok(()) => go_to(&format!("{MOUNT}/sources")),
+        Err(problem) => refused(&person.visitor, &problem),
+    }
+}
+
+/// `GET /console/usage`: charges by day, beside the limits of the plan.
+pub(super) async fn usage(State(console): Shared, headers: HeaderMap) -> Response {
+    let person = match console.person(&headers) {
+        Ok(person) => person,
+        Err(reason) => return signed_out(reason),
+    };
+    let service = &console.service;
+    let now = service.store_clock.now(person.now);
+    let to = now.to_zoned(TimeZone::UTC).date();
+    let from = to.saturating_sub((DAYS - 1).days());
+    let tenant = &person.caller.tenant;
+    match service.charges_of(&tenant.name, from, to).await {
+        Ok(charges) => {
+            let content = UsageContent { charges: &charges, from, to, tenant };
+            page(StatusCode::OK, usage_page(&person.visitor, &content, now))
+        }
+        Err(error) => {
+            tracing::error!(%error, "failed to read usage");
+            let detail = "usage cannot be read at present";
+            refused(&person.visitor, &Problem::new(Code::Unavailable, detail))
+        }
+    }
+}
+
+/// `GET /console/policy`: the tenant's policy in words.
+pub(super) async fn policy(State(console): Shared, headers: HeaderMap) -> Response {
+    let person = match console.person(&headers) {
+        Ok(person) => person,
+        Err(reason) => return signed_out(reason),
+    };
+    let tenant = &person.caller.tenant;
+    let (policy, name) = (&tenant.policy, &tenant.policy_name);
+    let content = policy_page(&person.visitor, name, policy.spec(), &catalogue(policy));
+    page(StatusCode::OK, content)
+}
+
+impl Console {
+    /// Returns the means of changing keys and sources.
+    fn administration(&self) -> Result<&Administration, Problem> {
+        self.settings.administration.as_ref().ok_or_else(|| {
+            let detail = "keys and sources of this server are decided by manifests; the pages show the manifest to apply";
+            Problem::new(Code::NotFound, detail)
+        })
+    }
+}
+
+/// Returns the problem of a change that was refused or failed.
+fn problem(error: &AdministrationError) -> Problem {
+    match error {
+        AdministrationError::UnknownKey(_) => Problem::new(Code::NotFound, error.to_string()),
+        AdministrationError::Source(_)
+        | AdministrationError::NothingFetched
+        | AdministrationError::Problems(_) => Problem::new(Code::InvalidRequest, error.to_string()),
+        AdministrationError::Unlisted(_) => {
+            tracing::error!(%error, "failed to record a revocation");
+            Problem::new(Code::Unavailable, error.to_string())
+        }
+        AdministrationError::Store(_) => {
+            tracing::error!(%error, "failed to change keys or sources");
+            Problem::new(Code::Unavailable, "the database cannot be written at present")
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_has_the_scopes_and_the_lifetime_of_the_form() {
+        let now = Timestamp::from_second(1_000_000).unwrap();
+        let form = CreateKeyForm {
+            check: "on".into(),
+            usage: "on".into(),
+            lifetime: "30d".into(),
+            ..CreateKeyForm::default()
+        };
+        assert_eq!(form.scopes(), [Scope::Check, Scope::Usage]);
+        let expires = form.expires_at(now).unwrap().unwrap();
+        assert_eq!(expires.duration_since(now).as_hours(), 30 * 24);
+        assert_eq!(CreateKeyForm::default().expires_at(now).unwrap(), None);
+        for wrong in ["0d", "-1d", "x", "99999999999999999999d"] {
+            let form = CreateKeyForm { lifetime: wrong.into(), ..CreateKeyForm::default() };
+            assert!(form.expires_at(now).is_err(), "{wrong}");
+        }
+    }
+}
