@@ -39,7 +39,7 @@ Examples:
   assay check 0x8589427373d6d84e98730d7795d8f6f8731fda16
   assay check btc 12QtD5BFwRsdNsAZY76UVE1xyCGNTojH9h
   assay check eth 0x8589427373d6d84e98730d7795d8f6f8731fda16 --as-of 2025-03-01
-  assay check btc 12QtD5BFwRsdNsAZY76UVE1xyCGNTojH9h --svg flows.svg
+  assay check btc 12QtD5BFwRsdNsAZY76UVE1xyCGNTojH9h --svg flows.svg --png flows.png
   assay check btc ADDRESS --exit-code --json && echo allowed";
 
 /// Assess the risk of one address
@@ -71,6 +71,9 @@ pub(super) struct CheckArgs {
     /// Write a picture of the flows of funds (SVG) to a file too
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
+    /// Write the picture of the flows of funds as PNG to a file too
+    #[arg(long, value_name = "FILE")]
+    png: Option<PathBuf>,
     /// Exit with code 10 for review, 11 for block and 12 for indeterminate
     #[arg(long)]
     exit_code: bool,
@@ -121,8 +124,8 @@ pub(super) async fn run(args: &CheckArgs, context: &Context) -> Result<CommandOu
     };
     let run = CheckRun { id: assay_system::new_id(now).to_string(), now, as_of: args.as_of };
 
-    if let Some(path) = &args.svg {
-        write_picture(path, assessment)?;
+    if args.svg.is_some() || args.png.is_some() {
+        write_pictures(args, assessment)?;
     }
     if args.json {
         let (value, assessment_digest) = match &several {
@@ -150,13 +153,22 @@ pub(super) async fn run(args: &CheckArgs, context: &Context) -> Result<CommandOu
     Ok(done(args.exit_code, assessment.verdict))
 }
 
-/// Writes a picture of the flows of an assessment.
-fn write_picture(path: &Path, assessment: &Assessment) -> Result<(), Failure> {
-    let failed = |error: &dyn std::fmt::Display| {
+/// Writes pictures of the flows of an assessment to the files that the arguments name.
+fn write_pictures(args: &CheckArgs, assessment: &Assessment) -> Result<(), Failure> {
+    let failed = |path: &Path, error: &dyn std::fmt::Display| {
         Failure::Failed(format!("failed to write the picture to {}: {error}", path.display()))
     };
-    let answer = AnswerView::of(assessment).map_err(|error| failed(&error))?;
-    fs::write(path, flow_picture(&answer).file()).map_err(|error| failed(&error))
+    let view = AnswerView::of(assessment);
+    let answer = view.map_err(|error| Failure::Failed(error.to_string()))?;
+    let picture = flow_picture(&answer);
+    if let Some(path) = &args.svg {
+        fs::write(path, picture.file()).map_err(|error| failed(path, &error))?;
+    }
+    if let Some(path) = &args.png {
+        let png = picture.png().map_err(|error| failed(path, &error))?;
+        fs::write(path, png).map_err(|error| failed(path, &error))?;
+    }
+    Ok(())
 }
 
 /// The worst of the assessments of an account on several chains.
