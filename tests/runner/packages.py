@@ -15,6 +15,7 @@ PACKAGES = {
     "jq": "jq",
     "faketime": "faketime",
     "litecoind": "litecoind",
+    "chromium": "chromium",
     "redis-server": "redis-server",
     # Tests start their own servers; Debian's default server is not used.
     "postgresql": "/usr/lib/postgresql/*/bin/postgres",

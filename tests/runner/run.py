@@ -191,6 +191,7 @@ class Run:
             "geth": self.tools.build_geth,
             "anvil": self.tools.install_anvil,
             "API clients": self.tools.install_clients,
+            "browser": self.tools.install_browser_driver,
         }
 
     def _lanes(self, names: Sequence[str], after: Sequence[str]) -> list[Step]:

@@ -21,6 +21,7 @@ TOOLS = {
     "geth": ("geth",),
     "anvil": ("anvil",),
     "API clients": ("API clients",),
+    "browser": ("browser",),
     "manifest linters": ("Kubernetes node", "linters"),
     "Kubernetes node": ("kubernetes", "Kubernetes node"),
 }
@@ -29,12 +30,13 @@ PACKAGES = {
     "faketime": ("faketime",),
     "Litecoin Core": ("litecoind",),
     "API clients": packages.VIRTUAL_ENVIRONMENTS,
+    "browser": ("chromium",),
     "Bitcoin Core": packages.BITCOIN_CORE,
     "manifest linters": packages.VIRTUAL_ENVIRONMENTS,
     "Kubernetes node": packages.NODE,
 }
 # Requirements that only parts of `--full` meet.
-OF_FULL = ("more time", "Bitcoin Core", "manifest linters", "Kubernetes node")
+OF_FULL = ("more time", "Bitcoin Core", "browser", "manifest linters", "Kubernetes node")
 # The package with the tests of programs, and the packages of these programs.
 TESTS = "assay-tests"
 PROGRAM, OPERATOR = "assay-cli", "assay-operator"

@@ -37,6 +37,9 @@ CLIENTS_IN_TYPESCRIPT = [
     "@types/node@20.19.43",
 ]
 
+# What drives Debian's Chromium, and audits pages in it.
+BROWSER_DRIVER = ["playwright-core@1.65.1", "axe-core@4.14.1"]
+
 # Without debug information they compile a fifth faster.
 GO_FLAGS = ["-trimpath", "-buildvcs=false", "-gcflags=all=-dwarf=false"]
 LINKER_FLAGS = "-s -w"
@@ -106,15 +109,19 @@ class Tools:
         self.anvil = self.cache / f"anvil-{ANVIL}"
         clients = _digest(OAPI_CODEGEN, CLIENTS_IN_PYTHON, CLIENTS_IN_TYPESCRIPT, _go_sum(CLIENTS_MODULE))
         self.clients = self.cache / f"clients-{clients}"
+        self.browser = self.cache / f"browser-{_digest(BROWSER_DRIVER)}"
         self.cargo_deny = self.cache / f"cargo-deny-{CARGO_DENY}"
 
     def path(self, *first: Path) -> str:
         """The value of ASSAY_TOOLS: a search path of all finished folders, `first` before the others."""
-        folders = [*first, self.control_plane, self.node, self.linters, self.bitcoin_core, self.geth, self.anvil, self.clients]
+        folders = [*first, self.control_plane, self.node, self.linters, self.bitcoin_core, self.geth, self.anvil, self.clients, self.browser]
         return os.pathsep.join(str(folder / "bin") for folder in folders if is_complete(folder))
 
     def has_bitcoin_core(self) -> bool:
         return is_complete(self.bitcoin_core)
+
+    def has_browser(self) -> bool:
+        return is_complete(self.browser) and shutil.which("chromium") is not None
 
     def has_linters(self) -> bool:
         return is_complete(self.linters) and is_complete(self.node)
@@ -169,6 +176,9 @@ class Tools:
 
     def install_clients(self, step: Step) -> None:
         once(self.clients, lambda folder: _install_clients(step, folder))
+
+    def install_browser_driver(self, step: Step) -> None:
+        once(self.browser, lambda folder: _install_browser_driver(step, folder))
 
     def install_anvil(self, step: Step) -> None:
         once(self.anvil, lambda folder: _install_anvil(step, folder))
@@ -329,6 +339,12 @@ def _install_clients(step: Step, folder: Path) -> None:
     go.install_oapi_codegen()
     go.environment |= {"GOMODCACHE": str(folder / "go/modules"), "GOCACHE": str(folder / "go/objects")}
     go.run("go", "build", "github.com/oapi-codegen/runtime", "github.com/oapi-codegen/runtime/types", cwd=CLIENTS_MODULE)
+
+
+def _install_browser_driver(step: Step, folder: Path) -> None:
+    """Installs the driver of browsers, which downloads none, and the audit of pages."""
+    install_from_npm(step, folder, BROWSER_DRIVER)
+    _link(folder, folder / "node_modules/.bin/playwright-core")
 
 
 def _install_anvil(step: Step, folder: Path) -> None:

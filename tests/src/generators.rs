@@ -32,6 +32,16 @@ impl Generators {
         Self { folder: folder_of("oapi-codegen") }
     }
 
+    /// The folder with the modules that drive a browser and audit its pages.
+    ///
+    /// # Panics
+    ///
+    /// Panics if they are not installed.
+    #[must_use]
+    pub fn browser_modules() -> PathBuf {
+        folder_of("playwright-core").join("node_modules")
+    }
+
     /// Findings of spectral, by its rules for OpenAPI, in a description; empty if it has none.
     ///
     /// # Panics

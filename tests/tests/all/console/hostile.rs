@@ -49,9 +49,16 @@ fn texts_of_labels_stay_texts() {
 fn pages_forbid_scripts_frames_and_other_origins() {
     let (server, ..) = sample();
     let person = Person::sign_in(&server, "sample-business");
-    for path in
-        ["/console", "/console/sources", "/console/chains", "/console/checks", "/console/nothing"]
-    {
+    for path in [
+        "/console",
+        "/console/sources",
+        "/console/chains",
+        "/console/checks",
+        "/console/keys",
+        "/console/usage",
+        "/console/policy",
+        "/console/nothing",
+    ] {
         let page = person.get(path);
         let policy = page.header("content-security-policy");
         for part in [

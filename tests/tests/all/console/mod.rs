@@ -1,5 +1,7 @@
 //! The console over HTTP, from the printed link on.
 
+mod account;
+mod browser;
 mod hostile;
 mod pages;
 mod sessions;
@@ -58,6 +60,16 @@ impl Person {
         }
     }
 
+    /// The bytes of a file.
+    fn get_bytes(&self, path: &str) -> Vec<u8> {
+        let request = Request::builder().uri(format!("{}{path}", self.base));
+        let request = request.header("cookie", &self.cookie).body(()).unwrap();
+        let mut response = self.agent.run(request).unwrap();
+        assert_eq!(response.status(), 200, "{path}");
+        assert_eq!(response.headers()["content-type"], "image/png");
+        response.body_mut().read_to_vec().unwrap()
+    }
+
     /// Sends a form.
     fn post(&self, path: &str, form: &str, fields: &[(&str, &str)]) -> Answer {
         let kind = ("content-type", "application/x-www-form-urlencoded");
@@ -84,6 +96,13 @@ impl Person {
         let text = response.body_mut().read_to_string().unwrap();
         Answer { status: response.status().as_u16(), headers, text }
     }
+}
+
+/// The path of the check of an example of the demo data set.
+fn path_of(description: &str) -> String {
+    let examples = assay_sample::examples();
+    let example = examples.iter().find(|example| example.description == description).unwrap();
+    format!("/console/check/{}/{}", example.address.chain(), example.address)
 }
 
 /// The path of the newest link that was printed for a tenant.

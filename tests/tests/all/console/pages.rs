@@ -5,13 +5,7 @@ use std::{thread, time::Duration};
 use assay_sample::{examples, transfer};
 use assay_tests::sample;
 
-use super::Person;
-
-fn path_of(description: &str) -> String {
-    let examples = examples();
-    let example = examples.iter().find(|example| example.description == description).unwrap();
-    format!("/console/check/{}/{}", example.address.chain(), example.address)
-}
+use super::{Person, path_of};
 
 #[test]
 fn every_example_has_a_page_with_its_verdict() {
@@ -67,10 +61,38 @@ fn a_check_of_the_console_is_a_check_like_any_other() {
     // and another tenant sees none of it.
     assert_eq!(enterprise.get("/api/v1/checks").json()["checks"].as_array().unwrap().len(), 0);
     let other = Person::sign_in(&server, "sample-enterprise");
-    for path in [format!("/console/checks/{id}"), format!("/console/checks/{id}/flows.svg")] {
+    let pages = ["", "/flows.svg", "/flows.png"];
+    for path in pages.map(|page| format!("/console/checks/{id}{page}")) {
         assert_eq!(other.get(&path).status, 404, "{path}");
     }
     assert!(!other.get("/console/checks").text.contains(id));
+}
+
+#[test]
+fn the_picture_of_a_check_is_a_file_of_pixels_too() {
+    let (server, ..) = sample();
+    let person = Person::sign_in(&server, "sample-business");
+    let page = person.get(&path_of("half stolen money, half bought at an exchange")).text;
+    let (_, rest) = page.split_once("/flows.svg\"").unwrap();
+    let (_, rest) = rest.split_once("href=\"").unwrap();
+    let drawn = person.get_bytes(rest.split('"').next().unwrap());
+    // The command line draws the same flows.
+    let address = path_of("half stolen money, half bought at an exchange");
+    let address = address.rsplit('/').next().unwrap().to_owned();
+    let files = ["--svg", "flows.svg", "--png", "flows.png"];
+    let check = ["check", "--sample", "btc", &address];
+    let _ = server.assay(&[&check[..], &files[..]].concat()).ok();
+    let folder = server.directory().path().to_owned();
+    let png = std::fs::read(folder.join("flows.png")).unwrap();
+    let svg = std::fs::read_to_string(folder.join("flows.svg")).unwrap();
+    assert!(svg.contains("Copper Vault Hack"), "{svg}");
+    for file in [&drawn, &png] {
+        assert_eq!(&file[..8], b"\x89PNG\r\n\x1a\n");
+        assert!(file.len() > 10_000, "{} bytes", file.len());
+        // The width stands at byte 16 of the file: two pixels for each of the picture.
+        let width = u32::from_be_bytes(file[16..20].try_into().unwrap());
+        assert!(svg.contains(&format!("width=\"{}\"", width / 2)), "{width}");
+    }
 }
 
 #[test]
@@ -94,6 +116,8 @@ fn the_search_field_leads_to_what_a_text_names() {
     // a name to the listed party, and nothing to the page itself.
     let found = person.get("/console/search?q=greymarsh");
     assert!(found.text.contains("GREYMARSH, Ilja"), "{}", found.text);
+    // whose addresses lead to their checks,
+    assert!(found.text.contains("\">Check on Bitcoin</a>"), "{}", found.text);
     assert!(person.get("/console/search?q=").text.contains("Check an address"));
 }
 

@@ -48,9 +48,13 @@ fn nothing_is_shown_without_a_session() {
         "/checks",
         "/checks/x",
         "/checks/x/flows.svg",
+        "/checks/x/flows.png",
         "/sources",
         "/transfer",
         "/chains",
+        "/keys",
+        "/usage",
+        "/policy",
     ];
     for path in
         pages.map(|page| format!("/console{page}")).iter().map(String::as_str).chain([check])
@@ -90,6 +94,22 @@ fn a_person_signs_out_by_the_form_of_the_session_alone() {
     assert_eq!(person.get("/console").status, 401, "the cookie is of no use any longer");
     assert_eq!(other.get("/console").status, 200, "the other session goes on");
     assert_eq!(person.get("/console/sign-out").status, 405);
+}
+
+#[test]
+fn signing_out_everywhere_ends_the_sessions_of_one_tenant() {
+    let (server, ..) = sample();
+    let (person, second) = (Person::sign_in(&server, TENANT), Person::sign_in(&server, TENANT));
+    let other = Person::sign_in(&server, "sample-enterprise");
+    let page = person.get("/console/keys").text;
+    assert!(page.contains("2 sessions of this tenant"), "{page}");
+    let form = format!("form_token={}&everywhere=on", form_token(&page));
+    assert_eq!(second.post("/console/sign-out", &form, &[]).status, 403, "the form of the other");
+    assert_eq!(person.post("/console/sign-out", &form, &[]).status, 200);
+    for over in [&person, &second] {
+        assert_eq!(over.get("/console").status, 401);
+    }
+    assert_eq!(other.get("/console").status, 200, "another tenant goes on");
 }
 
 #[test]
