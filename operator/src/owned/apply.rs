@@ -227,8 +227,8 @@ mod tests {
         document(&Service { metadata, spec: Some(spec), status: None }).unwrap()
     }
 
-    fn is_up_to_date(live: Value, document: &Value) -> bool {
-        includes(&live, document) && surplus(OwnedKind::Service, &live, document).is_empty()
+    fn is_up_to_date(live: &Value, document: &Value) -> bool {
+        includes(live, document) && surplus(OwnedKind::Service, live, document).is_empty()
     }
 
     #[test]
@@ -237,20 +237,20 @@ mod tests {
         live["spec"]["ports"][0]["protocol"] = "TCP".into();
         live["spec"].as_object_mut().unwrap().remove("externalIPs").unwrap();
         live["status"] = serde_json::json!({"loadBalancer": {}});
-        assert!(is_up_to_date(live, &service("a")));
+        assert!(is_up_to_date(&live, &service("a")));
     }
 
     #[test]
     fn another_document_and_a_change_by_another_client_are_changes() {
-        assert!(is_up_to_date(service("a"), &service("a")));
-        assert!(!is_up_to_date(service("a"), &service("b")));
+        assert!(is_up_to_date(&service("a"), &service("a")));
+        assert!(!is_up_to_date(&service("a"), &service("b")));
         let mut changed = service("a");
         changed["spec"]["clusterIP"] = "evil".into();
-        assert!(!is_up_to_date(changed, &service("a")));
+        assert!(!is_up_to_date(&changed, &service("a")));
         let mut grown = service("a");
         let more = serde_json::json!({"port": 81});
         grown["spec"]["ports"].as_array_mut().unwrap().push(more);
-        assert!(!is_up_to_date(grown, &service("a")));
+        assert!(!is_up_to_date(&grown, &service("a")));
     }
 
     #[test]
@@ -260,7 +260,7 @@ mod tests {
             let metadata = owner("me").metadata("api");
             document(&ConfigMap { metadata, data: Some(data), ..ConfigMap::default() }).unwrap()
         };
-        assert!(!is_up_to_date(with(&["a", "b"]), &with(&["a"])));
+        assert!(!is_up_to_date(&with(&["a", "b"]), &with(&["a"])));
     }
 
     #[test]

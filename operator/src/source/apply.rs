@@ -190,8 +190,7 @@ pub(super) async fn end_workload(
     let first_job: &[OwnedKind] = match end {
         WorkloadEnd::Kept => return Ok(false),
         WorkloadEnd::Deleted if !is_retried => &[],
-        WorkloadEnd::Deleted => &[OwnedKind::Job],
-        WorkloadEnd::DeletedAtOnce => &[OwnedKind::Job],
+        WorkloadEnd::Deleted | WorkloadEnd::DeletedAtOnce => &[OwnedKind::Job],
     };
     let mut applier = ObjectApplier::new(&context.shared, owner, live);
     // The network policy goes last, so that no pod runs without it.

@@ -5,7 +5,6 @@ use std::fmt;
 
 use assay_crds::SecretKey;
 use assay_egress::ServerName;
-use k8s_openapi::api::core::v1::Secret;
 use kube::ResourceExt;
 
 use crate::pod::SecretFile;
@@ -130,6 +129,7 @@ impl fmt::Display for CredentialsRefusal {
 
 #[cfg(test)]
 mod tests {
+    use k8s_openapi::api::core::v1::Secret;
     use kube::core::PartialObjectMeta;
     use serde_json::{Value, json};
 

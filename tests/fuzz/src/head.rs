@@ -23,7 +23,7 @@ pub fn run(bytes: &[u8]) {
     }
     match head::presented_key(&headers) {
         Ok(key) => {
-            let sent = |value: &HeaderValue| value.to_str().is_ok_and(|text| text.contains(&key));
+            let sent = |value: &HeaderValue| value.to_str().is_ok_and(|text| text.contains(key));
             let fields = ["x-api-key", "authorization"];
             assert!(fields.iter().all(|name| headers.get_all(*name).iter().all(sent)));
         }

@@ -85,11 +85,11 @@ fn page(
         _ => ListOrder::NewestFirst,
     };
     let rows = shared.index.rows(account, list, order);
-    let (first, last) = (asked.number("min_timestamp"), asked.number("max_timestamp"));
+    let (from, until) = (asked.number("min_timestamp"), asked.number("max_timestamp"));
     let is_asked = move |row: &ListedRow<'_>| {
         let time = u64::try_from(row.transaction.time.as_millisecond()).expect("after 1970");
         is_endless
-            || first.is_none_or(|first| time >= first) && last.is_none_or(|last| time <= last)
+            || from.is_none_or(|from| time >= from) && until.is_none_or(|until| time <= until)
     };
     let rows = rows.filter(is_asked).map(|row| shape(row, account));
     answer_of(rows, asked, (is_endless, shared.states_fingerprints()))
