@@ -110,6 +110,7 @@ impl LineQueue {
     /// Writes lines to `sink` until [`Self::end`], and then those that are left.
     fn write_batches(&self, sink: &mut impl Write) {
         let (mut batch, mut reported) = (Vec::new(), self.dropped.load(Ordering::Relaxed));
+        let mut is_cut = false;
         loop {
             let pending = self.lock();
             let is_waiting =
@@ -125,17 +126,26 @@ impl LineQueue {
             mem::swap(&mut batch, &mut pending.bytes);
             let is_last = !pending.is_batched;
             drop(pending);
-            // Without standard error there is nowhere to report it.
-            let _ = sink.write_all(&batch);
+            if is_cut {
+                // The line that an error cut ends, so that the next one is whole.
+                is_cut = !write_whole(sink, b"\n").is_empty();
+            }
+            let unwritten = write_whole(sink, &batch);
+            if !unwritten.is_empty() {
+                is_cut = unwritten.len() < batch.len();
+                let lines = unwritten.iter().filter(|byte| **byte == b'\n').count();
+                let lines = u64::try_from(lines).unwrap_or(u64::MAX);
+                self.dropped.fetch_add(lines, Ordering::Relaxed);
+            }
             batch.clear();
             batch.shrink_to(KEPT_BYTES);
-            if is_last {
-                return;
-            }
             let dropped = self.dropped.load(Ordering::Relaxed);
             if dropped > reported {
                 let lines = dropped - mem::replace(&mut reported, dropped);
                 tracing::warn!(lines, "dropped log lines: standard error was not read in time");
+            }
+            if is_last {
+                return;
             }
         }
     }
@@ -150,6 +160,23 @@ impl LineQueue {
         // Every change is a single step, so that the state after a panic is consistent.
         self.pending.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Writes bytes, and returns those that could not be written. A sink that takes none for now is asked again.
+fn write_whole<'a>(sink: &mut impl Write, bytes: &'a [u8]) -> &'a [u8] {
+    let mut rest = bytes;
+    while !rest.is_empty() {
+        match sink.write(rest) {
+            Ok(0) => break,
+            Ok(written) => rest = rest.get(written..).unwrap_or_default(),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                thread::sleep(GATHERING_TIME);
+            }
+            Err(_) => break,
+        }
+    }
+    rest
 }
 
 /// Writer of whole lines to standard error.
@@ -235,6 +262,55 @@ mod tests {
             assert!(numbers.eq(expected), "each thread's lines are in order");
         }
         assert!(!queue.push(b"later"), "later lines are written one by one");
+    }
+
+    /// Sink that takes four bytes at a time, is busy now and then, and fails once after twelve bytes.
+    #[derive(Default)]
+    struct FaultySink {
+        taken: Vec<u8>,
+        calls: u32,
+        has_failed: bool,
+    }
+
+    impl Write for FaultySink {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.calls += 1;
+            if self.calls.is_multiple_of(2) {
+                return Err(io::ErrorKind::WouldBlock.into());
+            }
+            if self.taken.len() >= 12 && !self.has_failed {
+                self.has_failed = true;
+                return Err(io::ErrorKind::StorageFull.into());
+            }
+            let taken = bytes.len().min(4);
+            self.taken.extend_from_slice(&bytes[..taken]);
+            Ok(taken)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_failed_write_loses_only_lines_that_are_counted_and_cuts_no_later_one() {
+        let queue = batched();
+        // Given two batches, of which the first fails within its second line,
+        assert!(queue.push(b"first line\nsecond line\nthird\n"));
+        let mut sink = FaultySink::default();
+        thread::scope(|scope| {
+            let sink = &mut sink;
+            let writer = scope.spawn(|| queue.write_batches(sink));
+            while queue.dropped.load(Ordering::Relaxed) < 2 {
+                thread::yield_now();
+            }
+            assert!(queue.push(b"later\n"));
+            queue.end();
+            writer.join().unwrap();
+        });
+        // then its other lines are counted, and the line of the second is whole.
+        assert_eq!(queue.dropped.load(Ordering::Relaxed), 2);
+        assert_eq!(String::from_utf8(sink.taken).unwrap(), "first line\ns\nlater\n");
     }
 
     #[test]
