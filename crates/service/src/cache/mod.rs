@@ -109,6 +109,9 @@ impl CheckSubject {
     }
 }
 
+/// Bytes of an entry in the cache's own structures, and of the summary that the first check of the answer adds to it.
+const OVERHEAD: usize = 256 + 768;
+
 #[derive(Clone, Debug)]
 struct BytesWeighter;
 
@@ -123,7 +126,7 @@ impl Weighter<CacheKey, Arc<SerializedAssessment>> for BytesWeighter {
         };
         let bytes = size_of::<CacheKey>()
             + size_of::<SerializedAssessment>()
-            + 256
+            + OVERHEAD
             + boxed
             + texts.iter().sum::<usize>();
         u64::try_from(bytes).unwrap_or(u64::MAX)
