@@ -80,6 +80,7 @@ struct LabelledParty {
 const BTC: ChainId = ChainId::BTC;
 const ETH: ChainId = ChainId::ETH;
 const TRX: ChainId = ChainId::TRX;
+const BSC: ChainId = ChainId::BSC;
 
 macro_rules! labelled {
     ($($name:literal $category:ident $tier:ident $percent:literal $upstream:literal
@@ -96,7 +97,7 @@ macro_rules! labelled {
 }
 
 labelled! {
-    "Harbor Lane Exchange" Exchange Investigation 95 "sample analysts" [(BTC, 4), (ETH, 3), (TRX, 2)];
+    "Harbor Lane Exchange" Exchange Investigation 95 "sample analysts" [(BTC, 4), (ETH, 3), (TRX, 2), (BSC, 1)];
     "Meridian Square Exchange" Exchange Investigation 95 "sample analysts" [(BTC, 3), (ETH, 2)];
     "Bluefield Exchange" Exchange Community 60 "sample forum" [(ETH, 2)];
     "Northgate Custody" Custodian Investigation 95 "sample analysts" [(BTC, 2), (ETH, 1)];

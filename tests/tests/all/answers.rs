@@ -213,7 +213,10 @@ fn sources_and_signals_list_the_basis_of_answers() {
     let ids: Vec<_> =
         sources.json()["sources"].as_array().unwrap().iter().map(|s| s["id"].clone()).collect();
     let lists = ["sample-labels", "sample-notices", "sample-sanctions"];
-    assert_eq!(ids, [&lists[..], &["sample-prices", "chain-btc", "chain-eth"]].concat());
+    assert_eq!(
+        ids,
+        [&lists[..], &["sample-prices", "chain-btc", "chain-eth", "chain-trx"]].concat()
+    );
     let mandatory = &sources.json()["sources"][2];
     assert_eq!((&mandatory["mandatory"], &mandatory["stale"]), (&json!(true), &json!(false)));
     assert_eq!(business.get("/v1/sources").status, 200);

@@ -16,7 +16,7 @@ use crate::support::wait_until;
 const SCREEN: &str = "/api/v1/screen";
 const LISTED: &str = "bc1qvazt7n0vgxag90qknvxeevn7aaqfawjxqv9svn";
 const MIXER: &str = "0x094B38aF1c2b20Ce653843E787754cDaB7846aa7";
-const EXCHANGE: &str = "TXrjBHsbQP61u9EexEPA98mqfdFX9U828W";
+const EXCHANGE: &str = "0xEf5dC08260F796c126053CfEEBF6E9b973E29737";
 
 fn screened(caller: &Caller, body: &str) -> Vec<Value> {
     let answer = caller.post(SCREEN, body, &[("content-type", "application/x-ndjson")]);
@@ -80,7 +80,7 @@ fn rows_are_answered_in_order_and_wrong_ones_by_themselves() {
          {{\"blockchain\":\"eth\",\"address\":\"{LISTED}\"}}\n\
          {{\"blockchain\":\"btc\",\"address\":\"x\",\"more\":1}}\n\
          {{\"blockchain\":\"btc\",\"address\":\"{}\"}}\n\
-         {{\"blockchain\":\"trx\",\"address\":\"{EXCHANGE}\"}}",
+         {{\"blockchain\":\"bsc\",\"address\":\"{EXCHANGE}\"}}",
         "1".repeat(9000)
     );
     let rows = screened(&caller, &body);
@@ -200,7 +200,7 @@ spec:
 #[test]
 fn with_mandatory_flows_screening_allows_nothing() {
     let (server, _, caller) = sample();
-    let exchange = format!("{{\"blockchain\":\"trx\",\"address\":\"{EXCHANGE}\"}}");
+    let exchange = format!("{{\"blockchain\":\"bsc\",\"address\":\"{EXCHANGE}\"}}");
     assert_eq!(screened(&caller, &exchange)[0]["verdict"], "allow");
     let policy = "apiVersion: assay.dev/v1alpha1\nkind: RiskPolicy\nmetadata: {name: sample}\n\
                   spec: {flowsRequired: true, mandatorySources: [{name: sample-sanctions}], lists: {sample-sanctions: blocking}}\n";
@@ -281,7 +281,7 @@ fn earlier_checks_are_found_by_what_people_remember() {
     };
     let listed = post(&caller, "btc", LISTED, "order 1");
     let mixer = post(&caller, "eth", MIXER, "order 2");
-    let exchange = post(&caller, "trx", EXCHANGE, "order 3");
+    let exchange = post(&caller, "bsc", EXCHANGE, "order 3");
     let theirs = post(&other, "btc", LISTED, "order 1");
     let found = |caller: &Caller, query: &str| -> Vec<Value> {
         let answer = caller.get(&format!("/api/v1/checks?{query}"));
@@ -368,7 +368,7 @@ fn a_file_keeps_its_columns_and_gains_the_result() {
     let (server, ..) = sample();
     let directory = server.directory();
     let input = format!(
-        "\u{FEFF}id,Blockchain,address,note\n1,btc,{LISTED},\"a, b\"\n2,btc,bad,\n3,eth\n4,TRON,{EXCHANGE},=1+1\n"
+        "\u{FEFF}id,Blockchain,address,note\n1,btc,{LISTED},\"a, b\"\n2,btc,bad,\n3,eth\n4,BSC,{EXCHANGE},=1+1\n"
     );
     let output = screen_file(directory.path(), "in.csv", &input, &[]);
     let lines: Vec<&str> = output.lines().collect();
@@ -384,9 +384,7 @@ fn a_file_keeps_its_columns_and_gains_the_result() {
     );
     assert!(lines[2].starts_with("2,btc,bad,,,,,,,\"not a valid btc address: "), "{}", lines[2]);
     assert_eq!(lines[3], "3,eth,,,,,,,,line 4: 2 cells where the header has 4,,,");
-    assert!(
-        lines[4].starts_with(&format!("4,TRON,{EXCHANGE},=1+1,4.7,low,allow,exchange,false,,"))
-    );
+    assert!(lines[4].starts_with(&format!("4,BSC,{EXCHANGE},=1+1,4.7,low,allow,exchange,false,,")));
 
     let same = assay(directory.path(), ["--sample", "screen", "in.csv", "-o", "in.csv"]);
     assert_eq!(same.code, 2, "{}", same.stderr);
@@ -465,7 +463,7 @@ fn input_and_output_of_screen_have_a_format_each() {
 #[test]
 fn policy_diff_reports_a_change_before_it_is_applied() {
     let (server, ..) = sample();
-    let input = format!("blockchain,address\nbtc,{LISTED}\neth,{MIXER}\ntrx,{EXCHANGE}\nbtc,bad\n");
+    let input = format!("blockchain,address\nbtc,{LISTED}\neth,{MIXER}\nbsc,{EXCHANGE}\nbtc,bad\n");
     fs::write(server.directory().path().join("in.csv"), input).unwrap();
     let run = server.assay(&["policy", "diff", "sample", "default", "in.csv", "--json"]).ok();
     let rows: Vec<Value> =
