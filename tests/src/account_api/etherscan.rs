@@ -4,7 +4,7 @@ use assay_address::ChainId;
 use assay_chain::histories::accounts::{
     AccountList, FreezeSignature, ListOrder, freeze_signatures,
 };
-use assay_engine::account::{AccountAddress, Asset, FreezeChange, TransferKind};
+use assay_engine::account::{AccountAddress, Asset, TransferKind};
 use serde_json::{Value, json};
 
 use super::{
@@ -105,10 +105,8 @@ fn logs(shared: &Shared, asked: &ApiQuery, token: AccountAddress, is_blockscout:
     let events = events.filter(|row| row.block >= first).skip((page - 1) * size).take(size);
     let logs = events.map(|row| {
         let frozen = format!("0x{}{}", "00".repeat(12), hex::encode(row.event.account.0));
-        let amount = match row.event.change {
-            FreezeChange::Destroyed => "00".repeat(32),
-            FreezeChange::Frozen | FreezeChange::Lifted => String::new(),
-        };
+        let has_amount = signature.name.starts_with("Destroyed");
+        let amount = if has_amount { "00".repeat(32) } else { String::new() };
         let topic = asked.text("topic0");
         let (topics, data) = if is_blockscout {
             (json!([topic, frozen, null, null]), format!("0x{amount}"))

@@ -357,7 +357,7 @@ fn the_formats_of_intel_sources() {
         let ids: Vec<String> = of_kind(kind).map(|format| format!("\"{}\"", format.id)).collect();
         // As rustfmt writes it.
         let elements = match &ids[..] {
-            [_, _] => ids.join(", "),
+            [_, _] | [_, _, _] => ids.join(", "),
             _ => format!("\n    {},\n", ids.join(",\n    ")),
         };
         format!("\npub(super) static {name}: [&str; {}] = [{elements}];\n", ids.len())
