@@ -133,7 +133,7 @@ impl LineQueue {
             let unwritten = write_whole(sink, &batch);
             if !unwritten.is_empty() {
                 is_cut = unwritten.len() < batch.len();
-                let lines = unwritten.iter().filter(|byte| **byte == b'\n').count();
+                let lines = unwritten.split_inclusive(|byte| *byte == b'\n').count();
                 let lines = u64::try_from(lines).unwrap_or(u64::MAX);
                 self.dropped.fetch_add(lines, Ordering::Relaxed);
             }
