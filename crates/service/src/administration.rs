@@ -6,6 +6,7 @@ use assay_store::{StoreError, control::key_environment};
 use assay_tenancy::{
     ManifestProblem, Name,
     key::{ApiKey, KeyEnvironment, KeyId},
+    manifest::Kind,
 };
 use jiff::Timestamp;
 
@@ -41,6 +42,9 @@ pub enum AdministrationError {
     /// The server fetches no sources: it serves the demo data set, or `feeds` is off.
     #[error("this server fetches no sources")]
     NothingFetched,
+    /// The source has a manifest, which may hold what its operator wrote.
+    #[error("`{0}` has a manifest already: change it with `assay apply`")]
+    Exists(String),
     /// The manifest of the source has problems beside the stored ones.
     #[error("the source cannot be enabled: {}", joined(.0))]
     Problems(Vec<ManifestProblem>),
@@ -106,8 +110,8 @@ impl Administration {
     ///
     /// # Errors
     ///
-    /// Returns an error if the server fetches no sources, or the source is unknown, has no feed, needs a licence or has
-    /// problems.
+    /// Returns an error if the server fetches no sources, or the source is unknown, has no feed, needs a licence, has
+    /// a manifest already or has problems.
     pub async fn enable_source(
         &self,
         service: &Service,
@@ -117,6 +121,10 @@ impl Administration {
         let paths = self.source_paths.as_ref().ok_or(AdministrationError::NothingFetched)?;
         let document = by_name(name)?.manifest(None, false)?;
         let store = &*service.databases.store;
+        let known = store.manifests().await?.manifests;
+        if known.iter().any(|it| it.kind == Kind::IntelSource && it.name.as_str() == name) {
+            return Err(AdministrationError::Exists(name.to_owned()));
+        }
         match manifests::apply(store, vec![document], paths, now).await {
             Ok(_) => {
                 service.refresh_requested.notify_one();
@@ -170,6 +178,8 @@ mod tests {
         let stored = service.databases.store.manifests().await.unwrap().manifests;
         let names: Vec<&str> = stored.iter().map(|manifest| manifest.name.as_str()).collect();
         assert!(names.contains(&"uk"), "{names:?}");
+        let refused = means.enable_source(&service, "uk", now).await.unwrap_err();
+        assert!(matches!(refused, AdministrationError::Exists(_)), "{refused}");
         for wrong in ["opensanctions", "il-nbctf", "nothing"] {
             let refused = means.enable_source(&service, wrong, now).await.unwrap_err();
             assert!(matches!(refused, AdministrationError::Source(_)), "{refused}");

@@ -120,6 +120,10 @@ pub(super) async fn create_key(
             let detail = format!("the name has more than {LONGEST_NAME} characters");
             return Err(Problem::new(Code::InvalidRequest, detail));
         }
+        if name.chars().any(char::is_control) {
+            let detail = "the name has a character that cannot be shown";
+            return Err(Problem::new(Code::InvalidRequest, detail));
+        }
         let new_key = NewKey {
             tenant: person.caller.tenant.name.clone(),
             name: name.to_owned(),
@@ -243,6 +247,7 @@ fn problem(error: &AdministrationError) -> Problem {
     match error {
         AdministrationError::UnknownKey(_) => Problem::new(Code::NotFound, error.to_string()),
         AdministrationError::Source(_)
+        | AdministrationError::Exists(_)
         | AdministrationError::NothingFetched
         | AdministrationError::Problems(_) => Problem::new(Code::InvalidRequest, error.to_string()),
         AdministrationError::Unlisted(_) => {

@@ -88,6 +88,10 @@ pub(super) async fn sign_out(
         return signed_out(SignedOut::ForeignForm);
     }
     let person = console.sessions.find(&session, console.service.clock.now());
+    if person.is_none() && !everywhere.is_empty() {
+        // A session that is over ends no other one.
+        return signed_out(SignedOut::NoSession);
+    }
     if let Some(person) = person.filter(|_| !everywhere.is_empty()) {
         let tenant = &person.tenant.name;
         console.sessions.end_all_of(|other| other.tenant.name == *tenant);
