@@ -104,16 +104,26 @@ pub fn condition(
         (false, ConditionReason::ServersSilent) => "Unknown",
         (false, _) => "False",
     };
-    let second = Timestamp::from_second(now.as_second()).unwrap_or(now);
-    let same = before.iter().find(|old| old.type_ == state.kind && old.status == status);
     Condition {
         type_: state.kind.into(),
         status: status.into(),
         reason: state.reason.as_str().into(),
         message: state.message.clone(),
         observed_generation: generation,
-        last_transition_time: same.map_or(Time(second), |old| old.last_transition_time.clone()),
+        last_transition_time: transition_time(state.kind, status, before, now),
     }
+}
+
+/// The time since which a condition has its status, with a precision of a second.
+pub(crate) fn transition_time(
+    kind: &str,
+    status: &str,
+    before: &[Condition],
+    now: Timestamp,
+) -> Time {
+    let second = Timestamp::from_second(now.as_second()).unwrap_or(now);
+    let same = before.iter().find(|old| old.type_ == kind && old.status == status);
+    same.map_or(Time(second), |old| old.last_transition_time.clone())
 }
 
 /// The conditions `Ready` and `Stalled` of a state, about a generation.

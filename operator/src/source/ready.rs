@@ -1,11 +1,11 @@
 //! The condition `Ready` of a source: its spec is in force, and its data is there and current. Pure.
 
 use jiff::{SignedDuration, Timestamp};
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 
 use super::{branches::BRANCHES_AGREE, following::SOURCE_FOLLOWED, status::WORKING};
 use crate::{
-    conditions::{PUBLISHED, READY},
+    conditions::{PUBLISHED, READY, transition_time},
     reason::ConditionReason,
 };
 
@@ -75,15 +75,13 @@ impl Readiness {
         generation: Option<i64>,
         now: Timestamp,
     ) -> Condition {
-        let same = before.iter().find(|old| old.type_ == READY && old.status == self.status);
-        let second = Timestamp::from_second(now.as_second()).unwrap_or(now);
         Condition {
+            last_transition_time: transition_time(READY, self.status, before, now),
             type_: READY.into(),
             status: self.status.into(),
             reason: self.reason,
             message: self.message,
             observed_generation: generation,
-            last_transition_time: same.map_or(Time(second), |old| old.last_transition_time.clone()),
         }
     }
 }
