@@ -6,6 +6,7 @@ allows. The toolchain is pinned, so the format does not change unnoticed.
 
 import json
 import os
+import signal
 import subprocess
 import threading
 from dataclasses import dataclass, field
@@ -18,6 +19,8 @@ from .steps import Failure, Step, is_stopped, say
 UNSTABLE = ["-Z", "unstable-options", "--format", "json"]
 # Timeout: a binary in which no test starts or ends for so long is killed.
 SILENCE_SECONDS = 1200
+# Number of lines of an aborted binary's log that a note repeats.
+LAST_WORDS = 5
 
 
 @dataclass
@@ -100,8 +103,18 @@ def select(
 def run_binary(step: Step, binary: Binary, tests: list[Test], threads: int, results: Results, extra: dict) -> None:
     """Runs tests of one binary, `threads` at a time, and adds their results.
 
+    If the process aborts, the tests that were running fail, a note tells of it, and a new process runs the rest.
     Raises Failure if the process ends with an error though no test failed, or if the run was stopped.
     """
+    left = tests
+    while left:
+        left = _run_process(step, binary, left, threads, results, extra)
+
+
+def _run_process(
+    step: Step, binary: Binary, tests: list[Test], threads: int, results: Results, extra: dict
+) -> list[Test]:
+    """Runs tests in one process. Returns those that it did not begin because it aborted in others."""
     by_name = {test.name: test for test in tests}
     arguments = [*UNSTABLE, "--report-time", "--include-ignored", "--exact", f"--test-threads={threads}"]
     # One test runs alone if it failed before: then its output is kept though it passes.
@@ -139,16 +152,30 @@ def run_binary(step: Step, binary: Binary, tests: list[Test], threads: int, resu
                 results.add(Result(test, "failed", event.get("exec_time", 0.0), log=log, environment=extra))
                 say(f"-- FAILED: {test.title}\n{log}")
     watch.cancel()
-    # The binary aborted before these tests ended.
-    for name, test in by_name.items():
-        log = f"{'was running' if name in running else 'was not run'} when {binary.title} ended"
-        results.add(Result(test, "failed", log=log, environment=extra))
-        say(f"-- FAILED: {test.title}: {log}")
     try:
         step.finish(process, [binary.title])
+        end = "exit code 0"
     except Failure:
         if is_stopped() or not (failed or by_name):
             raise
+        end = _end(process.returncode)
+    if not by_name:
+        return []
+    # The process aborted before these tests ended. Without a running one, it would abort again.
+    aborted = [test for name, test in by_name.items() if name in running] or list(by_name.values())
+    words = step.log.read_text(errors="replace").strip().splitlines()[-LAST_WORDS:]
+    names = ", ".join(test.name for test in aborted[:10])
+    note = " | ".join([f"{binary.title} ended by {end} in {names}", *words])
+    step.notes.append(note)
+    for test in aborted:
+        results.add(Result(test, "failed", log=note, environment=extra))
+        say(f"-- FAILED: {test.title}: {note}")
+    return [test for test in by_name.values() if test not in aborted]
+
+
+def _end(code: int) -> str:
+    """The end of a process in words."""
+    return signal.Signals(-code).name if code < 0 else f"exit code {code}"
 
 
 def environment(extra: dict | None = None) -> dict:

@@ -82,7 +82,7 @@ class AgainTest(unittest.TestCase):
     def test_a_test_that_did_not_end_counts_as_failed(self) -> None:
         results = self.run_tests("steady", "never")
         (failed,) = results.of("failed")
-        self.assertEqual(failed.log, "was not run when box/all ended")
+        self.assertEqual(failed.log, "box/all ended by exit code 0 in never")
 
     def test_nothing_is_flaky_where_very_much_failed(self) -> None:
         results = Results()
