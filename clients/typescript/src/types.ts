@@ -908,8 +908,10 @@ export interface AssociatedWallet {
  * | `same_key` | One key controls both addresses. |
  * | `deployer` | Created the assessed address, which is a contract. |
  * | `deployed` | A contract that the assessed address created. |
- * | `same_deployer` | A contract that the creator of the assessed address created too. | */
-export type Relation = "same_owner" | "possible_owner" | "service_deposit" | "funder" | "counterparty" | "same_key" | "deployer" | "deployed" | "same_deployer" | (string & {});
+ * | `same_deployer` | A contract that the creator of the assessed address created too. |
+ * | `resource_lender` | Lends the assessed address resources that pay for its transactions (energy or bandwidth of TRON). |
+ * | `resource_borrower` | Borrows such resources from the assessed address. | */
+export type Relation = "same_owner" | "possible_owner" | "service_deposit" | "funder" | "counterparty" | "same_key" | "deployer" | "deployed" | "same_deployer" | "resource_lender" | "resource_borrower" | (string & {});
 
 /** Behavior pattern of the address's owner: of its co-spend cluster, or of the address itself if the address has no cluster. */
 export interface AssessedPattern {

@@ -396,6 +396,7 @@ mod tests {
                 transfers: amounts.iter().map(payment).collect(),
                 contract_facts: Vec::new(),
                 freezes: Vec::new(),
+                delegations: Vec::new(),
             }],
             internal: InternalTransfers::Stated,
         }

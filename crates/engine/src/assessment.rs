@@ -488,6 +488,10 @@ pub enum Relation {
     Deployed,
     /// A contract that the creator of the assessed address created too.
     SameDeployer,
+    /// Lends the assessed address resources that pay for its transactions (energy or bandwidth of TRON).
+    ResourceLender,
+    /// Borrows such resources from the assessed address.
+    ResourceBorrower,
 }
 
 /// Behavior pattern of the address's owner: of its co-spend cluster, or of the address itself if the address has no

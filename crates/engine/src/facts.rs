@@ -356,6 +356,10 @@ pub enum AccountRole {
     Deployed,
     /// A contract that the creator of the subject created too.
     SameDeployer,
+    /// Lends the subject resources that pay for its transactions.
+    ResourceLender,
+    /// Borrows such resources from the subject.
+    ResourceBorrower,
 }
 
 /// The strongest counterparties of the subject.

@@ -117,7 +117,7 @@ pub struct CatalogueRule {
     pub fixed: bool,
 }
 
-const HEURISTICS: [CatalogueHeuristic; 8] = [
+const HEURISTICS: [CatalogueHeuristic; 9] = [
     CatalogueHeuristic {
         id: "same_key",
         definition: "One key, script or account controls both addresses: the same account on EVM \
@@ -157,6 +157,13 @@ const HEURISTICS: [CatalogueHeuristic; 8] = [
         id: "first_payment",
         definition: "An input of the first payment that the address received; on account chains the \
                      payer of the first native coins.",
+        tier: Tier::OnChainProof,
+        supported: true,
+    },
+    CatalogueHeuristic {
+        id: "resource_delegation",
+        definition: "Energy or bandwidth that one account lends the other, which pays for transactions. It is \
+                     rented out for fees and moves no money. Only shown: no score rests on it.",
         tier: Tier::OnChainProof,
         supported: true,
     },

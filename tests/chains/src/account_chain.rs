@@ -242,6 +242,7 @@ impl Iterator for LongAccountChain {
             transfers,
             contract_facts,
             freezes: Vec::new(),
+            delegations: Vec::new(),
         })
     }
 }

@@ -76,6 +76,7 @@ fn chain(seed: u64, count: u64, has_internal: bool) -> Arc<Vec<AccountTransactio
             transfers,
             contract_facts: Vec::new(),
             freezes: Vec::new(),
+            delegations: Vec::new(),
         });
     }
     Arc::new(transactions)

@@ -392,6 +392,7 @@ impl AccountChain {
             contract_facts: self.code_of(&transfers).into_iter().chain(named).collect(),
             transfers,
             freezes: Vec::new(),
+            delegations: Vec::new(),
         });
     }
 

@@ -61,6 +61,11 @@ pub fn assert_equal_accounts(
             "{name}"
         );
         assert_eq!(one.with_freezes(owner, most), other.with_freezes(owner, most), "{name}");
+        assert_eq!(
+            one.with_delegations(owner, most),
+            other.with_delegations(owner, most),
+            "{name}"
+        );
         assert_eq!(one.deployed(owner, most), other.deployed(owner, most), "{name}");
     }
     assert_equal_histories(&name, (one, other), owner, &[0, 1_000, usize::MAX]);

@@ -117,6 +117,7 @@ fn funded(world: &AccountWorld, transactions: &[AccountTransaction]) -> Vec<Acco
         transfers: transfers.collect(),
         contract_facts: Vec::new(),
         freezes: Vec::new(),
+        delegations: Vec::new(),
         ..first.clone()
     };
     std::iter::once(funding).chain(transactions.iter().cloned()).collect()

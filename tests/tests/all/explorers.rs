@@ -67,6 +67,7 @@ fn payments(
             }],
             contract_facts: Vec::new(),
             freezes: Vec::new(),
+            delegations: Vec::new(),
         }
     };
     Arc::new((0..).zip(of).map(payment).collect())
@@ -296,6 +297,7 @@ fn town_with_freezes(chain: ChainId) -> Arc<Vec<AccountTransaction>> {
             transfers: Vec::new(),
             contract_facts: Vec::new(),
             freezes: vec![event],
+            delegations: Vec::new(),
         });
     }
     Arc::new(transactions)

@@ -969,7 +969,9 @@ Further values may be added.
 | `same_key` | One key controls both addresses. |
 | `deployer` | Created the assessed address, which is a contract. |
 | `deployed` | A contract that the assessed address created. |
-| `same_deployer` | A contract that the creator of the assessed address created too. |"""
+| `same_deployer` | A contract that the creator of the assessed address created too. |
+| `resource_lender` | Lends the assessed address resources that pay for its transactions (energy or bandwidth of TRON). |
+| `resource_borrower` | Borrows such resources from the assessed address. |"""
 
 
 class AssessedPattern(TypedDict):

@@ -190,6 +190,7 @@ impl Booking<'_> {
             transfers,
             contract_facts: Vec::new(),
             freezes: Vec::new(),
+            delegations: Vec::new(),
         })
     }
 }
@@ -238,6 +239,7 @@ impl Draft<'_> {
             transfers,
             contract_facts,
             freezes,
+            delegations: Vec::new(),
         };
         Ok(BookedTransaction { transaction, ran: self.accounts_with_code(), named })
     }

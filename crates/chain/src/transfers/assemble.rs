@@ -105,6 +105,7 @@ pub(super) fn assemble(
             transfers,
             contract_facts,
             freezes: Vec::new(),
+            delegations: Vec::new(),
         });
         origins.push(rows);
         fact_origins.push(events);

@@ -6,8 +6,8 @@ use alloy_primitives::keccak256;
 use assay_address::ChainId;
 use assay_engine::{
     account::{
-        AccountAddress, AccountTransaction, Asset, FreezeEvent, PublishedPlace, Transfer,
-        TransferKind, TransferPlace,
+        AccountAddress, AccountTransaction, Asset, FreezeEvent, PublishedPlace, ResourceDelegation,
+        Transfer, TransferKind, TransferPlace,
     },
     ledger::BlockRef,
     utxo::Txid,
@@ -85,8 +85,8 @@ impl VerifiedBlock {
                 internal = InternalTransfers::Lacking;
             }
             let booked = draft.finish(&reference);
-            let AccountTransaction { transfers, freezes, .. } = &booked;
-            if !transfers.is_empty() || !freezes.is_empty() {
+            let AccountTransaction { transfers, freezes, delegations, .. } = &booked;
+            if !(transfers.is_empty() && freezes.is_empty() && delegations.is_empty()) {
                 transactions.push(booked);
             }
         }
@@ -192,6 +192,7 @@ impl<'a> Draft<'a> {
             Some(FreezeEvent { asset, account, change, log: log.index() })
         });
         let freezes = freezes.collect();
+        let delegations = self.delegation().into_iter().collect();
         self.transfers.extend(of_tokens);
         self.ran.extend(self.logs.iter().map(LogAnswer::contract));
         self.add_fee();
@@ -207,6 +208,7 @@ impl<'a> Draft<'a> {
             transfers: self.transfers,
             contract_facts,
             freezes,
+            delegations,
         };
         // Only contracts have code: a key delegates to none.
         with_contract_facts(transaction, self.ran, named)
@@ -281,8 +283,18 @@ impl<'a> Draft<'a> {
             | Effect::Inject { .. }
             | Effect::Withdraw { .. }
             | Effect::Trade { .. } => self.add_exchange(owner),
-            Effect::Unstated | Effect::Nothing => {}
+            Effect::Delegation { .. } | Effect::Unstated | Effect::Nothing => {}
         }
+    }
+
+    /// The loan of resources that the transaction begins or ends.
+    fn delegation(&self) -> Option<ResourceDelegation> {
+        let contract = &self.transaction.contract;
+        let Effect::Delegation { borrower, resource, change } = contract.effect else {
+            return None;
+        };
+        let lender = contract.owner.filter(|_| self.is_successful())?;
+        Some(ResourceDelegation { lender, borrower, resource, change })
     }
 
     /// The contract that the transaction creates: its address follows from the transaction and its sender.

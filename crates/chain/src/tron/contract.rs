@@ -1,6 +1,6 @@
 //! Actions of transactions, from the bytes that its identifier is the hash of.
 
-use assay_engine::account::{AccountAddress, Asset};
+use assay_engine::account::{AccountAddress, Asset, ChainResource, DelegationChange};
 
 use super::wire::Fields;
 
@@ -42,15 +42,19 @@ pub(super) enum Effect {
     Trade { exchange: i64, token: Option<Asset>, amount: i64 },
     /// An order of a market, or a transfer out of or into a shielded pool: the node does not state all that moves.
     Unstated,
-    /// No other account gets anything: stakes, votes, lent resources, settings.
+    /// The beginning or the end of a loan of resources.
+    Delegation { borrower: AccountAddress, resource: ChainResource, change: DelegationChange },
+    /// No other account gets anything: stakes, votes, settings.
     Nothing,
 }
 
-/// Kinds of contracts that move money.
+/// Kinds of contracts that move money or lend resources.
 mod kinds {
     pub(super) const TRANSFER: i64 = 1;
     pub(super) const TRANSFER_ASSET: i64 = 2;
     pub(super) const PARTICIPATE_ASSET_ISSUE: i64 = 9;
+    pub(super) const FREEZE_BALANCE: i64 = 11;
+    pub(super) const UNFREEZE_BALANCE: i64 = 12;
     pub(super) const WITHDRAW_BALANCE: i64 = 13;
     pub(super) const CREATE_SMART_CONTRACT: i64 = 30;
     pub(super) const TRIGGER_SMART_CONTRACT: i64 = 31;
@@ -61,6 +65,8 @@ mod kinds {
     pub(super) const SHIELDED_TRANSFER: i64 = 51;
     pub(super) const MARKET_SELL: i64 = 52;
     pub(super) const MARKET_CANCEL: i64 = 53;
+    pub(super) const DELEGATE_RESOURCE: i64 = 57;
+    pub(super) const UNDELEGATE_RESOURCE: i64 = 58;
 }
 
 impl Contract {
@@ -133,8 +139,31 @@ fn effect(kind: i64, value: &Fields<'_>) -> Result<Effect, String> {
         kinds::EXCHANGE_TRANSACTION => {
             Effect::Trade { exchange: number(2), token: token(3), amount: number(4) }
         }
+        // Stakes of the first kind: with a receiver they lend what they give.
+        kinds::FREEZE_BALANCE => delegation(value, (15, 10), DelegationChange::Begun),
+        kinds::UNFREEZE_BALANCE => delegation(value, (15, 10), DelegationChange::Ended),
+        kinds::DELEGATE_RESOURCE => delegation(value, (4, 2), DelegationChange::Begun),
+        kinds::UNDELEGATE_RESOURCE => delegation(value, (4, 2), DelegationChange::Ended),
         kinds::SHIELDED_TRANSFER | kinds::MARKET_SELL | kinds::MARKET_CANCEL => Effect::Unstated,
         _ => Effect::Nothing,
+    })
+}
+
+/// A loan to the account of a field, of the resource of another one; nothing without a borrower. Power to vote is not lent.
+fn delegation(
+    value: &Fields<'_>,
+    (borrower, resource): (u32, u32),
+    change: DelegationChange,
+) -> Effect {
+    let resource = match value.number(resource) {
+        0 => ChainResource::Bandwidth,
+        1 => ChainResource::Energy,
+        _ => return Effect::Nothing,
+    };
+    address(value.bytes(borrower)).map_or(Effect::Nothing, |borrower| Effect::Delegation {
+        borrower,
+        resource,
+        change,
     })
 }
 

@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex};
 
 use assay_engine::account::{
-    AccountAddress, AccountTransaction, Asset, ContractFact, FreezeChange, FreezeEvent,
-    TransferKind,
+    AccountAddress, AccountTransaction, Asset, ChainResource, ContractFact, DelegationChange,
+    FreezeChange, FreezeEvent, ResourceDelegation, TransferKind,
 };
 use assay_graph::account::{AccountBlock, InternalTransfers};
 use assay_test_servers::tron::{
@@ -318,11 +318,7 @@ fn payments_of_coins_and_tokens_are_read() {
 #[test]
 fn stakes_votes_and_lent_energy_move_nothing_but_fees() {
     let [alice, bob] = [party("alice"), party("bob")];
-    let block = block_of(&[
-        NewTransaction::stake(&alice, 500),
-        NewTransaction::vote(&alice),
-        NewTransaction::lend_energy(&alice, &bob, 500),
-    ]);
+    let block = block_of(&[NewTransaction::stake(&alice, 500), NewTransaction::vote(&alice)]);
     assert_eq!(block.transactions, []);
     let lent = booked(NewTransaction::lend_energy(&alice, &bob, 500).fee(280_000));
     assert_eq!(moved(&lent), [fee("alice", 280_000)]);
@@ -415,6 +411,35 @@ fn tokens_are_read_from_logs_and_issues_count_once() {
     );
     let expected = dollars(TransferKind::Transfer, at("issuer"), at("bob"), 5);
     assert_eq!(moved(&booked(old)), [expected]);
+}
+
+#[test]
+fn loans_of_resources_are_relations_that_move_nothing() {
+    let [lender, bob] = [party("issuer"), party("bob")];
+    let block = block_of(&[
+        NewTransaction::lend_energy(&lender, &bob, 400),
+        NewTransaction::take_energy_back(&lender, &bob, 400),
+        NewTransaction::stake_for(&lender, &bob, 700),
+        // A stake for oneself lends nothing, and neither does a loan that failed.
+        NewTransaction::stake(&lender, 700),
+        NewTransaction::lend_energy(&lender, &bob, 400).failed("REVERT"),
+    ]);
+    let loan = |resource, change| ResourceDelegation {
+        lender: at("issuer"),
+        borrower: at("bob"),
+        resource,
+        change,
+    };
+    let loans: Vec<_> = block.transactions.iter().flat_map(|it| &it.delegations).copied().collect();
+    assert_eq!(
+        loans,
+        [
+            loan(ChainResource::Energy, DelegationChange::Begun),
+            loan(ChainResource::Energy, DelegationChange::Ended),
+            loan(ChainResource::Bandwidth, DelegationChange::Begun),
+        ]
+    );
+    assert!(block.transactions.iter().all(|it| it.transfers.is_empty()), "{block:?}");
 }
 
 #[test]

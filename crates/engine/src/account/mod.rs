@@ -25,6 +25,7 @@
 //! - `received`, `held`, `sent`: the money of a subject
 //! - `taken`: funds that parties which harm payers got without the subject's doing
 //! - `freezes`: freezes of accounts by issuers of tokens
+//! - `delegations`: accounts that lend an account resources, or borrow them from it
 //! - `path`: paths that show where money came from
 //! - `owners`: accounts that are associated with a subject
 //! - `lookalikes`: accounts that look like a subject's counterparties
@@ -44,6 +45,7 @@ mod contract_use;
 mod contracts;
 mod conversion;
 mod dealings;
+mod delegations;
 mod ends;
 mod exposure;
 mod freezes;
@@ -79,6 +81,7 @@ pub use contracts::{
     AccountState, AccountStates, DayPrices, DayValues, Held, Holding, Lot, Lots, Named, Tie,
 };
 pub use dealings::{Dealing, DealingKey, Dealings};
+pub use delegations::{ResourcePartner, resource_partners};
 pub use ends::{MoneyEnd, MoneyEnds, ends_money};
 pub use exposure::{AssetExposure, OriginExposure, exposures};
 pub use freezes::{FreezeMoment, IssuerFreeze, issuer_freezes};
@@ -97,8 +100,9 @@ pub use price::{
     UsdValue,
 };
 pub use record::{
-    AccountTransaction, ContractFact, ContractFactKind, FreezeChange, FreezeEvent, PublishedPlace,
-    Transfer, TransferKind, TransferPlace, UnknownKind,
+    AccountTransaction, ChainResource, ContractFact, ContractFactKind, DelegationChange,
+    FreezeChange, FreezeEvent, PublishedPlace, ResourceDelegation, Transfer, TransferKind,
+    TransferPlace, UnknownKind,
 };
 pub(crate) use scored::worth_of_ticker;
 pub use scored::{AssetRole, IssueLog, ScoredAsset, scored_asset, scored_assets};

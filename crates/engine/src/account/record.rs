@@ -26,6 +26,8 @@ pub struct AccountTransaction {
     pub contract_facts: Vec<ContractFact>,
     /// Events by which issuers of tokens froze accounts or ended freezes, in the order of the transaction.
     pub freezes: Vec<FreezeEvent>,
+    /// Loans of resources that began or ended.
+    pub delegations: Vec<ResourceDelegation>,
 }
 
 impl AccountTransaction {
@@ -239,4 +241,45 @@ pub enum FreezeChange {
 impl FreezeChange {
     /// Every change.
     pub const ALL: [Self; 3] = [Self::Frozen, Self::Lifted, Self::Destroyed];
+}
+
+/// The beginning or the end of a loan of resources, by which the borrower's transactions cost no coins. It moves no money.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ResourceDelegation {
+    /// The account whose stake gives the resource.
+    pub lender: AccountAddress,
+    /// The account that may use it.
+    pub borrower: AccountAddress,
+    /// The resource.
+    pub resource: ChainResource,
+    /// Change of the loan.
+    pub change: DelegationChange,
+}
+
+/// A resource of TRON that pays for transactions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ChainResource {
+    /// Pays for the bytes of transactions.
+    Bandwidth,
+    /// Pays for the steps of contracts.
+    Energy,
+}
+
+impl ChainResource {
+    /// Every resource.
+    pub const ALL: [Self; 2] = [Self::Bandwidth, Self::Energy];
+}
+
+/// Change of a loan of resources.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum DelegationChange {
+    /// The loan begins, or grows.
+    Begun,
+    /// The loan ends, or shrinks.
+    Ended,
+}
+
+impl DelegationChange {
+    /// Every change.
+    pub const ALL: [Self; 2] = [Self::Begun, Self::Ended];
 }

@@ -346,6 +346,8 @@ fn counterparty(other: &Counterparty, today: Date) -> AssociatedWallet {
         Some(AccountRole::Deployer) => (Relation::Deployer, "creation"),
         Some(AccountRole::Deployed) => (Relation::Deployed, "creation"),
         Some(AccountRole::SameDeployer) => (Relation::SameDeployer, "creation"),
+        Some(AccountRole::ResourceLender) => (Relation::ResourceLender, "resource_delegation"),
+        Some(AccountRole::ResourceBorrower) => (Relation::ResourceBorrower, "resource_delegation"),
         None if other.is_funder => (Relation::Funder, "first_payment"),
         None => (Relation::Counterparty, "payments"),
     };

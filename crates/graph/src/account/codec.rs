@@ -1,8 +1,8 @@
 //! Transactions as bytes, of which the digest of a chain is made. Numbers are LEB128.
 
 use assay_engine::account::{
-    AccountTransaction, Asset, ContractFactKind, FreezeChange, FreezeEvent, PublishedPlace,
-    Transfer, TransferKind,
+    AccountTransaction, Asset, ChainResource, ContractFactKind, DelegationChange, FreezeChange,
+    FreezeEvent, PublishedPlace, ResourceDelegation, Transfer, TransferKind,
 };
 
 use super::RecordedBlock;
@@ -41,13 +41,16 @@ const IN_TRANSACTION: u8 = 1;
 const WITH_INITIATOR: u8 = 2;
 /// Mark of a transaction with freezes.
 const WITH_FREEZES: u8 = 4;
+/// Mark of a transaction with loans of resources.
+const WITH_DELEGATIONS: u8 = 8;
 
 fn write_transaction(bytes: &mut Vec<u8>, transaction: &AccountTransaction) {
     let is_of_block = transaction.id == AccountTransaction::id_of_block(transaction.block);
     let in_transaction = if is_of_block { 0 } else { IN_TRANSACTION };
     let with_initiator = if transaction.initiator.is_some() { WITH_INITIATOR } else { 0 };
     let with_freezes = if transaction.freezes.is_empty() { 0 } else { WITH_FREEZES };
-    bytes.push(in_transaction | with_initiator | with_freezes);
+    let with_delegations = if transaction.delegations.is_empty() { 0 } else { WITH_DELEGATIONS };
+    bytes.push(in_transaction | with_initiator | with_freezes | with_delegations);
     if !is_of_block {
         bytes.extend_from_slice(transaction.id.as_bytes());
     }
@@ -75,6 +78,14 @@ fn write_transaction(bytes: &mut Vec<u8>, transaction: &AccountTransaction) {
             write_number(bytes, (*log).into());
         }
     }
+    if !transaction.delegations.is_empty() {
+        write_length(bytes, transaction.delegations.len());
+        for delegation in &transaction.delegations {
+            bytes.push(delegation_code(delegation));
+            bytes.extend_from_slice(&delegation.lender.0);
+            bytes.extend_from_slice(&delegation.borrower.0);
+        }
+    }
 }
 
 /// The code of a kind of fact.
@@ -87,6 +98,19 @@ pub(super) fn fact_code(kind: ContractFactKind) -> u8 {
 pub(super) fn freeze_code(change: FreezeChange) -> u8 {
     let code = FreezeChange::ALL.iter().position(|known| *known == change);
     code.and_then(|code| u8::try_from(code).ok()).unwrap_or_default()
+}
+
+/// The code of a delegation's resource and change.
+pub(super) fn delegation_code(delegation: &ResourceDelegation) -> u8 {
+    let is_energy = delegation.resource == ChainResource::Energy;
+    let is_ended = delegation.change == DelegationChange::Ended;
+    u8::from(is_energy) | u8::from(is_ended) << 1
+}
+
+/// The resource and the change of a [code](delegation_code); `None` for an unknown code.
+pub(super) fn delegation_of_code(code: u8) -> Option<(ChainResource, DelegationChange)> {
+    let resource = *ChainResource::ALL.get(usize::from(code & 1))?;
+    Some((resource, *DelegationChange::ALL.get(usize::from(code >> 1))?))
 }
 
 const NATIVE: u8 = 0;

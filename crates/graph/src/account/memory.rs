@@ -42,6 +42,8 @@ pub struct AccountTransactions {
     other_tokens: FxHashMap<OwnerNumber, Vec<TransactionNumber>>,
     /// Transactions that froze an account or ended a freeze, by owner.
     freezes: FxHashMap<OwnerNumber, Vec<TransactionNumber>>,
+    /// Transactions with loans of resources, by owner.
+    delegations: FxHashMap<OwnerNumber, Vec<TransactionNumber>>,
     /// The account that created each contract.
     deployers: FxHashMap<OwnerNumber, OwnerNumber>,
     /// The contracts that each account created.
@@ -66,6 +68,7 @@ impl AccountTransactions {
             asset_numbers: scored.collect(),
             other_tokens: FxHashMap::default(),
             freezes: FxHashMap::default(),
+            delegations: FxHashMap::default(),
             deployers: FxHashMap::default(),
             deployed: FxHashMap::default(),
             counts: RecordCounts::default(),
@@ -89,6 +92,14 @@ impl AccountTransactions {
         for event in frozen.filter(|event| event.account != AccountAddress::ZERO) {
             let owner = self.number(event.account);
             let known = self.freezes.entry(owner).or_default();
+            if known.last() != Some(&number) {
+                known.push(number);
+            }
+        }
+        let parties = transaction.delegations.iter().flat_map(|it| [it.lender, it.borrower]);
+        for account in parties.filter(|account| *account != AccountAddress::ZERO) {
+            let owner = self.number(account);
+            let known = self.delegations.entry(owner).or_default();
             if known.last() != Some(&number) {
                 known.push(number);
             }
@@ -170,6 +181,12 @@ impl AccountTransactions {
     #[must_use]
     pub fn with_other_tokens(&self, owner: OwnerNumber) -> &[TransactionNumber] {
         self.other_tokens.get(&owner).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// The transactions with loans of resources of an account.
+    #[must_use]
+    pub fn with_delegations(&self, owner: OwnerNumber) -> &[TransactionNumber] {
+        self.delegations.get(&owner).map(Vec::as_slice).unwrap_or_default()
     }
 
     /// The transactions that froze an account or ended a freeze.
@@ -666,6 +683,10 @@ impl AccountView for MemoryAccounts {
 
     fn with_freezes(&self, of: OwnerNumber, most: usize) -> Vec<TransactionNumber> {
         self.transactions.with_freezes(of).iter().rev().take(most).copied().collect()
+    }
+
+    fn with_delegations(&self, of: OwnerNumber, most: usize) -> Vec<TransactionNumber> {
+        self.transactions.with_delegations(of).iter().rev().take(most).copied().collect()
     }
 
     fn deployer(&self, contract: OwnerNumber) -> Option<OwnerNumber> {

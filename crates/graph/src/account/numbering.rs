@@ -62,7 +62,8 @@ impl ScoredAssets {
     }
 
     /// Passes the accounts of a transaction to `each`, in the order in which they are numbered: the sender, then payer,
-    /// receiver and counterpart of each transfer, then contracts with the accounts that they name, and frozen accounts. An account may come several times.
+    /// receiver and counterpart of each transfer, then contracts with the accounts that they name, frozen accounts, and lenders
+    /// and borrowers of resources. An account may come several times.
     pub(super) fn accounts_of(
         &self,
         transaction: &AccountTransaction,
@@ -82,6 +83,10 @@ impl ScoredAssets {
             pass(fact.account);
         }
         transaction.freezes.iter().for_each(|event| pass(event.account));
+        for delegation in &transaction.delegations {
+            pass(delegation.lender);
+            pass(delegation.borrower);
+        }
     }
 
     /// Passes the payer, the receiver and the counterpart of a transfer to `each`, without the zero address.

@@ -3,8 +3,9 @@ use std::fs;
 use assay_address::ChainId;
 use assay_engine::{
     account::{
-        AccountAddress, AccountTransaction, Asset, ContractFact, ContractFactKind, FreezeChange,
-        FreezeEvent, PublishedPlace, Transfer, TransferKind, TransferPlace,
+        AccountAddress, AccountTransaction, Asset, ChainResource, ContractFact, ContractFactKind,
+        DelegationChange, FreezeChange, FreezeEvent, PublishedPlace, ResourceDelegation, Transfer,
+        TransferKind, TransferPlace,
     },
     ledger::BlockRef,
     utxo::Txid,
@@ -49,6 +50,13 @@ fn transactions(height: u64) -> Vec<AccountTransaction> {
         change: FreezeChange::ALL[usize::from(number)],
         log: u32::MAX - u32::from(number),
     };
+    // Neither the last lender nor the first borrower has a transfer.
+    let delegation = |number: u8| ResourceDelegation {
+        lender: account(number * 66),
+        borrower: account(213 + number),
+        resource: ChainResource::ALL[usize::from(number % 2)],
+        change: DelegationChange::ALL[usize::from(number / 2)],
+    };
     let mut id = [7; 32];
     id[..8].copy_from_slice(&height.to_le_bytes());
     let of_transaction = AccountTransaction {
@@ -66,6 +74,7 @@ fn transactions(height: u64) -> Vec<AccountTransaction> {
             },
         ],
         freezes: (0..3).map(freeze).collect(),
+        delegations: (0..4).map(delegation).collect(),
     };
     let of_block = AccountTransaction {
         id: AccountTransaction::id_of_block(height),
@@ -73,6 +82,7 @@ fn transactions(height: u64) -> Vec<AccountTransaction> {
         transfers: vec![transfer(4)],
         contract_facts: Vec::new(),
         freezes: Vec::new(),
+        delegations: Vec::new(),
         ..of_transaction
     };
     let unsigned = AccountTransaction {
@@ -287,6 +297,7 @@ fn accounts_and_ledgers_of_a_large_batch_are_found_as_those_of_small_ones() {
             }],
             contract_facts: Vec::new(),
             freezes: Vec::new(),
+            delegations: Vec::new(),
         };
         let numbers = (height - 2) % 100 * 100..;
         let transactions = numbers.take(100).map(payment).collect();

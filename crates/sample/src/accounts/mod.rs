@@ -149,6 +149,7 @@ impl Builder {
             transfers,
             contract_facts: Vec::new(),
             freezes,
+            delegations: Vec::new(),
         })
     }
 

@@ -190,6 +190,20 @@ impl NewTransaction {
         new.number(3, "balance", amount).account(4, "receiver_address", to)
     }
 
+    /// The end of a loan of energy.
+    #[must_use]
+    pub fn take_energy_back(owner: &Account, from: &Account, amount: i64) -> Self {
+        let new = Self::new(58, "UnDelegateResourceContract", owner).number(2, "resource", 1);
+        new.number(3, "balance", amount).account(4, "receiver_address", from)
+    }
+
+    /// A stake of the first kind, whose bandwidth another account may use.
+    #[must_use]
+    pub fn stake_for(owner: &Account, to: &Account, amount: i64) -> Self {
+        let new = Self::new(11, "FreezeBalanceContract", owner).number(2, "frozen_balance", amount);
+        new.number(3, "frozen_duration", 3).account(15, "receiver_address", to)
+    }
+
     /// A vote.
     #[must_use]
     pub fn vote(owner: &Account) -> Self {

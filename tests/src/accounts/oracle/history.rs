@@ -3,8 +3,8 @@
 
 use assay_engine::{
     account::{
-        AccountAddress, AccountTransaction, Asset, FreezeChange, FreezeEvent, MoneyEnd,
-        MoneyOrigin, Transfer, TransferKind,
+        AccountAddress, AccountTransaction, Asset, ChainResource, DelegationChange, FreezeChange,
+        FreezeEvent, MoneyEnd, MoneyOrigin, ResourceDelegation, Transfer, TransferKind,
     },
     evidence::ListingPeriod,
     taxonomy::Category,
@@ -118,6 +118,19 @@ impl History {
         frozen.map(event).collect()
     }
 
+    /// The loans of resources in a transaction: between accounts now and then, and once to an account that never pays.
+    fn delegations(&self, number: u64) -> Vec<ResourceDelegation> {
+        let turn = usize::try_from(number).expect("few");
+        let loans = (0..self.accounts.len()).filter(|at| (turn + at).is_multiple_of(7));
+        let loan = |at: usize| ResourceDelegation {
+            lender: self.accounts[at],
+            borrower: self.accounts.get(at + 1).copied().unwrap_or(AccountAddress([0x89; 20])),
+            resource: ChainResource::ALL[turn % ChainResource::ALL.len()],
+            change: DelegationChange::ALL[turn / 2 % DelegationChange::ALL.len()],
+        };
+        loans.map(loan).collect()
+    }
+
     /// Adds a random transaction, whose payers may pay what they never received.
     fn grow(&mut self, dice: &mut Random, seconds: u64, unit: u128) {
         let amount = |dice: &mut Random| unit * u128::from(dice.within(1, 1_000_000));
@@ -172,6 +185,7 @@ impl History {
             transfers,
             contract_facts: Vec::new(),
             freezes: self.freezes(number),
+            delegations: self.delegations(number),
         });
     }
 }

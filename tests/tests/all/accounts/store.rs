@@ -412,6 +412,7 @@ fn blocks_are_identified_by_all_that_is_recorded_up_to_them() {
         }],
         contract_facts: Vec::new(),
         freezes: Vec::new(),
+        delegations: Vec::new(),
     };
     let graph = |transactions: &[AccountTransaction]| {
         let folder = TempDir::new().unwrap();
@@ -599,6 +600,7 @@ fn chain_with_a_hub(seed: u64, count: u64) -> (Vec<AccountTransaction>, AccountE
             transfers,
             contract_facts: Vec::new(),
             freezes: Vec::new(),
+            delegations: Vec::new(),
         }
     });
     let transactions = transactions.collect();
@@ -817,6 +819,7 @@ fn payment(number: u64, from: AccountAddress, to: AccountAddress) -> AccountTran
         transfers: vec![transfer],
         contract_facts: Vec::new(),
         freezes: Vec::new(),
+        delegations: Vec::new(),
     }
 }
 

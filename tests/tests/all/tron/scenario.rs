@@ -163,6 +163,16 @@ fn every_check_of_usdt_on_tron_is_as_written_beforehand() {
         }
     }
     assert!(differing.is_empty(), "{}", differing.join("\n\n"));
+    // A loan of energy is shown with the listed lender, whom it makes no party of the borrower's money.
+    let borrower = check_of(&caller, "borrower");
+    let lenders: Vec<_> = borrower["associated_wallets"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|wallet| wallet["relation"] == "resource_lender")
+        .map(|wallet| (wallet["address"].as_str().unwrap(), wallet["listed"].as_bool().unwrap()))
+        .collect();
+    assert_eq!(lenders, [(&*address("jane"), true)], "{borrower:#}");
     // When the freeze ends in a new block, then the server follows it...
     node.change(|chain| chain.make(&[freeze(REMOVED, "frozen")]));
     wait_at_most(PATIENCE, "the end of the freeze is read", || {

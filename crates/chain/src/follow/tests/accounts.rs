@@ -89,6 +89,7 @@ fn branch(own: u8, heights: RangeInclusive<u8>) -> Vec<AccountBlock> {
             }],
             contract_facts: Vec::new(),
             freezes: Vec::new(),
+            delegations: Vec::new(),
         };
         AccountBlock {
             reference: BlockRef {

@@ -62,6 +62,7 @@ pub(super) struct IndexEntries {
     pub(super) groups: Vec<StoredPage>,
     pub(super) freezes: Vec<TransactionOf>,
     pub(super) states: Vec<StoredState>,
+    pub(super) delegations: Vec<TransactionOf>,
 }
 
 impl IndexEntries {
@@ -99,6 +100,7 @@ impl IndexEntries {
         pages += write(table, txn, &mut to, EntryKind::PageGroup, &mut self.groups)?;
         pages += write(table, txn, &mut to, EntryKind::Freeze, &mut self.freezes)?;
         pages += write(table, txn, &mut to, EntryKind::State, &mut self.states)?;
+        pages += write(table, txn, &mut to, EntryKind::Delegation, &mut self.delegations)?;
         Ok(pages)
     }
 
@@ -122,6 +124,7 @@ impl IndexEntries {
         put.rows(EntryKind::Passing, &mut self.passing)?;
         put.rows(EntryKind::Freeze, &mut self.freezes)?;
         put.rows(EntryKind::State, &mut self.states)?;
+        put.rows(EntryKind::Delegation, &mut self.delegations)?;
         Ok(tables.undo.put(txn, &StoredBlock::key(height), &keys)?)
     }
 
@@ -163,6 +166,7 @@ impl IndexEntries {
             EntryKind::PageGroup => entry(key, value, &mut self.groups),
             EntryKind::Freeze => entry(key, value, &mut self.freezes),
             EntryKind::State => entry(key, value, &mut self.states),
+            EntryKind::Delegation => entry(key, value, &mut self.delegations),
         }
     }
 }

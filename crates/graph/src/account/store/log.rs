@@ -3,8 +3,9 @@
 use assay_columns::bytes::{ByteReader, from_zigzag, put_varint, zigzag};
 use assay_engine::{
     account::{
-        AccountAddress, AccountTransaction, Asset, AssetNumber, ContractFact, ContractFactKind,
-        FreezeChange, FreezeEvent, PublishedPlace, Transfer, TransferKind, TransferPlace,
+        AccountAddress, AccountTransaction, Asset, AssetNumber, ChainResource, ContractFact,
+        ContractFactKind, DelegationChange, FreezeChange, FreezeEvent, PublishedPlace,
+        ResourceDelegation, Transfer, TransferKind, TransferPlace,
     },
     ledger::OwnerNumber,
     utxo::Txid,
@@ -12,7 +13,7 @@ use assay_engine::{
 use jiff::Timestamp;
 
 use super::amount::{put_wide_amount, take_wide_amount};
-use crate::account::codec::{fact_code, freeze_code};
+use crate::account::codec::{delegation_code, delegation_of_code, fact_code, freeze_code};
 
 /// Largest number of bytes of a page of several transactions: it fills a page of the file.
 const PAGE: usize = 4080;
@@ -22,6 +23,7 @@ const WITH_INITIATOR: u8 = 2;
 const WITH_FACTS: u8 = 4;
 const OF_NEXT_BLOCK: u8 = 8;
 const WITH_FREEZES: u8 = 16;
+const WITH_DELEGATIONS: u8 = 32;
 
 const NATIVE: u8 = 0;
 const SAME: u8 = 1;
@@ -93,7 +95,8 @@ fn put_transaction(
             | flag(transaction.initiator.is_some(), WITH_INITIATOR)
             | flag(!transaction.contract_facts.is_empty(), WITH_FACTS)
             | flag(transaction.block != height_before, OF_NEXT_BLOCK)
-            | flag(!transaction.freezes.is_empty(), WITH_FREEZES),
+            | flag(!transaction.freezes.is_empty(), WITH_FREEZES)
+            | flag(!transaction.delegations.is_empty(), WITH_DELEGATIONS),
     );
     if transaction.block != height_before {
         put_varint(into, transaction.block.wrapping_sub(height_before));
@@ -161,6 +164,14 @@ fn put_transaction(
             put_varint(into, (*log).into());
         }
     }
+    if !transaction.delegations.is_empty() {
+        put_varint(into, transaction.delegations.len() as u64);
+        for delegation in &transaction.delegations {
+            into.push(delegation_code(delegation));
+            put_owner(into, delegation.lender);
+            put_owner(into, delegation.borrower);
+        }
+    }
 }
 
 /// A transaction as the log holds it.
@@ -173,6 +184,7 @@ pub(super) struct LogRecord {
     pub(super) transfers: Vec<LogTransfer>,
     pub(super) contract_facts: Vec<LogFact>,
     pub(super) freezes: Vec<LogFreeze>,
+    pub(super) delegations: Vec<LogDelegation>,
 }
 
 /// A fact about a contract as the log holds it.
@@ -190,6 +202,15 @@ pub(super) struct LogFreeze {
     pub(super) account: u64,
     pub(super) change: FreezeChange,
     pub(super) log: u32,
+}
+
+/// A loan of resources as the log holds it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct LogDelegation {
+    pub(super) lender: u64,
+    pub(super) borrower: u64,
+    pub(super) resource: ChainResource,
+    pub(super) change: DelegationChange,
 }
 
 /// A transfer as the log holds it.
@@ -279,6 +300,14 @@ impl<'t> LogReader<'t> {
                 });
             }
         }
+        let mut delegations = Vec::new();
+        if flags & WITH_DELEGATIONS != 0 {
+            for _ in 0..length(reading)? {
+                let (resource, change) = delegation_of_code(reading.byte()?)?;
+                let (lender, borrower) = (reading.varint()?, reading.varint()?);
+                delegations.push(LogDelegation { lender, borrower, resource, change });
+            }
+        }
         Some(LogRecord {
             height: self.height,
             is_in_transaction: flags & IN_TRANSACTION != 0,
@@ -286,6 +315,7 @@ impl<'t> LogReader<'t> {
             transfers,
             contract_facts,
             freezes,
+            delegations,
         })
     }
 }
@@ -309,8 +339,10 @@ impl LogRecord {
         let of_transfers = self.transfers.iter().flat_map(|transfer| [transfer.from, transfer.to]);
         let of_events = self.contract_facts.iter().flat_map(|fact| [fact.contract, fact.account]);
         let frozen = self.freezes.iter().map(|event| event.account);
+        let of_loans = self.delegations.iter().flat_map(|it| [it.lender, it.borrower]);
+        let of_facts = of_events.chain(frozen).chain(of_loans);
         let mut all: Vec<u64> =
-            self.initiator.into_iter().chain(of_transfers).chain(of_events).chain(frozen).collect();
+            self.initiator.into_iter().chain(of_transfers).chain(of_facts).collect();
         all.sort_unstable();
         all.dedup();
         all.into_iter().filter_map(|number| number.checked_sub(1))
@@ -341,6 +373,11 @@ impl LogRecord {
             let (asset, account) = (names.asset(*asset)?, account(*of)?);
             Ok(FreezeEvent { asset, account, change: *change, log: *log })
         });
+        let delegations = self.delegations.iter().map(|loan| {
+            let LogDelegation { resource, change, .. } = *loan;
+            let (lender, borrower) = (account(loan.lender)?, account(loan.borrower)?);
+            Ok(ResourceDelegation { lender, borrower, resource, change })
+        });
         Ok(AccountTransaction {
             block: self.height,
             time: names.time(self.height)?,
@@ -349,6 +386,7 @@ impl LogRecord {
             transfers: transfers.collect::<Result<_, E>>()?,
             contract_facts: contract_facts.collect::<Result<_, E>>()?,
             freezes: freezes.collect::<Result<_, E>>()?,
+            delegations: delegations.collect::<Result<_, E>>()?,
         })
     }
 }

@@ -376,7 +376,8 @@ fn day_of(time: Timestamp) -> Date {
     time.to_zoned(TimeZone::UTC).date()
 }
 
-/// Adds the entries of a transaction for tokens outside the table, for created contracts and for freezes.
+/// Adds the entries of a transaction for tokens outside the table, for created contracts, freezes and
+/// loans of resources.
 fn others(
     transaction: &AccountTransaction,
     number: u64,
@@ -407,5 +408,10 @@ fn others(
     for event in transaction.freezes.iter().filter(|event| event.account != AccountAddress::ZERO) {
         let owner = numbers.owner(event.account).0;
         into.freezes.push(TransactionOf { owner, transaction: number });
+    }
+    let parties = transaction.delegations.iter().flat_map(|it| [it.lender, it.borrower]);
+    for account in parties.filter(|account| *account != AccountAddress::ZERO) {
+        let owner = numbers.owner(account).0;
+        into.delegations.push(TransactionOf { owner, transaction: number });
     }
 }

@@ -4,7 +4,7 @@ use assay_address::{CanonicalAddress, ChainId};
 use assay_engine::{
     account::{
         AccountCounterparty, AccountView, AssetNumber, IssuerFreeze, Payment, Valuation,
-        counterparties, issuer_freezes, scored_asset, transaction_text,
+        counterparties, issuer_freezes, resource_partners, scored_asset, transaction_text,
     },
     evidence::AddressLabels,
     facts::{AccountRole, Counterparties, Counterparty, CounterpartyAsset},
@@ -17,8 +17,10 @@ use super::attributions::CheckAttributions;
 
 /// Number of strongest counterparties in an answer, in addition to the funder, deposit addresses and listed ones.
 const STRONGEST: usize = 10;
-/// Number of listed counterparties, and of contracts, in an answer, in addition to the strongest.
+/// Number of listed counterparties, of contracts, and of lenders and borrowers of resources in an answer, in addition to the strongest.
 const FURTHER: usize = 10;
+/// Number of transactions that show a loan of resources.
+const SHOWN_LOANS: usize = 20;
 
 /// Returns the accounts that are associated with a subject, by the subject's own payments.
 pub(super) fn associates(
@@ -51,6 +53,7 @@ pub(super) fn associates(
         strongest.push(counterparty(view, chain, address, &party, intel));
     }
     strongest.extend(contracts(view, chain, subject, intel));
+    strongest.extend(partners(view, chain, subject, intel));
     Counterparties { strongest, found: number }
 }
 
@@ -130,6 +133,44 @@ fn contracts(
         })
     })
     .collect()
+}
+
+/// The lenders and borrowers of a subject's resources, listed ones first.
+fn partners(
+    view: &dyn AccountView,
+    chain: ChainId,
+    subject: OwnerNumber,
+    intel: &IntelSnapshot,
+) -> Vec<Counterparty> {
+    let known = resource_partners(view, subject).into_iter();
+    let found = known.filter_map(|partner| Some((partner.account.on(chain)?, partner)));
+    let (listed, others): (Vec<_>, Vec<_>) =
+        found.partition(|(address, _)| !intel.listings_of(address).is_empty());
+    let shown = listed.into_iter().chain(others).take(FURTHER);
+    shown
+        .filter_map(|(address, partner)| {
+            let (newest, oldest) = (*partner.transactions.first()?, *partner.transactions.last()?);
+            let owner = view.owner(partner.account);
+            let freezes = owner.map(|owner| issuer_freezes(view, owner)).unwrap_or_default();
+            let transactions = partner.transactions.iter().take(SHOWN_LOANS);
+            Some(Counterparty {
+                labels: labels(intel, &address, &freezes),
+                listings: intel.listings_of(&address),
+                freezes,
+                address,
+                is_funder: false,
+                received: 0,
+                sent: 0,
+                by_asset: Vec::new(),
+                role: Some(partner.role),
+                transactions: transactions
+                    .map(|it| transaction_text(chain, view.txid(*it)))
+                    .collect(),
+                first_seen: view.time(oldest),
+                last_seen: view.time(newest),
+            })
+        })
+        .collect()
 }
 
 /// The transaction of an account's first payment.

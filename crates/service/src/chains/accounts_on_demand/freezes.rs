@@ -75,6 +75,7 @@ impl KnownFreezes {
             transfers: Vec::new(),
             contract_facts: Vec::new(),
             freezes: vec![row.event],
+            delegations: Vec::new(),
         })
     }
 }

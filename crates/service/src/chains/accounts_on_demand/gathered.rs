@@ -202,6 +202,7 @@ impl<'r> Parts<'r> {
             transfers: placed.collect(),
             contract_facts: Vec::new(),
             freezes: self.freezes,
+            delegations: Vec::new(),
         }
     }
 }

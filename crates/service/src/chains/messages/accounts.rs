@@ -385,6 +385,7 @@ impl AnswerReader<'_> {
                 transfers: transfers.into_iter().map(transfer).collect::<Result<_, _>>()?,
                 contract_facts: Vec::new(),
                 freezes: Vec::new(),
+                delegations: Vec::new(),
             },
             transfers_count,
             payments: payments.into_iter().map(payment).collect::<Result<_, _>>()?,

@@ -52,6 +52,8 @@ pub(super) enum EntryKind {
     Freeze,
     /// States of accounts beside their ledgers.
     State,
+    /// Transactions with loans of resources, by account.
+    Delegation,
 }
 
 /// The manifest of all runs of a graph.
@@ -71,6 +73,7 @@ impl run::RunKind for EntryKind {
         Self::PageGroup,
         Self::Freeze,
         Self::State,
+        Self::Delegation,
     ];
 
     fn number(self) -> u8 {
@@ -91,7 +94,7 @@ impl run::RunKind for EntryKind {
             Self::Address | Self::Txid => slice.merge_entries::<NumberByHash>(),
             Self::Payment => slice.merge_entries::<PackedPayment<'_>>(),
             Self::Ledger => slice.merge_entries::<PackedLedger<'_>>(),
-            Self::OtherToken | Self::Passing | Self::Freeze => {
+            Self::OtherToken | Self::Passing | Self::Freeze | Self::Delegation => {
                 slice.merge_entries::<TransactionOf>()
             }
             Self::Creation => slice.merge_entries::<Creation>(),

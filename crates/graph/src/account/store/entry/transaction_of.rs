@@ -6,7 +6,7 @@ use assay_columns::{
 };
 
 /// A transaction by one of its accounts: one that transfers tokens outside the table of scored assets, one in which the
-/// account both received and paid an asset, or one that froze the account or ended a freeze.
+/// account both received and paid an asset, one that froze the account or ended a freeze, or one with a loan of resources.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(in super::super) struct TransactionOf {
     pub(in super::super) owner: u64,

@@ -97,6 +97,7 @@ fn record(graphs: &EmbeddedGraphs, chain: ChainId, mut payments: Vec<Paid>) -> V
             contract_facts: Vec::new(),
             transfers: vec![transfer],
             freezes: Vec::new(),
+            delegations: Vec::new(),
         };
         let parent = hash(height - 1);
         let reference = BlockRef { height, hash: hash(height), parent, time };

@@ -103,6 +103,10 @@ impl AccountView for Failed {
         Vec::new()
     }
 
+    fn with_delegations(&self, _: OwnerNumber, _: usize) -> Vec<TransactionNumber> {
+        Vec::new()
+    }
+
     fn deployer(&self, _: OwnerNumber) -> Option<OwnerNumber> {
         None
     }

@@ -282,8 +282,17 @@ fn booked(chain: ChainId) -> impl Strategy<Value = BookedTransaction> {
     (head, vec(transfer, 0..4), vec(payment, 0..4)).prop_map(|(head, transfers, payments)| {
         let (block, time, id, initiator, transfers_count) = head;
         let (contract_facts, freezes) = (Vec::new(), Vec::new());
-        let transaction =
-            AccountTransaction { block, time, id, initiator, transfers, contract_facts, freezes };
+        let delegations = Vec::new();
+        let transaction = AccountTransaction {
+            block,
+            time,
+            id,
+            initiator,
+            transfers,
+            contract_facts,
+            freezes,
+            delegations,
+        };
         BookedTransaction { transaction, transfers_count, payments }
     })
 }
