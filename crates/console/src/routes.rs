@@ -6,10 +6,12 @@ mod response;
 mod sign_in;
 mod transfer;
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use assay_address::{CanonicalAddress, ChainId};
-use assay_picture::{AnswerView, Picture, STYLE as PICTURE_STYLE, UnreadableAnswer, flow_picture};
+use assay_picture::{
+    AnswerView, Picture, PngError, STYLE as PICTURE_STYLE, UnreadableAnswer, flow_picture,
+};
 use assay_request::problem::{Code, Problem};
 use assay_service::{Caller, background::fetch_failures::FetchFailures};
 use assay_store::checks::{CheckFilter, CheckQuery};
@@ -67,6 +69,8 @@ const OF_ADDRESS: usize = 10;
 const PARTIES: usize = 20;
 /// Largest form, in bytes.
 const MAX_FORM_BYTES: usize = 4 * 1024;
+/// Longest time that a picture waits for others to be drawn.
+const DRAWING_PATIENCE: Duration = Duration::from_secs(10);
 
 type Shared = State<Arc<Console>>;
 
@@ -241,7 +245,11 @@ async fn flows_as_png(
         Err(refusal) => return *refusal,
     };
     // The permit is held until the picture is drawn, also if nobody waits for it any longer.
-    let permit = Arc::clone(&console.drawing).acquire_owned().await;
+    let waiting = Arc::clone(&console.drawing).acquire_owned();
+    let Ok(permit) = tokio::time::timeout(DRAWING_PATIENCE, waiting).await else {
+        let detail = "too many pictures are being drawn: try again in a moment, or use the SVG";
+        return refused(&person.visitor, &Problem::new(Code::Unavailable, detail));
+    };
     let drawing = tokio::task::spawn_blocking(move || {
         let _permit = permit;
         picture.png()
@@ -252,7 +260,12 @@ async fn flows_as_png(
             protect_picture(response.headers_mut());
             response
         }
+        Ok(Err(error @ PngError::TooLarge { .. })) => {
+            let detail = format!("{error}: use the SVG, which has no limit");
+            refused(&person.visitor, &Problem::new(Code::InvalidRequest, detail))
+        }
         Ok(Err(error)) => {
+            tracing::error!(%error, "failed to draw a picture");
             refused(&person.visitor, &Problem::new(Code::InternalError, error.to_string()))
         }
         Err(error) => {

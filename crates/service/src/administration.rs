@@ -1,11 +1,16 @@
 //! Changes of keys and sources by a person on one machine, where the server alone writes its database. In a cluster,
 //! manifests and the operator make these changes.
 
+use std::time::Instant;
+
 use assay_egress::AllowedSourcePaths;
-use assay_store::{StoreError, control::key_environment};
+use assay_store::{
+    StoreError,
+    control::{KeyRecord, key_environment},
+};
 use assay_tenancy::{
     ManifestProblem, Name,
-    key::{ApiKey, KeyEnvironment, KeyId},
+    key::{ApiKey, KeyEnvironment, KeyId, Scope},
     manifest::Kind,
 };
 use jiff::Timestamp;
@@ -27,12 +32,27 @@ pub struct Administration {
     pub source_paths: Option<AllowedSourcePaths>,
 }
 
+/// Most keys of a tenant that can be used, beyond which a person creates none.
+const MOST_KEYS: usize = 1_000;
+
 /// Error of a change, of which nothing was made unless stated otherwise.
 #[derive(Debug, thiserror::Error)]
 pub enum AdministrationError {
     /// The tenant has no such key.
     #[error("the tenant has no key `{0}`")]
     UnknownKey(String),
+    /// The key of the person's session lacks a permission of the new key.
+    #[error("the key of this session may not {0}, so a key that it creates may not either")]
+    BeyondScope(Scope),
+    /// The new key would be valid for longer than the key of the person's session.
+    #[error("the key of this session expires at {0}: a key that it creates must expire by then")]
+    BeyondExpiry(Timestamp),
+    /// The key of the person's session is of the sandbox, and the new key would not be.
+    #[error("the key of this session is of the sandbox, so it creates keys of the sandbox only")]
+    BeyondSandbox,
+    /// The tenant has as many keys as a person may create.
+    #[error("the tenant has {MOST_KEYS} keys that can be used: revoke some of them first")]
+    TooManyKeys,
     /// The key is revoked in the database, and the list of revoked keys could not be written.
     #[error("the key is revoked, but {0}")]
     Unlisted(#[from] RevocationError),
@@ -58,14 +78,17 @@ fn joined(problems: &[ManifestProblem]) -> String {
 }
 
 impl Administration {
-    /// Creates a key of the server's data, or of the sandbox, and returns it. The key is shown once and stored nowhere.
+    /// Creates a key of the server's data, or of the sandbox, and returns it. The key is shown once and stored nowhere. `by`
+    /// is the key of the person's session: it grants nothing that it has not itself.
     ///
     /// # Errors
     ///
-    /// Returns an error if the store fails.
+    /// Returns an error if the new key could do more than `by` or would be valid for longer, the tenant has too many keys, or
+    /// the store fails.
     pub async fn create_key(
         &self,
         service: &Service,
+        by: &KeyId,
         new_key: NewKey,
         is_sandbox: bool,
         now: Timestamp,
@@ -75,14 +98,21 @@ impl Administration {
         } else {
             key_environment(service.intel().environment())
         };
+        let known = service.databases.store.keys_of(&new_key.tenant).await?;
+        let own = known.iter().find(|key| key.id == *by && key.is_active(now));
+        let own = own.ok_or_else(|| AdministrationError::UnknownKey(by.to_string()))?;
+        may_grant(own, &new_key, is_sandbox)?;
+        if known.iter().filter(|key| key.is_active(now)).count() >= MOST_KEYS {
+            return Err(AdministrationError::TooManyKeys);
+        }
         let (key, record) = issue(environment, new_key, now);
         service.databases.store.add_key(&record, None).await?;
         service.refresh_requested.notify_one();
-        tracing::info!(key = %record.id, tenant = %record.tenant, "created a key");
+        tracing::info!(key = %record.id, tenant = %record.tenant, %by, "created a key");
         Ok(key)
     }
 
-    /// Revokes a key of a tenant at once and permanently.
+    /// Revokes a key of a tenant at once and permanently. `by` is the key of the person's session.
     ///
     /// # Errors
     ///
@@ -90,8 +120,8 @@ impl Administration {
     pub async fn revoke_key(
         &self,
         service: &Service,
-        tenant: &Name,
-        id: &str,
+        by: &KeyId,
+        (tenant, id): (&Name, &str),
         now: Timestamp,
     ) -> Result<KeyId, AdministrationError> {
         let keys = service.databases.store.keys_of(tenant).await?;
@@ -99,14 +129,15 @@ impl Administration {
         let key =
             found.ok_or_else(|| AdministrationError::UnknownKey(id.chars().take(64).collect()))?;
         service.databases.store.revoke_key(&key, now).await?;
+        service.revoked_keys.add(key.clone(), Instant::now(), service.bounds.key_data_age);
         service.refresh_requested.notify_one();
         // The key is revoked already; a failure to record it must be reported.
         self.revocations.append(&key, now)?;
-        tracing::info!(%key, %tenant, "revoked a key");
+        tracing::info!(%key, %tenant, %by, "revoked a key");
         Ok(key)
     }
 
-    /// Stores the manifest of a ready-made source, which is then fetched on its schedule.
+    /// Stores the manifest of a ready-made source, which is then fetched on its schedule. `by` is the key of the person's session.
     ///
     /// # Errors
     ///
@@ -115,6 +146,7 @@ impl Administration {
     pub async fn enable_source(
         &self,
         service: &Service,
+        by: &KeyId,
         name: &str,
         now: Timestamp,
     ) -> Result<(), AdministrationError> {
@@ -128,13 +160,29 @@ impl Administration {
         match manifests::apply(store, vec![document], paths, now).await {
             Ok(_) => {
                 service.refresh_requested.notify_one();
-                tracing::info!(source = name, "enabled a source");
+                tracing::info!(source = name, %by, "enabled a source");
                 Ok(())
             }
             Err(ApplyError::Problems(problems)) => Err(AdministrationError::Problems(problems)),
             Err(ApplyError::Store(error)) => Err(error.into()),
         }
     }
+}
+
+/// Checks that a new key is valid for no longer, and can do no more, than the key that creates it.
+fn may_grant(own: &KeyRecord, new: &NewKey, is_sandbox: bool) -> Result<(), AdministrationError> {
+    if let Some(scope) = new.scopes.iter().find(|scope| !own.scopes.contains(scope)) {
+        return Err(AdministrationError::BeyondScope(*scope));
+    }
+    if let Some(end) = own.expires_at
+        && new.expires_at.is_none_or(|new| new > end)
+    {
+        return Err(AdministrationError::BeyondExpiry(end));
+    }
+    if own.environment == KeyEnvironment::Sandbox && !is_sandbox {
+        return Err(AdministrationError::BeyondSandbox);
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -168,24 +216,33 @@ mod tests {
         Administration { revocations, source_paths: Some(source_paths) }
     }
 
+    fn tomorrow(now: Timestamp) -> Timestamp {
+        now + jiff::SignedDuration::from_hours(24)
+    }
+
+    /// A key of no tenant.
+    fn nobody() -> KeyId {
+        ApiKey::generate(KeyEnvironment::Live, 1, [1, 1]).id().clone()
+    }
+
     #[tokio::test]
     async fn a_source_is_enabled_by_its_manifest() {
         let folder = tempfile::tempdir().unwrap();
         let service = service(folder.path()).await;
         let mut means = administration(folder.path());
         let now = Timestamp::UNIX_EPOCH;
-        means.enable_source(&service, "uk", now).await.unwrap();
+        means.enable_source(&service, &nobody(), "uk", now).await.unwrap();
         let stored = service.databases.store.manifests().await.unwrap().manifests;
         let names: Vec<&str> = stored.iter().map(|manifest| manifest.name.as_str()).collect();
         assert!(names.contains(&"uk"), "{names:?}");
-        let refused = means.enable_source(&service, "uk", now).await.unwrap_err();
+        let refused = means.enable_source(&service, &nobody(), "uk", now).await.unwrap_err();
         assert!(matches!(refused, AdministrationError::Exists(_)), "{refused}");
         for wrong in ["opensanctions", "il-nbctf", "nothing"] {
-            let refused = means.enable_source(&service, wrong, now).await.unwrap_err();
+            let refused = means.enable_source(&service, &nobody(), wrong, now).await.unwrap_err();
             assert!(matches!(refused, AdministrationError::Source(_)), "{refused}");
         }
         means.source_paths = None;
-        let refused = means.enable_source(&service, "eu", now).await.unwrap_err();
+        let refused = means.enable_source(&service, &nobody(), "eu", now).await.unwrap_err();
         assert!(matches!(refused, AdministrationError::NothingFetched), "{refused}");
         let stored = service.databases.store.manifests().await.unwrap().manifests;
         assert!(!stored.iter().any(|manifest| manifest.name.as_str() == "eu"));
@@ -202,18 +259,39 @@ mod tests {
             tenant: tenant.clone(),
             name: String::new(),
             scopes: vec![Scope::Check],
-            expires_at: None,
+            expires_at: Some(tomorrow(now)),
         };
-        let key = means.create_key(&service, new_key, false, now).await.unwrap();
+        // The key of the session may check for a day.
+        let own = NewKey { expires_at: Some(tomorrow(now)), ..new_key.clone() };
+        let (own, record) = issue(KeyEnvironment::Live, own, now);
+        service.databases.store.add_key(&record, None).await.unwrap();
+        let by = own.id();
+        for beyond in [
+            NewKey { expires_at: None, ..new_key.clone() },
+            NewKey { expires_at: Some(tomorrow(tomorrow(now))), ..new_key.clone() },
+            NewKey { scopes: vec![Scope::Check, Scope::Usage], ..new_key.clone() },
+        ] {
+            let refused = means.create_key(&service, by, beyond, false, now).await.unwrap_err();
+            let is_beyond = matches!(
+                refused,
+                AdministrationError::BeyondScope(Scope::Usage)
+                    | AdministrationError::BeyondExpiry(_)
+            );
+            assert!(is_beyond, "{refused}");
+        }
+        let key = means.create_key(&service, by, new_key, false, now).await.unwrap();
         assert_eq!(key.environment(), KeyEnvironment::Live);
         let id = key.id().as_str();
         let other: Name = "other".parse().unwrap();
-        let refused = means.revoke_key(&service, &other, id, now).await.unwrap_err();
+        let refused = means.revoke_key(&service, by, (&other, id), now).await.unwrap_err();
         assert!(matches!(refused, AdministrationError::UnknownKey(_)), "{refused}");
         assert!(!means.revocations.exists());
-        means.revoke_key(&service, &tenant, id, now).await.unwrap();
+        means.revoke_key(&service, by, (&tenant, id), now).await.unwrap();
+        // Before key data is read again, too.
+        assert!(service.revoked_keys.contains(key.id()));
         let keys = service.keys_of(&tenant).await.unwrap();
-        assert_eq!(keys.first().unwrap().revoked_at, Some(now));
+        let revoked = keys.iter().find(|it| it.id == *key.id()).unwrap();
+        assert_eq!(revoked.revoked_at, Some(now));
         let listed = std::fs::read_to_string(folder.path().join("revoked.jsonl")).unwrap();
         assert!(listed.contains(id), "{listed}");
     }

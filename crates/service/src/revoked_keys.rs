@@ -36,7 +36,7 @@ impl RevokedKeys {
 
     /// Adds a key, and removes keys that arrived longer than `age` ago. `age` is the largest age of usable key data: by
     /// then the data has the revocation, or every request is refused.
-    fn add(&self, key: KeyId, now: Instant, age: Duration) {
+    pub(crate) fn add(&self, key: KeyId, now: Instant, age: Duration) {
         let mut published = self.0.write().unwrap_or_else(PoisonError::into_inner);
         let RevokedKeySet { keys, arrivals } = &mut *published;
         while let Some((arrived, old)) = arrivals.pop_front_if(|(arrived, _)| now - *arrived > age)

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use assay_request::problem::{Code, Problem};
 use assay_service::{
+    Caller,
     administration::{Administration, AdministrationError},
     catalogue,
     keys::NewKey,
@@ -18,7 +19,7 @@ use jiff::{SignedDuration, Timestamp, ToSpan as _, tz::TimeZone};
 use serde::Deserialize;
 
 use super::{
-    person::signed_out,
+    person::{SignedIn, signed_out},
     response::{go_to, page, refused},
 };
 use crate::{
@@ -131,7 +132,8 @@ pub(super) async fn create_key(
             expires_at: form.expires_at(person.now)?,
         };
         let is_sandbox = !form.sandbox.is_empty();
-        let created = administration.create_key(&console.service, new_key, is_sandbox, person.now);
+        let (service, by) = (&console.service, &person.caller.key);
+        let created = administration.create_key(service, by, new_key, is_sandbox, person.now);
         created.await.map_err(|error| problem(&error))
     };
     match made.await {
@@ -157,20 +159,11 @@ pub(super) async fn revoke_key(
     Path(key): Path<String>,
     form: Result<Form<TokenForm>, FormRejection>,
 ) -> Response {
-    let TokenForm { form_token } = form.map(|Form(form)| form).unwrap_or_default();
-    let person = match console.person_of_form(&headers, &form_token) {
-        Ok(person) => person,
-        Err(reason) => return signed_out(reason),
+    let change = async |means: &Administration, person: &SignedIn| {
+        let Caller { key: by, tenant, .. } = &person.caller;
+        means.revoke_key(&console.service, by, (&tenant.name, &key), person.now).await.map(|_| ())
     };
-    let revoked = async {
-        let (service, tenant) = (&console.service, &person.caller.tenant.name);
-        let revoking = console.administration()?.revoke_key(service, tenant, &key, person.now);
-        revoking.await.map_err(|error| problem(&error))
-    };
-    match revoked.await {
-        Ok(_) => go_to(&format!("{MOUNT}/keys")),
-        Err(problem) => refused(&person.visitor, &problem),
-    }
+    changed(&console, &headers, form, "keys", change).await
 }
 
 /// `POST /console/sources/{source}/enable`: enables a ready-made source.
@@ -180,18 +173,31 @@ pub(super) async fn enable_source(
     Path(source): Path<String>,
     form: Result<Form<TokenForm>, FormRejection>,
 ) -> Response {
+    let change = async |means: &Administration, person: &SignedIn| {
+        means.enable_source(&console.service, &person.caller.key, &source, person.now).await
+    };
+    changed(&console, &headers, form, "sources", change).await
+}
+
+/// Makes a change that a form without other fields asks for, and goes to a page.
+async fn changed(
+    console: &Console,
+    headers: &HeaderMap,
+    form: Result<Form<TokenForm>, FormRejection>,
+    then: &str,
+    change: impl AsyncFnOnce(&Administration, &SignedIn) -> Result<(), AdministrationError>,
+) -> Response {
     let TokenForm { form_token } = form.map(|Form(form)| form).unwrap_or_default();
-    let person = match console.person_of_form(&headers, &form_token) {
+    let person = match console.person_of_form(headers, &form_token) {
         Ok(person) => person,
         Err(reason) => return signed_out(reason),
     };
-    let enabled = async {
-        let administration = console.administration()?;
-        let enabling = administration.enable_source(&console.service, &source, person.now);
-        enabling.await.map_err(|error| problem(&error))
+    let made = match console.administration() {
+        Ok(means) => change(means, &person).await.map_err(|error| problem(&error)),
+        Err(problem) => Err(problem),
     };
-    match enabled.await {
-        Ok(()) => go_to(&format!("{MOUNT}/sources")),
+    match made {
+        Ok(()) => go_to(&format!("{MOUNT}/{then}")),
         Err(problem) => refused(&person.visitor, &problem),
     }
 }
@@ -203,6 +209,10 @@ pub(super) async fn usage(State(console): Shared, headers: HeaderMap) -> Respons
         Err(reason) => return signed_out(reason),
     };
     let service = &console.service;
+    if service.renew(&person.caller, Scope::Usage, person.now).is_err() {
+        let detail = "the key of this session may not read usage: its scopes lack `usage`";
+        return refused(&person.visitor, &Problem::new(Code::InsufficientScope, detail));
+    }
     let now = service.store_clock.now(person.now);
     let to = now.to_zoned(TimeZone::UTC).date();
     let from = to.saturating_sub((DAYS - 1).days());
@@ -246,7 +256,13 @@ impl Console {
 fn problem(error: &AdministrationError) -> Problem {
     match error {
         AdministrationError::UnknownKey(_) => Problem::new(Code::NotFound, error.to_string()),
-        AdministrationError::Source(_)
+        AdministrationError::BeyondScope(_)
+        | AdministrationError::BeyondExpiry(_)
+        | AdministrationError::BeyondSandbox => {
+            Problem::new(Code::InsufficientScope, error.to_string())
+        }
+        AdministrationError::TooManyKeys
+        | AdministrationError::Source(_)
         | AdministrationError::Exists(_)
         | AdministrationError::NothingFetched
         | AdministrationError::Problems(_) => Problem::new(Code::InvalidRequest, error.to_string()),
