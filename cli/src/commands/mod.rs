@@ -32,6 +32,7 @@ mod sandbox;
 mod screen;
 mod serve;
 mod sources;
+mod span;
 mod stored_manifests;
 mod terminal;
 mod trace;

@@ -20,6 +20,7 @@ use super::{
     check::{directory, policy},
     progress::Progress,
     rows::{InputRow, OutputRow, RowFormat, RowReader, RowWriter},
+    span::Span,
 };
 
 /// Number of rows that are screened together.
@@ -33,7 +34,8 @@ Examples:
   assay screen customers.csv -o screened.jsonl
   assay screen - --input-format jsonl --output-format csv < customers.jsonl
   assay screen customers.csv -o screened.csv --scope full
-  assay screen customers.csv -o screened.csv --resume";
+  assay screen customers.csv -o screened.csv --resume
+  assay screen customers.csv -o part-0.csv --span 0/8";
 
 /// Screen a file of addresses
 ///
@@ -73,6 +75,10 @@ pub(super) struct ScreenArgs {
     /// Continue an earlier run: skip the rows that the output already has
     #[arg(long, requires = "output")]
     resume: bool,
+    /// Screen one of the equal parts of the rows: 0/8 is the first of eight. The outputs of all parts one after another are
+    /// the output of the whole
+    #[arg(long, value_name = "I/N")]
+    span: Option<Span>,
 }
 
 fn refuse_format_flag(_: &str) -> Result<RowFormat, &'static str> {
@@ -93,6 +99,10 @@ pub(super) enum Scope {
 pub(super) type Outcome = Result<ScreeningResult, String>;
 
 pub(super) async fn run(args: &ScreenArgs, context: &Context) -> Result<CommandOutcome, Failure> {
+    if args.span.is_some() && args.file == Path::new("-") {
+        let message = "--span counts the rows first, and standard input is read once: name a file";
+        return Err(Failure::Usage(message.into()));
+    }
     let databases = context.open_databases().await?;
     let store = &*databases.store;
     let intel = IntelSnapshot::load(store, None).await?;
@@ -114,21 +124,33 @@ pub(super) async fn run(args: &ScreenArgs, context: &Context) -> Result<CommandO
     {
         return Err(Failure::Usage("the output is the input: write to another file".into()));
     }
-    let Target { file, rows: done, is_new } = target(args, output_format)?;
+    let has_header = args.span.is_none_or(Span::is_first);
+    let Target { file, rows: done, is_new } = target(args, output_format, has_header)?;
     let columns = match (format, output_format) {
         (RowFormat::Jsonl, RowFormat::Jsonl) => Vec::new(),
         _ => reader.columns()?,
     };
-    let mut writer = RowWriter::new(file, output_format, columns, &ADDED, is_new)?;
+    let mut writer = RowWriter::new(file, output_format, columns, &ADDED, is_new && has_header)?;
+    let span = match args.span {
+        None => 0..u64::MAX,
+        Some(span) => span.rows(rows_of(args)?),
+    };
+    let mut left = (span.end - span.start).checked_sub(done).ok_or_else(|| {
+        let rows = span.end - span.start;
+        Failure::Input(format!(
+            "the output has {done} rows, and the span {rows}: it is not the output of this span"
+        ))
+    })?;
     let progress = Progress::new("rows", args.output.is_some());
-    reader.skip(done)?;
+    reader.skip(span.start + done)?;
     progress.add(done);
     loop {
         let batch = if args.scope == Scope::Full { FULL_BATCH } else { BATCH };
-        let rows = reader.take(batch)?;
+        let rows = reader.take(usize::try_from(left).unwrap_or(usize::MAX).min(batch))?;
         if rows.is_empty() {
             break;
         }
+        left -= rows.len() as u64;
         let outcomes = screen_all(&rows, screening, args.scope);
         for (row, outcome) in rows.iter().zip(outcomes) {
             writer.write(&OutputRow { input: row, added: added(&outcome) })?;
@@ -138,6 +160,18 @@ pub(super) async fn run(args: &ScreenArgs, context: &Context) -> Result<CommandO
     writer.finish()?;
     progress.finish();
     Ok(CommandOutcome::Success)
+}
+
+/// The number of rows of the file that is screened.
+fn rows_of(args: &ScreenArgs) -> Result<u64, Failure> {
+    let mut reader = RowReader::open(&args.file, args.input_format, args.encoding)?;
+    let mut total = 0;
+    loop {
+        match reader.take(BATCH)?.len() as u64 {
+            0 => return Ok(total),
+            rows => total += rows,
+        }
+    }
 }
 
 /// The columns that each row gains.
@@ -255,7 +289,7 @@ impl<W: Write> Write for Printable<W> {
     }
 }
 
-fn target(args: &ScreenArgs, format: RowFormat) -> Result<Target, Failure> {
+fn target(args: &ScreenArgs, format: RowFormat, has_header: bool) -> Result<Target, Failure> {
     let Some(path) = &args.output else {
         let output = io::stdout().lock();
         return Ok(if output.is_terminal() {
@@ -270,15 +304,17 @@ fn target(args: &ScreenArgs, format: RowFormat) -> Result<Target, Failure> {
         return Ok(Target::new(File::create(path).map_err(failed)?));
     }
     let mut file = OpenOptions::new().read(true).write(true).open(path).map_err(failed)?;
-    let (rows, end) = whole_rows(&file, path, format)?;
+    let (lines, end) = whole_rows(&file, path, format)?;
+    let header = u64::from(has_header && format == RowFormat::Csv);
+    let rows = lines.saturating_sub(header);
     // A row that was cut off by the earlier run's end is written anew.
     file.set_len(end).map_err(failed)?;
     file.seek(SeekFrom::Start(end)).map_err(failed)?;
     Ok(Target { file: Box::new(file), rows, is_new: end == 0 })
 }
 
-/// The number of complete rows of a file, and the offset of the end of the last complete row. A row of JSON is one line
-/// of the file; a row of CSV ends at the first line end outside quotes, and the first row is the header.
+/// The number of complete rows of a file, a header included, and the offset of the end of the last complete row. A row of
+/// JSON is one line of the file; a row of CSV ends at the first line end outside quotes.
 fn whole_rows(file: &File, path: &Path, format: RowFormat) -> Result<(u64, u64), Failure> {
     let failed =
         |error: io::Error| Failure::Failed(format!("failed to read {}: {error}", path.display()));
@@ -289,8 +325,7 @@ fn whole_rows(file: &File, path: &Path, format: RowFormat) -> Result<(u64, u64),
         line.clear();
         read += input.read_until(b'\n', &mut line).map_err(failed)? as u64;
         if line.last() != Some(&b'\n') {
-            let header = u64::from(format == RowFormat::Csv);
-            return Ok((rows.saturating_sub(header), end));
+            return Ok((rows, end));
         }
         for byte in &line {
             is_quoted ^= format == RowFormat::Csv && *byte == b'"';

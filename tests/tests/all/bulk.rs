@@ -1,6 +1,7 @@
 //! Bulk checks by the API and by the command line, with their charges and records.
 
 use std::{
+    fmt::Write as _,
     fs,
     io::{Read, Write},
     net::TcpStream,
@@ -420,6 +421,47 @@ fn a_file_keeps_its_columns_and_gains_the_result() {
         fs::write(directory.path().join("wrong.csv"), input).unwrap();
         let run = assay(directory.path(), ["--sample", "screen", "wrong.csv"]);
         assert_eq!(run.code, 3);
+        assert!(run.stderr.contains(message), "{}", run.stderr);
+    }
+}
+
+#[test]
+fn spans_of_a_file_are_screened_apart_and_joined() {
+    let (server, ..) = sample();
+    let directory = server.directory();
+    let mut input = "id,blockchain,address\n".to_owned();
+    for id in 0..11 {
+        // An invalid row is told by its line in the whole file.
+        let address = if id % 4 == 1 { "bad" } else { LISTED };
+        writeln!(input, "{id},btc,{address}").unwrap();
+    }
+    for extension in ["csv", "jsonl"] {
+        let format = ["--output-format", extension];
+        let whole = screen_file(directory.path(), "in.csv", &input, &format);
+        let spans: Vec<String> = (0..4)
+            .map(|index| {
+                let span = format!("{index}/4");
+                let flags = [&format[..], &["--span", &span]].concat();
+                let part = screen_file(directory.path(), "in.csv", &input, &flags);
+                // A lost program's span is continued alone.
+                fs::write(directory.path().join("out"), &part.as_bytes()[..part.len() / 2])
+                    .unwrap();
+                let flags = [&flags[..], &["--resume"]].concat();
+                assert_eq!(screen_file(directory.path(), "in.csv", &input, &flags), part);
+                part
+            })
+            .collect();
+        assert_eq!(spans.concat(), whole);
+    }
+    // More spans than rows: some are empty.
+    let last = screen_file(directory.path(), "in.csv", &input, &["--span", "0/100"]);
+    assert_eq!(last.lines().count(), 1, "{last}");
+    for (flags, code, message) in [
+        (["in.csv", "--span", "4/4"], 2, "0/8 to 7/8"),
+        (["-", "--span", "0/4"], 2, "standard input is read once"),
+    ] {
+        let run = assay(directory.path(), ["--sample", "screen"].iter().chain(&flags));
+        assert_eq!(run.code, code, "{}", run.stderr);
         assert!(run.stderr.contains(message), "{}", run.stderr);
     }
 }
