@@ -34,6 +34,7 @@ mod compositions;
 mod console;
 mod contract_answers;
 mod description;
+mod direct_checks;
 mod documents;
 mod edge;
 mod egress;
