@@ -116,21 +116,7 @@ fn contracts(
             first_payment(view, owner).map_or(Timestamp::UNIX_EPOCH, |it| view.time(it));
         let newest = view.payments(owner, 1).payments.pop();
         let last_seen = newest.map_or(first_seen, |payment| view.time(payment.transaction));
-        let freezes = issuer_freezes(view, owner);
-        Some(Counterparty {
-            labels: labels(intel, &address, &freezes),
-            listings: intel.listings_of(&address),
-            freezes,
-            address,
-            is_funder: false,
-            received: 0,
-            sent: 0,
-            by_asset: Vec::new(),
-            role: Some(role),
-            transactions: Vec::new(),
-            first_seen,
-            last_seen,
-        })
+        Some(without_payments(view, (owner, address), role, [first_seen, last_seen], intel))
     })
     .collect()
 }
@@ -150,27 +136,42 @@ fn partners(
     shown
         .filter_map(|(address, partner)| {
             let (newest, oldest) = (*partner.transactions.first()?, *partner.transactions.last()?);
-            let owner = view.owner(partner.account);
-            let freezes = owner.map(|owner| issuer_freezes(view, owner)).unwrap_or_default();
+            let owner = view.owner(partner.account)?;
+            let period = [view.time(oldest), view.time(newest)];
             let transactions = partner.transactions.iter().take(SHOWN_LOANS);
             Some(Counterparty {
-                labels: labels(intel, &address, &freezes),
-                listings: intel.listings_of(&address),
-                freezes,
-                address,
-                is_funder: false,
-                received: 0,
-                sent: 0,
-                by_asset: Vec::new(),
-                role: Some(partner.role),
                 transactions: transactions
                     .map(|it| transaction_text(chain, view.txid(*it)))
                     .collect(),
-                first_seen: view.time(oldest),
-                last_seen: view.time(newest),
+                ..without_payments(view, (owner, address), partner.role, period, intel)
             })
         })
         .collect()
+}
+
+/// An account that is associated with the subject by other things than payments, first and last in a period.
+fn without_payments(
+    view: &dyn AccountView,
+    (owner, address): (OwnerNumber, CanonicalAddress),
+    role: AccountRole,
+    [first_seen, last_seen]: [Timestamp; 2],
+    intel: &IntelSnapshot,
+) -> Counterparty {
+    let freezes = issuer_freezes(view, owner);
+    Counterparty {
+        labels: labels(intel, &address, &freezes),
+        listings: intel.listings_of(&address),
+        freezes,
+        address,
+        is_funder: false,
+        received: 0,
+        sent: 0,
+        by_asset: Vec::new(),
+        role: Some(role),
+        transactions: Vec::new(),
+        first_seen,
+        last_seen,
+    }
 }
 
 /// The transaction of an account's first payment.
