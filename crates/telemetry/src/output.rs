@@ -12,7 +12,7 @@ use std::{
         atomic::{AtomicU64, Ordering},
     },
     thread::{self, JoinHandle},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use tracing_subscriber::fmt::MakeWriter;
@@ -21,6 +21,8 @@ use tracing_subscriber::fmt::MakeWriter;
 const MAX_PENDING_BYTES: usize = 8 << 20;
 /// Time for which lines are gathered before they are written.
 const GATHERING_TIME: Duration = Duration::from_millis(2);
+/// Longest time for which the end of a program waits for the reader of its log.
+const LONGEST_END: Duration = Duration::from_secs(5);
 /// Size in bytes down to which the memory of a batch is released.
 const KEPT_BYTES: usize = 64 * 1024;
 
@@ -39,6 +41,8 @@ struct LineQueue {
 struct PendingLines {
     /// True while a thread writes the lines.
     is_batched: bool,
+    /// True once the program ended without a reader of its lines: nobody waits for that reader again.
+    is_abandoned: bool,
     bytes: Vec<u8>,
 }
 
@@ -49,7 +53,8 @@ pub fn dropped_lines() -> u64 {
 }
 
 /// Guard of a program that writes its log lines in batches. Dropping the guard writes all pending lines; later lines are
-/// written one by one.
+/// written one by one. If nobody reads them for five seconds then, they are left, so that a program whose log is not read
+/// ends too.
 #[derive(Debug)]
 #[must_use = "lines are written in batches until the guard is dropped"]
 pub struct BatchedLines {
@@ -73,8 +78,7 @@ impl Drop for BatchedLines {
     fn drop(&mut self) {
         QUEUE.end();
         if let Some(writer) = self.writer.take() {
-            // A writer that panicked has nothing left to write.
-            let _ = writer.join();
+            QUEUE.wait_for(writer, LONGEST_END);
         }
     }
 }
@@ -82,7 +86,11 @@ impl Drop for BatchedLines {
 impl LineQueue {
     const fn new() -> Self {
         Self {
-            pending: Mutex::new(PendingLines { is_batched: false, bytes: Vec::new() }),
+            pending: Mutex::new(PendingLines {
+                is_batched: false,
+                is_abandoned: false,
+                bytes: Vec::new(),
+            }),
             changed: Condvar::new(),
             dropped: AtomicU64::new(0),
         }
@@ -91,6 +99,10 @@ impl LineQueue {
     /// Adds a line. Returns false if lines are written one by one.
     fn push(&self, line: &[u8]) -> bool {
         let mut pending = self.lock();
+        if pending.is_abandoned {
+            self.dropped.fetch_add(1, Ordering::Relaxed);
+            return true;
+        }
         if !pending.is_batched {
             return false;
         }
@@ -154,6 +166,20 @@ impl LineQueue {
     fn end(&self) {
         self.lock().is_batched = false;
         self.changed.notify_all();
+    }
+
+    /// Waits until the writer has written what is left, but not for longer than `longest`.
+    fn wait_for(&self, writer: JoinHandle<()>, longest: Duration) {
+        let begun = Instant::now();
+        while !writer.is_finished() && begun.elapsed() < longest {
+            thread::sleep(GATHERING_TIME);
+        }
+        if writer.is_finished() {
+            // A writer that panicked has nothing left to write.
+            let _ = writer.join();
+        } else {
+            self.lock().is_abandoned = true;
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, PendingLines> {
@@ -311,6 +337,24 @@ mod tests {
         // then its other lines are counted, and the line of the second is whole.
         assert_eq!(queue.dropped.load(Ordering::Relaxed), 2);
         assert_eq!(String::from_utf8(sink.taken).unwrap(), "first line\ns\nlater\n");
+    }
+
+    #[test]
+    fn a_program_whose_log_is_not_read_ends_all_the_same() {
+        let queue = batched();
+        let (written, batches) = channel();
+        let (_read, may_continue) = channel();
+        let writing = Arc::clone(&queue);
+        let writer =
+            thread::spawn(move || writing.write_batches(&mut SlowSink(written, may_continue)));
+        // Given a reader that never takes the first batch,
+        assert!(queue.push(b"first\n"));
+        assert_eq!(batches.recv().unwrap(), b"first\n");
+        // when the program ends, then it does not wait for the reader, now or for a later line.
+        queue.end();
+        queue.wait_for(writer, Duration::from_millis(20));
+        assert!(queue.push(b"later\n"), "it is not written one by one");
+        assert_eq!(queue.dropped.load(Ordering::Relaxed), 1);
     }
 
     #[test]
