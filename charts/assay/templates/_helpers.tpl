@@ -1,4 +1,16 @@
-{{/* Shared names and values. All names begin with that of the release. */}}
+{{/* Shared names and values. */}}
+
+{{/* The name of the API, with which the names of all objects begin: that of the release, if no value says otherwise. */}}
+{{- define "assay.fullname" -}}
+{{- $name := .Values.nameOverride | default .Release.Name -}}
+{{- if .Values.fullnameOverride -}}
+{{- .Values.fullnameOverride -}}
+{{- else if contains $name .Release.Name -}}
+{{- .Release.Name -}}
+{{- else -}}
+{{- printf "%s-%s" .Release.Name $name -}}
+{{- end -}}
+{{- end }}
 
 {{/* The full name of an image: {root, image}. */}}
 {{- define "assay.image" -}}
@@ -34,6 +46,9 @@ assay.dev/instance: {{ include "assay.instance" .root }}
 app.kubernetes.io/managed-by: {{ .root.Release.Service }}
 app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}
 helm.sh/chart: {{ .root.Chart.Name }}-{{ .root.Chart.Version | replace "+" "_" }}
+{{- with .root.Values.commonLabels }}
+{{ toYaml . }}
+{{- end }}
 {{- end }}
 
 {{/* The metadata of an object: {root, component, name}. */}}
@@ -47,7 +62,7 @@ labels:
 {{/* The Secrets with the URLs of database and cache, as YAML of {name, key}. */}}
 {{- define "assay.databaseSecret" -}}
 {{- if eq .Values.mode "evaluation" -}}
-{name: {{ .Release.Name }}-evaluation, key: database-url}
+{name: {{ include "assay.fullname" . }}-evaluation, key: database-url}
 {{- else -}}
 {{- .Values.database.secret | toJson -}}
 {{- end -}}
@@ -71,7 +86,7 @@ labels:
 
 {{- define "assay.cacheSecret" -}}
 {{- if eq .Values.mode "evaluation" -}}
-{name: {{ .Release.Name }}-evaluation, key: redis-url}
+{name: {{ include "assay.fullname" . }}-evaluation, key: redis-url}
 {{- else if .Values.cache.secret.name -}}
 {{- .Values.cache.secret | toJson -}}
 {{- end -}}
@@ -89,7 +104,7 @@ roleRef:
   name: {{ .metadata.name }}
 subjects:
   - kind: ServiceAccount
-    name: {{ .root.Release.Name }}-operator
+    name: {{ include "assay.fullname" .root }}-operator
     namespace: {{ .root.Release.Namespace }}
 {{- end }}
 
@@ -103,7 +118,7 @@ subjects:
 {{- if .Values.chains.tokenSecret.name -}}
 {{- .Values.chains.tokenSecret | toJson -}}
 {{- else -}}
-{name: {{ .Release.Name }}-chain-token, key: token}
+{name: {{ include "assay.fullname" . }}-chain-token, key: token}
 {{- end -}}
 {{- end }}
 
@@ -126,9 +141,18 @@ subjects:
 {{- with .Values.imagePullSecrets }}
 imagePullSecrets:
   {{- range . }}
-  - name: {{ . }}
+  - name: {{ if kindIs "string" . }}{{ . }}{{ else }}{{ .name }}{{ end }}
   {{- end }}
 {{- end }}
+{{- end }}
+
+{{/* The names of the Secrets for pulling images, as JSON. */}}
+{{- define "assay.imagePullSecretNames" -}}
+{{- $names := list -}}
+{{- range .Values.imagePullSecrets -}}
+{{- if kindIs "string" . }}{{ $names = append $names . }}{{ else }}{{ $names = append $names .name }}{{ end -}}
+{{- end -}}
+{{- toJson $names -}}
 {{- end }}
 
 {{/* The security contexts of every pod and container: no privileges. {user} */}}
