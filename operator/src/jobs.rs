@@ -70,9 +70,12 @@ pub(crate) fn failed_attempts(job: &Job) -> i32 {
     if status.succeeded.unwrap_or(0) > 0 { 0 } else { status.failed.unwrap_or(0) }
 }
 
-/// Says whether a Job runs at the moment.
-pub(crate) fn is_running(job: &Job) -> bool {
-    job.status.as_ref().and_then(|status| status.active).is_some_and(|pods| pods > 0)
+/// Says whether a Job neither succeeded nor failed yet. Its pods may not exist.
+pub(crate) fn is_unfinished(job: &Job) -> bool {
+    let Some(status) = &job.status else { return true };
+    let conditions = status.conditions.iter().flatten();
+    let mut ends = conditions.filter(|known| ["Complete", "Failed"].contains(&&*known.type_));
+    status.succeeded.unwrap_or(0) == 0 && ends.all(|end| end.status != "True")
 }
 
 /// Says whether a Job of a `CronJob` runs at the moment.

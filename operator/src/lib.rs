@@ -14,7 +14,7 @@
 //! - `instance`: the installation of this operator, and the objects that belong to it
 //! - `owned`: server-side apply of the objects that the operator creates
 //! - `pod`, `serving`, `jobs`, `network_policy`, `egress`, `ports`: parts of the objects that the operator creates
-//! - `pod_diagnostics`: causes of pods that do not start or fail
+//! - `pod_diagnostics`: causes of pods that do not exist, do not start or fail; `secret_state`: Secrets that pods need
 //! - `shared`: the context that all controllers share
 //! - `leader`: leader election by a Lease; `writer`: every write to the API server
 //! - `watched`, `written`: objects as watches have them; statuses that no watch has delivered yet
@@ -45,6 +45,7 @@ mod reason;
 mod risk_service;
 pub mod run;
 mod scope;
+mod secret_state;
 mod serving;
 pub mod settings;
 mod shared;

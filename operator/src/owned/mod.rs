@@ -17,7 +17,10 @@ pub(crate) use self::apply::document;
 pub(crate) use self::{
     apply::{LiveObjects, ObjectApplier},
     kind::{GatewayRouteSpec, HTTPRoute, OwnedKind, OwnedObject},
-    owner::{MANAGED_BY, Owner, PART_OF, managed_by_selector, operator_pods, pods_of},
+    owner::{
+        MANAGED_BY, Owner, PART_OF, instance_and_component, managed_by_selector, operator_pods,
+        pods_of,
+    },
 };
 
 /// A digest of a list of texts, as 16 hexadecimal digits that may be part of a name.

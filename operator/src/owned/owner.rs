@@ -133,6 +133,12 @@ pub(crate) fn pods_of(component: &str) -> LabelSelector {
     LabelSelector { match_labels: Some(labels.map(owned).into()), match_expressions: None }
 }
 
+/// The instance and the component of a pod that the operator's objects created.
+pub(crate) fn instance_and_component(pod: &impl ResourceExt) -> Option<(String, String)> {
+    let label = |name| pod.labels().get(name).cloned();
+    Some((label(INSTANCE)?, label(COMPONENT)?))
+}
+
 /// The selector of the operator's own pods.
 pub(crate) fn operator_pods() -> LabelSelector {
     let labels = [(NAME, "assay"), (COMPONENT, "operator")];

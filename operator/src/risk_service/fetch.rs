@@ -1,7 +1,5 @@
 //! The inputs of the reconciliation of a `RiskService`.
 
-use std::collections::BTreeSet;
-
 use assay_crds::{RiskService, SecretKey};
 use k8s_openapi::api::core::v1::Secret;
 use kube::{Api, Resource, ResourceExt};
@@ -15,7 +13,7 @@ use super::{
 };
 use crate::{
     owned::{LiveObjects, Owner},
-    ports,
+    secret_state::SecretState,
     shared::ReconcileError,
 };
 
@@ -47,22 +45,6 @@ impl Inputs {
     }
 }
 
-/// The state of a Secret that holds a URL or a token. The value of the Secret is not kept.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum SecretState {
-    /// The Secret has the key.
-    Present {
-        /// The Secret's UID.
-        uid: String,
-        /// The ports in the URL; empty for a token.
-        ports: BTreeSet<u16>,
-    },
-    /// The Secret does not exist.
-    NoSecret,
-    /// The Secret lacks the key.
-    NoKey,
-}
-
 /// Reads the inputs from the API server.
 pub(super) async fn fetch(
     object: &RiskService,
@@ -73,10 +55,10 @@ pub(super) async fn fetch(
     // The API server gave it a name and an identity.
     let reference = object.controller_owner_ref(&()).unwrap_or_default();
     let secrets: Api<Secret> = Api::namespaced(client.clone(), &namespace);
-    let database = secret_state(&secrets, &object.spec.database_secret).await?;
+    let database = SecretState::read(&secrets, &object.spec.database_secret).await?;
     let optional = async |key: &Option<SecretKey>| match key {
-        Some(key) => secret_state(&secrets, key).await.map(Some),
-        None => Ok(None),
+        Some(key) => SecretState::read(&secrets, key).await.map(Some),
+        None => Ok::<_, kube::Error>(None),
     };
     let cache = optional(&object.spec.cache_secret).await?;
     let chain_token = optional(&object.spec.chain_token_secret).await?;
@@ -98,18 +80,4 @@ pub(super) async fn fetch(
         source_secrets,
         demand,
     })
-}
-
-async fn secret_state(
-    secrets: &Api<Secret>,
-    key: &SecretKey,
-) -> Result<SecretState, ReconcileError> {
-    let Some(secret) = secrets.get_opt(key.name.as_str()).await? else {
-        return Ok(SecretState::NoSecret);
-    };
-    let value = secret.data.as_ref().and_then(|data| data.get(&key.key));
-    Ok(value.map_or(SecretState::NoKey, |value| SecretState::Present {
-        uid: secret.uid().unwrap_or_default(),
-        ports: ports::url_ports(&String::from_utf8_lossy(&value.0)),
-    }))
 }

@@ -30,7 +30,7 @@ use k8s_openapi::api::{
     apps::v1::Deployment,
     autoscaling::v2::HorizontalPodAutoscaler,
     batch::v1::{CronJob, Job},
-    core::v1::Service,
+    core::v1::{Pod, Service},
     networking::v1::{Ingress, NetworkPolicy},
     policy::v1::PodDisruptionBudget,
 };
@@ -40,6 +40,7 @@ use kube::{
     runtime::{
         Controller,
         controller::{Action, Config},
+        reflector::ObjectRef,
         watcher,
     },
 };
@@ -47,10 +48,15 @@ use tokio::sync::watch;
 use tracing::Instrument;
 
 pub(crate) use self::build::SERVER;
-use self::{demand::ServerDemand, status::StatusInputs};
+use self::{
+    build::{MIGRATION, PURGE},
+    demand::ServerDemand,
+    status::StatusInputs,
+};
 use crate::{
     backoff::{self, Failures},
-    owned::managed_by_selector,
+    owned::{instance_and_component, managed_by_selector},
+    pod_diagnostics::has_problem,
     reason::ConditionReason,
     shared::{ReconcileError, SharedContext},
     tracing_spans,
@@ -102,10 +108,19 @@ pub(crate) async fn run(shared: SharedContext, chain_servers: Option<String>) {
         .owns(scope.services::<PartialObjectMeta<Job>>(client), ours())
         .owns(scope.services::<PartialObjectMeta<CronJob>>(client), ours())
         .owns(scope.services::<PartialObjectMeta<Deployment>>(client), ours())
+        .watches(scope.services::<Pod>(client), ours(), service_of_failing_pod)
         .reconcile_all_on(changes)
         .run(reconcile, retry, Arc::new(context))
         .for_each(|_| std::future::ready(()))
         .await;
+}
+
+/// The service of a pod that reports a problem. Other changes of pods show in the objects that created them.
+#[expect(clippy::needless_pass_by_value, reason = "the watch hands them over")]
+fn service_of_failing_pod(pod: Pod) -> Option<ObjectRef<WatchedRiskService>> {
+    let (instance, component) = instance_and_component(&pod)?;
+    let is_ours = [SERVER, MIGRATION, PURGE].contains(&&*component) && has_problem(&pod);
+    is_ours.then(|| ObjectRef::new(&instance).within(&pod.namespace().unwrap_or_default()))
 }
 
 /// Updates the demand on servers when the configuration in force changes.

@@ -9,6 +9,7 @@ use super::{apply::AppliedService, migration::Migration};
 use crate::{
     conditions::{ConditionState, ReadyState},
     jobs::last_run_succeeded,
+    pod_diagnostics::refused_pod,
     reason::ConditionReason,
 };
 
@@ -100,6 +101,15 @@ pub(super) fn ready_state(image: &str, min_replicas: i32, applied: &AppliedServi
         ConditionReason::ServiceReady,
         format!("{available} {noun} of `{image}` available"),
     )
+}
+
+/// Describes why Kubernetes creates no pods of a Deployment, such as a used-up quota.
+pub(super) fn refused_pods(deployment: &Deployment) -> Option<String> {
+    let mut conditions =
+        deployment.status.iter().flat_map(|status| status.conditions.iter().flatten());
+    let refused =
+        conditions.find(|known| known.type_ == "ReplicaFailure" && known.status == "True")?;
+    Some(refused_pod(&deployment.name_any(), refused.message.as_deref()?))
 }
 
 /// The numbers of pods in the status of a Deployment.

@@ -14,12 +14,12 @@ use super::{
     build::PURGE,
     demand::RequiredReplicas,
     fetch::Inputs,
-    state::{AUTOSCALED, RETENTION_KEPT, autoscaling, purge, ready_state},
+    state::{AUTOSCALED, RETENTION_KEPT, autoscaling, purge, ready_state, refused_pods},
     validate::{CHAINS_CONFIGURED, ValidatedService},
 };
 use crate::{
     conditions::{ConditionState, READY, ReadyState, condition, conditions, reason_of},
-    pod_diagnostics::{self, JOB_NAME},
+    pod_diagnostics::{self, JOB_NAME, SuspectPods},
     reason::ConditionReason,
     shared::ReconcileError,
 };
@@ -51,21 +51,24 @@ impl StatusInputs {
         context: &Context,
     ) -> Result<Self, kube::Error> {
         let owner = &service.owner;
-        let diagnose = async |pods: Option<String>| match pods {
+        let diagnose = async |pods: Option<SuspectPods>| match pods {
             Some(pods) => {
-                pod_diagnostics::diagnose_pods(&context.shared.client, owner.namespace(), &pods)
-                    .await
+                let client = &context.shared.client;
+                pod_diagnostics::diagnose(client, owner.namespace(), &pods).await
             }
             None => Ok(None),
         };
         let ready_state = ready_state(&service.pods.image, service.min_replicas, &applied);
         let suspects = suspect_pods(&ready_state, service);
-        let ready_state = ready_state.with_detail(diagnose(suspects).await?.as_deref());
+        let is_rollout = suspects.as_ref().is_some_and(|suspects| suspects.creators.is_empty());
+        let refused = || applied.deployment.as_ref().filter(|_| is_rollout).and_then(refused_pods);
+        let diagnosis = diagnose(suspects).await?.or_else(refused);
+        let ready_state = ready_state.with_detail(diagnosis.as_deref());
         let mut purge = applied.purge.as_ref().map(purge);
         if let Some(state) = purge.as_mut().filter(|state| !state.holds) {
-            state.add_detail(
-                diagnose(Some(owner.with_component(PURGE).pod_query())).await?.as_deref(),
-            );
+            let labels = owner.with_component(PURGE).pod_query();
+            let pods = SuspectPods { labels, ..SuspectPods::default() };
+            state.add_detail(diagnose(Some(pods)).await?.as_deref());
         }
         let required_replicas = service.required_replicas.clone();
         let limits_covered = required_replicas.as_ref().map(limits_covered);
@@ -97,17 +100,19 @@ fn limits_covered(required: &RequiredReplicas) -> ConditionState {
     ConditionState { kind: LIMITS_COVERED, holds: *is_sufficient, reason, message }
 }
 
-/// The label selector of the pods because of which the service may not be ready. `None` if pods are not the cause.
-fn suspect_pods(ready_state: &ReadyState, service: &ValidatedService) -> Option<String> {
-    match ready_state.reason() {
+/// The pods because of which the service may not be ready. `None` if pods are not the cause.
+fn suspect_pods(ready_state: &ReadyState, service: &ValidatedService) -> Option<SuspectPods> {
+    let (labels, creators) = match ready_state.reason() {
         ConditionReason::MigrationFailed | ConditionReason::Migrating => {
-            Some(format!("{JOB_NAME}={}", service.migration))
+            (format!("{JOB_NAME}={}", service.migration), vec![service.migration.clone()])
         }
+        // A Deployment reports the pods that it cannot create itself.
         ConditionReason::RolloutFailed | ConditionReason::RollingOut => {
-            Some(service.owner.pod_query())
+            (service.owner.pod_query(), vec![])
         }
-        _ => None,
-    }
+        _ => return None,
+    };
+    Some(SuspectPods { labels, creators, must_be_ready: false })
 }
 
 /// The status of a service. Values that are unknown now keep their last state.

@@ -11,7 +11,7 @@ use kube::ResourceExt;
 use super::{
     build::{CHAIN_SERVERS, FILE},
     demand::{RequiredReplicas, required_replicas},
-    fetch::{Inputs, SecretState},
+    fetch::Inputs,
     histories::{self, HistoryCredentials},
     names,
 };
@@ -22,6 +22,7 @@ use crate::{
     pod::{PodDefaults, SecretFile},
     ports,
     reason::ConditionReason,
+    secret_state::SecretState,
 };
 
 /// The condition type: the servers know the chain servers of every followed chain, and have the credentials of every source
@@ -236,21 +237,10 @@ fn present_secret<'a>(
     key: &SecretKey,
     content: &str,
 ) -> Result<(&'a str, BTreeSet<u16>), ReadyState> {
-    let message = match state {
+    let problem = match state {
         SecretState::Present { uid, ports } => return Ok((uid, ports.clone())),
-        // Waiting, not stalled: the Secret may be created at any moment.
-        SecretState::NoSecret => {
-            format!(
-                "Secret `{}` does not exist: create it with {content} under `{}`",
-                key.name, key.key
-            )
-        }
-        SecretState::NoKey => {
-            format!(
-                "Secret `{}` has no key `{}`: add it with {content} as its value",
-                key.name, key.key
-            )
-        }
+        SecretState::NoSecret | SecretState::NoKey => state.problem(key, content),
     };
-    Err(ReadyState::Waiting(ConditionReason::SecretNotFound, message))
+    // Waiting, not stalled: the Secret may be created at any moment.
+    Err(ReadyState::Waiting(ConditionReason::SecretNotFound, problem.unwrap_or_default()))
 }

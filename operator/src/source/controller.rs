@@ -11,7 +11,7 @@ use k8s_openapi::{
     api::{
         apps::v1::StatefulSet,
         batch::v1::{CronJob, Job},
-        core::v1::Service,
+        core::v1::{Pod, Service},
         networking::v1::NetworkPolicy,
         policy::v1::PodDisruptionBudget,
     },
@@ -24,7 +24,8 @@ use kube::{
     runtime::{
         Controller,
         controller::{Action, Config},
-        reflector, watcher,
+        reflector::{self, ObjectRef},
+        watcher,
     },
 };
 use tracing::Instrument;
@@ -43,8 +44,8 @@ use super::{
 use crate::{
     backoff,
     conditions::{ConditionState, condition},
-    owned::{LiveObjects, Owner, managed_by_selector},
-    pod_diagnostics,
+    owned::{LiveObjects, Owner, instance_and_component, managed_by_selector},
+    pod_diagnostics::{self, SuspectPods, has_problem},
     reason::ConditionReason,
     shared::ReconcileError,
     tracing_spans,
@@ -74,6 +75,16 @@ pub(super) fn start<K: Source>(
         changed.ok().map(|()| ((), (desired, imported)))
     });
     let kind = ApiResource::erase::<K>(&());
+    let pods: Api<Pod> = Api::namespaced(client.clone(), namespace);
+    let of_pod = {
+        let kind = kind.clone();
+        // Other changes of pods show in the objects that created them.
+        move |pod: Pod| {
+            let (source, component) = instance_and_component(&pod)?;
+            let is_ours = component == K::COMPONENT && has_problem(&pod);
+            is_ours.then(|| ObjectRef::new_with(&source, kind.clone()))
+        }
+    };
     let sources = Api::all_with(client.clone(), &kind);
     let controller = Controller::new_with(sources, watcher::Config::default(), kind)
         .with_config(Config::default().concurrency(CONCURRENCY))
@@ -83,6 +94,7 @@ pub(super) fn start<K: Source>(
         .owns(metadata::<PodDisruptionBudget>(client, namespace), ours())
         .owns(metadata::<Service>(client, namespace), ours())
         .owns(metadata::<StatefulSet>(client, namespace), ours())
+        .watches(pods, ours(), of_pod)
         .reconcile_all_on(changes);
     let sources = controller.store();
     let working = controller
@@ -242,24 +254,25 @@ async fn work<K: Source>(
         return Ok(Outcome::idle(&IdleReason::Suspended, has_changed));
     }
     let needs_diagnosis = applied.needs_diagnosis();
-    let diagnosis = if needs_diagnosis {
-        let (client, namespace) = (&context.shared.client, source.owner.namespace());
-        let pods = source.owner.pod_query();
-        match &applied {
-            AppliedWorkload::Importer { .. } => {
-                pod_diagnostics::diagnose_pods(client, namespace, &pods).await?
-            }
-            AppliedWorkload::ChainServers { .. } => {
-                pod_diagnostics::diagnose_unready_pods(client, namespace, &pods).await?
-            }
+    let missing = inputs.missing_secret().filter(|_| needs_diagnosis);
+    let diagnosis = match &missing {
+        Some(missing) => Some(missing.clone()),
+        None if needs_diagnosis => {
+            let suspects = SuspectPods {
+                labels: source.owner.pod_query(),
+                creators: applied.creators(),
+                must_be_ready: matches!(applied, AppliedWorkload::ChainServers { .. }),
+            };
+            let (client, namespace) = (&context.shared.client, source.owner.namespace());
+            pod_diagnostics::diagnose(client, namespace, &suspects).await?
         }
-    } else {
-        None
+        None => None,
     };
-    let workload = Some(WorkloadState {
-        condition: applied.condition(pause, diagnosis.as_deref()),
-        replicas: applied.replicas(),
-    });
+    let mut condition = applied.condition(pause, diagnosis.as_deref());
+    if missing.is_some() && !condition.holds {
+        condition.reason = ConditionReason::SecretNotFound;
+    }
+    let workload = Some(WorkloadState { condition, replicas: applied.replicas() });
     Ok(Outcome { workload, has_changed, needs_recheck: needs_diagnosis || is_refused })
 }
 

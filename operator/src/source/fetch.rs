@@ -1,7 +1,5 @@
 //! The inputs of the reconciliation of a source.
 
-use std::collections::BTreeSet;
-
 use assay_tenancy::Name;
 use k8s_openapi::api::core::v1::{PersistentVolumeClaim, Secret};
 use kube::{Api, api::ListParams, core::PartialObjectMeta};
@@ -9,12 +7,9 @@ use kube::{Api, api::ListParams, core::PartialObjectMeta};
 use super::{Context, WorkloadSettings, kind::Source};
 use crate::{
     owned::{LiveObjects, Owner},
-    ports,
+    secret_state::SecretState,
     shared::ReconcileError,
 };
-
-/// The URL that gives the default port while the Secret with the database's URL does not exist.
-const USUAL_DATABASE: &str = "postgres://database";
 
 /// The inputs of the reconciliation of a source.
 #[derive(Debug)]
@@ -33,10 +28,19 @@ pub(super) struct Inputs<'a, S> {
     pub(super) claims: Vec<PersistentVolumeClaim>,
     /// The metadata of the Secret with the source's credentials, if the Secret exists.
     pub(super) credentials: Option<PartialObjectMeta<Secret>>,
-    /// The ports of the database.
-    pub(super) database_ports: BTreeSet<u16>,
+    /// The Secret with the database's URL.
+    pub(super) database: SecretState,
     /// The settings of workloads.
     pub(super) settings: &'a WorkloadSettings,
+}
+
+impl<S> Inputs<'_, S> {
+    /// Describes the absence of a Secret that each workload of a source needs.
+    pub(super) fn missing_secret(&self) -> Option<String> {
+        let problem =
+            self.database.problem(&self.settings.database.source, "a URL of the database")?;
+        Some(format!("in namespace `{}`, {problem}", self.owner.namespace()))
+    }
 }
 
 /// Reads the inputs from the API server.
@@ -60,12 +64,8 @@ pub(super) async fn fetch<'a, K: Source>(
         Some(requested) => secrets.get_metadata_opt(requested.secret.name.as_str()).await?,
         None => None,
     };
-    let key = &settings.database.source;
-    let secret = secrets.get_opt(key.name.as_str()).await?;
-    let url = secret.as_ref().and_then(|secret| secret.data.as_ref()?.get(&key.key));
-    let url = url.map(|url| String::from_utf8_lossy(&url.0).into_owned());
-    let database_ports = ports::url_ports(url.as_deref().unwrap_or(USUAL_DATABASE));
+    let database = SecretState::read(&secrets, &settings.database.source).await?;
     let imported = context.imported.borrow().clone();
     let is_new = imported.map(|imported| !imported.contains(name.as_str()));
-    Ok(Inputs { name, spec, is_new, owner, live, claims, credentials, database_ports, settings })
+    Ok(Inputs { name, spec, is_new, owner, live, claims, credentials, database, settings })
 }

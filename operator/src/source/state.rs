@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     conditions::ConditionState,
-    jobs::{failed_attempts, has_failed, has_running_job, is_running, last_run_succeeded},
+    jobs::{failed_attempts, has_failed, has_running_job, is_unfinished, last_run_succeeded},
     reason::ConditionReason,
 };
 
@@ -50,13 +50,26 @@ impl AppliedWorkload {
         }
     }
 
+    /// The names of the objects that create the workload's pods and report a refusal by an event alone.
+    pub(super) fn creators(&self) -> Vec<String> {
+        match self {
+            Self::Importer { cron_job, first_job } => {
+                let active =
+                    cron_job.status.iter().flat_map(|status| status.active.iter().flatten());
+                let scheduled = active.filter_map(|job| job.name.clone());
+                first_job.iter().map(|job| job.name_any()).chain(scheduled).collect()
+            }
+            Self::ChainServers { stateful_set, .. } => vec![stateful_set.name_any()],
+        }
+    }
+
     /// Says whether pods may report the cause of a failure.
     pub(super) fn needs_diagnosis(&self) -> bool {
         match self {
             Self::Importer { cron_job, first_job } => {
                 !self.condition(None, None).holds
                     || has_running_job(cron_job)
-                    || first_job.as_ref().is_some_and(|job| is_running(job))
+                    || first_job.as_ref().is_some_and(|job| is_unfinished(job))
             }
             Self::ChainServers { stateful_set, resize_failure } => {
                 let Replicas { desired, ready } = Replicas::of_stateful_set(stateful_set);

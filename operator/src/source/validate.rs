@@ -13,7 +13,11 @@ use crate::{
     owned::Owner,
     pod::{PodDefaults, SecretFile},
     ports,
+    secret_state::SecretState,
 };
+
+/// The URL that gives the default port while the Secret with the database's URL does not exist.
+const USUAL_DATABASE: &str = "postgres://database";
 
 /// A source whose workload can run.
 #[derive(Clone, Debug)]
@@ -57,7 +61,12 @@ pub(super) fn validate<K: Source>(
         // The server may redirect to https.
         egress_ports.extend(ports::url_ports("https://redirected"));
     }
-    egress_ports.extend(&inputs.database_ports);
+    match &inputs.database {
+        SecretState::Present { ports, .. } => egress_ports.extend(ports),
+        SecretState::NoSecret | SecretState::NoKey => {
+            egress_ports.extend(ports::url_ports(USUAL_DATABASE));
+        }
+    }
     egress_ports.extend(pods.egress.ports());
     egress_ports.extend(ports::collector_ports(&pods.telemetry));
     Ok(ValidatedSource {

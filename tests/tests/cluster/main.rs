@@ -9,6 +9,7 @@
 
 mod attempts;
 mod audit;
+mod causes;
 mod definitions;
 mod faults;
 mod flaky;

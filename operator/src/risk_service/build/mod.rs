@@ -29,7 +29,7 @@ use crate::{owned::HTTPRoute, serving};
 /// The component of servers in labels.
 pub(crate) const SERVER: &str = "server";
 /// The component of the migration.
-const MIGRATION: &str = "migration";
+pub(super) const MIGRATION: &str = "migration";
 /// The component of the purge.
 pub(super) const PURGE: &str = "purge";
 /// The objects of a `RiskService`. Settings, Deployment and purge change only after the migration succeeded.

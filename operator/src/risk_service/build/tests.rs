@@ -12,9 +12,10 @@ use crate::{
     owned::{LiveObjects, OwnedKind, document},
     risk_service::{
         demand::{OnDemandSource, ServerDemand},
-        fetch::{Inputs, SecretState},
+        fetch::Inputs,
         validate::validate,
     },
+    secret_state::SecretState,
 };
 
 fn inputs(change: Value) -> Inputs {

@@ -15,6 +15,7 @@ use crate::{
     golden::{self, assert_objects},
     owned::{LiveObjects, OwnedKind, Owner, document},
     pod::{PodDefaults, SecretFile},
+    secret_state::SecretState,
     source::{
         WorkloadSettings,
         credentials::{HOSTS, LABEL},
@@ -93,7 +94,7 @@ where
         owner: owner(name, K::COMPONENT),
         live,
         claims: vec![],
-        database_ports: BTreeSet::from([5433]),
+        database: SecretState::Present { uid: "1".into(), ports: BTreeSet::from([5433]) },
         settings,
     })
 }
@@ -453,7 +454,7 @@ fn a_source_whose_secret_permits_nothing_or_another_server_has_no_workload() {
         owner: owner.clone(),
         live: LiveObjects::default(),
         claims: vec![PersistentVolumeClaim::default()],
-        database_ports: BTreeSet::from([5433]),
+        database: SecretState::Present { uid: "1".into(), ports: BTreeSet::from([5433]) },
         settings,
     };
     let objects = build(&validate::<ChainSource>(&inputs(&settings)).unwrap());

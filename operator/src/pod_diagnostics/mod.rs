@@ -1,8 +1,13 @@
-//! Causes of pods that do not start or fail, as the kubelet and the scheduler report them.
+//! Causes of pods that do not exist, do not start or fail, as controllers, the scheduler and the kubelet report them, with
+//! advice.
+
+mod events;
 
 use k8s_openapi::api::core::v1::{ContainerStatus, Pod};
 use kube::{Api, Client, ResourceExt, api::ListParams};
 use serde_json::Value;
+
+pub(crate) use self::events::refused_pod;
 
 /// The longest diagnosis, in characters.
 const MAX_CHARACTERS: usize = 300;
@@ -13,32 +18,50 @@ pub(crate) const JOB_NAME: &str = "batch.kubernetes.io/job-name";
 /// The labels that differ between the pods of a Deployment's revisions, and between those of Jobs.
 const REVISION_LABELS: [&str; 2] = ["pod-template-hash", JOB_NAME];
 
-/// Describes why the selected pods do not start or fail. `None` if no pod reports a problem, or if the operator may not
-/// list pods.
-///
-/// # Errors
-///
-/// Returns an error if the API server fails.
-pub(crate) async fn diagnose_pods(
-    client: &Client,
-    namespace: &str,
-    labels: &str,
-) -> Result<Option<String>, kube::Error> {
-    Ok(newest_diagnosis(&list(client, namespace, labels).await?))
+/// The pods of a workload that may not exist, start or work.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct SuspectPods {
+    /// The label selector of the pods.
+    pub(crate) labels: String,
+    /// The names of the objects that create the pods and report a refusal by an event alone: Jobs and a `StatefulSet`.
+    pub(crate) creators: Vec<String>,
+    /// True if a pod that is not ready is named, although it reports no problem.
+    pub(crate) must_be_ready: bool,
 }
 
-/// Describes why the selected pods do not start or fail, or else names the newest pod that is not ready.
+/// Describes why pods do not exist, do not start or fail. `None` if nothing reports a problem, or if the operator may
+/// not list pods and events.
 ///
 /// # Errors
 ///
 /// Returns an error if the API server fails.
-pub(crate) async fn diagnose_unready_pods(
+pub(crate) async fn diagnose(
     client: &Client,
     namespace: &str,
-    labels: &str,
+    suspects: &SuspectPods,
 ) -> Result<Option<String>, kube::Error> {
-    let pods = list(client, namespace, labels).await?;
-    Ok(newest_diagnosis(&pods).or_else(|| newest_unready_pod(&pods)))
+    let pods = list(client, namespace, &suspects.labels).await?;
+    if let Some(diagnosis) = newest_diagnosis(&pods) {
+        return Ok(Some(diagnosis));
+    }
+    if let Some(pod) = newest_unready_pod(&pods)
+        && let Some(diagnosis) = events::failed_mount(client, namespace, pod).await?
+    {
+        return Ok(Some(diagnosis));
+    }
+    let newest = pods.last().and_then(Pod::creation_timestamp).map(|time| time.0);
+    for creator in &suspects.creators {
+        if let Some(diagnosis) = events::failed_create(client, namespace, creator, newest).await? {
+            return Ok(Some(diagnosis));
+        }
+    }
+    let unready = newest_unready_pod(&pods).filter(|_| suspects.must_be_ready);
+    Ok(unready.map(|pod| format!("pod `{}` is not ready yet", pod.name_any())))
+}
+
+/// Says whether a pod reports a problem.
+pub(crate) fn has_problem(pod: &Pod) -> bool {
+    pod.metadata.deletion_timestamp.is_none() && pod_diagnosis(pod).is_some()
 }
 
 /// The selected pods that are not being deleted, the oldest first.
@@ -57,14 +80,13 @@ fn exclude_terminating(mut pods: Vec<Pod>) -> Vec<Pod> {
     pods
 }
 
-fn newest_unready_pod(pods: &[Pod]) -> Option<String> {
+fn newest_unready_pod(pods: &[Pod]) -> Option<&Pod> {
     let is_ready = |pod: &&Pod| {
         let conditions = pod.status.as_ref().and_then(|status| status.conditions.as_ref());
         let mut conditions = conditions.into_iter().flatten();
         conditions.any(|known| known.type_ == "Ready" && known.status == "True")
     };
-    let pod = pods.iter().rev().find(|pod| !is_ready(pod))?;
-    Some(format!("pod `{}` is not ready yet", pod.name_any()))
+    pods.iter().rev().find(|pod| !is_ready(pod))
 }
 
 /// The diagnosis of the newest pod with a problem, among the pods of the newest revision or Job.
@@ -72,26 +94,43 @@ fn newest_diagnosis(pods: &[Pod]) -> Option<String> {
     let version = |pod: &Pod| REVISION_LABELS.map(|label| pod.labels().get(label).cloned());
     let newest = version(pods.last()?);
     pods.iter().rev().filter(|pod| version(pod) == newest).find_map(|pod| {
-        let cut: String = pod_diagnosis(pod)?.chars().take(MAX_CHARACTERS).collect();
-        Some(format!("pod `{}`: {cut}", pod.name_any()))
+        let PodProblem { advice, text } = pod_diagnosis(pod)?;
+        Some(format!("pod `{}`{advice}: {}", pod.name_any(), cut(&text)))
     })
 }
 
-fn pod_diagnosis(pod: &Pod) -> Option<String> {
+/// The beginning of a text, as long as a diagnosis may be.
+fn cut(text: &str) -> String {
+    text.chars().take(MAX_CHARACTERS).collect()
+}
+
+/// The problem of a pod.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct PodProblem {
+    /// The cause with what to do, as the rest of a sentence about the pod; empty if the text says all.
+    advice: &'static str,
+    /// The text of the component that reports the problem.
+    text: String,
+}
+
+fn pod_diagnosis(pod: &Pod) -> Option<PodProblem> {
     let status = pod.status.as_ref()?;
     let mut containers = status.container_statuses.iter().flatten();
     let unschedulable = || {
         let mut conditions = status.conditions.iter().flatten();
         let unscheduled =
             conditions.find(|known| known.type_ == "PodScheduled" && known.status == "False")?;
-        unscheduled.message.clone()
+        let text = unscheduled.message.clone()?;
+        let advice =
+            " fits no node; add nodes, or change its requests, node selector or tolerations";
+        Some(PodProblem { advice, text })
     };
     containers.find_map(container_diagnosis).or_else(unschedulable)
 }
 
 /// The diagnosis of a container, equal for all attempts: a container that keeps failing is described by how it ended,
 /// and an image that cannot be pulled by the cause.
-fn container_diagnosis(container: &ContainerStatus) -> Option<String> {
+fn container_diagnosis(container: &ContainerStatus) -> Option<PodProblem> {
     if container.ready {
         return None;
     }
@@ -102,17 +141,26 @@ fn container_diagnosis(container: &ContainerStatus) -> Option<String> {
         let reason = ended.reason.as_deref().unwrap_or("Error");
         let words = ended.message.as_deref().and_then(last_failure);
         let words = words.map(|words| format!(": {words}")).unwrap_or_default();
-        return Some(format!("{reason}, exit code {}{words}", ended.exit_code));
+        let text = format!("{reason}, exit code {}{words}", ended.exit_code);
+        return Some(PodProblem { advice: "", text });
     }
     let waiting = state.waiting.as_ref()?;
     let reason = waiting.reason.as_deref().filter(|reason| !NORMAL_WAITS.contains(reason))?;
     let message = waiting.message.as_deref().unwrap_or_default();
-    Some(match (reason, message.rsplit("ErrImagePull: ").next().unwrap_or_default()) {
+    let advice = match reason {
+        "ErrImagePull" | "ImagePullBackOff" | "ErrImageNeverPull" | "InvalidImageName" => {
+            " does not get its image; correct its name, or the Secrets for pulling it"
+        }
+        "CreateContainerConfigError" => " lacks a Secret, a ConfigMap or a key in it; create it",
+        _ => "",
+    };
+    let text = match (reason, message.rsplit("ErrImagePull: ").next().unwrap_or_default()) {
         ("ErrImagePull" | "ImagePullBackOff", "") => "ImagePullBackOff".to_owned(),
         ("ErrImagePull" | "ImagePullBackOff", why) => format!("ImagePullBackOff: {why}"),
         (reason, "") => reason.to_owned(),
         (reason, message) => format!("{reason}: {message}"),
-    })
+    };
+    Some(PodProblem { advice, text })
 }
 
 /// The relevant line of a log: the last line that reports a failure, or else the last line.
@@ -159,13 +207,18 @@ mod tests {
             let waiting = json!({"waiting": {"reason": reason, "message": "no such image"}});
             diagnosis_of(container(false, waiting, json!({})))
         };
-        let wanted = "pod `api-1`: ImagePullBackOff: no such image".to_owned();
+        let image =
+            "pod `api-1` does not get its image; correct its name, or the Secrets for pulling it: ";
+        let wanted = format!("{image}ImagePullBackOff: no such image");
         assert_eq!(waiting("ImagePullBackOff"), Some(wanted));
+        let wanted = "pod `api-1` lacks a Secret, a ConfigMap or a key in it; create it: \
+                      CreateContainerConfigError: no such image";
+        assert_eq!(waiting("CreateContainerConfigError").as_deref(), Some(wanted));
         assert_eq!(waiting("ContainerCreating"), None);
         assert_eq!(diagnosis_of(json!({})), None);
         let mut first = container(false, json!({"waiting": {"reason": "ErrImagePull"}}), json!({}));
         first["containerStatuses"][0].as_object_mut().unwrap().remove("lastState");
-        assert_eq!(diagnosis_of(first), Some("pod `api-1`: ImagePullBackOff".to_owned()));
+        assert_eq!(diagnosis_of(first), Some(format!("{image}ImagePullBackOff")));
         let waits = |reason: &str, message: &str| {
             diagnosis_of(container(
                 false,
@@ -181,7 +234,9 @@ mod tests {
         let nowhere = json!({"conditions": [
             {"type": "PodScheduled", "status": "False", "message": "0/3 nodes are available"},
         ]});
-        assert_eq!(diagnosis_of(nowhere), Some("pod `api-1`: 0/3 nodes are available".to_owned()));
+        let wanted = "pod `api-1` fits no node; add nodes, or change its requests, node selector or \
+                      tolerations: 0/3 nodes are available";
+        assert_eq!(diagnosis_of(nowhere).as_deref(), Some(wanted));
     }
 
     #[test]
@@ -193,7 +248,10 @@ mod tests {
             pod("chain-1", "2026-11-22T01:00:00Z", runs),
         ]);
         assert_eq!((newest_diagnosis(&pods), newest_unready_pod(&pods[1..])), (None, None));
-        assert_eq!(newest_unready_pod(&pods).as_deref(), Some("pod `chain-1` is not ready yet"));
+        assert_eq!(
+            newest_unready_pod(&pods).map(ResourceExt::name_any).as_deref(),
+            Some("chain-1")
+        );
     }
 
     #[test]
@@ -250,8 +308,10 @@ mod tests {
         let mut leaves = pod("leaves", "2026-11-22T03:00:00Z", waits("leaves"));
         leaves.metadata.deletion_timestamp = leaves.metadata.creation_timestamp.clone();
         let diagnosis = newest_diagnosis(&exclude_terminating(vec![newer, leaves, older])).unwrap();
-        assert!(diagnosis.starts_with("pod `new`: ImagePullBackOff: xxx"), "{diagnosis}");
-        assert_eq!(diagnosis.chars().count(), "pod `new`: ".len() + MAX_CHARACTERS);
+        let (start, text) = diagnosis.split_once(": ").unwrap();
+        assert!(start.starts_with("pod `new` does not get its image"), "{diagnosis}");
+        assert!(text.starts_with("ImagePullBackOff: xxx"), "{diagnosis}");
+        assert_eq!(text.chars().count(), MAX_CHARACTERS);
 
         let of = |version: &str, name: &str, made_at: &str, status: Value| {
             let mut pod = pod(name, made_at, status);
