@@ -8,7 +8,7 @@ use k8s_openapi::api::core::v1::{
     ConfigMapVolumeSource, EnvVar, KeyToPath, SecretVolumeSource, Volume, VolumeMount,
 };
 
-use crate::ports;
+use crate::destinations::{self, Destination};
 
 /// The folder with the CA bundle.
 const FOLDER: &str = "/etc/assay-ca";
@@ -112,10 +112,10 @@ impl Egress {
         Some((volume, mount))
     }
 
-    /// The ports of the proxies.
-    pub(crate) fn ports(&self) -> BTreeSet<u16> {
+    /// The destinations of the proxies.
+    pub(crate) fn destinations(&self) -> BTreeSet<Destination> {
         let proxies = self.https_proxy.iter().chain(&self.http_proxy);
-        proxies.flat_map(|proxy| ports::url_ports(proxy)).collect()
+        proxies.flat_map(|proxy| destinations::of_url(proxy)).collect()
     }
 }
 
@@ -124,6 +124,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
+    use crate::destinations::Hosts;
 
     fn parse(spec: Value) -> Option<Egress> {
         Egress::parse(&serde_json::from_value(spec).unwrap())
@@ -152,17 +153,18 @@ mod tests {
         let items = json!([{"key": "bundle.pem", "path": "ca.crt"}]);
         assert_eq!(json!(volume)["configMap"], json!({"name": "authorities", "items": items}));
         assert_eq!(mount.mount_path, "/etc/assay-ca");
-        assert_eq!(all.ports(), BTreeSet::from([3128]));
+        let proxy = Destination { hosts: Hosts::Pods(None), port: 3128 };
+        assert_eq!(all.destinations(), BTreeSet::from([proxy]));
         let (volume, _) =
             egress(json!({"caBundle": {"secret": "authorities"}})).ca_volume().unwrap();
         assert_eq!(json!(volume)["secret"]["items"][0]["key"], "ca.crt");
     }
 
     #[test]
-    fn without_any_there_are_no_variables_volumes_and_ports() {
+    fn without_any_there_are_no_variables_volumes_and_destinations() {
         let none = Egress::default();
         assert!(none.environment().is_empty() && none.ca_volume().is_none());
-        assert!(none.ports().is_empty());
+        assert!(none.destinations().is_empty());
     }
 
     #[test]

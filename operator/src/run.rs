@@ -193,6 +193,7 @@ async fn run_tasks(
         clock,
         in_force,
         scope: settings.scope(),
+        networks: settings.networks(),
         resync: settings.resync(),
     };
     // The tasks end with this function.

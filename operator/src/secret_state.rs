@@ -6,7 +6,7 @@ use assay_crds::SecretKey;
 use k8s_openapi::api::core::v1::Secret;
 use kube::{Api, ResourceExt};
 
-use crate::ports;
+use crate::destinations::{self, Destination};
 
 /// The state of a Secret that holds a URL or a token. The value of the Secret is not kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,8 +15,8 @@ pub(crate) enum SecretState {
     Present {
         /// The Secret's UID.
         uid: String,
-        /// The ports in the URL; empty for a token.
-        ports: BTreeSet<u16>,
+        /// The destinations in the URL; empty for a token.
+        destinations: BTreeSet<Destination>,
     },
     /// The Secret does not exist.
     NoSecret,
@@ -37,7 +37,7 @@ impl SecretState {
         let value = secret.data.as_ref().and_then(|data| data.get(&key.key));
         Ok(value.map_or(Self::NoKey, |value| Self::Present {
             uid: secret.uid().unwrap_or_default(),
-            ports: ports::url_ports(&String::from_utf8_lossy(&value.0)),
+            destinations: destinations::of_url(&String::from_utf8_lossy(&value.0)),
         }))
     }
 
@@ -74,7 +74,7 @@ mod tests {
             problem(SecretState::NoKey).as_deref(),
             Some("Secret `db` has no key `url`: add it with a URL as its value")
         );
-        let present = SecretState::Present { uid: "1".into(), ports: BTreeSet::new() };
+        let present = SecretState::Present { uid: "1".into(), destinations: BTreeSet::new() };
         assert_eq!(problem(present), None);
     }
 }

@@ -4,10 +4,11 @@ use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
 use assay_crds::{CaBundle, EgressSpec, SecretKey, TelemetrySpec};
 use assay_tenancy::Name;
-use clap::Parser;
+use clap::{ArgAction, Parser};
 
 use crate::{
     egress::Egress,
+    network_policy::EgressNetworks,
     pod::{PodDefaults, SecretFile},
     scope::WatchScope,
     source::WorkloadSettings,
@@ -77,9 +78,16 @@ pub struct OperatorSettings {
     /// CA bundle (PEM) that the workloads use instead of the system roots
     #[arg(long, requires = "image", value_parser = ca_bundle, value_name = "configmap|secret/NAME/KEY")]
     pub ca_bundle: Option<CaBundle>,
-    /// Private networks from which the workloads may fetch lists and labels, such as 10.0.0.0/8
+    /// Private networks from which the workloads may fetch lists and labels, such as 10.0.0.0/8, and in which the
+    /// `NetworkPolicies` allow hosts of which only the name is known
     #[arg(long, requires = "image", value_delimiter = ',', value_name = "LIST")]
     pub source_networks: Vec<String>,
+    /// Create `NetworkPolicies` for the pods of workloads and servers. Without, those that it created are deleted
+    #[arg(long, default_value_t = true, action = ArgAction::Set, value_name = "true|false")]
+    pub network_policies: bool,
+    /// Allow public addresses by the `NetworkPolicies`, on the ports of hosts of which only the name is known
+    #[arg(long, default_value_t = true, action = ArgAction::Set, value_name = "true|false")]
+    pub public_egress: bool,
     /// Namespace of the operator, its Lease and its workloads
     #[arg(long, env = "POD_NAMESPACE", default_value = "assay-system", value_name = "NAME")]
     pub namespace: String,
@@ -119,6 +127,13 @@ impl OperatorSettings {
     /// The interval between reconciliations while nothing changes.
     pub(crate) fn resync(&self) -> Duration {
         Duration::from_secs(self.resync_seconds.into())
+    }
+
+    /// The networks of network policies. `None`: the operator creates no network policies.
+    pub(crate) fn networks(&self) -> Option<EgressNetworks> {
+        let networks =
+            EgressNetworks { public: self.public_egress, private: self.source_networks.clone() };
+        self.network_policies.then_some(networks)
     }
 
     /// The settings of the workloads of sources. `None`: the operator creates no workloads.

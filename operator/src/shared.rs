@@ -10,6 +10,7 @@ use crate::{
     in_force::ConfigurationInForce,
     instance::Instance,
     metrics::OperatorMetrics,
+    network_policy::EgressNetworks,
     scope::WatchScope,
     writer::{WriteError, Writer},
 };
@@ -31,6 +32,8 @@ pub(crate) struct SharedContext {
     pub(crate) in_force: watch::Receiver<ConfigurationInForce>,
     /// The namespaces whose objects the operator reconciles.
     pub(crate) scope: WatchScope,
+    /// The networks of network policies. `None`: the operator creates no network policies.
+    pub(crate) networks: Option<EgressNetworks>,
     /// The interval between reconciliations while nothing changes.
     pub(crate) resync: Duration,
 }

@@ -130,12 +130,16 @@ fn peers(list: &Value) -> String {
         } else {
             let pods = match &peer["podSelector"] {
                 Value::Null => "pods".to_owned(),
+                Value::Object(labels) if labels.is_empty() => "pods".to_owned(),
                 selector => pods(&selector["matchLabels"]),
             };
             match &peer["namespaceSelector"] {
                 Value::Null => format!("{pods} of the namespace"),
                 Value::Object(labels) if labels.is_empty() => format!("{pods} of any namespace"),
-                selector => format!("{pods} of namespaces with {selector}"),
+                selector => match selector["matchLabels"]["kubernetes.io/metadata.name"].as_str() {
+                    Some(name) => format!("{pods} of the namespace `{name}`"),
+                    None => format!("{pods} of namespaces with {selector}"),
+                },
             }
         };
         if !found.contains(&text) {

@@ -45,7 +45,10 @@ pub(super) async fn apply(
     let owner = &validated.owner;
     let mut applier = ObjectApplier::new(&context.shared, owner, live);
     applier.apply(&objects.service).await?;
-    applier.apply(&objects.network_policy).await?;
+    match &objects.network_policy {
+        Some(policy) => drop(applier.apply(policy).await?),
+        None => applier.delete(OwnedKind::NetworkPolicy, DeleteParams::background()).await?,
+    }
     applier.apply(&objects.disruption_budget).await?;
     let autoscaler = applier.apply(&objects.autoscaler).await?;
     let mut lacks_gateway_api = false;

@@ -13,7 +13,10 @@ use assay_tenancy::{
 };
 use jiff::Timestamp;
 
-use crate::{ports, source::chain_servers_url};
+use crate::{
+    destinations::{self, Destination},
+    source::chain_servers_url,
+};
 
 /// Thousandths of a request per second, so that daily limits are not rounded to zero.
 type MilliRequests = u128;
@@ -25,8 +28,8 @@ pub(crate) struct ServerDemand {
     largest: Option<(String, MilliRequests)>,
     /// The sum of all rates.
     sum: MilliRequests,
-    /// The ports of the endpoints that servers fetch histories from.
-    pub(crate) endpoint_ports: BTreeSet<u16>,
+    /// The endpoints that servers fetch histories from.
+    pub(crate) endpoints: BTreeSet<Destination>,
     /// The sources that servers read on demand with credentials.
     pub(crate) on_demand: Vec<OnDemandSource>,
     /// The URL of the chain servers of each followed chain.
@@ -90,8 +93,8 @@ impl ServerDemand {
             sum: rates.values().sum(),
             largest: rates.into_iter().max_by_key(|(_, rate)| *rate),
             on_demand: on_demand().filter_map(|feed| OnDemandSource::of(feed)).collect(),
-            endpoint_ports: on_demand()
-                .flat_map(|chain| ports::url_ports(&chain.spec.endpoint))
+            endpoints: on_demand()
+                .flat_map(|chain| destinations::of_url(&chain.spec.endpoint))
                 .collect(),
         }
     }

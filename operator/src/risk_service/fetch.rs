@@ -12,6 +12,7 @@ use super::{
     names,
 };
 use crate::{
+    network_policy::EgressNetworks,
     owned::{LiveObjects, Owner},
     secret_state::SecretState,
     shared::ReconcileError,
@@ -36,6 +37,8 @@ pub(super) struct Inputs {
     pub(super) source_secrets: Vec<SourceSecret>,
     /// The demand on servers. `None` until the demand is known.
     pub(super) demand: Option<ServerDemand>,
+    /// The networks of network policies. `None`: the operator creates no network policies.
+    pub(super) networks: Option<EgressNetworks>,
 }
 
 impl Inputs {
@@ -79,5 +82,6 @@ pub(super) async fn fetch(
         live,
         source_secrets,
         demand,
+        networks: context.shared.networks.clone(),
     })
 }

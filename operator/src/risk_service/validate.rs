@@ -17,10 +17,11 @@ use super::{
 };
 use crate::{
     conditions::{ConditionState, ReadyState},
+    destinations::{self, Destination},
     egress::Egress,
+    network_policy::EgressNetworks,
     owned::{LiveObjects, OwnedKind, Owner},
     pod::{PodDefaults, SecretFile},
-    ports,
     reason::ConditionReason,
     secret_state::SecretState,
 };
@@ -51,8 +52,10 @@ pub(super) struct ValidatedService {
     pub(super) chains_configured: Option<ConditionState>,
     /// The name of the migration Job for this image and database.
     pub(super) migration: String,
-    /// The ports to which the service's pods connect.
-    pub(super) egress_ports: BTreeSet<u16>,
+    /// The destinations to which the service's pods connect.
+    pub(super) destinations: BTreeSet<Destination>,
+    /// The networks of the service's network policy. `None`: the service has no network policy.
+    pub(super) networks: Option<EgressNetworks>,
     /// The exposure of the service outside the cluster. `None`: the service is not exposed.
     pub(super) exposure: Option<Exposure>,
     /// The settings of client connections.
@@ -121,10 +124,10 @@ pub(super) fn validate(inputs: &Inputs) -> Result<ValidatedService, ReadyState> 
         ),
         None => None,
     };
-    let (database_uid, mut egress_ports) =
+    let (database_uid, mut destinations) =
         present_secret(&inputs.database, &spec.database_secret, "a URL")?;
     if let (Some(cache), Some(key)) = (&inputs.cache, &spec.cache_secret) {
-        egress_ports.extend(present_secret(cache, key, "a URL")?.1);
+        destinations.extend(present_secret(cache, key, "a URL")?.1);
     }
     let chain_servers = chain_servers(inputs)?;
     let has = |kind| match exposure.as_ref().map(|exposure| &exposure.route) {
@@ -140,9 +143,9 @@ pub(super) fn validate(inputs: &Inputs) -> Result<ValidatedService, ReadyState> 
         );
         return Err(ReadyState::Stalled(ConditionReason::NameTaken, message));
     }
-    egress_ports.extend(egress.ports());
-    egress_ports.extend(ports::collector_ports(&spec.telemetry));
-    egress_ports.extend(inputs.demand.iter().flat_map(|demand| &demand.endpoint_ports));
+    destinations.extend(egress.destinations());
+    destinations.extend(destinations::of_collector(&spec.telemetry));
+    destinations.extend(inputs.demand.iter().flat_map(|demand| demand.endpoints.clone()));
     let required_replicas =
         inputs.demand.as_ref().map(|demand| required_replicas(demand, &spec.scaling));
     // Until the demand is known, the last reported number stays in force.
@@ -163,7 +166,8 @@ pub(super) fn validate(inputs: &Inputs) -> Result<ValidatedService, ReadyState> 
         histories: histories::credentials(inputs),
         chains_configured: chains_configured(inputs),
         migration: names::migration(&name, spec, database_uid),
-        egress_ports,
+        destinations,
+        networks: inputs.networks.clone(),
         exposure,
         connections: spec.connections.clone(),
         scaling: spec.scaling.clone(),
@@ -236,9 +240,9 @@ fn present_secret<'a>(
     state: &'a SecretState,
     key: &SecretKey,
     content: &str,
-) -> Result<(&'a str, BTreeSet<u16>), ReadyState> {
+) -> Result<(&'a str, BTreeSet<Destination>), ReadyState> {
     let problem = match state {
-        SecretState::Present { uid, ports } => return Ok((uid, ports.clone())),
+        SecretState::Present { uid, destinations } => return Ok((uid, destinations.clone())),
         SecretState::NoSecret | SecretState::NoKey => state.problem(key, content),
     };
     // Waiting, not stalled: the Secret may be created at any moment.

@@ -54,7 +54,10 @@ pub(super) async fn apply<S>(
     let Inputs { owner, live, claims, .. } = inputs;
     let SourceObjects { network_policy, workload } = objects;
     let mut applier = ObjectApplier::new(&context.shared, owner, live);
-    applier.apply(&network_policy).await?;
+    match &network_policy {
+        Some(policy) => drop(applier.apply(policy).await?),
+        None => applier.delete(OwnedKind::NetworkPolicy, DeleteParams::background()).await?,
+    }
     let result = match workload {
         Workload::Importer { cron_job, first_job } => AppliedWorkload::Importer {
             cron_job: Box::new(applier.apply(&*cron_job).await?),

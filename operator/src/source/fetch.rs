@@ -6,6 +6,7 @@ use kube::{Api, api::ListParams, core::PartialObjectMeta};
 
 use super::{Context, WorkloadSettings, kind::Source};
 use crate::{
+    network_policy::EgressNetworks,
     owned::{LiveObjects, Owner},
     secret_state::SecretState,
     shared::ReconcileError,
@@ -30,6 +31,8 @@ pub(super) struct Inputs<'a, S> {
     pub(super) credentials: Option<PartialObjectMeta<Secret>>,
     /// The Secret with the database's URL.
     pub(super) database: SecretState,
+    /// The networks of network policies. `None`: the operator creates no network policies.
+    pub(super) networks: Option<EgressNetworks>,
     /// The settings of workloads.
     pub(super) settings: &'a WorkloadSettings,
 }
@@ -67,5 +70,17 @@ pub(super) async fn fetch<'a, K: Source>(
     let database = SecretState::read(&secrets, &settings.database.source).await?;
     let imported = context.imported.borrow().clone();
     let is_new = imported.map(|imported| !imported.contains(name.as_str()));
-    Ok(Inputs { name, spec, is_new, owner, live, claims, credentials, database, settings })
+    let networks = context.shared.networks.clone();
+    Ok(Inputs {
+        name,
+        spec,
+        is_new,
+        owner,
+        live,
+        claims,
+        credentials,
+        database,
+        networks,
+        settings,
+    })
 }

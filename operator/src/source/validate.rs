@@ -10,14 +10,15 @@ use super::{
     task::{IdleReason, Task},
 };
 use crate::{
+    destinations::{self, Destination},
+    network_policy::EgressNetworks,
     owned::Owner,
     pod::{PodDefaults, SecretFile},
-    ports,
     secret_state::SecretState,
 };
 
-/// The URL that gives the default port while the Secret with the database's URL does not exist.
-const USUAL_DATABASE: &str = "postgres://database";
+/// The port of https.
+const HTTPS: u16 = 443;
 
 /// A source whose workload can run.
 #[derive(Clone, Debug)]
@@ -32,8 +33,10 @@ pub(super) struct ValidatedSource {
     pub(super) pods: PodDefaults,
     /// The Secret with the database's URL.
     pub(super) database: SecretFile,
-    /// The ports to which the source's pods connect.
-    pub(super) egress_ports: BTreeSet<u16>,
+    /// The destinations to which the source's pods connect.
+    pub(super) destinations: BTreeSet<Destination>,
+    /// The networks of the source's network policy. `None`: the source has no network policy.
+    pub(super) networks: Option<EgressNetworks>,
     /// The task of the source's workload.
     pub(super) task: Task,
 }
@@ -56,26 +59,28 @@ pub(super) fn validate<K: Source>(
         return Err(IdleReason::NameTaken { kind: kind.resource().kind, name, namespace });
     }
     let pods = &inputs.settings.pods;
-    let mut egress_ports = ports::url_ports(task.url());
+    let mut destinations = destinations::of_url(task.url());
     if task.url().starts_with("http://") {
         // The server may redirect to https.
-        egress_ports.extend(ports::url_ports("https://redirected"));
+        let over_tls = |it: &Destination| Destination { hosts: it.hosts.clone(), port: HTTPS };
+        let redirected: Vec<Destination> = destinations.iter().map(over_tls).collect();
+        destinations.extend(redirected);
     }
     match &inputs.database {
-        SecretState::Present { ports, .. } => egress_ports.extend(ports),
-        SecretState::NoSecret | SecretState::NoKey => {
-            egress_ports.extend(ports::url_ports(USUAL_DATABASE));
-        }
+        SecretState::Present { destinations: named, .. } => destinations.extend(named.clone()),
+        // Without the Secret no pod starts.
+        SecretState::NoSecret | SecretState::NoKey => {}
     }
-    egress_ports.extend(pods.egress.ports());
-    egress_ports.extend(ports::collector_ports(&pods.telemetry));
+    destinations.extend(pods.egress.destinations());
+    destinations.extend(destinations::of_collector(&pods.telemetry));
     Ok(ValidatedSource {
         name: inputs.name.to_string(),
         object_name: names::workload(K::COMPONENT, inputs.name.as_str()),
         owner: inputs.owner.clone(),
         pods: pods.clone(),
         database: inputs.settings.database.clone(),
-        egress_ports,
+        destinations,
+        networks: inputs.networks.clone(),
         task,
     })
 }

@@ -10,6 +10,7 @@
 mod attempts;
 mod audit;
 mod causes;
+mod connections;
 mod definitions;
 mod faults;
 mod flaky;

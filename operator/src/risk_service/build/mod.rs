@@ -36,7 +36,8 @@ pub(super) const PURGE: &str = "purge";
 #[derive(Clone, Debug)]
 pub(super) struct ServiceObjects {
     pub(super) service: Service,
-    pub(super) network_policy: NetworkPolicy,
+    /// `None`: the operator creates no network policies.
+    pub(super) network_policy: Option<NetworkPolicy>,
     pub(super) disruption_budget: PodDisruptionBudget,
     pub(super) autoscaler: HorizontalPodAutoscaler,
     /// `None`: neither an `HTTPRoute` nor an Ingress exists.

@@ -38,8 +38,10 @@ pub(super) fn service(service: &ValidatedService) -> Service {
 }
 
 /// The network policy of servers, migration and purge. Allowed are connections to the two ports, and from the pods to
-/// the ports of the database, the cache, proxies, the collector and chain endpoints, and to chain servers.
-pub(super) fn policy(service: &ValidatedService) -> NetworkPolicy {
+/// the database, the cache, proxies, the collector, chain endpoints and chain servers. `None`: the operator creates no
+/// network policies.
+pub(super) fn policy(service: &ValidatedService) -> Option<NetworkPolicy> {
+    let networks = service.networks.as_ref()?;
     let pods = service.owner.selector_of(&[SERVER, MIGRATION, PURGE]);
     let chain_servers = service.chain_servers.as_ref().map(|_| {
         let servers = network_policy::any_namespace(owned::pods_of(CHAIN_SERVER));
@@ -48,10 +50,10 @@ pub(super) fn policy(service: &ValidatedService) -> NetworkPolicy {
     let spec = network_policy::spec(
         pods,
         vec![network_policy::ingress_from_anywhere(&[API.1, ADMIN.1])],
-        service.egress_ports.clone(),
+        (&service.destinations, networks),
         chain_servers.into_iter().collect(),
     );
-    NetworkPolicy { metadata: service.owner.metadata(&service.name), spec: Some(spec) }
+    Some(NetworkPolicy { metadata: service.owner.metadata(&service.name), spec: Some(spec) })
 }
 
 /// The object that routes requests from outside the cluster.

@@ -8,7 +8,9 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::{
+    destinations,
     golden::{self, assert_objects},
+    network_policy::EgressNetworks,
     owned::{LiveObjects, OwnedKind, document},
     risk_service::{
         demand::{OnDemandSource, ServerDemand},
@@ -24,21 +26,23 @@ fn inputs(change: Value) -> Inputs {
         spec[name] = value.clone();
     }
     let spec: RiskServiceSpec = serde_json::from_value(spec).unwrap();
-    let present = |port| SecretState::Present { uid: "1".into(), ports: BTreeSet::from([port]) };
-    let cache = spec.cache_secret.as_ref().map(|_| present(6379));
+    let present =
+        |url| SecretState::Present { uid: "1".into(), destinations: destinations::of_url(url) };
+    let cache = spec.cache_secret.as_ref().map(|_| present("redis://cache.example.org"));
     let chain_token = spec
         .chain_token_secret
         .as_ref()
-        .map(|_| SecretState::Present { uid: "2".into(), ports: BTreeSet::new() });
+        .map(|_| SecretState::Present { uid: "2".into(), destinations: BTreeSet::new() });
     Inputs {
         object: RiskService::new("api", spec),
         owner: golden::owner("RiskService", "api", "ns", "api", SERVER),
-        database: present(5433),
+        database: present("postgres://db.example.org:5433/assay"),
         cache,
         chain_token,
         live: LiveObjects::default(),
         source_secrets: vec![],
         demand: Some(ServerDemand::default()),
+        networks: Some(EgressNetworks { public: true, private: vec!["10.20.0.0/16".into()] }),
     }
 }
 
@@ -80,7 +84,7 @@ fn documents(objects: &ServiceObjects) -> Vec<Value> {
     });
     let all = [
         document(&objects.service),
-        document(&objects.network_policy),
+        document(objects.network_policy.as_ref().unwrap()),
         document(&objects.disruption_budget),
         document(&objects.autoscaler),
         document(&objects.migration),
@@ -138,7 +142,8 @@ fn objects_equal_the_files() {
         "chainTokenSecret": {"name": "chains", "key": "token"},
     }));
     all.demand = Some(followed());
-    all.demand.as_mut().unwrap().endpoint_ports.insert(3000);
+    let endpoint = destinations::of_url("http://10.0.0.7:3000/api");
+    all.demand.as_mut().unwrap().endpoints.extend(endpoint);
     assert_objects("service-all", documents(&built(&all)));
 }
 
@@ -344,11 +349,21 @@ fn each_image_and_database_has_its_own_migration() {
 }
 
 #[test]
+fn an_operator_without_network_policies_builds_none() {
+    let without = Inputs { networks: None, ..inputs(json!({})) };
+    assert!(built(&without).network_policy.is_none());
+}
+
+#[test]
 fn network_policies_allow_two_ports_in_and_dns_and_named_ports_out() {
     let policy = body(&objects(json!({"cacheSecret": {"name": "cache"}})), "NetworkPolicy");
     let port = |number: u16| json!({"protocol": "TCP", "port": number});
     assert_eq!(policy["spec"]["ingress"], json!([{"ports": [port(8080), port(9090)]}]));
-    assert_eq!(policy["spec"]["egress"][1], json!({"ports": [port(5433), port(6379)]}));
+    let named = &policy["spec"]["egress"][1];
+    assert_eq!(named["ports"], json!([port(5433), port(6379)]));
+    assert_eq!(named["to"][0]["ipBlock"]["except"][1], "10.0.0.0/8");
+    assert_eq!(named["to"][2], json!({"ipBlock": {"cidr": "10.20.0.0/16"}}));
+    assert!(policy["spec"]["egress"].get(2).is_none(), "nothing else");
     assert_eq!(policy["spec"]["egress"][0]["ports"][0], json!({"protocol": "UDP", "port": 53}));
     let chosen = &policy["spec"]["podSelector"];
     let labels = json!({"app.kubernetes.io/name": "assay", "app.kubernetes.io/instance": "api"});
@@ -379,8 +394,10 @@ fn every_pod_has_the_egress_settings_and_the_collector_with_their_ports() {
         assert_eq!(volumes.last().unwrap()["secret"]["secretName"], "authorities", "{name}");
     }
     let policy = body(&objects, "NetworkPolicy");
-    let ports = policy["spec"]["egress"][1]["ports"].as_array().unwrap().iter();
-    assert_eq!(ports.map(|port| port["port"].clone()).collect::<Vec<_>>(), [3128, 4318, 5433]);
+    let rules = policy["spec"]["egress"].as_array().unwrap()[1..].iter();
+    let ports = rules.flat_map(|rule| rule["ports"].as_array().unwrap());
+    let ports: BTreeSet<u64> = ports.map(|port| port["port"].as_u64().unwrap()).collect();
+    assert_eq!(ports, BTreeSet::from([3128, 4318, 5433]));
 }
 
 #[test]

@@ -27,8 +27,8 @@ use crate::{
 /// The objects of a source.
 #[derive(Clone, Debug)]
 pub(super) struct SourceObjects {
-    /// The network policy of the source's pods, applied before the pods run.
-    pub(super) network_policy: NetworkPolicy,
+    /// The network policy of the source's pods, applied before the pods run. `None`: the operator creates none.
+    pub(super) network_policy: Option<NetworkPolicy>,
     /// The objects that run the source's pods.
     pub(super) workload: Workload,
 }
@@ -81,11 +81,11 @@ pub(super) fn build(source: &ValidatedSource) -> SourceObjects {
 
 /// The network policy. No connections to importers are allowed; to chain servers, only those of API servers, the
 /// operator and other servers of the chain.
-fn network_policy(source: &ValidatedSource) -> NetworkPolicy {
+fn network_policy(source: &ValidatedSource) -> Option<NetworkPolicy> {
     let owner = &source.owner;
-    let ports = source.egress_ports.clone();
+    let egress_to = (&source.destinations, source.networks.as_ref()?);
     let spec = match &source.task {
-        Task::Import(_) => network_policy::spec(owner.selector(), vec![], ports, vec![]),
+        Task::Import(_) => network_policy::spec(owner.selector(), vec![], egress_to, vec![]),
         Task::ServeChain(_) => {
             let own = || network_policy::same_namespace(owner.selector());
             let callers = vec![
@@ -98,10 +98,10 @@ fn network_policy(source: &ValidatedSource) -> NetworkPolicy {
                 network_policy::ingress_from_anywhere(&[ADMIN.1]),
             ];
             let egress = vec![network_policy::egress_to(vec![own()], API.1)];
-            network_policy::spec(owner.selector(), ingress, ports, egress)
+            network_policy::spec(owner.selector(), ingress, egress_to, egress)
         }
     };
-    NetworkPolicy { metadata: owner.metadata(&source.object_name), spec: Some(spec) }
+    Some(NetworkPolicy { metadata: owner.metadata(&source.object_name), spec: Some(spec) })
 }
 
 /// The arguments of the `assay` program that name the database.
