@@ -17,7 +17,7 @@ fn expect(name: &str, wanted: &str) {
 
 #[test]
 fn the_files_of_others() {
-    for name in ["admission", "rights", "rights-namespaced", "rights-tenant"] {
+    for name in ["admission", "admission-plans", "rights", "rights-namespaced", "rights-tenant"] {
         expect(&format!("charts/assay/files/{name}.yaml"), &text(&format!("operator/{name}.yaml")));
     }
     for name in ["plans", "policy", "feeds"] {

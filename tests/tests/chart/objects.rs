@@ -89,6 +89,11 @@ fn the_operators_requests_are_subject_to_policies_where_the_cluster_has_them() {
         let binding = &one(&rendered, "ValidatingAdmissionPolicyBinding", name)["spec"];
         assert_eq!(*binding, json!({"policyName": name, "validationActions": ["Deny"]}));
     }
+    let plans = documents(&text("operator/admission-plans.yaml"));
+    let name = "assay-operator-plans";
+    for kind in ["ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"] {
+        assert_eq!(one(&rendered, kind, name)["spec"], one(&plans, kind, name)["spec"]);
+    }
     let off = objects(&helm, &["--set", "operator.admissionPolicy=false"]);
     assert!(of_kind(&off, "ValidatingAdmissionPolicy").is_empty());
     let chart = chart();

@@ -21,6 +21,7 @@ mod linted;
 mod modes;
 mod operator;
 mod pages;
+mod plans;
 mod platform;
 mod refused;
 mod rights;
