@@ -74,10 +74,10 @@ async fn refresh_repeatedly<F: Future<Output = ()>>(
     }
 }
 
-/// Time between looks whether freezes by issuers of tokens are due.
-const FREEZES_EVERY: Duration = Duration::from_secs(5);
-/// Time limit of reading the freezes of a chain.
-const FREEZES_BOUND: Duration = Duration::from_mins(2);
+/// Time between looks whether reading beside the checks is due.
+const ON_DEMAND_EVERY: Duration = Duration::from_secs(5);
+/// Time limit of reading the freezes of a chain, and of reading lists of severe parties.
+const ON_DEMAND_BOUND: Duration = Duration::from_mins(2);
 
 /// A part of the data in memory that is refreshed on its own.
 #[derive(Clone, Copy, Debug)]
@@ -125,14 +125,14 @@ impl Refresher {
                 self.report(RefreshedPart::Graphs, outcome.as_ref());
             }
         };
-        let freezes = async {
+        let on_demand = async {
             loop {
-                self.refresh_freezes().await;
-                sleep(FREEZES_EVERY).await;
+                self.refresh_on_demand().await;
+                sleep(ON_DEMAND_EVERY).await;
             }
         };
         let store = refresh_repeatedly(self.every, &self.service.refresh_requested, look);
-        tokio::join!(store, chains, freezes);
+        tokio::join!(store, chains, on_demand);
     }
 
     /// Reloads the data that changed, the store's data first.
@@ -146,13 +146,17 @@ impl Refresher {
         store.and(self.refresh_chains().await)
     }
 
-    /// Reads freezes by issuers of tokens for the chains that are read on demand, as far as they are due.
-    async fn refresh_freezes(&self) {
+    /// Reads freezes by issuers of tokens and lists of severe parties for the chains that are read on demand, as far as they are due.
+    async fn refresh_on_demand(&self) {
         let chains = self.service.chains();
         for reader in chains.accounts_on_demand() {
             let now = self.service.clock.now();
-            if let Err(error) = reader.refresh_freezes(FREEZES_BOUND, now).await {
+            if let Err(error) = reader.refresh_freezes(ON_DEMAND_BOUND, now).await {
                 tracing::warn!(%error, "failed to read freezes by issuers of tokens");
+            }
+            let intel = self.service.intel();
+            if let Err(error) = reader.refresh_reached(ON_DEMAND_BOUND, &intel, now).await {
+                tracing::warn!(%error, "failed to read lists of severe parties");
             }
         }
     }

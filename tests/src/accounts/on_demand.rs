@@ -25,7 +25,7 @@ use assay_engine::{
 };
 use assay_service::chains::{accounts_on_demand::AccountsOnDemand, subject::TraceRequest};
 use assay_store::SqliteStore;
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use ruint::aliases::U256;
 use tempfile::TempDir;
 
@@ -34,6 +34,9 @@ use crate::account_api::MemoryHistories;
 
 /// Time limit of a check, which no test reaches.
 const BOUND: Duration = Duration::from_mins(5);
+
+/// Time between two rounds of reading lists of severe parties, of which none does nothing.
+const ROUND: SignedDuration = SignedDuration::from_mins(10);
 
 /// A reader of a world's chain that knows only what an API of histories answers.
 #[derive(Debug)]
@@ -64,6 +67,16 @@ impl<'w> OnDemandWorld<'w> {
     /// Reads the freezes by issuers of tokens.
     pub async fn read_freezes(&self) {
         self.reader.refresh_freezes(BOUND, self.world.now()).await.expect("freezes");
+    }
+
+    /// Reads lists of severe parties and of their payees, in so many rounds.
+    pub async fn read_reached(&self, rounds: u32) {
+        let mut now = self.world.now();
+        for _ in 0..rounds {
+            now += ROUND;
+            let refreshed = self.reader.refresh_reached(BOUND, self.world.intel(), now).await;
+            refreshed.expect("lists");
+        }
     }
 
     /// The answer about an account with a number of requests at most, and the number of requests that were made.

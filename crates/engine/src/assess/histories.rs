@@ -11,8 +11,8 @@ use super::{OtherFunds, assess_with, flows::percent, verdict::MissingData};
 use crate::{
     assessment::VerdictReason,
     evidence::{
-        ChainState, DirectionFlows, FlowDistance, FlowEnd, FlowPart, Ledger, ReadHistories, Tier,
-        UnresolvedReason,
+        ChainState, DirectionFlows, FlowDistance, FlowEnd, FlowPart, Ledger, ReadHistories,
+        SevereParties, Tier, UnresolvedReason,
     },
     facts::Facts,
     policy::Policy,
@@ -318,6 +318,13 @@ impl ReadHistories {
             "; reported by {api}, not checked against the chain: {rows} transfers of the address and {accounts} other \
              accounts, {requests} requests"
         );
+        let SevereParties { all, read } = self.severe_parties;
+        if all > 0 {
+            let _ = write!(
+                detail,
+                "; payees of {read} of {all} listed and severe addresses were read beforehand"
+            );
+        }
         let mut lacks: Vec<&str> = Vec::new();
         if self.lacks_internal_transfers {
             lacks.push("no transfers inside of transactions");

@@ -37,6 +37,6 @@ pub use listing::{
 pub use pattern::{
     BehaviorFacts, Pattern, PatternDetails, PatternFact, PatternRole, SearchExtent, UnscoredReason,
 };
-pub use read_histories::{ReadHistories, ReadingStop};
+pub use read_histories::{ReadHistories, ReadingStop, SevereParties};
 pub use source::{ALWAYS_BLOCKING, NeverFetched, SourceKind, SourceState, assessment_day};
 pub use tier::Tier;

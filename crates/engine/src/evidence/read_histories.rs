@@ -24,6 +24,8 @@ pub struct ReadHistories {
     /// The share of the subject's money that came from payers whose money was not followed, although severe money reached
     /// them.
     pub reached_unread: u32,
+    /// The severe parties of the chain whose lists were read beforehand: their payees are read first.
+    pub severe_parties: SevereParties,
     /// True if the API states no transfers of the native coin inside of transactions.
     pub lacks_internal_transfers: bool,
     /// True if freezes by the issuers of tokens are not known.
@@ -39,6 +41,15 @@ pub struct ReadHistories {
     /// The reason for which reading stopped; `None` if nothing worth a request was left, or the number of requests was
     /// reached.
     pub stopped: Option<ReadingStop>,
+}
+
+/// Numbers of the listed and severe parties of a chain.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SevereParties {
+    /// Number of all that lists and labels name.
+    pub all: u32,
+    /// Number of those whose lists of transfers were read.
+    pub read: u32,
 }
 
 /// Reason for which the reading of histories stopped early.

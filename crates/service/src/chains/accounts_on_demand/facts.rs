@@ -22,10 +22,13 @@ use ruint::aliases::U256;
 use sha2::{Digest, Sha256};
 
 use super::{
+    draws::Draws,
     freezes::KnownFreezes,
     gathered::gather,
     lists::ReadLists,
     masses::{UnreadMasses, WHOLE, unread_masses},
+    reached::ReachedAccounts,
+    walk::drawn_payers,
 };
 use crate::chains::{
     accounts::{CheckAttributions, NamedAccounts, PaymentFacts},
@@ -48,6 +51,10 @@ pub(super) struct Read<'a> {
     pub(super) named: &'a NamedAccounts,
     /// The freezes by issuers of tokens.
     pub(super) freezes: &'a KnownFreezes,
+    /// Accounts that severe money reached, as far as lists that were read beside the checks tell.
+    pub(super) reached: &'a ReachedAccounts,
+    /// The draws of the subject's money, once payers are drawn.
+    pub(super) draws: Option<Draws>,
     /// The reason for which reading stopped.
     pub(super) stopped: Option<ReadingStop>,
     /// True if background work reads on.
@@ -58,6 +65,8 @@ pub(super) struct Read<'a> {
 pub(super) struct SubjectFacts {
     pub(super) data: SubjectData,
     pub(super) masses: UnreadMasses,
+    /// The unread payers that were drawn, the first one first.
+    pub(super) drawn: Vec<(AccountAddress, Asset)>,
     /// The assets in which the subject has most payments, of which balances are compared.
     pub(super) assets: Vec<Asset>,
 }
@@ -90,6 +99,7 @@ pub(super) fn facts_of(
         frozen: Mutex::default(),
     };
     let owner = view.owner(subject);
+    let mut drawn = Vec::new();
     let (mut found, masses, freezes) = match owner {
         None => (PaymentFacts::of_nobody(), UnreadMasses::new(), Vec::new()),
         Some(owner) => {
@@ -102,6 +112,9 @@ pub(super) fn facts_of(
             };
             let since = recent_since(today);
             let masses = unread_masses(view, owner, is_known, &mut values, since);
+            if let Some(of_subject) = &read.draws {
+                drawn = drawn_payers((view, owner), is_known, (&mut values, since), of_subject);
+            }
             (found, masses, issuer_freezes(view, owner))
         }
     };
@@ -117,7 +130,7 @@ pub(super) fn facts_of(
     let facts = ChainFacts { tip, flows, behavior: Some(behavior), activity };
     let data = SubjectData { counterparties, freezes, ..SubjectData::facts(facts, revision) };
     let assets = owner.map(|owner| most_paid(view, owner)).unwrap_or_default();
-    SubjectFacts { data, masses, assets }
+    SubjectFacts { data, masses, drawn, assets }
 }
 
 /// The assets in which an account has most payments.
@@ -164,7 +177,10 @@ impl Read<'_> {
         let of_payers = masses.values().map(|mass| mass.share).fold(0, u64::saturating_add);
         let other_balances = self.other_balances(subject, accounts);
         let reached = masses.iter().filter(|((payer, _), _)| {
-            accounts.owner(*payer).is_some_and(|owner| is_reached(accounts, owner))
+            // Money of contracts is mixed: all of them count as one payer.
+            let is_named =
+                self.lists.has_code(*payer) != Some(true) && self.reached.contains(*payer);
+            is_named || accounts.owner(*payer).is_some_and(|owner| is_reached(accounts, owner))
         });
         let reached = reached.map(|(_, mass)| mass.share).fold(0, u64::saturating_add);
         ReadHistories {
@@ -179,6 +195,7 @@ impl Read<'_> {
             reached_unread: in_millionths(reached),
             lacks_internal_transfers: !internal,
             lacks_freezes: !self.freezes.are_known,
+            severe_parties: self.reached.parties,
             lacks_order: !self.abilities.log_indexes || !self.abilities.positions,
             continues: self.continues,
             other_balances: other_balances.into_iter().map(|(ticker, _)| ticker).collect(),

@@ -208,6 +208,11 @@ impl ReadLists {
         own.map(|(_, list)| list.rows.len()).sum()
     }
 
+    /// The rows of all lists.
+    pub(super) fn into_rows(self) -> Vec<AccountRow> {
+        self.lists.into_values().flat_map(|list| list.rows).collect()
+    }
+
     /// Number of accounts of which a list was read.
     pub(super) fn accounts(&self) -> usize {
         let mut accounts: Vec<_> = self.lists.keys().map(|(account, _)| *account).collect();

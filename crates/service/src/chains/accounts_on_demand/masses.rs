@@ -38,7 +38,7 @@ pub(super) struct UnreadMass {
 pub(super) type UnreadMasses = BTreeMap<(AccountAddress, Asset), UnreadMass>;
 
 /// Shares of the subject's money: of all that it received, of the last 90 days, of what it holds.
-type Shares = [u64; 3];
+pub(super) type Shares = [u64; 3];
 
 /// Returns the unread masses of a subject. `is_known` tells whether the payments of an account in an asset are read in a block;
 /// `recent_since` is the begin of the last 90 days. Money of ends has no mass.
@@ -68,7 +68,7 @@ pub(super) fn unread_masses(
 }
 
 /// The balance of each payment's receiver in its asset, right after the payment.
-fn balances_after(accounts: &MemoryAccounts, payments: &[Payment]) -> Vec<u128> {
+pub(super) fn balances_after(accounts: &MemoryAccounts, payments: &[Payment]) -> Vec<u128> {
     let mut balances: FxHashMap<(OwnerNumber, AssetNumber), u128> = FxHashMap::default();
     let holds = |owner: OwnerNumber| accounts.ledgers().ends().get(owner).is_none();
     let after = payments.iter().map(|payment| {
@@ -103,7 +103,7 @@ impl Sums {
 }
 
 /// Shares of the subject's money that go back to what accounts held at one time, while the pass goes back.
-struct Demands {
+pub(super) struct Demands {
     /// The part of each receipt of the subject, by the position among its receipts from the newest on.
     receipts: Vec<Shares>,
     next: usize,
@@ -111,7 +111,8 @@ struct Demands {
 }
 
 impl Demands {
-    fn of_subject(
+    /// The shares of a subject's money, before the pass.
+    pub(super) fn of_subject(
         accounts: &MemoryAccounts,
         subject: OwnerNumber,
         values: &mut Valuation<'_>,
@@ -155,6 +156,19 @@ impl Demands {
             ((subject, asset), [0, 0, part(WHOLE, worth, total(unit).held)])
         });
         Self { receipts: receipts.collect(), next: 0, held: held.collect() }
+    }
+
+    /// The shares of each receipt of the subject, the newest first.
+    pub(super) fn receipts(&self) -> &[Shares] {
+        &self.receipts
+    }
+
+    /// The shares of what the subject holds in each asset.
+    pub(super) fn held(&self) -> Vec<(AssetNumber, Shares)> {
+        let mut held: Vec<_> =
+            self.held.iter().map(|((_, asset), shares)| (*asset, *shares)).collect();
+        held.sort_unstable_by_key(|(asset, _)| *asset);
+        held
     }
 
     /// The shares that go back to a payment, which are no longer demanded of its receiver.
@@ -229,7 +243,7 @@ impl Demands {
 
 /// The assets that the receiver of an exchange's part gave in it, with their worth in one unit. Assets of several units, and those
 /// without a worth, count alike.
-fn given(
+pub(super) fn given(
     accounts: &MemoryAccounts,
     got: &Payment,
     values: &mut Valuation<'_>,
@@ -260,7 +274,7 @@ fn given(
 }
 
 /// The part of a share.
-fn part(share: u64, of: u128, whole: u128) -> u64 {
+pub(super) fn part(share: u64, of: u128, whole: u128) -> u64 {
     let product = U256::from(share) * U256::from(of);
     let part = product.checked_div(U256::from(whole)).unwrap_or(U256::ZERO);
     u64::try_from(part).unwrap_or(share)

@@ -10,8 +10,13 @@
 //! - `plan`: the order of requests
 //! - `stored`, `fetch`: pages from the store, and from the API within limits
 //! - `freezes`: freezes by issuers of tokens
+//! - `reached`: accounts that severe money reached
+//! - `draws`, `secret`, `walk`: random dollars that are walked back to unread payers
+//! - `background`: reading with requests of its own, beside the checks
 //! - `facts`: the facts about a subject by what was read
 
+mod background;
+mod draws;
 mod facts;
 mod fetch;
 mod freezes;
@@ -19,9 +24,12 @@ mod gathered;
 mod lists;
 mod masses;
 mod plan;
+mod reached;
+mod secret;
 mod stored;
 #[cfg(test)]
 mod tests;
+mod walk;
 
 use std::{
     sync::{Arc, Mutex, PoisonError},
@@ -44,10 +52,12 @@ use tokio::time::Instant;
 use tracing::Instrument;
 
 use self::{
+    draws::DrawSecret,
     facts::{Read, facts_of},
     fetch::{Answer, PageFetcher, Question},
     freezes::KnownFreezes,
     lists::ReadLists,
+    reached::ReachedAccounts,
     stored::StoredPages,
 };
 use super::{
@@ -62,16 +72,16 @@ use crate::large::beside_others_if;
 const REQUESTS_OF_CHECK: u32 = 20;
 /// Most requests that an answer rests on, those of earlier checks and of background work included.
 pub(super) const MOST_REQUESTS: u32 = 50;
+/// Number of requests from which on payers are drawn at random: the last two fifths of all.
+const DRAWS_FROM: u32 = MOST_REQUESTS * 3 / 5;
+/// Most requests for payers that were drawn at once: few, so that a dollar is walked back over several accounts.
+const DRAWN_AT_ONCE: usize = 4;
 /// Most requests for the subject's own lists at once.
 const OWN_AT_ONCE: usize = 6;
 /// Time after which the API is asked for a newer block.
 const TIP_AGE: SignedDuration = SignedDuration::from_secs(30);
-/// Time after which the API is asked for newer freezes.
-const FREEZES_AGE: SignedDuration = SignedDuration::from_mins(30);
-/// Time after which freezes are asked for again that could not all be read.
-const RETRY_AFTER: SignedDuration = SignedDuration::from_mins(1);
-/// Most requests for all freezes of a chain.
-const REQUESTS_FOR_FREEZES: u32 = 100;
+/// Longest age of the newest rows of a list.
+const NEWEST_AGE: SignedDuration = SignedDuration::from_secs(30);
 /// Time limit of a check whose verdict rests on lists and labels alone.
 const DECIDED_BOUND: Duration = Duration::from_millis(250);
 
@@ -85,8 +95,13 @@ pub struct AccountsOnDemand {
     tip: Mutex<Option<(ApiTip, Timestamp)>>,
     named: Mutex<Option<Arc<NamedAccounts>>>,
     freezes: Mutex<KnownFreezes>,
+    reached: Mutex<ReachedAccounts>,
+    /// The secret of a day's draws, once it was read.
+    secret: Mutex<Option<(Date, DrawSecret)>>,
     /// Held while freezes are read.
     reading_freezes: tokio::sync::Mutex<()>,
+    /// Held while the lists of severe parties are read.
+    reading_reached: tokio::sync::Mutex<()>,
 }
 
 impl AccountsOnDemand {
@@ -106,7 +121,10 @@ impl AccountsOnDemand {
             tip: Mutex::default(),
             named: Mutex::default(),
             freezes: Mutex::default(),
+            reached: Mutex::default(),
+            secret: Mutex::default(),
             reading_freezes: tokio::sync::Mutex::default(),
+            reading_reached: tokio::sync::Mutex::default(),
         }
     }
 
@@ -142,8 +160,12 @@ impl AccountsOnDemand {
         let mut fetcher = self.fetcher(deadline, (tip.height, now), most_requests);
         let mut lists = ReadLists::default();
         let freezes = self.known_freezes((tip.height, now)).await?;
+        let reached = self.reached.lock().unwrap_or_else(PoisonError::into_inner).clone();
         loop {
-            let read = self.read(&lists, (tip, reported_at), (&named, &freezes), fetcher.stopped);
+            let background = (&*named, &freezes, &reached);
+            let draws = self.draws(lists.requests(), account, (intel.day(now), now)).await?;
+            let stopped = fetcher.stopped;
+            let read = Read { draws, ..self.read(&lists, (tip, reported_at), background, stopped) };
             let (data, next) = beside_others_if(true, || {
                 let found = facts_of(request, account, &read);
                 let facts = found.data.clone().added_to(super::listed_facts(intel, subject));
@@ -177,59 +199,6 @@ impl AccountsOnDemand {
         }
     }
 
-    /// Reads freezes by issuers of tokens if they were not read for a while. One call at a time reads.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the store fails.
-    pub async fn refresh_freezes(&self, bound: Duration, now: Timestamp) -> Result<(), ReadError> {
-        let Ok(_reading) = self.reading_freezes.try_lock() else { return Ok(()) };
-        if !self.asks_for_freezes(now) {
-            return Ok(());
-        }
-        let deadline = Instant::now() + bound;
-        let tip = self.newest(deadline, now).await.map_or(0, |(tip, _)| tip.height);
-        let mut fetcher = self.fetcher(deadline, (tip, now), REQUESTS_FOR_FREEZES);
-        // Another server may have asked just before.
-        fetcher.stored.longest_age = FREEZES_AGE / 2;
-        let mut known = KnownFreezes::read(self.chain, &mut fetcher, now).await?;
-        if fetcher.stopped.is_some() {
-            known.read_at = now.checked_sub(FREEZES_AGE.saturating_sub(RETRY_AFTER)).ok();
-        }
-        *self.freezes.lock().unwrap_or_else(PoisonError::into_inner) = known;
-        Ok(())
-    }
-
-    /// The freezes that are known: at first those that are stored.
-    async fn known_freezes(&self, at: (u64, Timestamp)) -> Result<KnownFreezes, ReadError> {
-        let known = self.freezes.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        if known.read_at.is_some() {
-            return Ok(known);
-        }
-        let mut stored = self.fetcher(Instant::now(), at, 0);
-        stored.stored.longest_age = FREEZES_AGE * 2;
-        let mut known = KnownFreezes::read(self.chain, &mut stored, at.1).await?;
-        if !known.are_known {
-            // Old freezes are freezes too, and newer ones are not known.
-            stored.stored.longest_age = SignedDuration::MAX;
-            known = KnownFreezes::read(self.chain, &mut stored, at.1).await?;
-            known.are_known = false;
-        }
-        known.read_at = at.1.checked_sub(FREEZES_AGE).ok();
-        let mut kept = self.freezes.lock().unwrap_or_else(PoisonError::into_inner);
-        if kept.read_at.is_none() {
-            kept.clone_from(&known);
-        }
-        Ok(known)
-    }
-
-    /// True if freezes were not read for a while.
-    #[must_use]
-    pub fn asks_for_freezes(&self, now: Timestamp) -> bool {
-        let known = self.freezes.lock().unwrap_or_else(PoisonError::into_inner);
-        known.read_at.is_none_or(|at| now.duration_since(at) >= FREEZES_AGE)
-    }
-
     fn fetcher(
         &self,
         deadline: Instant,
@@ -243,6 +212,7 @@ impl AccountsOnDemand {
             api: self.source.name(),
             now,
             longest_age: SignedDuration::from_secs(seconds),
+            newest_age: NEWEST_AGE,
         };
         let source = &self.source;
         PageFetcher { source, stored, deadline, left: most_requests, tip, stopped: None }
@@ -252,7 +222,7 @@ impl AccountsOnDemand {
         &'a self,
         lists: &'a ReadLists,
         tip: (ApiTip, Timestamp),
-        (named, freezes): (&'a NamedAccounts, &'a KnownFreezes),
+        (named, freezes, reached): (&'a NamedAccounts, &'a KnownFreezes, &'a ReachedAccounts),
         stopped: Option<ReadingStop>,
     ) -> Read<'a> {
         let abilities = self.source.abilities();
@@ -264,6 +234,8 @@ impl AccountsOnDemand {
             tip,
             named,
             freezes,
+            reached,
+            draws: None,
             stopped,
             continues: false,
         }
@@ -285,8 +257,13 @@ impl AccountsOnDemand {
             let own = code.into_iter().chain(own.into_iter().map(Question::Page));
             return own.take(left.min(OWN_AT_ONCE)).collect();
         }
+        let most = DRAWN_AT_ONCE.min(left);
+        let drawn = plan::about_drawn(&found.drawn, &found.masses, lists, (internal, most));
+        if !drawn.is_empty() {
+            return drawn;
+        }
         let most = plan::round_size(made).min(left);
-        plan::next(&found.masses, lists, internal, most)
+        plan::next(&found.masses, lists, (internal, read.reached), most)
     }
 
     /// Returns the newest block and the time at which the API reported it, or the last known one if the API does not answer.

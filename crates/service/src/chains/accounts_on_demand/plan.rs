@@ -8,6 +8,7 @@ use super::{
     fetch::Question,
     lists::{ReadLists, lists_of},
     masses::{UnreadMass, UnreadMasses, WHOLE},
+    reached::ReachedAccounts,
 };
 
 /// Least unread share of a payer that is worth a request: 0.2 %.
@@ -45,42 +46,20 @@ pub(super) fn of_subject(
     requests
 }
 
-/// The questions that are worth most, the best first, at most `most`.
+/// The questions that are worth most, the best first, at most `most`: those about payers that severe money reached before others.
 pub(super) fn next(
     masses: &UnreadMasses,
     lists: &ReadLists,
-    internal: bool,
+    (internal, reached): (bool, &ReachedAccounts),
     most: usize,
 ) -> Vec<Question> {
-    let mut candidates: Vec<(u64, Question)> = Vec::new();
-    for ((payer, asset), mass) in masses {
-        if mass.share < LEAST_SHARE {
-            continue;
-        }
-        let worth = mass.weight / cost(*payer, *asset, mass, lists, internal);
-        let is_contract = lists.has_code(*payer) == Some(true);
-        if lists.asks_for_code(*payer) {
-            candidates.push((worth, Question::Code(*payer)));
-        } else if lists.has_code(*payer).is_none() {
-            // Its transactions show that it sends some, which no contract does.
-            let native = lists.next(*payer, AccountList::Native, ListOrder::OldestFirst);
-            let native = native.filter(|request| request.after.is_none());
-            candidates.extend(native.map(|request| (worth, Question::Page(request))));
-        } else if lists.rows_until(*payer, *asset, internal) <= mass.newest {
-            // Also those of a contract: it may have passed on what it got in the same transaction.
-            let of_payer = requests_of(*payer, *asset, lists, internal).into_iter();
-            candidates.extend(of_payer.map(|request| (worth, Question::Page(request))));
-        }
-        // At a contract the payee may have exchanged its own money.
-        if is_contract && let Some(payee) = mass.payee {
-            let others = [AccountList::Native, AccountList::Tokens].into_iter();
-            let others = others.filter(|list| lists.get(payee, *list).is_none());
-            let others = others.filter_map(|list| lists.next(payee, list, ListOrder::OldestFirst));
-            let others: Vec<PageRequest> = others.collect();
-            let worth = mass.weight / 2;
-            candidates.extend(others.into_iter().map(|request| (worth, Question::Page(request))));
-        }
-    }
+    let large = masses.iter().filter(|(_, mass)| mass.share >= LEAST_SHARE);
+    let candidates = large.flat_map(|((payer, asset), mass)| {
+        let is_reached = reached.contains(*payer);
+        let candidates = candidates_of((*payer, *asset), mass, lists, internal).into_iter();
+        candidates.map(move |(worth, question)| ((is_reached, worth), question))
+    });
+    let mut candidates: Vec<((bool, u64), Question)> = candidates.collect();
     candidates.sort_by(|(one, first), (other, second)| {
         let key = |it: &Question| match it {
             Question::Code(account)
@@ -100,6 +79,65 @@ pub(super) fn next(
         }
     }
     questions
+}
+
+/// The questions about payers that were drawn, the first one first, at most `most`: for code and for the list at once, so that a dollar
+/// goes back an account in each round.
+pub(super) fn about_drawn(
+    drawn: &[(AccountAddress, Asset)],
+    masses: &UnreadMasses,
+    lists: &ReadLists,
+    (internal, most): (bool, usize),
+) -> Vec<Question> {
+    let mut questions: Vec<Question> = Vec::new();
+    for payer in drawn {
+        let Some(mass) = masses.get(payer) else { continue };
+        let mut about: Vec<_> = candidates_of(*payer, mass, lists, internal);
+        if matches!(about.first(), Some((_, Question::Code(_)))) {
+            let pages = requests_of(payer.0, payer.1, lists, internal).into_iter();
+            about.extend(pages.map(|request| (0, Question::Page(request))));
+        }
+        for (_, question) in about {
+            if questions.len() < most && !questions.contains(&question) {
+                questions.push(question);
+            }
+        }
+    }
+    questions
+}
+
+/// The questions about an unread payer, with the weight that each is worth.
+fn candidates_of(
+    (payer, asset): (AccountAddress, Asset),
+    mass: &UnreadMass,
+    lists: &ReadLists,
+    internal: bool,
+) -> Vec<(u64, Question)> {
+    let mut candidates: Vec<(u64, Question)> = Vec::new();
+    let worth = mass.weight / cost(payer, asset, mass, lists, internal);
+    if lists.asks_for_code(payer) {
+        candidates.push((worth, Question::Code(payer)));
+    } else if lists.has_code(payer).is_none() {
+        // Its transactions show that it sends some, which no contract does.
+        let native = lists.next(payer, AccountList::Native, ListOrder::OldestFirst);
+        let native = native.filter(|request| request.after.is_none());
+        candidates.extend(native.map(|request| (worth, Question::Page(request))));
+    } else if lists.rows_until(payer, asset, internal) <= mass.newest {
+        // Also those of a contract: it may have passed on what it got in the same transaction.
+        let of_payer = requests_of(payer, asset, lists, internal).into_iter();
+        candidates.extend(of_payer.map(|request| (worth, Question::Page(request))));
+    }
+    // At a contract the payee may have exchanged its own money.
+    if lists.has_code(payer) == Some(true)
+        && let Some(payee) = mass.payee
+    {
+        let others = [AccountList::Native, AccountList::Tokens].into_iter();
+        let others = others.filter(|list| lists.get(payee, *list).is_none());
+        let others = others.filter_map(|list| lists.next(payee, list, ListOrder::OldestFirst));
+        let worth = mass.weight / 2;
+        candidates.extend(others.map(|request| (worth, Question::Page(request))));
+    }
+    candidates
 }
 
 fn requests_of(

@@ -20,9 +20,6 @@ use sha2::{Digest, Sha256};
 
 use super::fetch::{Answer, Question};
 
-/// Longest age of the newest rows of a list.
-const NEWEST_AGE: SignedDuration = SignedDuration::from_secs(30);
-
 /// A page with the newest block that the API knew before it answered.
 #[derive(Clone, Debug)]
 pub(super) struct KnownPage {
@@ -118,6 +115,8 @@ pub(super) struct StoredPages<'a> {
     pub(super) now: Timestamp,
     /// Longest age of a page that new blocks can change.
     pub(super) longest_age: SignedDuration,
+    /// Longest age of the newest rows of a list.
+    pub(super) newest_age: SignedDuration,
 }
 
 impl StoredPages<'_> {
@@ -147,7 +146,7 @@ impl StoredPages<'_> {
                 let is_settled = request.order == ListOrder::OldestFirst && stored.next.is_some();
                 // New rows are on the first page of the newest ones.
                 let is_first = request.order == ListOrder::NewestFirst && request.after.is_none();
-                let newest = self.now.saturating_sub(NEWEST_AGE).unwrap_or(Timestamp::MIN);
+                let newest = self.now.saturating_sub(self.newest_age).unwrap_or(Timestamp::MIN);
                 let is_usable = is_settled || is_fresh && !is_first || record.fetched_at >= newest;
                 let page = stored.read(self.chain).filter(|_| is_usable)?;
                 Some(Answer::Page(request.clone(), page))

@@ -14,12 +14,15 @@ use assay_engine::{
 use jiff::Timestamp;
 
 use super::{
+    draws::{DrawSecret, Draws},
     fetch::Question,
     freezes::KnownFreezes,
     gathered::gather,
     lists::ReadLists,
     masses::{UnreadMasses, WHOLE, unread_masses},
     plan,
+    reached::ReachedAccounts,
+    walk::drawn_payers,
 };
 use assay_address::ChainId;
 
@@ -27,6 +30,7 @@ const SUBJECT: AccountAddress = AccountAddress([1; 20]);
 const PAYER: AccountAddress = AccountAddress([2; 20]);
 const OTHER: AccountAddress = AccountAddress([3; 20]);
 const EXCHANGE: AccountAddress = AccountAddress([4; 20]);
+const DISTANT: AccountAddress = AccountAddress([5; 20]);
 const TIP: u64 = 1_000;
 
 fn usdt() -> Asset {
@@ -175,6 +179,69 @@ fn unread_money_is_that_of_the_payers_behind_those_that_were_read() {
     assert_eq!(share(&of_other, OTHER), Some(100), "a third of what the payer paid");
 }
 
+/// The payers at whom drawn dollars arrive, by a secret.
+fn drawn(lists: &ReadLists, secret: u8) -> Vec<AccountAddress> {
+    let accounts = graph(lists);
+    let owner = accounts.owner(SUBJECT).unwrap();
+    let prices = Prices::default();
+    let is_known = |account: AccountAddress, asset: Asset, block: u64| {
+        block < lists.read_until(account, asset, true)
+    };
+    let mut values = Valuation::new(&prices);
+    let secret = DrawSecret::of([u128::from(secret); 2]);
+    let draws = Draws::new(secret, SUBJECT, jiff::civil::Date::new(2026, 11, 3).unwrap());
+    let found = drawn_payers(
+        (&accounts, owner),
+        is_known,
+        (&mut values, Timestamp::from_second(1_700_000_000).unwrap()),
+        &draws,
+    );
+    found.into_iter().map(|(payer, _)| payer).collect()
+}
+
+/// Given payers of a third and of two thirds, then drawn dollars arrive at them as often, and behind one that was read at his payers.
+#[test]
+fn drawn_dollars_go_back_by_the_shares_of_payers() {
+    let mut lists = ReadLists::default();
+    let own = vec![row(5, PAYER, SUBJECT, 30), row(6, OTHER, SUBJECT, 60)];
+    add(&mut lists, SUBJECT, own, true);
+    let mut first = [0; 2];
+    for secret in 0..=255 {
+        match drawn(&lists, secret)[..] {
+            [PAYER, OTHER] => first[0] += 1,
+            [OTHER, PAYER] => first[1] += 1,
+            ref others => panic!("{others:?}"),
+        }
+    }
+    assert!((65..106).contains(&first[0]), "a third of 256: {first:?}");
+    let before = vec![
+        row(1, EXCHANGE, PAYER, 20),
+        row(2, DISTANT, PAYER, 20),
+        row(5, PAYER, SUBJECT, 30),
+        row(7, DISTANT, PAYER, 900),
+    ];
+    add(&mut lists, PAYER, before, true);
+    let mut last = drawn(&lists, 1);
+    last.sort_unstable();
+    assert_eq!(last, [OTHER, DISTANT], "{PAYER:?} is read, and money of an exchange is known");
+    assert_eq!(drawn(&lists, 1), drawn(&lists, 1));
+}
+
+#[test]
+fn payers_that_were_drawn_are_asked_for_code_and_list_at_once() {
+    let mut lists = ReadLists::default();
+    let mut own = vec![row(5, PAYER, SUBJECT, 30), row(6, OTHER, SUBJECT, 60)];
+    for row in &mut own {
+        row.initiator = None;
+    }
+    add(&mut lists, SUBJECT, own, true);
+    let payers = [(PAYER, usdt()), (OTHER, usdt())];
+    let about = plan::about_drawn(&payers, &masses(&lists), &lists, (true, 3));
+    let list =
+        PageRequest { account: PAYER, list: tokens(), order: ListOrder::OldestFirst, after: None };
+    assert_eq!(about, [Question::Code(PAYER), Question::Page(list), Question::Code(OTHER)]);
+}
+
 #[test]
 fn the_greatest_unread_payer_is_read_first_and_its_code_before_its_list() {
     let mut lists = ReadLists::default();
@@ -184,9 +251,16 @@ fn the_greatest_unread_payer_is_read_first_and_its_code_before_its_list() {
     }
     add(&mut lists, SUBJECT, own, true);
     let found = masses(&lists);
-    assert_eq!(plan::next(&found, &lists, true, 2), [Question::Code(OTHER), Question::Code(PAYER)]);
+    let next = |lists: &ReadLists, reached: &ReachedAccounts, most| {
+        plan::next(&found, lists, (true, reached), most)
+    };
+    let nobody = ReachedAccounts::default();
+    assert_eq!(next(&lists, &nobody, 2), [OTHER, PAYER].map(Question::Code));
+    // A payer that severe money reached comes before one of more money.
+    let reached = ReachedAccounts::of([PAYER]);
+    assert_eq!(next(&lists, &reached, 2), [PAYER, OTHER].map(Question::Code));
     lists.add_code(OTHER, Some(false));
     let request =
         PageRequest { account: OTHER, list: tokens(), order: ListOrder::OldestFirst, after: None };
-    assert_eq!(plan::next(&found, &lists, true, 1), [Question::Page(request)]);
+    assert_eq!(next(&lists, &nobody, 1), [Question::Page(request)]);
 }
