@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::secret_key::{CredentialsKey, credentials_key};
 use crate::{
     Period, WEB_URL_FORM,
     manifest::{PodsSpec, SecretKey, VolumeSpec},
@@ -178,7 +179,12 @@ pub struct ChainSourceSpec {
     /// Key of a Secret that holds `user:password`, a token or the key of an API, in the operator's namespace; instead of `credentialsFile`
     /// in a cluster. The Secret has the label `assay.dev/source-credentials: "true"`, and the annotation
     /// `assay.dev/source-hosts` with the `host:port` of the endpoint; otherwise the chain is not followed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "credentials_key",
+        skip_serializing_if = "Option::is_none"
+    )]
+    #[schemars(with = "Option<CredentialsKey>")]
     pub credentials_secret: Option<SecretKey>,
     /// Height of the first block that is read, with mode `follow`. Funds from earlier blocks have no known origin.
     /// Immutable. Default 0, the whole chain.

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     SecretKey,
     intel_format::{IntelFormat, IntelFormatKind},
+    secret_key::{CredentialsKey, credentials_key},
 };
 use crate::{Name, Period, WEB_URL_FORM, period::between, schema::field_rule};
 
@@ -85,7 +86,12 @@ pub struct IntelSourceSpec {
     /// Key of a Secret that holds `user:password` or a token, in the operator's namespace; instead of `credentialsFile`
     /// in a cluster. The Secret has the label `assay.dev/source-credentials: "true"`, and the annotation
     /// `assay.dev/source-hosts` with the `host:port` of the URL; otherwise the source is not fetched.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "credentials_key",
+        skip_serializing_if = "Option::is_none"
+    )]
+    #[schemars(with = "Option<CredentialsKey>")]
     pub credentials_secret: Option<SecretKey>,
     /// Format of the file, which decides whether it holds a sanctions list, labels or prices.
     pub format: IntelFormat,
