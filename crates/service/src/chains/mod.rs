@@ -1,6 +1,7 @@
 //! Chains: sources of blocks, and readers of the chain data of an address.
 //!
 //! - [`subject`]: the request for the data of a subject, and the data
+//! - `unreadable`: log lines about chains that checks cannot read
 //! - [`mempool`]: the sources of unconfirmed transactions
 //! - [`unconfirmed`]: an unconfirmed transaction with the outputs that it spends
 //! - [`transfer`]: the request for one transfer, and its data
@@ -51,6 +52,7 @@ pub mod subject;
 pub mod trace;
 pub mod transfer;
 pub mod unconfirmed;
+mod unreadable;
 
 use std::sync::Arc;
 

@@ -32,6 +32,7 @@ use super::{
     reader::ChainReader,
     remote::RemoteReader,
     subject::{ReadError, SubjectData, TraceRequest},
+    unreadable::UnreadableChains,
 };
 use crate::{Databases, api_limits::request_counters};
 
@@ -80,11 +81,18 @@ pub struct ChainReaders {
     mempools: Mempools,
     /// Configured source of each chain, including sources that have not delivered data yet.
     declared: BTreeMap<ChainId, ChainSourceSpec>,
+    /// Checks that could not read a chain.
+    unreadable: UnreadableChains,
     /// Revision of the set of chains and of their sources: another set may give another answer.
     revision: Arc<str>,
 }
 
 impl ChainReaders {
+    /// Counts a check that could not read a chain, and logs it with others, once a minute.
+    pub(super) fn report_unreadable(&self, chain: ChainId, error: &ReadError) {
+        self.unreadable.report(chain, error);
+    }
+
     /// Opens the readers of chains with chain servers, of chains with a graph, and of chains with a source on demand. A
     /// chain with several of these sources is read from the first of them.
     ///
@@ -111,7 +119,8 @@ impl ChainReaders {
         directory: &Directory<Policy>,
     ) -> Result<Self, ReadError> {
         let sample = environment == Environment::Sample;
-        let mut renewed = Self { mempools: databases.mempools.clone(), ..Self::default() };
+        let (mempools, unreadable) = (databases.mempools.clone(), self.unreadable.clone());
+        let mut renewed = Self { mempools, unreadable, ..Self::default() };
         let mut revision = Sha256::new();
         for feed in directory.chains.values().filter(|feed| !feed.spec.suspended) {
             let spec = &feed.spec;

@@ -59,7 +59,7 @@ pub async fn trace(
             // The client of chain servers logs this error once, not for every check.
             tracing::debug!(%error, %chain, "failed to read a chain");
         } else {
-            tracing::error!(%error, %chain, "failed to read a chain");
+            chains.report_unreadable(chain, &error);
         }
         SubjectData::unavailable(error.unavailable())
     })
