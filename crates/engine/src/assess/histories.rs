@@ -322,7 +322,7 @@ impl ReadHistories {
         if all > 0 {
             let _ = write!(
                 detail,
-                "; payees of {read} of {all} listed and severe addresses were read beforehand"
+                "; payees in the newest transfers of {read} of {all} listed and severe addresses were read beforehand"
             );
         }
         let mut lacks: Vec<&str> = Vec::new();

@@ -142,7 +142,10 @@ async fn payers_whom_a_thief_paid_are_read_first() {
     assert_eq!(answer.verdict, Verdict::Review, "{:?}", answer.reasons);
     assert!(requests <= 20, "{requests}");
     let detail = &answer.coverage.exposure.detail;
-    assert!(detail.contains("payees of 1 of 1 listed and severe addresses"), "{detail}");
+    assert!(
+        detail.contains("payees in the newest transfers of 1 of 1 listed and severe addresses"),
+        "{detail}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]

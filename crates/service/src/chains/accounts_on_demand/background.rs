@@ -97,17 +97,16 @@ impl AccountsOnDemand {
             return Ok(());
         }
         let deadline = Instant::now() + bound;
-        let Some((tip, _)) = self.newest(deadline, now).await else {
-            self.reached.lock().unwrap_or_else(PoisonError::into_inner).read_at = Some(now);
-            return Ok(());
-        };
+        // The next time comes also if this one fails: requests that were made are not made again at once.
+        self.reached.lock().unwrap_or_else(PoisonError::into_inner).read_at = Some(now);
+        let Some((tip, _)) = self.newest(deadline, now).await else { return Ok(()) };
         let named = self.named(intel, intel.day(now));
         let mut fetcher = self.fetcher(deadline, (tip.height, now), REQUESTS_FOR_REACHED);
         fetcher.stored.longest_age = LISTS_AGE;
         fetcher.stored.newest_age = LISTS_AGE;
         let of = (self.chain, self.source.abilities().internal_transfers);
-        let reached = ReachedAccounts::read(of, &named.ends, &mut fetcher, now).await?;
-        *self.reached.lock().unwrap_or_else(PoisonError::into_inner) = reached;
+        let found = ReachedAccounts::read(of, &named.ends, &mut fetcher, now).await?;
+        self.reached.lock().unwrap_or_else(PoisonError::into_inner).replace_by(found);
         Ok(())
     }
 }

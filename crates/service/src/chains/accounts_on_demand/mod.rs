@@ -52,7 +52,6 @@ use tokio::time::Instant;
 use tracing::Instrument;
 
 use self::{
-    draws::DrawSecret,
     facts::{Read, facts_of},
     fetch::{Answer, PageFetcher, Question},
     freezes::KnownFreezes,
@@ -96,8 +95,6 @@ pub struct AccountsOnDemand {
     named: Mutex<Option<Arc<NamedAccounts>>>,
     freezes: Mutex<KnownFreezes>,
     reached: Mutex<ReachedAccounts>,
-    /// The secret of a day's draws, once it was read.
-    secret: Mutex<Option<(Date, DrawSecret)>>,
     /// Held while freezes are read.
     reading_freezes: tokio::sync::Mutex<()>,
     /// Held while the lists of severe parties are read.
@@ -122,7 +119,6 @@ impl AccountsOnDemand {
             named: Mutex::default(),
             freezes: Mutex::default(),
             reached: Mutex::default(),
-            secret: Mutex::default(),
             reading_freezes: tokio::sync::Mutex::default(),
             reading_reached: tokio::sync::Mutex::default(),
         }

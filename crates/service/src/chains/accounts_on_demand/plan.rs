@@ -14,6 +14,9 @@ use super::{
 /// Least unread share of a payer that is worth a request: 0.2 %.
 const LEAST_SHARE: u64 = WHOLE / 500;
 
+/// Weight of questions about payers that severe money reached, to 1 for others.
+const REACHED_WEIGHT: u64 = 4;
+
 /// The requests that a round makes: a fifth of those that were made, at least one.
 #[must_use]
 pub(super) fn round_size(made: u32) -> usize {
@@ -46,7 +49,8 @@ pub(super) fn of_subject(
     requests
 }
 
-/// The questions that are worth most, the best first, at most `most`: those about payers that severe money reached before others.
+/// The questions that are worth most, the best first, at most `most`. Those about payers that severe money reached count several
+/// times, and come not before all others: a payee of severe parties with a long history would take all requests.
 pub(super) fn next(
     masses: &UnreadMasses,
     lists: &ReadLists,
@@ -57,9 +61,10 @@ pub(super) fn next(
     let candidates = large.flat_map(|((payer, asset), mass)| {
         let is_reached = reached.contains(*payer);
         let candidates = candidates_of((*payer, *asset), mass, lists, internal).into_iter();
-        candidates.map(move |(worth, question)| ((is_reached, worth), question))
+        let weight = if is_reached { REACHED_WEIGHT } else { 1 };
+        candidates.map(move |(worth, question)| (worth.saturating_mul(weight), question))
     });
-    let mut candidates: Vec<((bool, u64), Question)> = candidates.collect();
+    let mut candidates: Vec<(u64, Question)> = candidates.collect();
     candidates.sort_by(|(one, first), (other, second)| {
         let key = |it: &Question| match it {
             Question::Code(account)

@@ -107,6 +107,18 @@ impl ReachedAccounts {
         Ok(Self { accounts: Arc::new(accounts), parties, read_at: Some(now) })
     }
 
+    /// Replaces the accounts by those that were found later. While not all lists could be read, those that are known stay: a
+    /// list that is asked for in vain takes nothing back.
+    pub(super) fn replace_by(&mut self, mut found: Self) {
+        let SevereParties { all, read } = found.parties;
+        let wanted = all.min(u32::try_from(MOST_PARTIES).unwrap_or(u32::MAX));
+        if read < wanted {
+            let known = self.accounts.iter().chain(&*found.accounts).copied();
+            found.accounts = Arc::new(known.collect());
+        }
+        *self = found;
+    }
+
     /// These accounts, for tests.
     #[cfg(test)]
     pub(super) fn of(accounts: impl IntoIterator<Item = AccountAddress>) -> Self {

@@ -1,7 +1,5 @@
 //! The secret of a day's draws, which all servers of a store share.
 
-use std::sync::PoisonError;
-
 use assay_engine::account::AccountAddress;
 use assay_store::{
     StoreError,
@@ -34,10 +32,6 @@ impl AccountsOnDemand {
         if requests < DRAWS_FROM {
             return Ok(None);
         }
-        let known = *self.secret.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, secret)) = known.filter(|(of, _)| *of == day) {
-            return Ok(Some(Draws::new(secret, subject, day)));
-        }
         let mut stored = self.stored_secret(day).await?;
         if stored.is_none() {
             let random = [assay_system::random_u128(), assay_system::random_u128()];
@@ -48,13 +42,14 @@ impl AccountsOnDemand {
                 content: DrawSecret::of(random).text(),
                 fetched_at: now,
             };
-            self.store.put_fetched(&[record]).await?;
-            // Another server may have stored one at the same time.
+            if let Err(error) = self.store.put_fetched(&[record]).await {
+                tracing::warn!(%error, "failed to store the secret of a day's draws; nothing is drawn");
+                return Ok(None);
+            }
+            // Another server may have stored one at the same time. The last one stays, and is read anew each time.
             stored = self.stored_secret(day).await?;
         }
-        let Some(secret) = stored else { return Ok(None) };
-        *self.secret.lock().unwrap_or_else(PoisonError::into_inner) = Some((day, secret));
-        Ok(Some(Draws::new(secret, subject, day)))
+        Ok(stored.map(|secret| Draws::new(secret, subject, day)))
     }
 
     /// The secret of a day's draws, which all servers of a store share.
