@@ -1,6 +1,9 @@
 //! The destinations in URLs, to which network policies allow pods to connect.
 
-use std::{collections::BTreeSet, net::IpAddr};
+use std::{
+    collections::BTreeSet,
+    net::{IpAddr, Ipv4Addr, Ipv6Addr},
+};
 
 use assay_crds::TelemetrySpec;
 
@@ -41,6 +44,8 @@ pub(crate) fn of_url(url: &str) -> BTreeSet<Destination> {
     };
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
     let named = authority.rsplit_once('@').map_or(authority, |(_, hosts)| hosts);
+    let by_parameters = scheme.starts_with("postgres").then(|| postgres_hosts(rest)).flatten();
+    let named = by_parameters.as_deref().unwrap_or(named);
     let mut destinations = BTreeSet::new();
     for host in named.split(',') {
         // The colons of an IPv6 address are in brackets.
@@ -61,6 +66,25 @@ pub(crate) fn of_url(url: &str) -> BTreeSet<Destination> {
         destinations.extend(pairs.map(|(hosts, port)| Destination { hosts: hosts.clone(), port }));
     }
     destinations
+}
+
+/// The hosts with ports that the parameters `host` and `port` of a URL of PostgreSQL name, which precede those before its path.
+fn postgres_hosts(rest: &str) -> Option<String> {
+    let query = rest.split_once('?')?.1.split('#').next()?;
+    let parameter = |name: &str| {
+        let mut all = query.split('&').filter_map(|pair| pair.split_once('='));
+        all.find(|(key, _)| *key == name).map(|(_, value)| value.replace("%2C", ","))
+    };
+    let hosts = parameter("host")?;
+    let ports = parameter("port").unwrap_or_default();
+    let mut ports = ports.split(',').filter(|port| !port.is_empty()).cycle();
+    // A path is a socket of the pod itself.
+    let hosts = hosts.split(',').filter(|host| !host.starts_with(['/', '%']));
+    let named = hosts.map(|host| {
+        let host = if host.contains(':') { format!("[{host}]") } else { host.to_owned() };
+        ports.next().map_or_else(|| host.clone(), |port| format!("{host}:{port}"))
+    });
+    Some(named.collect::<Vec<_>>().join(","))
 }
 
 /// The destination of the telemetry collector.
@@ -95,13 +119,25 @@ fn hosts(host: &str) -> Vec<Hosts> {
     }
 }
 
-/// Says whether pods may connect to an address that a URL names. Metadata services of clouds have addresses of the link.
+/// Addresses of metadata services of clouds that are no addresses of the link: of AWS, Alibaba Cloud and Azure, as they publish
+/// them.
+const METADATA: [IpAddr; 3] = [
+    IpAddr::V6(Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254)),
+    IpAddr::V4(Ipv4Addr::new(100, 100, 100, 200)),
+    IpAddr::V4(Ipv4Addr::new(168, 63, 129, 16)),
+];
+
+/// Says whether pods may connect to an address that a URL names: not to metadata services of clouds.
 fn is_reachable(address: IpAddr) -> bool {
     let is_link_local = match address {
         IpAddr::V4(address) => address.is_link_local(),
         IpAddr::V6(address) => address.is_unicast_link_local(),
     };
-    !(is_link_local || address.is_loopback() || address.is_unspecified() || address.is_multicast())
+    !(METADATA.contains(&address)
+        || is_link_local
+        || address.is_loopback()
+        || address.is_unspecified()
+        || address.is_multicast())
 }
 
 fn is_namespace(text: &str) -> bool {
@@ -138,6 +174,9 @@ mod tests {
             ("https://esplora.corp.example/api", &["networks 443"]),
             ("http://[2001:db8::1]:3000/api", &["2001:db8::1 3000"]),
             ("http://[2001:db8::1]/api", &["2001:db8::1 80"]),
+            ("postgres:///assay?user=u&host=10.1.2.3", &["10.1.2.3 5432"]),
+            ("postgres://u@a/x?host=b,fd01::1&port=6432", &["fd01::1 6432", "own 6432"]),
+            ("postgres://u@a/x?host=/run/postgresql", &[]),
             ("no url", &[]),
         ] {
             assert_eq!(told(url), wanted, "{url}");
@@ -157,6 +196,8 @@ mod tests {
             ("svc.corp.example", &["networks 80"]),
             ("a._b", &["networks 80"]),
             ("169.254.169.254", &[]),
+            ("168.63.129.16", &[]),
+            ("[fd00:ec2::254]", &[]),
             ("127.0.0.1", &[]),
             ("[fe80::1]", &[]),
             ("0.0.0.0", &[]),

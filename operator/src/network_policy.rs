@@ -50,9 +50,11 @@ impl EgressNetworks {
             cidr: (*all).to_owned(),
             except: Some(except.iter().map(|network| (*network).to_owned()).collect()),
         });
-        let private =
-            self.private.iter().map(|network| IPBlock { cidr: network.clone(), except: None });
-        public.chain(private).map(block).collect()
+        public.map(block).chain(self.private()).collect()
+    }
+
+    fn private(&self) -> impl Iterator<Item = NetworkPolicyPeer> {
+        self.private.iter().map(|network| block(IPBlock { cidr: network.clone(), except: None }))
     }
 }
 
@@ -95,14 +97,19 @@ fn peers(hosts: &Hosts, networks: &EgressNetworks) -> Vec<NetworkPolicyPeer> {
             let length = if matches!(address, IpAddr::V4(_)) { 32 } else { 128 };
             vec![block(IPBlock { cidr: format!("{address}/{length}"), except: None })]
         }
-        Hosts::Pods(None) => vec![same_namespace(LabelSelector::default())],
+        // A Service may stand for hosts outside of the cluster, or for pods with the addresses of their nodes.
+        Hosts::Pods(None) => {
+            let own = same_namespace(LabelSelector::default());
+            [own].into_iter().chain(networks.private()).collect()
+        }
         Hosts::Pods(Some(namespace)) => {
             let labels = BTreeMap::from([(NAMESPACE.to_owned(), namespace.clone())]);
             let selector = LabelSelector { match_labels: Some(labels), match_expressions: None };
-            vec![NetworkPolicyPeer {
+            let others = NetworkPolicyPeer {
                 namespace_selector: Some(selector),
                 ..NetworkPolicyPeer::default()
-            }]
+            };
+            [others].into_iter().chain(networks.private()).collect()
         }
         Hosts::Networks => networks.peers(),
     }
