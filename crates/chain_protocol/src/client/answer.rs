@@ -21,7 +21,7 @@ pub enum AskError {
     #[error(transparent)]
     Send(#[from] SendError),
     /// The server refused to answer.
-    #[error("the chain server {address} refusal_error: {}", .refusal.detail)]
+    #[error("the chain server {address} refused to answer: {}", .refusal.detail)]
     Refused {
         /// The server's address.
         address: SocketAddr,
