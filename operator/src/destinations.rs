@@ -6,6 +6,7 @@ use std::{
 };
 
 use assay_crds::TelemetrySpec;
+use assay_database::postgres;
 
 /// The longest name of a namespace, in characters.
 const LONGEST_NAMESPACE: usize = 63;
@@ -37,15 +38,13 @@ pub(crate) fn of_url(url: &str) -> BTreeSet<Destination> {
     let defaults: &[u16] = match scheme {
         "http" => &[80],
         "https" => &[443],
-        "postgres" | "postgresql" => &[5432],
+        "postgres" | "postgresql" => return of_database(url.trim()),
         "redis+sentinel" | "rediss+sentinel" => &[26379, 6379],
         _ if scheme.starts_with("redis") => &[6379],
         _ => &[],
     };
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
     let named = authority.rsplit_once('@').map_or(authority, |(_, hosts)| hosts);
-    let by_parameters = scheme.starts_with("postgres").then(|| postgres_hosts(rest)).flatten();
-    let named = by_parameters.as_deref().unwrap_or(named);
     let mut destinations = BTreeSet::new();
     for host in named.split(',') {
         // The colons of an IPv6 address are in brackets.
@@ -68,23 +67,13 @@ pub(crate) fn of_url(url: &str) -> BTreeSet<Destination> {
     destinations
 }
 
-/// The hosts with ports that the parameters `host` and `port` of a URL of PostgreSQL name, which precede those before its path.
-fn postgres_hosts(rest: &str) -> Option<String> {
-    let query = rest.split_once('?')?.1.split('#').next()?;
-    let parameter = |name: &str| {
-        let mut all = query.split('&').filter_map(|pair| pair.split_once('='));
-        all.find(|(key, _)| *key == name).map(|(_, value)| value.replace("%2C", ","))
-    };
-    let hosts = parameter("host")?;
-    let ports = parameter("port").unwrap_or_default();
-    let mut ports = ports.split(',').filter(|port| !port.is_empty()).cycle();
-    // A path is a socket of the pod itself.
-    let hosts = hosts.split(',').filter(|host| !host.starts_with(['/', '%']));
-    let named = hosts.map(|host| {
-        let host = if host.contains(':') { format!("[{host}]") } else { host.to_owned() };
-        ports.next().map_or_else(|| host.clone(), |port| format!("{host}:{port}"))
+/// The servers of a database. A URL that the driver refuses names none: its programs connect to nothing.
+fn of_database(url: &str) -> BTreeSet<Destination> {
+    let servers = postgres::addresses(url).unwrap_or_default().into_iter();
+    let destinations = servers.flat_map(|(host, port)| {
+        hosts(&host).into_iter().map(move |hosts| Destination { hosts, port })
     });
-    Some(named.collect::<Vec<_>>().join(","))
+    destinations.collect()
 }
 
 /// The destination of the telemetry collector.
@@ -175,7 +164,8 @@ mod tests {
             ("http://[2001:db8::1]:3000/api", &["2001:db8::1 3000"]),
             ("http://[2001:db8::1]/api", &["2001:db8::1 80"]),
             ("postgres:///assay?user=u&host=10.1.2.3", &["10.1.2.3 5432"]),
-            ("postgres://u@a/x?host=b,fd01::1&port=6432", &["fd01::1 6432", "own 6432"]),
+            ("postgres://u@a/x?port=6432", &["own 6432"]),
+            ("postgres://u@a/x?host=fd01::1&port=6432", &["fd01::1 6432"]),
             ("postgres://u@a/x?host=/run/postgresql", &[]),
             ("no url", &[]),
         ] {

@@ -8,6 +8,7 @@ mod suitability;
 
 pub use address::DatabaseAddress;
 pub use connections::Connections;
+pub use server::addresses;
 use sqlx::PgConnection;
 pub use suitability::expect_suitable;
 

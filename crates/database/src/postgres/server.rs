@@ -74,6 +74,17 @@ pub(super) fn read(url: &str, password: Option<&str>) -> Result<Vec<Server>, Dat
         .collect()
 }
 
+/// The hosts and ports to which the servers that a URL names are connected by TCP, in order.
+///
+/// # Errors
+///
+/// Returns an error if the URL is none of a database. No error holds the password.
+pub fn addresses(url: &str) -> Result<Vec<(String, u16)>, DatabaseError> {
+    let servers = read(url, None)?.into_iter().map(|server| server.options);
+    let by_tcp = servers.filter(|options| options.get_socket().is_none());
+    Ok(by_tcp.map(|options| (options.get_host().to_owned(), options.get_port())).collect())
+}
+
 /// Refuses a URL whose password contains separators: the parser would take a part of the password
 /// for a host, a port or a name, and messages would show it.
 fn expect_plain(url: &str) -> Result<(), DatabaseError> {
