@@ -397,6 +397,7 @@ mod tests {
                 contract_facts: Vec::new(),
                 freezes: Vec::new(),
                 delegations: Vec::new(),
+                messages: Vec::new(),
             }],
             internal: InternalTransfers::Stated,
         }

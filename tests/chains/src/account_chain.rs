@@ -243,6 +243,7 @@ impl Iterator for LongAccountChain {
             contract_facts,
             freezes: Vec::new(),
             delegations: Vec::new(),
+            messages: Vec::new(),
         })
     }
 }

@@ -32,6 +32,7 @@ impl MemoryHistories {
     #[must_use]
     pub fn new(transactions: Arc<Vec<AccountTransaction>>) -> Self {
         let abilities = ApiAbilities {
+            orders: true,
             internal_transfers: true,
             log_indexes: false,
             positions: true,

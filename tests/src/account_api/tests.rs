@@ -77,6 +77,7 @@ fn chain(seed: u64, count: u64, has_internal: bool) -> Arc<Vec<AccountTransactio
             contract_facts: Vec::new(),
             freezes: Vec::new(),
             delegations: Vec::new(),
+            messages: Vec::new(),
         });
     }
     Arc::new(transactions)

@@ -393,6 +393,7 @@ impl AccountChain {
             transfers,
             freezes: Vec::new(),
             delegations: Vec::new(),
+            messages: Vec::new(),
         });
     }
 

@@ -66,6 +66,7 @@ pub fn assert_equal_accounts(
             other.with_delegations(owner, most),
             "{name}"
         );
+        assert_eq!(one.with_message(owner, most), other.with_message(owner, most), "{name}");
         assert_eq!(one.deployed(owner, most), other.deployed(owner, most), "{name}");
     }
     assert_equal_histories(&name, (one, other), owner, &[0, 1_000, usize::MAX]);

@@ -131,6 +131,7 @@ fn funded(world: &AccountWorld, transactions: &[AccountTransaction]) -> Vec<Acco
         contract_facts: Vec::new(),
         freezes: Vec::new(),
         delegations: Vec::new(),
+        messages: Vec::new(),
         ..first.clone()
     };
     std::iter::once(funding).chain(transactions.iter().cloned()).collect()

@@ -68,6 +68,7 @@ fn payments(
             contract_facts: Vec::new(),
             freezes: Vec::new(),
             delegations: Vec::new(),
+            messages: Vec::new(),
         }
     };
     Arc::new((0..).zip(of).map(payment).collect())
@@ -265,6 +266,50 @@ fn freezes_by_the_issuer_are_read_from_an_api() {
     }
 }
 
+/// Given a thief whose newest transfers are spam, then a server reads beside the checks whom he paid, and whom his payees paid.
+#[test]
+fn the_listed_side_is_read_beside_the_checks() {
+    let chain = ChainId::ETH;
+    let spammer = AccountAddress([0x5a; 20]);
+    let mut paid = vec![(EXCHANGE, EMPLOYER, 50_000), (EMPLOYER, CLERK, 3_000)];
+    paid.extend([(THIEF, MULE, 80_000), (MULE, CASHIER, 70_000)]);
+    // More than a page.
+    paid.extend(std::iter::repeat_n((spammer, THIEF, 1), 1_100));
+    let api = AccountApi::of(payments(chain, &paid));
+    let directory = directory(chain, "blockscout", &api.blockscout());
+    let path = directory.path();
+    fs::write(path.join("tenant.yaml"), tenant("acme", "business")).unwrap();
+    let _ = assay(path, ["apply", "--file", "tenant.yaml"]).ok();
+    let key = assay(path, ["keys", "create", "--tenant", "acme"]).ok().stdout;
+    let server = Server::start(Arc::new(directory), &[]);
+    let caller = server.caller(key.trim());
+    let body = json!({ "blockchain": chain.as_str(), "address": address(chain, CLERK) });
+    let headers = [("Cache-Control", "no-cache")];
+    let read = "payees in the newest transfers of 2 of 2 listed and severe addresses were read beforehand";
+    wait_at_most(Duration::from_mins(2), "the lists of severe parties are read", || {
+        let reply = caller.post("/api/v1/check/address", &body.to_string(), &headers);
+        let answer = reply.json();
+        let detail = answer["coverage"]["exposure"]["detail"].as_str().unwrap_or_default();
+        if detail.contains(read) {
+            return true;
+        }
+        thread::sleep(Duration::from_secs(1));
+        false
+    });
+    // Then the spam hides nobody: the page behind it was read, and the lists of the payee, although nobody checked either.
+    let requests = api.requests();
+    let is_asked = |account, page: &str| {
+        let account = address(chain, account).to_lowercase();
+        requests.iter().any(|request| {
+            let path = request.path.to_lowercase();
+            path.contains("action=tokentx") && path.contains(&account) && path.contains(page)
+        })
+    };
+    assert!(is_asked(THIEF, "sort=desc"), "{requests:#?}");
+    assert!(is_asked(MULE, "sort=asc"), "{requests:#?}");
+    assert!(!is_asked(CASHIER, ""), "a payee's payee is known by the payee's list");
+}
+
 /// The town, in which the issuer freezes three accounts that an exchange paid, and a frozen one paid the clerk before.
 fn town_with_freezes(chain: ChainId) -> Arc<Vec<AccountTransaction>> {
     let mut transactions = payments(
@@ -298,6 +343,7 @@ fn town_with_freezes(chain: ChainId) -> Arc<Vec<AccountTransaction>> {
             contract_facts: Vec::new(),
             freezes: vec![event],
             delegations: Vec::new(),
+            messages: Vec::new(),
         });
     }
     Arc::new(transactions)

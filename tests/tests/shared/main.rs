@@ -14,6 +14,7 @@ mod clock_jump;
 mod cut_network;
 mod disaster;
 mod disk_full;
+mod explorers;
 mod idempotency;
 mod least_rights;
 mod limits;

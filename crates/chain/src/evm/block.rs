@@ -22,7 +22,7 @@ use serde::de::IgnoredAny;
 use super::{
     answer::{BlockAnswer, LogAnswer, ReceiptAnswer, TransactionAnswer},
     balance_changes::BalanceChanges,
-    beneficiaries,
+    beneficiaries, bridge_messages,
     contracts::{BookedBlock, BookedTransaction},
     events::Event,
     params::{BELOW, CoinLogs, EvmParams},
@@ -191,6 +191,7 @@ impl Booking<'_> {
             contract_facts: Vec::new(),
             freezes: Vec::new(),
             delegations: Vec::new(),
+            messages: Vec::new(),
         })
     }
 }
@@ -229,8 +230,9 @@ impl Draft<'_> {
             Some(FreezeEvent { asset: Asset::Token(log.address.0), account, change, log: index })
         });
         let freezes = freezes.collect();
-        let (contract_facts, named) =
-            beneficiaries::named(self.booking.chain, self.logs(), &transfers);
+        let chain = self.booking.chain;
+        let (contract_facts, named) = beneficiaries::named(chain, self.logs(), &transfers);
+        let messages = bridge_messages::of_logs(chain, self.logs()).collect();
         let transaction = AccountTransaction {
             block: reference.height,
             time: reference.time,
@@ -240,6 +242,7 @@ impl Draft<'_> {
             contract_facts,
             freezes,
             delegations: Vec::new(),
+            messages,
         };
         Ok(BookedTransaction { transaction, ran: self.accounts_with_code(), named })
     }

@@ -22,6 +22,7 @@ pub(crate) mod answer;
 mod balance_changes;
 pub(crate) mod beneficiaries;
 mod block;
+pub(crate) mod bridge_messages;
 pub(crate) mod contracts;
 mod dao;
 mod envelope;

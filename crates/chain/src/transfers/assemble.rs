@@ -106,6 +106,7 @@ pub(super) fn assemble(
             contract_facts,
             freezes: Vec::new(),
             delegations: Vec::new(),
+            messages: Vec::new(),
         });
         origins.push(rows);
         fact_origins.push(events);

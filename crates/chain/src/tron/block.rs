@@ -23,7 +23,10 @@ use super::{
     verify::{VerifiedBlock, VerifiedTransaction},
 };
 use crate::{
-    evm::{answer::LogAnswer, beneficiaries, contracts::with_contract_facts, events::Event},
+    evm::{
+        answer::LogAnswer, beneficiaries, bridge_messages, contracts::with_contract_facts,
+        events::Event,
+    },
     hash::hash_text,
 };
 
@@ -200,6 +203,7 @@ impl<'a> Draft<'a> {
             transfer.place.index = index;
         }
         let (contract_facts, named) = beneficiaries::named(CHAIN, &self.logs, &self.transfers);
+        let messages = bridge_messages::of_logs(CHAIN, &self.logs).collect();
         let transaction = AccountTransaction {
             block: reference.height,
             time: reference.time,
@@ -209,6 +213,7 @@ impl<'a> Draft<'a> {
             contract_facts,
             freezes,
             delegations,
+            messages,
         };
         // Only contracts have code: a key delegates to none.
         with_contract_facts(transaction, self.ran, named)

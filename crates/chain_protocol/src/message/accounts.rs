@@ -111,10 +111,18 @@ pub struct BridgedReceiptsMessage {
 pub struct JoinedReceiptMessage {
     /// Name of the bridge that paid; null if it is not known.
     pub bridge: Option<String>,
+    /// The ground on which both were joined: `message` or `amount`.
+    #[serde(default = "by_amount")]
+    pub by: Identifier,
     /// The payout to the subject.
     pub payout: BridgeTransactionMessage,
-    /// The deposit of the same address.
+    /// The deposit.
     pub deposit: BridgeTransactionMessage,
+}
+
+/// The only ground before there were others.
+fn by_amount() -> Identifier {
+    Identifier("amount".to_owned())
 }
 
 /// A payment into or out of a bridge.

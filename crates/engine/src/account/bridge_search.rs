@@ -7,10 +7,11 @@ use std::{cmp::Reverse, collections::BTreeMap, sync::Arc};
 use assay_address::ChainId;
 use jiff::Timestamp;
 use ruint::aliases::U256;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{
     AccountPayments, AccountSubject, ScoredAsset,
+    bridge_messages::{ReadMessages, has_message},
     bridged::{BRIDGE_TIME, BridgePayment, unique_pairs},
     path::named,
     shares::Hop,
@@ -19,14 +20,16 @@ use super::{
     view::{AccountAttributions, AccountView},
 };
 use crate::{
-    evidence::{BridgeTransaction, BridgedReceipts, CarriedLabel, JoinedReceipt},
+    evidence::{BridgeTransaction, BridgedReceipts, CarriedLabel, JoinedBy, JoinedReceipt},
     ledger::{OwnerNumber, TransactionNumber},
     taxonomy::Category,
     trace::Attribution,
 };
 
 /// Most receipts of a subject for which deposits are searched: those of the greatest worth.
-const MOST_RECEIPTS: usize = 20;
+pub(super) const MOST_RECEIPTS: usize = 20;
+/// Most transactions of the account on other chains of which messages are read.
+const MOST_MESSAGES: usize = 200;
 /// Most payments of the account in one asset of another chain that are read for one receipt.
 const MOST_READ: usize = 500;
 
@@ -50,6 +53,8 @@ pub struct BridgeDeposit<'a> {
     pub chain: OtherChain<'a>,
     /// The payment into the bridge.
     pub payment: &'a Payment,
+    /// The ground on which the receipt was joined to it.
+    pub by: JoinedBy,
 }
 
 /// The receipts of a subject that were joined to deposits on other chains.
@@ -57,30 +62,56 @@ pub struct BridgeDeposit<'a> {
 #[expect(missing_debug_implementations, reason = "views have nothing to show")]
 pub struct JoinedReceipts<'a> {
     chains: Vec<OtherChain<'a>>,
-    /// The position of the deposit's chain, and the deposit, by the receipt.
-    deposits: FxHashMap<PaymentKey, (usize, Payment)>,
+    /// The deposits by their receipts.
+    deposits: FxHashMap<PaymentKey, FoundDeposit>,
+}
+
+/// A deposit that belongs to a receipt.
+struct FoundDeposit {
+    /// The position of its chain.
+    chain: usize,
+    payment: Payment,
+    by: JoinedBy,
 }
 
 /// A payment within its chain.
-type PaymentKey = (TransactionNumber, u32);
+pub(super) type PaymentKey = (TransactionNumber, u32);
 
-const fn key(payment: &Payment) -> PaymentKey {
+pub(super) const fn key(payment: &Payment) -> PaymentKey {
     (payment.transaction, payment.sequence)
 }
 
 impl<'a> JoinedReceipts<'a> {
-    /// Searches the deposits of a subject's receipts from bridges in the payments of the same address on other chains. Only
-    /// receipts that were read one by one are joined.
+    /// Searches the deposits of a subject's receipts from bridges on other chains: by the messages that both log, and those of
+    /// receipts without messages among the payments of the same address. Only receipts that were read one by one are joined.
     #[must_use]
     pub fn search(
         of: AccountSubject<'_>,
         own: &AccountPayments,
         chains: Vec<OtherChain<'a>>,
     ) -> Self {
+        let messages = ReadMessages::of(of, own, &chains);
+        let mut deposits = Self::by_amount(of, own, &chains, &messages);
+        deposits.extend(messages.joined.into_iter().map(|(receipt, (chain, payment))| {
+            (receipt, FoundDeposit { chain, payment, by: JoinedBy::Message })
+        }));
+        Self { chains, deposits }
+    }
+
+    /// The deposits of receipts without messages, by address, asset, amount and time.
+    fn by_amount(
+        of: AccountSubject<'_>,
+        own: &AccountPayments,
+        chains: &[OtherChain<'a>],
+        messages: &ReadMessages,
+    ) -> FxHashMap<PaymentKey, FoundDeposit> {
         let view = of.view;
-        let received: Vec<_> = receipts_from_bridges(of, own).collect();
+        let without_message = |payment: &Payment| !messages.receipts.contains(&key(payment));
+        let received: Vec<_> = receipts_from_bridges(of, own)
+            .filter(|(payment, _)| without_message(payment))
+            .collect();
         let Some(account) = view.address(of.owner).filter(|_| !received.is_empty()) else {
-            return Self { chains, deposits: FxHashMap::default() };
+            return FxHashMap::default();
         };
         let mut receipts: Vec<usize> = (0..received.len()).collect();
         receipts.sort_by_key(|at| Reverse(received.get(*at).map(|(_, payment)| worth(payment))));
@@ -91,7 +122,7 @@ impl<'a> JoinedReceipts<'a> {
             let Some((_, payout)) = received.get(at) else { continue };
             let Some(since) = payout.time.saturating_sub(BRIDGE_TIME).ok() else { continue };
             let is_read = is_told_since(own, view, payout.asset, since)
-                && (0..).zip(&chains).all(|(index, chain)| {
+                && (0..).zip(chains).all(|(index, chain)| {
                     // A chain that ends before the payout may lack its deposit.
                     chain.until < payout.time
                         || found.read((index, *chain), account, payout.asset.ticker, payout.time)
@@ -100,6 +131,7 @@ impl<'a> JoinedReceipts<'a> {
                 searched.push(at);
             }
         }
+        found.leave_out_messages(chains);
         let mut payouts: Vec<BridgePayment> = received.iter().map(|(_, payout)| *payout).collect();
         payouts.extend(found.payouts.values());
         let (deposits, given): (Vec<_>, Vec<_>) = found.deposits.into_iter().unzip();
@@ -107,24 +139,25 @@ impl<'a> JoinedReceipts<'a> {
         let pairs = unique_pairs(&payouts, &given_of).into_iter();
         let joined = pairs.filter(|(payout, _)| searched.contains(payout));
         let deposits = joined.filter_map(|(payout, deposit)| {
-            let (chain, _) = deposits.get(deposit)?;
-            Some((key(received.get(payout)?.0), (*chain, given.get(deposit)?.0.clone())))
+            let (chain, _) = *deposits.get(deposit)?;
+            let payment = given.get(deposit)?.0.clone();
+            let found = FoundDeposit { chain, payment, by: JoinedBy::Amount };
+            Some((key(received.get(payout)?.0), found))
         });
-        let deposits = deposits.collect();
-        Self { chains, deposits }
+        deposits.collect()
     }
 
     /// The deposit to which a receipt of the subject was joined.
     #[must_use]
     pub fn deposit_of(&self, receipt: &Payment) -> Option<BridgeDeposit<'_>> {
-        let (chain, payment) = self.deposits.get(&key(receipt))?;
-        Some(BridgeDeposit { chain: *self.chains.get(*chain)?, payment })
+        let FoundDeposit { chain, payment, by } = self.deposits.get(&key(receipt))?;
+        Some(BridgeDeposit { chain: *self.chains.get(*chain)?, payment, by: *by })
     }
 
     /// The positions of the chains on which deposits were found.
     pub fn chains_of_deposits(&self) -> impl Iterator<Item = usize> {
         let chains: std::collections::BTreeSet<usize> =
-            self.deposits.values().map(|(chain, _)| *chain).collect();
+            self.deposits.values().map(|found| found.chain).collect();
         chains.into_iter()
     }
 }
@@ -170,6 +203,22 @@ impl FoundPayments {
             }
         }
         true
+    }
+}
+
+impl FoundPayments {
+    /// Leaves out the payments whose transactions log messages: their partners log them too.
+    fn leave_out_messages(&mut self, chains: &[OtherChain<'_>]) {
+        let mut left = MOST_MESSAGES;
+        let mut is_without = |(chain, (transaction, _)): &(usize, PaymentKey)| {
+            let Some(OtherChain { view, attributions, .. }) = chains.get(*chain) else {
+                return true;
+            };
+            left = left.saturating_sub(1);
+            left == 0 || !has_message((*view, *attributions), *transaction)
+        };
+        self.deposits.retain(|key, _| is_without(key));
+        self.payouts.retain(|key, _| is_without(key));
     }
 }
 
@@ -252,14 +301,14 @@ fn payments_with_bridges<'p>(
 }
 
 /// True for an account at which money ends as a bridge: a bridge on a list is a listed party.
-fn is_bridge(attributions: &dyn AccountAttributions, account: OwnerNumber) -> bool {
+pub(super) fn is_bridge(attributions: &dyn AccountAttributions, account: OwnerNumber) -> bool {
     let attribution = attributions.of_account(account);
     let end = attribution.as_ref().and_then(|it| it.end.as_ref());
     end.is_some_and(|end| end.category == Category::Bridge && !end.listed)
 }
 
 /// The order of worth of a payment in US cents, in units of 10^-18.
-fn worth(payment: &BridgePayment) -> U256 {
+pub(super) fn worth(payment: &BridgePayment) -> U256 {
     let ScoredAsset { decimals, .. } = payment.asset;
     let cents = U256::from(payment.asset.worth_in_cents().unwrap_or(1));
     let scale = U256::from(10).pow(U256::from(18_u8.saturating_sub(*decimals)));
@@ -310,12 +359,13 @@ impl BridgedReceipts {
         let AccountSubject { view, attributions, .. } = of;
         let mut receipts = 0;
         let mut joined = Vec::new();
-        for (payment, _) in receipts_from_bridges(of, own) {
-            receipts += 1;
-            let Some(BridgeDeposit { chain, payment: deposit }) = attributions.deposit_of(payment)
-            else {
-                continue;
-            };
+        let from_bridges: FxHashSet<_> =
+            receipts_from_bridges(of, own).map(|(payment, _)| key(payment)).collect();
+        for payment in &own.payments {
+            let deposit = attributions.deposit_of(payment);
+            // New units that a message tells to be a bridge's come from nobody.
+            receipts += u64::from(deposit.is_some() || from_bridges.contains(&key(payment)));
+            let Some(BridgeDeposit { chain, payment: deposit, by }) = deposit else { continue };
             let (Some(paid), Some(given)) = (shown(view, payment), shown(chain.view, deposit))
             else {
                 continue;
@@ -324,7 +374,7 @@ impl BridgedReceipts {
             let entity = attributions.of_account(payment.from).and_then(|it| it.end.clone());
             let entity = entity.and_then(|end| end.entity).or(bridge);
             let bridge = entity.as_deref().map(str::to_owned);
-            joined.push(JoinedReceipt { bridge, payout: paid, deposit: given });
+            joined.push(JoinedReceipt { bridge, by, payout: paid, deposit: given });
         }
         Self { receipts, searched: attributions.searched_chains(), joined }
     }

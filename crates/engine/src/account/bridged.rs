@@ -35,13 +35,25 @@ impl BridgePayment {
     pub fn may_pay_out(&self, deposit: &Self) -> bool {
         let later = self.time.duration_since(deposit.time);
         let is_in_time = !later.is_negative() && later <= BRIDGE_TIME;
-        if self.chain == deposit.chain || self.asset.ticker != deposit.asset.ticker || !is_in_time {
+        if !is_in_time || !self.is_part_of(deposit) {
             return false;
         }
-        // The same amount has other base units on a chain with other decimals.
-        let decimals = self.asset.decimals.max(deposit.asset.decimals);
-        let (paid, given) = (self.in_decimals(decimals), deposit.in_decimals(decimals));
-        paid <= given && paid * U256::from(100) >= given * U256::from(LEAST_PAID_PERCENT)
+        let (paid, given) = self.in_same_units(deposit);
+        paid * U256::from(100) >= given * U256::from(LEAST_PAID_PERCENT)
+    }
+
+    /// True if this payout is on another chain than a deposit, in an asset of the same ticker, and not more than it.
+    #[must_use]
+    pub fn is_part_of(&self, deposit: &Self) -> bool {
+        let (paid, given) = self.in_same_units(deposit);
+        self.chain != deposit.chain && self.asset.ticker == deposit.asset.ticker && paid <= given
+    }
+
+    /// The amounts of this payment and another one in the same units: the same amount has other base units on a chain with other
+    /// decimals.
+    fn in_same_units(&self, other: &Self) -> (U256, U256) {
+        let decimals = self.asset.decimals.max(other.asset.decimals);
+        (self.in_decimals(decimals), other.in_decimals(decimals))
     }
 
     /// The amount with so many decimals, at least as many as those of the asset.

@@ -14,6 +14,7 @@
 //! - `conversion`: receipts in exchange for another asset that cannot be resolved
 //! - `contracts`: money that passes contracts, rule by rule
 //! - `bridged`: payouts of bridges and the deposits that they belong to
+//! - `bridge_messages`: deposits and payouts of bridges that log the same message
 //! - `bridge_search`: search of the deposits that belong to a subject's receipts from bridges
 //! - `ends`: the parties at which money ends
 //! - `step`: the ledgers after a transaction
@@ -38,6 +39,7 @@
 
 mod address;
 mod asset;
+mod bridge_messages;
 mod bridge_search;
 mod bridged;
 mod circles;
@@ -100,9 +102,9 @@ pub use price::{
     UsdValue,
 };
 pub use record::{
-    AccountTransaction, ChainResource, ContractFact, ContractFactKind, DelegationChange,
-    FreezeChange, FreezeEvent, PublishedPlace, ResourceDelegation, Transfer, TransferKind,
-    TransferPlace, UnknownKind,
+    AccountTransaction, BridgeMessage, ChainResource, ContractFact, ContractFactKind,
+    DelegationChange, FreezeChange, FreezeEvent, MessageEnd, PublishedPlace, ResourceDelegation,
+    Transfer, TransferKind, TransferPlace, UnknownKind,
 };
 pub(crate) use scored::worth_of_ticker;
 pub use scored::{AssetRole, IssueLog, ScoredAsset, scored_asset, scored_assets};

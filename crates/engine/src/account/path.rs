@@ -50,7 +50,7 @@ pub(super) fn path_back(
 
 /// The steps behind a receipt that was joined to its deposit: at least the deposit.
 fn behind_bridge(deposit: BridgeDeposit<'_>, origin: OriginCode, amount: u128) -> Vec<PathStep> {
-    let BridgeDeposit { chain, payment } = deposit;
+    let BridgeDeposit { chain, payment, .. } = deposit;
     let path = path_back(chain.view, chain.attributions, payment, origin, amount);
     let steps = path.map(|path| path.steps);
     let mut steps = steps.unwrap_or_else(|| vec![step_of(chain.view, chain.attributions, payment)]);

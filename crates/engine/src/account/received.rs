@@ -147,7 +147,7 @@ fn payer<'a>(
     receipt: &Valued<'_>,
 ) -> (OwnerNumber, &'a dyn AccountAttributions, Timestamp) {
     match attributions.deposit_of(receipt.payment) {
-        Some(BridgeDeposit { chain, payment }) => {
+        Some(BridgeDeposit { chain, payment, .. }) => {
             (payment.from, chain.attributions, chain.view.time(payment.transaction))
         }
         None => (receipt.payment.from, attributions, receipt.time),

@@ -28,6 +28,8 @@ pub struct AccountTransaction {
     pub freezes: Vec<FreezeEvent>,
     /// Loans of resources that began or ended.
     pub delegations: Vec<ResourceDelegation>,
+    /// Messages of bridges to and from other chains.
+    pub messages: Vec<BridgeMessage>,
 }
 
 impl AccountTransaction {
@@ -282,4 +284,32 @@ pub enum DelegationChange {
 impl DelegationChange {
     /// Every change.
     pub const ALL: [Self; 2] = [Self::Begun, Self::Ended];
+}
+
+/// An end of a message between chains, as a contract logs it: what is paid into a bridge on one chain and what the bridge pays out on
+/// another one have the same message. Any contract can log any message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct BridgeMessage {
+    /// The contract that logs it.
+    pub contract: AccountAddress,
+    /// The identifier, which is the same at both ends, in the form of an account: the last 20 bytes of a hash.
+    pub id: AccountAddress,
+    /// The end.
+    pub end: MessageEnd,
+    /// The amount that is paid in or paid out, in base units of the asset on the own chain.
+    pub amount: u128,
+}
+
+/// An end of a message between chains.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum MessageEnd {
+    /// The chain that sends the message: something was paid in.
+    Sent,
+    /// The chain that receives it: something was paid out.
+    Received,
+}
+
+impl MessageEnd {
+    /// Both ends.
+    pub const ALL: [Self; 2] = [Self::Sent, Self::Received];
 }

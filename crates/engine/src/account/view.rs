@@ -98,6 +98,9 @@ pub trait AccountView: Send + Sync {
     /// The newest transactions by which an account lent or borrowed resources, or by which a loan of it ended, the newest
     /// first, at most `most`.
     fn with_delegations(&self, of: OwnerNumber, most: usize) -> Vec<TransactionNumber>;
+    /// The newest transactions with a message between chains, the newest first, at most `most`. Its
+    /// identifier has the number of an account.
+    fn with_message(&self, of: OwnerNumber, most: usize) -> Vec<TransactionNumber>;
     /// The account that created a contract.
     fn deployer(&self, contract: OwnerNumber) -> Option<OwnerNumber>;
     /// The first contracts that an account created, in the order of the chain, at most `most`.

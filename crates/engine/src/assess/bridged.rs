@@ -2,20 +2,29 @@
 
 use crate::{
     assessment::VerdictReason,
-    evidence::{BridgeTransaction, BridgedReceipts, JoinedReceipt},
+    evidence::{BridgeTransaction, BridgedReceipts, JoinedBy, JoinedReceipt},
 };
 
 impl BridgedReceipts {
     /// One reason for each joined receipt.
     pub(super) fn remarks(&self) -> impl Iterator<Item = VerdictReason> {
         self.joined.iter().map(|joined| {
-            let JoinedReceipt { bridge, payout, deposit } = joined;
+            let JoinedReceipt { bridge, by, payout, deposit } = joined;
             let bridge = bridge.as_deref().map(|name| format!(" {name}")).unwrap_or_default();
             let BridgeTransaction { blockchain, transaction, amount, asset, .. } = payout;
+            let (given, ground) = match by {
+                JoinedBy::Message => (
+                    "that were deposited into a bridge",
+                    "bridges logged the same message in both transactions",
+                ),
+                JoinedBy::Amount => (
+                    "that the same address deposited into a bridge",
+                    "the only deposit of that asset, amount and time, and this its only payout",
+                ),
+            };
             let message = format!(
                 "{amount} {asset} from the bridge{bridge} on {blockchain} (transaction {transaction}) count as the origins of \
-                 {} {} that the same address deposited into a bridge on {} (transaction {}): the only deposit of that \
-                 asset, amount and time, and this its only payout",
+                 {} {} {given} on {} (transaction {}): {ground}",
                 deposit.amount, deposit.asset, deposit.blockchain, deposit.transaction
             );
             VerdictReason { code: "bridged", message }

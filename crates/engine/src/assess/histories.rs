@@ -332,6 +332,9 @@ impl ReadHistories {
         if self.lacks_order {
             lacks.push("no order of transfers within a block");
         }
+        if self.lacks_exchange_orders {
+            lacks.push("no payments by orders on exchanges of the chain itself");
+        }
         if self.lacks_freezes {
             lacks.push("no freezes by issuers of tokens yet");
         }

@@ -2,6 +2,7 @@
 
 use assay_address::ChainId;
 use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
 
 /// Receipts of a subject on an account chain from bridges.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -19,10 +20,27 @@ pub struct BridgedReceipts {
 pub struct JoinedReceipt {
     /// Name of the bridge that paid, if known.
     pub bridge: Option<String>,
+    /// The ground on which both were joined.
+    pub by: JoinedBy,
     /// The payout to the subject.
     pub payout: BridgeTransaction,
-    /// The deposit of the same address.
+    /// The deposit.
     pub deposit: BridgeTransaction,
+}
+
+/// The ground on which a payout of a bridge was joined to its deposit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum JoinedBy {
+    /// Bridges logged the same message in both transactions.
+    Message,
+    /// The same address, asset and amount at the time, of which no other pair is possible.
+    Amount,
+}
+
+impl JoinedBy {
+    /// Every ground.
+    pub const ALL: [Self; 2] = [Self::Message, Self::Amount];
 }
 
 /// A payment into or out of a bridge.

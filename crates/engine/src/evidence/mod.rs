@@ -15,7 +15,7 @@ mod read_histories;
 mod source;
 mod tier;
 
-pub use bridged::{BridgeTransaction, BridgedReceipts, JoinedReceipt};
+pub use bridged::{BridgeTransaction, BridgedReceipts, JoinedBy, JoinedReceipt};
 pub use contracts::{
     BackingMoney, ContractHolding, ContractUse, ExcessMoney, KeptMoney, KeptWay, NamedContract,
     TokenDealing,

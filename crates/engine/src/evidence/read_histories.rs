@@ -32,6 +32,8 @@ pub struct ReadHistories {
     pub lacks_freezes: bool,
     /// True if the API states no order of the transfers within a transaction or a block.
     pub lacks_order: bool,
+    /// True if the API states no payments by orders on exchanges that are a part of the chain.
+    pub lacks_exchange_orders: bool,
     /// True if background work reads on: a later answer may rest on more.
     pub continues: bool,
     /// True if the API reports a higher balance of the subject than its transfers amount to.

@@ -1,8 +1,9 @@
 //! Transactions as bytes, of which the digest of a chain is made. Numbers are LEB128.
 
 use assay_engine::account::{
-    AccountTransaction, Asset, ChainResource, ContractFactKind, DelegationChange, FreezeChange,
-    FreezeEvent, PublishedPlace, ResourceDelegation, Transfer, TransferKind,
+    AccountTransaction, Asset, BridgeMessage, ChainResource, ContractFactKind, DelegationChange,
+    FreezeChange, FreezeEvent, MessageEnd, PublishedPlace, ResourceDelegation, Transfer,
+    TransferKind,
 };
 
 use super::RecordedBlock;
@@ -43,6 +44,8 @@ const WITH_INITIATOR: u8 = 2;
 const WITH_FREEZES: u8 = 4;
 /// Mark of a transaction with loans of resources.
 const WITH_DELEGATIONS: u8 = 8;
+/// Mark of a transaction with messages between chains.
+const WITH_MESSAGES: u8 = 16;
 
 fn write_transaction(bytes: &mut Vec<u8>, transaction: &AccountTransaction) {
     let is_of_block = transaction.id == AccountTransaction::id_of_block(transaction.block);
@@ -50,7 +53,9 @@ fn write_transaction(bytes: &mut Vec<u8>, transaction: &AccountTransaction) {
     let with_initiator = if transaction.initiator.is_some() { WITH_INITIATOR } else { 0 };
     let with_freezes = if transaction.freezes.is_empty() { 0 } else { WITH_FREEZES };
     let with_delegations = if transaction.delegations.is_empty() { 0 } else { WITH_DELEGATIONS };
-    bytes.push(in_transaction | with_initiator | with_freezes | with_delegations);
+    let with_messages = if transaction.messages.is_empty() { 0 } else { WITH_MESSAGES };
+    let with_events = with_freezes | with_delegations | with_messages;
+    bytes.push(in_transaction | with_initiator | with_events);
     if !is_of_block {
         bytes.extend_from_slice(transaction.id.as_bytes());
     }
@@ -86,6 +91,20 @@ fn write_transaction(bytes: &mut Vec<u8>, transaction: &AccountTransaction) {
             bytes.extend_from_slice(&delegation.borrower.0);
         }
     }
+    if !transaction.messages.is_empty() {
+        write_length(bytes, transaction.messages.len());
+        for BridgeMessage { contract, id, end, amount } in &transaction.messages {
+            bytes.push(message_end_code(*end));
+            bytes.extend_from_slice(&contract.0);
+            bytes.extend_from_slice(&id.0);
+            bytes.extend_from_slice(&amount.to_le_bytes());
+        }
+    }
+}
+
+/// The code of an end of a message.
+pub(super) fn message_end_code(end: MessageEnd) -> u8 {
+    u8::from(end == MessageEnd::Received)
 }
 
 /// The code of a kind of fact.

@@ -44,6 +44,7 @@ pub struct AccountTransactions {
     freezes: FxHashMap<OwnerNumber, Vec<TransactionNumber>>,
     /// Transactions with loans of resources, by owner.
     delegations: FxHashMap<OwnerNumber, Vec<TransactionNumber>>,
+    messages: FxHashMap<OwnerNumber, Vec<TransactionNumber>>,
     /// The account that created each contract.
     deployers: FxHashMap<OwnerNumber, OwnerNumber>,
     /// The contracts that each account created.
@@ -69,6 +70,7 @@ impl AccountTransactions {
             other_tokens: FxHashMap::default(),
             freezes: FxHashMap::default(),
             delegations: FxHashMap::default(),
+            messages: FxHashMap::default(),
             deployers: FxHashMap::default(),
             deployed: FxHashMap::default(),
             counts: RecordCounts::default(),
@@ -100,6 +102,14 @@ impl AccountTransactions {
         for account in parties.filter(|account| *account != AccountAddress::ZERO) {
             let owner = self.number(account);
             let known = self.delegations.entry(owner).or_default();
+            if known.last() != Some(&number) {
+                known.push(number);
+            }
+        }
+        let messages = transaction.messages.iter().map(|message| message.id);
+        for id in messages.filter(|id| *id != AccountAddress::ZERO) {
+            let owner = self.number(id);
+            let known = self.messages.entry(owner).or_default();
             if known.last() != Some(&number) {
                 known.push(number);
             }
@@ -187,6 +197,12 @@ impl AccountTransactions {
     #[must_use]
     pub fn with_delegations(&self, owner: OwnerNumber) -> &[TransactionNumber] {
         self.delegations.get(&owner).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// The transactions with a message between chains, by the number of its identifier.
+    #[must_use]
+    pub fn with_message(&self, id: OwnerNumber) -> &[TransactionNumber] {
+        self.messages.get(&id).map(Vec::as_slice).unwrap_or_default()
     }
 
     /// The transactions that froze an account or ended a freeze.
@@ -687,6 +703,10 @@ impl AccountView for MemoryAccounts {
 
     fn with_delegations(&self, of: OwnerNumber, most: usize) -> Vec<TransactionNumber> {
         self.transactions.with_delegations(of).iter().rev().take(most).copied().collect()
+    }
+
+    fn with_message(&self, of: OwnerNumber, most: usize) -> Vec<TransactionNumber> {
+        self.transactions.with_message(of).iter().rev().take(most).copied().collect()
     }
 
     fn deployer(&self, contract: OwnerNumber) -> Option<OwnerNumber> {

@@ -62,8 +62,8 @@ impl ScoredAssets {
     }
 
     /// Passes the accounts of a transaction to `each`, in the order in which they are numbered: the sender, then payer,
-    /// receiver and counterpart of each transfer, then contracts with the accounts that they name, frozen accounts, and lenders
-    /// and borrowers of resources. An account may come several times.
+    /// receiver and counterpart of each transfer, then contracts with the accounts that they name, frozen accounts, lenders and
+    /// borrowers of resources, and messages behind the contracts that log them. An account may come several times.
     pub(super) fn accounts_of(
         &self,
         transaction: &AccountTransaction,
@@ -86,6 +86,10 @@ impl ScoredAssets {
         for delegation in &transaction.delegations {
             pass(delegation.lender);
             pass(delegation.borrower);
+        }
+        for message in &transaction.messages {
+            pass(message.contract);
+            pass(message.id);
         }
     }
 

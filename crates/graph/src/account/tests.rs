@@ -3,9 +3,9 @@ use std::fs;
 use assay_address::ChainId;
 use assay_engine::{
     account::{
-        AccountAddress, AccountTransaction, Asset, ChainResource, ContractFact, ContractFactKind,
-        DelegationChange, FreezeChange, FreezeEvent, PublishedPlace, ResourceDelegation, Transfer,
-        TransferKind, TransferPlace,
+        AccountAddress, AccountTransaction, Asset, BridgeMessage, ChainResource, ContractFact,
+        ContractFactKind, DelegationChange, FreezeChange, FreezeEvent, MessageEnd, PublishedPlace,
+        ResourceDelegation, Transfer, TransferKind, TransferPlace,
     },
     ledger::BlockRef,
     utxo::Txid,
@@ -57,6 +57,13 @@ fn transactions(height: u64) -> Vec<AccountTransaction> {
         resource: ChainResource::ALL[usize::from(number % 2)],
         change: DelegationChange::ALL[usize::from(number / 2)],
     };
+    // The identifier of the first message is that of no other account.
+    let message = |number: u8| BridgeMessage {
+        contract: account(number * 9),
+        id: account(214 - number * 40),
+        end: MessageEnd::ALL[usize::from(number % 2)],
+        amount: [1, u128::MAX, 0][usize::from(number)],
+    };
     let mut id = [7; 32];
     id[..8].copy_from_slice(&height.to_le_bytes());
     let of_transaction = AccountTransaction {
@@ -75,6 +82,7 @@ fn transactions(height: u64) -> Vec<AccountTransaction> {
         ],
         freezes: (0..3).map(freeze).collect(),
         delegations: (0..4).map(delegation).collect(),
+        messages: (0..3).map(message).collect(),
     };
     let of_block = AccountTransaction {
         id: AccountTransaction::id_of_block(height),
@@ -83,6 +91,7 @@ fn transactions(height: u64) -> Vec<AccountTransaction> {
         contract_facts: Vec::new(),
         freezes: Vec::new(),
         delegations: Vec::new(),
+        messages: Vec::new(),
         ..of_transaction
     };
     let unsigned = AccountTransaction {
@@ -298,6 +307,7 @@ fn accounts_and_ledgers_of_a_large_batch_are_found_as_those_of_small_ones() {
             contract_facts: Vec::new(),
             freezes: Vec::new(),
             delegations: Vec::new(),
+            messages: Vec::new(),
         };
         let numbers = (height - 2) % 100 * 100..;
         let transactions = numbers.take(100).map(payment).collect();

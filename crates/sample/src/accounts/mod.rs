@@ -150,6 +150,7 @@ impl Builder {
             contract_facts: Vec::new(),
             freezes,
             delegations: Vec::new(),
+            messages: Vec::new(),
         })
     }
 

@@ -3,8 +3,9 @@
 
 use assay_engine::{
     account::{
-        AccountAddress, AccountTransaction, Asset, ChainResource, DelegationChange, FreezeChange,
-        FreezeEvent, MoneyEnd, MoneyOrigin, ResourceDelegation, Transfer, TransferKind,
+        AccountAddress, AccountTransaction, Asset, BridgeMessage, ChainResource, DelegationChange,
+        FreezeChange, FreezeEvent, MessageEnd, MoneyEnd, MoneyOrigin, ResourceDelegation, Transfer,
+        TransferKind,
     },
     evidence::ListingPeriod,
     taxonomy::Category,
@@ -131,6 +132,19 @@ impl History {
         loans.map(loan).collect()
     }
 
+    /// The messages of bridges in a transaction: one now and then, which several transactions have, also twice.
+    fn messages(number: u64) -> Vec<BridgeMessage> {
+        let turn = usize::try_from(number).expect("few");
+        let logged = (0..3).filter(|at| (turn + at).is_multiple_of(5));
+        let message = |at: usize| BridgeMessage {
+            contract: AccountAddress([0x8a; 20]),
+            id: AccountAddress([0x90 + u8::try_from(turn % 4).expect("few"); 20]),
+            end: MessageEnd::ALL[at % MessageEnd::ALL.len()],
+            amount: u128::from(number),
+        };
+        logged.flat_map(|at| [at, at + 1]).map(message).collect()
+    }
+
     /// Adds a random transaction, whose payers may pay what they never received.
     fn grow(&mut self, dice: &mut Random, seconds: u64, unit: u128) {
         let amount = |dice: &mut Random| unit * u128::from(dice.within(1, 1_000_000));
@@ -186,6 +200,7 @@ impl History {
             contract_facts: Vec::new(),
             freezes: self.freezes(number),
             delegations: self.delegations(number),
+            messages: Self::messages(number),
         });
     }
 }

@@ -413,6 +413,7 @@ fn blocks_are_identified_by_all_that_is_recorded_up_to_them() {
         contract_facts: Vec::new(),
         freezes: Vec::new(),
         delegations: Vec::new(),
+        messages: Vec::new(),
     };
     let graph = |transactions: &[AccountTransaction]| {
         let folder = TempDir::new().unwrap();
@@ -601,6 +602,7 @@ fn chain_with_a_hub(seed: u64, count: u64) -> (Vec<AccountTransaction>, AccountE
             contract_facts: Vec::new(),
             freezes: Vec::new(),
             delegations: Vec::new(),
+            messages: Vec::new(),
         }
     });
     let transactions = transactions.collect();
@@ -820,6 +822,7 @@ fn payment(number: u64, from: AccountAddress, to: AccountAddress) -> AccountTran
         contract_facts: Vec::new(),
         freezes: Vec::new(),
         delegations: Vec::new(),
+        messages: Vec::new(),
     }
 }
 

@@ -1,7 +1,9 @@
 //! Facts about contracts of a block: which accounts have code, and whom logs name.
 
 use assay_address::ChainId;
-use assay_engine::account::{AccountAddress, ContractFact, ContractFactKind};
+use assay_engine::account::{
+    AccountAddress, BridgeMessage, ContractFact, ContractFactKind, MessageEnd,
+};
 use serde_json::{Value, json};
 
 use super::build::{NodeBlock, TRANSFER, log, quantity};
@@ -222,4 +224,70 @@ fn parties_that_ran_code_are_contracts_unless_they_delegate_to_code() {
     let settled = booked.settle(|account| *account != AccountAddress([POOL; 20]));
     let facts = &settled.transactions[0].contract_facts;
     assert_eq!(*facts, [CONTRACT, RECEIPT].map(|it| ContractFact::code(AccountAddress([it; 20]))));
+}
+
+#[test]
+fn messages_between_chains_are_the_same_at_both_ends() {
+    let messages = |chain, signature: &str, indexed: &[String], data: &[String]| {
+        let mut block = NodeBlock::new(chain).transaction(
+            0,
+            Some(0),
+            9,
+            &[event(POOL, signature, indexed, data)],
+        );
+        block.block["transactions"][0]["from"] = json!(party(SENDER));
+        let all = block.read().unwrap().transactions.remove(0).messages;
+        let [BridgeMessage { contract, id, end, amount }] = all[..] else { return None };
+        assert_eq!(contract, AccountAddress([POOL; 20]));
+        Some((id, end, amount))
+    };
+    let (guid, body) = (format!("0x{}", "5a".repeat(32)), format!("0x{}", "00".repeat(32)));
+    let bsc: ChainId = ChainId::BSC;
+    // A token on several chains: the sender is indexed, both amounts are not.
+    let sent = messages(
+        ChainId::ETH,
+        "OFTSent(bytes32,uint32,address,uint256,uint256)",
+        &[guid.clone(), word(SENDER)],
+        &[number(30_102), number(5_000), number(4_990)],
+    );
+    let received = messages(
+        bsc,
+        "OFTReceived(bytes32,uint32,address,uint256)",
+        &[guid, word(OTHER)],
+        &[number(30_101), number(4_990)],
+    );
+    let (id, end, amount) = sent.unwrap();
+    assert_eq!((end, amount), (MessageEnd::Sent, 5_000));
+    assert_eq!(received, Some((id, MessageEnd::Received, 4_990)));
+    // Circle's protocol: the number is that of the chain which sends, Ethereum's is 0.
+    let burned = "DepositForBurn(uint64,address,uint256,address,bytes32,uint32,bytes32,bytes32)";
+    let indexed = [number(77), word(0xda), word(SENDER)];
+    let data = [number(900), word(OTHER), number(3), word(POOL), body.clone()];
+    let sent = messages(ChainId::ETH, burned, &indexed, &data).unwrap();
+    assert_eq!((sent.1, sent.2), (MessageEnd::Sent, 900));
+    assert_ne!(sent.0, id);
+    // BNB Smart Chain has no number in it.
+    assert_eq!(messages(bsc, burned, &indexed, &data), None);
+    let made = "MessageReceived(address,uint32,uint64,bytes32,bytes)";
+    // A version of four bytes, then token, receiver, amount and sender.
+    let content = format!(
+        "00000000{}{}{}{}",
+        &word(0xda)[2..],
+        &word(OTHER)[2..],
+        &number(900)[2..],
+        &word(SENDER)[2..]
+    );
+    let content: Vec<String> = format!("{content:0<320}")
+        .as_bytes()
+        .chunks(64)
+        .map(|word| format!("0x{}", std::str::from_utf8(word).unwrap()))
+        .collect();
+    let received = |domain: u64, content: &[String]| {
+        let head = [number(domain), word(POOL), number(96), number(132)];
+        let data = [&head, content].concat();
+        messages(bsc, made, &[word(SENDER), number(77)], &data)
+    };
+    assert_eq!(received(0, &content), Some((sent.0, MessageEnd::Received, 900)));
+    assert_ne!(received(1, &content).unwrap().0, sent.0);
+    assert_eq!(received(0, &content[..2]), None);
 }

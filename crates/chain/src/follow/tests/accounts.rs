@@ -90,6 +90,7 @@ fn branch(own: u8, heights: RangeInclusive<u8>) -> Vec<AccountBlock> {
             contract_facts: Vec::new(),
             freezes: Vec::new(),
             delegations: Vec::new(),
+            messages: Vec::new(),
         };
         AccountBlock {
             reference: BlockRef {

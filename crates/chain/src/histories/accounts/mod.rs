@@ -161,6 +161,8 @@ pub struct ApiAbilities {
     pub log_indexes: bool,
     /// Order of transactions in a block.
     pub positions: bool,
+    /// Payments by orders on exchanges that are a part of the chain; true of a chain without any.
+    pub orders: bool,
     /// Lists with the oldest row first.
     pub oldest_first: bool,
     /// Most rows of a page.

@@ -63,6 +63,7 @@ impl AccountSnapshot {
             hash_entries::<TransactionOf>(reader, EntryKind::OtherToken, &mut all, Some)?;
             hash_entries::<TransactionOf>(reader, EntryKind::Freeze, &mut all, Some)?;
             hash_entries::<TransactionOf>(reader, EntryKind::Delegation, &mut all, Some)?;
+            hash_entries::<TransactionOf>(reader, EntryKind::Message, &mut all, Some)?;
             hash_entries(reader, EntryKind::State, &mut all, |mut state: StoredState| {
                 state.transaction = 0;
                 (!state.is_empty()).then_some(state)

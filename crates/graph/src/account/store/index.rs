@@ -63,6 +63,7 @@ pub(super) struct IndexEntries {
     pub(super) freezes: Vec<TransactionOf>,
     pub(super) states: Vec<StoredState>,
     pub(super) delegations: Vec<TransactionOf>,
+    pub(super) messages: Vec<TransactionOf>,
 }
 
 impl IndexEntries {
@@ -101,6 +102,7 @@ impl IndexEntries {
         pages += write(table, txn, &mut to, EntryKind::Freeze, &mut self.freezes)?;
         pages += write(table, txn, &mut to, EntryKind::State, &mut self.states)?;
         pages += write(table, txn, &mut to, EntryKind::Delegation, &mut self.delegations)?;
+        pages += write(table, txn, &mut to, EntryKind::Message, &mut self.messages)?;
         Ok(pages)
     }
 
@@ -125,6 +127,7 @@ impl IndexEntries {
         put.rows(EntryKind::Freeze, &mut self.freezes)?;
         put.rows(EntryKind::State, &mut self.states)?;
         put.rows(EntryKind::Delegation, &mut self.delegations)?;
+        put.rows(EntryKind::Message, &mut self.messages)?;
         Ok(tables.undo.put(txn, &StoredBlock::key(height), &keys)?)
     }
 
@@ -167,6 +170,7 @@ impl IndexEntries {
             EntryKind::Freeze => entry(key, value, &mut self.freezes),
             EntryKind::State => entry(key, value, &mut self.states),
             EntryKind::Delegation => entry(key, value, &mut self.delegations),
+            EntryKind::Message => entry(key, value, &mut self.messages),
         }
     }
 }

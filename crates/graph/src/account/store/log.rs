@@ -3,9 +3,9 @@
 use assay_columns::bytes::{ByteReader, from_zigzag, put_varint, zigzag};
 use assay_engine::{
     account::{
-        AccountAddress, AccountTransaction, Asset, AssetNumber, ChainResource, ContractFact,
-        ContractFactKind, DelegationChange, FreezeChange, FreezeEvent, PublishedPlace,
-        ResourceDelegation, Transfer, TransferKind, TransferPlace,
+        AccountAddress, AccountTransaction, Asset, AssetNumber, BridgeMessage, ChainResource,
+        ContractFact, ContractFactKind, DelegationChange, FreezeChange, FreezeEvent, MessageEnd,
+        PublishedPlace, ResourceDelegation, Transfer, TransferKind, TransferPlace,
     },
     ledger::OwnerNumber,
     utxo::Txid,
@@ -13,7 +13,9 @@ use assay_engine::{
 use jiff::Timestamp;
 
 use super::amount::{put_wide_amount, take_wide_amount};
-use crate::account::codec::{delegation_code, delegation_of_code, fact_code, freeze_code};
+use crate::account::codec::{
+    delegation_code, delegation_of_code, fact_code, freeze_code, message_end_code,
+};
 
 /// Largest number of bytes of a page of several transactions: it fills a page of the file.
 const PAGE: usize = 4080;
@@ -24,6 +26,7 @@ const WITH_FACTS: u8 = 4;
 const OF_NEXT_BLOCK: u8 = 8;
 const WITH_FREEZES: u8 = 16;
 const WITH_DELEGATIONS: u8 = 32;
+const WITH_MESSAGES: u8 = 64;
 
 const NATIVE: u8 = 0;
 const SAME: u8 = 1;
@@ -96,7 +99,8 @@ fn put_transaction(
             | flag(!transaction.contract_facts.is_empty(), WITH_FACTS)
             | flag(transaction.block != height_before, OF_NEXT_BLOCK)
             | flag(!transaction.freezes.is_empty(), WITH_FREEZES)
-            | flag(!transaction.delegations.is_empty(), WITH_DELEGATIONS),
+            | flag(!transaction.delegations.is_empty(), WITH_DELEGATIONS)
+            | flag(!transaction.messages.is_empty(), WITH_MESSAGES),
     );
     if transaction.block != height_before {
         put_varint(into, transaction.block.wrapping_sub(height_before));
@@ -172,6 +176,15 @@ fn put_transaction(
             put_owner(into, delegation.borrower);
         }
     }
+    if !transaction.messages.is_empty() {
+        put_varint(into, transaction.messages.len() as u64);
+        for BridgeMessage { contract, id, end, amount } in &transaction.messages {
+            into.push(message_end_code(*end));
+            put_owner(into, *contract);
+            put_owner(into, *id);
+            into.extend_from_slice(&amount.to_le_bytes());
+        }
+    }
 }
 
 /// A transaction as the log holds it.
@@ -185,6 +198,7 @@ pub(super) struct LogRecord {
     pub(super) contract_facts: Vec<LogFact>,
     pub(super) freezes: Vec<LogFreeze>,
     pub(super) delegations: Vec<LogDelegation>,
+    pub(super) messages: Vec<LogMessage>,
 }
 
 /// A fact about a contract as the log holds it.
@@ -211,6 +225,15 @@ pub(super) struct LogDelegation {
     pub(super) borrower: u64,
     pub(super) resource: ChainResource,
     pub(super) change: DelegationChange,
+}
+
+/// A message between chains as the log holds it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct LogMessage {
+    pub(super) contract: u64,
+    pub(super) id: u64,
+    pub(super) end: MessageEnd,
+    pub(super) amount: u128,
 }
 
 /// A transfer as the log holds it.
@@ -308,6 +331,15 @@ impl<'t> LogReader<'t> {
                 delegations.push(LogDelegation { lender, borrower, resource, change });
             }
         }
+        let mut messages = Vec::new();
+        if flags & WITH_MESSAGES != 0 {
+            for _ in 0..length(reading)? {
+                let end = *MessageEnd::ALL.get(usize::from(reading.byte()?))?;
+                let (contract, id) = (reading.varint()?, reading.varint()?);
+                let amount = u128::from_le_bytes(reading.array()?);
+                messages.push(LogMessage { contract, id, end, amount });
+            }
+        }
         Some(LogRecord {
             height: self.height,
             is_in_transaction: flags & IN_TRANSACTION != 0,
@@ -316,6 +348,7 @@ impl<'t> LogReader<'t> {
             contract_facts,
             freezes,
             delegations,
+            messages,
         })
     }
 }
@@ -340,7 +373,8 @@ impl LogRecord {
         let of_events = self.contract_facts.iter().flat_map(|fact| [fact.contract, fact.account]);
         let frozen = self.freezes.iter().map(|event| event.account);
         let of_loans = self.delegations.iter().flat_map(|it| [it.lender, it.borrower]);
-        let of_facts = of_events.chain(frozen).chain(of_loans);
+        let of_messages = self.messages.iter().flat_map(|it| [it.contract, it.id]);
+        let of_facts = of_events.chain(frozen).chain(of_loans).chain(of_messages);
         let mut all: Vec<u64> =
             self.initiator.into_iter().chain(of_transfers).chain(of_facts).collect();
         all.sort_unstable();
@@ -378,6 +412,10 @@ impl LogRecord {
             let (lender, borrower) = (account(loan.lender)?, account(loan.borrower)?);
             Ok(ResourceDelegation { lender, borrower, resource, change })
         });
+        let messages = self.messages.iter().map(|message| {
+            let LogMessage { contract, id, end, amount } = *message;
+            Ok(BridgeMessage { contract: account(contract)?, id: account(id)?, end, amount })
+        });
         Ok(AccountTransaction {
             block: self.height,
             time: names.time(self.height)?,
@@ -387,6 +425,7 @@ impl LogRecord {
             contract_facts: contract_facts.collect::<Result<_, E>>()?,
             freezes: freezes.collect::<Result<_, E>>()?,
             delegations: delegations.collect::<Result<_, E>>()?,
+            messages: messages.collect::<Result<_, E>>()?,
         })
     }
 }

@@ -376,8 +376,8 @@ fn day_of(time: Timestamp) -> Date {
     time.to_zoned(TimeZone::UTC).date()
 }
 
-/// Adds the entries of a transaction for tokens outside the table, for created contracts, freezes and
-/// loans of resources.
+/// Adds the entries of a transaction for tokens outside the table, for created contracts, freezes, loans of resources and
+/// messages between chains.
 fn others(
     transaction: &AccountTransaction,
     number: u64,
@@ -413,5 +413,10 @@ fn others(
     for account in parties.filter(|account| *account != AccountAddress::ZERO) {
         let owner = numbers.owner(account).0;
         into.delegations.push(TransactionOf { owner, transaction: number });
+    }
+    let messages = transaction.messages.iter().map(|message| message.id);
+    for id in messages.filter(|id| *id != AccountAddress::ZERO) {
+        let owner = numbers.owner(id).0;
+        into.messages.push(TransactionOf { owner, transaction: number });
     }
 }

@@ -15,7 +15,7 @@ const MAP_SIZE: usize = 1 << 42;
 /// The format of a graph. A change of a record's layout requires a new version.
 const FORMAT: EnvironmentFormat = EnvironmentFormat {
     name: "assay-account-graph",
-    version: 7,
+    version: 8,
     tables: &[
         "meta", "block", "log", "txid", "address", "asset", "symbol", "end", "recent", "undo",
         "run", "draft", "price",

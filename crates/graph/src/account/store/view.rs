@@ -688,6 +688,10 @@ impl AccountView for AccountSnapshot {
         self.newest_of(EntryKind::Delegation, of, most)
     }
 
+    fn with_message(&self, of: OwnerNumber, most: usize) -> Vec<TransactionNumber> {
+        self.newest_of(EntryKind::Message, of, most)
+    }
+
     fn deployer(&self, contract: OwnerNumber) -> Option<OwnerNumber> {
         // A contract that was created again has its newest creator.
         let found = self.read(|reader, _| reader.creations(contract.0, false, usize::MAX));

@@ -28,6 +28,7 @@ fn read(view: &dyn AccountGraphView, txid: &Txid, most: usize) -> Option<BookedT
     transaction.contract_facts.clear();
     transaction.freezes.clear();
     transaction.delegations.clear();
+    transaction.messages.clear();
     let payments = view.payments_of_transaction(number).into_iter().filter_map(|payment| {
         Some(BookedPayment {
             from: view.address(payment.from),

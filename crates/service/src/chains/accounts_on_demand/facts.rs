@@ -197,6 +197,7 @@ impl Read<'_> {
             lacks_freezes: !self.freezes.are_known,
             severe_parties: self.reached.parties,
             lacks_order: !self.abilities.log_indexes || !self.abilities.positions,
+            lacks_exchange_orders: !self.abilities.orders,
             continues: self.continues,
             other_balances: other_balances.into_iter().map(|(ticker, _)| ticker).collect(),
             stopped: self.stopped,

@@ -76,6 +76,7 @@ impl KnownFreezes {
             contract_facts: Vec::new(),
             freezes: vec![row.event],
             delegations: Vec::new(),
+            messages: Vec::new(),
         })
     }
 }

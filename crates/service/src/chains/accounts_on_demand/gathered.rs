@@ -203,6 +203,7 @@ impl<'r> Parts<'r> {
             contract_facts: Vec::new(),
             freezes: self.freezes,
             delegations: Vec::new(),
+            messages: Vec::new(),
         }
     }
 }

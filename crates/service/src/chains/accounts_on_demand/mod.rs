@@ -157,6 +157,7 @@ impl AccountsOnDemand {
         let mut lists = ReadLists::default();
         let freezes = self.known_freezes((tip.height, now)).await?;
         let reached = self.reached.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let reached = reached.with_parties_of(&named.ends);
         loop {
             let background = (&*named, &freezes, &reached);
             let draws = self.draws(lists.requests(), account, (intel.day(now), now)).await?;

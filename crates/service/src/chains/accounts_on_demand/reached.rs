@@ -11,7 +11,8 @@ use assay_address::ChainId;
 use assay_chain::histories::accounts::{AccountRow, ListOrder, PageRequest};
 use assay_engine::{
     account::{
-        AccountAddress, Asset, AssetId, MoneyEnd, MoneyUnit, TransferKind, Valuation, scored_asset,
+        AccountAddress, Asset, AssetId, MoneyEnd, MoneyUnit, ScoredAsset, Transfer, TransferKind,
+        Valuation, scored_asset,
     },
     evidence::SevereParties,
 };
@@ -32,6 +33,8 @@ const MOST_PARTIES: usize = 200;
 const MOST_PAYEES: usize = 200;
 /// Most pages of a payee's list.
 const MOST_PAGES: u32 = 3;
+/// Most pages of a severe party's list: those of spam hide whom it paid.
+const MOST_PAGES_OF_PARTY: u32 = 10;
 /// Least part of the money that an account paid for a payee to count, 0.1 %: dust reaches nobody.
 const LEAST_PART: u64 = WHOLE / 1_000;
 /// Lowest severity of severe parties.
@@ -119,6 +122,15 @@ impl ReachedAccounts {
         *self = found;
     }
 
+    /// The same accounts, with the severe parties that ends name if none were counted yet.
+    pub(super) fn with_parties_of(self, ends: &AccountEnds) -> Self {
+        if self.read_at.is_some() {
+            return self;
+        }
+        let (_, all) = severe_parties(ends);
+        Self { parties: SevereParties { all, read: 0 }, ..self }
+    }
+
     /// These accounts, for tests.
     #[cfg(test)]
     pub(super) fn of(accounts: impl IntoIterator<Item = AccountAddress>) -> Self {
@@ -142,7 +154,8 @@ fn severe_parties(ends: &AccountEnds) -> (Vec<AccountAddress>, u32) {
     (severe.into_iter().take(MOST_PARTIES).map(|(account, _)| account).collect(), all)
 }
 
-/// The newest rows of each list of a severe party, and true if all of these pages were read.
+/// The newest rows of each list of a severe party, from the newest page on to one that tells whom it paid, and true if all of these
+/// pages were read.
 async fn rows_of_party(
     (chain, internal): (ChainId, bool),
     party: AccountAddress,
@@ -151,9 +164,14 @@ async fn rows_of_party(
     let mut lists = ReadLists::default();
     loop {
         // Tokens that are asked for by themselves come after the first page.
-        let first_pages = plan::of_subject(party, &lists, (chain, internal)).into_iter();
-        let first_pages = first_pages.filter(|request| request.after.is_none());
-        let questions: Vec<Question> = first_pages.map(Question::Page).collect();
+        let pages = plan::of_subject(party, &lists, (chain, internal)).into_iter();
+        let pages = pages.filter(|request| {
+            lists.get(party, request.list).is_none_or(|read| {
+                read.pages < MOST_PAGES_OF_PARTY
+                    && !read.rows.iter().any(|row| pays_of((chain, party), row).next().is_some())
+            })
+        });
+        let questions: Vec<Question> = pages.map(Question::Page).collect();
         let asked = questions.len();
         let answers = fetcher.answers(questions).await?;
         let answered = add_pages(&mut lists, answers);
@@ -202,6 +220,23 @@ fn add_pages(lists: &mut ReadLists, answers: Vec<Answer>) -> usize {
     added
 }
 
+/// The payments of an account to others in a row, in scored assets, with their amounts. Anybody can make a token log a payment of
+/// nothing.
+fn pays_of(
+    (chain, account): (ChainId, AccountAddress),
+    row: &AccountRow,
+) -> impl Iterator<Item = (&Transfer, &'static ScoredAsset, u128)> {
+    let to_others = row.transfers.iter().filter(move |it| {
+        let is_to_other = it.to != account && it.to != AccountAddress::ZERO;
+        it.from == account && is_to_other && it.kind != TransferKind::Fee
+    });
+    to_others.filter_map(move |transfer| {
+        let scored = scored_asset(AssetId { chain, asset: transfer.asset })?;
+        let amount = u128::try_from(transfer.amount).ok().filter(|amount| *amount > 0)?;
+        Some((transfer, scored, amount))
+    })
+}
+
 /// The payees of an account from a block on that got a part of what it paid in any unit, each with the greatest of these parts.
 fn payees_of(
     (chain, account): (ChainId, AccountAddress),
@@ -212,14 +247,7 @@ fn payees_of(
     let mut totals: BTreeMap<MoneyUnit, u128> = BTreeMap::new();
     let mut paid: BTreeMap<(AccountAddress, MoneyUnit), (u128, Payee)> = BTreeMap::new();
     for row in rows.iter().filter(|row| row.block >= since) {
-        let to_others = row.transfers.iter().filter(|it| {
-            let is_to_other = it.to != account && it.to != AccountAddress::ZERO;
-            it.from == account && is_to_other && it.kind != TransferKind::Fee
-        });
-        for transfer in to_others {
-            let scored = scored_asset(AssetId { chain, asset: transfer.asset });
-            let amount = u128::try_from(transfer.amount).ok();
-            let Some((scored, amount)) = scored.zip(amount) else { continue };
+        for (transfer, scored, amount) in pays_of((chain, account), row) {
             let (unit, worth) = values.value(scored, amount, row.time);
             let total = totals.entry(unit).or_default();
             *total = total.saturating_add(worth);
@@ -245,7 +273,7 @@ fn payees_of(
 #[cfg(test)]
 mod tests {
     use assay_engine::{
-        account::{Prices, Transfer, TransferPlace},
+        account::{Prices, TransferPlace},
         taxonomy::Category,
         utxo::Txid,
     };

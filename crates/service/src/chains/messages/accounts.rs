@@ -386,6 +386,7 @@ impl AnswerReader<'_> {
                 contract_facts: Vec::new(),
                 freezes: Vec::new(),
                 delegations: Vec::new(),
+                messages: Vec::new(),
             },
             transfers_count,
             payments: payments.into_iter().map(payment).collect::<Result<_, _>>()?,

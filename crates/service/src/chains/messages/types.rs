@@ -26,10 +26,10 @@ use assay_engine::{
         ActivityFacts, AssetActivity, BackingMoney, BehaviorFacts, BridgeTransaction,
         BridgedReceipts, CarriedLabel, CarriedPart, ChainFacts, ChainState, ContractHolding,
         ContractUse, Direction, DirectionFlows, ExcessMoney, FlowDistance, FlowEnd, FlowFacts,
-        FlowPart, FlowPath, IngestMode, JoinedReceipt, KeptMoney, KeptWay, LabelDistance, Ledger,
-        ListingPeriod, NamedContract, PartyListing, PathStep, Pattern, PatternDetails, PatternFact,
-        PatternRole, SearchExtent, Solicitation, StepLabel, StepVia, TakenFunds, Tier, Tip,
-        TokenDealing, Unavailable, UnresolvedReason, UnscoredReason, UsedCompositions,
+        FlowPart, FlowPath, IngestMode, JoinedBy, JoinedReceipt, KeptMoney, KeptWay, LabelDistance,
+        Ledger, ListingPeriod, NamedContract, PartyListing, PathStep, Pattern, PatternDetails,
+        PatternFact, PatternRole, SearchExtent, Solicitation, StepLabel, StepVia, TakenFunds, Tier,
+        Tip, TokenDealing, Unavailable, UnresolvedReason, UnscoredReason, UsedCompositions,
     },
     facts::{AccountRole, CoSpend, CounterpartyAsset},
     fixed::Fraction,
@@ -143,7 +143,7 @@ plain! {
 }
 
 words! {
-    AccountRole, Category, ChainId, CoinjoinKind, Direction, IngestMode, KeptWay, LinkKind, ListId, ListingPeriod, Pattern, PatternRole, Pool, Solicitation, Tier,
+    AccountRole, Category, ChainId, CoinjoinKind, Direction, IngestMode, JoinedBy, KeptWay, LinkKind, ListId, ListingPeriod, Pattern, PatternRole, Pool, Solicitation, Tier,
     Unavailable, UnresolvedReason, UnscoredReason,
 }
 
@@ -183,7 +183,7 @@ fields! {
         unit, decimals, left_out_decimals, source, destination, held, of_accounts
     }
     BridgedReceipts as BridgedReceiptsMessage { receipts, searched, joined }
-    JoinedReceipt as JoinedReceiptMessage { bridge, payout, deposit }
+    JoinedReceipt as JoinedReceiptMessage { bridge, by, payout, deposit }
     BridgeTransaction as BridgeTransactionMessage { blockchain, transaction, time, amount, asset }
     PathStep as PathStepMessage {
         blockchain, transaction, address, time, amount, asset, place, label, via

@@ -188,6 +188,7 @@ impl AccountHistorySource for EtherscanHistories {
             internal_transfers: true,
             log_indexes: false,
             positions: true,
+            orders: true,
             oldest_first: true,
             page_rows: usize::try_from(self.page_rows).unwrap_or(usize::MAX),
         }

@@ -180,6 +180,7 @@ impl AccountHistorySource for TronGridHistories {
             internal_transfers: !self.lacks_internal.load(Ordering::Relaxed),
             log_indexes: false,
             positions: false,
+            orders: false,
             oldest_first: true,
             page_rows: usize::try_from(self.page_rows).unwrap_or(usize::MAX),
         }

@@ -54,6 +54,8 @@ pub(super) enum EntryKind {
     State,
     /// Transactions with loans of resources, by account.
     Delegation,
+    /// Transactions with messages between chains, by the messages' identifiers.
+    Message,
 }
 
 /// The manifest of all runs of a graph.
@@ -74,6 +76,7 @@ impl run::RunKind for EntryKind {
         Self::Freeze,
         Self::State,
         Self::Delegation,
+        Self::Message,
     ];
 
     fn number(self) -> u8 {
@@ -94,7 +97,7 @@ impl run::RunKind for EntryKind {
             Self::Address | Self::Txid => slice.merge_entries::<NumberByHash>(),
             Self::Payment => slice.merge_entries::<PackedPayment<'_>>(),
             Self::Ledger => slice.merge_entries::<PackedLedger<'_>>(),
-            Self::OtherToken | Self::Passing | Self::Freeze | Self::Delegation => {
+            Self::OtherToken | Self::Passing | Self::Freeze | Self::Delegation | Self::Message => {
                 slice.merge_entries::<TransactionOf>()
             }
             Self::Creation => slice.merge_entries::<Creation>(),

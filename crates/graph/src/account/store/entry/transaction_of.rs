@@ -6,7 +6,8 @@ use assay_columns::{
 };
 
 /// A transaction by one of its accounts: one that transfers tokens outside the table of scored assets, one in which the
-/// account both received and paid an asset, one that froze the account or ended a freeze, or one with a loan of resources.
+/// account both received and paid an asset, one that froze the account or ended a freeze, one with a loan of resources, or one
+/// with a message between chains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(in super::super) struct TransactionOf {
     pub(in super::super) owner: u64,

@@ -3,12 +3,12 @@
 use assay_address::CanonicalAddress;
 use assay_engine::{
     account::{
-        AccountAddress, AccountTransaction, Transfer, TransferKind, TransferPlace, scored_assets,
-        transaction_text,
+        AccountAddress, AccountTransaction, BridgeMessage, MessageEnd, Transfer, TransferKind,
+        TransferPlace, scored_assets, transaction_text,
     },
     assess,
     assessment::Assessment,
-    evidence::{AddressLabel, ChainState, Label, SourceKind, SourceState, Tier},
+    evidence::{AddressLabel, ChainState, JoinedBy, Label, SourceKind, SourceState, Tier},
     facts::Environment,
     ledger::BlockRef,
     score::{Confidence, Verdict},
@@ -31,6 +31,12 @@ const BRIDGE: u64 = 3;
 const NOBODY: u64 = 4;
 /// The first account of a person.
 const PEOPLE: u64 = 1_000;
+/// The first second account of a person.
+const SECOND: u64 = 2_000;
+/// The zero address: nobody pays new units, and nobody gets what is destroyed.
+const ZERO: u64 = 0;
+/// The first identifier of a message.
+const MESSAGES: u64 = 10_000_000;
 /// The first account that is no person's.
 const OTHERS: u64 = 100_000;
 const CHAINS: [ChainId; 2] = [ChainId::ETH, ChainId::BSC];
@@ -51,10 +57,24 @@ struct Paid {
     from: u64,
     to: u64,
     micros: u64,
+    /// The person whose deposit or payout it is, of which the partner is recorded.
+    of: Option<u64>,
+    /// The identifier of a message in its transaction, and the contract that logs it.
+    message: Option<(u64, u64)>,
 }
 
 const fn paid(second: i64, (from, to): (u64, u64), micros: u64) -> Paid {
-    Paid { second, from, to, micros }
+    Paid { second, from, to, micros, of: None, message: None }
+}
+
+impl Paid {
+    const fn of(self, person: u64) -> Self {
+        Self { of: Some(person), ..self }
+    }
+
+    const fn logged(self, id: u64, contract: u64) -> Self {
+        Self { message: Some((id, contract)), ..self }
+    }
 }
 
 fn time_of(second: i64) -> Timestamp {
@@ -81,8 +101,21 @@ fn record(graphs: &EmbeddedGraphs, chain: ChainId, mut payments: Vec<Paid>) -> V
     let blocks = payments.iter().enumerate().map(|(position, paid)| {
         let (height, time) = (position as u64 + 1, time_of(paid.second));
         let units = u128::from(paid.micros) * 10_u128.pow(u32::from(usdt.decimals) - 6);
+        let kind = match (paid.from, paid.to) {
+            (ZERO, _) => TransferKind::Mint,
+            (_, ZERO) => TransferKind::Burn,
+            _ => TransferKind::Transfer,
+        };
+        let end =
+            if [BRIDGE, ZERO].contains(&paid.to) { MessageEnd::Sent } else { MessageEnd::Received };
+        let message = paid.message.map(|(id, contract)| BridgeMessage {
+            contract: account(contract),
+            id: account(MESSAGES + id),
+            end,
+            amount: units,
+        });
         let transfer = Transfer {
-            kind: TransferKind::Transfer,
+            kind,
             asset: usdt.id.asset,
             from: account(paid.from),
             to: account(paid.to),
@@ -98,6 +131,7 @@ fn record(graphs: &EmbeddedGraphs, chain: ChainId, mut payments: Vec<Paid>) -> V
             transfers: vec![transfer],
             freezes: Vec::new(),
             delegations: Vec::new(),
+            messages: message.into_iter().collect(),
         };
         let parent = hash(height - 1);
         let reference = BlockRef { height, hash: hash(height), parent, time };
@@ -320,21 +354,33 @@ const TRANSFERS: u64 = 200;
 /// Time over which people transfer.
 const DAYS: i64 = 30;
 
-/// Payments of people over the bridge on both chains, with decoys.
-fn simulated(dice: &mut Dice) -> (Vec<Paid>, Vec<Paid>) {
+/// Payments of people over the bridge on both chains, with decoys. Every second bridge logs messages with `messages`.
+fn simulated(dice: &mut Dice, messages: bool) -> (Vec<Paid>, Vec<Paid>) {
     let (mut eth, mut bsc) = (Vec::new(), Vec::new());
     let mut other = OTHERS;
     for person in (0..TRANSFERS).map(|number| PEOPLE + number) {
         let given = (500 + dice.below(50_000)) * DOLLAR + dice.below(DOLLAR);
         let start = dice.seconds(DAYS * 24 * HOUR) + 2 * 24 * HOUR;
         let payer = if person % 10 == 0 { THIEF } else { EXCHANGE };
-        eth.push(paid(start - HOUR, (payer, person), 3 * given));
-        eth.push(paid(start, (person, BRIDGE), given));
+        // By a message it does not matter who deposited, nor whether the bridge locks or destroys.
+        let depositor = if messages && person % 3 == 0 { person - PEOPLE + SECOND } else { person };
+        let [locks, pays] = if messages && person % 4 == 1 { [ZERO; 2] } else { [BRIDGE, BRIDGE] };
+        let logged = |paid: Paid| {
+            let paid = paid.of(person);
+            if messages { paid.logged(person, BRIDGE) } else { paid }
+        };
+        eth.push(paid(start - HOUR, (payer, depositor), 3 * given));
+        eth.push(logged(paid(start, (depositor, locks), given)));
         // The bridge takes up to 0.9 % and pays out within six hours.
         let fee = given * dice.below(90) / 10_000;
         let received = given - fee;
         let until = start + 60 + dice.seconds(6 * HOUR);
-        bsc.push(paid(until, (BRIDGE, person), received));
+        bsc.push(logged(paid(until, (pays, person), received)));
+        if messages {
+            // Another contract logs the same message, at both ends.
+            eth.push(paid(start + 1, (other + 1, BRIDGE), given).logged(person, other + 1));
+            bsc.push(paid(until + 1, (BRIDGE, other), received).logged(person, other + 1));
+        }
         // Others deposit and get like amounts at like times.
         for _ in 0..3 {
             let like = given - given * dice.below(60) / 10_000;
@@ -363,29 +409,22 @@ fn simulated(dice: &mut Dice) -> (Vec<Paid>, Vec<Paid>) {
     (eth, bsc)
 }
 
-#[tokio::test]
-async fn simulated_transfers_are_joined_to_no_wrong_deposit() {
-    let mut dice = Dice(58);
-    let (eth, bsc) = simulated(&mut dice);
+/// Checks each person of a simulation, and returns how many receipts were joined. None is joined to a wrong deposit.
+async fn joined_rightly(messages: bool) -> u32 {
+    let (eth, bsc) = simulated(&mut Dice(58), messages);
     let (recorded, [eth, bsc]) = Recorded::new(eth, bsc);
-    let (mut joined, mut right, mut reviewed) = (0, 0, 0);
+    let (mut joined, mut reviewed) = (0, 0);
     for person in (0..TRANSFERS).map(|number| PEOPLE + number) {
         let (answer, bridged) = recorded.check(person).await;
-        // Each person's first deposit is that of the first payout of the same amount but the fee.
-        let position = |all: &[Paid], pair: (u64, u64), is_wanted: &dyn Fn(&Paid) -> bool| {
-            all.iter().position(|paid| (paid.from, paid.to) == pair && is_wanted(paid)).unwrap()
-        };
-        let deposit = position(&eth, (person, BRIDGE), &|_| true);
-        let given = eth[deposit].micros;
-        let payout = position(&bsc, (BRIDGE, person), &|paid| paid.micros > given / 10 * 9);
+        let position = |all: &[Paid]| all.iter().position(|paid| paid.of == Some(person)).unwrap();
+        let deposit = transaction_text(ChainId::ETH, txid(ChainId::ETH, position(&eth)));
+        let payout = transaction_text(ChainId::BSC, txid(ChainId::BSC, position(&bsc)));
         for pair in &bridged.joined {
             joined += 1;
-            let deposit = transaction_text(ChainId::ETH, txid(ChainId::ETH, deposit));
-            let payout = transaction_text(ChainId::BSC, txid(ChainId::BSC, payout));
-            let is_right =
-                (&pair.deposit.transaction, &pair.payout.transaction) == (&deposit, &payout);
-            right += u32::from(is_right);
-            assert!(is_right, "{person}: {pair:?}");
+            let found = (&pair.deposit.transaction, &pair.payout.transaction);
+            assert_eq!(found, (&deposit, &payout), "{person}: {pair:?}");
+            let by = if messages { JoinedBy::Message } else { JoinedBy::Amount };
+            assert_eq!(pair.by, by, "{person}");
         }
         let is_joined = !bridged.joined.is_empty();
         let is_stolen = person % 10 == 0;
@@ -393,8 +432,74 @@ async fn simulated_transfers_are_joined_to_no_wrong_deposit() {
         assert_eq!(is_flagged, is_joined && is_stolen, "{person}: {answer:#?}");
         reviewed += u32::from(is_flagged);
     }
-    // Of a quarter of the people, another deposit or payout may be the partner, unless the fees tell.
-    assert_eq!(joined, right);
-    assert!(right >= 150, "{right} of {TRANSFERS}");
     assert!(reviewed >= 10, "{reviewed}");
+    joined
+}
+
+#[tokio::test]
+async fn simulated_transfers_are_joined_to_no_wrong_deposit() {
+    // Of a quarter of the people, another deposit or payout may be the partner, unless the fees tell.
+    let joined = joined_rightly(false).await;
+    assert!(joined >= 150, "{joined} of {TRANSFERS}");
+}
+
+#[tokio::test]
+async fn transfers_with_messages_are_joined_to_their_deposits() {
+    let joined = joined_rightly(true).await;
+    assert!(joined >= 190, "{joined} of {TRANSFERS}");
+}
+
+#[tokio::test]
+async fn a_message_that_does_not_fit_joins_nothing() {
+    // Given receipts whose deposits have the same message of the same bridge, with one fault each.
+    let person = PEOPLE;
+    let deposit = paid(60, (person, BRIDGE), 5_000 * DOLLAR);
+    let payout = paid(600, (BRIDGE, person), 4_990 * DOLLAR);
+    let funded = paid(0, (THIEF, person), 6_000 * DOLLAR);
+    let check = |eth: Vec<Paid>, bsc: Vec<Paid>| async {
+        let eth = std::iter::once(funded).chain(eth).collect();
+        let (recorded, _) = Recorded::new(eth, bsc);
+        let (answer, bridged) = recorded.check(person).await;
+        let told = reasons_of(&answer, "bridged").join(" ");
+        (bridged.receipts, bridged.joined.iter().map(|pair| pair.by).collect::<Vec<_>>(), told)
+    };
+    // When nothing is wrong, both are joined, however long it took,
+    let late = Paid { second: 60 * 24 * HOUR, ..payout };
+    let (_, joined, told) =
+        check(vec![deposit.logged(1, BRIDGE)], vec![late.logged(1, BRIDGE)]).await;
+    assert_eq!(joined, [JoinedBy::Message]);
+    assert!(told.contains("bridges logged the same message in both transactions"), "{told}");
+    // and new units of nobody are a receipt of a bridge then.
+    let burned = paid(60, (person, ZERO), 5_000 * DOLLAR).logged(1, BRIDGE);
+    let made = paid(600, (ZERO, person), 5_000 * DOLLAR).logged(1, BRIDGE);
+    assert_eq!(check(vec![burned], vec![made]).await.0, 1);
+    assert_eq!(check(vec![], vec![made]).await.0, 0);
+    let second = |paid: Paid| Paid { second: paid.second + 30, ..paid };
+    let faults: [(&str, Vec<Paid>, Vec<Paid>); 6] = [
+        ("another message", vec![deposit.logged(1, BRIDGE)], vec![payout.logged(2, BRIDGE)]),
+        ("a deposit without one", vec![deposit], vec![payout.logged(1, BRIDGE)]),
+        ("a payout without one", vec![deposit.logged(1, BRIDGE)], vec![payout]),
+        (
+            "two deposits",
+            vec![deposit.logged(1, BRIDGE), second(deposit).logged(1, BRIDGE)],
+            vec![payout.logged(1, BRIDGE)],
+        ),
+        (
+            "two payouts",
+            vec![deposit.logged(1, BRIDGE)],
+            vec![payout.logged(1, BRIDGE), second(payout).logged(1, BRIDGE)],
+        ),
+        (
+            "a payout of more",
+            vec![deposit.logged(1, BRIDGE)],
+            vec![Paid { micros: 5_001 * DOLLAR, ..payout }.logged(1, BRIDGE)],
+        ),
+    ];
+    for (fault, eth, bsc) in faults {
+        let (_, joined, _) = check(eth, bsc).await;
+        assert!(joined.is_empty(), "{fault}");
+    }
+    // A message that others than bridges log is none: asset, amount and time decide.
+    let forged = check(vec![deposit.logged(1, NOBODY)], vec![payout.logged(2, NOBODY)]).await;
+    assert_eq!(forged.1, [JoinedBy::Amount]);
 }

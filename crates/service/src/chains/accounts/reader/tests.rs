@@ -107,6 +107,10 @@ impl AccountView for Failed {
         Vec::new()
     }
 
+    fn with_message(&self, _: OwnerNumber, _: usize) -> Vec<TransactionNumber> {
+        Vec::new()
+    }
+
     fn deployer(&self, _: OwnerNumber) -> Option<OwnerNumber> {
         None
     }

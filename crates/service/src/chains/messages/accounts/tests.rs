@@ -8,7 +8,7 @@ use assay_engine::{
     },
     evidence::{
         ActivityFacts, AssetActivity, BridgeTransaction, BridgedReceipts, ChainFacts, ChainState,
-        FlowFacts, IngestMode, JoinedReceipt, TakenFunds, Tier, Tip, UsedCompositions,
+        FlowFacts, IngestMode, JoinedBy, JoinedReceipt, TakenFunds, Tier, Tip, UsedCompositions,
     },
     score::Confidence,
     taxonomy::Category,
@@ -114,9 +114,14 @@ fn bridge_transaction() -> impl Strategy<Value = BridgeTransaction> {
 }
 
 fn bridged() -> impl Strategy<Value = BridgedReceipts> {
-    let pair = (option::of(any::<String>()), bridge_transaction(), bridge_transaction());
-    let joined =
-        pair.prop_map(|(bridge, payout, deposit)| JoinedReceipt { bridge, payout, deposit });
+    let bridge = (option::of(any::<String>()), select(JoinedBy::ALL.to_vec()));
+    let pair = (bridge, bridge_transaction(), bridge_transaction());
+    let joined = pair.prop_map(|((bridge, by), payout, deposit)| JoinedReceipt {
+        bridge,
+        by,
+        payout,
+        deposit,
+    });
     (any::<u64>(), vec(select(CHAINS.to_vec()), 0..3), vec(joined, 0..3))
         .prop_map(|(receipts, searched, joined)| BridgedReceipts { receipts, searched, joined })
 }
@@ -282,7 +287,7 @@ fn booked(chain: ChainId) -> impl Strategy<Value = BookedTransaction> {
     (head, vec(transfer, 0..4), vec(payment, 0..4)).prop_map(|(head, transfers, payments)| {
         let (block, time, id, initiator, transfers_count) = head;
         let (contract_facts, freezes) = (Vec::new(), Vec::new());
-        let delegations = Vec::new();
+        let (delegations, messages) = (Vec::new(), Vec::new());
         let transaction = AccountTransaction {
             block,
             time,
@@ -292,6 +297,7 @@ fn booked(chain: ChainId) -> impl Strategy<Value = BookedTransaction> {
             contract_facts,
             freezes,
             delegations,
+            messages,
         };
         BookedTransaction { transaction, transfers_count, payments }
     })
