@@ -1,6 +1,7 @@
 """Runs steps concurrently, each with its own log."""
 
 import os
+import shutil
 import signal
 import subprocess
 import threading
@@ -17,6 +18,8 @@ os.environ["CARGO_TARGET_DIR"] = str(TARGET)
 LOGS = TARGET / "run"
 # Number of log lines that are printed when a step fails.
 LAST_LINES = 60
+# Free bytes of the disk below which tests fail for want of space: nodes of chains refuse to start with less.
+LEAST_FREE = 2 << 30
 
 _processes: set[int] = set()
 _lock = threading.Lock()
@@ -130,11 +133,21 @@ def _run_one(step: Step) -> None:
     except Exception as error:  # a bug of the runner, or a full file system
         step.state, reason = "failed", repr(error)
     step.seconds = time.monotonic() - begun
+    note_free_space(step, shutil.disk_usage(TARGET).free)
     if step.state == "failed":
         lines = step.log.read_text(errors="replace").splitlines()[-LAST_LINES:]
         say("\n".join([f"== {step.name}: FAILED: {reason}", *lines]))
     elif step.state == "passed" and step.seconds >= 0.5:
         say(f"== {step.name}: {step.seconds:.0f} s ({step.cpu_seconds:.0f} s of CPU time)")
+
+
+def note_free_space(step: Step, free: int) -> None:
+    """Notes that the disk was nearly full after a step."""
+    if free < LEAST_FREE:
+        step.notes.append(
+            f"{free / (1 << 30):.1f} GiB of disk were free after the step `{step.name}`: with less than"
+            f" {LEAST_FREE >> 30} GiB, tests fail for want of space"
+        )
 
 
 def is_stopped() -> bool:
