@@ -43,6 +43,8 @@ pub enum ApiFault {
     OtherAddress,
     /// The second row is of an earlier time than the first one, or a later one in the other order.
     Backwards,
+    /// No answer, until the client gives up.
+    Silent,
 }
 
 /// Behavior of the server.
@@ -189,6 +191,10 @@ fn serve(mut stream: &TcpStream, shared: &Shared) -> io::Result<bool> {
     let asked = ApiQuery::new(&target);
     let key = if asked.is_etherscan() { asked.text("apikey") } else { &*header_key };
     let fault = shared.note(&target, key);
+    if fault == Some(ApiFault::Silent) {
+        // The client closes the connection.
+        return Ok(lines.next().is_some());
+    }
     let (status, body) = answer(shared, &asked, fault);
     let head = format!(
         "HTTP/1.1 {status} {}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",

@@ -266,6 +266,40 @@ fn freezes_by_the_issuer_are_read_from_an_api() {
     }
 }
 
+#[test]
+fn a_listed_address_is_answered_while_the_api_is_silent() {
+    // Given an API that gives no answer, and a check that waits five seconds for it,
+    let chain = ChainId::ETH;
+    let api = AccountApi::of(town(chain));
+    api.set_behavior(|behavior| behavior.always = Some(ApiFault::Silent));
+    let directory = directory(chain, "etherscan", &api.etherscan());
+    let path = directory.path();
+    let source = fs::read_to_string(path.join("chain.yaml")).unwrap();
+    fs::write(path.join("chain.yaml"), source.replace("fetchTimeout: 30s", "fetchTimeout: 5s"))
+        .unwrap();
+    let _ = assay(path, ["apply", "--file", "chain.yaml"]).ok();
+    fs::write(path.join("tenant.yaml"), tenant("acme", "business")).unwrap();
+    let _ = assay(path, ["apply", "--file", "tenant.yaml"]).ok();
+    let key = assay(path, ["keys", "create", "--tenant", "acme"]).ok().stdout;
+    let server = Server::start(Arc::new(directory), &[]);
+    let caller = server.caller(key.trim());
+    let asked = |address: &str| caller.check(chain.as_str(), address).json();
+    let (waiting, listed, is_waiting) = thread::scope(|scope| {
+        let waiting = scope.spawn(|| asked(&address(chain, CLERK)));
+        let _ = wait_at_most(Duration::from_mins(1), "a request to the API", || {
+            !api.requests().is_empty()
+        });
+        // when a listed address is checked,
+        let listed = asked("0x00000000000000000000000000000000deadbeef");
+        let is_waiting = !waiting.is_finished();
+        (waiting.join().unwrap(), listed, is_waiting)
+    });
+    // then it is blocked before the other check has its answer, which is no allow.
+    assert_eq!(listed["verdict"], "block", "{listed}");
+    assert!(is_waiting, "the listed address waited for the API");
+    assert_eq!(waiting["verdict"], "indeterminate", "{waiting}");
+}
+
 /// Given a thief whose newest transfers are spam, then a server reads beside the checks whom he paid, and whom his payees paid.
 #[test]
 fn the_listed_side_is_read_beside_the_checks() {
@@ -285,7 +319,8 @@ fn the_listed_side_is_read_beside_the_checks() {
     let caller = server.caller(key.trim());
     let body = json!({ "blockchain": chain.as_str(), "address": address(chain, CLERK) });
     let headers = [("Cache-Control", "no-cache")];
-    let read = "payees in the newest transfers of 2 of 2 listed and severe addresses were read beforehand";
+    let read =
+        "payees in the newest transfers of 2 of 2 listed and severe addresses were read beforehand";
     wait_at_most(Duration::from_mins(2), "the lists of severe parties are read", || {
         let reply = caller.post("/api/v1/check/address", &body.to_string(), &headers);
         let answer = reply.json();

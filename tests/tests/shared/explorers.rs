@@ -58,12 +58,13 @@ fn three_servers_exceed_no_limit_of_an_api_together() {
     let api = AccountApi::of(payments());
     api.set_behavior(|behavior| behavior.key = Some("a-free-key".to_owned()));
     let platform = Platform::start();
-    platform.write("key", "a-free-key");
+    std::fs::create_dir_all(platform.file("sources")).unwrap();
+    platform.write("sources/key", "a-free-key");
     platform.apply(&format!(
         "apiVersion: assay.dev/v1alpha1\nkind: ChainSource\nmetadata: {{name: explorer}}\nspec:\n  chain: eth\n  \
          mode: on_demand\n  protocol: etherscan\n  endpoint: '{}'\n  credentialsFile: '{}'\n",
         api.etherscan(),
-        platform.file("key").display()
+        platform.file("sources/key").display()
     ));
     let begin = Instant::now();
     let servers = platform.servers(3, &platform.key(), &[]);
@@ -85,6 +86,7 @@ fn three_servers_exceed_no_limit_of_an_api_together() {
     // then they make no more requests together than the plan allows: windows of a second are those of the database's clock, so
     // that the first and the last one are cut. A machine that pauses delays requests and adds none.
     let windows = begin.elapsed().as_secs() + 2;
+    eprintln!("{asked} requests in {windows} windows of a second");
     assert!(asked <= A_SECOND * windows, "{asked} requests in {windows} windows of a second");
     // Each server alone would have made as many as this.
     assert!(asked > A_SECOND, "{asked}");
