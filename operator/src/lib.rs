@@ -22,12 +22,14 @@
 //! - `backoff`: delays between retries
 //! - `health`, `metrics`, `tracing_spans`: probes, metrics and traces
 //! - [`run`]: startup and shutdown; [`settings`]: the command line
+//! - [`generate_secrets`]: the subcommand that fills in the Secrets of the chart
 
 mod api_key;
 mod backoff;
 mod conditions;
 mod destinations;
 mod egress;
+pub mod generate_secrets;
 #[cfg(test)]
 mod golden;
 mod health;

@@ -89,7 +89,8 @@ pub fn main(settings: OperatorSettings) -> ExitCode {
     }
 }
 
-fn log(as_text: bool, collector: Option<&Collector>) {
+/// Starts logging.
+pub(crate) fn log(as_text: bool, collector: Option<&Collector>) {
     let level = EnvFilter::try_from_env("ASSAY_LOG")
         .unwrap_or_else(|_| EnvFilter::new("warn,assay_operator=info,assay_telemetry=info"));
     let format = if as_text { LogFormat::Text } else { LogFormat::Json };

@@ -122,6 +122,31 @@ subjects:
 {{- end -}}
 {{- end }}
 
+{{/* The texts of the evaluation's Secret, by key, as JSON: {root, password}. */}}
+{{- define "assay.evaluationTexts" -}}
+{{- $name := (include "assay.fullname" .root) -}}
+{{- toJson (dict
+  "password" .password
+  "database-url" (printf "postgres://assay:%s@%s-postgresql:5432/assay" .password $name)
+  "redis-url" (printf "redis://default:%s@%s-redis:6379" .password $name)
+  "redis.conf" (printf "requirepass %s\n%s" .password (.root.Files.Get "files/redis.conf"))
+) -}}
+{{- end }}
+
+{{/* The texts of the Secrets that are generated in the cluster, by Secret and key, as JSON. `{random}` stands for the
+random text of a Secret. */}}
+{{- define "assay.generatedTexts" -}}
+{{- $texts := dict -}}
+{{- if not .Values.chains.tokenSecret.name -}}
+{{- $_ := set $texts (printf "%s-chain-token" (include "assay.fullname" .)) (dict "token" "{random}") -}}
+{{- end -}}
+{{- if and (eq .Values.mode "evaluation") (not .Values.evaluation.password) -}}
+{{- $evaluation := include "assay.evaluationTexts" (dict "root" . "password" "{random}") | fromJson -}}
+{{- $_ := set $texts (printf "%s-evaluation" (include "assay.fullname" .)) $evaluation -}}
+{{- end -}}
+{{- toJson $texts -}}
+{{- end }}
+
 {{/* Proxies and the CA bundle, as YAML of a RiskService's `egress`. */}}
 {{- define "assay.egress" -}}
 {{- $egress := dict -}}

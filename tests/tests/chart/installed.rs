@@ -2,12 +2,13 @@
 
 use std::{
     fs,
+    process::Command,
     sync::{Arc, Mutex, MutexGuard, OnceLock},
     time::Duration,
 };
 
 use assay_tests::{
-    Cluster, Finished, Helm, Operator, Postgres, Server, migrated_database, wait_at_most,
+    Cluster, Finished, Helm, Operator, Postgres, Server, binary, migrated_database, wait_at_most,
 };
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -119,6 +120,25 @@ impl World {
     fn password(&self) -> String {
         self.field(&["secret", "assay-evaluation"], ".data.password")
     }
+
+    /// Runs the program of the Job that generates Secrets, with its arguments and rights. `kwok` runs no containers.
+    fn generate_secrets(&self) {
+        let jobs = ["jobs", "--selector", "app.kubernetes.io/component=secrets"];
+        let all = [&["get", "--namespace", "assay", "-o", "json"], &jobs[..]].concat();
+        let jobs: Value = serde_json::from_str(&self.cluster.kubectl(&all)).unwrap();
+        let [job] = &jobs["items"].as_array().unwrap()[..] else { panic!("{jobs}") };
+        let container = &job["spec"]["template"]["spec"]["containers"][0];
+        let arguments: Vec<String> = serde_json::from_value(container["args"].clone()).unwrap();
+        let config = self.folder.path().join("secrets-kubeconfig");
+        fs::write(&config, self.cluster.config_of_account("assay", "assay-secrets")).unwrap();
+        let output = Command::new(binary().with_file_name("assay-operator"))
+            .args(arguments)
+            .env_clear()
+            .envs([("KUBECONFIG", config.to_str().unwrap()), ("POD_NAMESPACE", "assay")])
+            .output()
+            .unwrap();
+        let _ = Finished::from(output).ok();
+    }
 }
 
 #[test]
@@ -165,7 +185,12 @@ fn a_release_can_be_upgraded_and_removed_without_the_tenants_objects() {
     world.cluster.apply(TENANT);
     assert!(notes.contains("kubectl apply --filename - <<'END'"), "{notes}");
 
-    let password = world.password();
+    assert_eq!(world.password(), "", "the manifest has no password");
+    world.generate_secrets();
+    let token = || world.field(&["secret", "assay-chain-token"], ".data.token");
+    let (password, chain_token) = (world.password(), token());
+    assert_ne!(password, chain_token);
+    assert!(password.len() > 64 && chain_token.len() > 64, "{password} {chain_token}");
     let database = world.database();
     let next = world.next_version();
     let upgrade = ["upgrade", "assay", &next, "--wait", "--timeout", "2m"];
@@ -183,7 +208,9 @@ fn a_release_can_be_upgraded_and_removed_without_the_tenants_objects() {
     assert_eq!(world.field(&["intelsource/uk"], ".spec.format"), "uk-xml", "a new source is made");
     assert_eq!(world.field(&["deployment", "assay-operator"], ".status.readyReplicas"), "3");
     assert_eq!(world.field(&["riskservice/assay"], ".spec.image"), "assay/assay:9.9.9");
+    world.generate_secrets();
     assert_eq!(world.password(), password, "an upgrade makes no new password");
+    assert_eq!(token(), chain_token, "nor another token");
     assert_eq!(world.database(), database, "nor another database, which would be empty");
     let refused = world.upgrade(PRODUCTION);
     assert!(
@@ -193,7 +220,8 @@ fn a_release_can_be_upgraded_and_removed_without_the_tenants_objects() {
     );
     let _ = world.helm(&["rollback", "assay", "1", "--wait", "--timeout", "2m"], &[]).ok();
     assert_eq!(world.field(&["deployment", "assay-operator"], ".spec.replicas"), "2");
-    assert_eq!(world.password(), password, "nor does a rollback");
+    world.generate_secrets();
+    assert_eq!((world.password(), token()), (password, chain_token), "nor does a rollback");
     changed("a rollback");
 
     let _ = world.helm(&["uninstall", "assay", "--wait"], &[]).ok();
@@ -209,7 +237,7 @@ fn a_release_can_be_upgraded_and_removed_without_the_tenants_objects() {
     assert_eq!(world.cluster.kubectl(&["get", "crd", "-o", "name"]).lines().count(), 9);
     let left = world.cluster.kubectl(&[
         "get",
-        "deployment,secret,service,networkpolicy,pdb,riskservice",
+        "deployment,job,secret,service,networkpolicy,pdb,riskservice",
         "-n",
         "assay",
         "-o",

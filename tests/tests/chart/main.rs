@@ -8,6 +8,7 @@
 )]
 
 mod alerts;
+mod definitions;
 mod evaluation;
 mod examples;
 mod generated;

@@ -7,7 +7,9 @@ use serde_json::{Value, json};
 
 use crate::{
     chart,
-    rendered::{EVERYTHING, NAMESPACES, PRODUCTION, documents, objects, of_kind, one, pods},
+    rendered::{
+        EVERYTHING, NAMESPACES, PRODUCTION, documents, generated_texts, objects, of_kind, one, pods,
+    },
     text,
 };
 
@@ -157,7 +159,7 @@ fn rendered_names(objects: &[Value]) -> std::collections::BTreeSet<String> {
 
 #[test]
 #[ignore = "needs Helm"]
-fn every_pod_is_restricted_and_only_the_operator_has_a_token() {
+fn every_pod_is_restricted_and_only_clients_of_the_api_server_have_a_token() {
     let helm = Helm::find();
     for arguments in [&[], EVERYTHING, NAMESPACES, PRODUCTION] {
         let rendered = objects(&helm, arguments);
@@ -165,7 +167,8 @@ fn every_pod_is_restricted_and_only_the_operator_has_a_token() {
         assert!(pods.iter().any(|(name, _)| name == "assay-operator"));
         for (name, pod) in pods {
             let account = pod["automountServiceAccountToken"].as_bool();
-            assert_eq!(account, Some(name == "assay-operator"), "{name}");
+            let is_client = ["assay-operator", "assay-secrets"].contains(&name.as_str());
+            assert_eq!(account, Some(is_client), "{name}");
             assert_eq!(
                 pod["enableServiceLinks"], false,
                 "{name}: variables that look like settings"
@@ -298,9 +301,13 @@ fn an_evaluation_is_marked_and_production_has_no_part_of_it() {
     }
     let service = one(&evaluation, "RiskService", "assay");
     let secret = one(&evaluation, "Secret", "assay-evaluation");
+    assert_eq!((secret.get("data"), secret.get("stringData")), (None, None));
+    let texts = generated_texts(&evaluation, "assay-evaluation", "word");
+    let password = objects(&helm, &["--set", "evaluation.password=word0123456789ab"]);
+    let given = &one(&password, "Secret", "assay-evaluation")["stringData"];
     for (field, key) in [("databaseSecret", "database-url"), ("cacheSecret", "redis-url")] {
         assert_eq!(service["spec"][field], json!({"name": "assay-evaluation", "key": key}));
-        assert!(secret["stringData"][key].is_string(), "{key}");
+        assert_eq!(texts[key].replace("word", "word0123456789ab"), given[key], "{key}");
     }
 
     let production = objects(&helm, PRODUCTION);
@@ -310,7 +317,11 @@ fn an_evaluation_is_marked_and_production_has_no_part_of_it() {
     assert!(of_kind(&production, "PersistentVolumeClaim").is_empty());
     let secrets = of_kind(&production, "Secret");
     assert!(secrets.iter().all(|secret| secret["metadata"]["name"] == "assay-chain-token"));
-    assert_eq!(pods(&production).len(), 2, "the operator and the test");
+    assert_eq!(pods(&production).len(), 3, "the operator, its Secret and the test");
+    let without = [PRODUCTION, &["--set", "chains.tokenSecret.name=ours"]].concat();
+    let without = objects(&helm, &without);
+    assert!(of_kind(&without, "Secret").is_empty());
+    assert_eq!(pods(&without).len(), 2, "the operator and the test");
 }
 
 #[test]
@@ -342,14 +353,49 @@ fn the_api_and_the_operator_have_one_token_for_chain_servers() {
         let rendered = objects(&helm, values);
         let own = json!({"name": "assay-chain-token", "key": "token"});
         assert_eq!(of(&rendered), ("assay-chain-token/token".to_owned(), own));
-        let secret = one(&rendered, "Secret", "assay-chain-token");
-        assert_eq!(secret["stringData"]["token"].as_str().unwrap().len(), 48);
+        let _ = one(&rendered, "Secret", "assay-chain-token");
+        let texts = generated_texts(&rendered, "assay-chain-token", "word");
+        assert_eq!(texts.into_iter().collect::<Vec<_>>(), [("token".into(), "word".into())]);
     }
     let given = ["--set", "chains.tokenSecret.name=ours,chains.tokenSecret.key=word"];
     let rendered = objects(&helm, &given);
     assert_eq!(of(&rendered), ("ours/word".to_owned(), json!({"name": "ours", "key": "word"})));
     let secrets = of_kind(&rendered, "Secret");
     assert!(secrets.iter().all(|secret| secret["metadata"]["name"] != "assay-chain-token"));
+    assert!(generated_texts(&rendered, "assay-chain-token", "word").is_empty());
+}
+
+/// Tools that render without a cluster, such as Argo CD, compare what they render with what they applied.
+#[test]
+#[ignore = "needs Helm"]
+fn the_same_values_render_the_same_text_and_no_secret_text() {
+    let helm = Helm::find();
+    for arguments in [&[], EVERYTHING, NAMESPACES, PRODUCTION] {
+        let chart = chart();
+        let all = [&["template", "assay", &chart, "--include-crds"], arguments].concat();
+        let render = || helm.run(&all).ok().stdout;
+        let first = render();
+        assert!(first == render(), "{arguments:?}");
+        for secret in of_kind(&documents(&first), "Secret") {
+            assert_eq!((secret.get("data"), secret.get("stringData")), (None, None), "{secret}");
+        }
+    }
+}
+
+#[test]
+#[ignore = "needs Helm"]
+fn the_generation_of_secrets_has_rights_on_these_secrets_alone() {
+    let rendered = objects(&Helm::find(), &[]);
+    let rules = &one(&rendered, "Role", "assay-secrets")["rules"];
+    let names = json!(["assay-chain-token", "assay-evaluation"]);
+    let wanted = json!([{
+        "apiGroups": [""], "resources": ["secrets"], "resourceNames": names,
+        "verbs": ["get", "patch"],
+    }]);
+    assert_eq!(*rules, wanted);
+    let binding = one(&rendered, "RoleBinding", "assay-secrets");
+    assert_eq!(binding["roleRef"]["name"], "assay-secrets");
+    assert_eq!(binding["subjects"][0]["name"], "assay-secrets");
 }
 
 #[test]
@@ -412,4 +458,87 @@ fn only_named_destinations_are_reachable() {
     }
     let off = objects(&helm, &["--set", "networkPolicy.enabled=false"]);
     assert!(of_kind(&off, "NetworkPolicy").is_empty());
+}
+
+#[test]
+#[ignore = "needs Helm"]
+fn values_shape_the_pods_of_the_operator() {
+    let helm = Helm::find();
+    let spread = json!([{
+        "maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule",
+        "labelSelector": {"matchLabels": {"app": "a"}},
+    }]);
+    let affinity = json!({"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {
+        "nodeSelectorTerms": [{"matchExpressions": [{"key": "disk", "operator": "Exists"}]}],
+    }}});
+    let env = json!([{"name": "ASSAY_LOG", "value": "debug"}]);
+    let volumes = json!([{"name": "extra", "configMap": {"name": "extra"}}]);
+    let mounts = json!([{"name": "extra", "mountPath": "/extra"}]);
+    let operator = json!({
+        "affinity": affinity, "topologySpreadConstraints": spread, "priorityClassName": "high",
+        "podAnnotations": {"example.com/team": "risk"}, "podLabels": {"team": "risk"},
+        "extraEnv": env, "volumes": volumes, "volumeMounts": mounts,
+        "serviceAccount": {"annotations": {"example.com/role": "reader"}},
+    });
+    let rendered = objects(&helm, &["--set-json", &format!("operator={operator}")]);
+    let template = &one(&rendered, "Deployment", "assay-operator")["spec"]["template"];
+    assert_eq!(template["metadata"]["annotations"], json!({"example.com/team": "risk"}));
+    assert_eq!(template["metadata"]["labels"]["team"], "risk");
+    let pod = &template["spec"];
+    for (field, wanted) in [
+        ("affinity", affinity),
+        ("topologySpreadConstraints", spread),
+        ("priorityClassName", json!("high")),
+    ] {
+        assert_eq!(pod[field], wanted, "{field}");
+    }
+    let container = &pod["containers"][0];
+    for (list, wanted) in [
+        (&container["env"], &env),
+        (&container["volumeMounts"], &mounts),
+        (&pod["volumes"], &volumes),
+    ] {
+        assert_eq!(list.as_array().unwrap().last(), wanted.as_array().unwrap().last());
+    }
+    let account = one(&rendered, "ServiceAccount", "assay-operator");
+    assert_eq!(account["metadata"]["annotations"], json!({"example.com/role": "reader"}));
+}
+
+#[test]
+#[ignore = "needs Helm"]
+fn values_name_and_label_all_objects_and_add_others() {
+    let helm = Helm::find();
+    let extra = json!([
+        {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "own-{{ .Release.Name }}"}},
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: text}",
+    ]);
+    let extra = format!("extraObjects={extra}");
+    let set = "fullnameOverride=risk,commonLabels.team=risk,\
+               metrics.podMonitor.enabled=true,imagePullSecrets[0].name=one,imagePullSecrets[1]=two";
+    let rendered = objects(&helm, &["--set", set, "--set-json", &extra]);
+    let own = |object: &&Value| object["metadata"]["labels"]["app.kubernetes.io/name"] == "assay";
+    for object in rendered.iter().filter(own) {
+        let metadata = &object["metadata"];
+        assert_eq!(metadata["labels"]["team"], "risk", "{object}");
+        let is_default = metadata["labels"]["app.kubernetes.io/component"] == "defaults";
+        let name = metadata["name"].as_str().unwrap();
+        assert!(is_default || name.starts_with("risk"), "{name}");
+    }
+    for (name, pod) in pods(&rendered) {
+        assert_eq!(pod["imagePullSecrets"], json!([{"name": "one"}, {"name": "two"}]), "{name}");
+    }
+    let service = &one(&rendered, "RiskService", "risk")["spec"];
+    assert_eq!(service["imagePullSecrets"], json!(["one", "two"]));
+    assert_eq!(service["databaseSecret"]["name"], "risk-evaluation");
+    let texts = generated_texts(&rendered, "risk-evaluation", "word");
+    assert_eq!(texts["redis-url"], "redis://default:word@risk-redis:6379");
+    for name in ["own-assay", "text"] {
+        let _ = one(&rendered, "ConfigMap", name);
+    }
+    let monitors = of_kind(&rendered, "PodMonitor");
+    assert_eq!(monitors.len(), 3);
+    let api = one(&rendered, "PodMonitor", "risk-api");
+    assert_eq!(api["spec"]["selector"]["matchLabels"]["app.kubernetes.io/instance"], "risk");
+    let named = objects(&helm, &["--set", "nameOverride=risk"]);
+    let _ = one(&named, "RiskService", "assay-risk");
 }

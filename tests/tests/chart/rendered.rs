@@ -1,5 +1,7 @@
 //! Objects that Helm renders from the chart, as values.
 
+use std::collections::BTreeMap;
+
 use assay_tests::Helm;
 use serde_json::Value;
 
@@ -60,11 +62,35 @@ pub(crate) fn pods(objects: &[Value]) -> Vec<(String, &Value)> {
         .iter()
         .filter_map(|object| {
             let pod = match object["kind"].as_str()? {
-                "Deployment" => &object["spec"]["template"]["spec"],
+                "Deployment" | "Job" => &object["spec"]["template"]["spec"],
                 "Pod" => &object["spec"],
                 _ => return None,
             };
-            Some((object["metadata"]["name"].as_str()?.to_owned(), pod))
+            Some((pod_name(object)?, pod))
         })
         .collect()
+}
+
+/// The name of an object with pods: that of a Job without the digest of its spec.
+pub(crate) fn pod_name(object: &Value) -> Option<String> {
+    let name = object["metadata"]["name"].as_str()?;
+    let of_job = name.rsplit_once('-').filter(|_| object["kind"] == "Job");
+    Some(of_job.map_or(name, |(name, _)| name).to_owned())
+}
+
+/// The texts of a Secret that the Job of the chart generates, by key, with a random text.
+pub(crate) fn generated_texts(
+    objects: &[Value],
+    secret: &str,
+    random: &str,
+) -> BTreeMap<String, String> {
+    let pods = pods(objects);
+    let job = pods.iter().find(|(name, _)| name.ends_with("-secrets"));
+    let arguments = job.and_then(|(_, pod)| pod["containers"][0]["args"].as_array());
+    let prefix = format!("--value={secret}/");
+    let texts = arguments.into_iter().flatten().filter_map(|argument| {
+        let (key, text) = argument.as_str()?.strip_prefix(&prefix)?.split_once('=')?;
+        Some((key.to_owned(), text.replace("{random}", random)))
+    });
+    texts.collect()
 }

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::{
     file,
-    rendered::{documents, objects, of_kind},
+    rendered::{documents, objects, of_kind, pod_name},
     text,
 };
 
@@ -118,11 +118,11 @@ fn the_generated_tables_of_users_and_of_the_pods_of_the_chart() {
     );
     for object in &rendered {
         let template = match object["kind"].as_str().unwrap() {
-            "Deployment" => object["spec"]["template"].clone(),
+            "Deployment" | "Job" => object["spec"]["template"].clone(),
             "Pod" => object.clone(),
             _ => continue,
         };
-        let name = format!("`{}`", object["metadata"]["name"].as_str().unwrap());
+        let name = format!("`{}`", pod_name(object).unwrap());
         rows += &DescribedPod { name: &name, template: &template }.row(&policies);
     }
     let labels = json!({

@@ -152,6 +152,12 @@ fn errors_of_values_are_named() {
             "proxy.https=proxy.example:3128",
             "at '/proxy/https': 'proxy.example:3128' does not match",
         ),
+        ("commonLabels.helm\\.sh/chart=a", "commonLabels: `helm.sh/chart` is a label of the chart"),
+        ("fullnameOverride=Risk", "the name `Risk` cannot be the name of the API's Service"),
+        (
+            "operator.volumes[0].name=a,operator.volumes[0].hostPath.path=/",
+            "'hostPath' not allowed",
+        ),
         ("caBundle.configMap=a,caBundle.secret=b", "set caBundle.configMap or caBundle.secret"),
     ] {
         let refused = helm.run(&["template", "assay", &chart(), "--set", values]);
