@@ -1,9 +1,11 @@
 //! The chart in a cluster: a real API server validates every object, and `kwok` simulates pods.
 
 use std::{
+    collections::HashSet,
     fs,
     process::Command,
     sync::{Arc, Mutex, MutexGuard, OnceLock},
+    thread,
     time::Duration,
 };
 
@@ -60,6 +62,8 @@ struct World {
     cluster: MutexGuard<'static, Cluster>,
     helm: Helm,
     folder: TempDir,
+    /// Jobs whose program ran, by their identifiers.
+    ran: Mutex<HashSet<String>>,
 }
 
 impl World {
@@ -80,12 +84,31 @@ impl World {
         cluster.apply(NAMESPACE);
         let helm = helm.with_cluster(&cluster);
         let folder = tempfile::tempdir().unwrap();
-        Self { cluster, helm, folder }
+        Self { cluster, helm, folder, ran: Mutex::default() }
     }
 
     /// Helm on the release `assay`.
     fn helm(&self, command: &[&str], more: &[&str]) -> Finished {
-        self.helm.run(&[command, &["--namespace", "assay"], more].concat())
+        let all = [command, &["--namespace", "assay"], more].concat();
+        self.beside_jobs(|| self.helm.run(&all))
+    }
+
+    /// A command of a shell.
+    fn shell(&self, command: &str) -> Finished {
+        self.beside_jobs(|| self.helm.shell(&file("."), command))
+    }
+
+    /// Runs something while the programs of Jobs that generate Secrets run.
+    fn beside_jobs<T: Send>(&self, run: impl FnOnce() -> T + Send) -> T {
+        thread::scope(|scope| {
+            let running = scope.spawn(run);
+            while !running.is_finished() {
+                self.generate_secrets();
+                thread::sleep(Duration::from_millis(500));
+            }
+            self.generate_secrets();
+            running.join().unwrap()
+        })
     }
 
     fn install(&self, more: &[&str]) -> Finished {
@@ -121,12 +144,16 @@ impl World {
         self.field(&["secret", "assay-evaluation"], ".data.password")
     }
 
-    /// Runs the program of the Job that generates Secrets, with its arguments and rights. `kwok` runs no containers.
+    /// Runs the program of new Jobs that generate Secrets, with their arguments and rights. `kwok` runs no containers.
     fn generate_secrets(&self) {
-        let jobs = ["jobs", "--selector", "app.kubernetes.io/component=secrets"];
-        let all = [&["get", "--namespace", "assay", "-o", "json"], &jobs[..]].concat();
-        let jobs: Value = serde_json::from_str(&self.cluster.kubectl(&all)).unwrap();
-        let [job] = &jobs["items"].as_array().unwrap()[..] else { panic!("{jobs}") };
+        let jobs = self.cluster.list("jobs", "assay", "app.kubernetes.io/component=secrets");
+        let is_new = |job: &&Value| {
+            self.ran.lock().unwrap().insert(job["metadata"]["uid"].as_str().unwrap().to_owned())
+        };
+        jobs.iter().filter(is_new).for_each(|job| self.run_program_of(job));
+    }
+
+    fn run_program_of(&self, job: &Value) {
         let container = &job["spec"]["template"]["spec"]["containers"][0];
         let arguments: Vec<String> = serde_json::from_value(container["args"].clone()).unwrap();
         let config = self.folder.path().join("secrets-kubeconfig");
@@ -185,8 +212,6 @@ fn a_release_can_be_upgraded_and_removed_without_the_tenants_objects() {
     world.cluster.apply(TENANT);
     assert!(notes.contains("kubectl apply --filename - <<'END'"), "{notes}");
 
-    assert_eq!(world.password(), "", "the manifest has no password");
-    world.generate_secrets();
     let token = || world.field(&["secret", "assay-chain-token"], ".data.token");
     let (password, chain_token) = (world.password(), token());
     assert_ne!(password, chain_token);
@@ -208,7 +233,6 @@ fn a_release_can_be_upgraded_and_removed_without_the_tenants_objects() {
     assert_eq!(world.field(&["intelsource/uk"], ".spec.format"), "uk-xml", "a new source is made");
     assert_eq!(world.field(&["deployment", "assay-operator"], ".status.readyReplicas"), "3");
     assert_eq!(world.field(&["riskservice/assay"], ".spec.image"), "assay/assay:9.9.9");
-    world.generate_secrets();
     assert_eq!(world.password(), password, "an upgrade makes no new password");
     assert_eq!(token(), chain_token, "nor another token");
     assert_eq!(world.database(), database, "nor another database, which would be empty");
@@ -220,7 +244,6 @@ fn a_release_can_be_upgraded_and_removed_without_the_tenants_objects() {
     );
     let _ = world.helm(&["rollback", "assay", "1", "--wait", "--timeout", "2m"], &[]).ok();
     assert_eq!(world.field(&["deployment", "assay-operator"], ".spec.replicas"), "2");
-    world.generate_secrets();
     assert_eq!((world.password(), token()), (password, chain_token), "nor does a rollback");
     changed("a rollback");
 
@@ -383,7 +406,7 @@ fn the_readme_leads_to_a_key(more: &str) {
     let block = block.unwrap().replace("\\\n", "");
     let commands: Vec<&str> = block.trim().lines().collect();
     let [install, apply, wait, forward, check] = commands[..] else { panic!("{commands:?}") };
-    let shell = |command: &str| world.helm.shell(&file("."), command).ok().stdout;
+    let shell = |command: &str| world.shell(command).ok().stdout;
 
     shell(&format!("{install} {more}"));
     let postgres = Postgres::start();
@@ -518,13 +541,13 @@ fn the_commands_of_the_notes_work_as_printed() {
     let (_, page) = notes.split_once("kubectl apply").unwrap();
     let (page, rest) = page.split_once("\nEND\n").unwrap();
     let page = format!("kubectl apply{page}\nEND\n");
-    let applied = world.helm.shell(&file("."), &page).ok().stdout;
+    let applied = world.shell(&page).ok().stdout;
     assert_eq!(applied, "tenant.assay.dev/acme created\napikey.assay.dev/acme created\n");
     // No server answers here; the shell must only parse the rest.
     let understood = format!("set -n\n{rest}");
-    let _ = world.helm.shell(&file("."), &understood).ok();
+    let _ = world.shell(&understood).ok();
     let test = notes.lines().find(|line| line.starts_with("helm test")).unwrap();
-    let _ = world.helm.shell(&file("."), test).ok();
+    let _ = world.shell(test).ok();
     for resource in ["riskservice/assay", "apikey/acme"] {
         assert!(notes.contains(resource), "{notes}");
         let found: Value = world.cluster.get(&["--namespace", "assay", resource]);
