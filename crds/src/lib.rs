@@ -24,8 +24,8 @@ pub use egress::{CaBundle, EgressSpec};
 pub use installation::{Installation, InstallationSpec};
 pub use kinds::{ChainSource, IntelSource, Plan, RateLimit, RiskPolicy, Tenant};
 pub use risk_service::{
-    ConnectionsSpec, ExposureSpec, HttpRouteSpec, IngressSpec, RiskService, RiskServiceSpec,
-    ScalingSpec,
+    ConnectionsSpec, ExposureSpec, HttpRouteSpec, ImagePullPolicy, IngressSpec,
+    InvalidImagePullPolicy, RiskService, RiskServiceSpec, ScalingSpec,
 };
 pub use telemetry::TelemetrySpec;
 

@@ -1,6 +1,12 @@
 //! `RiskService`: a deployment of the API.
 
-use assay_tenancy::{Name, manifest::SecretKey, schema::field_rule};
+use std::{fmt, str::FromStr};
+
+use assay_tenancy::{
+    Name,
+    manifest::{PodsSpec, SecretKey},
+    schema::field_rule,
+};
 use kube::CustomResource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -33,6 +39,9 @@ pub struct RiskServiceSpec {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 8), extend("x-kubernetes-list-type" = "set"))]
     pub image_pull_secrets: Vec<Name>,
+    /// Pull policy of the image. Unset: that of Kubernetes, `IfNotPresent` unless the tag is `latest`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub image_pull_policy: Option<ImagePullPolicy>,
     /// Key of a Secret that holds the URL of the PostgreSQL database.
     pub database_secret: SecretKey,
     /// Key of a Secret that holds the URL of Redis or Valkey, through which replicas share cached answers and rate
@@ -59,6 +68,54 @@ pub struct RiskServiceSpec {
     /// Export of traces and metrics.
     #[serde(default)]
     pub telemetry: TelemetrySpec,
+    /// Pods of the servers; all but `resources` and `topologySpreadConstraints` also of the migration and the purge.
+    #[serde(default, skip_serializing_if = "PodsSpec::is_default")]
+    pub pods: PodsSpec,
+}
+
+/// Pull policy of an image.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum ImagePullPolicy {
+    /// The image is pulled at each start.
+    Always,
+    /// The image is pulled unless the node has it.
+    IfNotPresent,
+    /// The node must have the image.
+    Never,
+}
+
+impl ImagePullPolicy {
+    /// The policy's name in Kubernetes.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Always => "Always",
+            Self::IfNotPresent => "IfNotPresent",
+            Self::Never => "Never",
+        }
+    }
+}
+
+/// A text that is no pull policy.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InvalidImagePullPolicy(String);
+
+impl fmt::Display for InvalidImagePullPolicy {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "`{}` is no pull policy: write Always, IfNotPresent or Never", self.0)
+    }
+}
+
+impl std::error::Error for InvalidImagePullPolicy {}
+
+impl FromStr for ImagePullPolicy {
+    type Err = InvalidImagePullPolicy;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let all = [Self::Always, Self::IfNotPresent, Self::Never];
+        let found = all.into_iter().find(|policy| policy.as_str() == text);
+        found.ok_or_else(|| InvalidImagePullPolicy(text.to_owned()))
+    }
 }
 
 /// Client connections to one replica.

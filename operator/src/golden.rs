@@ -4,7 +4,7 @@
 use std::{env, fs, path::PathBuf};
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::owned::Owner;
 
@@ -28,6 +28,57 @@ pub(crate) fn owner(
         ..OwnerReference::default()
     };
     Owner::new(reference, &"one".parse().unwrap(), namespace, instance, component)
+}
+
+/// The value of a `spec.pods` with every part.
+pub(crate) fn pods() -> Value {
+    json!({
+        "resources": {"requests": {"cpu": "2000m"}, "limits": {"memory": "128Mi"}},
+        "nodeSelector": {"disk": "nvme"},
+        "tolerations": [{"key": "chains", "value": "yes", "effect": "NoSchedule"}, {"key": "old"}],
+        "affinity": {
+            "nodeAffinity": {
+                "requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [
+                    {"matchExpressions": [{"key": "zone", "operator": "In", "values": ["a"]}]},
+                ]},
+                "preferredDuringSchedulingIgnoredDuringExecution": [
+                    {"weight": 7, "preference": {"matchFields": [
+                        {"key": "metadata.name", "operator": "NotIn", "values": ["one"]},
+                    ]}},
+                ],
+            },
+            "podAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [
+                {"weight": 3, "podAffinityTerm": {
+                    "topologyKey": "zone", "namespaces": ["nodes"],
+                    "labelSelector": {"matchExpressions": [{"key": "app", "operator": "Exists"}]},
+                }},
+            ]},
+            "podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [
+                {"topologyKey": "kubernetes.io/hostname"},
+            ]},
+        },
+        "topologySpreadConstraints": [
+            {"maxSkew": 2, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule"},
+        ],
+        "priorityClassName": "high",
+        "annotations": {"example.com/team": "risk"},
+        "env": [
+            {"name": "ASSAY_LOG", "value": "debug"},
+            {"name": "NODE", "valueFrom": {"fieldRef": {"fieldPath": "spec.nodeName"}}},
+            {"name": "WORD", "valueFrom": {"secretKeyRef": {"name": "words", "key": "one"}}},
+        ],
+        "envFrom": [{"prefix": "EXTRA_", "configMapRef": {"name": "extra"}}],
+        "volumes": [
+            {"name": "extra", "configMap": {"name": "extra", "items": [{"key": "a", "path": "b"}]}},
+            {"name": "words", "secret": {"secretName": "words", "optional": true}},
+            {"name": "room", "emptyDir": {"sizeLimit": "1Gi"}},
+            {"name": "shared", "persistentVolumeClaim": {"claimName": "shared", "readOnly": true}},
+        ],
+        "volumeMounts": [
+            {"name": "extra", "mountPath": "/extra", "readOnly": true},
+            {"name": "shared", "mountPath": "/shared", "subPath": "assay"},
+        ],
+    })
 }
 
 /// Asserts that the objects equal those in the file of that name, except for digests of their content.

@@ -1,9 +1,6 @@
 //! Jobs and `CronJobs`: their specs, and the results of their runs.
 
-use k8s_openapi::api::{
-    batch::v1::{CronJob, CronJobSpec, Job, JobSpec, JobTemplateSpec},
-    core::v1::PodTemplateSpec,
-};
+use k8s_openapi::api::batch::v1::{CronJob, CronJobSpec, Job, JobSpec, JobTemplateSpec};
 
 use crate::{owned::Owner, pod::PodSettings};
 
@@ -22,10 +19,7 @@ pub(crate) fn job_spec(
         backoff_limit: Some(retries),
         active_deadline_seconds: Some(deadline_seconds.into()),
         ttl_seconds_after_finished: Some(KEPT_SECONDS),
-        template: PodTemplateSpec {
-            metadata: Some(owner.template_metadata()),
-            spec: Some(pod.spec()),
-        },
+        template: pod.template(owner),
         ..JobSpec::default()
     }
 }

@@ -13,7 +13,7 @@
 //! - `scope`: the namespaces whose objects the operator works on
 //! - `instance`: the installation of this operator, and the objects that belong to it
 //! - `owned`: server-side apply of the objects that the operator creates
-//! - `pod`, `serving`, `jobs`, `network_policy`, `egress`, `destinations`: parts of the objects that the operator creates
+//! - `pod`, `pod_shape`, `serving`, `jobs`, `network_policy`, `egress`, `destinations`: parts of the objects that the operator creates
 //! - `pod_diagnostics`: causes of pods that do not exist, do not start or fail; `secret_state`: Secrets that pods need
 //! - `shared`: the context that all controllers share
 //! - `leader`: leader election by a Lease; `writer`: every write to the API server
@@ -42,6 +42,7 @@ mod network_policy;
 mod owned;
 mod pod;
 mod pod_diagnostics;
+mod pod_shape;
 mod publish;
 mod reason;
 mod risk_service;

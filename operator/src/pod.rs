@@ -6,18 +6,22 @@
 
 use std::{borrow::Cow, collections::BTreeMap};
 
-use assay_crds::{SecretKey, TelemetrySpec};
-use assay_tenancy::Name;
+use assay_crds::{ImagePullPolicy, SecretKey, TelemetrySpec};
+use assay_tenancy::{Name, manifest::PodsSpec};
 use k8s_openapi::{
     api::core::v1::{
         Capabilities, ConfigMapVolumeSource, Container, EmptyDirVolumeSource, EnvVar, KeyToPath,
-        LocalObjectReference, PodSecurityContext, PodSpec, ResourceRequirements, SeccompProfile,
-        SecretVolumeSource, SecurityContext, Volume, VolumeMount,
+        LocalObjectReference, PodSecurityContext, PodSpec, PodTemplateSpec, ResourceRequirements,
+        SeccompProfile, SecretVolumeSource, SecurityContext, Volume, VolumeMount,
     },
     apimachinery::pkg::api::resource::Quantity,
 };
 
-use crate::egress::{Egress, SECRET_MODE};
+use crate::{
+    egress::{Egress, SECRET_MODE},
+    owned::Owner,
+    pod_shape,
+};
 
 /// The numeric user and group of containers. A name could resolve to root.
 const USER: i64 = 65532;
@@ -94,6 +98,10 @@ pub(crate) struct PodDefaults {
     pub(crate) egress: Egress,
     /// The export of traces and metrics.
     pub(crate) telemetry: TelemetrySpec,
+    /// The pull policy of the image. `None`: that of Kubernetes.
+    pub(crate) pull_policy: Option<ImagePullPolicy>,
+    /// The parts of the pods that their owner's spec shapes.
+    pub(crate) shape: PodsSpec,
 }
 
 /// The settings of one pod.
@@ -148,8 +156,16 @@ impl<'a> PodSettings<'a> {
         Self { defaults, arguments, secrets, config_map, data, restart, grace_seconds, resources }
     }
 
-    /// The spec of the pod.
-    pub(crate) fn spec(&self) -> PodSpec {
+    /// The template of the pod, for an owner.
+    pub(crate) fn template(&self, owner: &Owner) -> PodTemplateSpec {
+        let (mut metadata, mut spec) = (owner.template_metadata(), self.spec());
+        let shape = &self.defaults.shape;
+        pod_shape::shape(shape, &owner.selector(), &mut metadata, &mut spec);
+        PodTemplateSpec { metadata: Some(metadata), spec: Some(spec) }
+    }
+
+    /// The spec of the pod, without the parts that its owner's spec shapes.
+    fn spec(&self) -> PodSpec {
         let mut mounts = vec![mount(DATA_VOLUME, DATA, None), mount("scratch", "/tmp", None)];
         let mut volumes = vec![empty_volume("scratch")];
         if self.data == DataVolume::Scratch {
@@ -209,6 +225,7 @@ impl<'a> PodSettings<'a> {
         Container {
             name: "assay".to_owned(),
             image: Some(self.defaults.image.clone()),
+            image_pull_policy: self.defaults.pull_policy.map(|policy| policy.as_str().to_owned()),
             args: Some(self.arguments.iter().map(|argument| escaped(argument)).collect()),
             working_dir: Some(DATA.to_owned()),
             // The last lines of the log stay readable in the pod's status once the log is gone.
@@ -274,6 +291,8 @@ mod tests {
             pull_secrets: vec!["registry".parse().unwrap()],
             egress: Egress::default(),
             telemetry: TelemetrySpec::default(),
+            pull_policy: None,
+            shape: PodsSpec::default(),
         };
         let source = SecretKey { name: "store".parse().unwrap(), key: "url".into() };
         let database = SecretFile::needed("database", source);

@@ -2,8 +2,8 @@
 
 use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
-use assay_crds::{CaBundle, EgressSpec, SecretKey, TelemetrySpec};
-use assay_tenancy::Name;
+use assay_crds::{CaBundle, EgressSpec, ImagePullPolicy, SecretKey, TelemetrySpec};
+use assay_tenancy::{Name, manifest::PodsSpec};
 use clap::{ArgAction, Parser};
 
 use crate::{
@@ -33,6 +33,9 @@ pub struct OperatorSettings {
     /// operator runs no such workloads; a server with `--feeds on` does their work
     #[arg(long, env = "ASSAY_OPERATOR_IMAGE", requires = "database_secret", value_name = "IMAGE")]
     pub image: Option<String>,
+    /// Pull policy of the image: `Always`, `IfNotPresent` or `Never`. Unset: that of Kubernetes
+    #[arg(long, requires = "image", value_name = "POLICY")]
+    pub image_pull_policy: Option<ImagePullPolicy>,
     /// Secret with credentials for pulling the image; repeatable
     #[arg(long, value_name = "NAME")]
     pub image_pull_secret: Vec<Name>,
@@ -149,6 +152,8 @@ impl OperatorSettings {
             pull_secrets: self.image_pull_secret.clone(),
             egress: Egress::parse(&egress)?.with_source_networks(self.source_networks.clone()),
             telemetry: TelemetrySpec { otlp_endpoint: self.otlp_endpoint.clone() },
+            pull_policy: self.image_pull_policy,
+            shape: PodsSpec::default(),
         };
         let source = self.database_secret.clone()?;
         let token = self.chain_token_secret.clone();

@@ -180,6 +180,13 @@ imagePullSecrets:
 {{- toJson $names -}}
 {{- end }}
 
+{{/* The pull policy of a container, if the values name one. */}}
+{{- define "assay.imagePullPolicy" -}}
+{{- with .Values.imagePullPolicy }}
+imagePullPolicy: {{ . }}
+{{- end }}
+{{- end }}
+
 {{/* The security contexts of every pod and container: no privileges. {user} */}}
 {{- define "assay.podSecurity" -}}
 runAsNonRoot: true

@@ -29,8 +29,8 @@ pub use name::{InvalidManifestName, Name};
 pub use period::{InvalidPeriod, Period};
 pub use quantity::{InvalidResourceQuantity, ResourceQuantity};
 pub use resolve::{
-    Cause, FieldProblem, ManifestMap, ManifestProblem, Resolution, resolve, resolve_manifests,
-    resolve_onto,
+    Cause, FieldProblem, ManifestMap, ManifestProblem, PodsProblem, Resolution, pods_problems,
+    resolve, resolve_manifests, resolve_onto,
 };
 pub use unusable::unusable_fields;
 pub use web_url::{WEB_URL_FORM, is_web_url};

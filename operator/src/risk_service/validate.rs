@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use assay_crds::{
     ConnectionsSpec, ExposureSpec, HttpRouteSpec, IngressSpec, ScalingSpec, SecretKey,
 };
+use assay_tenancy::pods_problems;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::ResourceExt;
 
@@ -117,6 +118,9 @@ pub(super) fn validate(inputs: &Inputs) -> Result<ValidatedService, ReadyState> 
     let invalid = |message: &str| ReadyState::Stalled(ConditionReason::Invalid, message.to_owned());
     let egress = Egress::parse(&spec.egress)
         .ok_or_else(|| invalid("spec.egress.caBundle: name either a configMap or a secret"))?;
+    if let Some((path, message)) = pods_problems(&spec.pods).into_iter().next() {
+        return Err(invalid(&format!("spec.pods{path}: {message}")));
+    }
     let exposure = match &spec.exposure {
         Some(exposure) => Some(
             Exposure::parse(exposure)
@@ -159,6 +163,8 @@ pub(super) fn validate(inputs: &Inputs) -> Result<ValidatedService, ReadyState> 
             pull_secrets: spec.image_pull_secrets.clone(),
             egress,
             telemetry: spec.telemetry.clone(),
+            pull_policy: spec.image_pull_policy,
+            shape: spec.pods.clone(),
         },
         database: SecretFile::needed("database", spec.database_secret.clone()),
         cache: spec.cache_secret.clone().map(|source| SecretFile::needed("cache", source)),

@@ -9,7 +9,9 @@ use assay_crds::{
 };
 use assay_tenancy::{
     Name,
-    manifest::{ChainMode, ChainProtocol, ChainSourceSpec, FetchSchedule, IntelSourceSpec, Kind},
+    manifest::{
+        ChainMode, ChainProtocol, ChainSourceSpec, FetchSchedule, IntelSourceSpec, Kind, PodsSpec,
+    },
 };
 use jiff::SignedDuration;
 use kube::Resource;
@@ -48,6 +50,9 @@ pub(super) trait Source:
 
     /// The credentials that the source's pods need, in a Secret.
     fn credentials(spec: &Self::Spec) -> Option<RequestedCredentials<'_>>;
+
+    /// The parts of the source's pods that its spec shapes.
+    fn pods(spec: &Self::Spec) -> &PodsSpec;
 
     /// The task of the source's workload.
     fn task(name: &Name, spec: &Self::Spec, inputs: TaskInputs<'_>) -> Result<Task, IdleReason>;
@@ -102,6 +107,10 @@ impl Source for IntelSource {
         let is_url = spec.location.contains("://");
         let secret = spec.credentials_secret.as_ref().filter(|_| is_url)?;
         Some(RequestedCredentials { secret, url: &spec.location })
+    }
+
+    fn pods(spec: &Self::Spec) -> &PodsSpec {
+        &spec.pods
     }
 
     fn task(name: &Name, spec: &Self::Spec, inputs: TaskInputs<'_>) -> Result<Task, IdleReason> {
@@ -166,6 +175,10 @@ impl Source for ChainSource {
         let asks = spec.mode == ChainMode::Follow && spec.protocol == ChainProtocol::Rpc;
         let secret = spec.credentials_secret.as_ref().filter(|_| asks && !spec.suspended)?;
         Some(RequestedCredentials { secret, url: &spec.endpoint })
+    }
+
+    fn pods(spec: &Self::Spec) -> &PodsSpec {
+        &spec.pods
     }
 
     fn task(_: &Name, spec: &Self::Spec, inputs: TaskInputs<'_>) -> Result<Task, IdleReason> {

@@ -77,7 +77,7 @@ pub(super) fn validate<K: Source>(
         name: inputs.name.to_string(),
         object_name: names::workload(K::COMPONENT, inputs.name.as_str()),
         owner: inputs.owner.clone(),
-        pods: pods.clone(),
+        pods: PodDefaults { shape: K::pods(spec).clone(), ..pods.clone() },
         database: inputs.settings.database.clone(),
         destinations,
         networks: inputs.networks.clone(),

@@ -75,6 +75,44 @@ fn the_ready_made_chain_sources() {
     assert_eq!(known, names.iter().collect());
 }
 
+/// The schema of pods in values is that of a `RiskService`, whose rules the API server checks.
+#[test]
+fn the_schema_of_pods() {
+    fn plain(schema: &Value) -> Value {
+        match schema {
+            Value::Object(fields) => {
+                let mut plain = serde_json::Map::new();
+                for (name, field) in fields {
+                    if name == "properties" || (!name.starts_with("x-") && name != "default") {
+                        plain.insert(name.clone(), plain_fields(name, field));
+                    }
+                }
+                if plain.contains_key("properties") {
+                    plain.insert("additionalProperties".into(), false.into());
+                }
+                plain.into()
+            }
+            other => other.clone(),
+        }
+    }
+    fn plain_fields(name: &str, field: &Value) -> Value {
+        match field {
+            Value::Object(fields) if name == "properties" => {
+                fields.iter().map(|(name, field)| (name.clone(), plain(field))).collect()
+            }
+            Value::Array(values) => values.iter().map(plain).collect(),
+            other => plain(other),
+        }
+    }
+    let definition = &documents(&text("crds/manifests/riskservices.yaml"))[0];
+    let root = &definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"];
+    let pods = plain(&root["properties"]["spec"]["properties"]["pods"]);
+    let name = "charts/assay/values.schema.json";
+    let mut schema: Value = serde_json::from_str(&text(name)).unwrap();
+    schema["definitions"]["pods"] = pods;
+    expect(name, &(serde_json::to_string_pretty(&schema).unwrap() + "\n"));
+}
+
 #[test]
 fn the_table_of_values() {
     let (name, begin, end) =

@@ -462,7 +462,7 @@ fn only_named_destinations_are_reachable() {
 
 #[test]
 #[ignore = "needs Helm"]
-fn values_shape_the_pods_of_the_operator() {
+fn values_shape_the_pods_of_the_operator_and_of_the_api() {
     let helm = Helm::find();
     let spread = json!([{
         "maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule",
@@ -480,7 +480,13 @@ fn values_shape_the_pods_of_the_operator() {
         "extraEnv": env, "volumes": volumes, "volumeMounts": mounts,
         "serviceAccount": {"annotations": {"example.com/role": "reader"}},
     });
-    let rendered = objects(&helm, &["--set-json", &format!("operator={operator}")]);
+    let pods = json!({
+        "affinity": affinity, "priorityClassName": "high", "env": env, "volumes": volumes,
+        "volumeMounts": mounts, "resources": {"requests": {"cpu": "1"}},
+    });
+    let values = [format!("operator={operator}"), format!("api.pods={pods}")];
+    let values = ["--set-json", &values[0], "--set-json", &values[1]];
+    let rendered = objects(&helm, &values);
     let template = &one(&rendered, "Deployment", "assay-operator")["spec"]["template"];
     assert_eq!(template["metadata"]["annotations"], json!({"example.com/team": "risk"}));
     assert_eq!(template["metadata"]["labels"]["team"], "risk");
@@ -502,6 +508,7 @@ fn values_shape_the_pods_of_the_operator() {
     }
     let account = one(&rendered, "ServiceAccount", "assay-operator");
     assert_eq!(account["metadata"]["annotations"], json!({"example.com/role": "reader"}));
+    assert_eq!(one(&rendered, "RiskService", "assay")["spec"]["pods"], pods);
 }
 
 #[test]
@@ -513,7 +520,7 @@ fn values_name_and_label_all_objects_and_add_others() {
         "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: text}",
     ]);
     let extra = format!("extraObjects={extra}");
-    let set = "fullnameOverride=risk,commonLabels.team=risk,\
+    let set = "fullnameOverride=risk,commonLabels.team=risk,imagePullPolicy=Always,\
                metrics.podMonitor.enabled=true,imagePullSecrets[0].name=one,imagePullSecrets[1]=two";
     let rendered = objects(&helm, &["--set", set, "--set-json", &extra]);
     let own = |object: &&Value| object["metadata"]["labels"]["app.kubernetes.io/name"] == "assay";
@@ -525,11 +532,15 @@ fn values_name_and_label_all_objects_and_add_others() {
         assert!(is_default || name.starts_with("risk"), "{name}");
     }
     for (name, pod) in pods(&rendered) {
+        assert_eq!(pod["containers"][0]["imagePullPolicy"], "Always", "{name}");
         assert_eq!(pod["imagePullSecrets"], json!([{"name": "one"}, {"name": "two"}]), "{name}");
     }
     let service = &one(&rendered, "RiskService", "risk")["spec"];
+    assert_eq!(service["imagePullPolicy"], "Always");
     assert_eq!(service["imagePullSecrets"], json!(["one", "two"]));
     assert_eq!(service["databaseSecret"]["name"], "risk-evaluation");
+    let arguments = &one(&rendered, "Deployment", "risk-operator")["spec"]["template"]["spec"];
+    assert!(arguments["containers"][0]["args"].to_string().contains("--image-pull-policy=Always"));
     let texts = generated_texts(&rendered, "risk-evaluation", "word");
     assert_eq!(texts["redis-url"], "redis://default:word@risk-redis:6379");
     for name in ["own-assay", "text"] {

@@ -154,10 +154,12 @@ fn errors_of_values_are_named() {
         ),
         ("commonLabels.helm\\.sh/chart=a", "commonLabels: `helm.sh/chart` is a label of the chart"),
         ("fullnameOverride=Risk", "the name `Risk` cannot be the name of the API's Service"),
+        ("api.pods.hostNetwork=true", "additional properties 'hostNetwork' not allowed"),
         (
             "operator.volumes[0].name=a,operator.volumes[0].hostPath.path=/",
             "'hostPath' not allowed",
         ),
+        ("imagePullPolicy=Sometimes", "at '/imagePullPolicy': value must be one of"),
         ("caBundle.configMap=a,caBundle.secret=b", "set caBundle.configMap or caBundle.secret"),
     ] {
         let refused = helm.run(&["template", "assay", &chart(), "--set", values]);

@@ -28,6 +28,7 @@ mod rights;
 mod scope;
 mod security;
 mod service;
+mod shaped;
 mod source_secrets;
 mod sources;
 mod traced;

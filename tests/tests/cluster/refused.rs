@@ -354,6 +354,26 @@ must not be smaller than the request
 {"pods": {"tolerations": [{"key": "a", "effect": "Never"}]}}
 Unsupported value: "Never"
 
+{"pods": {"volumes": [{"name": "a", "emptyDir": {}}]}}
+{"pods": {"volumes": [{"name": "data", "emptyDir": {}}]}}
+is the name of a volume of the operator
+
+{"pods": {"volumes": [{"name": "a", "emptyDir": {}}]}}
+{"pods": {"volumes": [{"name": "a"}]}}
+name one of configMap, secret, emptyDir and persistentVolumeClaim
+
+{"pods": {"env": [{"name": "ASSAY_LOG", "value": "debug"}]}}
+{"pods": {"env": [{"name": "ASSAY_DATA_DIR", "value": "a"}]}}
+of theirs, only ASSAY_LOG is allowed
+
+{"pods": {"volumes": [{"name": "a", "emptyDir": {}}], "volumeMounts": [{"name": "a", "mountPath": "/etc/assay-2"}]}}
+{"pods": {"volumes": [{"name": "a", "emptyDir": {}}], "volumeMounts": [{"name": "a", "mountPath": "/etc"}]}}
+write an absolute path that neither holds nor is in a folder of Assay
+
+{"pods": {"annotations": {"example.com/a": "b"}}}
+{"pods": {"annotations": {"assay.dev/settings": "b"}}}
+annotations of `assay.dev/`
+
 {"fetchTimeout": "60s"}
 {"fetchTimeout": "61s"}
 must be from 1s to 1m

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    SecretKey,
+    PodsSpec, SecretKey,
     intel_format::{IntelFormat, IntelFormatKind},
     secret_key::{CredentialsKey, credentials_key},
 };
@@ -118,6 +118,9 @@ pub struct IntelSourceSpec {
     /// Suspends fetching; imported data stay. Default `false`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub suspended: bool,
+    /// Pods of the imports in a cluster.
+    #[serde(default, skip_serializing_if = "PodsSpec::is_default")]
+    pub pods: PodsSpec,
 }
 
 const fn default_maximum_age() -> Period {

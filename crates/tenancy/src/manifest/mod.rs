@@ -9,15 +9,16 @@ mod intel_formats;
 mod intel_source;
 mod kind;
 mod plan;
+mod pod_nodes;
+mod pod_volumes;
+mod pods;
 mod rate_limit;
 mod read;
 mod secret_key;
 mod tenant;
 
-pub(crate) use chain_servers::{MOST_ENTRIES, MOST_REPLICAS, SMALLEST_VOLUME};
-pub use chain_servers::{
-    PodsSpec, ResourceQuantities, ResourcesSpec, TaintEffect, TolerationSpec, VolumeSpec,
-};
+pub use chain_servers::VolumeSpec;
+pub(crate) use chain_servers::{MOST_REPLICAS, SMALLEST_VOLUME};
 pub(crate) use chain_source::{
     CLAIM_OF_TRANSFERS, EXPLORERS_ON_DEMAND, FILES_WITHOUT_BRANCHES, FILES_WITHOUT_CREDENTIALS,
     FIRST_OF_FILES, FOLDER_FORM, FOLLOWED_FILES, HISTORIES_ON_DEMAND, IN_CLAIM,
@@ -36,6 +37,23 @@ pub(crate) use plan::{
     LARGEST_FALLBACK_SHARE, LONGEST_CACHE, LONGEST_RETENTION, LONGEST_WINDOW, MOST_IN_FLIGHT,
     MOST_REQUESTS, MOST_SCREEN_ROWS,
 };
+pub use pod_nodes::{
+    AffinitySpec, LabelOperator, LabelRequirement, LabelSelector, NodeAffinity, NodeOperator,
+    NodeRequirement, NodeSelector, NodeSelectorTerm, PodAffinity, PodAffinityTerm, PreferredNodes,
+    PreferredPods, TaintEffect, TolerationSpec, TopologySpreadSpec, WhenUnsatisfiable,
+};
+pub use pod_volumes::{
+    ClaimVolume, ConfigMapVolume, EmptyDirVolume, EnvironmentSource, EnvironmentVariable,
+    FieldReference, KeyPath, KeyReference, ObjectReference, PodVolume, PodVolumeMount,
+    SecretVolume, ValueSource,
+};
+pub(crate) use pod_volumes::{
+    FOLDER_FORM as POD_FOLDER_FORM, LOG_LEVEL, ONE_GROUP, ONE_REFERENCE, ONE_SOURCE, ONE_VALUE,
+    RESERVED_VARIABLE, RESERVED_VARIABLES, RESERVED_VOLUME, SUB_PATH_FORM, is_free_folder,
+    is_reserved_volume,
+};
+pub(crate) use pods::{MOST_ENTRIES, RESERVED_ANNOTATION, RESERVED_ANNOTATIONS};
+pub use pods::{PodsSpec, ResourceQuantities, ResourcesSpec};
 pub use rate_limit::{RateLimitNumber, RateLimitSpec, RateLimitTarget};
 pub use read::{API_VERSION, Document, ManifestSpec, ParsedManifest};
 pub use secret_key::SecretKey;

@@ -27,7 +27,7 @@ pub enum ManifestSpec<R> {
     /// A plan.
     Plan(PlanSpec),
     /// A list, label set or file of prices that is fetched on a schedule.
-    IntelSource(IntelSourceSpec),
+    IntelSource(Box<IntelSourceSpec>),
     /// The node, the indexer or the files of a chain.
     ChainSource(Box<ChainSourceSpec>),
     /// A risk policy.

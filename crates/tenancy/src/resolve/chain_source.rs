@@ -8,8 +8,8 @@ use crate::{
     manifest::{
         CLAIM_OF_TRANSFERS, ChainMode, ChainProtocol, ChainSourceSpec, EXPLORERS_ON_DEMAND,
         FILES_WITHOUT_BRANCHES, FILES_WITHOUT_CREDENTIALS, FIRST_OF_FILES, FOLDER_FORM,
-        FOLLOWED_FILES, HISTORIES_ON_DEMAND, IN_CLAIM, LONGEST_FETCH_TIMEOUT, MOST_ENTRIES,
-        MOST_REPLICAS, SMALLEST_VOLUME, TRANSFERS_FOLDER, TRONGRID_OF_TRON,
+        FOLLOWED_FILES, HISTORIES_ON_DEMAND, IN_CLAIM, LONGEST_FETCH_TIMEOUT, MOST_REPLICAS,
+        SMALLEST_VOLUME, TRANSFERS_FOLDER, TRONGRID_OF_TRON,
     },
 };
 
@@ -104,6 +104,7 @@ pub(super) fn check(
     for (holds, path, message) in rules_of_servers(spec) {
         require(holds, path, message);
     }
+    super::pods::check(&spec.pods, source, problems);
     if let Some(other) = chains.get(&spec.chain) {
         let message = format!("{} is read by ChainSource {} already", spec.chain, other.name);
         problems.push(source.problem("spec.chain", message));
@@ -115,8 +116,7 @@ pub(super) fn check(
 }
 
 /// The rules of chain servers in a cluster: the condition, the field and the message.
-fn rules_of_servers(spec: &ChainSourceSpec) -> [(bool, &'static str, String); 6] {
-    let pods = &spec.pods;
+fn rules_of_servers(spec: &ChainSourceSpec) -> [(bool, &'static str, String); 3] {
     [
         (
             (1..=MOST_REPLICAS).contains(&spec.replicas),
@@ -132,21 +132,6 @@ fn rules_of_servers(spec: &ChainSourceSpec) -> [(bool, &'static str, String); 6]
             spec.volume.storage_class.as_deref().is_none_or(is_subdomain),
             "spec.volume.storageClass",
             NAME_FORM.to_owned(),
-        ),
-        (
-            pods.resources.is_consistent(),
-            "spec.pods.resources.limits",
-            "must not be smaller than the requests".to_owned(),
-        ),
-        (
-            pods.node_selector.len() <= MOST_ENTRIES,
-            "spec.pods.nodeSelector",
-            format!("has more than {MOST_ENTRIES} labels"),
-        ),
-        (
-            pods.tolerations.len() <= MOST_ENTRIES,
-            "spec.pods.tolerations",
-            format!("has more than {MOST_ENTRIES} entries"),
         ),
     ]
 }

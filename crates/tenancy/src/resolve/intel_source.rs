@@ -65,6 +65,7 @@ pub(super) fn check(
         "name the lists that are mandatory, such as `ofac-sdn`: a demand is met by the list itself"
             .into(),
     );
+    super::pods::check(&spec.pods, source, problems);
     let schedule = match FetchSchedule::parse(&spec.schedule) {
         Ok(schedule) => schedule,
         Err(message) => {

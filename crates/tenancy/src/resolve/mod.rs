@@ -3,6 +3,7 @@
 mod chain_source;
 mod intel_source;
 mod plan;
+mod pods;
 mod problem;
 mod rate_limit;
 mod tenant;
@@ -16,6 +17,7 @@ use std::{
 
 use serde::de::DeserializeOwned;
 
+pub use pods::{PodsProblem, pods_problems};
 pub use problem::{Cause, FieldProblem, ManifestProblem};
 
 use crate::{

@@ -401,6 +401,12 @@ fn given_chain_servers_then_their_volumes_and_pods_are_checked() {
         "resources": {"requests": {"cpu": "500m"}, "limits": {"cpu": "1", "memory": "8Gi"}},
         "nodeSelector": {"disk": "nvme"},
         "tolerations": [{"key": "chains", "effect": "NoSchedule"}],
+        "affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [
+            {"topologyKey": "kubernetes.io/hostname"},
+        ]}},
+        "env": [{"name": "ASSAY_LOG", "value": "debug"}],
+        "volumes": [{"name": "extra", "emptyDir": {"sizeLimit": "1Gi"}}],
+        "volumeMounts": [{"name": "extra", "mountPath": "/extra"}],
     });
     let full = json!({"replicas": 16, "volume": {"size": "600Gi", "storageClass": "fast.v2"}, "pods": pods});
     assert_eq!(problems_of(&[with(full)]), Vec::<String>::new());
@@ -419,5 +425,80 @@ fn given_chain_servers_then_their_volumes_and_pods_are_checked() {
     ] {
         let complaints = problems_of(&[with(wrong)]);
         assert!(complaints.len() == 1 && complaints[0].contains(said), "{complaints:?}");
+    }
+}
+
+#[test]
+fn given_pods_then_parts_of_the_operator_and_of_the_node_are_refused() {
+    let with = |pods: Value| {
+        let spec = json!({
+            "location": "https://lists.example/own.csv", "format": "listings-csv",
+            "schedule": "0 * * * *", "pods": pods,
+        });
+        document("IntelSource", "own", spec)
+    };
+    let mount = |path: &str| {
+        json!({
+            "volumes": [{"name": "extra", "emptyDir": {}}],
+            "volumeMounts": [{"name": "extra", "mountPath": path}],
+        })
+    };
+    assert_eq!(problems_of(&[with(mount("/etc/assay-extra"))]), Vec::<String>::new());
+    for (wrong, said) in [
+        (json!({"hostNetwork": true}), "unknown field `hostNetwork`"),
+        (json!({"securityContext": {}}), "unknown field `securityContext`"),
+        (
+            json!({"volumes": [{"name": "a", "hostPath": {"path": "/"}}]}),
+            "unknown field `hostPath`",
+        ),
+        (json!({"volumes": [{"name": "a"}]}), "spec.pods.volumes[0]: name one of configMap, "),
+        (
+            json!({"volumes": [{"name": "database", "emptyDir": {}}]}),
+            "spec.pods.volumes[0].name: is the name of a volume of the operator",
+        ),
+        (
+            json!({"volumes": [{"name": "histories-eth", "emptyDir": {}}]}),
+            "spec.pods.volumes[0].name: is the name of a volume of the operator",
+        ),
+        (
+            json!({"volumeMounts": [{"name": "a", "mountPath": "/a"}]}),
+            "spec.pods.volumeMounts[0].name: is no volume of `volumes`",
+        ),
+        (mount("/run"), "spec.pods.volumeMounts[0].mountPath: write an absolute path"),
+        (mount("/etc/assay/x"), "spec.pods.volumeMounts[0].mountPath: write an absolute path"),
+        (mount("/extra/../tmp"), "spec.pods.volumeMounts[0].mountPath: write an absolute path"),
+        (mount("extra"), "spec.pods.volumeMounts[0].mountPath: write an absolute path"),
+        (
+            json!({"env": [{"name": "ASSAY_DATABASE_URL", "value": "a"}]}),
+            "spec.pods.env[0].name: the operator sets the settings of programs",
+        ),
+        (
+            json!({"env": [{"name": "LD_PRELOAD", "value": "a"}]}),
+            "spec.pods.env[0].name: the operator sets the settings of programs",
+        ),
+        (json!({"env": [{"name": "A"}]}), "spec.pods.env[0]: give a value or valueFrom"),
+        (
+            json!({"env": [{"name": "A", "value": "1"}, {"name": "A", "value": "2"}]}),
+            "spec.pods.env[1].name: is the name of another variable too",
+        ),
+        (
+            json!({"env": [{"name": "A", "valueFrom": {}}]}),
+            "spec.pods.env[0].valueFrom: name one of configMapKeyRef, ",
+        ),
+        (
+            json!({"envFrom": [{"prefix": "A_"}]}),
+            "spec.pods.envFrom[0]: name either a configMapRef",
+        ),
+        (
+            json!({"annotations": {"assay.dev/settings": "a"}}),
+            "spec.pods.annotations: annotations of `assay.dev/`",
+        ),
+        (
+            json!({"tolerations": vec![json!({"key": "a"}); 17]}),
+            "spec.pods.tolerations: has more than 16 entries",
+        ),
+    ] {
+        let complaints = problems_of(&[with(wrong)]);
+        assert!(complaints.len() == 1 && complaints[0].contains(said), "{said}: {complaints:?}");
     }
 }

@@ -10,7 +10,7 @@ use k8s_openapi::{
             CrossVersionObjectReference, HorizontalPodAutoscaler, HorizontalPodAutoscalerSpec,
             MetricIdentifier, MetricSpec, MetricTarget, PodsMetricSource, ResourceMetricSource,
         },
-        core::v1::{ConfigMap, PodSpec, PodTemplateSpec},
+        core::v1::{ConfigMap, PodTemplateSpec},
     },
     apimachinery::pkg::{api::resource::Quantity, util::intstr::IntOrString},
 };
@@ -18,7 +18,8 @@ use k8s_openapi::{
 use super::migration::MIGRATED_BY;
 use crate::{
     owned::digest,
-    pod::{CONFIG, DATA, DataVolume, PodSettings, RestartPolicy, requests},
+    pod::{CONFIG, DATA, DataVolume, PodSettings, RestartPolicy},
+    pod_shape::{self, DefaultRequests},
     risk_service::validate::ValidatedService,
     serving::{self, ADMIN, API, DRAIN_SECONDS, GRACE_SECONDS, STARTUP, TERMINATION_SECONDS},
 };
@@ -31,6 +32,8 @@ pub(in crate::risk_service) const CHAIN_SERVERS: &str = "chain-servers";
 pub(in crate::risk_service) const SOURCE_CREDENTIALS: &str = "source-credentials";
 /// The annotation on pods with the digest of the settings: changed settings replace the pods.
 const SETTINGS: &str = "assay.dev/settings";
+/// The CPU and memory that a server requests.
+const REQUESTS: DefaultRequests = DefaultRequests::new(250, 512);
 /// The servers' metric of requests in flight.
 const IN_FLIGHT: &str = "assay_http_requests_in_flight";
 /// The text of the settings file. Servers fetch no lists and chains: separate workloads fetch these for all servers.
@@ -92,8 +95,10 @@ pub(super) fn deployment(service: &ValidatedService, settings: &str) -> Deployme
     let owner = &service.owner;
     let mut metadata = owner.metadata(&service.name);
     metadata.annotations = Some(annotation(MIGRATED_BY, service.migration.clone()));
-    let mut template_metadata = owner.template_metadata();
-    template_metadata.annotations = Some(annotation(SETTINGS, digest(&[settings])));
+    let mut template = pod(service);
+    let template_metadata = template.metadata.get_or_insert_default();
+    let annotations = template_metadata.annotations.get_or_insert_default();
+    annotations.extend(annotation(SETTINGS, digest(&[settings])));
     Deployment {
         metadata,
         spec: Some(DeploymentSpec {
@@ -107,10 +112,7 @@ pub(super) fn deployment(service: &ValidatedService, settings: &str) -> Deployme
                 }),
             }),
             selector: owner.selector(),
-            template: PodTemplateSpec {
-                metadata: Some(template_metadata),
-                spec: Some(pod(service)),
-            },
+            template,
             ..DeploymentSpec::default()
         }),
         status: None,
@@ -121,7 +123,7 @@ fn annotation(name: &str, value: String) -> BTreeMap<String, String> {
     BTreeMap::from([(name.to_owned(), value)])
 }
 
-fn pod(service: &ValidatedService) -> PodSpec {
+fn pod(service: &ValidatedService) -> PodTemplateSpec {
     let settings = PodSettings {
         defaults: &service.pods,
         arguments: vec!["serve".into(), format!("--config={CONFIG}/{FILE}")],
@@ -135,13 +137,16 @@ fn pod(service: &ValidatedService) -> PodSpec {
         restart: RestartPolicy::Always,
         data: DataVolume::Scratch,
         grace_seconds: TERMINATION_SECONDS,
-        resources: requests("250m", "512Mi"),
+        resources: pod_shape::resources(&service.pods.shape.resources, REQUESTS),
     };
-    let mut pod = settings.spec();
-    serving::add_ports_and_probes(&mut pod);
-    let spread = serving::spread(&service.owner.selector(), Some("pod-template-hash"));
+    let mut template = settings.template(&service.owner);
+    let pod = template.spec.get_or_insert_default();
+    serving::add_ports_and_probes(pod);
+    let selector = service.owner.selector();
+    let usual = serving::spread(&selector, Some("pod-template-hash"));
+    let spread = pod_shape::spread(&service.pods.shape, &selector, usual);
     pod.topology_spread_constraints = Some(spread);
-    pod
+    template
 }
 
 /// The autoscaler, by CPU utilization, and by requests in flight if the spec sets a target.

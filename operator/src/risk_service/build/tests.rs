@@ -140,6 +140,8 @@ fn objects_equal_the_files() {
         "scaling": {"minReplicas": 3, "maxReplicas": 9, "cpuPercent": 50, "requestsInFlight": 40},
         "imagePullSecrets": ["one", "two"],
         "chainTokenSecret": {"name": "chains", "key": "token"},
+        "imagePullPolicy": "Always",
+        "pods": golden::pods(),
     }));
     all.demand = Some(followed());
     let endpoint = destinations::of_url("http://10.0.0.7:3000/api");

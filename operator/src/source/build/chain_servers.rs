@@ -1,14 +1,9 @@
 //! The objects of chain servers. Each server has a volume with the whole graph, follows the chain and answers API
 //! servers.
 
-use std::{collections::BTreeMap, path::Path};
+use std::path::Path;
 
-use assay_tenancy::{
-    ResourceQuantity,
-    manifest::{
-        ChainProtocol, PodsSpec, ResourcesSpec, TRANSFERS_FOLDER, TolerationSpec, VolumeSpec,
-    },
-};
+use assay_tenancy::manifest::{ChainProtocol, TRANSFERS_FOLDER, VolumeSpec};
 use k8s_openapi::{
     api::{
         apps::v1::{
@@ -17,26 +12,25 @@ use k8s_openapi::{
         },
         core::v1::{
             PersistentVolumeClaim, PersistentVolumeClaimSpec, PersistentVolumeClaimVolumeSource,
-            PodSpec, PodTemplateSpec, ResourceRequirements, Service, ServiceSpec, Toleration,
-            Volume, VolumeMount, VolumeResourceRequirements,
+            PodSpec, PodTemplateSpec, Service, ServiceSpec, Volume, VolumeMount,
+            VolumeResourceRequirements,
         },
     },
-    apimachinery::pkg::{api::resource, apis::meta::v1::ObjectMeta},
+    apimachinery::pkg::apis::meta::v1::ObjectMeta,
 };
 
 use super::database_arguments;
 use crate::{
     pod::{DATA_VOLUME, DataVolume, PodSettings, RestartPolicy},
+    pod_shape::{self, DefaultRequests, quantities},
     serving::{self, ADMIN, API, DRAIN_SECONDS, GRACE_SECONDS, TERMINATION_SECONDS, service_port},
     source::{
         credentials::SourceCredentials, names, task::ChainServerTask, validate::ValidatedSource,
     },
 };
 
-/// The CPU that a server requests.
-const CPU: (&str, ResourceQuantity) = ("cpu", ResourceQuantity::thousandths(250));
-/// The memory that a server requests.
-const MEMORY: (&str, ResourceQuantity) = ("memory", ResourceQuantity::mebibytes(1024));
+/// The CPU and memory that a server requests.
+const REQUESTS: DefaultRequests = DefaultRequests::new(250, 1024);
 /// The time for which a server must be ready before the next server is replaced, in seconds. API servers find a new
 /// server through the cluster's DNS, which caches answers for some seconds.
 const MIN_READY_SECONDS: i32 = 15;
@@ -86,10 +80,7 @@ pub(super) fn stateful_set(serve: &ChainServerTask, source: &ValidatedSource) ->
                 },
             ),
             selector: owner.selector(),
-            template: PodTemplateSpec {
-                metadata: Some(owner.template_metadata()),
-                spec: Some(pod(serve, source)),
-            },
+            template: pod(serve, source),
             volume_claim_templates: Some(vec![claim(&serve.spec.volume)]),
             ..StatefulSetSpec::default()
         }),
@@ -113,7 +104,7 @@ fn claim(volume: &VolumeSpec) -> PersistentVolumeClaim {
     }
 }
 
-fn pod(serve: &ChainServerTask, source: &ValidatedSource) -> PodSpec {
+fn pod(serve: &ChainServerTask, source: &ValidatedSource) -> PodTemplateSpec {
     let cookie = followed_with(serve).map(|credentials| &credentials.file);
     let settings = PodSettings {
         defaults: &source.pods,
@@ -123,19 +114,18 @@ fn pod(serve: &ChainServerTask, source: &ValidatedSource) -> PodSpec {
         data: DataVolume::Claim,
         restart: RestartPolicy::Always,
         grace_seconds: TERMINATION_SECONDS,
-        resources: resources(&serve.spec.pods.resources),
+        resources: pod_shape::resources(&source.pods.shape.resources, REQUESTS),
     };
-    let mut pod = settings.spec();
+    let mut template = settings.template(&source.owner);
+    let pod = template.spec.get_or_insert_default();
     if let Some((claim, _)) = mounted_files(serve) {
-        add_files(&mut pod, claim);
+        add_files(pod, claim);
     }
-    let PodsSpec { node_selector, tolerations, .. } = &serve.spec.pods;
-    serving::add_ports_and_probes(&mut pod);
-    pod.topology_spread_constraints = Some(serving::spread(&source.owner.selector(), None));
-    pod.node_selector = (!node_selector.is_empty()).then(|| node_selector.clone());
-    pod.tolerations =
-        (!tolerations.is_empty()).then(|| tolerations.iter().map(toleration).collect());
-    pod
+    serving::add_ports_and_probes(pod);
+    let selector = source.owner.selector();
+    let usual = serving::spread(&selector, None);
+    pod.topology_spread_constraints = Some(pod_shape::spread(&source.pods.shape, &selector, usual));
+    template
 }
 
 /// The credentials with which servers follow a node. `None` if the servers follow no node.
@@ -206,44 +196,4 @@ fn arguments(serve: &ChainServerTask, source: &ValidatedSource) -> Vec<String> {
         format!("--shutdown-grace={GRACE_SECONDS}s"),
     ]);
     arguments
-}
-
-/// The CPU and memory of a server. Default requests do not exceed the limits in the spec.
-fn resources(spec: &ResourcesSpec) -> ResourceRequirements {
-    let ResourcesSpec { requests, limits } = spec;
-    let request = |requested: Option<ResourceQuantity>,
-                   limit: Option<ResourceQuantity>,
-                   usual: ResourceQuantity| {
-        let within = limit.filter(|limit| usual.covers(*limit)).unwrap_or(usual);
-        Some(requested.unwrap_or(within))
-    };
-    let limits_by_name = [(CPU.0, limits.cpu), (MEMORY.0, limits.memory)];
-    ResourceRequirements {
-        requests: Some(quantities([
-            (CPU.0, request(requests.cpu, limits.cpu, CPU.1)),
-            (MEMORY.0, request(requests.memory, limits.memory, MEMORY.1)),
-        ])),
-        limits: Some(quantities(limits_by_name)).filter(|limits| !limits.is_empty()),
-        claims: None,
-    }
-}
-
-fn quantities<const N: usize>(
-    named: [(&str, Option<ResourceQuantity>); N],
-) -> BTreeMap<String, resource::Quantity> {
-    let known = named.into_iter().filter_map(|(name, quantity)| Some((name, quantity?)));
-    known
-        .map(|(name, quantity)| (name.to_owned(), resource::Quantity(quantity.to_string())))
-        .collect()
-}
-
-fn toleration(spec: &TolerationSpec) -> Toleration {
-    let TolerationSpec { key, value, effect } = spec;
-    Toleration {
-        key: Some(key.clone()),
-        operator: Some(if value.is_some() { "Equal" } else { "Exists" }.to_owned()),
-        value: value.clone(),
-        effect: effect.map(|effect| effect.as_str().to_owned()),
-        toleration_seconds: None,
-    }
 }

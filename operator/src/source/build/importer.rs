@@ -10,10 +10,13 @@ use super::database_arguments;
 use crate::{
     jobs::{CronSchedule, RETRIES, cron_job_spec, job_spec},
     owned::digest,
-    pod::{PodSettings, requests},
+    pod::PodSettings,
+    pod_shape::{self, DefaultRequests},
     source::{names, task::ImportTask, validate::ValidatedSource},
 };
 
+/// The CPU and memory that an import requests.
+const REQUESTS: DefaultRequests = DefaultRequests::new(100, 256);
 /// The longest time for one import with its retries, in seconds, and their number.
 const SCHEDULED: (u32, i32) = (3600, RETRIES);
 /// The same for the first import: Kubernetes waits up to ten minutes between attempts, so that these go on for three hours, until
@@ -58,7 +61,7 @@ pub(in crate::source) fn is_outdated(live: &Job, wanted: &Job) -> bool {
 fn job(import: &ImportTask, source: &ValidatedSource, limits: (u32, i32)) -> JobSpec {
     let files = import.credentials.iter().map(|credentials| &credentials.file);
     let secrets = [&source.database].into_iter().chain(files).collect();
-    let resources = requests("100m", "256Mi");
+    let resources = pod_shape::resources(&source.pods.shape.resources, REQUESTS);
     let pod = PodSettings::for_job(&source.pods, arguments(import, source), secrets, resources);
     job_spec(&pod, &source.owner, limits)
 }

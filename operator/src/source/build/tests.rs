@@ -4,7 +4,10 @@
 use std::collections::BTreeSet;
 
 use assay_crds::{ChainSource, EgressSpec, IntelSource, TelemetrySpec};
-use assay_tenancy::{Name, manifest::ChainSourceSpec};
+use assay_tenancy::{
+    Name,
+    manifest::{ChainSourceSpec, PodsSpec},
+};
 use k8s_openapi::api::core::v1::{PersistentVolumeClaim, Secret};
 use kube::{api::DynamicObject, core::PartialObjectMeta};
 use serde_json::{Value, json};
@@ -37,6 +40,8 @@ fn settings(egress: Value, telemetry: Value) -> WorkloadSettings {
             pull_secrets: vec![],
             egress: Egress::parse(&egress).unwrap(),
             telemetry,
+            pull_policy: None,
+            shape: PodsSpec::default(),
         },
         database: SecretFile::needed(
             "database",
@@ -205,7 +210,7 @@ fn objects_equal_the_files() {
     for format in ["listings-csv", "tagpack"] {
         let spec = json!({
             "location": "http://lists.example/own", "format": format,
-            "acceptDigest": "ab".repeat(32),
+            "acceptDigest": "ab".repeat(32), "pods": golden::pods(),
         });
         assert_objects(&format!("intel-{format}"), documents(&intel(spec, &full)));
     }
@@ -217,13 +222,7 @@ fn objects_equal_the_files() {
         "credentialsSecret": {"name": "node", "key": "cookie"}, "startHeight": 7,
         "allowTestNetwork": true, "replicas": 2,
         "volume": {"size": "1024Gi", "storageClass": "fast"},
-        "pods": {
-            "resources": {"requests": {"cpu": "2000m"}, "limits": {"memory": "512Mi"}},
-            "nodeSelector": {"disk": "nvme"},
-            "tolerations": [
-                {"key": "chains", "value": "yes", "effect": "NoSchedule"}, {"key": "old"},
-            ],
-        },
+        "pods": golden::pods(),
     });
     assert_objects("chain-rpc", documents(&chain(rpc, &full)));
     let esplora = json!({
