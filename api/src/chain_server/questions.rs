@@ -45,11 +45,7 @@ pub(super) fn refusal(refusal: RefusedQuestion) -> Response {
 }
 
 fn refused(refused: &RefusalReason) -> Response {
-    let refusal = RefusedQuestion { code: refused.code(), detail: refused.to_string() };
-    if refusal.code == RefusalCode::Failed {
-        tracing::error!(error = %refused, "failed to answer a question");
-    }
-    self::refusal(refusal)
+    self::refusal(RefusedQuestion { code: refused.code(), detail: refused.to_string() })
 }
 
 pub(super) async fn unknown() -> Response {
@@ -73,6 +69,18 @@ fn read<Q: DeserializeOwned>(
     };
     let asked = serde_path_to_error::deserialize(&mut serde_json::Deserializer::from_slice(body));
     Ok((self::chain(chain)?, asked.map_err(invalid)?))
+}
+
+/// Notes a question that could not be answered.
+fn noted<T>(
+    app: &ChainApp,
+    chain: ChainId,
+    answered: Result<T, RefusalReason>,
+) -> Result<T, RefusalReason> {
+    if let Err(RefusalReason::Failed(error)) = &answered {
+        app.host.note_failed(chain, error);
+    }
+    answered
 }
 
 /// Returns the response to a question that was answered or refused.
@@ -105,21 +113,25 @@ where
     let begun = Instant::now();
     let answered = async {
         let (chain, asked) = read::<Q>(&name, &body)?;
-        app.host.answer(chain, asked).await
+        noted(&app, chain, app.host.answer(chain, asked).await)
     };
     answer(&app, Q::PATH, begun, answered.await)
 }
 
 pub(super) async fn state(State(app): App, Path(name): Path<String>) -> Response {
     let begun = Instant::now();
-    let state = async { app.host.state(chain(&name)?).await };
+    let state = async {
+        let chain = chain(&name)?;
+        noted(&app, chain, app.host.state(chain).await)
+    };
     answer(&app, "state", begun, state.await)
 }
 
 pub(super) async fn copy_part(State(app): App, Path(name): Path<String>, body: Bytes) -> Response {
     let begun = Instant::now();
     let read = read::<CopyPartQuestion>(&name, &body);
-    let answered = read.and_then(|(chain, asked)| app.host.copy_part(chain, asked));
+    let answered =
+        read.and_then(|(chain, asked)| noted(&app, chain, app.host.copy_part(chain, asked)));
     let refusal = answered.as_ref().err().map(RefusalReason::code);
     app.metrics.answered(CopyPartQuestion::PATH, refusal, begun.elapsed());
     match answered {

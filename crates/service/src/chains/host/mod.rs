@@ -5,12 +5,14 @@
 //! - `questions`: the answers
 //! - [`RefusalReason`]: the reason for which a question gets no answer
 //! - `copies`: states that are held while other servers copy them
+//! - `failed`: questions that a graph failed to answer
 //! - `fill`: copies a neighbor's graph to an empty server
 //! - `policies`: compiled policies of questions
 //! - [`rate`]: the rate at which blocks are recorded
 
 mod admission;
 mod copies;
+mod failed;
 mod fill;
 mod policies;
 mod questions;
@@ -50,7 +52,7 @@ use tokio::{
     time::{MissedTickBehavior, interval},
 };
 
-use self::{copies::Copies, policies::PolicyCache, rate::Rate};
+use self::{copies::Copies, failed::FailedQuestions, policies::PolicyCache, rate::Rate};
 
 use super::{
     accounts::AccountReaders,
@@ -99,6 +101,7 @@ pub struct ChainHost {
     rates: Mutex<BTreeMap<ChainId, Rate>>,
     /// Branches of sources that the server does not follow.
     refused_branches: Mutex<BTreeMap<ChainId, RefusedBranchMessage>>,
+    failed: FailedQuestions,
     is_draining: AtomicBool,
 }
 
@@ -134,6 +137,7 @@ impl ChainHost {
             compositions: CompositionProgress::default(),
             rates: Mutex::default(),
             refused_branches: Mutex::default(),
+            failed: FailedQuestions::default(),
             is_draining: AtomicBool::new(false),
         }))
     }
@@ -334,8 +338,13 @@ impl ChainHost {
         chains
     }
 
+    /// Counts a question that could not be answered, and logs it with others, once a minute.
+    pub fn note_failed(&self, chain: ChainId, error: &ReadError) {
+        self.failed.note(chain, error);
+    }
+
     /// Returns the reason for which the server cannot answer questions; `None` if every chain that it is configured for
-    /// has readable blocks.
+    /// has readable blocks, and no graph failed to answer a question in the last ten minutes.
     pub async fn problem(&self) -> Option<String> {
         let mut chains = self.chains();
         chains.extend(self.expected.filter(|chain| !chains.contains(chain)));
@@ -349,7 +358,8 @@ impl ChainHost {
                 Err(error) => return Some(format!("the graph of {chain} cannot be read: {error}")),
             }
         }
-        None
+        let (chain, error) = self.failed.recent(Instant::now())?;
+        Some(format!("the graph of {chain} failed to answer a question: {error}"))
     }
 
     /// Fills an empty server with the graph of a chain from a neighbor, if a neighbor has the graph.
