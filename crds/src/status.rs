@@ -209,6 +209,8 @@ status! {
         /// Blocks per second that the fastest chain server reads, while it is reading earlier blocks. Unset: all
         /// earlier blocks are read.
         blocks_per_second: Option<f64>,
+        /// Height of the source's newest block, while a chain server is reading earlier blocks.
+        source_height: Option<u64>,
         /// Space that the graph takes on the volume of the largest chain server, such as `598Gi`.
         disk_used: Option<String>,
     }

@@ -31,6 +31,8 @@ pub(super) struct ObservedChain {
     pub(super) newest: Option<ObservedBlock>,
     /// The blocks per second that the fastest server reads, while it reads earlier blocks.
     pub(super) blocks_per_second: Option<f64>,
+    /// Height of the source's newest block, while earlier blocks are read.
+    pub(super) source_height: Option<u64>,
     /// The largest size of the graph on the disk of a server, in bytes.
     pub(super) bytes: u64,
     /// The condition about the branches of the servers; `None` without blocks.
@@ -100,7 +102,10 @@ impl ChainClient {
         let staying: Vec<StayingServer> = staying.collect();
         let rates = states.iter().filter_map(|(_, state)| state.blocks_per_second);
         let rate = rates.filter(|rate| *rate >= SYNCING_RATE).max_by(f64::total_cmp);
+        let heights = states.iter().filter_map(|(_, state)| state.source_height);
         Some(ObservedChain {
+            // A source that is followed closely has no other height for long.
+            source_height: heights.max().filter(|_| rate.is_some()),
             newest: block.map(|block| ObservedBlock { height: block.height, time: block.time }),
             blocks_per_second: rate,
             bytes: states.iter().map(|(_, state)| state.bytes).max().unwrap_or(0),
@@ -155,7 +160,7 @@ mod tests {
     fn state(newest: Value, blocks_per_second: Value) -> Value {
         json!({
             "release": "1", "lists": 7, "newest": newest, "bytes": 1_234_567,
-            "blocks_per_second": blocks_per_second, "is_draining": false, "traces": 0,
+            "blocks_per_second": blocks_per_second, "source_height": 900_000, "is_draining": false, "traces": 0,
         })
     }
 
@@ -182,12 +187,14 @@ mod tests {
                 time: "2026-11-22T01:00:00Z".parse().unwrap(),
             }),
             blocks_per_second: Some(250.5),
+            source_height: Some(900_000),
             bytes: 1_234_567,
             branches: Some(branches::condition(None, &[])),
             following: following::condition(&[]),
         };
         assert_eq!(ask(block(9), json!(250.5)).await, Some(wanted.clone()));
-        let followed = Some(ObservedChain { blocks_per_second: None, ..wanted });
+        let followed =
+            Some(ObservedChain { blocks_per_second: None, source_height: None, ..wanted });
         assert_eq!(ask(block(9), json!(0.002)).await, followed, "it has the earlier blocks");
         assert_eq!(ask(block(9), Value::Null).await, followed, "it follows nothing");
         let empty = ask(Value::Null, Value::Null).await.expect("an answer");

@@ -219,6 +219,7 @@ impl Source for ChainSource {
         let rate = status.blocks_per_second.filter(|rate| *rate > 0.0);
         SourceData::Followed {
             newest: status.tip_height.zip(status.tip_time),
+            source_height: status.source_height,
             blocks_per_second: rate.map(|rate| rate.to_string()),
             longest_age: SignedDuration::from_secs(seconds),
         }

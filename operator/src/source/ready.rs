@@ -34,6 +34,8 @@ pub(super) enum SourceData {
     Followed {
         /// Height and time of the newest block.
         newest: Option<(u64, Timestamp)>,
+        /// Height of the source's newest block, while earlier blocks are read.
+        source_height: Option<u64>,
         /// The rate of reading, as the status states it; `None` while no blocks are read.
         blocks_per_second: Option<String>,
         /// The longest age of a newest block.
@@ -126,7 +128,7 @@ pub(super) fn readiness(
             let message = "servers read histories during checks".to_owned();
             Readiness::ready(ConditionReason::ReadOnDemand, message)
         }
-        SourceData::Followed { newest, blocks_per_second, longest_age } => {
+        SourceData::Followed { newest, source_height, blocks_per_second, longest_age } => {
             let (followed, branches) = (find(SOURCE_FOLLOWED), find(BRANCHES_AGREE));
             let refuted = |condition: &&Condition| condition.status != "True";
             let disabled = |working: &&Condition| {
@@ -144,7 +146,7 @@ pub(super) fn readiness(
             if refuted(&followed) {
                 return Some(Readiness::like(followed));
             }
-            synchronized(*newest, blocks_per_second.as_deref(), *longest_age, now)
+            synchronized((*newest, *source_height), blocks_per_second.as_deref(), *longest_age, now)
         }
     })
 }
@@ -155,9 +157,9 @@ fn not_reported(working: &Condition) -> Readiness {
     Readiness::new("Unknown", ConditionReason::ServersSilent, message)
 }
 
-/// The readiness of a chain by its newest block.
+/// The readiness of a chain by its newest block, and by that of its source.
 fn synchronized(
-    newest: Option<(u64, Timestamp)>,
+    (newest, source_height): (Option<(u64, Timestamp)>, Option<u64>),
     blocks_per_second: Option<&str>,
     longest_age: SignedDuration,
     now: Timestamp,
@@ -167,7 +169,9 @@ fn synchronized(
         let message = "no block was read yet".to_owned();
         return Readiness::unready(ConditionReason::Syncing, message);
     };
-    let place = format!("the newest block is {height} of {time:.0}");
+    let of_source = source_height.map(|of_source| format!(" of {of_source} of the source"));
+    let of_source = of_source.unwrap_or_default();
+    let place = format!("the newest block is {height}{of_source}, of {time:.0}");
     if now.duration_since(time) <= longest_age {
         // Without the block: each new one would be a write.
         let message = "the newest block is recent".to_owned();
@@ -213,6 +217,7 @@ mod tests {
     fn followed(newest: Option<(u64, &str)>, rate: Option<&str>) -> SourceData {
         SourceData::Followed {
             newest: newest.map(|(height, time)| (height, time.parse().unwrap())),
+            source_height: rate.map(|_| 4_200),
             blocks_per_second: rate.map(ToOwned::to_owned),
             longest_age: SignedDuration::from_hours(2),
         }
@@ -259,7 +264,11 @@ mod tests {
             (followed(None, None), ("False", "Syncing", "no block was read yet")),
             (
                 followed(Some((9, "2026-11-01T00:00:00Z")), Some("120")),
-                ("False", "Syncing", "block is 9 of 2026-11-01T00:00:00Z, at 120 blocks a second"),
+                (
+                    "False",
+                    "Syncing",
+                    "block is 9 of 4200 of the source, of 2026-11-01T00:00:00Z, at 120 blocks a second",
+                ),
             ),
             (
                 followed(Some((9, "2026-11-28T09:59:00Z")), None),

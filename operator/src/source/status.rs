@@ -153,6 +153,7 @@ pub(super) fn chain_fields(chain: &ObservedChain) -> ChainSourceStatus {
         tip_height: chain.newest.map(|newest| newest.height),
         tip_time: chain.newest.map(|newest| newest.time),
         blocks_per_second: chain.blocks_per_second.map(two_digits),
+        source_height: chain.source_height,
         disk_used: Some(disk_size(chain.bytes)),
         ..ChainSourceStatus::default()
     }
@@ -208,6 +209,7 @@ mod tests {
         let chain = ObservedChain {
             newest: Some(ObservedBlock { height: 9, time }),
             blocks_per_second: Some(1.0),
+            source_height: None,
             bytes: 1,
             branches: Some(branches::condition(None, &[])),
             following: following::condition(&[]),

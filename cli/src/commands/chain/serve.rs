@@ -302,7 +302,7 @@ struct FollowLog {
 
 impl IngestObserver for FollowLog {
     fn reached(&self, height: u64, target: u64, blocks: u64) {
-        self.host.note_blocks(self.chain, blocks);
+        self.host.note_blocks(self.chain, blocks, target);
         tracing::debug!(chain = %self.chain, height, target, blocks, "blocks ingested");
     }
 

@@ -108,6 +108,7 @@ mod tests {
             newest: Some(newest),
             bytes: 0,
             blocks_per_second: None,
+            source_height: None,
             is_draining: false,
             traces: 0,
             answers_blocks: true,

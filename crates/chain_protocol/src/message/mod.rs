@@ -521,6 +521,9 @@ pub struct ServerState {
     pub bytes: u64,
     /// Blocks recorded per second in the last minute; `null` if the server does not follow the chain.
     pub blocks_per_second: Option<f64>,
+    /// Height of the source's newest block, as of the last recorded block; `null` if the server does not follow the chain.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source_height: Option<u64>,
     /// True if the server is about to stop.
     pub is_draining: bool,
     /// Number of running traces.

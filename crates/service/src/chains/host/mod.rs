@@ -98,7 +98,8 @@ pub struct ChainHost {
     expected: Option<ChainId>,
     refresh_requested: Notify,
     compositions: CompositionProgress,
-    rates: Mutex<BTreeMap<ChainId, Rate>>,
+    /// Rates of followed chains, and heights of their sources' newest blocks.
+    rates: Mutex<BTreeMap<ChainId, (Rate, u64)>>,
     /// Branches of sources that the server does not follow.
     refused_branches: Mutex<BTreeMap<ChainId, RefusedBranchMessage>>,
     failed: FailedQuestions,
@@ -245,10 +246,12 @@ impl ChainHost {
         Ok(())
     }
 
-    /// Records the number of new blocks.
-    pub fn note_blocks(&self, chain: ChainId, blocks: u64) {
+    /// Records the number of new blocks, and the height of the source's newest one.
+    pub fn note_blocks(&self, chain: ChainId, blocks: u64, source_height: u64) {
         let mut rates = self.rates.lock().unwrap_or_else(PoisonError::into_inner);
-        rates.entry(chain).or_default().add(Instant::now(), blocks);
+        let (rate, height) = rates.entry(chain).or_default();
+        rate.add(Instant::now(), blocks);
+        *height = source_height;
     }
 
     /// Records the branch of the source that the server refuses; `None` if it follows the source.
@@ -303,14 +306,17 @@ impl ChainHost {
             sample,
         };
         let mut rates = self.rates.lock().unwrap_or_else(PoisonError::into_inner);
-        let rate = rates.get_mut(&chain).map(|rate| rate.per_second(Instant::now()));
+        let followed = rates.get_mut(&chain);
+        let followed = followed.map(|(rate, height)| (rate.per_second(Instant::now()), *height));
         drop(rates);
+        let (rate, source_height) = followed.unzip();
         Ok(ServerState {
             release: env!("CARGO_PKG_VERSION").to_owned(),
             lists: self.intel.load().generation(),
             newest: tip.map(newest),
             bytes: self.graphs.bytes(chain),
             blocks_per_second: rate,
+            source_height,
             is_draining: self.is_draining(),
             traces: u32::try_from(self.running_traces()).unwrap_or(u32::MAX),
             answers_blocks: true,
