@@ -25,7 +25,7 @@ type Attributed<'a> = (&'a dyn AccountView, &'a dyn AccountAttributions);
 /// The messages of a subject's receipts.
 #[derive(Debug, Default)]
 pub(super) struct ReadMessages {
-    /// The receipts whose transactions have a message: nothing else joins them.
+    /// The receipts whose transactions have a message of their amount: nothing else joins them.
     pub(super) receipts: FxHashSet<PaymentKey>,
     /// The receipts that were joined to a deposit: the position of its chain, and the deposit.
     pub(super) joined: Vec<(PaymentKey, (usize, Payment))>,
@@ -52,12 +52,12 @@ impl ReadMessages {
         for (receipt, payout) in receipts {
             let Some(transaction) = view.transaction(receipt.transaction) else { continue };
             let messages = messages_of(chain, &transaction, MessageEnd::Received);
-            if messages.is_empty() {
+            let mut of_amount = messages.iter().filter(|it| it.amount == receipt.amount);
+            let Some(message) = of_amount.next() else { continue };
+            read.receipts.insert(key(receipt));
+            if of_amount.next().is_some() {
                 continue;
             }
-            read.receipts.insert(key(receipt));
-            let mut of_amount = messages.iter().filter(|it| it.amount == receipt.amount);
-            let (Some(message), None) = (of_amount.next(), of_amount.next()) else { continue };
             let paid = only_payment(chain, receipt.transaction, message, &payout);
             if paid.is_some_and(|paid| key(&paid) == key(receipt)) {
                 let deposit = deposit_of(chain, chains, message.id, &payout);
@@ -68,11 +68,15 @@ impl ReadMessages {
     }
 }
 
-/// True if bridges logged a message in a transaction.
-pub(super) fn has_message(chain: Attributed<'_>, number: TransactionNumber) -> bool {
+/// True if bridges logged a message of an amount in a transaction.
+pub(super) fn has_message(
+    chain: Attributed<'_>,
+    (number, amount): (TransactionNumber, u128),
+) -> bool {
     chain.0.transaction(number).is_some_and(|transaction| {
-        let is_logged = |end| !messages_of(chain, &transaction, end).is_empty();
-        MessageEnd::ALL.into_iter().any(is_logged)
+        let mut all =
+            MessageEnd::ALL.into_iter().flat_map(|end| messages_of(chain, &transaction, end));
+        all.any(|message| message.amount == amount)
     })
 }
 

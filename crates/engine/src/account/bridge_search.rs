@@ -207,18 +207,18 @@ impl FoundPayments {
 }
 
 impl FoundPayments {
-    /// Leaves out the payments whose transactions log messages: their partners log them too.
+    /// Leaves out the payments whose transactions log messages of their amounts: their partners log them too.
     fn leave_out_messages(&mut self, chains: &[OtherChain<'_>]) {
         let mut left = MOST_MESSAGES;
-        let mut is_without = |(chain, (transaction, _)): &(usize, PaymentKey)| {
+        let mut is_without = |(chain, (transaction, _)): &(usize, PaymentKey), amount: u128| {
             let Some(OtherChain { view, attributions, .. }) = chains.get(*chain) else {
                 return true;
             };
             left = left.saturating_sub(1);
-            left == 0 || !has_message((*view, *attributions), *transaction)
+            left == 0 || !has_message((*view, *attributions), (*transaction, amount))
         };
-        self.deposits.retain(|key, _| is_without(key));
-        self.payouts.retain(|key, _| is_without(key));
+        self.deposits.retain(|key, (_, deposit)| is_without(key, deposit.amount));
+        self.payouts.retain(|key, payout| is_without(key, payout.amount));
     }
 }
 

@@ -59,8 +59,8 @@ struct Paid {
     micros: u64,
     /// The person whose deposit or payout it is, of which the partner is recorded.
     of: Option<u64>,
-    /// The identifier of a message in its transaction, and the contract that logs it.
-    message: Option<(u64, u64)>,
+    /// The identifier of a message in its transaction, the contract that logs it, and its amount.
+    message: Option<(u64, u64, u64)>,
 }
 
 const fn paid(second: i64, (from, to): (u64, u64), micros: u64) -> Paid {
@@ -73,7 +73,7 @@ impl Paid {
     }
 
     const fn logged(self, id: u64, contract: u64) -> Self {
-        Self { message: Some((id, contract)), ..self }
+        Self { message: Some((id, contract, self.micros)), ..self }
     }
 }
 
@@ -100,7 +100,9 @@ fn record(graphs: &EmbeddedGraphs, chain: ChainId, mut payments: Vec<Paid>) -> V
     };
     let blocks = payments.iter().enumerate().map(|(position, paid)| {
         let (height, time) = (position as u64 + 1, time_of(paid.second));
-        let units = u128::from(paid.micros) * 10_u128.pow(u32::from(usdt.decimals) - 6);
+        let of_micros =
+            |micros: u64| u128::from(micros) * 10_u128.pow(u32::from(usdt.decimals) - 6);
+        let units = of_micros(paid.micros);
         let kind = match (paid.from, paid.to) {
             (ZERO, _) => TransferKind::Mint,
             (_, ZERO) => TransferKind::Burn,
@@ -108,11 +110,11 @@ fn record(graphs: &EmbeddedGraphs, chain: ChainId, mut payments: Vec<Paid>) -> V
         };
         let end =
             if [BRIDGE, ZERO].contains(&paid.to) { MessageEnd::Sent } else { MessageEnd::Received };
-        let message = paid.message.map(|(id, contract)| BridgeMessage {
+        let message = paid.message.map(|(id, contract, micros)| BridgeMessage {
             contract: account(contract),
             id: account(MESSAGES + id),
             end,
-            amount: units,
+            amount: of_micros(micros),
         });
         let transfer = Transfer {
             kind,
@@ -502,4 +504,9 @@ async fn a_message_that_does_not_fit_joins_nothing() {
     // A message that others than bridges log is none: asset, amount and time decide.
     let forged = check(vec![deposit.logged(1, NOBODY)], vec![payout.logged(2, NOBODY)]).await;
     assert_eq!(forged.1, [JoinedBy::Amount]);
+    // Neither is one of another amount, for something small that went over the bridge in the same transaction.
+    let beside = Paid { message: Some((1, BRIDGE, DOLLAR)), ..deposit };
+    assert_eq!(check(vec![beside], vec![payout]).await.1, [JoinedBy::Amount]);
+    let beside = Paid { message: Some((2, BRIDGE, DOLLAR)), ..payout };
+    assert_eq!(check(vec![deposit], vec![beside]).await.1, [JoinedBy::Amount]);
 }
