@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use assay_engine::account::{
     AccountAddress, AccountTransaction, Asset, ChainResource, ContractFact, DelegationChange,
-    FreezeChange, FreezeEvent, ResourceDelegation, TransferKind,
+    FreezeChange, FreezeEvent, MessageEnd, ResourceDelegation, TransferKind,
 };
 use assay_graph::account::{AccountBlock, InternalTransfers};
 use assay_test_servers::tron::{
@@ -471,6 +471,23 @@ fn freezes_are_read_with_their_ends_and_destroyed_funds() {
     );
     let burned = (TransferKind::Burn, asset, at("thief"), NOBODY, 700);
     assert_eq!(moved(&block.transactions[2]), [burned]);
+}
+
+#[test]
+fn messages_of_bridges_are_read_from_logs() {
+    let [alice, pool] = [party("alice"), party("pool")];
+    let sent = "85496b760a4b7f8d66384b9df21b381f5d1b1e79f229a47aaf4c232edc2fe59a";
+    let (message, other) = ("5a".repeat(32), "5b".repeat(32));
+    let deposit = |id: &str| {
+        let data = [30_101, 5_000, 4_990].map(number_word).concat();
+        let call = NewTransaction::token_call(&alice, &USDT, &pool, 5_000);
+        call.log(&pool, &[sent, id, &account_word(&alice)], &data)
+    };
+    let block = block_of(&[deposit(&message), deposit(&other), deposit(&message).failed("REVERT")]);
+    let messages: Vec<_> = block.transactions.iter().flat_map(|it| &it.messages).collect();
+    let [one, two] = messages[..] else { panic!("{messages:?}") };
+    assert_eq!((one.contract, one.end, one.amount), (at("pool"), MessageEnd::Sent, 5_000));
+    assert_ne!(one.id, two.id);
 }
 
 #[test]
