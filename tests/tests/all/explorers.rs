@@ -11,7 +11,7 @@ use assay_engine::{
     utxo::Txid,
 };
 use assay_tests::{
-    Server,
+    Caller, Server,
     account_api::{AccountApi, ApiFault},
     assay, tenant, wait_at_most,
 };
@@ -124,6 +124,17 @@ fn directory(chain: ChainId, protocol: &str, endpoint: &str) -> TempDir {
     directory
 }
 
+/// A server of a data directory, and a caller with a key.
+fn served(directory: TempDir) -> (Server, Caller) {
+    let path = directory.path();
+    fs::write(path.join("tenant.yaml"), tenant("acme", "business")).unwrap();
+    let _ = assay(path, ["apply", "--file", "tenant.yaml"]).ok();
+    let key = assay(path, ["keys", "create", "--tenant", "acme"]).ok().stdout;
+    let server = Server::start(Arc::new(directory), &[]);
+    let caller = server.caller(key.trim());
+    (server, caller)
+}
+
 fn check(directory: &Path, chain: ChainId, account: AccountAddress) -> Value {
     assay(directory, ["check", chain.as_str(), &address(chain, account), "--json"]).ok().json()
 }
@@ -218,12 +229,7 @@ fn freezes_by_the_issuer_are_read_from_an_api() {
             _ => api.url(),
         };
         let directory = directory(chain, protocol, &endpoint);
-        let path = directory.path();
-        fs::write(path.join("tenant.yaml"), tenant("acme", "business")).unwrap();
-        let _ = assay(path, ["apply", "--file", "tenant.yaml"]).ok();
-        let key = assay(path, ["keys", "create", "--tenant", "acme"]).ok().stdout;
-        let server = Server::start(Arc::new(directory), &[]);
-        let caller = server.caller(key.trim());
+        let (_server, caller) = served(directory);
         let check_of = |account| {
             let body = json!({ "blockchain": chain.as_str(), "address": address(chain, account) });
             let headers = [("Cache-Control", "no-cache")];
@@ -278,11 +284,7 @@ fn a_listed_address_is_answered_while_the_api_is_silent() {
     fs::write(path.join("chain.yaml"), source.replace("fetchTimeout: 30s", "fetchTimeout: 5s"))
         .unwrap();
     let _ = assay(path, ["apply", "--file", "chain.yaml"]).ok();
-    fs::write(path.join("tenant.yaml"), tenant("acme", "business")).unwrap();
-    let _ = assay(path, ["apply", "--file", "tenant.yaml"]).ok();
-    let key = assay(path, ["keys", "create", "--tenant", "acme"]).ok().stdout;
-    let server = Server::start(Arc::new(directory), &[]);
-    let caller = server.caller(key.trim());
+    let (_server, caller) = served(directory);
     let asked = |address: &str| caller.check(chain.as_str(), address).json();
     let (waiting, listed, is_waiting) = thread::scope(|scope| {
         let waiting = scope.spawn(|| asked(&address(chain, CLERK)));
@@ -311,12 +313,7 @@ fn the_listed_side_is_read_beside_the_checks() {
     paid.extend(std::iter::repeat_n((spammer, THIEF, 1), 1_100));
     let api = AccountApi::of(payments(chain, &paid));
     let directory = directory(chain, "blockscout", &api.blockscout());
-    let path = directory.path();
-    fs::write(path.join("tenant.yaml"), tenant("acme", "business")).unwrap();
-    let _ = assay(path, ["apply", "--file", "tenant.yaml"]).ok();
-    let key = assay(path, ["keys", "create", "--tenant", "acme"]).ok().stdout;
-    let server = Server::start(Arc::new(directory), &[]);
-    let caller = server.caller(key.trim());
+    let (_server, caller) = served(directory);
     let body = json!({ "blockchain": chain.as_str(), "address": address(chain, CLERK) });
     let headers = [("Cache-Control", "no-cache")];
     let read =
