@@ -537,7 +537,8 @@ impl Context {
         };
         manifests::seed(&*store, self.clock.now()).await?;
         let databases = Databases::without_chain_servers(store, Arc::new(self.graphs()));
-        Ok(databases.with_files(self.allowed_source_paths()))
+        let databases = databases.with_files(self.allowed_source_paths());
+        Ok(databases.for_requests_of(self.settings.request_timeout))
     }
 
     /// The graphs in the data directory.
