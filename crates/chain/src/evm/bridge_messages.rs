@@ -10,10 +10,10 @@ use assay_engine::account::{AccountAddress, BridgeMessage, MessageEnd};
 use ruint::aliases::U256;
 
 use self::{
-    Argument::{BurnedAmount, Own, Topic, Word},
+    Argument::{Body, Own, Topic, Word},
     MessageEnd::{Received, Sent},
 };
-use super::{answer::LogAnswer, rlp::keccak};
+use super::{answer::LogAnswer, events::account, rlp::keccak};
 
 /// An argument of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,8 +24,8 @@ enum Argument {
     Word(usize),
     /// The number of the chain that logs, by [`CCTP_DOMAINS`].
     Own,
-    /// The amount in the body of a message of CCTP, which is the third argument in the data.
-    BurnedAmount,
+    /// One in the body of a message of CCTP, which is the third argument in the data: its place among the bytes of the body.
+    Body(usize),
 }
 
 /// An event that tells a message.
@@ -36,12 +36,13 @@ struct Row {
     /// Tells messages of protocols apart.
     protocol: &'static str,
     identifier: &'static [Argument],
+    account: Argument,
     amount: Argument,
 }
 
 /// Numbers of chains in Circle's Cross-Chain Transfer Protocol.
 const CCTP_DOMAINS: [(&str, u8); 6] =
-    [("eth", 0), ("avax", 1), ("op", 2), ("arb", 3), ("base", 6), ("polygon", 7)];
+    [("eth", 0), ("avalanche", 1), ("optimism", 2), ("arbitrum", 3), ("base", 6), ("polygon", 7)];
 
 /// The events: those of tokens on several chains (OFT) of `LayerZero`, whose messages have an identifier of their own, and of the
 /// first version of Circle's protocol (CCTP), whose messages are numbered by the chain that sends them. Deposits of its second
@@ -52,6 +53,7 @@ const TABLE: [Row; 4] = [
         end: Sent,
         protocol: "oft",
         identifier: &[Topic(1)],
+        account: Topic(2),
         amount: Word(1),
     },
     Row {
@@ -59,6 +61,7 @@ const TABLE: [Row; 4] = [
         end: Received,
         protocol: "oft",
         identifier: &[Topic(1)],
+        account: Topic(2),
         amount: Word(1),
     },
     Row {
@@ -66,6 +69,7 @@ const TABLE: [Row; 4] = [
         end: Sent,
         protocol: "cctp",
         identifier: &[Own, Topic(1)],
+        account: Topic(3),
         amount: Word(0),
     },
     Row {
@@ -73,7 +77,8 @@ const TABLE: [Row; 4] = [
         end: Received,
         protocol: "cctp",
         identifier: &[Word(0), Topic(2)],
-        amount: BurnedAmount,
+        account: Body(36),
+        amount: Body(68),
     },
 ];
 
@@ -91,15 +96,23 @@ pub(crate) fn of_logs(chain: ChainId, logs: &[LogAnswer]) -> impl Iterator<Item 
 
 impl Row {
     /// The message of an event; `None` if an argument is missing, the amount has more than 128 bits, or the protocol has no
-    /// number for the chain. The identifier is hashed with the protocol's name.
+    /// number for the chain. The identifier is hashed with the protocol's name. One of zeros is none: a deposit that waits for
+    /// others has none yet.
     fn message(&self, chain: ChainId, log: &LogAnswer) -> Option<BridgeMessage> {
         let mut hashed = self.protocol.as_bytes().to_vec();
+        let mut is_zero = true;
         for part in self.identifier {
-            hashed.extend(part.word(chain, log)?);
+            let word = part.word(chain, log)?;
+            is_zero &= word == [0; 32];
+            hashed.extend(word);
+        }
+        if is_zero {
+            return None;
         }
         Some(BridgeMessage {
             contract: log.address.0,
             id: AccountAddress(*keccak(&hashed).last_chunk()?),
+            account: account(&self.account.word(chain, log)?)?,
             end: self.end,
             amount: U256::from_be_bytes(self.amount.word(chain, log)?).try_into().ok()?,
         })
@@ -116,18 +129,17 @@ impl Argument {
                 let (_, number) = CCTP_DOMAINS.iter().find(|(known, _)| *known == id)?;
                 Some(U256::from(*number).to_be_bytes())
             }
-            Self::BurnedAmount => burned_amount(&log.data.0),
+            Self::Body(place) => word_of_body(&log.data.0, place),
         }
     }
 }
 
-/// The amount of a message of CCTP. Its body is an argument of any length, in whose place stands its position, and which begins
-/// with its length; in it a version of four bytes, the token and the receiver come before the amount.
-fn burned_amount(data: &[u8]) -> Option<[u8; 32]> {
-    const BEFORE: usize = 32 + 4 + 32 + 32;
+/// A word of a message of CCTP. Its body is an argument of any length, in whose place stands its position, and which begins with its
+/// length; in it come a version of four bytes, the token, the receiver and the amount.
+fn word_of_body(data: &[u8], place: usize) -> Option<[u8; 32]> {
     let words = data.as_chunks::<32>().0;
     let position = usize::try_from(U256::from_be_bytes(*words.get(2)?)).ok()?;
-    data.get(position.checked_add(BEFORE)?..)?.first_chunk().copied()
+    data.get(position.checked_add(32 + place)?..)?.first_chunk().copied()
 }
 
 #[cfg(test)]
@@ -155,7 +167,7 @@ mod tests {
     #[test]
     fn domains_are_of_known_chains() {
         for (chain, _) in CCTP_DOMAINS {
-            assert!(chain.parse::<ChainId>().is_ok(), "{chain}");
+            assert_eq!(chain.parse::<ChainId>().unwrap().info().id, chain);
         }
     }
 }

@@ -1,11 +1,12 @@
 //! Deposits and payouts of bridges that log the same message (`docs/model/accounts.md` B18).
 //!
 //! Only messages count that an account logged at which money ends as a bridge: anybody can log any event. A message tells its
-//! amount, and belongs to the only payment of that amount in its transaction.
+//! amount and its account, and belongs to the only payment of that amount in its transaction, in whatever asset. A deposit must be
+//! alone in its transaction: several of them pass for one another.
 
 use std::cmp::Reverse;
 
-use rustc_hash::FxHashSet;
+use rustc_hash::FxHashMap;
 
 use super::{
     AccountAddress, AccountPayments, AccountSubject, AccountTransaction, BridgeMessage, MessageEnd,
@@ -25,8 +26,6 @@ type Attributed<'a> = (&'a dyn AccountView, &'a dyn AccountAttributions);
 /// The messages of a subject's receipts.
 #[derive(Debug, Default)]
 pub(super) struct ReadMessages {
-    /// The receipts whose transactions have a message of their amount: nothing else joins them.
-    pub(super) receipts: FxHashSet<PaymentKey>,
     /// The receipts that were joined to a deposit: the position of its chain, and the deposit.
     pub(super) joined: Vec<(PaymentKey, (usize, Payment))>,
 }
@@ -49,16 +48,14 @@ impl ReadMessages {
         receipts.sort_by_key(|(_, payout)| Reverse(worth(payout)));
         receipts.truncate(MOST_RECEIPTS);
         let mut read = Self::default();
+        let Some(account) = view.address(owner) else { return read };
         for (receipt, payout) in receipts {
             let Some(transaction) = view.transaction(receipt.transaction) else { continue };
             let messages = messages_of(chain, &transaction, MessageEnd::Received);
-            let mut of_amount = messages.iter().filter(|it| it.amount == receipt.amount);
-            let Some(message) = of_amount.next() else { continue };
-            read.receipts.insert(key(receipt));
-            if of_amount.next().is_some() {
-                continue;
-            }
-            let paid = only_payment(chain, receipt.transaction, message, &payout);
+            let is_own = |it: &&BridgeMessage| (it.account, it.amount) == (account, receipt.amount);
+            let mut own = messages.iter().filter(is_own);
+            let (Some(message), None) = (own.next(), own.next()) else { continue };
+            let paid = only_payment(chain, receipt.transaction, message);
             if paid.is_some_and(|paid| key(&paid) == key(receipt)) {
                 let deposit = deposit_of(chain, chains, message.id, &payout);
                 read.joined.extend(deposit.map(|deposit| (key(receipt), deposit)));
@@ -87,7 +84,7 @@ fn deposit_of(
     id: AccountAddress,
     payout: &BridgePayment,
 ) -> Option<(usize, Payment)> {
-    let mut sent = Vec::new();
+    let mut deposits = Vec::new();
     let mut received = logged(own, id, MessageEnd::Received)?.len();
     // A message to the chain from which it came is none of a bridge.
     let is_sent_here = !logged(own, id, MessageEnd::Sent)?.is_empty();
@@ -95,15 +92,29 @@ fn deposit_of(
         let chain = (*view, *attributions);
         received += logged(chain, id, MessageEnd::Received)?.len();
         for (number, message) in logged(chain, id, MessageEnd::Sent)? {
-            sent.push((position, chain, number, message));
+            // Who may change where a deposit goes logs it again, and pays nothing.
+            if let Some(deposit) = only_payment(chain, number, &message) {
+                deposits.push((position, chain, deposit));
+            }
         }
     }
-    let [(position, chain, number, message)] = &sent[..] else { return None };
-    if received != 1 || is_sent_here {
-        return None;
-    }
-    let deposit = only_payment(*chain, *number, message, payout)?;
-    payout.is_part_of(&bridge_payment(chain.0, &deposit)?).then_some((*position, deposit))
+    let [(position, chain, deposit)] = &deposits[..] else { return None };
+    let is_pair = received == 1 && !is_sent_here && is_alone(*chain, deposit);
+    let given = bridge_payment(chain.0, deposit)?;
+    (is_pair && payout.is_part_of(&given)).then(|| (*position, deposit.clone()))
+}
+
+/// True if a deposit is the only one in its transaction, in its asset and by messages.
+fn is_alone((view, attributions): Attributed<'_>, deposit: &Payment) -> bool {
+    let all = view.payments_of_transaction(deposit.transaction).into_iter();
+    let deposits = all.filter(|payment| {
+        payment.asset == deposit.asset && is_possible(attributions, payment, MessageEnd::Sent)
+    });
+    let transaction = view.transaction(deposit.transaction);
+    let messages = transaction.map_or(0, |transaction| {
+        messages_of((view, attributions), &transaction, MessageEnd::Sent).len()
+    });
+    deposits.count() == 1 && messages == 1
 }
 
 /// The ends of a message that bridges logged, with their transactions; `None` if there are too many to read.
@@ -127,7 +138,8 @@ fn logged(
     Some(found)
 }
 
-/// The messages of which bridges logged an end in a transaction.
+/// The messages of which bridges logged an end in a transaction. One that stands there several times is of several payments together,
+/// and tells of none of them.
 fn messages_of(
     (view, attributions): Attributed<'_>,
     transaction: &AccountTransaction,
@@ -137,22 +149,35 @@ fn messages_of(
         view.owner(message.contract).is_some_and(|contract| is_bridge(attributions, contract))
     };
     let messages = transaction.messages.iter().filter(|message| message.end == end);
-    messages.filter(is_of_bridge).copied().collect()
+    let messages: Vec<BridgeMessage> = messages.filter(is_of_bridge).copied().collect();
+    let mut times: FxHashMap<AccountAddress, u32> = FxHashMap::default();
+    for message in &messages {
+        *times.entry(message.id).or_default() += 1;
+    }
+    messages.into_iter().filter(|message| times.get(&message.id) == Some(&1)).collect()
 }
 
-/// The only payment of a message's amount in its transaction, in an asset of the payout's ticker.
+/// The only payment of a message's amount in its transaction, in whatever followed asset, by or to the contract that logs the message
+/// or of new or destroyed units, and a payout to the message's account.
 fn only_payment(
     (view, attributions): Attributed<'_>,
     number: TransactionNumber,
     message: &BridgeMessage,
-    payout: &BridgePayment,
 ) -> Option<Payment> {
+    let (contract, account) = (view.owner(message.contract), view.owner(message.account));
     let all = view.payments_of_transaction(number).into_iter();
     let mut possible = all.filter(|payment| {
-        let is_of_ticker =
-            view.scored(payment.asset).is_some_and(|it| it.ticker == payout.asset.ticker);
+        let other = match message.end {
+            MessageEnd::Sent => payment.to,
+            MessageEnd::Received => payment.from,
+        };
+        let is_of_contract = other == OwnerNumber::NOBODY || Some(other) == contract;
+        let is_to_account = message.end == MessageEnd::Sent || Some(payment.to) == account;
         let is_of_amount = payment.amount == message.amount;
-        is_of_ticker && is_of_amount && is_possible(attributions, payment, message.end)
+        is_of_amount
+            && is_of_contract
+            && is_to_account
+            && is_possible(attributions, payment, message.end)
     });
     possible.next().filter(|_| possible.next().is_none())
 }

@@ -28,8 +28,6 @@ use crate::{
 
 /// Most receipts of a subject for which deposits are searched: those of the greatest worth.
 pub(super) const MOST_RECEIPTS: usize = 20;
-/// Most transactions of the account on other chains of which messages are read.
-const MOST_MESSAGES: usize = 200;
 /// Most payments of the account in one asset of another chain that are read for one receipt.
 const MOST_READ: usize = 500;
 
@@ -91,7 +89,7 @@ impl<'a> JoinedReceipts<'a> {
         chains: Vec<OtherChain<'a>>,
     ) -> Self {
         let messages = ReadMessages::of(of, own, &chains);
-        let mut deposits = Self::by_amount(of, own, &chains, &messages);
+        let mut deposits = Self::by_amount(of, own, &chains);
         deposits.extend(messages.joined.into_iter().map(|(receipt, (chain, payment))| {
             (receipt, FoundDeposit { chain, payment, by: JoinedBy::Message })
         }));
@@ -103,13 +101,9 @@ impl<'a> JoinedReceipts<'a> {
         of: AccountSubject<'_>,
         own: &AccountPayments,
         chains: &[OtherChain<'a>],
-        messages: &ReadMessages,
     ) -> FxHashMap<PaymentKey, FoundDeposit> {
         let view = of.view;
-        let without_message = |payment: &Payment| !messages.receipts.contains(&key(payment));
-        let received: Vec<_> = receipts_from_bridges(of, own)
-            .filter(|(payment, _)| without_message(payment))
-            .collect();
+        let received: Vec<_> = receipts_from_bridges(of, own).collect();
         let Some(account) = view.address(of.owner).filter(|_| !received.is_empty()) else {
             return FxHashMap::default();
         };
@@ -131,7 +125,6 @@ impl<'a> JoinedReceipts<'a> {
                 searched.push(at);
             }
         }
-        found.leave_out_messages(chains);
         let mut payouts: Vec<BridgePayment> = received.iter().map(|(_, payout)| *payout).collect();
         payouts.extend(found.payouts.values());
         let (deposits, given): (Vec<_>, Vec<_>) = found.deposits.into_iter().unzip();
@@ -141,8 +134,16 @@ impl<'a> JoinedReceipts<'a> {
         let deposits = joined.filter_map(|(payout, deposit)| {
             let (chain, _) = *deposits.get(deposit)?;
             let payment = given.get(deposit)?.0.clone();
+            let receipt = received.get(payout)?.0;
+            // What has a message of its amount is joined by it or not at all; as a rival it counts.
+            let OtherChain { view: other, attributions, .. } = *chains.get(chain)?;
+            let given_by = ((other, attributions), (payment.transaction, payment.amount));
+            let paid_by = ((view, of.attributions), (receipt.transaction, receipt.amount));
+            if has_message(given_by.0, given_by.1) || has_message(paid_by.0, paid_by.1) {
+                return None;
+            }
             let found = FoundDeposit { chain, payment, by: JoinedBy::Amount };
-            Some((key(received.get(payout)?.0), found))
+            Some((key(receipt), found))
         });
         deposits.collect()
     }
@@ -203,22 +204,6 @@ impl FoundPayments {
             }
         }
         true
-    }
-}
-
-impl FoundPayments {
-    /// Leaves out the payments whose transactions log messages of their amounts: their partners log them too.
-    fn leave_out_messages(&mut self, chains: &[OtherChain<'_>]) {
-        let mut left = MOST_MESSAGES;
-        let mut is_without = |(chain, (transaction, _)): &(usize, PaymentKey), amount: u128| {
-            let Some(OtherChain { view, attributions, .. }) = chains.get(*chain) else {
-                return true;
-            };
-            left = left.saturating_sub(1);
-            left == 0 || !has_message((*view, *attributions), (*transaction, amount))
-        };
-        self.deposits.retain(|key, (_, deposit)| is_without(key, deposit.amount));
-        self.payouts.retain(|key, payout| is_without(key, payout.amount));
     }
 }
 

@@ -109,12 +109,14 @@ pub(super) fn received(
         }
         let payment = valued.payment;
         let is_paid = payment.kind.is_payment();
+        // Another account paid a receipt that was joined to its deposit than the one of the payment.
+        let is_joined = attributions.deposit_of(payment).is_some();
         let (payer, attributions, paid_at) = payer(attributions, valued);
         let attribution = is_paid.then(|| attributions.of_account(payer)).flatten();
         let end = attribution.as_ref().and_then(|it| it.end.as_ref()).filter(|it| ends_money(it));
         let solicitation = if dust.is_dust(valued) {
             Solicitation::Dust
-        } else if end.is_some_and(|end| paid_back.is_paid_back(valued, end)) {
+        } else if !is_joined && end.is_some_and(|end| paid_back.is_paid_back(valued, end)) {
             Solicitation::PaidBack
         } else {
             Solicitation::Solicited
@@ -130,10 +132,10 @@ pub(super) fn received(
             parts: units.entry(valued.unit).or_default(),
             valued,
             is_recent: valued.time >= recent_since,
-            outstanding: outstanding.of_receipt(valued),
+            outstanding: outstanding.of_receipt(valued).filter(|_| !is_joined),
         };
         match end {
-            Some(end) => receipt.add_direct(end, solicitation),
+            Some(end) => receipt.add_direct(end, paid_at, solicitation),
             None => receipt.add_by_origin(solicitation, &carried),
         }
     }
@@ -164,8 +166,8 @@ struct Receipt<'r, 'p> {
 }
 
 impl Receipt<'_, '_> {
-    fn add_direct(&mut self, end: &AttributedEnd, solicitation: Solicitation) {
-        let day = self.valued.time.to_zoned(TimeZone::UTC).date();
+    fn add_direct(&mut self, end: &AttributedEnd, paid_at: Timestamp, solicitation: Solicitation) {
+        let day = paid_at.to_zoned(TimeZone::UTC).date();
         let key = PartKey::direct(end, day, solicitation);
         let sum = FineSum::whole(self.valued.value);
         self.add(key.clone(), WHOLE, (sum, sum), Some(1));

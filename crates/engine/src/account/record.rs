@@ -294,6 +294,8 @@ pub struct BridgeMessage {
     pub contract: AccountAddress,
     /// The identifier, which is the same at both ends, in the form of an account: the last 20 bytes of a hash.
     pub id: AccountAddress,
+    /// The account that pays in or gets the payout, as the event names it.
+    pub account: AccountAddress,
     /// The end.
     pub end: MessageEnd,
     /// The amount that is paid in or paid out, in base units of the asset on the own chain.

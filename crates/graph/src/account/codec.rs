@@ -93,10 +93,11 @@ fn write_transaction(bytes: &mut Vec<u8>, transaction: &AccountTransaction) {
     }
     if !transaction.messages.is_empty() {
         write_length(bytes, transaction.messages.len());
-        for BridgeMessage { contract, id, end, amount } in &transaction.messages {
+        for BridgeMessage { contract, id, account, end, amount } in &transaction.messages {
             bytes.push(message_end_code(*end));
             bytes.extend_from_slice(&contract.0);
             bytes.extend_from_slice(&id.0);
+            bytes.extend_from_slice(&account.0);
             bytes.extend_from_slice(&amount.to_le_bytes());
         }
     }

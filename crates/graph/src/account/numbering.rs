@@ -63,7 +63,7 @@ impl ScoredAssets {
 
     /// Passes the accounts of a transaction to `each`, in the order in which they are numbered: the sender, then payer,
     /// receiver and counterpart of each transfer, then contracts with the accounts that they name, frozen accounts, lenders and
-    /// borrowers of resources, and messages behind the contracts that log them. An account may come several times.
+    /// borrowers of resources, and of messages the contract, the identifier and the account. An account may come several times.
     pub(super) fn accounts_of(
         &self,
         transaction: &AccountTransaction,
@@ -90,6 +90,7 @@ impl ScoredAssets {
         for message in &transaction.messages {
             pass(message.contract);
             pass(message.id);
+            pass(message.account);
         }
     }
 

@@ -61,6 +61,7 @@ fn transactions(height: u64) -> Vec<AccountTransaction> {
     let message = |number: u8| BridgeMessage {
         contract: account(number * 9),
         id: account(214 - number * 40),
+        account: account(number * 107),
         end: MessageEnd::ALL[usize::from(number % 2)],
         amount: [1, u128::MAX, 0][usize::from(number)],
     };

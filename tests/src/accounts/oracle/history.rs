@@ -139,6 +139,7 @@ impl History {
         let message = |at: usize| BridgeMessage {
             contract: AccountAddress([0x8a; 20]),
             id: AccountAddress([0x90 + u8::try_from(turn % 4).expect("few"); 20]),
+            account: AccountAddress([0x8b; 20]),
             end: MessageEnd::ALL[at % MessageEnd::ALL.len()],
             amount: u128::from(number),
         };

@@ -237,8 +237,10 @@ fn messages_between_chains_are_the_same_at_both_ends() {
         );
         block.block["transactions"][0]["from"] = json!(party(SENDER));
         let all = block.read().unwrap().transactions.remove(0).messages;
-        let [BridgeMessage { contract, id, end, amount }] = all[..] else { return None };
+        let [BridgeMessage { contract, id, account, end, amount }] = all[..] else { return None };
         assert_eq!(contract, AccountAddress([POOL; 20]));
+        let party = if end == MessageEnd::Sent { SENDER } else { OTHER };
+        assert_eq!(account, AccountAddress([party; 20]));
         Some((id, end, amount))
     };
     let (guid, body) = (format!("0x{}", "5a".repeat(32)), format!("0x{}", "00".repeat(32)));
@@ -259,6 +261,14 @@ fn messages_between_chains_are_the_same_at_both_ends() {
     let (id, end, amount) = sent.unwrap();
     assert_eq!((end, amount), (MessageEnd::Sent, 5_000));
     assert_eq!(received, Some((id, MessageEnd::Received, 4_990)));
+    // A deposit that waits for others has no identifier yet.
+    let waiting = messages(
+        ChainId::ETH,
+        "OFTSent(bytes32,uint32,address,uint256,uint256)",
+        &[number(0), word(SENDER)],
+        &[number(30_102), number(5_000), number(4_990)],
+    );
+    assert_eq!(waiting, None);
     // Circle's protocol: the number is that of the chain which sends, Ethereum's is 0.
     let burned = "DepositForBurn(uint64,address,uint256,address,bytes32,uint32,bytes32,bytes32)";
     let indexed = [number(77), word(0xda), word(SENDER)];

@@ -178,10 +178,11 @@ fn put_transaction(
     }
     if !transaction.messages.is_empty() {
         put_varint(into, transaction.messages.len() as u64);
-        for BridgeMessage { contract, id, end, amount } in &transaction.messages {
+        for BridgeMessage { contract, id, account, end, amount } in &transaction.messages {
             into.push(message_end_code(*end));
             put_owner(into, *contract);
             put_owner(into, *id);
+            put_owner(into, *account);
             into.extend_from_slice(&amount.to_le_bytes());
         }
     }
@@ -232,6 +233,7 @@ pub(super) struct LogDelegation {
 pub(super) struct LogMessage {
     pub(super) contract: u64,
     pub(super) id: u64,
+    pub(super) account: u64,
     pub(super) end: MessageEnd,
     pub(super) amount: u128,
 }
@@ -336,8 +338,9 @@ impl<'t> LogReader<'t> {
             for _ in 0..length(reading)? {
                 let end = *MessageEnd::ALL.get(usize::from(reading.byte()?))?;
                 let (contract, id) = (reading.varint()?, reading.varint()?);
+                let account = reading.varint()?;
                 let amount = u128::from_le_bytes(reading.array()?);
-                messages.push(LogMessage { contract, id, end, amount });
+                messages.push(LogMessage { contract, id, account, end, amount });
             }
         }
         Some(LogRecord {
@@ -373,7 +376,7 @@ impl LogRecord {
         let of_events = self.contract_facts.iter().flat_map(|fact| [fact.contract, fact.account]);
         let frozen = self.freezes.iter().map(|event| event.account);
         let of_loans = self.delegations.iter().flat_map(|it| [it.lender, it.borrower]);
-        let of_messages = self.messages.iter().flat_map(|it| [it.contract, it.id]);
+        let of_messages = self.messages.iter().flat_map(|it| [it.contract, it.id, it.account]);
         let of_facts = of_events.chain(frozen).chain(of_loans).chain(of_messages);
         let mut all: Vec<u64> =
             self.initiator.into_iter().chain(of_transfers).chain(of_facts).collect();
@@ -413,8 +416,9 @@ impl LogRecord {
             Ok(ResourceDelegation { lender, borrower, resource, change })
         });
         let messages = self.messages.iter().map(|message| {
-            let LogMessage { contract, id, end, amount } = *message;
-            Ok(BridgeMessage { contract: account(contract)?, id: account(id)?, end, amount })
+            let LogMessage { contract, id, account: of, end, amount } = *message;
+            let (contract, id, account) = (account(contract)?, account(id)?, account(of)?);
+            Ok(BridgeMessage { contract, id, account, end, amount })
         });
         Ok(AccountTransaction {
             block: self.height,

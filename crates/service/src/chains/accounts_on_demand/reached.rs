@@ -34,7 +34,9 @@ const MOST_PAYEES: usize = 200;
 /// Most pages of a payee's list.
 const MOST_PAGES: u32 = 3;
 /// Most pages of a severe party's list: those of spam hide whom it paid.
-const MOST_PAGES_OF_PARTY: u32 = 10;
+const MOST_PAGES_OF_PARTY: u32 = 3;
+/// Sum of payments in one asset, in dust payments, from which on a page tells whom a party paid.
+const TELLING_SUM: u128 = 20;
 /// Least part of the money that an account paid for a payee to count, 0.1 %: dust reaches nobody.
 const LEAST_PART: u64 = WHOLE / 1_000;
 /// Lowest severity of severe parties.
@@ -167,8 +169,7 @@ async fn rows_of_party(
         let pages = plan::of_subject(party, &lists, (chain, internal)).into_iter();
         let pages = pages.filter(|request| {
             lists.get(party, request.list).is_none_or(|read| {
-                read.pages < MOST_PAGES_OF_PARTY
-                    && !read.rows.iter().any(|row| pays_of((chain, party), row).next().is_some())
+                read.pages < MOST_PAGES_OF_PARTY && !tells_payees((chain, party), &read.rows)
             })
         });
         let questions: Vec<Question> = pages.map(Question::Page).collect();
@@ -218,6 +219,16 @@ fn add_pages(lists: &mut ReadLists, answers: Vec<Answer>) -> usize {
         }
     }
     added
+}
+
+/// True if rows have payments of an account to others that are more than dust together.
+fn tells_payees(of: (ChainId, AccountAddress), rows: &[AccountRow]) -> bool {
+    let mut sums: BTreeMap<Asset, u128> = BTreeMap::new();
+    rows.iter().flat_map(|row| pays_of(of, row)).any(|(transfer, scored, amount)| {
+        let sum = sums.entry(transfer.asset).or_default();
+        *sum = sum.saturating_add(amount);
+        *sum > scored.largest_dust().saturating_mul(TELLING_SUM)
+    })
 }
 
 /// The payments of an account to others in a row, in scored assets, with their amounts. Anybody can make a token log a payment of

@@ -113,6 +113,7 @@ fn record(graphs: &EmbeddedGraphs, chain: ChainId, mut payments: Vec<Paid>) -> V
         let message = paid.message.map(|(id, contract, micros)| BridgeMessage {
             contract: account(contract),
             id: account(MESSAGES + id),
+            account: account(if end == MessageEnd::Sent { paid.from } else { paid.to }),
             end,
             amount: of_micros(micros),
         });
