@@ -537,8 +537,7 @@ impl Context {
         };
         manifests::seed(&*store, self.clock.now()).await?;
         let databases = Databases::without_chain_servers(store, Arc::new(self.graphs()));
-        let databases = databases.with_files(self.allowed_source_paths());
-        Ok(databases.for_requests_of(self.settings.request_timeout))
+        Ok(databases.with_files(self.allowed_source_paths()))
     }
 
     /// The graphs in the data directory.

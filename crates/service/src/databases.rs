@@ -1,6 +1,6 @@
 //! The databases of an installation.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use assay_chain_protocol::ChainServers;
 use assay_egress::AllowedSourcePaths;
@@ -22,9 +22,6 @@ pub struct Databases {
     pub mempools: Mempools,
     /// Files that manifests of sources may name.
     pub files: AllowedSourcePaths,
-    /// Longest time that a check waits for a source that is read on demand, whatever the source's own limit is: the answer must
-    /// be there before its caller's time is up. `None`: the source's own limit.
-    pub longest_fetch: Option<Duration>,
 }
 
 impl Databases {
@@ -33,13 +30,7 @@ impl Databases {
     pub fn without_chain_servers(store: Arc<dyn Store>, graphs: Arc<EmbeddedGraphs>) -> Self {
         let (chain_servers, mempools) = (ChainServers::default(), Mempools::default());
         let files = AllowedSourcePaths::default();
-        Self { store, graphs, chain_servers, mempools, files, longest_fetch: None }
-    }
-
-    /// Bounds the time that a check waits for a source that is read on demand, to four fifths of the time of a request.
-    #[must_use]
-    pub fn for_requests_of(self, request_timeout: Duration) -> Self {
-        Self { longest_fetch: Some(request_timeout * 4 / 5), ..self }
+        Self { store, graphs, chain_servers, mempools, files }
     }
 
     /// Adds chain servers.

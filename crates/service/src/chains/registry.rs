@@ -268,7 +268,6 @@ fn on_demand(
     let spec = &feed.spec;
     let test_networks = TestNetworks::allowed_if(spec.allow_test_network || sample);
     let bound = Duration::from_secs(spec.fetch_timeout.seconds());
-    let bound = databases.longest_fetch.map_or(bound, |longest| bound.min(longest));
     let store = Arc::clone(&databases.store);
     let reader = match account_api(spec.protocol) {
         Some(api) => {

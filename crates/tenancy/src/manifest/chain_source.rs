@@ -191,8 +191,8 @@ pub struct ChainSourceSpec {
     #[serde(default)]
     #[schemars(range(max = 1_000_000_000_000_u64))]
     pub start_height: u64,
-    /// Longest time that one check spends on fetching, with mode `on_demand`, such as `2s`: `1s` to `60s`, in a server at most
-    /// four fifths of the time of a request. The next check continues where this check ended. Default `2s`.
+    /// Longest time that one check spends on fetching, with mode `on_demand`, such as `2s`: `1s` to `60s`. The next
+    /// check continues where this check ended. Default `2s`.
     #[serde(default = "default_fetch_timeout")]
     pub fetch_timeout: Period,
     /// Accepts blocks of a test network as those of the chain. Default `false`: an endpoint that serves a test network is refused,
