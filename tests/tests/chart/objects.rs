@@ -96,6 +96,11 @@ fn the_operators_requests_are_subject_to_policies_where_the_cluster_has_them() {
     for kind in ["ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"] {
         assert_eq!(one(&rendered, kind, name)["spec"], one(&plans, kind, name)["spec"]);
     }
+    let staging = objects(&helm, &["--set", "instance=staging"]);
+    let policy = &one(&staging, "ValidatingAdmissionPolicy", name)["spec"];
+    let wanted =
+        "oldObject.metadata.?labels[?'assay.dev/instance'].orValue('staging') == 'staging'";
+    assert_eq!(policy["matchConditions"][0]["expression"], wanted);
     let off = objects(&helm, &["--set", "operator.admissionPolicy=false"]);
     assert!(of_kind(&off, "ValidatingAdmissionPolicy").is_empty());
     let chart = chart();

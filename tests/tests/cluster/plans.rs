@@ -43,8 +43,17 @@ fn a_plan_in_use_is_not_deleted() {
     });
     let refused = delete(&[]);
     assert_ne!(refused.code, 0, "{}", refused.stdout);
+    assert!(refused.stderr.contains("try again in a few seconds"), "{}", refused.stderr);
     assert_eq!(platform.cluster.field(&PLAN, ".metadata.deletionTimestamp"), "");
-    // and deletes it once no tenant is on it.
+    // deletes one of another installation, whose own policy is about it,
+    let plan = GOLD.split("---").next().unwrap_or_default();
+    let labels = "{name: other, labels: {assay.dev/instance: second}}";
+    platform.cluster.apply(&plan.replace("{name: gold}", labels));
+    let (other, status) = (["plan", "other"], "{\"status\": {\"tenants\": 1}}");
+    let patch = ["patch", "--subresource=status", "--type=merge", "-p", status];
+    platform.cluster.kubectl(&[&patch[..], &other].concat());
+    platform.cluster.kubectl(&["delete", "plan", "other"]);
+    // and deletes the first once no tenant is on it.
     platform.cluster.kubectl(&["delete", "tenant", "acme"]);
     platform.wait_for(&PLAN, ".status.tenants", "0");
     let deleted = delete(&[]);
