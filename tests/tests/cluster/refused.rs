@@ -370,6 +370,18 @@ of theirs, only ASSAY_LOG is allowed
 {"pods": {"volumes": [{"name": "a", "emptyDir": {}}], "volumeMounts": [{"name": "a", "mountPath": "/etc"}]}}
 write an absolute path that neither holds nor is in a folder of Assay
 
+{"pods": {"volumes": [{"name": "a", "emptyDir": {}}], "volumeMounts": [{"name": "a", "mountPath": "/extra"}]}}
+{"pods": {"volumes": [{"name": "a", "emptyDir": {}}], "volumeMounts": [{"name": "a", "mountPath": "/etc/ld.so.preload"}]}}
+write an absolute path that neither holds nor is in a folder of Assay
+
+{"pods": {"envFrom": [{"prefix": "EXTRA_", "secretRef": {"name": "a"}}]}}
+{"pods": {"envFrom": [{"secretRef": {"name": "a"}}]}}
+give a prefix with which no name of a setting, proxy or loader begins
+
+{"pods": {"envFrom": [{"prefix": "EXTRA_", "secretRef": {"name": "a"}}]}}
+{"pods": {"envFrom": [{"prefix": "LD_PRE", "secretRef": {"name": "a"}}]}}
+give a prefix with which no name of a setting, proxy or loader begins
+
 {"pods": {"annotations": {"example.com/a": "b"}}}
 {"pods": {"annotations": {"assay.dev/settings": "b"}}}
 annotations of `assay.dev/`

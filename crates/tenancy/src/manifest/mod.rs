@@ -49,8 +49,8 @@ pub use pod_volumes::{
 };
 pub(crate) use pod_volumes::{
     FOLDER_FORM as POD_FOLDER_FORM, LOG_LEVEL, ONE_GROUP, ONE_REFERENCE, ONE_SOURCE, ONE_VALUE,
-    RESERVED_VARIABLE, RESERVED_VARIABLES, RESERVED_VOLUME, SUB_PATH_FORM, is_free_folder,
-    is_reserved_volume,
+    PREFIX_FORM, RESERVED_VARIABLE, RESERVED_VARIABLES, RESERVED_VOLUME, SUB_PATH_FORM,
+    is_free_folder, is_free_prefix, is_reserved_volume,
 };
 pub(crate) use pods::{MOST_ENTRIES, RESERVED_ANNOTATION, RESERVED_ANNOTATIONS};
 pub use pods::{PodsSpec, ResourceQuantities, ResourcesSpec};

@@ -20,13 +20,29 @@ const RESERVED_VOLUMES: &[&str] = &[
 ];
 /// The beginning of the names of the operator's volumes with credentials of sources.
 const RESERVED_START: &str = "histories-";
-/// The folders of the operator in a container.
-const RESERVED_FOLDERS: &[&str] =
-    &["/etc/assay", "/etc/assay-ca", "/run/secrets", "/tmp", "/transfers", "/var/lib/assay"];
+/// The folders and files of the operator, of the program, its loader and its certificates in a container.
+const RESERVED_FOLDERS: &[&str] = &[
+    "/bin",
+    "/etc/assay",
+    "/etc/assay-ca",
+    "/etc/ld.so.cache",
+    "/etc/ld.so.preload",
+    "/etc/ssl",
+    "/lib",
+    "/lib64",
+    "/run/secrets",
+    "/tmp",
+    "/transfers",
+    "/usr",
+    "/var/lib/assay",
+    "/var/run",
+];
 /// The one setting of programs that is a variable of users.
 pub(crate) const LOG_LEVEL: &str = "ASSAY_LOG";
-/// The beginnings of names of variables that the operator sets, or that load code into programs.
+/// The beginnings of names of variables that the operator sets, that load code into programs, or that complete the URLs
+/// of databases.
 pub(crate) const RESERVED_VARIABLES: &[&str] = &[
+    "ALL_PROXY",
     "ASSAY_",
     "GLIBC_",
     "HTTPS_PROXY",
@@ -34,7 +50,9 @@ pub(crate) const RESERVED_VARIABLES: &[&str] = &[
     "LD_",
     "NO_PROXY",
     "OTEL_",
+    "PG",
     "SSL_CERT_",
+    "all_proxy",
     "https_proxy",
     "http_proxy",
     "no_proxy",
@@ -49,6 +67,9 @@ pub(crate) const ONE_VALUE: &str = "give a value or valueFrom";
 pub(crate) const ONE_REFERENCE: &str = "name one of configMapKeyRef, secretKeyRef and fieldRef";
 /// The rule about groups of variables.
 pub(crate) const ONE_GROUP: &str = "name either a configMapRef or a secretRef";
+/// The rule about prefixes of groups of variables: keys of an object are not known to the rules.
+pub(crate) const PREFIX_FORM: &str =
+    "give a prefix with which no name of a setting, proxy or loader begins, such as EXTRA_";
 /// The rule about names of volumes.
 pub(crate) const RESERVED_VOLUME: &str = "is the name of a volume of the operator: choose another";
 /// The rule about sources of volumes.
@@ -68,8 +89,8 @@ pub(crate) const SUB_PATH_FORM: &str = "write a relative path without `..`";
     rule("has(self.value) != has(self.valueFrom)", ONE_VALUE),
 ]))]
 pub struct EnvironmentVariable {
-    /// Name of the variable. Names that begin with `ASSAY_` (but `ASSAY_LOG`), `LD_`, `GLIBC_`, `OTEL_` or `SSL_CERT_`,
-    /// and those of proxies, are refused.
+    /// Name of the variable. Names that begin with `ASSAY_` (but `ASSAY_LOG`), `LD_`, `GLIBC_`, `OTEL_`, `PG` or
+    /// `SSL_CERT_`, and those of proxies, are refused.
     #[schemars(length(min = 1, max = 128), regex(pattern = "^[A-Za-z_][A-Za-z0-9_.-]*$"))]
     pub name: String,
     /// Value of the variable. Exactly one of `value` and `valueFrom`.
@@ -129,10 +150,11 @@ pub struct FieldReference {
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 #[schemars(extend("x-kubernetes-validations" = [
     rule("has(self.configMapRef) != has(self.secretRef)", ONE_GROUP),
-    field_rule(".prefix", "!has(self.prefix) || !self.prefix.startsWith('ASSAY_')", RESERVED_VARIABLE),
+    field_rule(".prefix", &prefix_rule(), PREFIX_FORM),
 ]))]
 pub struct EnvironmentSource {
-    /// Text before each key in the names of the variables. Default: none.
+    /// Text before each key in the names of the variables, such as `EXTRA_`. Required: a prefix of which no refused
+    /// name of `env` can result.
     #[schemars(length(max = 64), regex(pattern = "^([A-Za-z_][A-Za-z0-9_.-]*)?$"))]
     #[serde(skip_serializing_if = "String::is_empty")]
     pub prefix: String,
@@ -266,7 +288,8 @@ pub struct PodVolumeMount {
     #[schemars(length(min = 1, max = 63))]
     pub name: String,
     /// Absolute path of the folder. Folders of Assay are refused: `/etc/assay`, `/run/secrets`, `/tmp`, `/transfers`,
-    /// `/var/lib/assay`, and those that hold them.
+    /// `/var/lib/assay`; those of programs and certificates: `/bin`, `/lib`, `/usr`, `/etc/ssl`; and those that hold
+    /// them.
     #[schemars(length(min = 1, max = 1024))]
     pub mount_path: String,
     /// Path in the volume. Default: all of the volume.
@@ -281,6 +304,11 @@ pub struct PodVolumeMount {
 /// Says whether a name is that of a volume of the operator.
 pub(crate) fn is_reserved_volume(name: &str) -> bool {
     RESERVED_VOLUMES.contains(&name) || name.starts_with(RESERVED_START)
+}
+
+/// Says whether a prefix is one with which no reserved name of a variable begins, nor the prefix with one.
+pub(crate) fn is_free_prefix(prefix: &str) -> bool {
+    RESERVED_VARIABLES.iter().all(|start| !prefix.starts_with(start) && !start.starts_with(prefix))
 }
 
 /// Says whether a path is an absolute one that shares no folder with the operator's.
@@ -300,6 +328,14 @@ pub(crate) fn is_free_folder(path: &str) -> bool {
 fn variable_rule() -> String {
     let others = RESERVED_VARIABLES.iter().map(|start| format!("!self.name.startsWith('{start}')"));
     format!("self.name == '{LOG_LEVEL}' || ({})", others.collect::<Vec<_>>().join(" && "))
+}
+
+/// The rule that no reserved name of a variable can begin with a prefix.
+fn prefix_rule() -> String {
+    let others = RESERVED_VARIABLES.iter().map(|start| {
+        format!("!self.prefix.startsWith('{start}') && !'{start}'.startsWith(self.prefix)")
+    });
+    format!("has(self.prefix) && {}", others.collect::<Vec<_>>().join(" && "))
 }
 
 /// The rule that a name of a volume is not reserved.

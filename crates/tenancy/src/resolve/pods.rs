@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 use super::{ManifestProblem, ValidManifest};
 use crate::manifest::{
     LOG_LEVEL, MOST_ENTRIES, ONE_GROUP, ONE_REFERENCE, ONE_SOURCE, ONE_VALUE, POD_FOLDER_FORM,
-    PodsSpec, RESERVED_ANNOTATION, RESERVED_ANNOTATIONS, RESERVED_VARIABLE, RESERVED_VARIABLES,
-    RESERVED_VOLUME, SUB_PATH_FORM, is_free_folder, is_reserved_volume,
+    PREFIX_FORM, PodsSpec, RESERVED_ANNOTATION, RESERVED_ANNOTATIONS, RESERVED_VARIABLE,
+    RESERVED_VARIABLES, RESERVED_VOLUME, SUB_PATH_FORM, is_free_folder, is_free_prefix,
+    is_reserved_volume,
 };
 
 /// A problem of pods: the field below `spec.pods`, such as `.env[0].name`, and the message.
@@ -97,8 +98,8 @@ fn check_environment(pods: &PodsSpec, problems: &mut Problems) {
         let path = format!(".envFrom[{index}]");
         let has_one = group.config_map_ref.is_some() != group.secret_ref.is_some();
         problems.require(has_one, &path, ONE_GROUP);
-        let is_own = group.prefix.starts_with("ASSAY_");
-        problems.require(!is_own, &format!("{path}.prefix"), RESERVED_VARIABLE);
+        let is_free = is_free_prefix(&group.prefix);
+        problems.require(is_free, &format!("{path}.prefix"), PREFIX_FORM);
     }
 }
 

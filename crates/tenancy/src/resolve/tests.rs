@@ -468,12 +468,25 @@ fn given_pods_then_parts_of_the_operator_and_of_the_node_are_refused() {
         (mount("/etc/assay/x"), "spec.pods.volumeMounts[0].mountPath: write an absolute path"),
         (mount("/extra/../tmp"), "spec.pods.volumeMounts[0].mountPath: write an absolute path"),
         (mount("extra"), "spec.pods.volumeMounts[0].mountPath: write an absolute path"),
+        (mount("/usr/bin"), "spec.pods.volumeMounts[0].mountPath: write an absolute path"),
+        (
+            mount("/etc/ld.so.preload"),
+            "spec.pods.volumeMounts[0].mountPath: write an absolute path",
+        ),
         (
             json!({"env": [{"name": "ASSAY_DATABASE_URL", "value": "a"}]}),
             "spec.pods.env[0].name: the operator sets the settings of programs",
         ),
         (
             json!({"env": [{"name": "LD_PRELOAD", "value": "a"}]}),
+            "spec.pods.env[0].name: the operator sets the settings of programs",
+        ),
+        (
+            json!({"env": [{"name": "ALL_PROXY", "value": "a"}]}),
+            "spec.pods.env[0].name: the operator sets the settings of programs",
+        ),
+        (
+            json!({"env": [{"name": "PGSSLMODE", "value": "disable"}]}),
             "spec.pods.env[0].name: the operator sets the settings of programs",
         ),
         (json!({"env": [{"name": "A"}]}), "spec.pods.env[0]: give a value or valueFrom"),
@@ -488,6 +501,19 @@ fn given_pods_then_parts_of_the_operator_and_of_the_node_are_refused() {
         (
             json!({"envFrom": [{"prefix": "A_"}]}),
             "spec.pods.envFrom[0]: name either a configMapRef",
+        ),
+        // A key named `LD_PRELOAD`, `PRELOAD` or `SSAY_LOG` would be a refused variable.
+        (
+            json!({"envFrom": [{"configMapRef": {"name": "a"}}]}),
+            "spec.pods.envFrom[0].prefix: give a prefix with which no name of a setting, ",
+        ),
+        (
+            json!({"envFrom": [{"prefix": "LD_", "configMapRef": {"name": "a"}}]}),
+            "spec.pods.envFrom[0].prefix: give a prefix with which no name of a setting, ",
+        ),
+        (
+            json!({"envFrom": [{"prefix": "A", "configMapRef": {"name": "a"}}]}),
+            "spec.pods.envFrom[0].prefix: give a prefix with which no name of a setting, ",
         ),
         (
             json!({"annotations": {"assay.dev/settings": "a"}}),
