@@ -5,7 +5,10 @@ use std::io::Write;
 use assay_service::background::purge::{
     COMMON_RETENTION, CommonPurged, PurgeError, TenantPurged, forget, purge_common, purge_tenants,
 };
-use assay_store::usage::{Purge, UsageCount};
+use assay_store::{
+    sessions::SessionsOver,
+    usage::{Purge, UsageCount},
+};
 use assay_tenancy::Name;
 use clap::Args;
 use jiff::{Timestamp, ToSpan, civil::Date, tz::TimeZone};
@@ -110,6 +113,7 @@ pub(super) async fn purge(args: &PurgeArgs, context: &Context) -> Result<Command
         let purged = store.purge_tenant(&everything).await?;
         store.purge_receivers(tenant, Timestamp::MAX).await?;
         store.purge_keys(tenant, Timestamp::MAX).await?;
+        store.purge_sessions(tenant, SessionsOver::ALL).await?;
         writeln!(output, "{tenant}: {} answers, {} rows of usage", purged.checks, purged.usage)?;
         if directory.former_tenants.contains_key(tenant) {
             forget(tenant, &*store, &context.revocations(), now).await?;

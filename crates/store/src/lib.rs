@@ -8,6 +8,7 @@
 //! - [`usage`]: charges and kept checks ([`UsageStore`]); [`checks`]: what a search of kept checks asks and finds
 //! - [`idempotency`]: idempotency keys of requests, with their answers ([`IdempotencyStore`])
 //! - [`receivers`]: receivers of withdrawals that tenants checked ([`ReceiverStore`])
+//! - [`sessions`]: sessions of people in the console ([`SessionStore`])
 //! - [`fetched`]: history that was fetched on demand ([`FetchedStore`])
 //! - [`jobs`]: background work ([`JobStore`])
 //! - [`coordination`]: state that the replicas of a service share to enforce limits together ([`SlotStore`],
@@ -28,6 +29,7 @@ mod migrations;
 pub mod postgres;
 pub mod receivers;
 mod row;
+pub mod sessions;
 mod sql;
 pub mod sqlite;
 pub mod usage;
@@ -49,6 +51,7 @@ pub use intel::IntelStore;
 pub use jobs::JobStore;
 pub use postgres::PostgresStore;
 pub use receivers::ReceiverStore;
+pub use sessions::SessionStore;
 pub use sqlite::SqliteStore;
 pub use usage::UsageStore;
 
@@ -74,6 +77,7 @@ pub trait Store:
     + UsageStore
     + ReceiverStore
     + IdempotencyStore
+    + SessionStore
     + FetchedStore
     + JobStore
     + 'static

@@ -8,6 +8,7 @@ use assay_store::{
     ControlStore, Store, StoreError,
     control::{KeyRecord, ManifestRecord},
     jobs::{Job, JobId, JobOutcome, NewJob, RetryPolicy},
+    sessions::SessionsOver,
     usage::{Purge, PurgeCounts},
 };
 use assay_tenancy::{
@@ -128,8 +129,8 @@ pub struct CommonPurged {
     pub jobs: u64,
 }
 
-/// Deletes answers, receivers and charges that are older than the retention of the tenants' plans, and idempotency keys
-/// whose time is over, of all tenants or of one.
+/// Deletes answers, receivers and charges that are older than the retention of the tenants' plans, and idempotency keys and
+/// sessions whose time is over, of all tenants or of one.
 /// Former tenants whose retention is over are forgotten: their keys are revoked, and they cannot be restored.
 ///
 /// # Errors
@@ -154,6 +155,9 @@ pub async fn purge_tenants(
         store.purge_receivers(name, expired.checks_before).await?;
         // A later tenant of the same name must not find answers of this one.
         store.purge_keys(name, if is_forgotten { Timestamp::MAX } else { now }).await?;
+        let is_former = directory.former_tenants.contains_key(name);
+        let over = if is_former { SessionsOver::ALL } else { SessionsOver::at(now) };
+        store.purge_sessions(name, over).await?;
         if is_forgotten {
             forget(name, store, revocations, now).await?;
         }

@@ -18,7 +18,7 @@ const INSUFFICIENT_PRIVILEGE: &str = "42501";
 /// The migrations that this program knows. The first migration creates the whole schema of version 15; further
 /// migrations are only ever appended. Each migration records in `schema_versions` the oldest program that is compatible
 /// with it.
-fn known() -> [Migration; 6] {
+fn known() -> [Migration; 7] {
     [
         migration(15, "schema", include_str!("../../migrations/postgres/0015_schema.sql")),
         migration(16, "prices", include_str!("../../migrations/postgres/0016_prices.sql")),
@@ -37,6 +37,11 @@ fn known() -> [Migration; 6] {
             20,
             "key environments",
             include_str!("../../migrations/postgres/0020_key_environments.sql"),
+        ),
+        migration(
+            21,
+            "console sessions",
+            include_str!("../../migrations/postgres/0021_console_sessions.sql"),
         ),
     ]
 }

@@ -6,6 +6,7 @@ pub(crate) mod jobs;
 pub(crate) mod labels;
 pub(crate) mod prices;
 pub(crate) mod receivers;
+pub(crate) mod sessions;
 pub(crate) mod usage;
 
 use sqlx::{Decode, Postgres, Row as _, Sqlite, Type, postgres::PgRow, sqlite::SqliteRow};

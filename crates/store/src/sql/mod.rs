@@ -9,6 +9,7 @@ mod jobs;
 mod receivers;
 mod scope;
 mod session;
+mod sessions;
 mod usage;
 
 use std::path::Path;

@@ -35,6 +35,11 @@ pub(super) async fn migrate(pool: &SqlitePool) -> Result<(), StoreError> {
             "key environments",
             include_str!("../../migrations/sqlite/0015_key_environments.sql"),
         ),
+        migration(
+            16,
+            "console sessions",
+            include_str!("../../migrations/sqlite/0016_console_sessions.sql"),
+        ),
     ];
     let applied = applied(pool).await?;
     if schema_state(&known, &applied)? == SchemaState::Behind {

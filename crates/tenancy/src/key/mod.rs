@@ -91,6 +91,14 @@ impl RequestedEnvironment {
 pub struct KeyId(Arc<str>);
 
 impl KeyId {
+    /// The id of a person whom an OpenID Connect issuer names, which is no key: the first 64 bits of a digest of both.
+    #[must_use]
+    pub fn of_person(issuer: &str, subject: &str) -> Self {
+        let digest: [u8; 32] = Sha256::digest(format!("{issuer}\n{subject}")).into();
+        let number = digest.iter().take(8).fold(0, |sum: u128, byte| sum * 256 + u128::from(*byte));
+        Self(base62::write(number, ID_DIGITS).into())
+    }
+
     /// The id.
     #[must_use]
     pub fn as_str(&self) -> &str {

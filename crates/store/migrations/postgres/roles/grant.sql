@@ -6,7 +6,7 @@ BEGIN;
 REVOKE ALL ON _sqlx_migrations, schema_versions, installation, sources, publications, listings, labels,
     label_suppressions, manifests, api_keys, usage, checks, fetched, seats, quota_windows,
     limiter_epochs_seen, usage_writers, jobs, price_sources, prices, check_summaries, check_rules, receivers,
-    idempotency_keys
+    idempotency_keys, console_sessions
     FROM assay_serve, assay_ingest, assay_control;
 GRANT USAGE ON SCHEMA public TO assay_serve, assay_ingest, assay_control, assay_migrate;
 GRANT SELECT ON _sqlx_migrations, schema_versions, installation, manifests, sources, publications,
@@ -17,7 +17,7 @@ GRANT SELECT ON _sqlx_migrations, schema_versions, installation, manifests, sour
 -- key (the list of revoked keys beside the database is enforced at the start), and make or revive none:
 -- the trigger `keep_revoked` refuses that.
 GRANT SELECT ON api_keys, usage, checks, check_summaries, check_rules, fetched, seats, quota_windows,
-    limiter_epochs_seen, usage_writers, receivers, idempotency_keys
+    limiter_epochs_seen, usage_writers, receivers, idempotency_keys, console_sessions
     TO assay_serve;
 GRANT UPDATE (last_used_at, revoked_at) ON api_keys TO assay_serve;
 GRANT UPDATE (control_revision, key_changes) ON installation TO assay_serve;
@@ -26,6 +26,7 @@ GRANT INSERT, UPDATE (batch, written_at) ON usage_writers TO assay_serve;
 GRANT INSERT ON checks, check_summaries, check_rules, limiter_epochs_seen TO assay_serve;
 -- A key whose request failed is free again.
 GRANT INSERT, DELETE, UPDATE (body_digest, holder, expires_at, answer) ON idempotency_keys TO assay_serve;
+GRANT INSERT, DELETE, UPDATE (used_at) ON console_sessions TO assay_serve;
 GRANT INSERT, UPDATE (first_checked_at, last_checked_at) ON receivers TO assay_serve;
 GRANT INSERT, UPDATE (content, fetched_at) ON fetched TO assay_serve;
 GRANT UPDATE (holder, claimed_at, expires_at, previous_expiry) ON seats TO assay_serve;
@@ -48,13 +49,13 @@ GRANT INSERT, UPDATE (usd, source, recorded_at) ON prices TO assay_ingest;
 
 -- Controlling: manifests, keys, and forgetting what is older than it is kept.
 GRANT SELECT ON api_keys, usage, checks, check_summaries, check_rules, fetched, quota_windows, usage_writers,
-    receivers, idempotency_keys
+    receivers, idempotency_keys, console_sessions
     TO assay_control;
 GRANT UPDATE (control_revision, manifest_changes, key_changes, instance) ON installation TO assay_control;
 GRANT INSERT, DELETE, UPDATE (spec, applied_at) ON manifests TO assay_control;
 GRANT INSERT, UPDATE (scopes, expires_at, revoked_at) ON api_keys TO assay_control;
-GRANT DELETE ON usage, checks, check_summaries, check_rules, usage_writers, receivers, idempotency_keys
-    TO assay_control;
+GRANT DELETE ON usage, checks, check_summaries, check_rules, usage_writers, receivers, idempotency_keys,
+    console_sessions TO assay_control;
 GRANT SELECT, DELETE ON jobs TO assay_control;
 -- Rows are locked before they go.
 GRANT DELETE, UPDATE (reserved) ON quota_windows TO assay_control;
@@ -96,7 +97,7 @@ BEGIN
               'publications', 'listings', 'labels', 'label_suppressions', 'manifests', 'api_keys',
               'usage', 'checks', 'fetched', 'seats', 'quota_windows', 'limiter_epochs_seen',
               'usage_writers', 'jobs', 'price_sources', 'prices', 'check_summaries', 'check_rules', 'receivers',
-              'idempotency_keys'])
+              'idempotency_keys', 'console_sessions'])
         UNION ALL
         SELECT format('FUNCTION %s', oid::regprocedure) FROM pg_proc
         WHERE oid IN (to_regprocedure('public.tell_change()'), to_regprocedure('public.keep_revoked()'))

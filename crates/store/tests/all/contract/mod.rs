@@ -8,6 +8,7 @@ mod postgres_server;
 mod price_rules;
 mod receiver_rules;
 mod record_rules;
+mod session_rules;
 
 use std::sync::Arc;
 
@@ -51,6 +52,7 @@ use label_rules::*;
 use price_rules::*;
 use receiver_rules::*;
 use record_rules::*;
+use session_rules::*;
 
 fn at(minute: i64) -> Timestamp {
     "2026-11-20T12:00:00Z".parse::<Timestamp>().unwrap() + jiff::SignedDuration::from_mins(minute)
@@ -587,6 +589,9 @@ macro_rules! contract {
             a_key_has_the_answer_of_its_first_request,
             a_key_without_an_answer_is_free_again,
             of_many_claims_at_once_one_has_the_key,
+            a_session_is_its_tenants_only_and_ends_for_all,
+            a_session_is_over_by_its_times,
+            of_too_many_sessions_the_idlest_ends,
             what_was_fetched_is_kept_by_chain_kind_and_key,
             the_same_imports_in_the_same_order_give_the_same_revision,
             manifests_are_replaced_by_kind_and_name,

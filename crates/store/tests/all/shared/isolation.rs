@@ -409,13 +409,14 @@ async fn no_role_revives_a_revoked_key() {
 
 /// Rights of each role on each table: s(elect), i(nsert), d(elete), and the columns that it may
 /// update. Every table must be listed.
-const RIGHTS: [(&str, [&str; 3]); 24] = [
+const RIGHTS: [(&str, [&str; 3]); 25] = [
     // serve, ingest, control
     ("_sqlx_migrations", ["s", "s", "s"]),
     ("api_keys", ["s last_used_at revoked_at", "", "si expires_at revoked_at scopes"]),
     ("check_rules", ["si", "", "sd"]),
     ("check_summaries", ["si", "", "sd"]),
     ("checks", ["si", "", "sd"]),
+    ("console_sessions", ["sid used_at", "", "sd"]),
     ("fetched", ["si content fetched_at", "", "sd fetched_at"]),
     ("idempotency_keys", ["sid answer body_digest expires_at holder", "", "sd"]),
     (
