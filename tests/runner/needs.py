@@ -34,6 +34,7 @@ class Needs:
             "geth": None,
             "anvil": None if shutil.which("npm") else "npm, which comes with Node.js, is not installed",
             "API clients": None if shutil.which("npm") else "npm, which comes with Node.js, is not installed",
+            "OpenID Connect issuer": None if shutil.which("npm") else "npm, which comes with Node.js, is not installed",
             "Bitcoin Core": None if full or tools.has_bitcoin_core() else only_full,
             "browser": None if full or tools.has_browser() else only_full,
             "manifest linters": None if full or tools.has_linters() else only_full,

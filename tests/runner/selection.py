@@ -21,6 +21,7 @@ TOOLS = {
     "geth": ("geth",),
     "anvil": ("anvil",),
     "API clients": ("API clients",),
+    "OpenID Connect issuer": ("OpenID Connect issuer",),
     "browser": ("browser",),
     "manifest linters": ("Kubernetes node", "linters"),
     "Kubernetes node": ("kubernetes", "Kubernetes node"),

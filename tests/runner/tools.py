@@ -39,6 +39,8 @@ CLIENTS_IN_TYPESCRIPT = [
 
 # What drives Debian's Chromium, and audits pages in it.
 BROWSER_DRIVER = ["playwright-core@1.65.1", "axe-core@4.14.1"]
+# An issuer of identities at which people sign in. Later versions need Node.js 22.
+ISSUER = ["oidc-provider@8.8.1"]
 
 # Without debug information they compile a fifth faster.
 GO_FLAGS = ["-trimpath", "-buildvcs=false", "-gcflags=all=-dwarf=false"]
@@ -109,12 +111,13 @@ class Tools:
         self.anvil = self.cache / f"anvil-{ANVIL}"
         clients = _digest(OAPI_CODEGEN, CLIENTS_IN_PYTHON, CLIENTS_IN_TYPESCRIPT, _go_sum(CLIENTS_MODULE))
         self.clients = self.cache / f"clients-{clients}"
+        self.issuer = self.cache / f"issuer-{_digest(ISSUER)}"
         self.browser = self.cache / f"browser-{_digest(BROWSER_DRIVER)}"
         self.cargo_deny = self.cache / f"cargo-deny-{CARGO_DENY}"
 
     def path(self, *first: Path) -> str:
         """The value of ASSAY_TOOLS: a search path of all finished folders, `first` before the others."""
-        folders = [*first, self.control_plane, self.node, self.linters, self.bitcoin_core, self.geth, self.anvil, self.clients, self.browser]
+        folders = [*first, self.control_plane, self.node, self.linters, self.bitcoin_core, self.geth, self.anvil, self.clients, self.browser, self.issuer]
         return os.pathsep.join(str(folder / "bin") for folder in folders if is_complete(folder))
 
     def has_bitcoin_core(self) -> bool:
@@ -176,6 +179,9 @@ class Tools:
 
     def install_clients(self, step: Step) -> None:
         once(self.clients, lambda folder: _install_clients(step, folder))
+
+    def install_issuer(self, step: Step) -> None:
+        once(self.issuer, lambda folder: _install_issuer(step, folder))
 
     def install_browser_driver(self, step: Step) -> None:
         once(self.browser, lambda folder: _install_browser_driver(step, folder))
@@ -345,6 +351,13 @@ def _install_browser_driver(step: Step, folder: Path) -> None:
     """Installs the driver of browsers, which downloads none, and the audit of pages."""
     install_from_npm(step, folder, BROWSER_DRIVER)
     _link(folder, folder / "node_modules/.bin/playwright-core")
+
+
+def _install_issuer(step: Step, folder: Path) -> None:
+    """Installs an issuer of identities. The link to the library, which is no program, tells where its modules are."""
+    install_from_npm(step, folder, ISSUER)
+    _link(folder, folder / "node_modules/oidc-provider/lib/index.js")
+    (folder / "bin/index.js").rename(folder / "bin/oidc-provider")
 
 
 def _install_anvil(step: Step, folder: Path) -> None:

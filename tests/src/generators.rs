@@ -42,6 +42,16 @@ impl Generators {
         folder_of("playwright-core").join("node_modules")
     }
 
+    /// The folder with the modules of an issuer of identities.
+    ///
+    /// # Panics
+    ///
+    /// Panics if they are not installed.
+    #[must_use]
+    pub fn issuer_modules() -> PathBuf {
+        folder_of("oidc-provider").join("node_modules")
+    }
+
     /// Findings of spectral, by its rules for OpenAPI, in a description; empty if it has none.
     ///
     /// # Panics

@@ -56,10 +56,12 @@ impl Server {
         arguments: &[&str],
         environment: &[(&str, String)],
     ) -> Self {
-        let listening = ["--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"];
+        let has_listen = arguments.contains(&"--listen");
+        let listen: &[&str] = if has_listen { &[] } else { &["--listen", "127.0.0.1:0"] };
+        let admin = ["--admin-listen", "127.0.0.1:0"];
         // Servers fetch no sources unless a test enables it.
         let feeds: &[&str] = if arguments.contains(&"--feeds") { &[] } else { &["--feeds", "off"] };
-        let all = ["serve"].iter().chain(feeds).chain(&listening).chain(arguments);
+        let all = ["serve"].iter().chain(feeds).chain(listen).chain(&admin).chain(arguments);
         Self::run(directory, all.copied(), environment)
     }
 

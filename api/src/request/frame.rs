@@ -267,7 +267,7 @@ fn problem_instance(path: &str, route: &'static str) -> Cow<'static, str> {
 
 /// True if a route needs no key and is not a health check.
 fn is_unauthenticated(route: &str) -> bool {
-    [UNMATCHED, OPENAPI, OPENAPI_3_0].contains(&route)
+    [UNMATCHED, OPENAPI, OPENAPI_3_0].contains(&route) || assay_console::OPEN_PATHS.contains(&route)
 }
 
 /// Returns the caller's request id if it is well-formed, otherwise a new one.

@@ -20,7 +20,7 @@ const fn definition(
 }
 
 /// Every setting.
-pub const DEFINITIONS: [Definition; 48] = [
+pub const DEFINITIONS: [Definition; 55] = [
     definition("data-dir", "assay-data", "directory of the embedded database"),
     definition(
         "database-url",
@@ -79,8 +79,35 @@ pub const DEFINITIONS: [Definition; 48] = [
     definition(
         "console",
         "auto",
-        "pages for people at /console, with a sign-in link that is printed at the start: auto (if listen is an address of \
-         loopback) or off",
+        "pages for people at /console: auto (with oidc-issuer, or with a sign-in link that is printed at the start if listen \
+         is an address of loopback) or off",
+    ),
+    definition(
+        "console-url",
+        "",
+        "URL at which people reach the server, such as https://risk.example.com",
+    ),
+    definition(
+        "oidc-issuer",
+        "",
+        "URL of the OpenID Connect issuer at which people sign in to the console",
+    ),
+    definition("oidc-client-id", "", "client ID"),
+    definition(
+        "oidc-client-secret-file",
+        "",
+        "file with the client secret, read for each sign-in; none for a public client",
+    ),
+    definition(
+        "oidc-role-mapping-file",
+        "",
+        "file (YAML) that maps claims of the issuer to a tenant and a role",
+    ),
+    definition("oidc-role-mapping", "", "the mapping itself, in place of oidc-role-mapping-file"),
+    definition(
+        "oidc-scopes",
+        "profile email",
+        "scopes that are requested beside openid, separated by spaces",
     ),
     definition(
         "listen-backlog",

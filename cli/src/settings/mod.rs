@@ -58,6 +58,20 @@ pub struct CliSettings {
     pub admin_listen: SocketAddr,
     /// Pages for people.
     pub console: ConsoleMode,
+    /// URL at which people reach the server.
+    pub console_url: Option<String>,
+    /// URL of the issuer at which people sign in.
+    pub oidc_issuer: Option<String>,
+    /// Client ID.
+    pub oidc_client_id: Option<String>,
+    /// File with the client secret.
+    pub oidc_client_secret_file: Option<PathBuf>,
+    /// File that maps claims to a tenant and a role.
+    pub oidc_role_mapping_file: Option<PathBuf>,
+    /// Mapping of claims to a tenant and a role.
+    pub oidc_role_mapping: Option<String>,
+    /// Scopes that are requested beside `openid`.
+    pub oidc_scopes: Vec<String>,
     /// Largest number of connections that wait to be accepted.
     pub listen_backlog: u32,
     /// Timeout of a request.
@@ -156,7 +170,7 @@ impl fmt::Debug for DatabaseUrl {
 /// Pages for people.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConsoleMode {
-    /// The server has the console if it listens on loopback.
+    /// The server has the console if people sign in at an issuer, or if it listens on loopback.
     Auto,
     /// The server has no console.
     Off,
@@ -175,7 +189,17 @@ impl CliSettings {
     /// True if the server has the console.
     #[must_use]
     pub const fn has_console(&self) -> bool {
-        matches!(self.console, ConsoleMode::Auto) && self.listen.ip().is_loopback()
+        matches!(self.console, ConsoleMode::Auto)
+            && (self.oidc_issuer.is_some() || self.listen.ip().is_loopback())
+    }
+
+    /// True if people and programs reach the server by TLS, which may end in front of it.
+    #[must_use]
+    pub fn is_reached_by_tls(&self) -> bool {
+        match &self.console_url {
+            Some(url) => url.starts_with("https://"),
+            None => self.tls_cert.is_some(),
+        }
     }
 
     /// Reads the URL of Redis from its file, if one is set.

@@ -45,6 +45,13 @@ impl CliSettings {
             listen: take.value("listen", value::socket_address),
             admin_listen: take.value("admin-listen", value::socket_address),
             console: take.value("console", value::console),
+            console_url: take.value("console-url", value::own_url),
+            oidc_issuer: take.value("oidc-issuer", value::web_url),
+            oidc_client_id: take.value("oidc-client-id", value::optional_text),
+            oidc_client_secret_file: take.value("oidc-client-secret-file", value::optional_path),
+            oidc_role_mapping_file: take.value("oidc-role-mapping-file", value::optional_path),
+            oidc_role_mapping: take.value("oidc-role-mapping", value::optional_text),
+            oidc_scopes: take.value("oidc-scopes", value::words),
             listen_backlog: take.value("listen-backlog", value::backlog),
             request_timeout: take.value("request-timeout", value::positive_duration),
             drain_delay: take.value("drain-delay", value::duration),
@@ -109,6 +116,28 @@ fn contradictions(settings: &CliSettings, layers: &Layers) -> Vec<SettingProblem
     }
     if is_set("database-password-file") && !is_set("database-url") && !is_set("database-url-file") {
         report("database-password-file", "needs database-url or database-url-file too".into());
+    }
+    for needed in ["console-url", "oidc-client-id"] {
+        if is_set("oidc-issuer") && !is_set(needed) {
+            report("oidc-issuer", format!("needs --{needed} too"));
+        }
+    }
+    let people = ["oidc-role-mapping-file", "oidc-role-mapping"];
+    match people.map(is_set) {
+        [true, true] => report(
+            "oidc-role-mapping",
+            "oidc-role-mapping-file is set too: remove one of them".into(),
+        ),
+        [false, false] if is_set("oidc-issuer") => {
+            report("oidc-issuer", "needs --oidc-role-mapping-file too".into());
+        }
+        _ => {}
+    }
+    let others = ["console-url", "oidc-client-id", "oidc-client-secret-file"];
+    for given in others.into_iter().chain(people) {
+        if is_set(given) && !is_set("oidc-issuer") {
+            report(given, "needs --oidc-issuer too".into());
+        }
     }
     let is_tls = |entry: &String| entry.contains("=https://");
     if settings.chain_servers.iter().any(is_tls) && !is_set("chain-ca-file") {

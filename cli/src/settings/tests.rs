@@ -128,6 +128,47 @@ fn a_certificate_needs_its_key() {
 }
 
 #[test]
+fn people_sign_in_at_an_issuer_by_rules_that_are_set_once() {
+    let base = [
+        ("listen", "0.0.0.0:8080"),
+        ("oidc-issuer", "https://id.example"),
+        ("oidc-client-id", "assay"),
+        ("console-url", "https://risk.example/"),
+        ("oidc-role-mapping-file", "role-mapping.yaml"),
+    ];
+    let resolve = |flags: &[(&'static str, &str)]| CliSettings::resolve(&layers(flags, &[], ""));
+    let settings = resolve(&base).unwrap();
+    assert!(settings.has_console(), "beyond loopback, too");
+    assert_eq!(settings.console_url.as_deref(), Some("https://risk.example"));
+    assert_eq!(settings.oidc_scopes, ["profile", "email"]);
+    assert!(!resolve(&base[..1]).unwrap().has_console());
+    let off = [&base[..], &[("console", "off")]].concat();
+    assert!(!resolve(&off).unwrap().has_console());
+
+    let problem = |flags: &[(&'static str, &str)]| resolve(flags).unwrap_err()[0].to_string();
+    for (missing, name) in
+        [(2, "oidc-client-id"), (3, "console-url"), (4, "oidc-role-mapping-file")]
+    {
+        let mut flags = base.to_vec();
+        flags.remove(missing);
+        assert_eq!(problem(&flags), format!("--oidc-issuer: needs --{name} too"));
+    }
+    assert_eq!(problem(&base[2..3]), "--oidc-client-id: needs --oidc-issuer too");
+    let twice = [&base[..], &[("oidc-role-mapping", "rules: []")]].concat();
+    assert_eq!(
+        problem(&twice),
+        "--oidc-role-mapping: oidc-role-mapping-file is set too: remove one of them"
+    );
+    for (name, wrong) in
+        [("console-url", "https://risk.example/app"), ("oidc-issuer", "id.example")]
+    {
+        let flags: Vec<_> =
+            base.iter().map(|(it, value)| (*it, if *it == name { wrong } else { value })).collect();
+        assert!(problem(&flags).contains(&format!("`{wrong}` is")), "{}", problem(&flags));
+    }
+}
+
+#[test]
 fn the_two_listeners_differ() {
     let layers = layers(&[("admin-listen", "127.0.0.1:8080")], &[], "");
     let problems = CliSettings::resolve(&layers).unwrap_err();

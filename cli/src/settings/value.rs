@@ -119,6 +119,37 @@ pub(super) fn console(text: &str) -> Result<ConsoleMode, String> {
     }
 }
 
+/// The URL of this server, without a path.
+pub(super) fn own_url(text: &str) -> Result<Option<String>, String> {
+    let url = text.strip_suffix('/').unwrap_or(text);
+    match url {
+        "" => Ok(None),
+        url if is_web_url(url) && origin(url).is_ok() => Ok(Some(url.to_owned())),
+        _ => Err(format!("`{text}` is not the URL of a server, such as https://risk.example.com")),
+    }
+}
+
+/// A URL.
+pub(super) fn web_url(text: &str) -> Result<Option<String>, String> {
+    match text {
+        "" => Ok(None),
+        url if is_web_url(url) => Ok(Some(url.to_owned())),
+        _ => Err(format!("`{text}` is no URL: {WEB_URL_FORM}")),
+    }
+}
+
+/// A text, or none.
+#[expect(clippy::unnecessary_wraps, reason = "values are read by functions of one type")]
+pub(super) fn optional_text(text: &str) -> Result<Option<String>, String> {
+    Ok(Some(text.trim().to_owned()).filter(|text| !text.is_empty()))
+}
+
+/// Words, separated by spaces.
+#[expect(clippy::unnecessary_wraps, reason = "values are read by functions of one type")]
+pub(super) fn words(text: &str) -> Result<Vec<String>, String> {
+    Ok(text.split_whitespace().map(str::to_owned).collect())
+}
+
 pub(super) fn switch(text: &str) -> Result<Switch, String> {
     match text {
         "on" => Ok(Switch::On),

@@ -1,11 +1,12 @@
 //! The console: pages for people with a browser, rendered on the server.
 //!
-//! Every view is a link, works without scripts and asks no other server. A person signs in by a link that the program
-//! prints and that is good once; the session then acts as a caller of one tenant, and sees what a key of this tenant
-//! sees.
+//! Every view is a link, works without scripts and asks no other server. A person signs in at an OpenID Connect issuer, or on
+//! one machine by a link that the program prints and that is good once. The session then acts as a caller of one tenant, and
+//! sees what a key of this tenant sees, as far as the person's role permits.
 //!
-//! - [`session`]: links and sessions, as functions of time and of tokens
-//! - [`cookie`]: the cookie of a session
+//! - [`session`]: sign-in links, and the tokens of links and sessions
+//! - [`pending`]: a sign-in at the issuer that is not finished
+//! - [`cookie`]: the cookies of a session and of a sign-in
 //! - [`security`]: header fields of pages, and tokens of forms
 //! - [`recognize`]: the meaning of a text in the search field
 //! - [`routes`]: the handlers
@@ -13,6 +14,7 @@
 
 mod cookie;
 mod pages;
+mod pending;
 mod recognize;
 mod routes;
 mod security;
@@ -26,6 +28,7 @@ use std::{
 };
 
 use assay_address::CanonicalAddress;
+use assay_oidc::Issuer;
 use assay_request::{problem::Problem, transfer::TransferRequest};
 use assay_service::{Caller, Service, administration::Administration};
 use assay_tenancy::Name;
@@ -33,14 +36,20 @@ use async_trait::async_trait;
 use axum::Router;
 use tokio::sync::Semaphore;
 
-pub use routes::PATHS;
-use session::{Sessions, SignInLinks, Token};
+pub use routes::{OPEN_PATHS, PATHS};
+use session::{SignInLinks, Token};
 
 /// Interval between looks for tenants that may check addresses since.
 const LOOK_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Largest number of pictures that are drawn as PNG at the same time.
 const MOST_DRAWINGS: usize = 2;
+
+/// Largest number of sign-ins that ask the issuer at the same time.
+const MAX_ISSUER_REQUESTS: usize = 8;
+
+/// Largest number of sessions that are read at the same time: fewer than the database's connections.
+const MAX_SESSION_READS: usize = 2;
 
 /// Path at which the router is mounted.
 pub const MOUNT: &str = "/console";
@@ -87,6 +96,8 @@ pub struct ExampleAddress {
 pub struct ConsoleSettings {
     /// True if people reach the server by TLS: cookies are then sent by TLS only.
     pub is_secure: bool,
+    /// OpenID Connect issuer at which people sign in; unset if they sign in by links.
+    pub issuer: Option<Arc<Issuer>>,
     /// Printer that shows a new link to the person who runs the server.
     pub printer: LinkPrinter,
     /// Addresses that the search page offers.
@@ -101,6 +112,7 @@ impl fmt::Debug for ConsoleSettings {
         formatter
             .debug_struct("ConsoleSettings")
             .field("is_secure", &self.is_secure)
+            .field("issuer", &self.issuer)
             .field("administration", &self.administration)
             .finish_non_exhaustive()
     }
@@ -114,9 +126,12 @@ pub struct Console {
     links: SignInLinks<Name>,
     /// Tenants for which a link was printed.
     linked: Mutex<BTreeSet<Name>>,
-    sessions: Sessions<Caller>,
     /// Permits for drawing pictures as PNG, each of which uses a core for a moment.
     drawing: Arc<Semaphore>,
+    /// Permits for requests to the issuer.
+    issuer_requests: Arc<Semaphore>,
+    /// Permits for reading sessions, which strangers cause, too.
+    reading: Semaphore,
     settings: ConsoleSettings,
 }
 
@@ -133,15 +148,19 @@ impl Console {
             checks,
             links: SignInLinks::default(),
             linked: Mutex::default(),
-            sessions: Sessions::default(),
             drawing: Arc::new(Semaphore::new(MOST_DRAWINGS)),
+            issuer_requests: Arc::new(Semaphore::new(MAX_ISSUER_REQUESTS)),
+            reading: Semaphore::new(MAX_SESSION_READS),
             settings,
         })
     }
 
     /// Prints a sign-in link for each tenant that has an active key for checks, unless one was printed. Each link is good
-    /// once; when it is used, the next one of its tenant is printed.
+    /// once; when it is used, the next one of its tenant is printed. If people sign in at an issuer, there are no links.
     pub fn print_links(&self) {
+        if self.settings.issuer.is_some() {
+            return;
+        }
         let callers = self.service.access().checking_callers(self.service.clock.now());
         for caller in callers {
             let name = &caller.tenant.name;
@@ -152,6 +171,18 @@ impl Console {
             if is_new {
                 self.print_link(name);
             }
+        }
+    }
+
+    /// Reads the metadata of the issuer in the background, if people sign in at one, and warns if it cannot be read.
+    pub fn check_issuer(&self) {
+        if let Some(issuer) = self.settings.issuer.clone() {
+            tokio::task::spawn_blocking(move || {
+                if let Err(error) = issuer.check() {
+                    let cause = error.to_string();
+                    tracing::warn!(cause = cause.as_str(), "nobody can sign in to the console");
+                }
+            });
         }
     }
 
@@ -171,10 +202,15 @@ impl Console {
 
     /// Prints a new link of a tenant.
     fn print_link(&self, tenant: &Name) {
-        let token = Token::new(assay_system::random_u128(), assay_system::random_u128());
+        let token = Token::random();
         self.links.add(&token, tenant.clone());
         let path = format!("{MOUNT}/sign-in?token={}", token.expose());
         (self.settings.printer)(tenant.as_str(), &path);
+    }
+
+    /// Returns the authority that sessions of now have: issuer, client and role mapping; empty for links.
+    fn authority(&self) -> &str {
+        self.settings.issuer.as_ref().map_or("", |issuer| issuer.authority())
     }
 
     /// Returns the caller as whom a person of a tenant signs in.

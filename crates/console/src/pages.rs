@@ -13,9 +13,12 @@ mod transfer;
 mod usage;
 
 pub(crate) use answer::answer_page;
-pub(crate) use checks::{RecentChecks, checks_page};
+pub(crate) use checks::{RecentChecks, checks_of_page, checks_page};
 pub(crate) use data::{ConsoleChain, ReadySources, chains_page, sources_page};
-pub(crate) use frame::{Visitor, confirm_page, message_page, signed_in_page};
+pub(crate) use frame::{
+    Visitor, confirm_page, message_page, not_signed_in_page, sign_in_page, signed_in_page,
+    signed_out_page,
+};
 pub(crate) use keys::{KeyForm, KeysContent, keys_page, new_key_page};
 pub(crate) use policy::policy_page;
 pub(crate) use search::{SearchContent, SearchResult, check_path, search_page};

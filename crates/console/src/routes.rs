@@ -1,6 +1,8 @@
 //! Handlers: each finds the session, reads what its page shows, and writes the page.
 
 mod account;
+mod guard;
+mod oidc;
 mod person;
 mod response;
 mod sign_in;
@@ -14,11 +16,15 @@ use assay_picture::{
 };
 use assay_request::problem::{Code, Problem};
 use assay_service::{Caller, background::fetch_failures::FetchFailures};
-use assay_store::checks::{CheckFilter, CheckQuery};
+use assay_store::{
+    checks::{CheckFilter, CheckQuery},
+    sessions::Role,
+};
 use axum::{
     Router,
     extract::{DefaultBodyLimit, Path, Query, State, rejection::QueryRejection},
     http::{HeaderMap, HeaderValue, StatusCode, header},
+    middleware::from_fn_with_state,
     response::Response,
     routing::{get, post},
 };
@@ -26,21 +32,29 @@ use jiff::Timestamp;
 use serde::Deserialize;
 
 use self::{
-    person::{SignedIn, signed_out},
+    guard::{GuardState, guard},
+    person::SignedIn,
     response::{file, go_to, page, refused},
 };
 use crate::{
     Console, MOUNT,
     pages::{
         self, ConsoleChain, RecentChecks, SearchContent, SearchResult, answer_page, chains_page,
-        checks_page, message_page, search_page, sources_page,
+        checks_of_page, checks_page, message_page, search_page, sources_page,
     },
     recognize::{SearchTarget, recognize},
     security::{is_foreign, protect_picture},
 };
 
+/// Paths of the console that need no session, but for files.
+pub const OPEN_PATHS: [&str; 3] =
+    ["/console/sign-in", "/console/oidc/start", "/console/oidc/callback"];
+
 /// Paths of the console, as labels of requests.
-pub const PATHS: [&str; 18] = [
+pub const PATHS: [&str; 21] = [
+    "/console/oidc/start",
+    "/console/oidc/callback",
+    "/console/sign-out/everybody",
     "/console/checks/{check_id}/flows.png",
     "/console/keys",
     "/console/keys/{key}/revoke",
@@ -74,37 +88,46 @@ const DRAWING_PATIENCE: Duration = Duration::from_secs(10);
 
 type Shared = State<Arc<Console>>;
 
-/// Returns the router of the console.
+/// Returns the router of the console: what each role may do, what needs no session, and files.
 pub(crate) fn router<S: Clone + Send + Sync + 'static>(console: &Arc<Console>) -> Router<S> {
-    Router::new()
+    let for_viewers = Router::new()
         .route("/", get(home))
         .route("/search", get(search))
         .route("/check/{blockchain}/{address}", get(check))
-        .route("/transfer", get(transfer::transfer))
         .route("/checks", get(list_checks))
         .route("/checks/{check_id}", get(show_check))
         .route("/checks/{check_id}/flows.svg", get(flows))
         .route("/checks/{check_id}/flows.png", get(flows_as_png))
         .route("/sources", get(sources))
         .route("/chains", get(chains))
-        .route("/sign-in", get(sign_in::sign_in))
-        .route("/keys", get(account::keys).post(account::create_key))
-        .route("/keys/{key}/revoke", post(account::revoke_key))
-        .route("/sources/{source}/enable", post(account::enable_source))
+        .route("/keys", get(account::keys))
         .route("/usage", get(account::usage))
         .route("/policy", get(account::policy))
-        .route("/sign-out", post(sign_in::sign_out))
+        .route("/sign-out", post(sign_in::sign_out));
+    let for_analysts = Router::new().route("/transfer", get(transfer::transfer));
+    let for_admins = Router::new()
+        .route("/keys", post(account::create_key))
+        .route("/keys/{key}/revoke", post(account::revoke_key))
+        .route("/sources/{source}/enable", post(account::enable_source))
+        .route("/sign-out/everybody", post(sign_in::sign_everybody_out));
+    let guarded = |routes: Router<Arc<Console>>, needed| {
+        let state = GuardState { console: Arc::clone(console), needed };
+        routes.route_layer(from_fn_with_state(state, guard))
+    };
+    Router::new()
+        .merge(guarded(for_viewers, Role::Viewer))
+        .merge(guarded(for_analysts, Role::Analyst))
+        .merge(guarded(for_admins, Role::Admin))
+        .route("/sign-in", get(sign_in::sign_in))
+        .route("/oidc/start", get(oidc::start))
+        .route("/oidc/callback", get(oidc::callback))
         .route("/{file}", get(static_file))
         .layer(DefaultBodyLimit::max(MAX_FORM_BYTES))
         .with_state(Arc::clone(console))
 }
 
 /// `GET /console`: the search field and recent checks.
-async fn home(State(console): Shared, headers: HeaderMap) -> Response {
-    let person = match console.person(&headers) {
-        Ok(person) => person,
-        Err(reason) => return signed_out(reason),
-    };
+async fn home(State(console): Shared, person: SignedIn) -> Response {
     let recent = console.recent(&person, CheckFilter::default(), ON_SEARCH_PAGE).await;
     page(
         StatusCode::OK,
@@ -127,13 +150,9 @@ struct SearchQuery {
 /// `GET /console/search`: leads to what a text names.
 async fn search(
     State(console): Shared,
-    headers: HeaderMap,
+    person: SignedIn,
     query: Result<Query<SearchQuery>, QueryRejection>,
 ) -> Response {
-    let person = match console.person(&headers) {
-        Ok(person) => person,
-        Err(reason) => return signed_out(reason),
-    };
     let SearchQuery { q } = query.map(|Query(query)| query).unwrap_or_default();
     let (text, addresses) = match recognize(&q) {
         SearchTarget::Nothing => return go_to(MOUNT),
@@ -162,16 +181,14 @@ async fn search(
     )
 }
 
-/// `GET /console/check/{blockchain}/{address}`: checks an address, and shows the answer.
+/// `GET /console/check/{blockchain}/{address}`: checks an address, and shows the answer; for people who make no checks, the
+/// earlier ones.
 async fn check(
     State(console): Shared,
+    person: SignedIn,
     headers: HeaderMap,
     Path((blockchain, address)): Path<(String, String)>,
 ) -> Response {
-    let person = match console.person(&headers) {
-        Ok(person) => person,
-        Err(reason) => return signed_out(reason),
-    };
     let chain: ChainId = match blockchain.parse() {
         Ok(chain) => chain,
         Err(error) => {
@@ -186,6 +203,9 @@ async fn check(
             return refused(&person.visitor, &problem);
         }
     };
+    if person.visitor.role < Role::Analyst {
+        return console.show_checks_of(&person, &subject).await;
+    }
     // Another site's link must not use up the tenant's checks, nor a browser that fetches ahead.
     if is_foreign(&headers) {
         return page(StatusCode::OK, pages::confirm_page(&person.visitor, &subject));
@@ -197,25 +217,13 @@ async fn check(
 }
 
 /// `GET /console/checks`: earlier checks.
-async fn list_checks(State(console): Shared, headers: HeaderMap) -> Response {
-    let person = match console.person(&headers) {
-        Ok(person) => person,
-        Err(reason) => return signed_out(reason),
-    };
+async fn list_checks(State(console): Shared, person: SignedIn) -> Response {
     let found = console.recent(&person, CheckFilter::default(), ON_CHECKS_PAGE).await;
     page(StatusCode::OK, checks_page(&person.visitor, &found, person.now))
 }
 
 /// `GET /console/checks/{check_id}`: an earlier answer.
-async fn show_check(
-    State(console): Shared,
-    headers: HeaderMap,
-    Path(id): Path<String>,
-) -> Response {
-    let person = match console.person(&headers) {
-        Ok(person) => person,
-        Err(reason) => return signed_out(reason),
-    };
+async fn show_check(State(console): Shared, person: SignedIn, Path(id): Path<String>) -> Response {
     match console.read_kept_check(&person.caller, &id, person.now).await {
         Ok(answer) => console.show(&person, AnswerView::read(&answer)).await,
         Err(problem) => refused(&person.visitor, &problem),
@@ -223,9 +231,9 @@ async fn show_check(
 }
 
 /// `GET /console/checks/{check_id}/flows.svg`: the flow picture of an earlier answer as a file.
-async fn flows(State(console): Shared, headers: HeaderMap, Path(id): Path<String>) -> Response {
-    match console.flow_picture(&headers, &id).await {
-        Ok((_, picture)) => {
+async fn flows(State(console): Shared, person: SignedIn, Path(id): Path<String>) -> Response {
+    match console.flow_picture(&person, &id).await {
+        Ok(picture) => {
             let mut response = file("image/svg+xml; charset=utf-8", picture.file());
             protect_picture(response.headers_mut());
             response
@@ -237,10 +245,10 @@ async fn flows(State(console): Shared, headers: HeaderMap, Path(id): Path<String
 /// `GET /console/checks/{check_id}/flows.png`: the flow picture of an earlier answer as pixels.
 async fn flows_as_png(
     State(console): Shared,
-    headers: HeaderMap,
+    person: SignedIn,
     Path(id): Path<String>,
 ) -> Response {
-    let (person, picture) = match console.flow_picture(&headers, &id).await {
+    let picture = match console.flow_picture(&person, &id).await {
         Ok(found) => found,
         Err(refusal) => return *refusal,
     };
@@ -277,28 +285,20 @@ async fn flows_as_png(
 }
 
 /// `GET /console/sources`: the sources with their freshness.
-async fn sources(State(console): Shared, headers: HeaderMap) -> Response {
-    let person = match console.person(&headers) {
-        Ok(person) => person,
-        Err(reason) => return signed_out(reason),
-    };
+async fn sources(State(console): Shared, person: SignedIn) -> Response {
     let policy = &person.caller.tenant.policy;
     let sources = console.service.assessed_sources(policy, person.now).await;
     let failures = FetchFailures::read(&*console.service.databases.store).await;
     let directory = &console.service.access().directory;
     let ready = pages::ReadySources {
         is_enabled: &|name| directory.feeds.keys().any(|feed| feed.as_str() == name),
-        can_enable: console.fetches_sources(),
+        can_enable: console.fetches_sources() && person.runs_the_server(),
     };
     page(StatusCode::OK, sources_page(&person.visitor, &sources, &failures, &ready, person.now))
 }
 
 /// `GET /console/chains`: the chains with their newest blocks.
-async fn chains(State(console): Shared, headers: HeaderMap) -> Response {
-    let person = match console.person(&headers) {
-        Ok(person) => person,
-        Err(reason) => return signed_out(reason),
-    };
+async fn chains(State(console): Shared, person: SignedIn) -> Response {
     let readers = console.service.chains();
     let latest: BTreeMap<ChainId, (u64, Timestamp)> = match readers.latest_blocks().await {
         Ok(tips) => tips.iter().map(|(chain, tip)| (*chain, (tip.height, tip.time))).collect(),
@@ -343,6 +343,18 @@ async fn static_file(Path(name): Path<String>) -> Response {
 }
 
 impl Console {
+    /// Returns the page of the earlier checks of an address, for a person who makes none.
+    async fn show_checks_of(&self, person: &SignedIn, address: &CanonicalAddress) -> Response {
+        let of_address = CheckFilter {
+            blockchain: Some(address.chain().as_str().to_owned()),
+            address: Some(address.as_str().to_owned()),
+            ..CheckFilter::default()
+        };
+        let found = self.recent(person, of_address, ON_CHECKS_PAGE).await;
+        let content = checks_of_page(&person.visitor, address, &found, person.now);
+        page(StatusCode::OK, content)
+    }
+
     /// True if people may enable sources, which the server then fetches.
     fn fetches_sources(&self) -> bool {
         self.settings.administration.as_ref().is_some_and(|means| means.source_paths.is_some())
@@ -371,18 +383,13 @@ impl Console {
         page(StatusCode::OK, answer_page(&person.visitor, &answer, &earlier, person.now))
     }
 
-    /// Returns the flow picture of a kept answer with the person who asks for it, or the response that refuses it.
-    async fn flow_picture(
-        &self,
-        headers: &HeaderMap,
-        id: &str,
-    ) -> Result<(SignedIn, Picture), Box<Response>> {
-        let person = self.person(headers).map_err(|reason| Box::new(signed_out(reason)))?;
+    /// Returns the flow picture of a kept answer, or the response that refuses it.
+    async fn flow_picture(&self, person: &SignedIn, id: &str) -> Result<Picture, Box<Response>> {
         let refuse = |problem: &Problem| Box::new(refused(&person.visitor, problem));
         let kept = self.read_kept_check(&person.caller, id, person.now).await;
         let answer = kept.map_err(|problem| refuse(&problem))?;
         let view = AnswerView::read(&answer).map_err(|error| refuse(&unreadable(&error)))?;
-        Ok((person, flow_picture(&view)))
+        Ok(flow_picture(&view))
     }
 
     /// Finds the newest checks of a person's tenant that meet conditions.

@@ -52,7 +52,7 @@ pub(crate) fn is_own_form(form_token: &str, presented: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::session::Token;
+    use crate::session::{SessionToken, Token};
 
     #[test]
     fn requests_that_other_sites_cause_are_foreign() {
@@ -69,11 +69,11 @@ mod tests {
 
     #[test]
     fn the_token_of_a_form_is_that_of_its_session() {
-        let session = Token::new(1, 2);
-        let own = session.form_token();
-        assert!(is_own_form(&own, &session.form_token()));
-        assert!(!is_own_form(&own, &Token::new(1, 3).form_token()));
-        assert!(!is_own_form(&own, session.expose()));
+        let session = |low| SessionToken::new("acme".parse().unwrap(), Token::new(1, low));
+        let own = session(2).form_token();
+        assert!(is_own_form(&own, &session(2).form_token()));
+        assert!(!is_own_form(&own, &session(3).form_token()));
+        assert!(!is_own_form(&own, &session(2).expose()));
         assert!(!is_own_form(&own, ""));
     }
 

@@ -2,11 +2,14 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use assay_engine::policy::Policy;
+use assay_engine::{facts::Environment, policy::Policy};
 use assay_limiter::Account;
-use assay_store::control::KeyRecord;
+use assay_store::{
+    control::{KeyRecord, key_environment},
+    sessions::SessionActor,
+};
 use assay_tenancy::{
-    Directory,
+    Directory, Name,
     directory::Tenant,
     key::{ApiKey, KeyEnvironment, KeyHash, KeyId, Scope},
 };
@@ -30,11 +33,11 @@ pub struct Access {
 /// Authenticated caller.
 #[derive(Clone, Debug)]
 pub struct Caller {
-    /// Public part of the key.
+    /// Public part of the key; for a person who signed in without a key, the identifier of the person.
     pub key: KeyId,
-    /// Tenant of the key; for a key of the sandbox, a tenant that keeps nothing and has a name of its own.
+    /// Tenant of the caller; for a key of the sandbox, a tenant that keeps nothing and has a name of its own.
     pub tenant: Arc<Tenant<Policy>>,
-    /// Environment of the key.
+    /// Environment of the key; for a person, that of the server's data.
     pub environment: KeyEnvironment,
 }
 
@@ -113,7 +116,38 @@ impl Access {
         scope: Scope,
         now: Timestamp,
     ) -> Result<Caller, DenialReason> {
-        let record = self.keys.get(&caller.key).filter(|record| record.is_active(now));
+        self.admit_key(&caller.key, scope, now)
+    }
+
+    /// Returns the caller as whom somebody acts in a session of a tenant: a key, or a person without one, who may do what a
+    /// key with every scope may. `environment` is that of the server's data.
+    ///
+    /// # Errors
+    ///
+    /// Returns the reason for which the caller is denied now. A key of another tenant is invalid.
+    pub fn caller_of_session(
+        &self,
+        tenant: &Name,
+        actor: &SessionActor,
+        environment: Environment,
+        now: Timestamp,
+    ) -> Result<Caller, DenialReason> {
+        match actor {
+            SessionActor::Key(key) => {
+                let caller = self.admit_key(key, Scope::Check, now)?;
+                let is_own = caller.tenant.name == *tenant;
+                is_own.then_some(caller).ok_or(DenialReason::InvalidKey)
+            }
+            SessionActor::Person(id) => {
+                let tenant = self.active_tenant(tenant)?;
+                Ok(Caller { key: id.clone(), tenant, environment: key_environment(environment) })
+            }
+        }
+    }
+
+    /// Authenticates a key by its public part, of which somebody else has shown that it is the caller's.
+    fn admit_key(&self, key: &KeyId, scope: Scope, now: Timestamp) -> Result<Caller, DenialReason> {
+        let record = self.keys.get(key).filter(|record| record.is_active(now));
         self.admit(record.ok_or(DenialReason::InvalidKey)?, scope)
     }
 
@@ -142,14 +176,7 @@ impl Access {
 
     /// Says whether the tenant and scopes of an active key permit an operation that needs `scope`.
     fn admit(&self, record: &KeyRecord, scope: Scope) -> Result<Caller, DenialReason> {
-        let tenant =
-            self.directory.tenants.get(&record.tenant).cloned().ok_or(DenialReason::InvalidKey)?;
-        if tenant.suspended {
-            return Err(DenialReason::TenantSuspended);
-        }
-        if !tenant.plan.api_access {
-            return Err(DenialReason::NoApiAccess);
-        }
+        let tenant = self.active_tenant(&record.tenant)?;
         if !record.scopes.contains(&scope) {
             return Err(DenialReason::InsufficientScope);
         }
@@ -159,5 +186,17 @@ impl Access {
             KeyEnvironment::Live | KeyEnvironment::Sample => tenant,
         };
         Ok(Caller { key: record.id.clone(), tenant, environment })
+    }
+
+    /// Returns a tenant whose callers are answered.
+    fn active_tenant(&self, name: &Name) -> Result<Arc<Tenant<Policy>>, DenialReason> {
+        let tenant = self.directory.tenants.get(name).cloned().ok_or(DenialReason::InvalidKey)?;
+        if tenant.suspended {
+            return Err(DenialReason::TenantSuspended);
+        }
+        if !tenant.plan.api_access {
+            return Err(DenialReason::NoApiAccess);
+        }
+        Ok(tenant)
     }
 }

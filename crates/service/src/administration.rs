@@ -7,6 +7,7 @@ use assay_egress::AllowedSourcePaths;
 use assay_store::{
     StoreError,
     control::{KeyRecord, key_environment},
+    sessions::SessionActor,
 };
 use assay_tenancy::{
     ManifestProblem, Name,
@@ -79,16 +80,16 @@ fn joined(problems: &[ManifestProblem]) -> String {
 
 impl Administration {
     /// Creates a key of the server's data, or of the sandbox, and returns it. The key is shown once and stored nowhere. `by`
-    /// is the key of the person's session: it grants nothing that it has not itself.
+    /// acts: a key grants nothing that it has not itself.
     ///
     /// # Errors
     ///
-    /// Returns an error if the new key could do more than `by` or would be valid for longer, the tenant has too many keys, or
+    /// Returns an error if the new key could do more than a key that creates it or would be valid for longer, the tenant has too many keys, or
     /// the store fails.
     pub async fn create_key(
         &self,
         service: &Service,
-        by: &KeyId,
+        by: &SessionActor,
         new_key: NewKey,
         is_sandbox: bool,
         now: Timestamp,
@@ -99,20 +100,22 @@ impl Administration {
             key_environment(service.intel().environment())
         };
         let known = service.databases.store.keys_of(&new_key.tenant).await?;
-        let own = known.iter().find(|key| key.id == *by && key.is_active(now));
-        let own = own.ok_or_else(|| AdministrationError::UnknownKey(by.to_string()))?;
-        may_grant(own, &new_key, is_sandbox)?;
+        if let SessionActor::Key(by) = by {
+            let own = known.iter().find(|key| key.id == *by && key.is_active(now));
+            let own = own.ok_or_else(|| AdministrationError::UnknownKey(by.to_string()))?;
+            may_grant(own, &new_key, is_sandbox)?;
+        }
         if known.iter().filter(|key| key.is_active(now)).count() >= MOST_KEYS {
             return Err(AdministrationError::TooManyKeys);
         }
         let (key, record) = issue(environment, new_key, now);
         service.databases.store.add_key(&record, None).await?;
         service.refresh_requested.notify_one();
-        tracing::info!(key = %record.id, tenant = %record.tenant, %by, "created a key");
+        tracing::info!(key = %record.id, tenant = %record.tenant, by = %by.id(), "created a key");
         Ok(key)
     }
 
-    /// Revokes a key of a tenant at once and permanently. `by` is the key of the person's session.
+    /// Revokes a key of a tenant at once and permanently. `by` acts.
     ///
     /// # Errors
     ///
@@ -120,7 +123,7 @@ impl Administration {
     pub async fn revoke_key(
         &self,
         service: &Service,
-        by: &KeyId,
+        by: &SessionActor,
         (tenant, id): (&Name, &str),
         now: Timestamp,
     ) -> Result<KeyId, AdministrationError> {
@@ -133,11 +136,11 @@ impl Administration {
         service.refresh_requested.notify_one();
         // The key is revoked already; a failure to record it must be reported.
         self.revocations.append(&key, now)?;
-        tracing::info!(%key, %tenant, %by, "revoked a key");
+        tracing::info!(%key, %tenant, by = %by.id(), "revoked a key");
         Ok(key)
     }
 
-    /// Stores the manifest of a ready-made source, which is then fetched on its schedule. `by` is the key of the person's session.
+    /// Stores the manifest of a ready-made source, which is then fetched on its schedule. `by` acts.
     ///
     /// # Errors
     ///
@@ -146,7 +149,7 @@ impl Administration {
     pub async fn enable_source(
         &self,
         service: &Service,
-        by: &KeyId,
+        by: &SessionActor,
         name: &str,
         now: Timestamp,
     ) -> Result<(), AdministrationError> {
@@ -160,7 +163,7 @@ impl Administration {
         match manifests::apply(store, vec![document], paths, now).await {
             Ok(_) => {
                 service.refresh_requested.notify_one();
-                tracing::info!(source = name, %by, "enabled a source");
+                tracing::info!(source = name, by = %by.id(), "enabled a source");
                 Ok(())
             }
             Err(ApplyError::Problems(problems)) => Err(AdministrationError::Problems(problems)),
@@ -221,8 +224,8 @@ mod tests {
     }
 
     /// A key of no tenant.
-    fn nobody() -> KeyId {
-        ApiKey::generate(KeyEnvironment::Live, 1, [1, 1]).id().clone()
+    fn nobody() -> SessionActor {
+        SessionActor::Key(ApiKey::generate(KeyEnvironment::Live, 1, [1, 1]).id().clone())
     }
 
     #[tokio::test]
@@ -265,7 +268,7 @@ mod tests {
         let own = NewKey { expires_at: Some(tomorrow(now)), ..new_key.clone() };
         let (own, record) = issue(KeyEnvironment::Live, own, now);
         service.databases.store.add_key(&record, None).await.unwrap();
-        let by = own.id();
+        let by = &SessionActor::Key(own.id().clone());
         for beyond in [
             NewKey { expires_at: None, ..new_key.clone() },
             NewKey { expires_at: Some(tomorrow(tomorrow(now))), ..new_key.clone() },
@@ -279,6 +282,10 @@ mod tests {
             );
             assert!(is_beyond, "{refused}");
         }
+        // A person without a key grants what the role permits.
+        let person = SessionActor::Person("0000000ada1".parse().unwrap());
+        let forever = NewKey { expires_at: None, ..new_key.clone() };
+        means.create_key(&service, &person, forever, false, now).await.unwrap();
         let key = means.create_key(&service, by, new_key, false, now).await.unwrap();
         assert_eq!(key.environment(), KeyEnvironment::Live);
         let id = key.id().as_str();

@@ -53,7 +53,8 @@ use assay_graph::EmbeddedGraphs;
 use assay_intel::IntelSnapshot;
 use assay_limiter::Limiter;
 use assay_redis::RedisClient;
-use assay_tenancy::key::Scope;
+use assay_store::sessions::SessionActor;
+use assay_tenancy::{Name, key::Scope};
 use jiff::Timestamp;
 use tokio::sync::Notify;
 
@@ -240,6 +241,22 @@ impl Service {
         now: Timestamp,
     ) -> Result<Caller, DenialReason> {
         self.unless_revoked(self.access.load().renew(caller, scope, now)?)
+    }
+
+    /// Returns the caller as whom somebody acts in a session of a tenant, by current key data.
+    ///
+    /// # Errors
+    ///
+    /// Returns the reason for which the caller is denied now.
+    pub fn caller_of_session(
+        &self,
+        tenant: &Name,
+        actor: &SessionActor,
+        now: Timestamp,
+    ) -> Result<Caller, DenialReason> {
+        let environment = self.intel().environment();
+        let access = self.access.load();
+        self.unless_revoked(access.caller_of_session(tenant, actor, environment, now)?)
     }
 
     fn unless_revoked(&self, caller: Caller) -> Result<Caller, DenialReason> {

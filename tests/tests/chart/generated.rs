@@ -75,9 +75,9 @@ fn the_ready_made_chain_sources() {
     assert_eq!(known, names.iter().collect());
 }
 
-/// The schema of pods in values is that of a `RiskService`, whose rules the API server checks.
+/// The schemas of pods and of the console in values are those of a `RiskService`, whose rules the API server checks.
 #[test]
-fn the_schema_of_pods() {
+fn the_schemas_of_a_risk_service() {
     fn plain(schema: &Value) -> Value {
         match schema {
             Value::Object(fields) => {
@@ -106,10 +106,11 @@ fn the_schema_of_pods() {
     }
     let definition = &documents(&text("crds/manifests/riskservices.yaml"))[0];
     let root = &definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"];
-    let pods = plain(&root["properties"]["spec"]["properties"]["pods"]);
     let name = "charts/assay/values.schema.json";
     let mut schema: Value = serde_json::from_str(&text(name)).unwrap();
-    schema["definitions"]["pods"] = pods;
+    for field in ["console", "pods"] {
+        schema["definitions"][field] = plain(&root["properties"]["spec"]["properties"][field]);
+    }
     expect(name, &(serde_json::to_string_pretty(&schema).unwrap() + "\n"));
 }
 

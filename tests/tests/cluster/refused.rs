@@ -404,6 +404,18 @@ needs trustedProxies
 {"exposure": {"host": "risk.example", "httpRoute": {"gateway": "public"}, "ingress": {}}}
 name either an httpRoute or an ingress
 
+{"console": {"issuer": "https://id.example", "clientId": "a", "roleMapping": [{"claim": "groups", "value": "a", "tenant": "acme", "role": "viewer"}]}}
+{"console": {"issuer": "https://id.example", "clientId": "a", "roleMapping": [{"claim": "groups", "value": "a", "tenant": "acme", "tenantClaim": "org", "role": "viewer"}]}}
+name either a tenant or a tenantClaim
+
+{"console": {"issuer": "https://id.example/realms/staff", "clientId": "a", "roleMapping": [{"claim": "groups", "value": "a", "tenant": "acme", "role": "analyst"}]}}
+{"console": {"issuer": "http://id.example", "clientId": "a", "roleMapping": [{"claim": "groups", "value": "a", "tenant": "acme", "role": "analyst"}]}}
+should match '^https://
+
+{"console": {"issuer": "https://id.example", "clientId": "a", "roleMapping": [{"claim": "groups", "value": "a", "tenant": "acme", "role": "admin"}]}}
+{"console": {"issuer": "https://id.example", "clientId": "a", "roleMapping": [{"claim": "groups", "value": "a", "tenant": "acme", "role": "root"}]}}
+Unsupported value: "root"
+
 {"egress": {"httpsProxy": "http://proxy.example:3128"}}
 {"egress": {"httpsProxy": "proxy.example:3128"}}
 write it as http://HOST:PORT

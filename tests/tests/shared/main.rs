@@ -22,6 +22,7 @@ mod node_away;
 mod reaching_redis;
 mod replicas;
 mod restart;
+mod sessions;
 mod soak;
 mod spread;
 mod support;

@@ -22,10 +22,28 @@ pub(in crate::commands) struct ServeArgs {
     /// Listening address of health checks and metrics [default: 127.0.0.1:9090]
     #[arg(long, value_name = "ADDRESS:PORT")]
     admin_listen: Option<String>,
-    /// Pages for people at /console, with a sign-in link that is printed at the start: auto (if the server listens on
-    /// loopback) or off [default: auto]
+    /// Pages for people at /console: auto (with --oidc-issuer, or with a sign-in link that is printed at the start if the
+    /// server listens on loopback) or off [default: auto]
     #[arg(long, value_name = "AUTO|OFF")]
     console: Option<String>,
+    /// URL at which people reach the server, such as https://risk.example.com
+    #[arg(long, value_name = "URL")]
+    console_url: Option<String>,
+    /// OpenID Connect issuer at which people sign in to the console [default: none]
+    #[arg(long, value_name = "URL")]
+    oidc_issuer: Option<String>,
+    /// Client ID
+    #[arg(long, value_name = "ID")]
+    oidc_client_id: Option<String>,
+    /// File with the client secret [default: a public client]
+    #[arg(long, value_name = "FILE")]
+    oidc_client_secret_file: Option<String>,
+    /// File (YAML) that maps claims of the issuer to a tenant and a role
+    #[arg(long, value_name = "FILE")]
+    oidc_role_mapping_file: Option<String>,
+    /// Scopes that are requested beside openid, separated by spaces [default: profile email]
+    #[arg(long, value_name = "SCOPES")]
+    oidc_scopes: Option<String>,
     /// Largest number of connections that wait to be accepted; the system may allow fewer [default: 4096]
     #[arg(long, value_name = "NUMBER")]
     listen_backlog: Option<String>,
@@ -132,6 +150,12 @@ impl ServeArgs {
         layers.flag("database-readers", self.database_readers.clone());
         layers.flag("admin-listen", self.admin_listen.clone());
         layers.flag("console", self.console.clone());
+        layers.flag("console-url", self.console_url.clone());
+        layers.flag("oidc-issuer", self.oidc_issuer.clone());
+        layers.flag("oidc-client-id", self.oidc_client_id.clone());
+        layers.flag("oidc-client-secret-file", self.oidc_client_secret_file.clone());
+        layers.flag("oidc-role-mapping-file", self.oidc_role_mapping_file.clone());
+        layers.flag("oidc-scopes", self.oidc_scopes.clone());
         layers.flag("listen-backlog", self.listen_backlog.clone());
         layers.flag("request-timeout", self.request_timeout.clone());
         layers.flag("drain-delay", self.drain_delay.clone());

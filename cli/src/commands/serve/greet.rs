@@ -30,9 +30,7 @@ pub(super) async fn greet(
         }
         output.flush()?;
         drop(output);
-        if let Some(console) = console {
-            console.print_links();
-        }
+        show_console(context, console)?;
         return Ok(());
     }
     writeln!(output, "\nThis is the demo data set. API keys of its tenants:")?;
@@ -54,7 +52,7 @@ pub(super) async fn greet(
     if let Some(console) = console {
         writeln!(output, "\nOr in a browser:\n")?;
         drop(output);
-        console.print_links();
+        show_console(context, Some(console))?;
         output = crate::commands::output();
     }
     writeln!(output, "\nOther addresses to try, there or with `assay check --sample`:")?;
@@ -66,5 +64,15 @@ pub(super) async fn greet(
     }
     writeln!(output)?;
     output.flush()?;
+    Ok(())
+}
+
+/// Prints the URL of the console, if people sign in at an issuer, or its sign-in links.
+fn show_console(context: &Context, console: Option<&Console>) -> Result<(), Failure> {
+    let Some(console) = console else { return Ok(()) };
+    match &context.settings.console_url {
+        Some(url) => writeln!(output(), "Console: {url}/console")?,
+        None => console.print_links(),
+    }
     Ok(())
 }

@@ -4,11 +4,13 @@
 //! - [`lock`]: the lock of a data directory
 //! - [`greet`]: its greeting
 //! - [`listen`]: listening until a stop signal
+//! - [`sign_in`]: the issuer at which people sign in to the console
 
 mod arguments;
 mod greet;
 mod listen;
 mod lock;
+mod sign_in;
 
 use std::{io::Write as _, net::SocketAddr, sync::Arc, time::Duration};
 
@@ -118,7 +120,7 @@ pub(super) async fn run(_args: ServeArgs, context: Context) -> Result<CommandOut
     let listener = bind(settings.listen, "listen", settings.listen_backlog)?;
     let admin = bind(settings.admin_listen, "admin-listen", settings.listen_backlog)?;
     let (api_address, admin_address) = (listener.local_addr()?, admin.local_addr()?);
-    let console = console(&app, &context, api_address);
+    let console = console(&app, &context, api_address)?;
     greet(&context, &*store, &keys, api_address, admin_address, console.as_deref()).await?;
 
     let (stop_writing, stopped) = oneshot::channel();
@@ -147,6 +149,9 @@ pub(super) async fn run(_args: ServeArgs, context: Context) -> Result<CommandOut
     }
     beside.spawn(keep_breakdowns(Arc::clone(&service) as Arc<dyn GraphOwner>));
     beside.spawn(print_links(console.clone()));
+    if let Some(console) = &console {
+        console.check_issuer();
+    }
     for (_, servers) in databases.chain_servers.iter() {
         servers.watch();
     }
@@ -186,11 +191,17 @@ fn warn_of_revoked_keys(dead: u64) {
     }
 }
 
-/// Returns the console of a server, if it has one. The console prints sign-in links to standard output.
-fn console(app: &Arc<App>, context: &Context, api: SocketAddr) -> Option<Arc<Console>> {
+/// Returns the console of a server, if it has one. If people do not sign in at an issuer, the console prints sign-in links
+/// to standard output.
+fn console(
+    app: &Arc<App>,
+    context: &Context,
+    api: SocketAddr,
+) -> Result<Option<Arc<Console>>, Failure> {
     if !context.settings.has_console() {
-        return None;
+        return Ok(None);
     }
+    let issuer = sign_in::issuer(&context.settings)?;
     let is_secure = app.settings.tls;
     let scheme = if is_secure { "https" } else { "http" };
     let print = move |tenant: &str, path: &str| {
@@ -212,11 +223,12 @@ fn console(app: &Arc<App>, context: &Context, api: SocketAddr) -> Option<Arc<Con
     });
     let settings = ConsoleSettings {
         is_secure,
+        issuer: issuer.map(Arc::new),
         printer: Box::new(print),
         examples: examples.collect(),
         administration,
     };
-    Some(Console::new(Arc::clone(&app.service), checks, settings))
+    Ok(Some(Console::new(Arc::clone(&app.service), checks, settings)))
 }
 
 /// Prints sign-in links of tenants that get their first key later.
@@ -275,7 +287,7 @@ fn http_settings(settings: &CliSettings) -> HttpSettings {
         row_timeout: settings.stall_timeout,
         cors: Cors::new(settings.cors_origin.clone()),
         legacy_rate_limit_headers: settings.legacy_rate_limit_headers == Switch::On,
-        tls: settings.tls_cert.is_some(),
+        tls: settings.is_reached_by_tls(),
         log_sample: settings.log_sample,
     }
 }

@@ -1,5 +1,6 @@
 //! Lists of earlier checks.
 
+use assay_address::CanonicalAddress;
 use assay_store::checks::FoundCheck;
 use jiff::Timestamp;
 use maud::{Markup, html};
@@ -25,6 +26,22 @@ pub(crate) fn checks_page(visitor: &Visitor, checks: &RecentChecks, now: Timesta
         (checks_table(checks, now, "No check was made yet."))
     };
     framed(visitor, "Earlier checks", "/checks", "", &content)
+}
+
+/// Returns the page of the earlier checks of an address, for people who make none.
+pub(crate) fn checks_of_page(
+    visitor: &Visitor,
+    address: &CanonicalAddress,
+    checks: &RecentChecks,
+    now: Timestamp,
+) -> Markup {
+    let content = html! {
+        h1.address { (address.as_str()) }
+        p.lead { "Your role is " (visitor.role) ": you see earlier checks, and make none." }
+        h2 { "Earlier checks on " (address.chain().info().name) }
+        (checks_table(checks, now, "Nobody of your organization has checked this address, or it was too long ago."))
+    };
+    framed(visitor, "Earlier checks of an address", "/checks", address.as_str(), &content)
 }
 
 /// Returns a table of checks; `none` is the text for an empty one.

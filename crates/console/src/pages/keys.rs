@@ -1,7 +1,10 @@
 //! The pages of API keys.
 
 use assay_picture::text::counted;
-use assay_store::control::{KeyRecord, KeyState};
+use assay_store::{
+    control::{KeyRecord, KeyState},
+    sessions::Role,
+};
 use assay_tenancy::{Name, key::KeyId};
 use jiff::Timestamp;
 use maud::{Markup, html};
@@ -17,14 +20,14 @@ use crate::MOUNT;
 pub(crate) struct KeysContent<'a> {
     /// All keys of the tenant, in order of creation.
     pub(crate) keys: &'a [KeyRecord],
-    /// Key that the person's session acts as.
+    /// Key that the person's session acts as; of a person without a key, an identifier that no key has.
     pub(crate) own: &'a KeyId,
     /// The tenant.
     pub(crate) tenant: &'a Name,
     /// True if the server can create and revoke keys.
     pub(crate) can_change: bool,
     /// Number of open sessions of the tenant.
-    pub(crate) sessions: usize,
+    pub(crate) sessions: u64,
 }
 
 /// A new key.
@@ -52,7 +55,13 @@ pub(crate) fn keys_page(visitor: &Visitor, content: &KeysContent<'_>, now: Times
             }
         }
         h2 { "New key" }
-        @if content.can_change { (form(visitor)) } @else { (manifest(content.tenant)) }
+        @if !content.can_change {
+            (manifest(content.tenant))
+        } @else if visitor.role == Role::Admin {
+            (form(visitor))
+        } @else {
+            p.soft { "Keys are created and revoked by people with the role " (Role::Admin) "." }
+        }
         h2 { "Sessions" }
         (sessions(visitor, content.sessions))
     };
@@ -83,7 +92,7 @@ fn table(
                         td.nowrap { (moment(key.created_at, now)) }
                         td.nowrap { @match key.expires_at { Some(time) => (format!("{time:.0}")), None => "never" } }
                         td.nowrap { @match key.last_used_at { Some(time) => (moment(time, now)), None => "never" } }
-                        td { @if is_active && content.can_change { (revoke(visitor, key)) } }
+                        td { @if is_active && content.can_change && visitor.role == Role::Admin { (revoke(visitor, key)) } }
                     }
                 }
             }
@@ -91,14 +100,23 @@ fn table(
     }
 }
 
-fn sessions(visitor: &Visitor, number: usize) -> Markup {
-    let number = u64::try_from(number).unwrap_or(u64::MAX);
+fn sessions(visitor: &Visitor, number: u64) -> Markup {
     html! {
         p { (counted(number, "session", "sessions")) " of this tenant in browsers, this one included." }
         form method="post" action={ (MOUNT) "/sign-out" } {
             input type="hidden" name="form_token" value=(visitor.form_token);
             input type="hidden" name="everywhere" value="on";
             button.quiet { "Sign out everywhere" }
+        }
+        @if visitor.role == Role::Admin {
+            details.confirm {
+                summary { "Sign everybody out" }
+                form method="post" action={ (MOUNT) "/sign-out/everybody" } {
+                    input type="hidden" name="form_token" value=(visitor.form_token);
+                    p { "All people of this tenant must sign in again, you included." }
+                    button.danger { "Sign everybody out" }
+                }
+            }
         }
     }
 }

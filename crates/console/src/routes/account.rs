@@ -4,22 +4,22 @@ use std::sync::Arc;
 
 use assay_request::problem::{Code, Problem};
 use assay_service::{
-    Caller,
     administration::{Administration, AdministrationError},
     catalogue,
     keys::NewKey,
 };
+use assay_store::sessions::{SessionActor, SessionsOver};
 use assay_tenancy::{Period, key::Scope};
 use axum::{
     extract::{Form, Path, State, rejection::FormRejection},
-    http::{HeaderMap, StatusCode},
+    http::StatusCode,
     response::Response,
 };
 use jiff::{SignedDuration, Timestamp, ToSpan as _, tz::TimeZone};
 use serde::Deserialize;
 
 use super::{
-    person::{SignedIn, signed_out},
+    person::SignedIn,
     response::{go_to, page, refused},
 };
 use crate::{
@@ -35,22 +35,20 @@ const LONGEST_NAME: usize = 100;
 type Shared = State<Arc<Console>>;
 
 /// `GET /console/keys`: the tenant's keys.
-pub(super) async fn keys(State(console): Shared, headers: HeaderMap) -> Response {
-    let person = match console.person(&headers) {
-        Ok(person) => person,
-        Err(reason) => return signed_out(reason),
-    };
+pub(super) async fn keys(State(console): Shared, person: SignedIn) -> Response {
     let tenant = &person.caller.tenant.name;
-    match console.service.keys_of(tenant).await {
-        Ok(keys) => {
+    let store = &console.service.databases.store;
+    let over = SessionsOver::at(person.now);
+    let read =
+        tokio::try_join!(console.service.keys_of(tenant), store.count_sessions(tenant, over));
+    match read {
+        Ok((keys, sessions)) => {
             let content = KeysContent {
                 keys: &keys,
                 own: &person.caller.key,
                 tenant,
                 can_change: console.settings.administration.is_some(),
-                sessions: console
-                    .sessions
-                    .count_of(|other| other.tenant.name == *tenant, person.now),
+                sessions,
             };
             page(StatusCode::OK, keys_page(&person.visitor, &content, person.now))
         }
@@ -66,7 +64,6 @@ pub(super) async fn keys(State(console): Shared, headers: HeaderMap) -> Response
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct CreateKeyForm {
-    form_token: String,
     name: String,
     check: String,
     screen: String,
@@ -102,14 +99,10 @@ impl CreateKeyForm {
 /// `POST /console/keys`: creates a key, and shows its secret once.
 pub(super) async fn create_key(
     State(console): Shared,
-    headers: HeaderMap,
+    person: SignedIn,
     form: Result<Form<CreateKeyForm>, FormRejection>,
 ) -> Response {
     let form = form.map(|Form(form)| form).unwrap_or_default();
-    let person = match console.person_of_form(&headers, &form.form_token) {
-        Ok(person) => person,
-        Err(reason) => return signed_out(reason),
-    };
     let made = async {
         let administration = console.administration()?;
         let scopes = form.scopes();
@@ -132,7 +125,7 @@ pub(super) async fn create_key(
             expires_at: form.expires_at(person.now)?,
         };
         let is_sandbox = !form.sandbox.is_empty();
-        let (service, by) = (&console.service, &person.caller.key);
+        let (service, by) = (&console.service, &person.actor);
         let created = administration.create_key(service, by, new_key, is_sandbox, person.now);
         created.await.map_err(|error| problem(&error))
     };
@@ -145,55 +138,44 @@ pub(super) async fn create_key(
     }
 }
 
-/// The form token of a form without other fields.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(super) struct TokenForm {
-    form_token: String,
-}
-
 /// `POST /console/keys/{key}/revoke`: revokes a key at once and permanently.
 pub(super) async fn revoke_key(
     State(console): Shared,
-    headers: HeaderMap,
+    person: SignedIn,
     Path(key): Path<String>,
-    form: Result<Form<TokenForm>, FormRejection>,
 ) -> Response {
-    let change = async |means: &Administration, person: &SignedIn| {
-        let Caller { key: by, tenant, .. } = &person.caller;
-        means.revoke_key(&console.service, by, (&tenant.name, &key), person.now).await.map(|_| ())
+    let change = async |means: &Administration| {
+        let (service, tenant) = (&console.service, &person.caller.tenant.name);
+        means.revoke_key(service, &person.actor, (tenant, &key), person.now).await.map(|_| ())
     };
-    changed(&console, &headers, form, "keys", change).await
+    changed(&console, &person, "keys", change).await
 }
 
 /// `POST /console/sources/{source}/enable`: enables a ready-made source.
 pub(super) async fn enable_source(
     State(console): Shared,
-    headers: HeaderMap,
+    person: SignedIn,
     Path(source): Path<String>,
-    form: Result<Form<TokenForm>, FormRejection>,
 ) -> Response {
-    let change = async |means: &Administration, person: &SignedIn| {
-        means.enable_source(&console.service, &person.caller.key, &source, person.now).await
+    if !person.runs_the_server() {
+        let detail = "sources are of all tenants: the person who runs the server enables them";
+        return refused(&person.visitor, &Problem::new(Code::InsufficientScope, detail));
+    }
+    let change = async |means: &Administration| {
+        means.enable_source(&console.service, &person.actor, &source, person.now).await
     };
-    changed(&console, &headers, form, "sources", change).await
+    changed(&console, &person, "sources", change).await
 }
 
 /// Makes a change that a form without other fields asks for, and goes to a page.
 async fn changed(
     console: &Console,
-    headers: &HeaderMap,
-    form: Result<Form<TokenForm>, FormRejection>,
+    person: &SignedIn,
     then: &str,
-    change: impl AsyncFnOnce(&Administration, &SignedIn) -> Result<(), AdministrationError>,
+    change: impl AsyncFnOnce(&Administration) -> Result<(), AdministrationError>,
 ) -> Response {
-    let TokenForm { form_token } = form.map(|Form(form)| form).unwrap_or_default();
-    let person = match console.person_of_form(headers, &form_token) {
-        Ok(person) => person,
-        Err(reason) => return signed_out(reason),
-    };
     let made = match console.administration() {
-        Ok(means) => change(means, &person).await.map_err(|error| problem(&error)),
+        Ok(means) => change(means).await.map_err(|error| problem(&error)),
         Err(problem) => Err(problem),
     };
     match made {
@@ -203,13 +185,10 @@ async fn changed(
 }
 
 /// `GET /console/usage`: charges by day, beside the limits of the plan.
-pub(super) async fn usage(State(console): Shared, headers: HeaderMap) -> Response {
-    let person = match console.person(&headers) {
-        Ok(person) => person,
-        Err(reason) => return signed_out(reason),
-    };
+pub(super) async fn usage(State(console): Shared, person: SignedIn) -> Response {
     let service = &console.service;
-    if service.renew(&person.caller, Scope::Usage, person.now).is_err() {
+    let is_key = matches!(person.actor, SessionActor::Key(_));
+    if is_key && service.renew(&person.caller, Scope::Usage, person.now).is_err() {
         let detail = "the key of this session may not read usage: its scopes lack `usage`";
         return refused(&person.visitor, &Problem::new(Code::InsufficientScope, detail));
     }
@@ -231,11 +210,7 @@ pub(super) async fn usage(State(console): Shared, headers: HeaderMap) -> Respons
 }
 
 /// `GET /console/policy`: the tenant's policy in words.
-pub(super) async fn policy(State(console): Shared, headers: HeaderMap) -> Response {
-    let person = match console.person(&headers) {
-        Ok(person) => person,
-        Err(reason) => return signed_out(reason),
-    };
+pub(super) async fn policy(person: SignedIn) -> Response {
     let tenant = &person.caller.tenant;
     let (policy, name) = (&tenant.policy, &tenant.policy_name);
     let content = policy_page(&person.visitor, name, policy.spec(), &catalogue(policy));

@@ -2,26 +2,40 @@
 
 use std::sync::Arc;
 
+use assay_request::problem::{Code, Problem};
+use assay_store::{
+    StoreError,
+    sessions::{ConsoleSession, Role, SessionActor, SessionsOver},
+};
+use assay_tenancy::Name;
 use axum::{
     extract::{
         Form, Query, State,
         rejection::{FormRejection, QueryRejection},
     },
-    http::{HeaderMap, StatusCode, header},
+    http::{HeaderMap, HeaderValue, StatusCode, header},
     response::Response,
 };
 use serde::Deserialize;
 
 use super::{
-    person::{SignedOut, signed_out},
-    response::{go_to, page},
+    person::SignedIn,
+    response::{page, refused},
 };
 use crate::{
     Console, MOUNT, cookie,
-    pages::{message_page, signed_in_page},
-    security::{is_foreign, is_own_form},
-    session::Token,
+    pages::{message_page, signed_in_page, signed_out_page},
+    session::{SessionToken, Token},
 };
+
+/// Person who signs in.
+pub(super) struct NewPerson {
+    pub(super) tenant: Name,
+    pub(super) actor: SessionActor,
+    pub(super) role: Role,
+    /// Name of the person; empty if none is known.
+    pub(super) name: String,
+}
 
 /// Parameters of a sign-in.
 #[derive(Debug, Default, Deserialize)]
@@ -51,57 +65,111 @@ pub(super) async fn sign_in(
         let text = "The tenant has no active key that may check addresses.";
         return page(StatusCode::FORBIDDEN, message_page(None, "No sign-in", text));
     };
-    // A session that somebody else chose does not become this person's.
-    if let Some(earlier) = cookie::read(&headers, console.settings.is_secure) {
-        console.sessions.end(&earlier);
-    }
-    let session = Token::new(assay_system::random_u128(), assay_system::random_u128());
-    console.sessions.begin(&session, caller, console.service.clock.now());
-    tracing::info!(%tenant, "signed in to the console");
-    let mut response = page(StatusCode::OK, signed_in_page());
-    if let Some(cookie) = cookie::begin(&session, console.settings.is_secure) {
-        response.headers_mut().insert(header::SET_COOKIE, cookie);
-    }
-    response
+    // A key of the person who runs the server.
+    let actor = SessionActor::Key(caller.key);
+    let person = NewPerson { tenant, actor, role: Role::Admin, name: String::new() };
+    console.begin_session(&headers, person, MOUNT).await
 }
 
 /// Fields of the form that signs out.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct SignOutForm {
-    form_token: String,
-    /// Not empty: all sessions of the tenant end.
+    /// Not empty: all sessions of the person end.
     everywhere: String,
 }
 
-/// `POST /console/sign-out`: ends the session, or all sessions of its tenant.
+/// `POST /console/sign-out`: ends the session, or all sessions of the person.
 pub(super) async fn sign_out(
     State(console): State<Arc<Console>>,
     headers: HeaderMap,
+    person: SignedIn,
     form: Result<Form<SignOutForm>, FormRejection>,
 ) -> Response {
-    let Some(session) = cookie::read(&headers, console.settings.is_secure) else {
-        return go_to(MOUNT);
+    let SignOutForm { everywhere } = form.map(|Form(form)| form).unwrap_or_default();
+    let tenant = &person.caller.tenant.name;
+    let store = &console.service.databases.store;
+    let ended = if everywhere.is_empty() {
+        let token = cookie::read(&headers, console.settings.is_secure);
+        let digest = token.map(|token| token.digest()).unwrap_or_default();
+        store.end_session(tenant, &digest).await
+    } else {
+        store.end_sessions(tenant, Some(&person.actor)).await.map(|_| ())
     };
-    let SignOutForm { form_token, everywhere } = form.map(|Form(form)| form).unwrap_or_default();
-    if is_foreign(&headers) || !is_own_form(&session.form_token(), &form_token) {
-        return signed_out(SignedOut::ForeignForm);
+    console.ended(&person, ended, "signed out")
+}
+
+/// `POST /console/sign-out/everybody`: ends all sessions of the tenant.
+pub(super) async fn sign_everybody_out(
+    State(console): State<Arc<Console>>,
+    person: SignedIn,
+) -> Response {
+    let tenant = &person.caller.tenant.name;
+    let ended = console.service.databases.store.end_sessions(tenant, None).await;
+    console.ended(&person, ended.map(|_| ()), "signed everybody out")
+}
+
+impl Console {
+    /// Begins a session, and returns the page that leads to a path of the console.
+    pub(super) async fn begin_session(
+        &self,
+        headers: &HeaderMap,
+        person: NewPerson,
+        then: &str,
+    ) -> Response {
+        let now = self.service.clock.now();
+        let store = &self.service.databases.store;
+        let NewPerson { tenant, actor, role, name } = person;
+        let token = SessionToken::new(tenant.clone(), Token::random());
+        let id = actor.id().clone();
+        let session = ConsoleSession {
+            tenant: tenant.clone(),
+            digest: token.digest(),
+            actor,
+            role,
+            person: name,
+            authority: self.authority().to_owned(),
+            began_at: now,
+            used_at: now,
+        };
+        let beginning = async {
+            // A session that somebody else chose does not become this person's.
+            if let Some(earlier) = cookie::read(headers, self.settings.is_secure) {
+                store.end_session(&earlier.tenant, &earlier.digest()).await?;
+            }
+            store.begin_session(&session, SessionsOver::at(now)).await
+        };
+        if let Err(error) = beginning.await {
+            tracing::error!(%error, "failed to begin a session");
+            let text = "A session cannot be begun at present. Try again in a moment.";
+            let content = message_page(None, "Not available", text);
+            return page(StatusCode::SERVICE_UNAVAILABLE, content);
+        }
+        let person = session.person.as_str();
+        tracing::info!(%tenant, actor = %id, %role, person, "signed in to the console");
+        let mut response = page(StatusCode::OK, signed_in_page(then));
+        set_cookie(&mut response, cookie::begin(&token, self.settings.is_secure));
+        response
     }
-    let person = console.sessions.find(&session, console.service.clock.now());
-    if person.is_none() && !everywhere.is_empty() {
-        // A session that is over ends no other one.
-        return signed_out(SignedOut::NoSession);
+
+    /// Returns the page after sessions were ended.
+    fn ended(&self, person: &SignedIn, ended: Result<(), StoreError>, deed: &str) -> Response {
+        if let Err(error) = ended {
+            tracing::error!(%error, "failed to end sessions");
+            let detail = "sessions cannot be ended at present: try again in a moment";
+            return refused(&person.visitor, &Problem::new(Code::Unavailable, detail));
+        }
+        let (tenant, actor) = (&person.caller.tenant.name, person.actor.id());
+        tracing::info!(%tenant, %actor, "{deed}");
+        let mut response = page(StatusCode::OK, signed_out_page(self.settings.issuer.is_some()));
+        set_cookie(&mut response, cookie::end(self.settings.is_secure));
+        response
     }
-    if let Some(person) = person.filter(|_| !everywhere.is_empty()) {
-        let tenant = &person.tenant.name;
-        console.sessions.end_all_of(|other| other.tenant.name == *tenant);
-        tracing::info!(%tenant, "signed out everywhere");
+}
+
+/// Adds a cookie to a response.
+pub(super) fn set_cookie(response: &mut Response, cookie: Option<HeaderValue>) {
+    if let Some(cookie) = cookie {
+        response.headers_mut().append(header::SET_COOKIE, cookie);
     }
-    console.sessions.end(&session);
-    let text = "The session is over. The program has printed a new link to sign in.";
-    let mut response = page(StatusCode::OK, message_page(None, "Signed out", text));
-    if let Some(cookie) = cookie::end(console.settings.is_secure) {
-        response.headers_mut().insert(header::SET_COOKIE, cookie);
-    }
-    response
 }

@@ -12,7 +12,7 @@ use axum::{
 use serde::Deserialize;
 
 use super::{
-    person::signed_out,
+    person::SignedIn,
     response::{page, refused},
 };
 use crate::{
@@ -45,13 +45,10 @@ pub(super) struct TransferQuery {
 /// `GET /console/transfer`: checks the transfer that the parameters name, or shows the forms.
 pub(super) async fn transfer(
     State(console): State<Arc<Console>>,
+    person: SignedIn,
     headers: HeaderMap,
     query: Result<Query<TransferQuery>, QueryRejection>,
 ) -> Response {
-    let person = match console.person(&headers) {
-        Ok(person) => person,
-        Err(reason) => return signed_out(reason),
-    };
     let asked = query.map(|Query(query)| query).unwrap_or_default();
     let Some(request) = asked.request().filter(|_| !is_foreign(&headers)) else {
         let form = TransferForm {

@@ -7,7 +7,7 @@ use assay_sample::examples;
 use assay_tests::{Generators, run, sample};
 use serde_json::Value;
 
-use super::newest_link;
+use super::{issuer::World, newest_link};
 
 /// Number of checks whose pages are looked at.
 const CHECKS: usize = 4;
@@ -33,4 +33,20 @@ fn every_page_is_clicked_through_and_audited() {
     assert_eq!(report["wrong"], serde_json::json!([]), "{report:#}");
     // 10 pages and the checks, in two colors and three widths.
     assert_eq!(report["pages"], (10 + CHECKS) * 6, "{report:#}");
+}
+
+#[test]
+#[ignore = "needs browser, OpenID Connect issuer"]
+fn a_person_signs_in_at_the_issuer() {
+    let world = World::new();
+    world.issuer.expect(Some("ada"));
+    let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("browser/sign_in.mjs");
+    let mut node = Command::new("node");
+    node.arg(program)
+        .env("MODULES", Generators::browser_modules())
+        .env("CHROMIUM", "/usr/bin/chromium")
+        .env("CONSOLE", format!("{}/console/policy", world.base))
+        .env("NAME", "ada@business.example, admin");
+    let report: Value = serde_json::from_str(&run(&mut node).stdout).unwrap();
+    assert_eq!(report["wrong"], serde_json::json!([]), "{report:#}");
 }

@@ -3,7 +3,9 @@
 mod account;
 mod browser;
 mod hostile;
+mod issuer;
 mod pages;
+mod people;
 mod sessions;
 
 use std::collections::BTreeMap;

@@ -93,7 +93,7 @@ fn a_person_signs_out_by_the_form_of_the_session_alone() {
     assert!(done.header("set-cookie").contains("Max-Age=0"));
     assert_eq!(person.get("/console").status, 401, "the cookie is of no use any longer");
     assert_eq!(other.get("/console").status, 200, "the other session goes on");
-    assert_eq!(person.get("/console/sign-out").status, 405);
+    assert_eq!(other.get("/console/sign-out").status, 405);
 }
 
 #[test]
@@ -137,6 +137,20 @@ fn a_session_ends_with_the_key_that_it_acts_as() {
     let _ = server.assay(&["keys", "revoke", "--sample", &id]).ok();
     wait_until("the session is over", || person.get("/console").status != 200);
     assert!([401, 403].contains(&person.get("/console").status));
+}
+
+#[test]
+fn a_session_outlives_a_restart() {
+    let (server, ..) = sample();
+    let person = Person::sign_in(&server, TENANT);
+    let directory = server.directory();
+    drop(server);
+    let again = Server::start(directory, &["--sample"]);
+    let person = Person::with_cookie(&again, &person.cookie);
+    assert_eq!(person.get("/console").status, 200);
+    let form = format!("form_token={}", form_token(&person.get("/console").text));
+    assert_eq!(person.post("/console/sign-out", &form, &[]).status, 200);
+    assert_eq!(person.get("/console").status, 401);
 }
 
 #[test]
