@@ -10,6 +10,7 @@
 #![expect(clippy::duplicated_attributes, reason = "columns of one kind may have the same type")]
 
 mod api_key;
+mod console;
 pub mod definitions;
 mod egress;
 mod installation;
@@ -20,6 +21,7 @@ mod telemetry;
 
 pub use api_key::{ApiKey, ApiKeySpec, RotationSpec};
 pub use assay_tenancy::manifest::SecretKey;
+pub use console::{ClientSecretKey, ConsoleSpec, PersonRole, RoleRuleSpec};
 pub use egress::{CaBundle, EgressSpec};
 pub use installation::{Installation, InstallationSpec};
 pub use kinds::{ChainSource, IntelSource, Plan, RateLimit, RiskPolicy, Tenant};

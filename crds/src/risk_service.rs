@@ -11,7 +11,9 @@ use kube::CustomResource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{egress::EgressSpec, status::RiskServiceStatus, telemetry::TelemetrySpec};
+use crate::{
+    console::ConsoleSpec, egress::EgressSpec, status::RiskServiceStatus, telemetry::TelemetrySpec,
+};
 
 /// A deployment of the API: image, database, cache, scaling, exposure and egress.
 #[derive(CustomResource, Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -59,6 +61,9 @@ pub struct RiskServiceSpec {
     /// Access to the API from outside the cluster. Unset: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exposure: Option<ExposureSpec>,
+    /// Pages for people at `/console`, who sign in at an OpenID Connect issuer. Unset: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub console: Option<ConsoleSpec>,
     /// Client connections: bounds, and proxies in front of the pods.
     #[serde(default)]
     pub connections: ConnectionsSpec,

@@ -31,6 +31,8 @@ pub(super) struct Inputs {
     pub(super) cache: Option<SecretState>,
     /// The Secret with the token of chain servers, if the spec names one.
     pub(super) chain_token: Option<SecretState>,
+    /// The Secret with the client secret of the console, if the spec names one.
+    pub(super) console_client: Option<SecretState>,
     /// The existing objects with the names of the service's objects.
     pub(super) live: LiveObjects,
     /// The sources that servers read on demand with credentials, and their Secrets.
@@ -65,6 +67,9 @@ pub(super) async fn fetch(
     };
     let cache = optional(&object.spec.cache_secret).await?;
     let chain_token = optional(&object.spec.chain_token_secret).await?;
+    let client_secret =
+        object.spec.console.as_ref().and_then(|console| console.client_secret.clone());
+    let console_client = optional(&client_secret.map(Into::into)).await?;
     let migration = match &database {
         SecretState::Present { uid, .. } => Some(names::migration(&name, &object.spec, uid)),
         SecretState::NoSecret | SecretState::NoKey => None,
@@ -79,6 +84,7 @@ pub(super) async fn fetch(
         database,
         cache,
         chain_token,
+        console_client,
         live,
         source_secrets,
         demand,

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use assay_crds::{
-    ConnectionsSpec, ExposureSpec, HttpRouteSpec, IngressSpec, ScalingSpec, SecretKey,
+    ConnectionsSpec, ConsoleSpec, ExposureSpec, HttpRouteSpec, IngressSpec, ScalingSpec, SecretKey,
 };
 use assay_tenancy::pods_problems;
 use k8s_openapi::api::core::v1::ConfigMap;
@@ -59,6 +59,8 @@ pub(super) struct ValidatedService {
     pub(super) networks: Option<EgressNetworks>,
     /// The exposure of the service outside the cluster. `None`: the service is not exposed.
     pub(super) exposure: Option<Exposure>,
+    /// The pages for people. `None`: the service has none.
+    pub(super) console: Option<Console>,
     /// The settings of client connections.
     pub(super) connections: ConnectionsSpec,
     /// The settings of the autoscaler.
@@ -76,6 +78,30 @@ pub(super) struct ChainServers {
     pub(super) urls: String,
     /// The Secret with the token that chain servers demand.
     pub(super) token: SecretFile,
+}
+
+/// The pages for people of a service.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Console {
+    /// The URL at which people reach the service.
+    pub(super) url: String,
+    /// The issuer at which people sign in, and the roles of people.
+    pub(super) spec: ConsoleSpec,
+    /// The Secret with the client secret.
+    pub(super) client_secret: Option<SecretFile>,
+}
+
+impl Console {
+    /// Parses the console in a spec. `None` if nothing says at which URL people reach the service.
+    fn parse(spec: &ConsoleSpec, exposure: Option<&Exposure>) -> Option<Self> {
+        let exposed = exposure.map(|exposure| format!("https://{}", exposure.host));
+        let client_secret = spec.client_secret.clone().map(Into::into);
+        Some(Self {
+            url: spec.url.clone().or(exposed)?,
+            client_secret: client_secret.map(|key| SecretFile::needed("console-client", key)),
+            spec: spec.clone(),
+        })
+    }
 }
 
 /// The exposure of a service outside the cluster.
@@ -128,10 +154,21 @@ pub(super) fn validate(inputs: &Inputs) -> Result<ValidatedService, ReadyState> 
         ),
         None => None,
     };
+    let console = match &spec.console {
+        Some(console) => Some(Console::parse(console, exposure.as_ref()).ok_or_else(|| {
+            invalid("spec.console: name a url, or a host in spec.exposure, at which people reach the pages")
+        })?),
+        None => None,
+    };
     let (database_uid, mut destinations) =
         present_secret(&inputs.database, &spec.database_secret, "a URL")?;
     if let (Some(cache), Some(key)) = (&inputs.cache, &spec.cache_secret) {
         destinations.extend(present_secret(cache, key, "a URL")?.1);
+    }
+    if let (Some(state), Some(file)) =
+        (&inputs.console_client, console.iter().find_map(|console| console.client_secret.as_ref()))
+    {
+        present_secret(state, &file.source, "the client secret")?;
     }
     let chain_servers = chain_servers(inputs)?;
     let has = |kind| match exposure.as_ref().map(|exposure| &exposure.route) {
@@ -149,6 +186,8 @@ pub(super) fn validate(inputs: &Inputs) -> Result<ValidatedService, ReadyState> 
     }
     destinations.extend(egress.destinations());
     destinations.extend(destinations::of_collector(&spec.telemetry));
+    let issuer = console.iter().flat_map(|console| destinations::of_url(&console.spec.issuer));
+    destinations.extend(issuer);
     destinations.extend(inputs.demand.iter().flat_map(|demand| demand.endpoints.clone()));
     let required_replicas =
         inputs.demand.as_ref().map(|demand| required_replicas(demand, &spec.scaling));
@@ -175,6 +214,7 @@ pub(super) fn validate(inputs: &Inputs) -> Result<ValidatedService, ReadyState> 
         destinations,
         networks: inputs.networks.clone(),
         exposure,
+        console,
         connections: spec.connections.clone(),
         scaling: spec.scaling.clone(),
         min_replicas: minimum.max(spec.scaling.min_replicas).min(spec.scaling.max_replicas),

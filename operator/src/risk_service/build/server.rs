@@ -15,12 +15,14 @@ use k8s_openapi::{
     apimachinery::pkg::{api::resource::Quantity, util::intstr::IntOrString},
 };
 
+use serde_json::json;
+
 use super::migration::MIGRATED_BY;
 use crate::{
     owned::digest,
     pod::{CONFIG, DATA, DataVolume, PodSettings, RestartPolicy},
     pod_shape::{self, DefaultRequests},
-    risk_service::validate::ValidatedService,
+    risk_service::validate::{Console, ValidatedService},
     serving::{self, ADMIN, API, DRAIN_SECONDS, GRACE_SECONDS, STARTUP, TERMINATION_SECONDS},
 };
 
@@ -59,10 +61,33 @@ pub(super) fn settings_text(service: &ValidatedService) -> String {
     if !service.histories.setting.is_empty() {
         lines.push((SOURCE_CREDENTIALS, service.histories.setting.clone()));
     }
+    lines.extend(service.console.iter().flat_map(console_settings));
     lines.extend(connection_settings(&service.connections));
     let lines: Vec<String> =
-        lines.iter().map(|(name, value)| format!("{name} = {value:?}")).collect();
+        lines.iter().map(|(name, value)| format!("{name} = {}", toml_text(value))).collect();
     lines.join("\n") + "\n"
+}
+
+/// A text in TOML. JSON writes it in the same way, but for the one control character that it does not escape.
+fn toml_text(text: &str) -> String {
+    json!(text).to_string().replace('\u{7f}', "\\u007f")
+}
+
+/// The settings of the pages for people. JSON is YAML too.
+fn console_settings(console: &Console) -> Vec<(&'static str, String)> {
+    let Console { url, spec, client_secret } = console;
+    let secret = client_secret.iter().map(|file| ("oidc-client-secret-file", file.path()));
+    let mapping = json!({"rules": spec.role_mapping}).to_string();
+    [
+        ("console-url", url.clone()),
+        ("oidc-issuer", spec.issuer.clone()),
+        ("oidc-client-id", spec.client_id.clone()),
+        ("oidc-scopes", spec.scopes.join(" ")),
+        ("oidc-role-mapping", mapping),
+    ]
+    .into_iter()
+    .chain(secret)
+    .collect()
 }
 
 /// The settings of client connections that differ from the defaults.
@@ -132,6 +157,7 @@ fn pod(service: &ValidatedService) -> PodTemplateSpec {
             .chain(&service.cache)
             .chain(service.chain_servers.as_ref().map(|chains| &chains.token))
             .chain(&service.histories.files)
+            .chain(service.console.iter().filter_map(|console| console.client_secret.as_ref()))
             .collect(),
         config_map: Some(&service.name),
         restart: RestartPolicy::Always,

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::{
+    conditions::ReadyState,
     destinations,
     golden::{self, assert_objects},
     network_policy::EgressNetworks,
@@ -33,12 +34,16 @@ fn inputs(change: Value) -> Inputs {
         .chain_token_secret
         .as_ref()
         .map(|_| SecretState::Present { uid: "2".into(), destinations: BTreeSet::new() });
+    let client = spec.console.as_ref().and_then(|console| console.client_secret.as_ref());
+    let console_client =
+        client.map(|_| SecretState::Present { uid: "3".into(), destinations: BTreeSet::new() });
     Inputs {
         object: RiskService::new("api", spec),
         owner: golden::owner("RiskService", "api", "ns", "api", SERVER),
         database: present("postgres://db.example.org:5433/assay"),
         cache,
         chain_token,
+        console_client,
         live: LiveObjects::default(),
         source_secrets: vec![],
         demand: Some(ServerDemand::default()),
@@ -75,6 +80,49 @@ fn the_settings_of_connections_are_those_of_the_server() {
         assert!(said.contains(line), "{line}: {said}");
     }
     assert!(!text(json!({})).contains("connections"), "the defaults are the server's");
+}
+
+#[test]
+fn people_sign_in_at_the_issuer_of_the_spec() {
+    let console = json!({
+        "issuer": "https://id.idp.svc:8443/realms/staff",
+        "clientId": "assay",
+        "clientSecret": {"name": "console"},
+        "roleMapping": [
+            {"claim": "groups", "value": "\u{dc}n\u{200b}\u{7f}\"x\"", "tenantClaim": "org", "role": "admin"},
+            {"claim": "email", "value": "a@b.example", "tenant": "acme", "role": "viewer"},
+        ],
+    });
+    let exposure = json!({"host": "risk.example", "ingress": {}});
+    let made = objects(json!({"console": console, "exposure": exposure}));
+    let text = made.settings.clone().data.unwrap()["assay.toml"].clone();
+    let read: Value = toml::from_str(&text).unwrap();
+    assert_eq!(read["console-url"], "https://risk.example");
+    assert_eq!(read["oidc-issuer"], "https://id.idp.svc:8443/realms/staff");
+    assert_eq!(read["oidc-client-id"], "assay");
+    assert_eq!(read["oidc-scopes"], "profile email");
+    let rules: Value = serde_json::from_str(read["oidc-role-mapping"].as_str().unwrap()).unwrap();
+    assert_eq!(rules["rules"], console["roleMapping"], "every rule as it is written");
+    // The client's secret is a file of the servers alone, and the issuer may be asked.
+    let deployment = body(&made, "Deployment").to_string();
+    assert_eq!(read["oidc-client-secret-file"], "/run/secrets/assay/console-client/value");
+    assert!(deployment.contains("\"secretName\":\"console\""), "{deployment}");
+    assert!(!body(&made, "Job").to_string().contains("console"), "the migration needs none");
+    let policy = body(&made, "NetworkPolicy").to_string();
+    assert!(policy.contains("\"port\":8443") && policy.contains("\"idp\""), "{policy}");
+
+    let url = json!({"console": console, "exposure": exposure});
+    let other = |url_of_people: &str| {
+        let mut change = url.clone();
+        change["console"]["url"] = url_of_people.into();
+        let text = objects(change).settings.data.unwrap()["assay.toml"].clone();
+        text.contains(&format!("console-url = \"{url_of_people}\""))
+    };
+    assert!(other("https://people.example"), "another URL of people");
+    assert!(validate(&inputs(json!({"console": console}))).is_err(), "nobody says where people go");
+    let mut lacking = inputs(url);
+    lacking.console_client = Some(SecretState::NoSecret);
+    assert!(matches!(validate(&lacking), Err(ReadyState::Waiting(..))), "the Secret is missing");
 }
 
 fn documents(objects: &ServiceObjects) -> Vec<Value> {
