@@ -13,7 +13,8 @@ use std::sync::Arc;
 use assay_chain_protocol::message::{
     AccountTransactionQuestion, AccountTransferQuestion, BranchBlocksQuestion, ChangesQuestion,
     ClusterQuestion, CopyFingerprintQuestion, CopyPartQuestion, CopyQuestion, FlowsAtMostQuestion,
-    HistoryQuestion, Question, ROOT, TraceQuestion, TransactionQuestion, TransferQuestion,
+    HistoryQuestion, Question, ROOT, TimelineQuestion, TraceQuestion, TransactionQuestion,
+    TransferQuestion,
 };
 use assay_service::chains::host::ChainHost;
 use axum::{
@@ -55,6 +56,7 @@ pub fn chain_api(app: &Arc<ChainApp>) -> Router {
         .route(&path(AccountTransferQuestion::PATH), post(ask::<AccountTransferQuestion>))
         .route(&path(AccountTransactionQuestion::PATH), post(ask::<AccountTransactionQuestion>))
         .route(&path(HistoryQuestion::PATH), post(ask::<HistoryQuestion>))
+        .route(&path(TimelineQuestion::PATH), post(ask::<TimelineQuestion>))
         .route(&path(ClusterQuestion::PATH), post(ask::<ClusterQuestion>))
         .route(&path(ChangesQuestion::PATH), post(ask::<ChangesQuestion>))
         .route(&path(BranchBlocksQuestion::PATH), post(ask::<BranchBlocksQuestion>))

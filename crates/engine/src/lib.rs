@@ -16,6 +16,7 @@
 //! - [`policy`]: a tenant's risk policy
 //! - [`rules`]: evaluation of a policy's minimum score rules
 //! - [`assess()`]: computes an [`assessment::Assessment`] from [`facts::Facts`]
+//! - [`timeline`]: payments of an address by week
 //! - [`transfer`]: one transfer as the subject of an assessment
 //! - [`fixed`]: fixed-point arithmetic
 
@@ -34,6 +35,7 @@ pub mod policy;
 pub mod reading;
 pub mod score;
 pub mod taxonomy;
+pub mod timeline;
 pub mod trace;
 pub mod transfer;
 pub mod utxo;

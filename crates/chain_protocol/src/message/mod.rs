@@ -22,7 +22,7 @@ mod transactions;
 
 use std::collections::BTreeMap;
 
-use jiff::Timestamp;
+use jiff::{Timestamp, civil::Date};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
@@ -70,6 +70,7 @@ questions! {
     AccountTransferQuestion: "account-transfer" => AccountTransferAnswer,
     AccountTransactionQuestion: "account-transaction" => Option<AccountTransactionAnswer>,
     HistoryQuestion: "history" => Option<HistoryAnswer>,
+    TimelineQuestion: "timeline" => Option<TimelineAnswer>,
     ClusterQuestion: "cluster" => ClusterAnswer,
     ChangesQuestion: "changes" => ChangesAnswer,
     BranchBlocksQuestion: "blocks" => Option<BranchBlocks>,
@@ -405,6 +406,48 @@ pub struct HistoryEntry {
     pub received: u128,
     /// Amount that the address spent.
     pub sent: u128,
+}
+
+/// `timeline`: the payments of an address by asset and week; `null` if the address never appeared.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TimelineQuestion {
+    /// The address, in its canonical form.
+    pub address: String,
+}
+
+/// The payments of an address by asset and week.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TimelineAnswer {
+    /// The assets, those with most transfers first.
+    pub assets: Vec<AssetTimelineMessage>,
+    /// Number of the oldest payments, which were not read.
+    pub left_out: u64,
+}
+
+/// The payments of an address in one asset. Amounts are in base units.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct AssetTimelineMessage {
+    /// The asset's ticker.
+    pub asset: String,
+    /// Total received. The weeks sum to less if only the largest transfers were read.
+    pub received: u128,
+    /// Total sent, fees included.
+    pub sent: u128,
+    /// Weeks with a transfer, the earliest first.
+    pub weeks: Vec<WeekAmountsMessage>,
+}
+
+/// The payments of one week, which begins on a Monday at midnight, UTC.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct WeekAmountsMessage {
+    /// The Monday.
+    pub monday: Date,
+    /// Received.
+    pub received: u128,
+    /// Sent, fees included.
+    pub sent: u128,
+    /// Number of transfers in both directions.
+    pub transfers: u64,
 }
 
 /// `cluster`: the cluster of an address, as in the answer to `trace`.

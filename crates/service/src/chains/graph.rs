@@ -13,6 +13,7 @@ use assay_engine::{
     patterns::rules::SHOWN,
     policy::{PatternRules, Policy},
     reading::{ReadRequest, Waypoint},
+    timeline::Timeline,
     trace::{Trace, TraceRules, TraceSubject, flows_at_most, is_bounded},
     transfer::TransferDirection,
     utxo::{ScriptOwner, SideLimits, Spending, Transfer, Txid},
@@ -21,6 +22,7 @@ use assay_graph::{Graph, GraphError, GraphTip, GraphView, ReadSource, ViewSource
 use assay_intel::IntelSnapshot;
 use assay_telemetry::stage;
 use async_trait::async_trait;
+use jiff::Timestamp;
 use tracing::Instrument;
 
 use super::{
@@ -42,6 +44,9 @@ use super::{
 
 /// Largest number of blocks whose work is summed up for a comparison of branches.
 const MOST_SUMMED: u64 = 100_000;
+
+/// Largest number of transfers in each direction that a timeline reads.
+const TIMELINE_TRANSFERS: u32 = 2_000;
 
 /// Reader of a chain from its graph.
 #[derive(Clone, Debug)]
@@ -457,6 +462,21 @@ impl ChainReader for GraphReader {
             all.map(|own| Ok((own.number, view.txid(own.number)?))).collect()
         })?;
         Ok(Some(NamedHistory { history, names }))
+    }
+
+    /// Reads the largest transfers in each direction. The totals of the timeline tell the part that they are.
+    async fn timeline(
+        &self,
+        subject: &CanonicalAddress,
+        _intel: &IntelSnapshot,
+        _now: Timestamp,
+    ) -> Result<Option<Timeline>, ReadError> {
+        let Some(script) = ScriptOwner::from_address(subject) else { return Ok(None) };
+        let Some(State { view, .. }) = self.state().await? else { return Ok(None) };
+        let Some(owner) = view.owner_number(&script).await? else { return Ok(None) };
+        let limits = ReadLimits { transfers: TIMELINE_TRANSFERS, entries: TIMELINE_TRANSFERS };
+        let history = view.history(owner, limits).await?;
+        Ok(Some(Timeline::of_history(self.chain.info().native().code, &history)))
     }
 
     async fn cluster(

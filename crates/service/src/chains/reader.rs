@@ -8,6 +8,7 @@ use assay_engine::{
     evidence::Tip,
     facts::{Cluster, DifferingBranches},
     ledger::{BlockId, BlockRef, OwnHistory, TransactionNumber},
+    timeline::Timeline,
     utxo::Txid,
 };
 use assay_graph::GraphTip;
@@ -157,6 +158,19 @@ pub trait ChainReader: Debug + Send + Sync {
     ) -> Result<Option<NamedHistory>, ReadError> {
         Ok(None)
     }
+
+    /// Returns the payments of an address by week, as far as they are recorded or were fetched: nothing is fetched for
+    /// this. `None` if the address never appeared, as far as is known.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the chain cannot be read.
+    async fn timeline(
+        &self,
+        subject: &CanonicalAddress,
+        intel: &IntelSnapshot,
+        now: Timestamp,
+    ) -> Result<Option<Timeline>, ReadError>;
 
     /// Returns the freezes of an address by issuers of tokens, of any time; none for a reader of no account chain.
     ///

@@ -7,13 +7,14 @@ use assay_chain_protocol::{
     AskError, ServerSet,
     message::{
         AccountTransactionQuestion, ChangesQuestion, FlowsAtMostQuestion, NewestBlock, Question,
-        TraceQuestion, TransactionQuestion, TransferAnswer, TransferQuestion,
+        TimelineQuestion, TraceQuestion, TransactionQuestion, TransferAnswer, TransferQuestion,
     },
 };
 use assay_engine::{
     evidence::{IngestMode, Tip, Unavailable},
     facts::DifferingBranches,
     ledger::BlockRef,
+    timeline::Timeline,
     trace::is_bounded,
     transfer::TransferSelector,
     utxo::Txid,
@@ -184,6 +185,17 @@ impl ChainReader for RemoteReader {
         let question = TransactionQuestion { transaction: txid.into_message(), largest };
         let answer = self.servers.ask(txid, 0, &question).await?;
         Ok(answer.map(read::transaction).transpose()?)
+    }
+
+    async fn timeline(
+        &self,
+        subject: &CanonicalAddress,
+        _intel: &IntelSnapshot,
+        _now: Timestamp,
+    ) -> Result<Option<Timeline>, ReadError> {
+        let question = TimelineQuestion { address: subject.as_str().to_owned() };
+        let answer = self.servers.ask(subject.as_str(), 0, &question).await?;
+        Ok(MessageForm::read(answer)?)
     }
 
     async fn account_transaction(

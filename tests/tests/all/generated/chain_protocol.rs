@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 use assay_chain_protocol::message::{
     AccountTransactionQuestion, AccountTransferQuestion, BranchBlocksQuestion, ChangesQuestion,
     ClusterQuestion, CopyFingerprintQuestion, CopyPartQuestion, CopyQuestion, FlowsAtMostQuestion,
-    HistoryQuestion, Question, RefusedQuestion, RequestEnvelope, ServerState, TraceQuestion,
-    TransactionQuestion, TransferQuestion,
+    HistoryQuestion, Question, RefusedQuestion, RequestEnvelope, ServerState, TimelineQuestion,
+    TraceQuestion, TransactionQuestion, TransferQuestion,
 };
 use schemars::{JsonSchema, Schema, SchemaGenerator, generate::SchemaSettings};
 use serde_json::{Value, json};
@@ -87,6 +87,7 @@ fn the_questions_of_the_chain_protocol() {
         question::<AccountTransferQuestion>(),
         question::<AccountTransactionQuestion>(),
         question::<HistoryQuestion>(),
+        question::<TimelineQuestion>(),
         question::<ClusterQuestion>(),
         question::<ChangesQuestion>(),
         question::<BranchBlocksQuestion>(),

@@ -10,6 +10,7 @@ use assay_engine::{
     },
     evidence::{ChainFacts, FlowFacts, IngestMode, Tip, Unavailable, UsedCompositions},
     ledger::{BlockId, BlockRef, OwnerNumber},
+    timeline::Timeline,
     trace::is_bounded,
     transfer::{FoundTransfer, TransferDirection},
     utxo::Txid,
@@ -44,6 +45,8 @@ use crate::large::beside_others_if;
 
 /// Most payments of a screened subject that is decided without its associates.
 const MOST_SCREENED: usize = 1_000;
+/// Most payments that a timeline reads one by one; older ones are read as sums.
+const TIMELINE_PAYMENTS: usize = 2_000;
 /// Number of payments from which on a check takes long.
 const MANY_PAYMENTS: u64 = 1_000;
 
@@ -341,6 +344,25 @@ impl ChainReader for AccountReader {
             blocks.extend(snapshot.block_reference(*height)?.map(|block| (block, None)));
         }
         Ok(Some(blocks))
+    }
+
+    async fn timeline(
+        &self,
+        subject: &CanonicalAddress,
+        _intel: &IntelSnapshot,
+        _now: Timestamp,
+    ) -> Result<Option<Timeline>, ReadError> {
+        let Some(view) = self.state.snapshot()? else { return Ok(None) };
+        let Some(owner) = AccountAddress::of(subject).and_then(|account| view.owner(account))
+        else {
+            return Ok(None);
+        };
+        let is_large = view.payment_count(owner) > MANY_PAYMENTS;
+        let timeline = beside_others_if(is_large, || {
+            Timeline::of_payments(&view, owner, &view.history(owner, TIMELINE_PAYMENTS))
+        });
+        view.check()?;
+        Ok(Some(timeline))
     }
 
     async fn freezes(&self, subject: &CanonicalAddress) -> Result<Vec<IssuerFreeze>, ReadError> {

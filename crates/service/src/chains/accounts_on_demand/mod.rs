@@ -36,12 +36,13 @@ use std::{
     time::Duration,
 };
 
-use assay_address::ChainId;
+use assay_address::{CanonicalAddress, ChainId};
 use assay_chain::histories::accounts::{AccountHistorySource, ApiTip};
 use assay_engine::{
-    account::AccountAddress,
+    account::{AccountAddress, AccountView, MOST_PAYMENTS},
     evidence::{ReadingStop, Tip, Unavailable},
     histories_suffice, is_decided_by_lists,
+    timeline::Timeline,
 };
 use assay_intel::IntelSnapshot;
 use assay_store::FetchedStore;
@@ -55,6 +56,7 @@ use self::{
     facts::{Read, facts_of},
     fetch::{Answer, PageFetcher, Question},
     freezes::KnownFreezes,
+    gathered::gather,
     lists::ReadLists,
     reached::ReachedAccounts,
     stored::StoredPages,
@@ -81,6 +83,8 @@ const OWN_AT_ONCE: usize = 6;
 const TIP_AGE: SignedDuration = SignedDuration::from_secs(30);
 /// Longest age of the newest rows of a list.
 const NEWEST_AGE: SignedDuration = SignedDuration::from_secs(30);
+/// Longest age of stored pages that a timeline shows.
+const TIMELINE_AGE: SignedDuration = SignedDuration::from_hours(24);
 /// Time limit of a check whose verdict rests on lists and labels alone.
 const DECIDED_BOUND: Duration = Duration::from_millis(250);
 
@@ -330,6 +334,44 @@ impl ChainReader for AccountsOnDemand {
         _request: TransferReadRequest<'_>,
     ) -> Result<TransferRead, TransferError> {
         Err(TransferError::NotFollowed(self.chain))
+    }
+
+    async fn timeline(
+        &self,
+        subject: &CanonicalAddress,
+        intel: &IntelSnapshot,
+        now: Timestamp,
+    ) -> Result<Option<Timeline>, ReadError> {
+        let Some(account) = AccountAddress::of(subject) else { return Ok(None) };
+        let known = *self.tip.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some((tip, _)) = known else { return Ok(None) };
+        let internal = self.source.abilities().internal_transfers;
+        // Without a request left, pages come from the store alone.
+        let mut fetcher = self.fetcher(Instant::now(), (tip.height, now), 0);
+        (fetcher.stored.newest_age, fetcher.stored.longest_age) = (TIMELINE_AGE, TIMELINE_AGE);
+        let mut lists = ReadLists::default();
+        for _ in 0..MOST_REQUESTS {
+            let own = plan::of_subject(account, &lists, (self.chain, internal));
+            let found = fetcher.answers(own.into_iter().map(Question::Page).collect()).await?;
+            if found.is_empty() {
+                break;
+            }
+            for answer in found {
+                if let Answer::Page(request, known) = answer {
+                    lists.add(&request, known.page, known.tip);
+                }
+            }
+        }
+        let named = self.named(intel, intel.day(now));
+        let (freezes, ends) = (KnownFreezes::default(), named.ends.iter());
+        let timeline = beside_others_if(true, || {
+            let background = (internal, &freezes);
+            let of = (self.chain, account);
+            let view = gather(of, &lists, background, (ends, intel.prices().as_ref()));
+            let owner = view.owner(account)?;
+            Some(Timeline::of_payments(&view, owner, &view.history(owner, MOST_PAYMENTS)))
+        });
+        Ok(timeline)
     }
 
     async fn latest_block(&self) -> Result<Option<Tip>, ReadError> {

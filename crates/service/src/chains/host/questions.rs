@@ -7,8 +7,8 @@ use assay_chain_protocol::message::{
     ChangesAnswer, ChangesQuestion, ClusterAnswer, ClusterQuestion, CopyAnswer,
     CopyFingerprintAnswer, CopyFingerprintQuestion, CopyPartQuestion, CopyQuestion,
     FlowsAtMostQuestion, HistoryAnswer, HistoryQuestion, Outputs, PART_BYTES, Question,
-    RequestEnvelope, TraceAnswer, TraceQuestion, TransactionAnswer, TransactionQuestion,
-    TransferAnswer, TransferQuestion,
+    RequestEnvelope, TimelineAnswer, TimelineQuestion, TraceAnswer, TraceQuestion,
+    TransactionAnswer, TransactionQuestion, TransferAnswer, TransferQuestion,
 };
 use assay_engine::{
     transfer::{TransferQuery, TransferSelector},
@@ -200,6 +200,21 @@ impl Answers<HistoryQuestion> for ChainHost {
         let AdmittedQuestion { reader, .. } = &self.admit(chain, minimum).await?;
         let read = within(deadline_ms, reader.history(&subject, largest)).await??;
         Ok(read.map(history_answer))
+    }
+}
+
+/// Reads the payments of an address by week.
+impl Answers<TimelineQuestion> for ChainHost {
+    async fn answer(
+        &self,
+        chain: ChainId,
+        asked: RequestEnvelope<TimelineQuestion>,
+    ) -> Result<Option<TimelineAnswer>, RefusalReason> {
+        let RequestEnvelope { deadline_ms, minimum, question } = asked;
+        let subject = address(chain, &question.address)?;
+        let AdmittedQuestion { reader, intel, _permit } = &self.admit(chain, minimum).await?;
+        let read = reader.timeline(&subject, intel, self.clock().now());
+        Ok(within(deadline_ms, read).await??.into_message())
     }
 }
 

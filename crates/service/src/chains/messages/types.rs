@@ -4,21 +4,21 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use assay_address::ChainId;
 use assay_chain_protocol::message::{
-    AccountMessage, ActivityFactsMessage, AssetActivityMessage, AssetMessage, BackingMoneyMessage,
-    BehaviorFactsMessage, BlockIdMessage, BlockRefMessage, BridgeTransactionMessage,
-    BridgedReceiptsMessage, CarriedLabelMessage, CarriedPartMessage, ChainFactsMessage,
-    ChainStateMessage, ChoicesMessage, CoSpendMessage, ContractHoldingMessage, ContractUseMessage,
-    CounterpartyAssetMessage, DirectionFlowsMessage, DistanceMessage, DoubleSpendMessage,
-    ExcessMoneyMessage, FlowDistanceMessage, FlowEndMessage, FlowFactsMessage, FlowPartMessage,
-    FlowPathMessage, FreezeMomentMessage, Identifier, JoinedReceiptMessage, KeptMoneyMessage,
-    LedgerMessage, ListEffectMessage, MassMessage, NamedContractMessage, NotReadMessage,
-    OutPointMessage, PartyListingMessage, PathStepMessage, PatternDetailsMessage,
+    AccountMessage, ActivityFactsMessage, AssetActivityMessage, AssetMessage, AssetTimelineMessage,
+    BackingMoneyMessage, BehaviorFactsMessage, BlockIdMessage, BlockRefMessage,
+    BridgeTransactionMessage, BridgedReceiptsMessage, CarriedLabelMessage, CarriedPartMessage,
+    ChainFactsMessage, ChainStateMessage, ChoicesMessage, CoSpendMessage, ContractHoldingMessage,
+    ContractUseMessage, CounterpartyAssetMessage, DirectionFlowsMessage, DistanceMessage,
+    DoubleSpendMessage, ExcessMoneyMessage, FlowDistanceMessage, FlowEndMessage, FlowFactsMessage,
+    FlowPartMessage, FlowPathMessage, FreezeMomentMessage, Identifier, JoinedReceiptMessage,
+    KeptMoneyMessage, LedgerMessage, ListEffectMessage, MassMessage, NamedContractMessage,
+    NotReadMessage, OutPointMessage, PartyListingMessage, PathStepMessage, PatternDetailsMessage,
     PatternFactMessage, PatternRulesMessage, PublishedPlaceMessage, ScriptOwnerMessage,
     SearchedMessage, SideEntryMessage, StatisticsMessage, StepLabelMessage, StepViaMessage,
-    TakenFundsMessage, TipMessage, TokenDealingMessage, TraceRulesMessage, TransactionId,
-    TransactionKindMessage, TransactionSideMessage, TransactionViewMessage,
+    TakenFundsMessage, TimelineAnswer, TipMessage, TokenDealingMessage, TraceRulesMessage,
+    TransactionId, TransactionKindMessage, TransactionSideMessage, TransactionViewMessage,
     TransferDirectionMessage, TransferOutputMessage, TransferPlaceMessage, TxOutMessage,
-    UnconfirmedMessage,
+    UnconfirmedMessage, WeekAmountsMessage,
 };
 use assay_engine::{
     account::{AccountAddress, Asset, Choices, FreezeMoment, PublishedPlace, TransferPlace},
@@ -38,6 +38,7 @@ use assay_engine::{
     policy::{ListEffect, MOST_THRESHOLDS, PatternRules},
     score::Confidence,
     taxonomy::Category,
+    timeline::{AssetTimeline, Timeline, WeekAmounts},
     trace::TraceRules,
     transfer::TransferDirection,
     utxo::{
@@ -173,6 +174,9 @@ fields! {
         first_seen, last_seen, transfers_in, transfers_out, amounts
     }
     AssetActivity as AssetActivityMessage { asset, received, sent, balance }
+    Timeline as TimelineAnswer { assets, left_out }
+    AssetTimeline as AssetTimelineMessage { asset, received, sent, weeks }
+    WeekAmounts as WeekAmountsMessage { monday, received, sent, transfers }
     DirectionFlows as DirectionFlowsMessage { parts, transactions }
     FlowPart as FlowPartMessage {
         end, entity, distance, is_direct, tier, confidence, amount, recent, outstanding, mass, decayed,

@@ -25,18 +25,20 @@ use std::{
     time::Duration,
 };
 
-use assay_address::ChainId;
+use assay_address::{CanonicalAddress, ChainId};
 use assay_chain::histories::HistorySource;
 use assay_engine::{
     evidence::{BehaviorFacts, ChainFacts, FlowFacts, IngestMode, Tip, Unavailable},
-    ledger::{BlockRef, OwnHistory, OwnerNumber},
+    ledger::{BlockRef, OwnHistory, OwnerNumber, ReadLimits},
     patterns::{PatternSearch, PatternSubject, rules::SHOWN},
     reading::{GatheredChain, Query, ReadRequest, Waypoint},
+    timeline::Timeline,
     trace::{Trace, TraceRules, TraceSubject},
     transfer::TransferDirection,
     utxo::{OutputNumber, ScriptOwner, SideLimits, Txid},
 };
 use assay_graph::{ReadSource, run_query};
+use assay_intel::IntelSnapshot;
 use assay_store::FetchedStore;
 use assay_telemetry::stage;
 use async_trait::async_trait;
@@ -297,6 +299,27 @@ impl ChainReader for OnDemand {
     ) -> Result<TransferRead, TransferError> {
         let stage = stage!("ask_source", chain = self.chain.info().id);
         self.transfer_until(request, Instant::now() + self.bound).instrument(stage).await
+    }
+
+    async fn timeline(
+        &self,
+        subject: &CanonicalAddress,
+        _intel: &IntelSnapshot,
+        now: Timestamp,
+    ) -> Result<Option<Timeline>, ReadError> {
+        let Some(owner) = ScriptOwner::from_address(subject) else { return Ok(None) };
+        let stored = self.stored_responses(now);
+        let Some(known) = stored.history(subject.as_str()).await? else { return Ok(None) };
+        let txids = known.transactions.iter().filter_map(|txid| txid.parse().ok());
+        let most = usize::try_from(MOST_TRANSFERS).unwrap_or(usize::MAX);
+        let txids: Vec<Txid> = txids.take(most).collect();
+        let transactions: Vec<_> = stored.transactions(&txids).await?.into_values().collect();
+        let totals = Totals { funded: known.funded, spent: known.spent };
+        let limits = ReadLimits { transfers: MOST_TRANSFERS, entries: MOST_ENTRIES };
+        let mut gathered = GatheredChain::default();
+        let found = history::history(&mut gathered, &owner, &transactions, totals, limits);
+        let ticker = self.chain.info().native().code;
+        Ok(found.map(|(_, history)| Timeline::of_history(ticker, &history)))
     }
 
     async fn latest_block(&self) -> Result<Option<Tip>, ReadError> {
