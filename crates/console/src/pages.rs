@@ -1,5 +1,6 @@
 //! Pages as functions of what they show. Every text is escaped where it is written.
 
+mod activity;
 mod answer;
 mod checks;
 mod data;
@@ -12,7 +13,8 @@ mod search;
 mod transfer;
 mod usage;
 
-pub(crate) use answer::answer_page;
+pub(crate) use activity::ActivityContent;
+pub(crate) use answer::{AnswerContent, answer_page};
 pub(crate) use checks::{RecentChecks, checks_of_page, checks_page};
 pub(crate) use data::{ConsoleChain, ReadySources, chains_page, sources_page};
 pub(crate) use frame::{

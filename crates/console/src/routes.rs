@@ -1,6 +1,7 @@
 //! Handlers: each finds the session, reads what its page shows, and writes the page.
 
 mod account;
+mod activity;
 mod guard;
 mod oidc;
 mod person;
@@ -39,8 +40,8 @@ use self::{
 use crate::{
     Console, MOUNT,
     pages::{
-        self, ConsoleChain, RecentChecks, SearchContent, SearchResult, answer_page, chains_page,
-        checks_of_page, checks_page, message_page, search_page, sources_page,
+        self, AnswerContent, ConsoleChain, RecentChecks, SearchContent, SearchResult, answer_page,
+        chains_page, checks_of_page, checks_page, message_page, search_page, sources_page,
     },
     recognize::{SearchTarget, recognize},
     security::{is_foreign, protect_picture},
@@ -375,12 +376,17 @@ impl Console {
             address: Some(answer.address.clone()),
             ..CheckFilter::default()
         };
-        let mut earlier = self.recent(person, of_address, OF_ADDRESS + 1).await;
+        let (mut earlier, activity) = tokio::join!(
+            self.recent(person, of_address, OF_ADDRESS + 1),
+            self.activity_of(&answer, person.now)
+        );
         if let RecentChecks::Found(found) = &mut earlier {
             found.retain(|check| Some(&check.key.id) != answer.check_id.as_ref());
             found.truncate(OF_ADDRESS);
         }
-        page(StatusCode::OK, answer_page(&person.visitor, &answer, &earlier, person.now))
+        let content =
+            AnswerContent { answer: &answer, activity: activity.as_ref(), earlier: &earlier };
+        page(StatusCode::OK, answer_page(&person.visitor, content, person.now))
     }
 
     /// Returns the flow picture of a kept answer, or the response that refuses it.

@@ -84,11 +84,7 @@ fn stack(column: &ChartColumn, left: i64, width: i64, most: u128) -> SvgElements
 
 /// The height of a size on a scale whose upper end is `most`.
 fn height(size: u128, most: u128) -> Tenths {
-    // Sizes beyond 2^100 lose digits that no pixel shows.
-    let shift = 128_u32.saturating_sub(most.leading_zeros()).saturating_sub(100);
-    let (size, most) = (size >> shift, (most >> shift).max(1));
-    let whole = u128::try_from(Tenths::px(MOST).0).unwrap_or_default();
-    Tenths(i64::try_from(size * whole / most).unwrap_or_default())
+    Tenths::part(Tenths::px(MOST), size, most)
 }
 
 #[cfg(test)]

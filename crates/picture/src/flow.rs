@@ -9,13 +9,13 @@ mod pieces;
 
 use assay_engine::evidence::Direction;
 use layout::{Layout, PlacedGroup, PlacedLeaf, PlacedNode, Side};
-pub use pieces::endpoint_in_words;
 use pieces::{FlowGroup, Leaf, groups};
+pub use pieces::{endpoint_in_words, is_risky};
 
 use crate::{
     AnswerView,
     svg::{Picture, SvgElements, Tenths},
-    text::{cut, percent},
+    text::{cut, percent, short},
 };
 
 /// Largest number of characters in a name beside a band.
@@ -23,9 +23,18 @@ const NAME: usize = 33;
 /// Largest number of characters in a line of the details.
 const DETAIL: usize = 170;
 
+/// Path of a page about an address; unset if it has none.
+pub type AddressLink<'l> = &'l dyn Fn(&str) -> Option<String>;
+
 /// Draws where funds came from and where they went.
 #[must_use]
 pub fn flow_picture(answer: &AnswerView) -> Picture {
+    linked_flow_picture(answer, &|_| None)
+}
+
+/// Draws the flow picture with links: each address between leads to a page that follows its own funds.
+#[must_use]
+pub fn linked_flow_picture(answer: &AnswerView, link: AddressLink<'_>) -> Picture {
     let sides = [Direction::Source, Direction::Destination];
     let [sources, destinations] = sides.map(|direction| groups(answer, direction));
     let layout = Layout::new(&sources, &destinations);
@@ -48,7 +57,7 @@ pub fn flow_picture(answer: &AnswerView) -> Picture {
     // Details of a flow cover the hint, so that the flows are drawn after it.
     let mut flows = SvgElements::default();
     for (side, found) in [(&layout.left, &sources), (&layout.right, &destinations)] {
-        draw_flows(&mut flows, &layout, side, found);
+        draw_flows(&mut flows, &layout, (side, link), found);
     }
     elements.group("flows", &flows);
     let counts = [&sources, &destinations]
@@ -106,7 +115,12 @@ fn draw_subject(elements: &mut SvgElements, answer: &AnswerView, layout: &Layout
 }
 
 /// Draws the bands of a side, each with its endpoint and details.
-fn draw_flows(elements: &mut SvgElements, layout: &Layout, side: &Side, groups: &[FlowGroup<'_>]) {
+fn draw_flows(
+    elements: &mut SvgElements,
+    layout: &Layout,
+    (side, link): (&Side, AddressLink<'_>),
+    groups: &[FlowGroup<'_>],
+) {
     for (placed, group) in side.groups.iter().zip(groups) {
         for (place, leaf) in placed.leaves.iter().zip(&group.leaves) {
             let mut flow = SvgElements::default();
@@ -116,7 +130,7 @@ fn draw_flows(elements: &mut SvgElements, layout: &Layout, side: &Side, groups: 
             elements.focusable("flow", &leaf.sentence(group), &flow);
         }
         for node in &placed.nodes {
-            draw_node(elements, side, node);
+            draw_node(elements, side, node, link);
         }
     }
 }
@@ -163,12 +177,22 @@ fn draw_endpoint(
 }
 
 /// Draws an address next to the subject.
-fn draw_node(elements: &mut SvgElements, side: &Side, node: &PlacedNode) {
+fn draw_node(elements: &mut SvgElements, side: &Side, node: &PlacedNode, link: AddressLink<'_>) {
+    let mut drawn = SvgElements::default();
     let extent = (Tenths::px(layout::BAR), node.height);
     let left = side.node_outer.0.min(side.node_inner.0);
-    elements.rect("plain", (Tenths(left), node.top), extent);
+    drawn.rect("plain", (Tenths(left), node.top), extent);
     let center = Tenths(left + Tenths::px(layout::BAR / 2).0);
-    elements.text("mid mono halo", center, Tenths(node.top.0 - 50), &node.name);
+    let name = short(Some(&node.identifier));
+    drawn.text("mid mono halo", center, Tenths(node.top.0 - 50), &name);
+    match link(&node.identifier) {
+        Some(path) => {
+            let title = format!("Follow the funds of {}", node.identifier);
+            let label = format!("{name}: follow the funds of this address");
+            elements.link(&path, (&title, &label), &drawn);
+        }
+        None => elements.append(&drawn),
+    }
 }
 
 /// The details of a flow, in the strip below the picture.

@@ -4,10 +4,11 @@
 //! was just made, and one that was kept by an earlier release. Pictures have no scripts and load nothing. Their
 //! colors are CSS variables with a light and a dark value.
 //!
-//! - [`flow_picture`]: sources of funds, the subject, destinations
+//! - [`flow_picture`]: sources of funds, the subject, destinations; [`linked_flow_picture`] leads to pages of addresses
 //! - [`waterfall`]: components of the score, whose bars sum to it
 //! - [`pattern_picture`]: the form of a behavior pattern
-//! - [`column_chart`]: columns over days or weeks
+//! - [`timeline_picture`]: activity by week, month or quarter
+//! - [`column_chart`]: columns over days
 
 mod answer;
 mod columns;
@@ -17,6 +18,7 @@ mod raster;
 mod score;
 mod svg;
 pub mod text;
+mod timeline;
 
 pub use answer::{
     ActivityCountsView, ActivityView, AmountView, AnswerView, BlockView, ComponentView,
@@ -25,11 +27,12 @@ pub use answer::{
     TransferView, UnreadableAnswer, WalletView,
 };
 pub use columns::{ChartColumn, column_chart};
-pub use flow::{endpoint_in_words, flow_picture};
+pub use flow::{AddressLink, endpoint_in_words, flow_picture, is_risky, linked_flow_picture};
 pub use pattern::pattern_picture;
 pub use raster::PngError;
 pub use score::waterfall;
 pub use svg::{Picture, STYLE};
+pub use timeline::{PeriodAmounts, PeriodLength, timeline_periods, timeline_picture};
 
 #[cfg(test)]
 mod tests;

@@ -31,6 +31,8 @@ pub fn pattern_picture(pattern: &PatternView) -> Picture {
             mixed(&mut elements);
         }
         "dormant_reactivation" => dormant(&mut elements),
+        "dust" => dust(&mut elements),
+        "op_return" => note(&mut elements),
         _ => {
             line(&mut elements, (10, 28), (86, 28));
             owner(&mut elements, 48, 28);
@@ -116,6 +118,25 @@ fn mixed(elements: &mut SvgElements) {
         party(elements, 84, to);
     }
     owner(elements, 12, 28);
+}
+
+/// Draws a payment beside one that is worth next to nothing.
+fn dust(elements: &mut SvgElements) {
+    line(elements, (20, 28), (78, 18));
+    party(elements, 78, 18);
+    elements.line("dash", (Tenths::px(20), Tenths::px(28)), (Tenths::px(78), Tenths::px(42)));
+    elements.circle("dot", (Tenths::px(78), Tenths::px(42)), Tenths(12));
+    owner(elements, 20, 28);
+}
+
+/// Draws a transaction with lines of text.
+fn note(elements: &mut SvgElements) {
+    line(elements, (20, 28), (56, 28));
+    elements.rect("box", (Tenths::px(56), Tenths::px(12)), (Tenths::px(30), Tenths::px(32)));
+    for y in [20, 28, 36] {
+        elements.line("stroke", (Tenths::px(61), Tenths::px(y)), (Tenths::px(81), Tenths::px(y)));
+    }
+    owner(elements, 20, 28);
 }
 
 /// Draws activity, a pause and activity.

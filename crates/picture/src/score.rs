@@ -5,7 +5,7 @@ use assay_engine::score::{Score, Verdict};
 use crate::{
     AnswerView, ComponentView,
     svg::{Picture, SvgElements, Tenths},
-    text::{counted, cut},
+    text::{counted, cut, words},
 };
 
 const WIDTH: i64 = 720;
@@ -82,7 +82,7 @@ fn bars(components: &[ComponentView]) -> Vec<Bar> {
     let count = u64::try_from(others.len()).unwrap_or_default();
     bars.push(Bar {
         tenths: others.iter().map(|bar| bar.tenths).sum(),
-        text: format!("{} more", counted(count, "component", "components")),
+        text: counted(count, "more component", "more components"),
         class: "plain",
     });
     bars
@@ -98,7 +98,7 @@ impl Bar {
             _ => "risky",
         };
         let text = match &component.rule {
-            Some(rule) => format!("rule {rule}: {}", component.detail),
+            Some(rule) => format!("rule {}: {}", words(rule), component.detail),
             None => component.detail.clone(),
         };
         Self { tenths: component.contribution.tenths(), text, class }

@@ -16,6 +16,15 @@ impl Tenths {
     pub(crate) const fn px(pixels: i64) -> Self {
         Self(pixels * 10)
     }
+
+    /// The part `size / most` of a length; nothing if `most` is nothing.
+    pub(crate) fn part(whole: Self, size: u128, most: u128) -> Self {
+        // Sizes beyond 2^100 lose digits that no pixel shows.
+        let shift = 128_u32.saturating_sub(most.leading_zeros()).saturating_sub(100);
+        let (size, most) = (size >> shift, (most >> shift).max(1));
+        let whole = u128::try_from(whole.0).unwrap_or_default();
+        Self(i64::try_from(size * whole / most).unwrap_or_default())
+    }
 }
 
 impl fmt::Display for Tenths {
@@ -156,6 +165,26 @@ impl SvgElements {
         let inner = &elements.0;
         self.raw(format_args!(
             "<g class=\"{class}\" tabindex=\"0\" role=\"img\" aria-label=\"{title}\"><title>{title}</title>{inner}</g>"
+        ));
+    }
+
+    /// Adds elements with a text that the pointer shows. Readers who do not see them get the label of the picture.
+    pub(crate) fn titled(&mut self, title: &str, elements: &Self) {
+        let inner = &elements.0;
+        self.raw(format_args!("<g><title>{}</title>{inner}</g>", escaped(title)));
+    }
+
+    /// Adds elements as they are.
+    pub(crate) fn append(&mut self, elements: &Self) {
+        self.0.push_str(&elements.0);
+    }
+
+    /// Adds elements that lead to a page. The pointer shows the title, and readers who do not see it get the label.
+    pub(crate) fn link(&mut self, path: &str, (title, label): (&str, &str), elements: &Self) {
+        let (path, title, label) = (escaped(path), escaped(title), escaped(label));
+        let inner = &elements.0;
+        self.raw(format_args!(
+            "<a href=\"{path}\" aria-label=\"{label}\"><title>{title}</title>{inner}</a>"
         ));
     }
 

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use quick_xml::{Reader, events::Event};
 use serde_json::{Value, json};
 
-use crate::{AnswerView, flow_picture, pattern_picture, waterfall};
+use crate::{AnswerView, flow_picture, linked_flow_picture, pattern_picture, waterfall};
 
 /// An answer about a Bitcoin address with components and exposures.
 fn answer(score: Score, components: &[Value], exposure: &[Value]) -> AnswerView {
@@ -181,16 +181,34 @@ proptest! {
 }
 
 #[test]
-fn every_pattern_has_a_form() {
-    for pattern in assay_engine::evidence::Pattern::ALL {
+fn every_pattern_has_a_form_of_its_own() {
+    let form = |name: &str| {
         let pattern = json!({
-            "pattern": pattern.as_str(), "role": "actor", "description": "", "scored": true, "contribution": 1.5,
+            "pattern": name, "role": "actor", "description": "", "scored": true, "contribution": 1.5,
             "confidence": 90, "count": 1, "first_seen": "2026-02-03T04:05:06Z", "last_seen": "2026-02-03T04:05:06Z",
         });
         let picture = pattern_picture(&serde_json::from_value(pattern).unwrap());
-        let (names, _) = parsed(&picture.file());
-        assert!(names.len() > 3, "{names:?}");
+        assert_harmless(&picture.file());
+        picture.inline().replace(&name.replace('_', " "), "")
+    };
+    let unknown = form("of_a_later_release");
+    for pattern in assay_engine::evidence::Pattern::ALL {
+        assert_ne!(form(pattern.as_str()), unknown, "{}", pattern.as_str());
     }
+}
+
+#[test]
+fn addresses_between_lead_to_their_own_pages() {
+    let line = Line { direction: "source", entity: "A", share: "1", amount: 5, between: 2 };
+    let answer = answer(Score::ZERO, &[], &[exposure(&line)]);
+    let link = |address: &str| (address == "address-0").then(|| "/x?a=\"&b".to_owned());
+    let linked = linked_flow_picture(&answer, &link).inline();
+    assert!(linked.contains(
+        "<a href=\"/x?a=&quot;&amp;b\" aria-label=\"address-0: follow the funds of this address\">"
+    ));
+    assert!(!flow_picture(&answer).file().contains("<a "));
+    let none = linked_flow_picture(&answer, &|_| None);
+    assert_eq!(none, flow_picture(&answer));
 }
 
 #[test]

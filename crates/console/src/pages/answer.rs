@@ -11,6 +11,7 @@ use jiff::Timestamp;
 use maud::{Markup, PreEscaped, html};
 
 use super::{
+    activity::{ActivityContent, activity},
     checks::{RecentChecks, checks_table, moment},
     evidence::{behavior, labels, listed, wallets},
     flows::flows,
@@ -22,13 +23,20 @@ use crate::{MOUNT, recognize::others};
 /// Largest number of other chains that are linked.
 const MOST_CHAINS: usize = 12;
 
-/// Returns the page of an answer. `earlier` are checks of the same address.
-pub(crate) fn answer_page(
-    visitor: &Visitor,
-    answer: &AnswerView,
-    earlier: &RecentChecks,
-    now: Timestamp,
-) -> Markup {
+/// Content of the page of an answer.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct AnswerContent<'a> {
+    /// The answer.
+    pub(crate) answer: &'a AnswerView,
+    /// Activity of the address now; unset for a transfer.
+    pub(crate) activity: Option<&'a ActivityContent>,
+    /// Other checks of the same address.
+    pub(crate) earlier: &'a RecentChecks,
+}
+
+/// Returns the page of an answer.
+pub(crate) fn answer_page(visitor: &Visitor, content: AnswerContent<'_>, now: Timestamp) -> Markup {
+    let AnswerContent { answer, activity: of_address, earlier } = content;
     let content = html! {
         (head(answer, now))
         div.columns {
@@ -41,9 +49,15 @@ pub(crate) fn answer_page(
                 (coverage(answer, now))
             }
         }
-        section {
+        section #flows {
             h2 { "Flows of funds" }
             (flows(answer))
+        }
+        @if let Some(of_address) = of_address {
+            section {
+                h2 { "Activity" }
+                (activity(answer, of_address))
+            }
         }
         @if !answer.sanctions.is_empty() {
             section { h2 { "Sanctions lists" } @for listing in &answer.sanctions { (listed(listing)) } }
@@ -106,7 +120,7 @@ fn head(answer: &AnswerView, now: Timestamp) -> Markup {
                     @if let Some(transfer) = &answer.transfer {
                         " \u{b7} " (transfer.direction) " of " (amount(chain, &transfer.amount))
                     }
-                    (activity(answer))
+                    (lifetime(answer))
                 }
             }
             p.sentence {
@@ -134,8 +148,13 @@ fn head(answer: &AnswerView, now: Timestamp) -> Markup {
     }
 }
 
-/// A message of an answer as a sentence.
+/// A message of an answer as a sentence. A chain at its beginning is named.
 pub(super) fn sentence(message: &str) -> String {
+    let with_name = message.split_once(" address ").and_then(|(first, rest)| {
+        let chain: ChainId = first.parse().ok()?;
+        Some(format!("{} address {rest}", chain.info().name))
+    });
+    let message = with_name.as_deref().unwrap_or(message);
     let mut characters = message.chars();
     let first = characters.next().map(|first| first.to_uppercase().to_string());
     let rest = characters.as_str();
@@ -143,7 +162,8 @@ pub(super) fn sentence(message: &str) -> String {
     format!("{}{rest}{end}", first.unwrap_or_default())
 }
 
-fn activity(answer: &AnswerView) -> Markup {
+/// First and last appearance, and totals.
+fn lifetime(answer: &AnswerView) -> Markup {
     let activity = &answer.activity;
     let Some((first, last)) = activity.first_seen.zip(activity.last_seen) else {
         return html! {};
@@ -191,14 +211,14 @@ fn score(answer: &AnswerView) -> Markup {
         @if let Some(decisive) = decisive {
             @let without = if decisive.components.len() == 1 { "it" } else { "them" };
             p {
-                "Decided by "
+                "Decided by: "
                 @for (index, position) in decisive.components.iter().enumerate() {
                     @if index > 0 { "; " }
                     @if let Some(component) = answer.scoring_components.get(*position) {
                         (component.rule.as_ref().map_or_else(|| component.detail.clone(), |rule| format!("the rule {}", words(rule))))
                     }
                 }
-                ": without " (without) " " (decisive.risk_score) ", " (decisive.verdict.as_str()) "."
+                ". Without " (without) ", the score is " (decisive.risk_score) ": " (decisive.verdict.as_str()) "."
             }
         }
     }

@@ -1,7 +1,7 @@
 //! The pages of sources and of chains.
 
 use assay_engine::{assessment::AssessedSource, evidence::SourceKind, facts::Environment};
-use assay_picture::text::counted;
+use assay_picture::text::{counted, grouped};
 use assay_service::{
     background::fetch_failures::FetchFailures,
     ready_sources::{READY_SOURCES, ReadySource},
@@ -36,7 +36,7 @@ pub(crate) fn sources_page(
                         td { (state(source)) }
                         td.nowrap { @if let Some(day) = source.published_at { (day) } }
                         td.nowrap { @if let Some(time) = source.fetched_at { (moment(time, now)) } }
-                        td.number { (source.entries) }
+                        td.number { (grouped(source.entries.into())) }
                         td {
                             @if let Some(failure) = failures.of(source) {
                                 b { "last fetch failed " (moment(failure.failed_at, now)) } ": " (failure.last_error) " "
@@ -79,13 +79,22 @@ fn ready_made(visitor: &Visitor, ready: &ReadySources<'_>) -> Markup {
                 @for source in &READY_SOURCES {
                     tr {
                         td { b { (source.name) } }
-                        td { (source.publisher) @if !source.note.is_empty() { br; span.soft { (source.note) } } }
+                        td { (source.publisher) @if !source.note.is_empty() { br; span.soft { (with_code(source.note)) } } }
                         td { (source.licence) }
                         td { (enabling(visitor, ready, source)) }
                     }
                 }
             }
         } }
+    }
+}
+
+/// A text whose parts between backticks are code.
+fn with_code(text: &str) -> Markup {
+    html! {
+        @for (index, part) in text.split('`').enumerate() {
+            @if index % 2 == 1 { code { (part) } } @else { (part) }
+        }
     }
 }
 

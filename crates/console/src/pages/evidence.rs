@@ -7,7 +7,7 @@ use assay_picture::{
 };
 use maud::{Markup, PreEscaped, html};
 
-use super::{answer::sentence, search::check_path};
+use super::{answer::sentence, flows::transaction_as, search::check_path};
 use crate::MOUNT;
 
 /// Largest number of associated addresses that are shown at once; the others follow in a part that opens.
@@ -89,7 +89,7 @@ pub(super) fn behavior(pattern: &PatternView) -> Markup {
                 @if !pattern.transactions.is_empty() {
                     details {
                         summary { (counted(pattern.transactions.len().try_into().unwrap_or(u64::MAX), "transaction", "transactions")) }
-                        ul.address { @for transaction in &pattern.transactions { li { (transaction) } } }
+                        ul { @for transaction in &pattern.transactions { li { (transaction_as(transaction, transaction)) } } }
                     }
                 }
             }

@@ -5,7 +5,7 @@ use assay_engine::{
     names::ListId,
     policy::{ListEffect, PolicySpec},
 };
-use assay_picture::text::words;
+use assay_picture::text::{counted, words};
 use assay_service::{Catalogue, CatalogueCategory};
 use assay_tenancy::Name;
 use maud::{Markup, html};
@@ -77,7 +77,7 @@ fn mandatory(spec: &PolicySpec) -> Markup {
     html! {
         ul {
             @for source in &spec.mandatory_sources {
-                li { b { (source.name) } ", verified within " (source.maximum_age_hours) " hours" }
+                li { b { (source.name) } ", verified within " (age(source.maximum_age_hours.into())) }
             }
             @if spec.flows_required { li { "Flows of funds: an address on a chain without a source is indeterminate" } }
             @if let Some(share) = &spec.minimum_traced { li { "At least " (share) " of the funds received must have a known origin" } }
@@ -139,5 +139,14 @@ fn patterns(catalogue: &Catalogue) -> Markup {
             thead { tr { th { "Evidence" } th.number { "Highest score" } } }
             tbody { @for tier in &catalogue.tiers { tr { td { (words(tier.id)) } td.number { (tier.cap) } } } }
         } }
+    }
+}
+
+/// A number of hours as days, if it is two days or more.
+fn age(hours: u64) -> String {
+    if hours >= 48 && hours.is_multiple_of(24) {
+        counted(hours / 24, "day", "days")
+    } else {
+        counted(hours, "hour", "hours")
     }
 }

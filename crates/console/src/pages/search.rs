@@ -49,13 +49,22 @@ pub(crate) fn search_page(
         SearchContent::Examples(addresses) => (lead(), examples(addresses), ""),
         SearchContent::Result(result) => (found(result, now), html! {}, result.text.as_str()),
     };
-    let content = html! {
-        (above)
+    let is_first_visit = is_none(recent);
+    let recent = html! {
         h2 { "Recent checks" }
         (checks_table(recent, now, "None yet."))
-        (below)
+    };
+    let content = html! {
+        (above)
+        // Before the first check, addresses to try come first.
+        @if is_first_visit { (below) (recent) } @else { (recent) (below) }
     };
     framed(visitor, "Search", "", query, &content)
+}
+
+/// True if checks were searched and none was found.
+const fn is_none(checks: &RecentChecks) -> bool {
+    matches!(checks, RecentChecks::Found(found) if found.is_empty())
 }
 
 fn lead() -> Markup {
@@ -76,9 +85,9 @@ fn examples(addresses: &[ExampleAddress]) -> Markup {
                 tbody {
                     @for ExampleAddress { address, description } in addresses {
                         tr {
+                            td { (description) }
                             td { (address.chain()) }
                             td.address { a href={ (MOUNT) (check_path(address)) } { (address.as_str()) } }
-                            td { (description) }
                         }
                     }
                 }
@@ -89,6 +98,18 @@ fn examples(addresses: &[ExampleAddress]) -> Markup {
 
 fn found(result: &SearchResult, now: Timestamp) -> Markup {
     let SearchResult { text, checks, entities, addresses } = result;
+    let with_reference = html! {
+        h2 { "Checks with this reference" }
+        (checks_table(checks, now, "None."))
+    };
+    let parties = html! {
+        h2 { "Listed parties with a similar name" }
+        @if entities.is_empty() {
+            p.soft { "None. Parties without crypto addresses are not searched." }
+        } @else {
+            @for entity in entities { (party(entity)) }
+        }
+    };
     html! {
         h1 { "Results for \u{201c}" (text) "\u{201d}" }
         @if !addresses.is_empty() {
@@ -101,14 +122,8 @@ fn found(result: &SearchResult, now: Timestamp) -> Markup {
                 "."
             }
         }
-        h2 { "Checks with this reference" }
-        (checks_table(checks, now, "None."))
-        h2 { "Listed parties with a similar name" }
-        @if entities.is_empty() {
-            p.soft { "None. Parties without crypto addresses are not searched." }
-        } @else {
-            @for entity in entities { (party(entity)) }
-        }
+        // A name that is no reference is one of a party.
+        @if is_none(checks) && !entities.is_empty() { (parties) (with_reference) } @else { (with_reference) (parties) }
     }
 }
 

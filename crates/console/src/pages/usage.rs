@@ -54,8 +54,10 @@ pub(crate) fn usage_page(visitor: &Visitor, content: &UsageContent<'_>, now: Tim
             (counted(total, "check", "checks")) " in the last " (days.len()) " days, days of UTC. "
             "A check that was answered counts, and each row of a screening; requests that failed do not."
         }
-        div.picture { (PreEscaped(chart.inline())) }
-        p.key { @for (verdict, class) in VERDICTS { span { span.swatch.(class) {} (verdict) } } }
+        @if total > 0 {
+            div.picture tabindex="0" { (PreEscaped(chart.inline())) }
+            p.key { @for (verdict, class) in VERDICTS { span { span.swatch.(class) {} (verdict) } } }
+        }
         h2 { "Limits of the plan " (name) }
         (limits(content, now))
         h2 { "By day" }
@@ -136,6 +138,9 @@ fn used(content: &UsageContent<'_>, limit: &Limit, now: Timestamp) -> Option<u64
 }
 
 fn table(days: &BTreeMap<Date, DayCounts<'_>>) -> Markup {
+    if days.values().all(BTreeMap::is_empty) {
+        return html! { p.soft { "No check in these days." } };
+    }
     let used = days.iter().rev().filter(|(_, counts)| !counts.is_empty());
     html! {
         div.scroll tabindex="0" { table.narrow {
@@ -153,7 +158,6 @@ fn table(days: &BTreeMap<Date, DayCounts<'_>>) -> Markup {
                 }
             }
         } }
-        @if days.values().all(BTreeMap::is_empty) { p.soft { "No check in these days." } }
     }
 }
 

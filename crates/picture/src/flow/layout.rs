@@ -3,7 +3,7 @@
 use assay_engine::evidence::Direction;
 
 use super::pieces::FlowGroup;
-use crate::{svg::Tenths, text::short};
+use crate::svg::Tenths;
 
 /// Width of the picture in pixels.
 pub(super) const WIDTH: i64 = 1200;
@@ -65,7 +65,8 @@ pub(super) struct PlacedLeaf {
 
 /// Place of an address next to the subject.
 pub(super) struct PlacedNode {
-    pub(super) name: String,
+    /// The address, or the identifier of a transaction without one.
+    pub(super) identifier: String,
     pub(super) top: Tenths,
     pub(super) height: Tenths,
 }
@@ -180,8 +181,9 @@ fn placed(groups: &[FlowGroup<'_>], mut row: i64, mut subject: i64) -> Vec<Place
             let node = leaf.next.map(|address| {
                 let is_last = nodes.last().is_some_and(|(known, _)| *known == address);
                 if !is_last {
-                    let name = short(Some(address));
-                    nodes.push((address, PlacedNode { name, top: Tenths(0), height: Tenths(0) }));
+                    let identifier = address.to_owned();
+                    let (top, height) = (Tenths(0), Tenths(0));
+                    nodes.push((address, PlacedNode { identifier, top, height }));
                 }
                 nodes.len() - 1
             });

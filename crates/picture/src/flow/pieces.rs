@@ -99,6 +99,12 @@ impl Tone {
     }
 }
 
+/// True for funds that are drawn in the colors of risk: of a listed party, or of a risky category.
+#[must_use]
+pub fn is_risky(line: &ExposureView) -> bool {
+    Tone::of(line) <= Tone::Risky
+}
+
 /// Returns the endpoints of a direction by unit, in the order of the answer.
 pub(super) fn groups(answer: &AnswerView, direction: Direction) -> Vec<FlowGroup<'_>> {
     let mut found: Vec<FlowGroup<'_>> = Vec::new();
@@ -177,7 +183,7 @@ impl FlowGroup<'_> {
             let others = self.leaves.split_off(MOST);
             let count = u64::try_from(others.len()).unwrap_or(u64::MAX);
             self.leaves.push(Leaf {
-                name: format!("{} more", counted(count, "flow", "flows")),
+                name: counted(count, "more flow", "more flows"),
                 tone: others.iter().map(|leaf| leaf.tone).min().unwrap_or(Tone::Plain),
                 share: others.iter().map(|leaf| leaf.share).sum(),
                 amount: others.iter().fold(0, |sum, leaf| sum.saturating_add(leaf.amount)),
@@ -317,10 +323,14 @@ fn step_in_words(index: usize, step: &PathStep) -> String {
     )
 }
 
-/// The name of an endpoint.
+/// The name of an endpoint, with its kind unless the name says it.
 fn name(line: &ExposureView) -> String {
     match (&line.entity, line.unresolved_reason.as_deref()) {
-        (Some(entity), _) => format!("{entity} ({})", words(&line.endpoint_type)),
+        (Some(entity), _) => {
+            let kind = words(&line.endpoint_type);
+            let says_kind = entity.to_lowercase().contains(&kind);
+            if says_kind { entity.clone() } else { format!("{entity} ({kind})") }
+        }
         (None, Some(reason)) => format!("unresolved: {}", words(reason)),
         (None, None) => endpoint_in_words(&line.endpoint_type),
     }
