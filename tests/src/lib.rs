@@ -32,6 +32,7 @@ mod http_request;
 pub mod laundering;
 mod linters;
 mod manifest;
+mod many_flows;
 mod metrics;
 pub mod nodes;
 mod operator;
@@ -67,6 +68,7 @@ pub use generators::{Generators, run};
 pub use helm::Helm;
 pub use linters::Linters;
 pub use manifest::{plan_with_tenant, tenant};
+pub use many_flows::ManyFlows;
 pub use operator::Operator;
 pub use own_clients::OwnClients;
 pub use process::{
@@ -74,6 +76,6 @@ pub use process::{
     start_assay, to_megabytes,
 };
 pub use queries::Exporter;
-pub use server::{CHAIN_TOKEN, Server, production, sample};
+pub use server::{CHAIN_TOKEN, Server, production, production_with, sample};
 pub use small_disk::SmallDisk;
 pub use wall_clock::WallClock;

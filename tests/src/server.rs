@@ -4,6 +4,7 @@ use std::{
     fs,
     io::{BufRead, BufReader, Read},
     net::SocketAddr,
+    path::Path,
     process::{Child, ChildStdout, Stdio},
     str::FromStr,
     sync::{Arc, Mutex},
@@ -316,12 +317,24 @@ pub fn sample() -> (Server, Caller, Caller) {
 /// Panics if the server does not start.
 #[must_use]
 pub fn production() -> (Server, Caller) {
+    let (server, caller, ()) = production_with(|_| ());
+    (server, caller)
+}
+
+/// A server as [`production`] starts it, whose data directory is prepared first, with what the preparation returns.
+///
+/// # Panics
+///
+/// Panics if the server does not start.
+#[must_use]
+pub fn production_with<T>(prepare: impl FnOnce(&Path) -> T) -> (Server, Caller, T) {
     let directory = Arc::new(tempfile::tempdir().expect("a directory"));
+    let prepared = prepare(directory.path());
     let acme = tenant("acme", "enterprise");
     fs::write(directory.path().join("acme.yaml"), acme).expect("a manifest");
     let _ = process::assay(directory.path(), ["apply", "-f", "acme.yaml"]).ok();
     let key = process::assay(directory.path(), ["keys", "create", "--tenant", "acme"]).ok().stdout;
     let server = Server::start(directory, &[]);
     let caller = server.caller(key.trim());
-    (server, caller)
+    (server, caller, prepared)
 }

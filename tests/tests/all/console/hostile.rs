@@ -2,7 +2,7 @@
 
 use std::{fmt::Write as _, fs};
 
-use assay_tests::{production, sample};
+use assay_tests::{ManyFlows, Server, assay, production, production_with, sample};
 
 use super::Person;
 use crate::support::wait_until;
@@ -43,6 +43,95 @@ fn texts_of_labels_stay_texts() {
         let page = person.get(path).text;
         assert!(page.contains("&lt;script&gt;1") && !page.contains("<script"), "{page}");
     }
+}
+
+/// Texts that would be harmful if they were not shown as texts.
+const PAYLOADS: [&str; 8] = [
+    "<script>alert(1)</script>",
+    "\"><img src=x onerror=alert(1)>",
+    "' onmouseover='alert(1)",
+    "</title></text></svg><iframe src=//evil.example>",
+    "]]><svg onload=alert(1)>",
+    "javascript:alert(1)",
+    "a\u{202e}moc.evil\u{2066}",
+    "{{7*7}} ${7*7} <!-- --> &lt;b&gt;",
+];
+
+/// Asserts that a page or picture has no element or attribute of a payload.
+fn assert_texts_only(text: &str, of: &str) {
+    for harmful in
+        ["<script", "<img", "<iframe", "<svg onload", "\" onmouseover", "\u{202e}", "\u{2066}"]
+    {
+        assert!(!text.contains(harmful), "{harmful} of {of} in {text}");
+    }
+    for attribute in ["href=\"javascript:", "src=\"javascript:", "action=\"javascript:"] {
+        assert!(!text.contains(attribute), "{attribute} of {of} in {text}");
+    }
+}
+
+#[test]
+fn names_of_parties_stay_texts_in_flows_and_pictures() {
+    let name = |number: u32| {
+        let payload = PAYLOADS[usize::try_from(number).unwrap() % PAYLOADS.len()];
+        format!("{payload} {number}")
+    };
+    let flows = ManyFlows { parties: 16, name: &name };
+    let (server, _, subject) = production_with(|directory| flows.record(directory));
+    let person = Person::sign_in(&server, "acme");
+    let page = person.get(&format!("/console/check/btc/{subject}")).text;
+    assert!(page.contains("&lt;script&gt;alert(1)&lt;/script&gt;"), "{page}");
+    assert_texts_only(&page, "a check");
+    let (_, rest) = page.split_once("href=\"/console/checks/").unwrap();
+    let id = rest.split('"').next().unwrap();
+    let svg = person.get(&format!("/console/checks/{id}/flows.svg")).text;
+    assert!(svg.contains("&lt;script&gt;"), "{svg}");
+    assert_texts_only(&svg, "the flow picture");
+    let png = person.get_bytes(&format!("/console/checks/{id}/flows.png"));
+    assert!(png.starts_with(b"\x89PNG") && png.len() > 10_000, "{} bytes", png.len());
+}
+
+#[test]
+fn paths_forms_and_searches_stay_texts() {
+    let (server, ..) = sample();
+    let person = Person::sign_in(&server, "sample-business");
+    for payload in PAYLOADS {
+        let encoded: String = payload.bytes().map(|byte| format!("%{byte:02X}")).collect();
+        for path in [
+            format!("/console/search?q={encoded}"),
+            format!("/console/check/btc/{encoded}"),
+            format!("/console/check/{encoded}/1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa"),
+            format!("/console/checks/{encoded}"),
+            format!("/console/{encoded}"),
+            format!("/console/transfer?blockchain={encoded}&to={encoded}"),
+            format!("/console/transfer?blockchain=btc&to={encoded}&asset={encoded}&amount=1"),
+            format!("/console/transfer?blockchain=btc&transaction={encoded}&place={encoded}"),
+            format!("/console/sign-in?token={encoded}"),
+        ] {
+            let page = person.get(&path);
+            assert!(page.status != 500, "{path}: {}", page.text);
+            assert_texts_only(&page.text, &path);
+        }
+    }
+}
+
+#[test]
+fn errors_of_sources_and_names_of_files_stay_texts() {
+    let (server, _, ()) = production_with(|directory| {
+        let manifest = "apiVersion: assay.dev/v1alpha1\nkind: IntelSource\nmetadata: {name: own}\nspec: \
+                        {location: '<script>alert(1)</script>.csv', format: labels-csv, schedule: '* * * * *'}\n";
+        fs::write(directory.join("own.yaml"), manifest).unwrap();
+        let _ = assay(directory, ["apply", "-f", "own.yaml"]).ok();
+    });
+    let directory = server.directory();
+    drop(server);
+    let server = Server::start(directory, &["--feeds", "on"]);
+    let person = Person::sign_in(&server, "acme");
+    wait_until("the fetch has failed", || {
+        person.get("/console/sources").text.contains("last fetch failed")
+    });
+    let page = person.get("/console/sources").text;
+    assert!(page.contains("&lt;script&gt;alert(1)&lt;/script&gt;.csv"), "{page}");
+    assert_texts_only(&page, "the page of sources");
 }
 
 #[test]

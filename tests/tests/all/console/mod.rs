@@ -4,6 +4,8 @@ mod account;
 mod browser;
 mod hostile;
 mod issuer;
+mod many_flows;
+mod other_tenants;
 mod pages;
 mod people;
 mod sessions;
@@ -68,7 +70,6 @@ impl Person {
         let request = request.header("cookie", &self.cookie).body(()).unwrap();
         let mut response = self.agent.run(request).unwrap();
         assert_eq!(response.status(), 200, "{path}");
-        assert_eq!(response.headers()["content-type"], "image/png");
         response.body_mut().read_to_vec().unwrap()
     }
 

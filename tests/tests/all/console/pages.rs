@@ -1,9 +1,10 @@
 //! Contents of pages: the answer of the API, for the own tenant alone.
 
-use std::{thread, time::Duration};
+use std::{collections::BTreeSet, io::Write as _, thread, time::Duration};
 
 use assay_sample::{examples, transfer};
 use assay_tests::sample;
+use flate2::{Compression, write::GzEncoder};
 
 use super::{Person, path_of};
 
@@ -145,6 +146,56 @@ fn a_transfer_is_assessed_by_its_own_money() {
     let wrong = person.get("/console/transfer?blockchain=btc&to=x&asset=native&amount=1000");
     assert_eq!(wrong.status, 422, "{}", wrong.text);
     assert_eq!(business.get("/api/v1/checks").json()["checks"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn all_assets_are_small() {
+    /// Largest size of all files that pages load, compressed.
+    const MOST_BYTES: usize = 150_000;
+    let (server, ..) = sample();
+    let person = Person::sign_in(&server, "sample-business");
+    let page = person.get("/console").text;
+    let named = page.split(['"', '\'']).filter(|text| text.starts_with("/console/"));
+    let files: BTreeSet<&str> = named.filter(|text| text.contains('.')).collect();
+    assert_eq!(files, BTreeSet::from(["/console/icon.svg", "/console/style.css"]));
+    let compressed = |path: &&str| {
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+        encoder.write_all(person.get(path).text.as_bytes()).unwrap();
+        encoder.finish().unwrap().len()
+    };
+    let bytes: usize = files.iter().map(compressed).sum();
+    assert!(bytes > 1_000 && bytes <= MOST_BYTES, "{bytes} bytes");
+}
+
+#[test]
+fn a_check_shows_activity_by_week_also_as_a_table() {
+    let (server, ..) = sample();
+    let person = Person::sign_in(&server, "sample-business");
+    for description in [
+        "half stolen money, half bought at an exchange",
+        "sold a boat for stolen ether",
+        "a customer of an exchange on TRON",
+    ] {
+        let page = person.get(&path_of(description)).text;
+        assert!(page.contains("aria-label=\"Activity of "), "{description}: {page}");
+        assert!(page.contains("As a table: "), "{description}: {page}");
+        assert!(!page.contains("The largest transfers:"), "all are shown: {page}");
+    }
+    // A chain without a source says so.
+    let listed = person.get(&path_of("the key of a listed ETH account, on another chain")).text;
+    assert!(listed.contains("No node or indexer is configured for "), "{listed}");
+}
+
+#[test]
+fn an_address_between_leads_to_its_own_flows() {
+    let (server, ..) = sample();
+    let person = Person::sign_in(&server, "sample-enterprise");
+    let page = person.get(&path_of("paid by ransomware over two hops")).text;
+    let (before, _) = page.split_once("#flows\"").unwrap();
+    let path = before.rsplit('"').next().unwrap();
+    let followed = person.get(path);
+    assert_eq!(followed.status, 200);
+    assert!(followed.text.contains("id=\"flows\""), "{}", followed.text);
 }
 
 #[test]
