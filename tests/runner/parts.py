@@ -31,6 +31,7 @@ BENCHMARKS = {
     "account_contracts": "money through contracts",
     "account_store": "account chains in a store",
     "evm_ingest": "blocks of an EVM node, read to committed",
+    "console_pages": "pages of the console",
     "engine_instructions": "instructions of the engine",
     "served_check": "checks over HTTP",
     "warm_check": "checks near the limit of one core",
