@@ -637,9 +637,9 @@ impl FromStr for ChainId {
 
     /// Reads an identifier or a well-known alias in any letter case.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let wanted = text.to_ascii_lowercase();
+        let names = |name: &&str| name.eq_ignore_ascii_case(text);
         Self::all()
-            .find(|chain| chain.info().id == wanted || chain.info().aliases.contains(&&*wanted))
+            .find(|chain| names(&chain.info().id) || chain.info().aliases.iter().any(names))
             .ok_or_else(|| UnsupportedChain { submitted: text.chars().take(64).collect() })
     }
 }

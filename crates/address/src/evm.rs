@@ -64,12 +64,18 @@ pub(super) fn decode_hex(digits: &str, skipped: usize) -> Result<[u8; 20], Addre
 /// The checksummed form (EIP-55): a letter is upper case if the hash of the lower-case digits has a digit of eight or
 /// more at the same position.
 pub(super) fn write(account: &[u8; 20]) -> String {
-    let lower = hex::encode(account);
-    let hash = hash::keccak256(lower.as_bytes());
+    let mut digits = [0; DIGITS];
+    // There is room for two digits a byte.
+    let _ = hex::encode_to_slice(account, &mut digits);
+    let hash = hash::keccak256(&digits);
     let nibbles = hash.iter().flat_map(|byte| [byte >> 4, byte & 0x0F]);
-    let digits = lower
-        .chars()
-        .zip(nibbles)
-        .map(|(digit, nibble)| if nibble >= 8 { digit.to_ascii_uppercase() } else { digit });
-    "0x".chars().chain(digits).collect()
+    for (digit, nibble) in digits.iter_mut().zip(nibbles) {
+        if nibble >= 8 {
+            digit.make_ascii_uppercase();
+        }
+    }
+    let mut text = String::with_capacity(DIGITS + 2);
+    text.push_str("0x");
+    text.extend(digits.map(char::from));
+    text
 }

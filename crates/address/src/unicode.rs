@@ -4,6 +4,9 @@ use super::error::{AddressError, CodePoint};
 
 /// The first white-space, invisible, look-alike or other non-ASCII character of `text`, if any.
 pub(super) fn check(text: &str) -> Result<(), AddressError> {
+    if text.bytes().all(|byte| byte.is_ascii_graphic()) {
+        return Ok(());
+    }
     for (index, character) in text.chars().enumerate() {
         let (position, code_point) = (index + 1, CodePoint(character));
         if character.is_whitespace() {
