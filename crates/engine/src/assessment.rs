@@ -2,6 +2,7 @@
 //!
 //! The fields of an assessment are the contract of version 1: fields are added, never renamed or removed.
 
+mod canonical;
 mod contracts;
 mod exposure;
 mod transfer;
@@ -158,7 +159,7 @@ pub fn digest(mut assessment: serde_json::Value) -> String {
             fields.remove("fetched_at");
         }
     }
-    let canonical = serde_json_canonicalizer::to_vec(&assessment).unwrap_or_default();
+    let canonical = canonical::to_vec(&assessment).unwrap_or_default();
     format!("sha256:{}", hex::encode(Sha256::digest(canonical)))
 }
 

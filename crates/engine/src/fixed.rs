@@ -205,6 +205,9 @@ impl PowerSum {
         if self.0 >= u128::from(POWER_ONE) {
             return Fraction::ONE;
         }
+        if self.0 == 0 {
+            return Fraction::ZERO;
+        }
         // With sum = s / 10^18 and root = r / 10^9: r^5 = s^2 x 10^9. The nearest r is the largest
         // for which (2r - 1)^5 <= 32 x s^2 x 10^9; all of it fits in 256 bits.
         let target = U256::from(self.0) * U256::from(self.0) * U256::from(ONE) * U256::from(32_u32);

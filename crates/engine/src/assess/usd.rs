@@ -13,8 +13,11 @@ use crate::{
 
 /// Fills the values of all amounts by the prices of a day. Amounts that have a value keep it.
 pub(super) fn fill(assessment: &mut Assessment, prices: &Prices, day: Date) {
-    let known = DayPrices::of(assessment.blockchain, prices, day);
-    known.fill(amounts(assessment));
+    let chain = assessment.blockchain;
+    let mut amounts = amounts(assessment).peekable();
+    if amounts.peek().is_some() {
+        DayPrices::of(chain, prices, day).fill(amounts);
+    }
 }
 
 /// Fills the values of a transfer's own amounts by the prices of the day of its block.
