@@ -11,7 +11,7 @@ use assay_store::{
 use assay_tenancy::{
     Directory, Name,
     directory::Tenant,
-    key::{ApiKey, KeyEnvironment, KeyHash, KeyId, Scope},
+    key::{KeyEnvironment, KeyHash, KeyId, PresentedKey, Scope},
 };
 use jiff::Timestamp;
 
@@ -162,7 +162,7 @@ impl Access {
         scope: Scope,
         now: Timestamp,
     ) -> Result<Caller, DenialReason> {
-        let key: ApiKey = presented.parse().map_err(|_| DenialReason::InvalidKey)?;
+        let key = PresentedKey::parse(presented).map_err(|_| DenialReason::InvalidKey)?;
         let hash = key.hash();
         // An unknown id costs the same comparison as a known one.
         let record = self.keys.get(key.id());

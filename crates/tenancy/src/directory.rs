@@ -1,6 +1,6 @@
 //! The directory of all manifests: every tenant with its plan, policy and limits.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{borrow::Cow, collections::BTreeMap, sync::Arc};
 
 use jiff::Timestamp;
 
@@ -154,7 +154,10 @@ pub struct Tenant<P> {
 impl<P> Tenant<P> {
     /// The limits that hold at `now`.
     #[must_use]
-    pub fn limits(&self, now: Timestamp) -> Vec<Limit> {
+    pub fn limits(&self, now: Timestamp) -> Cow<'_, [Limit]> {
+        if self.overrides.is_empty() {
+            return Cow::Borrowed(&self.plan.limits);
+        }
         self.limits_with_overrides(now).map(|(limit, _)| limit).collect()
     }
 

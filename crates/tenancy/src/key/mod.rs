@@ -6,7 +6,7 @@
 
 mod base62;
 
-use std::{fmt, str::FromStr, sync::Arc};
+use std::{borrow::Borrow, fmt, str::FromStr, sync::Arc};
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
@@ -106,15 +106,17 @@ impl KeyId {
     }
 }
 
+impl Borrow<str> for KeyId {
+    fn borrow(&self) -> &str {
+        &self.0
+    }
+}
+
 impl FromStr for KeyId {
     type Err = InvalidKey;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        if text.len() == ID_DIGITS && base62::is_base62(text) {
-            Ok(Self(text.into()))
-        } else {
-            Err(InvalidKey)
-        }
+        if is_id(text) { Ok(Self(text.into())) } else { Err(InvalidKey) }
     }
 }
 
@@ -149,10 +151,11 @@ impl ApiKey {
     /// Creates a key from random numbers: 64 bits for the id, 256 bits for the secret.
     #[must_use]
     pub fn generate(environment: KeyEnvironment, id: u64, secret: [u128; 2]) -> Self {
-        let id = base62::write(id.into(), ID_DIGITS);
-        let secret: String = secret.map(|half| base62::write(half, SECRET_DIGITS / 2)).concat();
+        let id = base62::write::<ID_DIGITS>(id.into());
+        let secret: String = secret.map(base62::write::<{ SECRET_DIGITS / 2 }>).concat();
         let body = format!("{KEY_PREFIX}_{}_{id}_{secret}", environment.as_str());
-        let text = format!("{body}_{}", checksum(&body));
+        let checksum: String = checksum(&body).map(char::from).iter().collect();
+        let text = format!("{body}_{checksum}");
         Self { environment, id: KeyId(id.into()), text }
     }
 
@@ -171,7 +174,7 @@ impl ApiKey {
     /// The hash of the key, which is stored instead of the key.
     #[must_use]
     pub fn hash(&self) -> KeyHash {
-        KeyHash(Sha256::digest(&self.text).into())
+        KeyHash::of(&self.text)
     }
 
     /// The whole key, which only its owner sees, and only once.
@@ -185,22 +188,56 @@ impl FromStr for ApiKey {
     type Err = InvalidKey;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let PresentedKey { environment, id, text } = PresentedKey::parse(text)?;
+        Ok(Self { environment, id: KeyId(id.into()), text: text.to_owned() })
+    }
+}
+
+/// A well-formed API key in a text. `Debug` shows only the id of the key.
+#[derive(Clone, Copy)]
+pub struct PresentedKey<'a> {
+    environment: KeyEnvironment,
+    id: &'a str,
+    text: &'a str,
+}
+
+impl<'a> PresentedKey<'a> {
+    /// Parses a key.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the text is no key.
+    pub fn parse(text: &'a str) -> Result<Self, InvalidKey> {
         let (body, found) = text.rsplit_once('_').ok_or(InvalidKey)?;
         let mut parts = body.split('_');
-        let (brand, environment, id, secret) =
-            (parts.next(), parts.next(), parts.next(), parts.next());
-        let environment = environment.unwrap_or_default().parse().map_err(|_| InvalidKey)?;
-        let well_formed = brand == Some(KEY_PREFIX)
-            && secret
-                .is_some_and(|secret| secret.len() == SECRET_DIGITS && base62::is_base62(secret))
-            && parts.next().is_none()
-            && checksum(body) == found;
-        let id = id.unwrap_or_default().parse()?;
-        if well_formed {
-            Ok(Self { environment, id, text: text.to_owned() })
-        } else {
-            Err(InvalidKey)
-        }
+        let parts = [(); 5].map(|()| parts.next());
+        let [Some(KEY_PREFIX), Some(environment), Some(id), Some(secret), None] = parts else {
+            return Err(InvalidKey);
+        };
+        let environment = environment.parse().map_err(|_| InvalidKey)?;
+        let well_formed = is_id(id)
+            && secret.len() == SECRET_DIGITS
+            && base62::is_base62(secret)
+            && checksum(body) == found.as_bytes();
+        if well_formed { Ok(Self { environment, id, text }) } else { Err(InvalidKey) }
+    }
+
+    /// The visible part.
+    #[must_use]
+    pub const fn id(&self) -> &'a str {
+        self.id
+    }
+
+    /// The hash of the key.
+    #[must_use]
+    pub fn hash(&self) -> KeyHash {
+        KeyHash::of(self.text)
+    }
+}
+
+impl fmt::Debug for PresentedKey<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "PresentedKey({})", self.id)
     }
 }
 
@@ -210,8 +247,13 @@ impl fmt::Debug for ApiKey {
     }
 }
 
-fn checksum(body: &str) -> String {
-    base62::write(crc32fast::hash(body.as_bytes()).into(), CHECKSUM_DIGITS)
+fn checksum(body: &str) -> [u8; CHECKSUM_DIGITS] {
+    base62::digits(crc32fast::hash(body.as_bytes()).into())
+}
+
+/// True if a text has the form of the visible part of a key.
+fn is_id(text: &str) -> bool {
+    text.len() == ID_DIGITS && base62::is_base62(text)
 }
 
 /// The SHA-256 hash of a key, which is strong enough for secrets of 256 bits. Comparisons take constant time.
@@ -219,6 +261,10 @@ fn checksum(body: &str) -> String {
 pub struct KeyHash([u8; 32]);
 
 impl KeyHash {
+    fn of(text: &str) -> Self {
+        Self(Sha256::digest(text).into())
+    }
+
     /// Creates the hash from stored bytes.
     #[must_use]
     pub const fn from_bytes(bytes: [u8; 32]) -> Self {
