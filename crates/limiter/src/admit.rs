@@ -12,8 +12,21 @@ use crate::{
 pub struct ApplicableLimits<'a> {
     /// The replica's state for the subject.
     pub state: &'a mut SubjectLimits,
-    /// The limits.
-    pub limits: Vec<&'a Limit>,
+    /// The limits of the request, of which those of the subject's kind apply.
+    pub limits: &'a [Limit],
+}
+
+impl<'a> ApplicableLimits<'a> {
+    /// Returns the limits that count the subject's requests.
+    fn limits(&self) -> impl Iterator<Item = &'a Limit> + use<'a> {
+        let per = self.state.subject().per;
+        self.limits.iter().filter(move |limit| limit.per == per)
+    }
+
+    /// Returns those of the limits that count `counts`.
+    fn limits_on(&self, counts: Counts) -> impl Iterator<Item = &'a Limit> + use<'a> {
+        self.limits().filter(move |limit| limit.counts == counts)
+    }
 }
 
 /// Room left in all limits of one kind; `No` carries the worst shortage.
@@ -32,7 +45,7 @@ pub fn note(
     context: &DecisionContext<'_>,
 ) {
     for entry in applicable {
-        for limit in &entry.limits {
+        for limit in entry.limits() {
             if limit.counts == Counts::Requests || kind == RequestKind::Check {
                 entry.state.counter(limit, policy, context.settings).note(count, context);
             }
@@ -99,7 +112,7 @@ pub fn take_checks(
     };
     let mut count = wanted;
     for entry in &mut *applicable {
-        for limit in entry.limits.iter().filter(|limit| limit.counts == Counts::Checks) {
+        for limit in entry.limits_on(Counts::Checks) {
             count = count.min(entry.state.room(limit, policy, context));
         }
     }
@@ -116,7 +129,7 @@ pub fn statuses(
 ) -> Vec<LimitStatus> {
     let mut statuses = Vec::new();
     for entry in applicable {
-        for limit in &entry.limits {
+        for limit in entry.limits() {
             statuses.push(entry.state.status(limit, policy, wall, context));
         }
     }
@@ -133,7 +146,7 @@ fn room(
     let (mut used_up, mut unknown) = (Vec::new(), Vec::new());
     let (mut retry_after, mut known_after, mut closed, mut refillable) = (0, 0, false, false);
     for entry in applicable {
-        for limit in entry.limits.iter().filter(|limit| limit.counts == counts) {
+        for limit in entry.limits_on(counts) {
             let store = context.settings.store(limit.window.seconds());
             if entry.state.room(limit, policy, context) >= count {
                 continue;
@@ -177,7 +190,7 @@ fn wait(
     context: &DecisionContext<'_>,
 ) {
     for entry in applicable {
-        for limit in entry.limits.iter().filter(|limit| limit.counts == counts) {
+        for limit in entry.limits_on(counts) {
             let short = count.saturating_sub(entry.state.room(limit, policy, context));
             if short > 0 {
                 entry.state.counter(limit, policy, context.settings).wait(short);
@@ -196,7 +209,7 @@ fn spend(
 ) -> Vec<SpentTokens> {
     let mut all = Vec::new();
     for entry in applicable {
-        for limit in entry.limits.iter().filter(|limit| limit.counts == counts) {
+        for limit in entry.limits_on(counts) {
             let subject = entry.state.subject().clone();
             let counter = entry.state.counter(limit, policy, context.settings);
             let (leased, fallback) = counter.spend(count, context);

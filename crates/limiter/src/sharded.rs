@@ -163,7 +163,6 @@ impl ShardedLimits {
         act: impl FnOnce(&mut [ApplicableLimits<'_>], &DecisionContext<'_>) -> T,
     ) -> T {
         let slots = self.slots.read().unwrap_or_else(PoisonError::into_inner);
-        let of = |per| limits.iter().filter(move |limit| limit.per == per).collect::<Vec<_>>();
         let mut tenants = self.tenant_shard(account.tenant).map(lock);
         let mut plans = None;
         let mut applicable = Vec::with_capacity(3);
@@ -171,16 +170,15 @@ impl ShardedLimits {
         let is_wanted = |per| limits.iter().any(|limit| limit.per == per);
         if let Some(shard) = tenants.as_deref_mut() {
             let found = shard.subjects.of_key_and_tenant(account, is_wanted);
-            for (state, per) in found.into_iter().zip([Per::Key, Per::Tenant]) {
-                applicable.extend(state.map(|state| ApplicableLimits { state, limits: of(per) }));
-            }
+            applicable.extend(
+                found.into_iter().flatten().map(|state| ApplicableLimits { state, limits }),
+            );
         }
-        let of_plan = of(Per::Plan);
-        if !of_plan.is_empty() {
+        if is_wanted(Per::Plan) {
             let shard = plans.insert(lock(&self.plans));
             let subjects = shard.subjects.of_kind_mut(Per::Plan);
             let state = find_or_insert(subjects, account.plan, || account.subject(Per::Plan));
-            applicable.extend(state.map(|state| ApplicableLimits { state, limits: of_plan }));
+            applicable.extend(state.map(|state| ApplicableLimits { state, limits }));
         }
         act(&mut applicable, &self.context(now(), &slots))
     }

@@ -1,5 +1,7 @@
 //! Any answer of a token store: no panic, and the limiter spends no more tokens than the store granted.
 
+use std::slice;
+
 use assay_limiter::{
     Account, Admission, ApplicableLimits, DecisionContext, LimiterSettings, RequestKind, SlotView,
     StoreLossPolicy, SubjectLimits, TokenStoreKind, admit, note, redis,
@@ -36,7 +38,8 @@ pub fn run(bytes: &[u8]) {
     let mut admitted = 0;
     for now in [5_000_000, 5_010_000, 5_020_000, 5_500_000] {
         let context = DecisionContext { now, slots: &slots, settings: &settings };
-        let mut applicable = [ApplicableLimits { state: &mut subject, limits: vec![&limit] }];
+        let mut applicable =
+            [ApplicableLimits { state: &mut subject, limits: slice::from_ref(&limit) }];
         note(&mut applicable, POLICY, RequestKind::Check, 1, &context);
         let admission = admit(&mut applicable, POLICY, RequestKind::Check, &context);
         admitted += u64::from(matches!(admission, Admission::Admitted { .. }));

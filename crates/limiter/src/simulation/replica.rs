@@ -181,9 +181,6 @@ fn applicable<'a>(
     scenario: &'a Scenario,
 ) -> Vec<ApplicableLimits<'a>> {
     let [tenant, plan] = subjects;
-    let of = |per| scenario.limits.iter().filter(|limit| limit.per == per).collect();
-    vec![
-        ApplicableLimits { state: tenant, limits: of(Per::Tenant) },
-        ApplicableLimits { state: plan, limits: of(Per::Plan) },
-    ]
+    let limits = &scenario.limits;
+    vec![ApplicableLimits { state: tenant, limits }, ApplicableLimits { state: plan, limits }]
 }
