@@ -1,7 +1,7 @@
 //! Log lines: as JSON, one flat object a line, or as text. A line contains the identifiers of the request in progress
 //! and the fields of its event.
 
-use std::fmt::{self, Debug, Display, Write};
+use std::fmt::{self, Debug, Write};
 
 use tracing::{
     Event, Subscriber,
@@ -17,8 +17,11 @@ use tracing_subscriber::{
 
 use crate::{
     TimeSource,
-    request::{RequestIdentifiers, current_request},
+    request::{RequestIdentifiers, current_request, with_current_request},
 };
+
+/// Usual size of a line of JSON in bytes.
+const LINE_BYTES: usize = 512;
 
 /// Formats one event as one line of JSON, with the time.
 pub(super) struct JsonLines(pub(super) TimeSource);
@@ -35,18 +38,22 @@ where
         event: &Event<'_>,
     ) -> fmt::Result {
         let metadata = event.metadata();
+        let mut line = String::with_capacity(LINE_BYTES);
         let (time, level) = ((self.0)(), metadata.level());
-        write!(writer, "{{\"timestamp\":\"{time}\",\"level\":\"{level}\",\"target\":")?;
-        write_string(&mut writer, metadata.target())?;
-        if let Some(RequestIdentifiers { request_id, trace_id }) = current_request() {
-            writer.write_str(",\"request_id\":")?;
-            write_string(&mut writer, &request_id)?;
-            write!(writer, ",\"trace_id\":\"{trace_id}\"")?;
-        }
-        let mut fields = Fields { writer: writer.by_ref(), outcome: Ok(()) };
+        write!(line, "{{\"timestamp\":\"{time}\",\"level\":\"{level}\",\"target\":")?;
+        write_string(&mut line, metadata.target());
+        with_current_request(|RequestIdentifiers { request_id, trace_id }| {
+            line.push_str(",\"request_id\":");
+            write_string(&mut line, request_id);
+            line.push_str(",\"trace_id\":\"");
+            push_hex(&mut line, trace_id.to_bytes());
+            line.push('"');
+        });
+        let mut fields = Fields { line, outcome: Ok(()) };
         event.record(&mut fields);
         fields.outcome?;
-        writer.write_str("}\n")
+        fields.line.push_str("}\n");
+        writer.write_str(&fields.line)
     }
 }
 
@@ -77,108 +84,113 @@ where
 }
 
 /// Writer of an event's fields as members of a JSON object.
-struct Fields<'a> {
-    writer: Writer<'a>,
+struct Fields {
+    line: String,
     outcome: fmt::Result,
 }
 
-impl Fields<'_> {
-    fn put(&mut self, field: &Field, value: impl FnOnce(&mut Writer<'_>) -> fmt::Result) {
-        if self.outcome.is_ok() {
-            self.outcome = self.try_put(field.name(), value);
-        }
+impl Fields {
+    /// Begins the member of a field, whose value follows.
+    fn begin(&mut self, field: &Field) -> &mut String {
+        self.line.push(',');
+        write_string(&mut self.line, field.name());
+        self.line.push(':');
+        &mut self.line
     }
 
-    fn try_put(
-        &mut self,
-        name: &str,
-        value: impl FnOnce(&mut Writer<'_>) -> fmt::Result,
-    ) -> fmt::Result {
-        self.writer.write_char(',')?;
-        write_string(&mut self.writer, name)?;
-        self.writer.write_char(':')?;
-        value(&mut self.writer)
-    }
-
-    fn put_number(&mut self, field: &Field, value: impl Display) {
-        self.put(field, |writer| write!(writer, "{value}"));
+    fn put(&mut self, field: &Field, value: fmt::Arguments<'_>) {
+        let written = self.begin(field).write_fmt(value);
+        self.outcome = self.outcome.and(written);
     }
 }
 
-impl Visit for Fields<'_> {
+impl Visit for Fields {
     fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
-        self.put(field, |writer| {
-            writer.write_char('"')?;
-            write!(Escaped(writer), "{value:?}")?;
-            writer.write_char('"')
-        });
+        let line = self.begin(field);
+        line.push('"');
+        let written = write!(Escaped(line), "{value:?}");
+        line.push('"');
+        self.outcome = self.outcome.and(written);
     }
 
     fn record_str(&mut self, field: &Field, value: &str) {
-        self.put(field, |writer| write_string(writer, value));
+        write_string(self.begin(field), value);
     }
 
     fn record_bool(&mut self, field: &Field, value: bool) {
-        self.put_number(field, value);
+        self.put(field, format_args!("{value}"));
     }
 
     fn record_i64(&mut self, field: &Field, value: i64) {
-        self.put_number(field, value);
+        self.put(field, format_args!("{value}"));
     }
 
     fn record_u64(&mut self, field: &Field, value: u64) {
-        self.put_number(field, value);
+        self.put(field, format_args!("{value}"));
     }
 
     fn record_u128(&mut self, field: &Field, value: u128) {
         match u64::try_from(value) {
-            Ok(value) => self.put_number(field, value),
-            Err(_) => self.put(field, |writer| write!(writer, "\"{value}\"")),
+            Ok(value) => self.record_u64(field, value),
+            Err(_) => self.put(field, format_args!("\"{value}\"")),
         }
     }
 
     fn record_f64(&mut self, field: &Field, value: f64) {
-        self.put(field, |writer| {
-            if value.is_finite() { write!(writer, "{value:?}") } else { writer.write_str("null") }
-        });
-    }
-}
-
-/// Writes a text as a JSON string.
-fn write_string(writer: &mut impl Write, text: &str) -> fmt::Result {
-    writer.write_char('"')?;
-    write_escaped(writer, text)?;
-    writer.write_char('"')
-}
-
-/// Writes a text as the content of a JSON string.
-fn write_escaped(writer: &mut impl Write, text: &str) -> fmt::Result {
-    let mut rest = text;
-    let must_escape = |byte: u8| matches!(byte, b'"' | b'\\' | 0..=0x1f);
-    while let Some(position) = rest.bytes().position(must_escape) {
-        // The bytes that are escaped are characters of their own.
-        let Some((plain, tail)) = rest.split_at_checked(position) else { break };
-        writer.write_str(plain)?;
-        let mut characters = tail.chars();
-        match characters.next() {
-            Some('\n') => writer.write_str("\\n")?,
-            Some('\t') => writer.write_str("\\t")?,
-            Some('\r') => writer.write_str("\\r")?,
-            Some(quoted @ ('"' | '\\')) => write!(writer, "\\{quoted}")?,
-            Some(control) => write!(writer, "\\u{:04x}", u32::from(control))?,
-            None => {}
+        if value.is_finite() {
+            self.put(field, format_args!("{value:?}"));
+        } else {
+            self.put(field, format_args!("null"));
         }
-        rest = characters.as_str();
     }
-    writer.write_str(rest)
+}
+
+/// Adds bytes as hexadecimal digits.
+fn push_hex(line: &mut String, bytes: impl IntoIterator<Item = u8>) {
+    let digits = bytes.into_iter().flat_map(|byte| [byte >> 4, byte & 0x0f]);
+    line.extend(digits.filter_map(|digit| char::from_digit(digit.into(), 16)));
+}
+
+/// Adds a text as a JSON string.
+fn write_string(line: &mut String, text: &str) {
+    line.push('"');
+    write_escaped(line, text);
+    line.push('"');
+}
+
+const fn must_escape(byte: u8) -> bool {
+    matches!(byte, b'"' | b'\\' | 0..=0x1f)
+}
+
+/// Adds a text as the content of a JSON string.
+fn write_escaped(line: &mut String, text: &str) {
+    // Nearly all texts are plain; a search that reads all bytes runs on many at once.
+    if !text.bytes().fold(false, |found, byte| found | must_escape(byte)) {
+        line.push_str(text);
+        return;
+    }
+    for character in text.chars() {
+        match character {
+            '\n' => line.push_str("\\n"),
+            '\t' => line.push_str("\\t"),
+            '\r' => line.push_str("\\r"),
+            '"' | '\\' => line.extend(['\\', character]),
+            '\0'..='\x1f' => {
+                line.push_str("\\u00");
+                push_hex(line, u8::try_from(character));
+            }
+            plain => line.push(plain),
+        }
+    }
 }
 
 /// Writer that escapes texts for a JSON string.
-struct Escaped<'a, W>(&'a mut W);
+struct Escaped<'a>(&'a mut String);
 
-impl<W: Write> Write for Escaped<'_, W> {
+impl Write for Escaped<'_> {
     fn write_str(&mut self, text: &str) -> fmt::Result {
-        write_escaped(self.0, text)
+        write_escaped(self.0, text);
+        Ok(())
     }
 }
 
@@ -197,7 +209,7 @@ mod tests {
             "ä € \u{1f600}\"",
         ] {
             let mut written = String::new();
-            write_string(&mut written, text).unwrap();
+            write_string(&mut written, text);
             assert_eq!(serde_json::from_str::<String>(&written).unwrap(), text, "{written}");
         }
     }

@@ -104,6 +104,12 @@ pub fn run_on_task<T: Send + 'static>(
     tokio::spawn(REQUEST.scope(current_request(), work.in_current_span()))
 }
 
+/// Calls `act` with the request that this task handles, if it handles one.
+pub(crate) fn with_current_request(act: impl FnOnce(&RequestIdentifiers)) {
+    // Outside of a task there is no request.
+    let _ = REQUEST.try_with(|request| request.as_ref().map(act));
+}
+
 /// Returns the request that this task handles.
 pub(crate) fn current_request() -> Option<RequestIdentifiers> {
     REQUEST.try_with(Clone::clone).unwrap_or_default()
