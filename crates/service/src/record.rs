@@ -18,7 +18,7 @@ use assay_store::{
     usage::{ChargeKey, KeptCheck, Operation, UsageBatch, UsageCount},
 };
 use assay_tenancy::Name;
-use jiff::{Timestamp, tz::TimeZone};
+use jiff::{Timestamp, tz::Offset};
 use tokio::sync::{RwLock, RwLockReadGuard};
 
 use super::Caller;
@@ -102,7 +102,7 @@ impl Recorder {
         }
         let charged = ChargeKey {
             tenant: caller.tenant.name.clone(),
-            day: now.to_zoned(TimeZone::UTC).date(),
+            day: Offset::UTC.to_datetime(now).date(),
             key: caller.key.clone(),
             plan: caller.tenant.plan.name.clone(),
             operation,

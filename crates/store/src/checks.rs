@@ -3,7 +3,7 @@
 //! Pages are by key, the time of the check and its identifier, the newest first: a check that is kept while somebody
 //! reads pages moves no other check from one page to the next.
 
-use assay_engine::score::Score;
+use assay_engine::{assessment::Assessment, score::Score};
 use jiff::Timestamp;
 use serde::Deserialize;
 
@@ -45,12 +45,7 @@ impl CheckSummary {
         let answer: Answer = serde_json::from_str(answer).ok()?;
         let codes = answer.reasons.into_iter().map(|reason| reason.code);
         let fired = answer.scoring_components.into_iter().filter_map(|component| component.rule);
-        let mut rules: Vec<String> = Vec::new();
-        for rule in codes.chain(fired) {
-            if !rules.contains(&rule) {
-                rules.push(rule);
-            }
-        }
+        let rules = each_once(codes.chain(fired));
         Some(Self {
             blockchain: answer.blockchain,
             address: answer.address,
@@ -61,6 +56,21 @@ impl CheckSummary {
         })
     }
 
+    /// Returns the summary of the answer with an assessment, without a reference.
+    #[must_use]
+    pub fn of_assessment(assessment: &Assessment) -> Self {
+        let codes = assessment.reasons.iter().map(|reason| reason.code);
+        let fired = assessment.scoring_components.iter().filter_map(|part| part.rule.as_deref());
+        Self {
+            blockchain: assessment.blockchain.as_str().to_owned(),
+            address: assessment.address.clone(),
+            reference: None,
+            verdict: assessment.verdict.as_str().to_owned(),
+            score: assessment.risk_score,
+            rules: each_once(codes.chain(fired).map(str::to_owned)),
+        }
+    }
+
     /// Returns the summary of an answer with a reference of its caller.
     #[must_use]
     pub(crate) fn with_reference(self, reference: &str) -> Self {
@@ -69,8 +79,25 @@ impl CheckSummary {
 
     /// The rules as databases store them: with a space before and after each.
     pub(crate) fn rules_text(&self) -> String {
-        self.rules.iter().fold(String::from(" "), |text, rule| text + rule + " ")
+        let length = self.rules.iter().map(|rule| rule.len() + 1).sum::<usize>();
+        let mut text = String::with_capacity(length + 1);
+        text.push(' ');
+        for rule in &self.rules {
+            text.extend([rule, " "]);
+        }
+        text
     }
+}
+
+/// Returns the names in their order, each once.
+fn each_once(names: impl Iterator<Item = String>) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    for name in names {
+        if !found.contains(&name) {
+            found.push(name);
+        }
+    }
+    found
 }
 
 /// A text as databases store it. PostgreSQL has no U+0000 in texts.

@@ -235,7 +235,7 @@ impl ResultCache {
             |known: &SerializedAssessment| data.allows(known, &key.subject, age_limits, now);
         if age_limits.wants_new() {
             let assessed = Arc::new(assess().await?);
-            self.share(key, data, &assessed, age_limits, now).await;
+            self.share(key, data, &assessed, None, age_limits, now).await;
             self.cache.insert(key.clone(), Arc::clone(&assessed));
             return Ok((assessed, CacheStatus::Bypass));
         }
@@ -251,8 +251,7 @@ impl ResultCache {
                         Ok(known) => (Arc::new(known), CacheStatus::Hit),
                         Err(claim) => {
                             let assessed = Arc::new(assess().await?);
-                            self.share(key, data, &assessed, age_limits, now).await;
-                            drop(claim);
+                            self.share(key, data, &assessed, claim, age_limits, now).await;
                             (assessed, CacheStatus::Miss)
                         }
                     };
@@ -273,25 +272,27 @@ impl ResultCache {
         repeatable: impl Fn(&SerializedAssessment) -> bool,
     ) -> Result<SerializedAssessment, Option<Claim>> {
         let Some(shared) = &self.shared else { return Err(None) };
-        if let Some(known) = shared.find(key, data).await.filter(&repeatable) {
-            return Ok(known);
-        }
         shared.claim(key, data, repeatable).await
     }
 
-    /// Stores an answer for other servers, for as long as it may be repeated.
+    /// Stores an answer for other servers, for as long as it may be repeated, and releases the claim to it.
     async fn share(
         &self,
         key: &CacheKey,
         data: DataState<'_>,
         assessed: &SerializedAssessment,
+        claim: Option<Claim>,
         age_limits: AgeLimits,
         now: Timestamp,
     ) {
         let Some(shared) = &self.shared else { return };
         let holds = assessed.valid_until.map(|until| until.duration_since(now));
         let lifetime = holds.map_or(age_limits.lifetime, |holds| holds.min(age_limits.lifetime));
-        shared.store(key, data, assessed, Duration::try_from(lifetime).unwrap_or_default()).await;
+        let lifetime = Duration::try_from(lifetime).unwrap_or_default();
+        match claim {
+            Some(claim) => shared.store_claimed(claim, assessed, lifetime).await,
+            None => shared.store(key, data, assessed, lifetime).await,
+        }
     }
 }
 
@@ -308,6 +309,7 @@ mod tests {
         utxo::{OutputSelector, Txid},
     };
     use assay_redis::{RedisClient, RedisSettings};
+    use assay_store::checks::CheckSummary;
     use assay_test_servers::redis::Redis;
     use tokio::task::yield_now;
 
@@ -365,6 +367,13 @@ mod tests {
         };
         let assess = async || Ok::<_, ()>(assessed(generation, now));
         cache.get(&key(tenant), data, age_limits, now, assess).await.unwrap().1
+    }
+
+    #[test]
+    fn an_assessment_is_found_as_its_text_is() {
+        let assessed = assessed(1, at(0));
+        let read = CheckSummary::of_answer(&assessed.text).map(Arc::new);
+        assert_eq!(assessed.summary(), read.as_ref());
     }
 
     #[tokio::test]

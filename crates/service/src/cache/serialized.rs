@@ -7,10 +7,11 @@ use assay_store::checks::CheckSummary;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
-/// Assessment with its time and digest.
+/// Assessment with its time and digest. Its properties are serialized without its text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SerializedAssessment {
     /// The assessment as a JSON object, serialized once.
+    #[serde(skip)]
     pub text: String,
     /// Address in canonical form that was assessed; for a transfer, the receiver's address.
     pub address: String,
@@ -37,7 +38,7 @@ pub struct SerializedAssessment {
     pub(super) summary: SharedSummary,
 }
 
-/// Properties by which kept checks are found, read from the text of an assessment when they are first needed. They
+/// Properties by which kept checks are found; of an assessment from elsewhere, read from its text when they are first needed. They
 /// follow from the text, so that all of them are equal to each other.
 #[derive(Clone, Debug, Default)]
 pub(super) struct SharedSummary(OnceLock<Option<Arc<CheckSummary>>>);
@@ -49,6 +50,12 @@ impl PartialEq for SharedSummary {
 }
 
 impl Eq for SharedSummary {}
+
+impl SharedSummary {
+    fn of(assessment: &Assessment) -> Self {
+        Self(Some(Arc::new(CheckSummary::of_assessment(assessment))).into())
+    }
+}
 
 impl SerializedAssessment {
     /// Serializes an assessment made at `assessed_at` from lists and labels of `generation`.
@@ -73,7 +80,7 @@ impl SerializedAssessment {
             tip: tips.map(|tip| tip.hash.clone()).next(),
             cluster_root: None,
             outdated_compositions: None,
-            summary: SharedSummary::default(),
+            summary: SharedSummary::of(assessment),
         })
     }
 

@@ -4,7 +4,7 @@
 //! own. A key covers everything that an answer depends on, the tenant and the revision of lists and labels included, so
 //! that neither outdated answers nor those of another installation are found.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use assay_engine::{
     account::AccountTransferSelector,
@@ -13,7 +13,7 @@ use assay_engine::{
     utxo::OutputSelector,
 };
 use assay_redis::RedisClient;
-use redis::{Cmd, cmd};
+use redis::{Cmd, FromRedisValue, Script, cmd};
 use sha2::{Digest, Sha256};
 use tokio::{
     runtime::Handle,
@@ -29,28 +29,47 @@ const CLAIM: Duration = Duration::from_secs(3);
 /// Interval of polling for another server's answer.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// Version of the layout of stored answers; a part of their keys.
-const LAYOUT: &str = concat!("4/", env!("CARGO_PKG_VERSION"));
+const LAYOUT: &str = concat!("5/", env!("CARGO_PKG_VERSION"));
+/// Reads an answer, and claims its computation for some milliseconds unless there is an answer or a claim. If the second
+/// argument is 1, it claims the computation although there is an answer.
+const FIND_OR_CLAIM: &str = "
+    local kept = redis.call('GET', KEYS[1])
+    if kept and ARGV[2] ~= '1' then return {kept, 0} end
+    local claimed = redis.call('SET', KEYS[2], 1, 'NX', 'PX', ARGV[1])
+    return {kept, claimed and 1 or 0}";
+/// Stores an answer for some milliseconds, and releases the claim to its computation.
+const STORE_AND_RELEASE: &str = "
+    redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+    return redis.call('DEL', KEYS[2])";
 
 /// Store of answers in Redis.
 #[derive(Clone, Debug)]
 pub struct SharedAnswers {
     client: RedisClient,
     prefix: String,
+    find_or_claim: Arc<Script>,
+    store_and_release: Arc<Script>,
 }
 
 /// Claim to compute an answer that other servers wait for. Dropping the claim releases it, with or without an answer.
 #[derive(Debug)]
 pub(super) struct Claim {
     client: RedisClient,
-    name: String,
+    /// Keys of the answer and of the claim.
+    keys: [String; 2],
+    is_released: bool,
 }
 
 impl Drop for Claim {
     fn drop(&mut self) {
+        if self.is_released {
+            return;
+        }
         let Ok(runtime) = Handle::try_current() else { return };
         let client = self.client.clone();
+        let [_, claim] = &self.keys;
         let mut delete = cmd("DEL");
-        delete.arg(&self.name);
+        delete.arg(claim);
         // If this fails, the claim expires on its own.
         runtime.spawn(async move { timeout(PATIENCE, client.run::<()>(&delete)).await });
     }
@@ -113,8 +132,10 @@ fn planned_parts(planned: &PlannedSubject) -> Vec<String> {
 impl SharedAnswers {
     /// Returns the store of answers whose keys begin with `prefix`.
     #[must_use]
-    pub const fn new(client: RedisClient, prefix: String) -> Self {
-        Self { client, prefix }
+    pub fn new(client: RedisClient, prefix: String) -> Self {
+        let [find_or_claim, store_and_release] =
+            [FIND_OR_CLAIM, STORE_AND_RELEASE].map(|text| Arc::new(Script::new(text)));
+        Self { client, prefix, find_or_claim, store_and_release }
     }
 
     pub(super) fn key(&self, key: &CacheKey, data: DataState<'_>) -> String {
@@ -151,11 +172,21 @@ impl SharedAnswers {
         format!("{}:a:{{{}}}", self.prefix, hex::encode(hash.finalize()))
     }
 
-    async fn run<T: redis::FromRedisValue>(&self, command: &Cmd) -> Option<T> {
+    async fn run<T: FromRedisValue>(&self, command: &Cmd) -> Option<T> {
         timeout(PATIENCE, self.client.run(command)).await.ok()?.ok()
     }
 
+    async fn run_script<T: FromRedisValue>(
+        &self,
+        script: &Script,
+        keys: &[String; 2],
+        arguments: [Vec<u8>; 2],
+    ) -> Option<T> {
+        timeout(PATIENCE, self.client.script(script, keys, &arguments)).await.ok()?.ok()
+    }
+
     /// Returns a stored answer; `None` if there is none, or Redis does not answer.
+    #[cfg(test)]
     pub(super) async fn find(
         &self,
         key: &CacheKey,
@@ -163,8 +194,7 @@ impl SharedAnswers {
     ) -> Option<SerializedAssessment> {
         let mut get = cmd("GET");
         get.arg(self.key(key, data));
-        let kept: Option<Vec<u8>> = self.run(&get).await?;
-        serde_json::from_slice(&kept?).ok()
+        read(&self.run::<Option<Vec<u8>>>(&get).await??)
     }
 
     /// Lets one of several servers compute an answer. Returns the answer of another server that `repeatable` accepts.
@@ -177,21 +207,34 @@ impl SharedAnswers {
         repeatable: impl Fn(&SerializedAssessment) -> bool,
     ) -> Result<SerializedAssessment, Option<Claim>> {
         let begun = Instant::now();
-        let name = format!("{}:claim", self.key(key, data));
+        let answer = self.key(key, data);
+        let keys = [answer.clone(), format!("{answer}:claim")];
+        let mut is_outdated = false;
         loop {
-            let mut set = cmd("SET");
-            set.arg(&name).arg(1).arg("NX").arg("PX").arg(CLAIM.as_millis().to_string());
-            let Some(claimed) = self.run::<Option<String>>(&set).await else { return Err(None) };
-            let claim = claimed.map(|_| Claim { client: self.client.clone(), name: name.clone() });
-            // The cache is read again even if this replica got the claim: the previous holder may
-            // have stored an answer after the last read and only then released the claim.
-            if let Some(done) = self.find(key, data).await.filter(&repeatable) {
+            let replaces = u8::from(is_outdated);
+            let arguments = [CLAIM.as_millis().to_string(), replaces.to_string()];
+            let found = self
+                .run_script(&self.find_or_claim, &keys, arguments.map(String::into_bytes))
+                .await;
+            let found: Option<(Option<Vec<u8>>, i64)> = found;
+            let Some((kept, claimed)) = found else { return Err(None) };
+            let claim = (claimed == 1).then(|| Claim {
+                client: self.client.clone(),
+                keys: keys.clone(),
+                is_released: false,
+            });
+            let is_kept = kept.is_some();
+            if let Some(done) = kept.and_then(|kept| read(&kept)).filter(&repeatable) {
                 return Ok(done);
             }
             if claim.is_some() || begun.elapsed() > CLAIM {
                 return Err(claim);
             }
-            sleep(LOOK_EVERY).await;
+            if is_kept && !is_outdated {
+                is_outdated = true;
+            } else {
+                sleep(LOOK_EVERY).await;
+            }
         }
     }
 
@@ -203,14 +246,51 @@ impl SharedAnswers {
         assessed: &SerializedAssessment,
         lifetime: Duration,
     ) {
-        let Ok(text) = serde_json::to_vec(assessed) else { return };
+        let Some(text) = written(assessed) else { return };
         if lifetime.is_zero() {
             return;
         }
-        let milliseconds = lifetime.as_millis().max(1).to_string();
         let mut set = cmd("SET");
-        set.arg(self.key(key, data)).arg(text).arg("PX").arg(milliseconds);
+        set.arg(self.key(key, data)).arg(text).arg("PX").arg(milliseconds(lifetime));
         // If this fails, other servers assess the address themselves.
         let _ = self.run::<()>(&set).await;
     }
+
+    /// Stores a claimed answer for the other servers for `lifetime`, and releases the claim.
+    pub(super) async fn store_claimed(
+        &self,
+        mut claim: Claim,
+        assessed: &SerializedAssessment,
+        lifetime: Duration,
+    ) {
+        let Some(text) = written(assessed) else { return };
+        if lifetime.is_zero() {
+            return;
+        }
+        let arguments = [text, milliseconds(lifetime).into_bytes()];
+        let stored = self.run_script::<i64>(&self.store_and_release, &claim.keys, arguments).await;
+        // If this fails, other servers assess the address themselves.
+        claim.is_released = stored.is_some();
+    }
+}
+
+fn milliseconds(lifetime: Duration) -> String {
+    lifetime.as_millis().max(1).to_string()
+}
+
+/// Writes an answer as it is stored: its properties as a line of JSON, and its text.
+fn written(assessed: &SerializedAssessment) -> Option<Vec<u8>> {
+    let mut bytes = serde_json::to_vec(assessed).ok()?;
+    bytes.push(b'\n');
+    bytes.extend_from_slice(assessed.text.as_bytes());
+    Some(bytes)
+}
+
+/// Reads a stored answer; `None` if it is not in this layout.
+fn read(bytes: &[u8]) -> Option<SerializedAssessment> {
+    let end = bytes.iter().position(|byte| *byte == b'\n')?;
+    let (properties, text) = bytes.split_at_checked(end)?;
+    let known: SerializedAssessment = serde_json::from_slice(properties).ok()?;
+    let text = str::from_utf8(text.get(1..)?).ok()?.to_owned();
+    Some(SerializedAssessment { text, ..known })
 }

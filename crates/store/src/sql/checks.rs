@@ -26,10 +26,12 @@ pub(super) async fn keep_summaries(
     session: &mut Session,
     checks: &[&KeptCheck],
 ) -> Result<(), StoreError> {
-    let mut summaries = Vec::with_capacity(checks.len());
+    let found = checks.iter().filter_map(|check| Some((check, check.summary.as_ref()?)));
+    let found: Vec<_> =
+        found.map(|(check, summary)| (check, summary, summary.rules_text())).collect();
+    let mut summaries = Vec::with_capacity(found.len());
     let mut rules = Vec::new();
-    for check in checks {
-        let Some(summary) = &check.summary else { continue };
+    for (check, summary, rules_text) in &found {
         let columns = || -> [Value<'_>; 9] {
             [
                 check.tenant.as_str().into(),
@@ -40,7 +42,7 @@ pub(super) async fn keep_summaries(
                 summary.reference.as_deref().into(),
                 summary.verdict.as_str().into(),
                 u32::from(summary.score.tenths()).into(),
-                summary.rules_text().into(),
+                rules_text.as_str().into(),
             ]
         };
         for rule in summary.rules.iter().filter(|rule| *rule != COMMON_RULE) {
