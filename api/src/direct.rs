@@ -14,6 +14,7 @@ use crate::{
     App, Audience,
     connection::table::ConnectionMark,
     deprecation::Deprecation,
+    metrics::{AnsweredSeries, RouteLabel},
     operations::operations,
     request::{
         frame::{RequestInfo, frame_around},
@@ -44,6 +45,8 @@ struct DirectChecks {
     app: Arc<App>,
     /// Paths of the operation.
     paths: [&'static str; 2],
+    /// Series of the successful responses of each path.
+    answered: [AnsweredSeries; 2],
     gate: Gate,
 }
 
@@ -54,7 +57,8 @@ impl ApiEndpoint {
         let direct = operation.filter(|operation| Deprecation::of(operation.id).is_none());
         let direct = direct.map(|operation| {
             let app = Arc::clone(app);
-            Arc::new(DirectChecks { app, paths: operation.paths, gate: operation.gate })
+            let (paths, gate) = (operation.paths, operation.gate);
+            Arc::new(DirectChecks { app, paths, answered: Default::default(), gate })
         });
         Self { router, direct }
     }
@@ -89,7 +93,10 @@ impl DirectChecks {
                 check_address_directly(app, admitted, arrived, request)
             })
         };
-        frame_around(app, Audience::Api, route, request, framed).await
+        let mut series = self.paths.iter().zip(&self.answered);
+        let answered = series.find_map(|(path, series)| (*path == route).then_some(series));
+        let label = RouteLabel { pattern: route, answered };
+        frame_around(app, Audience::Api, label, request, framed).await
     }
 }
 

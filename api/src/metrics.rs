@@ -2,7 +2,7 @@
 //! codes, chains): never a tenant, a key or an address.
 
 use std::{
-    sync::atomic::Ordering,
+    sync::{OnceLock, atomic::Ordering},
     time::{Duration, Instant},
 };
 
@@ -77,6 +77,7 @@ pub struct Metrics {
     shed: ByLabel<Counter>,
     checks: Family<SeriesLabels<2>, Counter>,
     limiter: ByLabel<Counter>,
+    frequent: FrequentSeries,
     reachable: ByLabel<Gauge>,
     key_data_age: Seconds,
     intel_age: Seconds,
@@ -96,6 +97,42 @@ pub struct Metrics {
     unmatched_listings: Family<SeriesLabels<2, String>, Number>,
 }
 
+/// Series in which nearly all checks count, found when they are first counted.
+#[derive(Debug, Default)]
+struct FrequentSeries {
+    /// Checks by verdict and use of the cache.
+    checks: [[OnceLock<Counter>; 3]; 4],
+    /// Requests that the limiter admitted.
+    admitted: OnceLock<Counter>,
+}
+
+/// Route of a request, as a label.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RouteLabel<'a> {
+    /// Pattern of the route.
+    pub(super) pattern: &'static str,
+    /// Series of the route's successful responses, if they are kept.
+    pub(super) answered: Option<&'a AnsweredSeries>,
+}
+
+/// Series of the successful responses of a route, found when the first of them is counted.
+#[derive(Debug, Default)]
+pub(super) struct AnsweredSeries(OnceLock<RequestSeries>);
+
+/// Series of the requests with the same labels.
+#[derive(Debug)]
+struct RequestSeries {
+    requests: Counter,
+    durations: Histogram,
+}
+
+impl RequestSeries {
+    fn count(&self, took: Duration) {
+        self.durations.observe(took.as_secs_f64());
+        self.requests.inc();
+    }
+}
+
 impl Default for Metrics {
     fn default() -> Self {
         let mut new = ServerMetrics::default();
@@ -112,6 +149,7 @@ impl Default for Metrics {
             ),
             checks: new.add("checks", "Checks by verdict and cache"),
             limiter: new.add("limiter_decisions", "Decisions of the limiter by outcome"),
+            frequent: FrequentSeries::default(),
             ready: new.add("ready", "1 if the server is ready, else 0"),
             reachable: new.add(
                 "dependency_reachable",
@@ -177,16 +215,29 @@ impl Default for Metrics {
 impl Metrics {
     pub(super) fn request(
         &self,
-        route: &'static str,
+        RouteLabel { pattern, answered }: RouteLabel<'_>,
         status: StatusCode,
         code: Option<Code>,
         took: Duration,
     ) {
-        let class = class_of(status);
-        let labels = [("route", route), ("class", class)];
-        self.durations.get_or_create(&labels).observe(took.as_secs_f64());
+        let series = || self.series(pattern, class_of(status), code);
+        match answered.filter(|_| status.is_success() && code.is_none()) {
+            Some(AnsweredSeries(answered)) => answered.get_or_init(series).count(took),
+            None => series().count(took),
+        }
+    }
+
+    fn series(
+        &self,
+        route: &'static str,
+        class: &'static str,
+        code: Option<Code>,
+    ) -> RequestSeries {
         let code = code.map_or(NO_PROBLEM, Code::as_str);
-        self.requests.get_or_create(&[("route", route), ("class", class), ("code", code)]).inc();
+        let labels = [("route", route), ("class", class)];
+        let durations = self.durations.get_or_create(&labels).clone();
+        let labels = [("route", route), ("class", class), ("code", code)];
+        RequestSeries { requests: self.requests.get_or_create(&labels).clone(), durations }
     }
 
     /// Counts a request as in flight until the guard is dropped.
@@ -200,16 +251,28 @@ impl Metrics {
     }
 
     pub(super) fn check(&self, verdict: Verdict, cache: CacheStatus) {
-        let cache = match cache {
-            CacheStatus::Hit => "hit",
-            CacheStatus::Miss => "miss",
-            CacheStatus::Bypass => "bypass",
+        let [allow, indeterminate, review, block] = &self.frequent.checks;
+        let [hit, miss, bypass] = match verdict {
+            Verdict::Allow => allow,
+            Verdict::Indeterminate => indeterminate,
+            Verdict::Review => review,
+            Verdict::Block => block,
         };
-        self.checks.get_or_create(&[("verdict", verdict.as_str()), ("cache", cache)]).inc();
+        let (series, cache) = match cache {
+            CacheStatus::Hit => (hit, "hit"),
+            CacheStatus::Miss => (miss, "miss"),
+            CacheStatus::Bypass => (bypass, "bypass"),
+        };
+        let labels = [("verdict", verdict.as_str()), ("cache", cache)];
+        series.get_or_init(|| self.checks.get_or_create(&labels).clone()).inc();
     }
 
     pub(super) fn limiter(&self, outcome: LimiterOutcome) {
-        self.limiter.get_or_create(&[("outcome", outcome.as_str())]).inc();
+        let series = || self.limiter.get_or_create(&[("outcome", outcome.as_str())]).clone();
+        match outcome {
+            LimiterOutcome::Admitted => self.frequent.admitted.get_or_init(series).inc(),
+            LimiterOutcome::Refused | LimiterOutcome::Unavailable => series().inc(),
+        };
     }
 
     /// Records whether the last request to a dependency succeeded.

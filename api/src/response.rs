@@ -1,6 +1,6 @@
 //! Responses with a body type that the API's description names.
 
-use std::{convert::Infallible, marker::PhantomData};
+use std::{convert::Infallible, fmt, io::Write as _, marker::PhantomData};
 
 use assay_request::row::RowFormat;
 use axum::{
@@ -14,6 +14,8 @@ use serde::Serialize;
 pub(crate) const JSON: &str = "application/json";
 /// Number of header fields for which a response has room from its beginning.
 const HEADER_FIELDS: usize = 16;
+/// Size in bytes up to which the value of a header field is written without a buffer on the heap.
+const FIELD_BYTES: usize = 256;
 pub(crate) const JSON_LINES: &str = "application/x-ndjson";
 
 /// Response with a `T` as JSON that was serialized before.
@@ -26,7 +28,7 @@ pub struct JsonText<T> {
 impl<T> JsonText<T> {
     /// Returns the response with a text, the JSON of a `T`.
     #[must_use]
-    pub(crate) fn new(text: String) -> Self {
+    pub(crate) fn new(text: impl Into<Bytes>) -> Self {
         Self::from_response(json_response(text))
     }
 
@@ -47,9 +49,23 @@ impl<T> IntoResponse for JsonText<T> {
     }
 }
 
+/// Returns the value of a header field. Its text must be visible ASCII.
+pub(crate) fn field_value(text: fmt::Arguments<'_>) -> Option<HeaderValue> {
+    let mut buffer = [0; FIELD_BYTES];
+    let mut free = &mut buffer[..];
+    let value = match free.write_fmt(text) {
+        Ok(()) => {
+            let written = FIELD_BYTES - free.len();
+            HeaderValue::from_bytes(buffer.get(..written).unwrap_or_default())
+        }
+        Err(_) => HeaderValue::from_str(&text.to_string()),
+    };
+    value.ok()
+}
+
 /// Returns the response with a text of JSON.
-pub(crate) fn json_response(text: String) -> Response {
-    let mut response = Response::new(Body::from(text));
+pub(crate) fn json_response(text: impl Into<Bytes>) -> Response {
+    let mut response = Response::new(Body::from(text.into()));
     response.headers_mut().reserve(HEADER_FIELDS);
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(JSON));
     response

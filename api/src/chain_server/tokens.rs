@@ -19,7 +19,7 @@ use axum::{
 use sha2::{Digest, Sha256};
 
 use super::{ChainApp, questions};
-use crate::{connection::table::ConnectionMark, request::drain_body::drain_on_drop};
+use crate::connection::table::ConnectionMark;
 
 /// Interval after which the file is read again.
 const READ_AGAIN: Duration = Duration::from_secs(2);
@@ -83,8 +83,6 @@ pub(super) async fn expect_token(
     request: Request,
     next: Next,
 ) -> Response {
-    // Over HTTP/1.1, the next question may use the same connection even if this one is refused unread.
-    let request = drain_on_drop(request);
     let is_allowed = app.tokens.as_ref().is_none_or(|tokens| {
         let shown = request.headers().get(AUTHORIZATION).and_then(|value| value.to_str().ok());
         let shown = shown.and_then(|value| value.strip_prefix("Bearer "));

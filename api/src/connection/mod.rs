@@ -22,11 +22,7 @@ use std::{
     time::Duration,
 };
 
-use axum::{
-    body::{Body, HttpBody},
-    extract::Request,
-    response::Response,
-};
+use axum::{body::HttpBody, response::Response};
 use hyper::{body::Incoming, service::service_fn};
 use hyper_util::{
     rt::{TokioExecutor, TokioIo, TokioTimer},
@@ -43,7 +39,10 @@ use self::{
 };
 use crate::{
     direct::ApiEndpoint,
-    request::streamed::{is_streamed, with_frames_by},
+    request::{
+        drain_body::drain_on_drop,
+        streamed::{is_streamed, with_frames_by},
+    },
 };
 
 /// Largest head of a request in bytes; the HTTP library refuses larger heads.
@@ -117,7 +116,7 @@ pub(crate) async fn run<S>(
         let mark = mark.clone();
         async move {
             let guard = RequestGuard::begin(&activity);
-            let request = Request::from(request.map(Body::new));
+            let request = drain_on_drop(request);
             let response: Result<Response, Infallible> = endpoint.answer(request, mark).await;
             response.map(|response| with_progress(response, guard))
         }

@@ -70,7 +70,9 @@ impl AddressHasher {
     #[must_use]
     pub fn hash(&self, chain: ChainId, address: &str) -> String {
         let mut keyed = self.0.clone();
-        keyed.update(format!("{chain}:{address}").as_bytes());
+        for part in [chain.as_str(), ":", address] {
+            keyed.update(part.as_bytes());
+        }
         let bytes = keyed.finalize().into_bytes();
         hex::encode(bytes.get(..SHOWN).unwrap_or_default())
     }

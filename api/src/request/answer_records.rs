@@ -10,7 +10,7 @@ use assay_store::usage::{KeptCheck, Operation};
 use axum::response::Response;
 use jiff::Timestamp;
 
-use super::{checks_charge::ChecksCharge, frame::SubjectHash};
+use super::{checks_charge::ChecksCharge, frame::LoggedSubject};
 use crate::App;
 
 /// Record of one answered check.
@@ -33,8 +33,8 @@ pub(crate) struct Handled {
     pub(crate) response: Response,
     /// Records of the answer.
     pub(crate) records: AnswerRecords,
-    /// Hash of the address that the request concerns.
-    pub(crate) subject: Option<SubjectHash>,
+    /// Assessment of the address that the request concerns.
+    pub(crate) subject: Option<LoggedSubject>,
 }
 
 impl Handled {

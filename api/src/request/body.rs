@@ -8,7 +8,7 @@ use assay_request::{
     row::RowFormat,
 };
 use axum::{
-    body::Body,
+    body::{Body, Bytes},
     extract::{FromRequest, Request},
     http::{HeaderMap, header},
 };
@@ -98,7 +98,7 @@ impl<T> RowsBody<T> {
     /// # Errors
     ///
     /// Returns a problem that describes the error.
-    pub(crate) async fn read(self, limit: usize, time: Duration) -> Result<Vec<u8>, Problem> {
+    pub(crate) async fn read(self, limit: usize, time: Duration) -> Result<Bytes, Problem> {
         read_bytes(&self.headers, self.body, limit, time).await
     }
 }
@@ -123,7 +123,7 @@ pub(crate) async fn read_bytes(
     body: Body,
     limit: usize,
     time: Duration,
-) -> Result<Vec<u8>, Problem> {
+) -> Result<Bytes, Problem> {
     let body = CodedBody::new(headers, body)?;
     let is_announced_too_large = headers
         .get(header::CONTENT_LENGTH)
@@ -156,22 +156,28 @@ pub(crate) async fn read_bytes(
 }
 
 enum ReadOutcome {
-    Complete(Vec<u8>),
+    Complete(Bytes),
     TooLarge,
     Refused(BodyError),
 }
 
 async fn read(mut body: CodedBody, limit: usize) -> ReadOutcome {
-    let mut bytes = Vec::new();
+    let (mut first, mut joined) = (Bytes::new(), Vec::new());
     while let Some(data) = body.next().await {
         let data = match data {
             Ok(data) => data,
             Err(error) => return ReadOutcome::Refused(error),
         };
-        if bytes.len() + data.len() > limit {
+        if first.len() + joined.len() + data.len() > limit {
             return ReadOutcome::TooLarge;
         }
-        bytes.extend_from_slice(&data);
+        // Most bodies arrive whole, and are not copied.
+        if first.is_empty() && joined.is_empty() {
+            first = data;
+        } else {
+            joined.extend_from_slice(&std::mem::take(&mut first));
+            joined.extend_from_slice(&data);
+        }
     }
-    ReadOutcome::Complete(bytes)
+    ReadOutcome::Complete(if joined.is_empty() { first } else { joined.into() })
 }

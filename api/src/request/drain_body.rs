@@ -12,11 +12,12 @@ use std::{
 };
 
 use axum::{
-    Error,
+    BoxError,
     body::{Body, Bytes, HttpBody},
     extract::Request,
-    http::header,
+    http::{self, header},
 };
+use http_body::{Frame, SizeHint};
 use http_body_util::BodyExt;
 use tokio::{runtime::Handle, time::timeout};
 
@@ -26,49 +27,51 @@ const MAX_BYTES: usize = 16 << 20;
 const TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Returns the request with a body that is drained when it is dropped.
-pub(crate) fn drain_on_drop(request: Request) -> Request {
+pub(crate) fn drain_on_drop<B>(request: http::Request<B>) -> Request
+where
+    B: HttpBody<Data = Bytes, Error: Into<BoxError>> + Unpin + Send + 'static,
+{
     // A caller that expects `100 Continue` sends no body after a refusal.
     if request.body().is_end_stream() || request.headers().contains_key(header::EXPECT) {
-        return request;
+        return request.map(Body::new);
     }
-    request.map(|body| Body::new(DrainOnDrop(body)))
+    request.map(|body| Body::new(DrainOnDrop(Some(body))))
 }
 
-struct DrainOnDrop(Body);
+/// A body; `None` once it is dropped.
+struct DrainOnDrop<B: HttpBody<Data = Bytes> + Unpin + Send + 'static>(Option<B>);
 
-impl HttpBody for DrainOnDrop {
+impl<B: HttpBody<Data = Bytes> + Unpin + Send + 'static> HttpBody for DrainOnDrop<B> {
     type Data = Bytes;
-    type Error = Error;
+    type Error = B::Error;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
-    ) -> Poll<Option<Result<http_body::Frame<Bytes>, Error>>> {
-        Pin::new(&mut self.0).poll_frame(context)
+    ) -> Poll<Option<Result<Frame<Bytes>, B::Error>>> {
+        let Some(body) = &mut self.0 else { return Poll::Ready(None) };
+        Pin::new(body).poll_frame(context)
     }
 
     fn is_end_stream(&self) -> bool {
-        self.0.is_end_stream()
+        self.0.as_ref().is_none_or(HttpBody::is_end_stream)
     }
 
-    fn size_hint(&self) -> http_body::SizeHint {
-        self.0.size_hint()
+    fn size_hint(&self) -> SizeHint {
+        self.0.as_ref().map_or_else(|| SizeHint::with_exact(0), HttpBody::size_hint)
     }
 }
 
-impl Drop for DrainOnDrop {
+impl<B: HttpBody<Data = Bytes> + Unpin + Send + 'static> Drop for DrainOnDrop<B> {
     fn drop(&mut self) {
-        if self.0.is_end_stream() {
-            return;
-        }
-        let rest = std::mem::replace(&mut self.0, Body::empty());
-        if let Ok(runtime) = Handle::try_current() {
+        let rest = self.0.take().filter(|body| !body.is_end_stream());
+        if let (Some(rest), Ok(runtime)) = (rest, Handle::try_current()) {
             runtime.spawn(timeout(TIMEOUT, discard(rest)));
         }
     }
 }
 
-async fn discard(mut body: Body) {
+async fn discard(mut body: impl HttpBody<Data = Bytes> + Unpin) {
     let mut count = 0;
     while let Some(Ok(frame)) = body.frame().await {
         count += frame.data_ref().map_or(0, Bytes::len);

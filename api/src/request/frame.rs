@@ -3,11 +3,13 @@
 
 use std::{borrow::Cow, future::Future, panic::AssertUnwindSafe, sync::Arc, time::Instant};
 
+use assay_address::ChainId;
 use assay_request::{
     head::{self, X_REQUEST_ID},
     problem::{Code, Problem},
     trace::caller_context,
 };
+use assay_service::SerializedAssessment;
 use assay_telemetry::{
     request::{RequestIdentifiers, WorkScope, in_request},
     stage,
@@ -26,12 +28,11 @@ use tracing_opentelemetry::OpenTelemetrySpanExt;
 use super::{
     answer_records::Handled,
     cors::Cors,
-    drain_body::drain_on_drop,
     load::{Class, ShedReason, refused},
     problem::{ProblemResponse, render},
     streamed::hold_until_end,
 };
-use crate::{App, Audience, OPENAPI, OPENAPI_3_0};
+use crate::{App, Audience, OPENAPI, OPENAPI_3_0, metrics::RouteLabel};
 
 /// Largest size of all header fields together, in bytes.
 const MAX_HEADERS_BYTES: usize = 16 * 1024;
@@ -92,10 +93,15 @@ pub struct RequestIdentity {
     pub(crate) id: Arc<str>,
 }
 
-/// Hash of the address that a request concerns, for the log line; an extension of the response of a handler behind the
-/// router.
+/// Assessment of the address that a request concerns, whose hash the log line shows; an extension of the response of a
+/// handler behind the router.
 #[derive(Clone, Debug)]
-pub(crate) struct SubjectHash(pub(crate) String);
+pub(crate) struct LoggedSubject {
+    /// Chain of the address.
+    pub(crate) chain: ChainId,
+    /// The assessment, which names the address.
+    pub(crate) assessed: Arc<SerializedAssessment>,
+}
 
 /// The outermost middleware.
 pub(crate) async fn frame(
@@ -110,6 +116,7 @@ pub(crate) async fn frame(
         request.extensions_mut().insert(identity);
         async { Handled::from_extensions(next.run(request).await) }
     };
+    let route = RouteLabel { pattern: route, answered: None };
     frame_around(&app, side, route, request, handle).await
 }
 
@@ -117,10 +124,11 @@ pub(crate) async fn frame(
 pub(crate) async fn frame_around<F: Future<Output = Handled>>(
     app: &Arc<App>,
     side: Audience,
-    route: &'static str,
+    label: RouteLabel<'_>,
     request: Request,
     handle: impl FnOnce(Request, RequestInfo<'_>) -> F,
 ) -> Response {
+    let route = label.pattern;
     let arrived = Instant::now();
     let in_flight = app.metrics.in_flight();
     let id = request_id(request.headers(), app);
@@ -146,7 +154,7 @@ pub(crate) async fn frame_around<F: Future<Output = Handled>>(
         in_request(identifiers.clone(), answering.instrument(stage.clone())).await;
     let status = response.status();
     let code = response.extensions().get::<Code>().copied();
-    app.metrics.request(route, status, code, arrived.elapsed());
+    app.metrics.request(label, status, code, arrived.elapsed());
     stage.record("http.response.status_code", status.as_u16());
     if let Some(code) = code.filter(|code| code.status().is_server_error()) {
         stage.set_attribute("error.type", code.as_str());
@@ -158,13 +166,18 @@ pub(crate) async fn frame_around<F: Future<Output = Handled>>(
         || app.settings.log_sample.contains(trace_id)
     {
         scope.run(|| {
+            let hash = subject.filter(|_| tracing::enabled!(tracing::Level::INFO)).map(
+                |LoggedSubject { chain, assessed }| {
+                    app.address_hasher.hash(chain, &assessed.address)
+                },
+            );
             tracing::info!(
                 method = shown,
                 route,
                 status = status.as_u16(),
                 code = code.map(Code::as_str),
                 duration_us = arrived.elapsed().as_micros(),
-                address_hash = subject.as_ref().map(|subject| &*subject.0),
+                address_hash = hash,
                 "request"
             );
         });
@@ -212,7 +225,6 @@ async fn answer<F: Future<Output = Handled>>(
     let RequestInfo { id, path, route, .. } = info;
     let cors = (side == Audience::Api).then_some(&app.settings.cors);
     let origin = cors.and_then(|cors| cors.origin(request.headers()));
-    let request = drain_on_drop(request);
 
     let mut subject = None;
     let response = if headers_length(request.headers()) > MAX_HEADERS_BYTES {

@@ -1,7 +1,7 @@
 //! Authentication and rate limiting, before the body of a request is read. Every response to a valid key states the
 //! limits.
 
-use std::{fmt::Write as _, future::Future, sync::Arc};
+use std::{fmt, future::Future, sync::Arc};
 
 use assay_address::ChainId;
 use assay_limiter::{Charge, Decision, LimitStatus, RequestKind, StoreLossPolicy};
@@ -14,7 +14,7 @@ use assay_telemetry::{request::WorkScope, stage};
 use assay_tenancy::key::Scope;
 use axum::{
     extract::{Request, State},
-    http::{HeaderName, HeaderValue, StatusCode, header},
+    http::{HeaderName, StatusCode, header},
     middleware::Next,
     response::{IntoResponse, Response},
 };
@@ -28,13 +28,10 @@ use super::{
     problem::ProblemResponse,
     streamed::hold_until_end,
 };
-use crate::{App, LimiterOutcome, connection::table::ConnectionMark};
+use crate::{App, LimiterOutcome, connection::table::ConnectionMark, response::field_value};
 
 const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
 const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
-
-/// Usual size in bytes of a limit in a header field.
-const LIMIT_BYTES: usize = 32;
 
 /// Requirements of a route.
 #[derive(Clone, Copy, Debug)]
@@ -299,19 +296,36 @@ impl App {
 
 /// Adds the status of every limit (IETF httpapi draft, structured fields).
 fn with_limits(mut response: Response, statuses: &[LimitStatus]) -> Response {
-    let room = statuses.len() * LIMIT_BYTES;
-    let (mut policy, mut limit) = (String::with_capacity(room), String::with_capacity(room));
-    for LimitStatus { name, requests, window_seconds, remaining, resets_in } in statuses {
-        let separator = if policy.is_empty() { "" } else { ", " };
-        // Writing to a string cannot fail.
-        let _ = write!(policy, "{separator}\"{name}\";q={requests};w={window_seconds}");
-        let _ = write!(limit, "{separator}\"{name}\";r={remaining};t={resets_in}");
-    }
+    let policies = FieldList(statuses, |LimitStatus { name, requests, window_seconds, .. }, to| {
+        write!(to, "\"{name}\";q={requests};w={window_seconds}")
+    });
+    let limits = FieldList(statuses, |LimitStatus { name, remaining, resets_in, .. }, to| {
+        write!(to, "\"{name}\";r={remaining};t={resets_in}")
+    });
     let headers = response.headers_mut();
-    for (name, value) in [(RATE_LIMIT_POLICY, policy), (RATE_LIMIT, limit)] {
-        if let Ok(value) = HeaderValue::try_from(value) {
+    for (name, value) in [
+        (RATE_LIMIT_POLICY, field_value(format_args!("{policies}"))),
+        (RATE_LIMIT, field_value(format_args!("{limits}"))),
+    ] {
+        if let Some(value) = value {
             headers.insert(name, value);
         }
     }
     response
+}
+
+/// Limits as the list of a header field; the function writes one of them.
+struct FieldList<'a>(&'a [LimitStatus], fn(&LimitStatus, &mut fmt::Formatter<'_>) -> fmt::Result);
+
+impl fmt::Display for FieldList<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(statuses, write) = self;
+        for (index, status) in statuses.iter().enumerate() {
+            if index > 0 {
+                formatter.write_str(", ")?;
+            }
+            write(status, formatter)?;
+        }
+        Ok(())
+    }
 }

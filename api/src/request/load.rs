@@ -22,6 +22,8 @@ use axum::http::header;
 
 /// Number of permits that a tenant may hold for each free permit.
 const SHARE: usize = 3;
+/// Number of tenants without a request in flight that are kept.
+const MOST_IDLE: usize = 1024;
 /// Number of chains whose permits can all be in use together.
 const CHAINS_AT_ONCE: usize = 4;
 
@@ -181,7 +183,8 @@ struct TenantPermitState {
     load: Load,
     bounds: TenantBounds,
     class: Class,
-    permits: Mutex<Vec<Permit>>,
+    /// The permit of requests without a chain, or the permits of a chain and of all chains.
+    permits: Mutex<[Option<Permit>; 2]>,
 }
 
 impl TenantPermit {
@@ -191,7 +194,7 @@ impl TenantPermit {
     ///
     /// Returns the reason for which no permit is free for the tenant.
     pub fn take(load: &Load, bounds: TenantBounds, class: Class) -> Result<Self, ShedReason> {
-        let permits = Mutex::new(vec![load.acquire(&bounds, class)?]);
+        let permits = Mutex::new([Some(load.acquire(&bounds, class)?), None]);
         Ok(Self(Arc::new(TenantPermitState { load: load.clone(), bounds, class, permits })))
     }
 
@@ -203,7 +206,7 @@ impl TenantPermit {
     /// requests without a chain is held until the request ends.
     pub fn move_to(&self, chain: ChainId) -> Result<(), ShedReason> {
         let permits = self.acquire_for(chain)?;
-        *self.0.permits.lock().unwrap_or_else(PoisonError::into_inner) = permits.into();
+        *self.0.permits.lock().unwrap_or_else(PoisonError::into_inner) = permits.map(Some);
         Ok(())
     }
 
@@ -234,8 +237,11 @@ impl PermitPool {
         class: Class,
     ) -> Result<Permit, ShedReason> {
         let mut taken = self.lock();
-        let (all, own) =
-            (taken.all, taken.tenants.get(&bounds.tenant).copied().unwrap_or_default());
+        let PermitCounts { all, tenants } = &mut *taken;
+        if tenants.len() > MOST_IDLE + 2 * all.in_flight {
+            tenants.retain(|_, own| own.in_flight > 0);
+        }
+        let own = tenants.entry(bounds.tenant.clone()).or_default();
         let free = self.capacity.saturating_sub(all.in_flight);
         if free == 0 {
             return Err(ShedReason::Server);
@@ -252,8 +258,8 @@ impl PermitPool {
                 return Err(ShedReason::Tenant);
             }
         }
-        taken.all.add(class);
-        taken.tenants.entry(bounds.tenant.clone()).or_default().add(class);
+        all.add(class);
+        own.add(class);
         let tenant = Some(bounds.tenant.clone());
         Ok(Permit { pool: Arc::clone(self), tenant, class })
     }
@@ -279,9 +285,6 @@ impl Drop for Permit {
         let Some(tenant) = &self.tenant else { return };
         if let Some(own) = taken.tenants.get_mut(tenant) {
             own.remove(self.class);
-            if own.in_flight == 0 {
-                taken.tenants.remove(tenant);
-            }
         }
     }
 }

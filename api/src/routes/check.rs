@@ -2,6 +2,7 @@
 //! withdrawal that is not sent yet.
 
 use std::{
+    fmt::Write as _,
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -21,10 +22,10 @@ use assay_request::{
 use assay_service::{
     CacheStatus, Caller, ChainVerdict, CheckError, CheckOutcome, TransferError, on_every_evm_chain,
 };
-use assay_store::usage::KeptCheck;
+use assay_store::usage::{AnswerText, KeptCheck};
 use axum::{
     extract::{Extension, Request, State},
-    http::{HeaderMap, HeaderName, HeaderValue, header},
+    http::{HeaderMap, HeaderName, header},
     response::IntoResponse,
 };
 use jiff::{SignedDuration, Timestamp};
@@ -36,13 +37,13 @@ use crate::{
     request::{
         answer_records::{AnswerRecords, AnsweredCheck, Handled},
         body::JsonBody,
-        frame::{ArrivalTime, SubjectHash},
+        frame::{ArrivalTime, LoggedSubject},
         gate::{AdmittedCaller, shed},
         load::{Class, Permit, TenantPermit},
         problem::ProblemResponse,
         sandbox,
     },
-    response::{JsonText, json_response},
+    response::{JsonText, field_value, json_response},
 };
 
 /// Largest body of a check in bytes.
@@ -320,16 +321,14 @@ impl RequestEcho {
     ) -> Result<Handled, Problem> {
         let now = self.now;
         let (text, record) = self.write(app, caller, chain, outcome)?;
-        let mut handled = Handled::new(json_response(text));
+        let mut handled = Handled::new(json_response(text.into_bytes()));
         let is_momentary = outcome.assessed.valid_until.is_some_and(|until| until <= now);
         handled.records = AnswerRecords { checks: vec![record], charge: None, is_momentary };
         if !caller.is_sandbox() {
             set_cache_fields(handled.response.headers_mut(), outcome, now);
         }
-        if tracing::enabled!(tracing::Level::INFO) {
-            let hash = app.address_hasher.hash(chain, &outcome.assessed.address);
-            handled.subject = Some(SubjectHash(hash));
-        }
+        let assessed = Arc::clone(&outcome.assessed);
+        handled.subject = Some(LoggedSubject { chain, assessed });
         Ok(handled)
     }
 
@@ -340,7 +339,7 @@ impl RequestEcho {
         caller: &Caller,
         chain: ChainId,
         outcome: &CheckOutcome,
-    ) -> Result<(String, AnsweredCheck), Problem> {
+    ) -> Result<(AnswerText, AnsweredCheck), Problem> {
         let Self { arrived, now, reference, direction, address_submitted } = self;
         let assessed = &outcome.assessed;
         if !caller.is_sandbox() {
@@ -358,8 +357,8 @@ impl RequestEcho {
             cached: outcome.cache == CacheStatus::Hit,
             processing_time_ms: milliseconds(arrived.elapsed()),
         };
-        let text =
-            print(&before, &assessed.text, &after).map_err(|error| unserializable(&error))?;
+        let printed = print(&before, &assessed.text, &after);
+        let text = AnswerText::from(printed.map_err(|error| unserializable(&error))?);
         let keeps = caller.keeps_checks();
         let is_receiver = direction == Some(TransferDirection::Withdrawal) && keeps;
         let receiver = || CanonicalAddress::parse(chain, &assessed.address).ok();
@@ -378,7 +377,7 @@ impl RequestEcho {
 }
 
 /// Fields that precede the assessment in an answer.
-#[derive(Debug, Serialize)]
+#[derive(Debug)]
 struct BeforeAssessment {
     check_id: String,
     reference: Option<String>,
@@ -387,7 +386,7 @@ struct BeforeAssessment {
 }
 
 /// Fields that follow the assessment in an answer.
-#[derive(Debug, Serialize)]
+#[derive(Debug)]
 struct AfterAssessment<'a> {
     assessed_at: Timestamp,
     assessment_digest: &'a str,
@@ -398,40 +397,64 @@ struct AfterAssessment<'a> {
 /// Usual size in bytes of the fields before and after the assessment.
 const OTHER_FIELDS_BYTES: usize = 640;
 
-/// Joins the JSON objects of an answer: the fields before the assessment, the serialized assessment, and the fields
-/// after it.
+/// Joins the parts of an answer: the fields before the assessment, the serialized assessment, and the fields after it.
 fn print(
     before: &BeforeAssessment,
     assessment: &str,
     after: &AfterAssessment<'_>,
 ) -> Result<String, serde_json::Error> {
-    let mut bytes = Vec::with_capacity(assessment.len() + OTHER_FIELDS_BYTES);
-    serde_json::to_writer(&mut bytes, before)?;
-    bytes.pop();
-    bytes.push(b',');
+    let BeforeAssessment { check_id, reference, direction, address_submitted } = before;
+    let AfterAssessment { assessed_at, assessment_digest, cached, processing_time_ms } = after;
+    let mut text = String::with_capacity(assessment.len() + OTHER_FIELDS_BYTES);
+    text.push_str("{\"check_id\":");
+    push_json(&mut text, Some(check_id))?;
+    text.push_str(",\"reference\":");
+    push_json(&mut text, reference.as_deref())?;
+    text.push_str(",\"direction\":");
+    push_json(&mut text, direction.map(TransferDirection::as_str))?;
+    text.push_str(",\"address_submitted\":");
+    push_json(&mut text, Some(address_submitted))?;
+    text.push(',');
     let inner = assessment.strip_prefix('{').and_then(|rest| rest.strip_suffix('}'));
-    bytes.extend_from_slice(inner.unwrap_or_default().as_bytes());
-    let brace = bytes.len();
-    serde_json::to_writer(&mut bytes, after)?;
-    if let Some(brace) = bytes.get_mut(brace) {
-        *brace = b',';
+    text.push_str(inner.unwrap_or_default());
+    // Writing to a string cannot fail.
+    let _ = write!(text, ",\"assessed_at\":\"{assessed_at}\",\"assessment_digest\":");
+    push_json(&mut text, Some(assessment_digest))?;
+    // A time in milliseconds is far from the numbers that Rust and JSON write differently.
+    let _ = write!(text, ",\"cached\":{cached},\"processing_time_ms\":{processing_time_ms:?}}}");
+    Ok(text)
+}
+
+/// Adds a text, or `null`, as JSON.
+fn push_json(json: &mut String, text: Option<&str>) -> Result<(), serde_json::Error> {
+    let is_plain = |text: &str| {
+        !text.bytes().fold(false, |found, byte| found | matches!(byte, b'"' | b'\\' | 0..=0x1f))
+    };
+    match text {
+        None => json.push_str("null"),
+        Some(text) if is_plain(text) => json.extend(["\"", text, "\""]),
+        Some(text) => json.push_str(&serde_json::to_string(text)?),
     }
-    String::from_utf8(bytes).map_err(serde::ser::Error::custom)
+    Ok(())
 }
 
 /// Adds the header fields `Cache-Status` (RFC 9211) and `Age`.
 fn set_cache_fields(headers: &mut HeaderMap, outcome: &CheckOutcome, now: Timestamp) {
     let seconds = outcome.time_to_live.as_secs();
     let status = match outcome.cache {
-        CacheStatus::Hit => format!("assay; hit; ttl={seconds}"),
-        CacheStatus::Miss => format!("assay; fwd=miss; stored; ttl={seconds}"),
-        CacheStatus::Bypass => format!("assay; fwd=request; stored; ttl={seconds}"),
+        CacheStatus::Hit => "hit",
+        CacheStatus::Miss => "fwd=miss; stored",
+        CacheStatus::Bypass => "fwd=request; stored",
     };
     let age = outcome.assessed.age(now).as_secs();
-    if let Ok(value) = HeaderValue::try_from(status) {
-        headers.insert(CACHE_STATUS, value);
+    for (name, value) in [
+        (CACHE_STATUS, field_value(format_args!("assay; {status}; ttl={seconds}"))),
+        (header::AGE, field_value(format_args!("{age}"))),
+    ] {
+        if let Some(value) = value {
+            headers.insert(name, value);
+        }
     }
-    headers.insert(header::AGE, HeaderValue::from(age));
 }
 
 /// Converts to milliseconds, rounded to the microsecond.

@@ -43,5 +43,5 @@ pub async fn show_check(
             ),
         )
     })?;
-    Ok(JsonText::new(check.answer))
+    Ok(JsonText::new(check.answer.into_bytes()))
 }

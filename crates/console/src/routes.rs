@@ -421,7 +421,7 @@ impl Console {
         now: Timestamp,
     ) -> Result<String, Problem> {
         match self.service.kept_check(caller, id, now).await {
-            Ok(Some(check)) => Ok(check.answer),
+            Ok(Some(check)) => Ok(check.answer.to_string()),
             Ok(None) => {
                 let kept = caller.tenant.plan.retention.checks;
                 let detail = format!(

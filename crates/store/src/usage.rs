@@ -1,9 +1,10 @@
 //! Charges and kept checks.
 
-use std::sync::Arc;
+use std::{ops::Deref, sync::Arc};
 
 use assay_tenancy::{Name, key::KeyId};
 use async_trait::async_trait;
+use bytes::Bytes;
 use jiff::{Timestamp, civil::Date};
 
 use crate::{
@@ -145,7 +146,7 @@ pub struct KeptCheck {
     /// Time of the answer to the check.
     pub made_at: Timestamp,
     /// The answer: JSON text.
-    pub answer: String,
+    pub answer: AnswerText,
     /// Properties by which the check is found; `None` if the text is no answer to a check.
     pub summary: Option<Arc<CheckSummary>>,
 }
@@ -155,7 +156,7 @@ impl KeptCheck {
     #[must_use]
     pub fn new(id: String, tenant: Name, made_at: Timestamp, answer: String) -> Self {
         let summary = CheckSummary::of_answer(&answer).map(Arc::new);
-        Self { id, tenant, made_at, answer, summary }
+        Self { id, tenant, made_at, answer: answer.into(), summary }
     }
 
     /// The check of an answer whose properties are known, except the caller's reference.
@@ -164,7 +165,7 @@ impl KeptCheck {
         id: String,
         tenant: Name,
         made_at: Timestamp,
-        answer: String,
+        answer: AnswerText,
         summary: Option<Arc<CheckSummary>>,
         reference: Option<String>,
     ) -> Self {
@@ -190,6 +191,33 @@ impl KeptCheck {
         let is_found = query.after.as_ref().is_none_or(|after| key < *after)
             && query.filter.matches(&key, summary);
         is_found.then(|| FoundCheck { key, summary: summary.clone() })
+    }
+}
+
+/// Text of an answer, which the response and the kept check share.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AnswerText(Bytes);
+
+impl AnswerText {
+    /// The text as bytes.
+    #[must_use]
+    pub fn into_bytes(self) -> Bytes {
+        self.0
+    }
+}
+
+impl From<String> for AnswerText {
+    fn from(text: String) -> Self {
+        Self(text.into())
+    }
+}
+
+impl Deref for AnswerText {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        // The bytes are those of a text.
+        str::from_utf8(&self.0).unwrap_or_default()
     }
 }
 

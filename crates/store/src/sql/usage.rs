@@ -53,7 +53,7 @@ impl<B: Backend> UsageStore for B {
         checks.sort_by(|one, other| one.id.cmp(&other.id));
         let mut rows = Vec::with_capacity(checks.len());
         for KeptCheck { id, tenant, made_at, answer, .. } in &checks {
-            let (id, tenant, answer) = (id.as_str(), tenant.as_str(), answer.as_str());
+            let (id, tenant, answer) = (id.as_str(), tenant.as_str(), &**answer);
             rows.push([id.into(), tenant.into(), (*made_at).into(), answer.into()]);
         }
         let asking = async {
