@@ -19,7 +19,7 @@ use assay_request::problem::{Code, Problem};
 use assay_service::{Caller, background::fetch_failures::FetchFailures};
 use assay_store::{
     checks::{CheckFilter, CheckQuery},
-    sessions::Role,
+    sessions::SessionRole,
 };
 use axum::{
     Router,
@@ -116,9 +116,9 @@ pub(crate) fn router<S: Clone + Send + Sync + 'static>(console: &Arc<Console>) -
         routes.route_layer(from_fn_with_state(state, guard))
     };
     Router::new()
-        .merge(guarded(for_viewers, Role::Viewer))
-        .merge(guarded(for_analysts, Role::Analyst))
-        .merge(guarded(for_admins, Role::Admin))
+        .merge(guarded(for_viewers, SessionRole::Viewer))
+        .merge(guarded(for_analysts, SessionRole::Analyst))
+        .merge(guarded(for_admins, SessionRole::Admin))
         .route("/sign-in", get(sign_in::sign_in))
         .route("/oidc/start", get(oidc::start))
         .route("/oidc/callback", get(oidc::callback))
@@ -204,7 +204,7 @@ async fn check(
             return refused(&person.visitor, &problem);
         }
     };
-    if person.visitor.role < Role::Analyst {
+    if person.visitor.role < SessionRole::Analyst {
         return console.show_checks_of(&person, &subject).await;
     }
     // Another site's link must not use up the tenant's checks, nor a browser that fetches ahead.

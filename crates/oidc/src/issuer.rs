@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use assay_store::sessions::Role;
+use assay_store::sessions::SessionRole;
 use assay_tenancy::{Name, key::KeyId};
 use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};
 use chrono::DateTime;
@@ -115,7 +115,7 @@ pub struct SignedPerson {
     /// Tenant whose data the person sees.
     pub tenant: Name,
     /// Permissions.
-    pub role: Role,
+    pub role: SessionRole,
 }
 
 /// Reason for which nobody signed in.
@@ -443,7 +443,7 @@ mod tests {
         let ada = person(
             json!({"sub": "1", "groups": ["risk"], "email": "ada@x.example", "email_verified": true}),
         );
-        assert_eq!((ada.name.as_str(), ada.role), ("ada@x.example", Role::Analyst));
+        assert_eq!((ada.name.as_str(), ada.role), ("ada@x.example", SessionRole::Analyst));
         let renamed = person(
             json!({"sub": "1", "groups": ["risk"], "email": "ada@x.example", "preferred_username": "ada"}),
         );

@@ -1,7 +1,7 @@
 //! The role mapping: rules that give a person a tenant and a role by the claims of the issuer. The first rule that matches
 //! decides.
 
-use assay_store::sessions::{Role, UnknownRole};
+use assay_store::sessions::{SessionRole, UnknownRole};
 use assay_tenancy::Name;
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -45,7 +45,7 @@ struct Rule {
     /// Text that the claim is, or that its list contains.
     value: String,
     tenant: TenantOf,
-    role: Role,
+    role: SessionRole,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -88,7 +88,7 @@ impl RoleMapping {
     }
 
     /// Returns tenant and role of a person; `None` if no rule matches, or the first that does finds no tenant in its claim.
-    pub(crate) fn admit(&self, claims: &Claims) -> Option<(Name, Role)> {
+    pub(crate) fn admit(&self, claims: &Claims) -> Option<(Name, SessionRole)> {
         let rule = self.0.iter().find(|rule| rule.matches(claims))?;
         let tenant = match &rule.tenant {
             TenantOf::Named(tenant) => tenant.clone(),
@@ -158,7 +158,7 @@ rules:
   - {claim: email, value: ada@example.com, tenant: other, role: viewer}
 ";
 
-    fn admitted(claims: Value) -> Option<(String, Role)> {
+    fn admitted(claims: Value) -> Option<(String, SessionRole)> {
         let rules = RoleMapping::read(RULES).unwrap();
         let Value::Object(claims) = claims else { panic!("no claims") };
         rules.admit(&claims).map(|(tenant, role)| (tenant.to_string(), role))
@@ -167,14 +167,17 @@ rules:
     #[test]
     fn the_first_rule_that_matches_gives_tenant_and_role() {
         let in_groups = json!({"groups": ["x", "risk-admins"], "email": "ada@example.com", "email_verified": true});
-        assert_eq!(admitted(in_groups), Some(("acme".into(), Role::Admin)));
-        assert_eq!(admitted(json!({"groups": "risk-admins"})), Some(("acme".into(), Role::Admin)));
+        assert_eq!(admitted(in_groups), Some(("acme".into(), SessionRole::Admin)));
+        assert_eq!(
+            admitted(json!({"groups": "risk-admins"})),
+            Some(("acme".into(), SessionRole::Admin))
+        );
         let by_path = json!({"realm_access": {"roles": ["risk"]}, "org": "lantern"});
-        assert_eq!(admitted(by_path), Some(("lantern".into(), Role::Analyst)));
+        assert_eq!(admitted(by_path), Some(("lantern".into(), SessionRole::Analyst)));
         let by_name = json!({"realm_access.roles": ["risk"], "org": "lantern"});
-        assert_eq!(admitted(by_name), Some(("lantern".into(), Role::Analyst)));
+        assert_eq!(admitted(by_name), Some(("lantern".into(), SessionRole::Analyst)));
         let by_mail = json!({"email": "ada@example.com", "email_verified": true});
-        assert_eq!(admitted(by_mail), Some(("other".into(), Role::Viewer)));
+        assert_eq!(admitted(by_mail), Some(("other".into(), SessionRole::Viewer)));
     }
 
     #[test]

@@ -92,7 +92,7 @@ pub struct ConsoleSession {
     /// The subject that acts.
     pub actor: SessionActor,
     /// Permissions of the person.
-    pub role: Role,
+    pub role: SessionRole,
     /// Name of the person as the issuer tells it; empty if none is known.
     pub person: String,
     /// Digest of the authority that the person signed in by; empty for a link. A session of another authority is over.
@@ -131,7 +131,7 @@ impl SessionActor {
 
 /// Permissions of a person. Each role may do what the ones before it may.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Role {
+pub enum SessionRole {
     /// Reads what the tenant has, and checks nothing.
     Viewer,
     /// Checks addresses and transfers too.
@@ -140,7 +140,7 @@ pub enum Role {
     Admin,
 }
 
-impl Role {
+impl SessionRole {
     /// All roles, from the least to the most that they may do.
     pub const ALL: [Self; 3] = [Self::Viewer, Self::Analyst, Self::Admin];
 
@@ -155,7 +155,7 @@ impl Role {
     }
 }
 
-impl fmt::Display for Role {
+impl fmt::Display for SessionRole {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.pad(self.as_str())
     }
@@ -166,7 +166,7 @@ impl fmt::Display for Role {
 #[error("`{0}` is no role: a role is viewer, analyst or admin")]
 pub struct UnknownRole(String);
 
-impl FromStr for Role {
+impl FromStr for SessionRole {
     type Err = UnknownRole;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
@@ -181,11 +181,11 @@ mod tests {
 
     #[test]
     fn a_role_is_read_by_its_name_and_may_more_than_the_one_before() {
-        for role in Role::ALL {
+        for role in SessionRole::ALL {
             assert_eq!(role.as_str().parse(), Ok(role));
         }
-        assert!(Role::ALL.is_sorted());
-        let error = "root".parse::<Role>().unwrap_err().to_string();
+        assert!(SessionRole::ALL.is_sorted());
+        let error = "root".parse::<SessionRole>().unwrap_err().to_string();
         assert!(error.contains("`root`") && error.contains("viewer, analyst or admin"), "{error}");
     }
 }

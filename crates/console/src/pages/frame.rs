@@ -2,7 +2,7 @@
 
 use assay_address::CanonicalAddress;
 use assay_engine::facts::Environment;
-use assay_store::sessions::Role;
+use assay_store::sessions::SessionRole;
 use maud::{DOCTYPE, Markup, html};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
@@ -17,7 +17,7 @@ pub(crate) struct Visitor {
     /// Name of the person; empty if none is known.
     pub(crate) person: String,
     /// Permissions of the person.
-    pub(crate) role: Role,
+    pub(crate) role: SessionRole,
     /// Token of the session's forms.
     pub(crate) form_token: String,
     /// Kind of the server's data.
@@ -45,7 +45,7 @@ pub(super) fn framed(
                 input type="search" name="q" value=(query) maxlength="300" autocomplete="off" spellcheck="false"
                     aria-label="Address, transaction, check id, reference or name" placeholder="Address, transaction, check id, reference or name"
                     autofocus[current.is_empty()];
-                button { @if visitor.role == Role::Viewer { "Find" } @else { "Check" } }
+                button { @if visitor.role == SessionRole::Viewer { "Find" } @else { "Check" } }
             }
             form.out method="post" action={ (MOUNT) "/sign-out" } {
                 span.tenant title="Tenant whose checks and policy these are" { (visitor.tenant) }
@@ -65,16 +65,16 @@ pub(super) fn framed(
 }
 
 /// Returns the pages of the navigation that a role may open, each with its path below [`MOUNT`].
-fn nav_items(role: Role) -> impl Iterator<Item = (&'static str, &'static str)> {
+fn nav_items(role: SessionRole) -> impl Iterator<Item = (&'static str, &'static str)> {
     let items = [
-        ("", "Search", Role::Viewer),
-        ("/transfer", "Transfer", Role::Analyst),
-        ("/checks", "Checks", Role::Viewer),
-        ("/sources", "Sources", Role::Viewer),
-        ("/chains", "Chains", Role::Viewer),
-        ("/policy", "Policy", Role::Viewer),
-        ("/usage", "Usage", Role::Viewer),
-        ("/keys", "Keys", Role::Viewer),
+        ("", "Search", SessionRole::Viewer),
+        ("/transfer", "Transfer", SessionRole::Analyst),
+        ("/checks", "Checks", SessionRole::Viewer),
+        ("/sources", "Sources", SessionRole::Viewer),
+        ("/chains", "Chains", SessionRole::Viewer),
+        ("/policy", "Policy", SessionRole::Viewer),
+        ("/usage", "Usage", SessionRole::Viewer),
+        ("/keys", "Keys", SessionRole::Viewer),
     ];
     let open = items.into_iter().filter(move |(_, _, needed)| role >= *needed);
     open.map(|(path, name, _)| (path, name))

@@ -3,7 +3,7 @@
 use assay_picture::text::counted;
 use assay_store::{
     control::{KeyRecord, KeyState},
-    sessions::Role,
+    sessions::SessionRole,
 };
 use assay_tenancy::{Name, key::KeyId};
 use jiff::Timestamp;
@@ -57,10 +57,10 @@ pub(crate) fn keys_page(visitor: &Visitor, content: &KeysContent<'_>, now: Times
         h2 { "New key" }
         @if !content.can_change {
             (manifest(content.tenant))
-        } @else if visitor.role == Role::Admin {
+        } @else if visitor.role == SessionRole::Admin {
             (form(visitor))
         } @else {
-            p.soft { "Keys are created and revoked by people with the role " (Role::Admin) "." }
+            p.soft { "Keys are created and revoked by people with the role " (SessionRole::Admin) "." }
         }
         h2 { "Sessions" }
         (sessions(visitor, content.sessions))
@@ -92,7 +92,7 @@ fn table(
                         td.nowrap { (moment(key.created_at, now)) }
                         td.nowrap { @match key.expires_at { Some(time) => (format!("{time:.0}")), None => "never" } }
                         td.nowrap { @match key.last_used_at { Some(time) => (moment(time, now)), None => "never" } }
-                        td { @if is_active && content.can_change && visitor.role == Role::Admin { (revoke(visitor, key)) } }
+                        td { @if is_active && content.can_change && visitor.role == SessionRole::Admin { (revoke(visitor, key)) } }
                     }
                 }
             }
@@ -108,7 +108,7 @@ fn sessions(visitor: &Visitor, number: u64) -> Markup {
             input type="hidden" name="everywhere" value="on";
             button.quiet { "Sign out everywhere" }
         }
-        @if visitor.role == Role::Admin {
+        @if visitor.role == SessionRole::Admin {
             details.confirm {
                 summary { "Sign everybody out" }
                 form method="post" action={ (MOUNT) "/sign-out/everybody" } {

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use assay_request::problem::{Code, Problem};
-use assay_store::sessions::Role;
+use assay_store::sessions::SessionRole;
 use axum::{
     body::{Body, to_bytes},
     extract::{Form, FromRequest as _, Request, State},
@@ -26,7 +26,7 @@ use crate::{
 pub(super) struct GuardState {
     pub(super) console: Arc<Console>,
     /// The least role that may.
-    pub(super) needed: Role,
+    pub(super) needed: SessionRole,
 }
 
 /// Passes a request on with its person, or refuses it.
@@ -78,7 +78,7 @@ async fn with_own_form(request: Request, visitor: &Visitor) -> Option<Request> {
 }
 
 /// Returns the page for a person whose role may not.
-fn may_not(visitor: &Visitor, needed: Role) -> Response {
+fn may_not(visitor: &Visitor, needed: SessionRole) -> Response {
     let role = visitor.role;
     let detail = format!("your role is {role}; this needs the role {needed}");
     refused(visitor, &Problem::new(Code::InsufficientScope, detail))

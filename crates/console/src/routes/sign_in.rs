@@ -5,7 +5,7 @@ use std::sync::Arc;
 use assay_request::problem::{Code, Problem};
 use assay_store::{
     StoreError,
-    sessions::{ConsoleSession, Role, SessionActor, SessionsOver},
+    sessions::{ConsoleSession, SessionActor, SessionRole, SessionsOver},
 };
 use assay_tenancy::Name;
 use axum::{
@@ -32,7 +32,7 @@ use crate::{
 pub(super) struct NewPerson {
     pub(super) tenant: Name,
     pub(super) actor: SessionActor,
-    pub(super) role: Role,
+    pub(super) role: SessionRole,
     /// Name of the person; empty if none is known.
     pub(super) name: String,
 }
@@ -67,7 +67,7 @@ pub(super) async fn sign_in(
     };
     // A key of the person who runs the server.
     let actor = SessionActor::Key(caller.key);
-    let person = NewPerson { tenant, actor, role: Role::Admin, name: String::new() };
+    let person = NewPerson { tenant, actor, role: SessionRole::Admin, name: String::new() };
     console.begin_session(&headers, person, MOUNT).await
 }
 

@@ -96,7 +96,7 @@ impl KeyId {
     pub fn of_person(issuer: &str, subject: &str) -> Self {
         let digest: [u8; 32] = Sha256::digest(format!("{issuer}\n{subject}")).into();
         let number = digest.iter().take(8).fold(0, |sum: u128, byte| sum * 256 + u128::from(*byte));
-        Self(base62::write(number, ID_DIGITS).into())
+        Self(base62::write::<ID_DIGITS>(number).into())
     }
 
     /// The id.

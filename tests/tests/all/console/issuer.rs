@@ -63,20 +63,20 @@ impl Issuer {
 
     /// Says who signs in next; nobody gives up the sign-in.
     pub(super) fn expect(&self, person: Option<&str>) {
-        self.tell(&person.map_or("/as".into(), |person| format!("/as?person={person}")));
+        self.request(&person.map_or("/as".into(), |person| format!("/as?person={person}")));
     }
 
     /// Makes the next tokens wrong, or right again.
     pub(super) fn answer_wrongly(&self, way: &str) {
-        self.tell(&format!("/wrong?way={}", way.replace(' ', "%20")));
+        self.request(&format!("/wrong?way={}", way.replace(' ', "%20")));
     }
 
     /// Replaces the keys of the issuer.
     pub(super) fn rotate_keys(&self) {
-        self.tell("/rotate");
+        self.request("/rotate");
     }
 
-    fn tell(&self, path: &str) {
+    fn request(&self, path: &str) {
         assert_eq!(ureq::get(format!("{}{path}", self.url)).call().unwrap().status(), 200);
     }
 }

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use assay_store::{
     Store,
-    sessions::{ConsoleSession, MOST_OF_ACTOR, MOST_SESSIONS, Role, SessionActor, SessionsOver},
+    sessions::{
+        ConsoleSession, MOST_OF_ACTOR, MOST_SESSIONS, SessionActor, SessionRole, SessionsOver,
+    },
 };
 use assay_tenancy::{Name, key::KeyId};
 use futures_util::future::join_all;
@@ -24,7 +26,7 @@ fn session(tenant: &str, digest: &str, id: &str, minute: i64) -> ConsoleSession 
         tenant: name(tenant),
         digest: digest.into(),
         actor: actor(id),
-        role: Role::Analyst,
+        role: SessionRole::Analyst,
         person: "Ada <ada@example.com>".into(),
         authority: "of now".into(),
         began_at: at(minute),
@@ -43,7 +45,7 @@ pub(crate) async fn a_session_is_its_tenants_only_and_ends_for_all(store: Arc<dy
     let of_a_key = ConsoleSession {
         digest: "d2".into(),
         actor: SessionActor::Key("0000000ada1".parse().unwrap()),
-        role: Role::Admin,
+        role: SessionRole::Admin,
         person: String::new(),
         ..session("a", "d2", "ada", 1)
     };
