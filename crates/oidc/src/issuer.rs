@@ -160,7 +160,7 @@ pub enum SignInError {
 /// An OpenID Connect issuer.
 pub struct Issuer {
     settings: IssuerSettings,
-    issuer: IssuerUrl,
+    url: IssuerUrl,
     redirect_url: RedirectUrl,
     authority: String,
     metadata: Mutex<KnownMetadata>,
@@ -205,7 +205,7 @@ impl Issuer {
         let authority = Sha256::digest(format!("{issuer}\n{client_id}\n{mapping:?}"));
         let authority = hex::encode(authority);
         let metadata = Mutex::default();
-        Ok(Self { issuer: issuer_url, redirect_url, settings, authority, metadata })
+        Ok(Self { url: issuer_url, redirect_url, settings, authority, metadata })
     }
 
     /// Returns a digest of issuer, client and role mapping: people who signed in by others sign in again.
@@ -296,7 +296,7 @@ impl Issuer {
             let claims: Vec<&str> = claims.keys().map(String::as_str).collect();
             return Err(SignInError::NoTenant { person: name, claims: format!("{claims:?}") });
         };
-        let id = KeyId::of_person(self.issuer.as_str(), subject);
+        let id = KeyId::of_person(self.url.as_str(), subject);
         Ok(SignedPerson { id, name, tenant, role })
     }
 
@@ -329,7 +329,7 @@ impl Issuer {
         let recent = known.failed.as_ref().filter(|(at, _)| at.elapsed() < RETRY_INTERVAL);
         let failure = match recent {
             Some((_, failure)) => failure.clone(),
-            None => match CoreProviderMetadata::discover(&self.issuer, &send) {
+            None => match CoreProviderMetadata::discover(&self.url, &send) {
                 Ok(metadata) => {
                     let metadata = Arc::new(metadata);
                     *known = KnownMetadata {

@@ -201,8 +201,8 @@ fn every_pattern_has_a_form_of_its_own() {
 fn addresses_between_lead_to_their_own_pages() {
     let line = Line { direction: "source", entity: "A", share: "1", amount: 5, between: 2 };
     let answer = answer(Score::ZERO, &[], &[exposure(&line)]);
-    let link = |address: &str| (address == "address-0").then(|| "/x?a=\"&b".to_owned());
-    let linked = linked_flow_picture(&answer, &link).inline();
+    let target = |address: &str| (address == "address-0").then(|| "/x?a=\"&b".to_owned());
+    let linked = linked_flow_picture(&answer, &target).inline();
     assert!(linked.contains(
         "<a href=\"/x?a=&quot;&amp;b\" aria-label=\"address-0: follow the funds of this address\">"
     ));
