@@ -38,12 +38,11 @@ impl Console {
             Ok(Ok(None)) if is_on_demand || answer.activity.status == "none" => {
                 ActivityContent::Nothing { is_on_demand }
             }
-            Ok(Ok(None)) => ActivityContent::Unavailable,
+            Ok(Ok(None)) | Err(_) => ActivityContent::Unavailable,
             Ok(Err(error)) => {
                 tracing::warn!(%error, "failed to read the activity of an address");
                 ActivityContent::Unavailable
             }
-            Err(_) => ActivityContent::Unavailable,
         })
     }
 }
