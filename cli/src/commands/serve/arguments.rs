@@ -26,7 +26,7 @@ pub(in crate::commands) struct ServeArgs {
     /// server listens on loopback) or off [default: auto]
     #[arg(long, value_name = "AUTO|OFF")]
     console: Option<String>,
-    /// URL at which people reach the server, such as https://risk.example.com
+    /// URL at which people reach the server, without a path
     #[arg(long, value_name = "URL")]
     console_url: Option<String>,
     /// OpenID Connect issuer at which people sign in to the console [default: none]

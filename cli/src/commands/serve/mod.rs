@@ -149,9 +149,6 @@ pub(super) async fn run(_args: ServeArgs, context: Context) -> Result<CommandOut
     }
     beside.spawn(keep_breakdowns(Arc::clone(&service) as Arc<dyn GraphOwner>));
     beside.spawn(print_links(console.clone()));
-    if let Some(console) = &console {
-        console.check_issuer();
-    }
     for (_, servers) in databases.chain_servers.iter() {
         servers.watch();
     }
@@ -231,9 +228,10 @@ fn console(
     Ok(Some(Console::new(Arc::clone(&app.service), checks, settings)))
 }
 
-/// Prints sign-in links of tenants that get their first key later.
+/// Reads the metadata of the console's issuer, and prints sign-in links of tenants that get their first key later.
 async fn print_links(console: Option<Arc<Console>>) {
     if let Some(console) = console {
+        console.check_issuer();
         console.print_links_of_new_tenants().await;
     }
 }
