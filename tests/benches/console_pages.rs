@@ -162,7 +162,7 @@ fn compare((as_json, as_page): (&Installation, &Installation), browser: &Browser
             work();
             // The records of the checks are written twice a second.
             std::thread::sleep(Duration::from_millis(700));
-            (server.cpu_time() - before).as_secs_f64() * 1e6 / 100.0
+            server.cpu_time().saturating_sub(before).as_secs_f64() * 1e6 / 100.0
         };
         let of_json = spent(&as_json.server, &mut || {
             for subject in &subjects {
@@ -237,7 +237,7 @@ fn memory(server: &Server, browser: &Browser, wallets: u64) {
         let path = match number % 10 {
             // A hundred wallets: their answers are in the cache after the first pages.
             0 => format!("/check/btc/{}", address(Person::Wallet(dice.below(wallets.min(100))))),
-            other => others[other - 1].to_owned(),
+            other => (*others.get(other - 1).expect("nine other pages")).to_owned(),
         };
         let _ = browser.get(&format!("/console{path}"));
     }

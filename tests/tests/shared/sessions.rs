@@ -27,7 +27,7 @@ fn sign_in(server: &Server) -> String {
         };
         let answer = send(server, "GET", link, "", "");
         let set = answer.headers.get("set-cookie").map_or("", String::as_str);
-        cookie = set.split(';').next().unwrap_or_default().to_owned();
+        set.split(';').next().unwrap_or_default().clone_into(&mut cookie);
         answer.status == 200
     });
     cookie

@@ -95,7 +95,10 @@ fn paths_forms_and_searches_stay_texts() {
     let (server, ..) = sample();
     let person = Person::sign_in(&server, "sample-business");
     for payload in PAYLOADS {
-        let encoded: String = payload.bytes().map(|byte| format!("%{byte:02X}")).collect();
+        let mut encoded = String::new();
+        for byte in payload.bytes() {
+            write!(encoded, "%{byte:02X}").unwrap();
+        }
         for path in [
             format!("/console/search?q={encoded}"),
             format!("/console/check/btc/{encoded}"),
