@@ -32,7 +32,7 @@ WORDS = ["env", "PYTHONPATH=tests", "python3", "-B", "-m", "runner.words"]
 AGAIN = "failed tests, once more"
 # Packages of parts that are no tests.
 PACKAGES_OF_PARTS = {
-    "checks": packages.COMPILER,
+    "checks": (*packages.COMPILER, *packages.VIRTUAL_ENVIRONMENTS),
     "kubernetes": packages.VIRTUAL_ENVIRONMENTS,
     "fuzzing": packages.COMPILER,
     "schemathesis": (*packages.COMPILER, *packages.VIRTUAL_ENVIRONMENTS),

