@@ -3,13 +3,14 @@
 import os
 
 # The two longest start beside the unit tests; the others, which starve if too much runs, follow the unit
-# tests. A test belongs to the first lane with a prefix of its title.
+# tests. Each waits for the tools of its own tests alone, so that others run while the tools are built. A test belongs to the first lane with a prefix of its title.
 LANES = {
     "tests on a real node": ("tests/node ",),
     "tests of the operator": ("tests/cluster ",),
     "tests of the chart": ("tests/chart ",),
     "tests of several servers": ("tests/shared ",),
-    "tests of programs": ("tests/", "store/", "graph/", "tests "),
+    "tests of stores": ("store/", "graph/"),
+    "tests of programs": ("tests/", "tests "),
     "unit tests": ("",),
 }
 REAL_NODE = "tests on a real node"
@@ -24,6 +25,7 @@ THREADS = {
     "tests of the operator": 1,
     "tests of the chart": 2,
     "tests of several servers": CORES,
+    "tests of stores": CORES,
     # They take longest: this is their share of the cores beside the others.
     "tests of programs": CORES + 2,
     "unit tests": CORES,

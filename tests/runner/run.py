@@ -12,7 +12,7 @@ from .lanes import CHART, LANES, LONGEST, REAL_NODE, THREADS, UNITS, lane_of
 from .libtest import Results, Test
 from .needs import Needs
 from .parts import Part
-from .selection import Selection
+from .selection import Selection, tools_of
 from .steps import Failure, Step, is_stopped, run_all
 from .tools import Tools
 
@@ -195,12 +195,13 @@ class Run:
             "browser": self.tools.install_browser_driver,
         }
 
-    def _lanes(self, names: Sequence[str], after: Sequence[str]) -> list[Step]:
-        """Lanes: unit tests need no tools; the shorter lanes follow them."""
+    def _lanes(self, names: Sequence[str], tools: Sequence[str]) -> list[Step]:
+        """Lanes, each after those of the tools that its tests need; the shorter lanes follow the unit tests."""
         steps = []
         for name in sorted(names, key=lambda name: name != UNITS):
             follows = [UNITS] if UNITS in names and name not in (UNITS, *LONGEST) else []
-            steps.append(self._lane(name, () if name == UNITS else after, follows))
+            needed = tools_of(name)
+            steps.append(self._lane(name, [tool for tool in tools if tool in needed], follows))
         return steps
 
     def _lane(self, name: str, after: Sequence[str] = (), follows: Sequence[str] = ()) -> Step:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Callable, Sequence
 
 from . import packages
+from .lanes import lane_of
 from .needs import requirements
 from .sources import SourceTest, all_contents
 from .workspace import Target
@@ -111,6 +112,13 @@ def by(takes: Callable[[str, str], bool], is_full: bool) -> Selection:
     """The tests that a function takes."""
     tests = [test for found in all_contents().values() for test in found.tests]
     return Selection(tuple(test for test in tests if takes(test.title, test.message)), takes, is_full)
+
+
+def tools_of(lane: str) -> set[str]:
+    """The tools of the cache that tests of a lane need."""
+    tests = [test for found in all_contents().values() for test in found.tests if lane_of(test.title) == lane]
+    needs = {need for test in tests for need in requirements(test.message)}
+    return {tool for need in needs for tool in TOOLS.get(need, ())}
 
 
 def unmatched(words: Sequence[str], titles: Sequence[str]) -> list[str]:

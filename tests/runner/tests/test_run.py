@@ -45,6 +45,14 @@ class RunTest(unittest.TestCase):
         expected = ["packages", "build", "unit tests", run.AGAIN]
         self.assertEqual([step.name for step in steps], expected)
 
+    def test_a_lane_waits_for_the_tools_of_its_tests_alone(self) -> None:
+        after = {step.name: step.after for step in self.run_.everything()}
+        self.assertEqual(after["unit tests"], ["build"])
+        self.assertEqual(after["tests of stores"], ["build"])
+        self.assertEqual(after["tests of several servers"], ["build"])
+        self.assertEqual(after["tests of the operator"], ["build", "kubernetes"])
+        self.assertEqual(after["tests of programs"], ["build", "kubernetes"])
+
     def test_the_chart_is_tested_by_both_versions_of_helm(self) -> None:
         (part,) = parts.find(["chart"])
         takes = selection.by(lambda title, message: parts.part_of(title, message) == "chart", is_full=True)
