@@ -3,10 +3,12 @@
 from collections import Counter
 from typing import Callable, Sequence
 
-from .libtest import Results
+from .libtest import Result, Results
 from .steps import Step
 
 SLOWEST = 20
+# Seconds below which a part of a step has no line.
+SHORTEST_PART = 1.0
 
 
 def counts(results: Results) -> str:
@@ -24,10 +26,16 @@ def report(
     if slowest := sorted(ran, key=lambda result: -result.seconds)[:SLOWEST]:
         lines.append("-- slowest tests")
         lines += [f"{result.seconds:8.1f} s  {result.test.title}" for result in slowest]
-    lines.append("-- steps")
+    lines += groups(ran)
+    lines.append("-- steps, with the test binaries of each")
     for step in sorted(steps, key=lambda step: -step.seconds):
         state = "" if step.state == "passed" else f"  {step.state.upper()}"
-        lines.append(f"{step.seconds:8.1f} s  {step.cpu_seconds:7.1f} s of CPU time  {step.name}{state}")
+        lines.append(_times(step.seconds, step.cpu_seconds, f"{step.name}{state}"))
+        parts = [part for part in step.parts if part.seconds >= SHORTEST_PART]
+        for part in sorted(parts, key=lambda part: -part.seconds):
+            lines.append(_times(part.seconds, part.cpu_seconds, f"  {part.name}"))
+    cpu_seconds = sum(step.cpu_seconds for step in steps)
+    lines.append(_times(seconds, cpu_seconds, "all"))
     lines += [f"note: {note}" for step in steps for note in step.notes]
     lines += [f"flaky: {result.test.title}" for result in results.of("flaky")]
     lines += [f"FAILED: {result.test.title}" for result in results.of("failed")]
@@ -40,3 +48,20 @@ def report(
     more = f" ({grouped})" if grouped else ""
     lines.append(f"tests/run: {how} in {minutes} min {rest} s: tests: {counts(results)}{more}")
     return "\n".join(lines)
+
+
+def groups(results: Sequence[Result]) -> list[str]:
+    """The groups of tests that took longest together: a group is a module of a test binary."""
+    seconds: Counter[str] = Counter()
+    tests: Counter[str] = Counter()
+    for result in results:
+        group = f"{result.test.binary.title} {result.test.name.partition('::')[0]}"
+        seconds[group] += result.seconds
+        tests[group] += 1
+    longest = sorted(seconds, key=lambda group: -seconds[group])[:SLOWEST]
+    lines = [f"{seconds[group]:8.1f} s  {tests[group]:5} tests  {group}" for group in longest]
+    return ["-- groups of tests that took longest, by the sums of their tests' times", *lines] if lines else []
+
+
+def _times(seconds: float, cpu_seconds: float, name: str) -> str:
+    return f"{seconds:8.1f} s  {cpu_seconds:7.1f} s of CPU time  {name}"

@@ -237,7 +237,8 @@ class Run:
         for title, binary in binaries.items():
             tests = [test for test in self.lanes[name] if test.binary.title == title]
             try:
-                libtest.run_binary(step, binary, tests, THREADS[name], self.results, self._environment())
+                with step.part(title):
+                    libtest.run_binary(step, binary, tests, THREADS[name], self.results, self._environment())
             except Failure as failure:
                 failures.append(str(failure))
                 if is_stopped():

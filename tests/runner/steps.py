@@ -6,9 +6,10 @@ import signal
 import subprocess
 import threading
 import time
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Callable, Sequence
+from typing import Callable, Iterator, Sequence
 
 from .workspace import ROOT, target_folder
 
@@ -32,6 +33,15 @@ class Failure(Exception):
 
 
 @dataclass
+class StepPart:
+    """A part of a step's work with its times."""
+
+    name: str
+    seconds: float
+    cpu_seconds: float
+
+
+@dataclass
 class Step:
     """A unit of work that runs after some steps and concurrently with all others."""
 
@@ -48,6 +58,17 @@ class Step:
     # CPU time of its processes, with the children that they waited for.
     cpu_seconds: float = 0.0
     notes: list[str] = field(default_factory=list)
+    # The parts that were measured, in the order of the work.
+    parts: list[StepPart] = field(default_factory=list)
+
+    @contextmanager
+    def part(self, name: str) -> Iterator[None]:
+        """Measures the part of the work within."""
+        begun, cpu_before = time.monotonic(), self.cpu_seconds
+        try:
+            yield
+        finally:
+            self.parts.append(StepPart(name, time.monotonic() - begun, self.cpu_seconds - cpu_before))
 
     @property
     def log(self) -> Path:

@@ -14,6 +14,15 @@ class StepTest(unittest.TestCase):
         [note] = step.notes
         self.assertIn("0.5 GiB of disk were free after the step `unit tests`", note)
 
+    def test_parts_of_a_step_have_times_of_their_own(self) -> None:
+        step = Step("unit tests", lambda _: None, cpu_seconds=5.0)
+        with self.assertRaises(ValueError), step.part("engine"):
+            step.cpu_seconds += 2.0
+            raise ValueError
+        [part] = step.parts
+        self.assertEqual((part.name, part.cpu_seconds), ("engine", 2.0))
+        self.assertGreaterEqual(part.seconds, 0.0)
+
 
 if __name__ == "__main__":
     unittest.main()
