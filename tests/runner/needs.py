@@ -32,9 +32,9 @@ class Needs:
             "Kubernetes": None,
             "btcd": None,
             "geth": None,
-            "anvil": None if shutil.which("npm") else "npm, which comes with Node.js, is not installed",
-            "API clients": None if shutil.which("npm") else "npm, which comes with Node.js, is not installed",
-            "OpenID Connect issuer": None if shutil.which("npm") else "npm, which comes with Node.js, is not installed",
+            "anvil": _lacks_npm(),
+            "API clients": _lacks_npm() if full or tools.has_clients() else only_full,
+            "OpenID Connect issuer": _lacks_npm(),
             "Bitcoin Core": None if full or tools.has_bitcoin_core() else only_full,
             "browser": None if full or tools.has_browser() else only_full,
             "manifest linters": None if full or tools.has_linters() else only_full,
@@ -71,6 +71,11 @@ def test_data() -> Path | None:
     """The folder of real data, or None."""
     folder = _test_data_folder()
     return folder if (folder / "README.md").is_file() else None
+
+
+def _lacks_npm() -> str | None:
+    """The reason why packages of npm cannot be installed, or None."""
+    return None if shutil.which("npm") else "npm, which comes with Node.js, is not installed"
 
 
 def _can_mount() -> bool:

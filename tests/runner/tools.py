@@ -123,6 +123,9 @@ class Tools:
     def has_bitcoin_core(self) -> bool:
         return is_complete(self.bitcoin_core)
 
+    def has_clients(self) -> bool:
+        return is_complete(self.clients)
+
     def has_browser(self) -> bool:
         return is_complete(self.browser) and shutil.which("chromium") is not None
 
