@@ -17,6 +17,7 @@ pub(crate) use activity::ActivityContent;
 pub(crate) use answer::{AnswerContent, answer_page};
 pub(crate) use checks::{RecentChecks, checks_of_page, checks_page};
 pub(crate) use data::{ConsoleChain, ReadySources, chains_page, sources_page};
+pub(crate) use flows::{FurtherFlows, further_flows_page};
 pub(crate) use frame::{
     Visitor, confirm_page, message_page, not_signed_in_page, sign_in_page, signed_in_page,
     signed_out_page,

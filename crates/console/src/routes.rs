@@ -2,6 +2,7 @@
 
 mod account;
 mod activity;
+mod flows;
 mod guard;
 mod oidc;
 mod person;
@@ -9,12 +10,10 @@ mod response;
 mod sign_in;
 mod transfer;
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, sync::Arc};
 
 use assay_address::{CanonicalAddress, ChainId};
-use assay_picture::{
-    AnswerView, Picture, PngError, STYLE as PICTURE_STYLE, UnreadableAnswer, flow_picture,
-};
+use assay_picture::{AnswerView, STYLE as PICTURE_STYLE, UnreadableAnswer};
 use assay_request::problem::{Code, Problem};
 use assay_service::{Caller, background::fetch_failures::FetchFailures};
 use assay_store::{
@@ -44,7 +43,7 @@ use crate::{
         chains_page, checks_of_page, checks_page, message_page, search_page, sources_page,
     },
     recognize::{SearchTarget, recognize},
-    security::{is_foreign, protect_picture},
+    security::is_foreign,
 };
 
 /// Paths of the console that need no session, but for files.
@@ -52,7 +51,7 @@ pub const OPEN_PATHS: [&str; 3] =
     ["/console/sign-in", "/console/oidc/start", "/console/oidc/callback"];
 
 /// Paths of the console, as labels of requests.
-pub const PATHS: [&str; 21] = [
+pub const PATHS: [&str; 22] = [
     "/console/oidc/start",
     "/console/oidc/callback",
     "/console/sign-out/everybody",
@@ -68,6 +67,7 @@ pub const PATHS: [&str; 21] = [
     "/console/check/{blockchain}/{address}",
     "/console/checks",
     "/console/checks/{check_id}",
+    "/console/checks/{check_id}/flows",
     "/console/checks/{check_id}/flows.svg",
     "/console/sources",
     "/console/chains",
@@ -84,8 +84,6 @@ const OF_ADDRESS: usize = 10;
 const PARTIES: usize = 20;
 /// Largest form, in bytes.
 const MAX_FORM_BYTES: usize = 4 * 1024;
-/// Longest time that a picture waits for others to be drawn.
-const DRAWING_PATIENCE: Duration = Duration::from_secs(10);
 
 type Shared = State<Arc<Console>>;
 
@@ -97,8 +95,9 @@ pub(crate) fn router<S: Clone + Send + Sync + 'static>(console: &Arc<Console>) -
         .route("/check/{blockchain}/{address}", get(check))
         .route("/checks", get(list_checks))
         .route("/checks/{check_id}", get(show_check))
-        .route("/checks/{check_id}/flows.svg", get(flows))
-        .route("/checks/{check_id}/flows.png", get(flows_as_png))
+        .route("/checks/{check_id}/flows", get(flows::further_flows))
+        .route("/checks/{check_id}/flows.svg", get(flows::picture))
+        .route("/checks/{check_id}/flows.png", get(flows::picture_as_png))
         .route("/sources", get(sources))
         .route("/chains", get(chains))
         .route("/keys", get(account::keys))
@@ -231,60 +230,6 @@ async fn show_check(State(console): Shared, person: SignedIn, Path(id): Path<Str
     }
 }
 
-/// `GET /console/checks/{check_id}/flows.svg`: the flow picture of an earlier answer as a file.
-async fn flows(State(console): Shared, person: SignedIn, Path(id): Path<String>) -> Response {
-    match console.flow_picture(&person, &id).await {
-        Ok(picture) => {
-            let mut response = file("image/svg+xml; charset=utf-8", picture.file());
-            protect_picture(response.headers_mut());
-            response
-        }
-        Err(refusal) => *refusal,
-    }
-}
-
-/// `GET /console/checks/{check_id}/flows.png`: the flow picture of an earlier answer as pixels.
-async fn flows_as_png(
-    State(console): Shared,
-    person: SignedIn,
-    Path(id): Path<String>,
-) -> Response {
-    let picture = match console.flow_picture(&person, &id).await {
-        Ok(found) => found,
-        Err(refusal) => return *refusal,
-    };
-    // The permit is held until the picture is drawn, also if nobody waits for it any longer.
-    let waiting = Arc::clone(&console.drawing).acquire_owned();
-    let Ok(permit) = tokio::time::timeout(DRAWING_PATIENCE, waiting).await else {
-        let detail = "too many pictures are being drawn: try again in a moment, or use the SVG";
-        return refused(&person.visitor, &Problem::new(Code::Unavailable, detail));
-    };
-    let drawing = tokio::task::spawn_blocking(move || {
-        let _permit = permit;
-        picture.png()
-    });
-    match drawing.await {
-        Ok(Ok(png)) => {
-            let mut response = file("image/png", png);
-            protect_picture(response.headers_mut());
-            response
-        }
-        Ok(Err(error @ PngError::TooLarge { .. })) => {
-            let detail = format!("{error}: use the SVG, which has no limit");
-            refused(&person.visitor, &Problem::new(Code::InvalidRequest, detail))
-        }
-        Ok(Err(error)) => {
-            tracing::error!(%error, "failed to draw a picture");
-            refused(&person.visitor, &Problem::new(Code::InternalError, error.to_string()))
-        }
-        Err(error) => {
-            tracing::error!(%error, "failed to draw a picture");
-            let detail = "the picture cannot be drawn; it was logged";
-            refused(&person.visitor, &Problem::new(Code::InternalError, detail))
-        }
-    }
-}
-
 /// `GET /console/sources`: the sources with their freshness.
 async fn sources(State(console): Shared, person: SignedIn) -> Response {
     let policy = &person.caller.tenant.policy;
@@ -387,15 +332,6 @@ impl Console {
         let content =
             AnswerContent { answer: &answer, activity: activity.as_ref(), earlier: &earlier };
         page(StatusCode::OK, answer_page(&person.visitor, content, person.now))
-    }
-
-    /// Returns the flow picture of a kept answer, or the response that refuses it.
-    async fn flow_picture(&self, person: &SignedIn, id: &str) -> Result<Picture, Box<Response>> {
-        let refuse = |problem: &Problem| Box::new(refused(&person.visitor, problem));
-        let kept = self.read_kept_check(&person.caller, id, person.now).await;
-        let answer = kept.map_err(|problem| refuse(&problem))?;
-        let view = AnswerView::read(&answer).map_err(|error| refuse(&unreadable(&error)))?;
-        Ok(flow_picture(&view))
     }
 
     /// Finds the newest checks of a person's tenant that meet conditions.

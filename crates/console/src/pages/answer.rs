@@ -51,7 +51,7 @@ pub(crate) fn answer_page(visitor: &Visitor, content: AnswerContent<'_>, now: Ti
         }
         section #flows {
             h2 { "Flows of funds" }
-            (flows(answer))
+            (flows(answer, !matches!(earlier, RecentChecks::NotKept)))
         }
         @if let Some(of_address) = of_address {
             section {

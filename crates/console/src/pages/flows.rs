@@ -1,4 +1,5 @@
-//! The flows of a check: the picture, and each flow hop by hop.
+//! The flows of a check: the picture, and each flow hop by hop. A page shows a bounded number of flows, so that it scrolls
+//! smoothly however many an answer has; the others follow on pages of their own.
 
 use std::cmp::Reverse;
 
@@ -11,16 +12,33 @@ use assay_picture::{
 };
 use maud::{Markup, PreEscaped, html};
 
-use super::{answer::sentence, search::check_path};
+use super::{
+    answer::sentence,
+    frame::{Visitor, framed},
+    search::check_path,
+};
 use crate::MOUNT;
 
-/// Largest number of flows that are listed at once; the others follow in a part that opens.
+/// Largest number of flows of a direction on the page of a check.
 const MOST: usize = 40;
+/// Largest number of flows on a page of further ones.
+const MOST_FURTHER: usize = 100;
 /// Largest number of risky flows of each direction that are open at first.
 const MOST_OPEN: usize = 3;
 
-/// Returns the part of a page about the flows of an answer.
-pub(super) fn flows(answer: &AnswerView) -> Markup {
+/// Content of a page of further flows.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FurtherFlows<'a> {
+    /// The answer, which is kept.
+    pub(crate) answer: &'a AnswerView,
+    /// Direction of the flows.
+    pub(crate) direction: Direction,
+    /// Number of the first flow to show, counted from 1.
+    pub(crate) from: usize,
+}
+
+/// Returns the part of a page about the flows of an answer. `is_kept`: the answer has pages of further flows.
+pub(super) fn flows(answer: &AnswerView, is_kept: bool) -> Markup {
     if answer.exposure.is_empty() {
         let coverage = &answer.coverage.exposure;
         let is_searched = matches!(coverage.status.as_str(), "assessed" | "partial");
@@ -31,42 +49,109 @@ pub(super) fn flows(answer: &AnswerView) -> Markup {
         };
         return html! { p { (sentence(&text)) } };
     }
-    let list = |direction: Direction| -> Vec<&ExposureView> {
-        let lines = answer.exposure.iter().filter(|line| line.direction == direction);
-        let mut lines: Vec<&ExposureView> = lines.collect();
-        // As in the picture: the risky ones first, then the largest.
-        lines.sort_by_key(|line| (!is_risky(line), Reverse(millionths(&line.share))));
-        lines
-    };
     let link = |address: &str| follow_path(chain_of(answer, address), address);
-    let (sources, destinations) = (list(Direction::Source), list(Direction::Destination));
     html! {
         div.picture.wide { (PreEscaped(linked_flow_picture(answer, &link).inline())) }
         @if let Some(id) = &answer.check_id {
             p.soft.save { a href={ (MOUNT) "/checks/" (id) "/flows.svg" } download { "Save the picture (SVG)" } " \u{b7} " a href={ (MOUNT) "/checks/" (id) "/flows.png" } download { "PNG" } }
         }
         div.columns {
-            section { h3 { "Where it came from" } (listed(answer, &sources)) }
-            section { h3 { "Where it went" } (listed(answer, &destinations)) }
+            @for direction in [Direction::Source, Direction::Destination] {
+                section { h3 { (heading(direction)) } (first_flows(answer, direction, is_kept)) }
+            }
         }
     }
 }
 
-/// Flows of one direction, the first ones at once.
-fn listed(answer: &AnswerView, lines: &[&ExposureView]) -> Markup {
-    let (first, more) = lines.split_at(lines.len().min(MOST));
+const fn heading(direction: Direction) -> &'static str {
+    match direction {
+        Direction::Source => "Where it came from",
+        Direction::Destination => "Where it went",
+    }
+}
+
+/// The flows of a direction as in the picture: the risky ones first, then the largest.
+fn ranked(answer: &AnswerView, direction: Direction) -> Vec<&ExposureView> {
+    let lines = answer.exposure.iter().filter(|line| line.direction == direction);
+    let mut lines: Vec<&ExposureView> = lines.collect();
+    lines.sort_by_key(|line| (!is_risky(line), Reverse(millionths(&line.share))));
+    lines
+}
+
+/// The first flows of a direction, and a link to the others.
+fn first_flows(answer: &AnswerView, direction: Direction, is_kept: bool) -> Markup {
+    let lines = ranked(answer, direction);
+    let (first, further) = lines.split_at(lines.len().min(MOST));
     let risky = first.iter().filter(|line| is_risky(line));
     let open: Vec<&ExposureView> = risky.take(MOST_OPEN).copied().collect();
+    let others = counted(number(further.len()), "more flow", "more flows");
+    let kept = answer.check_id.as_deref().filter(|_| is_kept);
     html! {
         @if lines.is_empty() { p.soft { "Nothing." } }
         @for line in first { (flow(answer, line, open.contains(line))) }
-        @if !more.is_empty() {
-            details {
-                summary { (counted(more.len().try_into().unwrap_or(u64::MAX), "more flow", "more flows")) }
-                @for line in more { (flow(answer, line, false)) }
+        @if !further.is_empty() {
+            p {
+                @match kept {
+                    Some(id) => a href=(further_path(id, direction, MOST + 1)) { (others) },
+                    None => (others),
+                }
+                @if let Some(share) = share_of(further) { ", " (percent(share)) " of all" }
+                "."
+                @if kept.is_none() { span.soft { " The plan keeps no answers: these flows are in the answer of the API alone." } }
             }
         }
     }
+}
+
+/// The part of all that flows are together; `None` for flows in different assets, whose shares do not add up.
+fn share_of(lines: &[&ExposureView]) -> Option<u64> {
+    let (first, others) = lines.split_first()?;
+    let is_one_asset = others.iter().all(|line| line.amount.asset == first.amount.asset);
+    is_one_asset.then(|| lines.iter().map(|line| millionths(&line.share)).sum())
+}
+
+/// The path of a page of further flows.
+fn further_path(check_id: &str, direction: Direction, from: usize) -> String {
+    let direction = match direction {
+        Direction::Source => "source",
+        Direction::Destination => "destination",
+    };
+    format!("{MOUNT}/checks/{check_id}/flows?direction={direction}&from={from}")
+}
+
+/// Returns a page of further flows of an answer.
+pub(crate) fn further_flows_page(visitor: &Visitor, content: FurtherFlows<'_>) -> Markup {
+    let FurtherFlows { answer, direction, from } = content;
+    let lines = ranked(answer, direction);
+    let before = from.saturating_sub(1).min(lines.len());
+    let shown = lines.iter().skip(before).take(MOST_FURTHER);
+    let last = before + shown.len();
+    let id = answer.check_id.as_deref().unwrap_or_default();
+    let title = heading(direction);
+    let content = html! {
+        h1 { (title) }
+        p {
+            span.address { (answer.address) } " on " (answer.blockchain.info().name) ". "
+            a href={ (MOUNT) "/checks/" (id) } { "Back to the answer" }
+        }
+        @if last == before {
+            p.soft { "No flow has the number " (from) ": there are " (lines.len()) "." }
+        } @else {
+            h2 { "Flows " (before + 1) " to " (last) " of " (lines.len()) ", the risky ones first, then the largest" }
+        }
+        @for line in shown { (flow(answer, line, false)) }
+        nav.pages aria-label="Flows" {
+            @if before > 0 {
+                a href=(further_path(id, direction, before.saturating_sub(MOST_FURTHER) + 1)) { "Previous flows" }
+            }
+            @if last < lines.len() { a href=(further_path(id, direction, last + 1)) { "Next flows" } }
+        }
+    };
+    framed(visitor, title, "none", &answer.address, &content)
+}
+
+fn number(count: usize) -> u64 {
+    u64::try_from(count).unwrap_or(u64::MAX)
 }
 
 /// One flow, which opens to its paths.

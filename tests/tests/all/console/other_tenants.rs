@@ -71,7 +71,7 @@ fn pages_show_nothing_of_another_tenant() {
     let lists = ["", "/checks", "/keys", "/usage", "/policy", "/sources", "/chains", "/transfer"];
     let lists = lists.map(|page| format!("/console{page}"));
     let of_check = |id: &String| {
-        ["", "/flows.svg", "/flows.png"].map(|part| format!("/console/checks/{id}{part}"))
+        ["", "/flows", "/flows.svg", "/flows.png"].map(|part| format!("/console/checks/{id}{part}"))
     };
     let known = secrets.checks.iter().flat_map(of_check);
     let near = secrets.checks.iter().flat_map(|id| neighbors(id));

@@ -62,7 +62,7 @@ fn a_check_of_the_console_is_a_check_like_any_other() {
     // and another tenant sees none of it.
     assert_eq!(enterprise.get("/api/v1/checks").json()["checks"].as_array().unwrap().len(), 0);
     let other = Person::sign_in(&server, "sample-enterprise");
-    let pages = ["", "/flows.svg", "/flows.png"];
+    let pages = ["", "/flows", "/flows.svg", "/flows.png"];
     for path in pages.map(|page| format!("/console/checks/{id}{page}")) {
         assert_eq!(other.get(&path).status, 404, "{path}");
     }

@@ -12,11 +12,12 @@ use crate::support::wait_until;
 const SESSION: &str = "assay-console";
 
 /// The requests of the console and the least role that may send each.
-const NEEDED: [(&str, &str, &str); 17] = [
+const NEEDED: [(&str, &str, &str); 18] = [
     ("viewer", "GET", "/console"),
     ("viewer", "GET", "/console/search?q=lantern"),
     ("viewer", "GET", "/console/checks"),
     ("viewer", "GET", "/console/checks/x"),
+    ("viewer", "GET", "/console/checks/x/flows"),
     ("viewer", "GET", "/console/checks/x/flows.svg"),
     ("viewer", "GET", "/console/checks/x/flows.png"),
     ("viewer", "GET", "/console/check/btc/12QtD5BFwRsdNsAZY76UVE1xyCGNTojH9h"),
