@@ -211,7 +211,7 @@ async fn check(
         return page(StatusCode::OK, pages::confirm_page(&person.visitor, &subject));
     }
     match console.checks.check_address(&person.caller, &subject).await {
-        Ok(answer) => console.show(&person, AnswerView::read(&answer)).await,
+        Ok(answer) => console.show(&person, AnswerView::read(&answer), false).await,
         Err(problem) => refused(&person.visitor, &problem),
     }
 }
@@ -225,7 +225,7 @@ async fn list_checks(State(console): Shared, person: SignedIn) -> Response {
 /// `GET /console/checks/{check_id}`: an earlier answer.
 async fn show_check(State(console): Shared, person: SignedIn, Path(id): Path<String>) -> Response {
     match console.read_kept_check(&person.caller, &id, person.now).await {
-        Ok(answer) => console.show(&person, AnswerView::read(&answer)).await,
+        Ok(answer) => console.show(&person, AnswerView::read(&answer), true).await,
         Err(problem) => refused(&person.visitor, &problem),
     }
 }
@@ -306,11 +306,13 @@ impl Console {
         self.settings.administration.as_ref().is_some_and(|means| means.source_paths.is_some())
     }
 
-    /// Returns the page of an answer, with the earlier checks of its address.
+    /// Returns the page of an answer, with the earlier checks of its address. `is_earlier`: the answer was given to another
+    /// request.
     async fn show(
         &self,
         person: &SignedIn,
         answer: Result<AnswerView, UnreadableAnswer>,
+        is_earlier: bool,
     ) -> Response {
         let answer = match answer {
             Ok(answer) => answer,
@@ -329,8 +331,12 @@ impl Console {
             found.retain(|check| Some(&check.key.id) != answer.check_id.as_ref());
             found.truncate(OF_ADDRESS);
         }
-        let content =
-            AnswerContent { answer: &answer, activity: activity.as_ref(), earlier: &earlier };
+        let content = AnswerContent {
+            answer: &answer,
+            is_earlier,
+            activity: activity.as_ref(),
+            earlier: &earlier,
+        };
         page(StatusCode::OK, answer_page(&person.visitor, content, person.now))
     }
 

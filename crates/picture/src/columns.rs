@@ -2,16 +2,16 @@
 
 use crate::svg::{Picture, SvgElements, Tenths};
 
-const WIDTH: i64 = 720;
+const WIDTH: i64 = 352;
 /// Left end, width and lower end of the columns, and their largest height.
-const LEFT: i64 = 70;
-const ACROSS: i64 = 640;
-const GROUND: i64 = 168;
-const MOST: i64 = 140;
+const LEFT: i64 = 52;
+const ACROSS: i64 = 296;
+const GROUND: i64 = 120;
+const MOST: i64 = 100;
 /// Largest width of a column.
-const WIDEST: i64 = 24;
+const WIDEST: i64 = 16;
 /// Number of columns that have a name below them, at most.
-const NAMED: usize = 7;
+const NAMED: usize = 5;
 
 /// A column: a day or a week.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -114,7 +114,7 @@ mod tests {
         let svg = column_chart("Checks".into(), &columns, &|size| size.to_string()).inline();
         assert_eq!(svg.matches("<rect").count(), 3);
         assert_eq!(svg.matches("tabindex").count(), 2, "{svg}");
-        assert!(svg.contains("height=\"105\"") && svg.contains("height=\"35\""), "{svg}");
+        assert!(svg.contains("height=\"75\"") && svg.contains("height=\"25\""), "{svg}");
         assert!(svg.contains("3 May &lt;b&gt;") && svg.contains(">8</text>"));
     }
 

@@ -15,11 +15,9 @@ pub use pieces::{endpoint_in_words, is_risky};
 use crate::{
     AnswerView,
     svg::{Picture, SvgElements, Tenths},
-    text::{cut, percent, short},
+    text::{cut, percent, with_ends},
 };
 
-/// Largest number of characters in a name beside a band.
-const NAME: usize = 33;
 /// Largest number of characters in a line of the details.
 const DETAIL: usize = 170;
 
@@ -35,38 +33,77 @@ pub fn flow_picture(answer: &AnswerView) -> Picture {
 /// Draws the flow picture with links: each address between leads to a page that follows its own funds.
 #[must_use]
 pub fn linked_flow_picture(answer: &AnswerView, link: AddressLink<'_>) -> Picture {
-    let sides = [Direction::Source, Direction::Destination];
-    let [sources, destinations] = sides.map(|direction| groups(answer, direction));
-    let layout = Layout::new(&sources, &destinations);
+    let directions = [Direction::Source, Direction::Destination]
+        .map(|direction| (direction, groups(answer, direction)));
+    let layout = Layout::new(&layout::BOTH, &directions);
+    let width = layout.columns.width;
     let mut elements = SvgElements::default();
-    for (side, found) in [(&layout.left, &sources), (&layout.right, &destinations)] {
+    for (side, (_, found)) in layout.sides.iter().zip(&directions) {
         draw_side(&mut elements, answer, &layout, side, found);
     }
     draw_subject(&mut elements, answer, &layout);
     let hint = "Point at a flow, or reach it by the Tab key: its path is shown here.";
-    if !(sources.is_empty() && destinations.is_empty()) {
+    if directions.iter().any(|(_, groups)| !groups.is_empty()) {
         let mut texts = SvgElements::default();
-        texts.line(
-            "rule",
-            (Tenths::px(16), layout.strip()),
-            (Tenths::px(layout::WIDTH - 16), layout.strip()),
-        );
-        texts.text("soft", Tenths::px(16), Tenths(layout.strip().0 + 220), hint);
+        let strip = layout.strip();
+        texts.line("rule", (Tenths::px(16), strip), (Tenths::px(width - 16), strip));
+        texts.text("soft", Tenths::px(16), Tenths(strip.0 + 220), hint);
         elements.group("hint", &texts);
     }
     // Details of a flow cover the hint, so that the flows are drawn after it.
     let mut flows = SvgElements::default();
-    for (side, found) in [(&layout.left, &sources), (&layout.right, &destinations)] {
+    for (side, (_, found)) in layout.sides.iter().zip(&directions) {
         draw_flows(&mut flows, &layout, (side, link), found);
     }
     elements.group("flows", &flows);
-    let counts = [&sources, &destinations]
-        .map(|groups| groups.iter().map(|group| group.leaves.len()).sum::<usize>());
+    let [sources, destinations] = directions.each_ref().map(|(_, groups)| kinds(groups));
     let label = format!(
-        "Flows of funds of {}: {} kinds of sources to the left, {} kinds of destinations to the right",
-        answer.address, counts[0], counts[1]
+        "Flows of funds of {}: {sources} kinds of sources to the left, {destinations} kinds of destinations to the right",
+        answer.address
     );
-    Picture::new(layout::WIDTH, layout.height(), label, elements.finish())
+    Picture::new(width, layout.height() + layout::STRIP, label, elements.finish())
+}
+
+/// Draws the flows of each direction by themselves, for narrow windows; a direction without flows is left out. Details of a
+/// flow are not drawn: pages list them beside the picture.
+#[must_use]
+pub fn narrow_flow_pictures(answer: &AnswerView, link: AddressLink<'_>) -> Vec<Picture> {
+    let directions = [Direction::Source, Direction::Destination].into_iter();
+    let found = directions.map(|direction| (direction, groups(answer, direction)));
+    let found = found.filter(|(_, groups)| !groups.is_empty());
+    found.map(|found| narrow_picture(answer, found, link)).collect()
+}
+
+fn narrow_picture(
+    answer: &AnswerView,
+    found: (Direction, Vec<FlowGroup<'_>>),
+    link: AddressLink<'_>,
+) -> Picture {
+    let directions = [found];
+    let layout = Layout::new(&layout::ONE, &directions);
+    let mut elements = SvgElements::default();
+    let mut kinds_of = 0;
+    for (side, (_, found)) in layout.sides.iter().zip(&directions) {
+        draw_side(&mut elements, answer, &layout, side, found);
+        draw_narrow_flows(&mut elements, &layout, (side, link), found);
+        kinds_of += kinds(found);
+    }
+    draw_score(&mut elements, answer, &layout);
+    let [(direction, _)] = directions;
+    let label = format!("{} of {}: {kinds_of} kinds", title(direction), answer.address);
+    Picture::new(layout.columns.width, layout.height(), label, elements.finish())
+}
+
+/// Number of endpoints that are drawn by themselves.
+fn kinds(groups: &[FlowGroup<'_>]) -> usize {
+    groups.iter().map(|group| group.leaves.len()).sum()
+}
+
+const fn title(direction: Direction) -> &'static str {
+    match direction {
+        Direction::Source => "Source of funds",
+        Direction::Destination => "Destination of funds",
+    }
 }
 
 /// Draws the headings of a side, or the reason for which nothing is drawn there.
@@ -77,12 +114,11 @@ fn draw_side(
     side: &Side,
     groups: &[FlowGroup<'_>],
 ) {
-    let (title, class) = match side.direction {
-        Direction::Source => ("Source of funds", "head"),
-        Direction::Destination => ("Destination of funds", "head end"),
+    let (class, soft) = match side.direction {
+        Direction::Source => ("head", "soft"),
+        Direction::Destination => ("head end", "soft end"),
     };
-    elements.text(class, side.heading, Tenths::px(26), title);
-    let soft = if side.direction == Direction::Source { "soft" } else { "soft end" };
+    elements.text(class, side.heading, Tenths::px(26), title(side.direction));
     if groups.is_empty() {
         let why = match answer.coverage.exposure.status.as_str() {
             "assessed" | "partial" => "nothing found",
@@ -95,12 +131,24 @@ fn draw_side(
     }
 }
 
+/// Draws the box of the subject, and returns its horizontal center.
+fn draw_box(elements: &mut SvgElements, layout: &Layout) -> Tenths {
+    let (left, top) = (layout.subject_left(), layout.subject_top());
+    let width = Tenths::px(layout.columns.subject_width);
+    elements.rect("box", (left, top), (width, layout.subject_height()));
+    Tenths(left.0 + width.0 / 2)
+}
+
+/// Draws the subject in few letters: its score.
+fn draw_score(elements: &mut SvgElements, answer: &AnswerView, layout: &Layout) {
+    let center = draw_box(elements, layout);
+    elements.text("mid big", center, layout.middle, &answer.risk_score.to_string());
+    elements.text("mid soft", center, Tenths(layout.middle.0 + 160), "of 100");
+}
+
 /// Draws the subject: its name, address and score.
 fn draw_subject(elements: &mut SvgElements, answer: &AnswerView, layout: &Layout) {
-    let (left, top) = (layout.subject_left(), layout.subject_top());
-    let size = (Tenths::px(layout::SUBJECT), layout.subject_height());
-    elements.rect("box", (left, top), size);
-    let center = Tenths(left.0 + Tenths::px(layout::SUBJECT / 2).0);
+    let center = draw_box(elements, layout);
     elements.text("mid mono", center, Tenths::px(26), &cut(&answer.address, 90));
     let mut y = layout.middle.0 - 180;
     let mut line = |class: &str, text: &str, step: i64| {
@@ -125,12 +173,33 @@ fn draw_flows(
         for (place, leaf) in placed.leaves.iter().zip(&group.leaves) {
             let mut flow = SvgElements::default();
             draw_band(&mut flow, side, placed, place, leaf);
-            draw_endpoint(&mut flow, side, place, leaf, group);
+            let facts = [vec![percent(leaf.share), group.unit.text(leaf.amount)], leaf.remarks()];
+            draw_endpoint(&mut flow, layout, side, place, leaf, &[facts.concat()]);
             flow.group("tip", &details(layout, leaf, group));
             elements.focusable("flow", &leaf.sentence(group), &flow);
         }
         for node in &placed.nodes {
-            draw_node(elements, side, node, link);
+            draw_node(elements, layout, side, node, link);
+        }
+    }
+}
+
+/// Draws the bands of a side, each with its endpoint; the amount has a line of its own.
+fn draw_narrow_flows(
+    elements: &mut SvgElements,
+    layout: &Layout,
+    (side, link): (&Side, AddressLink<'_>),
+    groups: &[FlowGroup<'_>],
+) {
+    for (placed, group) in side.groups.iter().zip(groups) {
+        for (place, leaf) in placed.leaves.iter().zip(&group.leaves) {
+            draw_band(elements, side, placed, place, leaf);
+            let facts = [vec![percent(leaf.share)], leaf.remarks()].concat();
+            let lines = [vec![group.unit.text(leaf.amount)], facts];
+            draw_endpoint(elements, layout, side, place, leaf, &lines);
+        }
+        for node in &placed.nodes {
+            draw_node(elements, layout, side, node, link);
         }
     }
 }
@@ -155,13 +224,14 @@ fn draw_band(
     }
 }
 
-/// Draws the bar of an endpoint with its name, share and amount.
+/// Draws the bar of an endpoint with its name, and below it lines of facts.
 fn draw_endpoint(
     flow: &mut SvgElements,
+    layout: &Layout,
     side: &Side,
     place: &PlacedLeaf,
     leaf: &Leaf<'_>,
-    group: &FlowGroup<'_>,
+    lines: &[Vec<String>],
 ) {
     let extent = (Tenths::px(layout::BAR), place.height);
     flow.rect(leaf.tone.class(), (side.bar, place.top), extent);
@@ -170,20 +240,29 @@ fn draw_endpoint(
         Direction::Destination => ("name", "soft"),
     };
     let middle = place.top.0 + place.height.0 / 2;
-    flow.text(name, side.label, Tenths(middle - 20), &cut(&leaf.name, NAME));
-    let mut facts = vec![percent(leaf.share), group.unit.text(leaf.amount)];
-    facts.extend(leaf.remarks());
-    flow.text(soft, side.label, Tenths(middle + 130), &cut(&facts.join(" \u{b7} "), NAME + 6));
+    let mut y = middle + 55 - 75 * i64::try_from(lines.len()).unwrap_or_default();
+    flow.text(name, side.label, Tenths(y), &cut(&leaf.name, layout.columns.name));
+    for facts in lines {
+        y += 150;
+        let facts = cut(&facts.join(" \u{b7} "), layout.columns.facts);
+        flow.text(soft, side.label, Tenths(y), &facts);
+    }
 }
 
 /// Draws an address next to the subject.
-fn draw_node(elements: &mut SvgElements, side: &Side, node: &PlacedNode, link: AddressLink<'_>) {
+fn draw_node(
+    elements: &mut SvgElements,
+    layout: &Layout,
+    side: &Side,
+    node: &PlacedNode,
+    link: AddressLink<'_>,
+) {
     let mut drawn = SvgElements::default();
     let extent = (Tenths::px(layout::BAR), node.height);
     let left = side.node_outer.0.min(side.node_inner.0);
     drawn.rect("plain", (Tenths(left), node.top), extent);
     let center = Tenths(left + Tenths::px(layout::BAR / 2).0);
-    let name = short(Some(&node.identifier));
+    let name = with_ends(&node.identifier, layout.columns.address_ends);
     drawn.text("mid mono halo", center, Tenths(node.top.0 - 50), &name);
     match link(&node.identifier) {
         Some(path) => {
@@ -199,7 +278,7 @@ fn draw_node(elements: &mut SvgElements, side: &Side, node: &PlacedNode, link: A
 fn details(layout: &Layout, leaf: &Leaf<'_>, group: &FlowGroup<'_>) -> SvgElements {
     let mut texts = SvgElements::default();
     let strip = layout.strip();
-    let size = (Tenths::px(layout::WIDTH), Tenths::px(layout::STRIP));
+    let size = (Tenths::px(layout.columns.width), Tenths::px(layout::STRIP));
     texts.rect("paper", (Tenths(0), Tenths(strip.0 + 10)), size);
     for (index, line) in leaf.details(group).iter().enumerate() {
         let step = i64::try_from(index).unwrap_or_default() * 175;

@@ -2,9 +2,10 @@
 //!
 //! A picture is a function of the answer as callers get it ([`AnswerView`]), so that one drawing serves a check that
 //! was just made, and one that was kept by an earlier release. Pictures have no scripts and load nothing. Their
-//! colors are CSS variables with a light and a dark value.
+//! colors are CSS variables with a light and a dark value. All but the flow picture fit in the narrowest windows.
 //!
-//! - [`flow_picture`]: sources of funds, the subject, destinations; [`linked_flow_picture`] leads to pages of addresses
+//! - [`flow_picture`]: sources of funds, the subject, destinations; [`linked_flow_picture`] leads to pages of addresses;
+//!   [`narrow_flow_pictures`] are for windows in which the picture does not fit
 //! - [`waterfall`]: components of the score, whose bars sum to it
 //! - [`pattern_picture`]: the form of a behavior pattern
 //! - [`timeline_picture`]: activity by week, month or quarter
@@ -27,7 +28,10 @@ pub use answer::{
     TransferView, UnreadableAnswer, WalletView,
 };
 pub use columns::{ChartColumn, column_chart};
-pub use flow::{AddressLink, endpoint_in_words, flow_picture, is_risky, linked_flow_picture};
+pub use flow::{
+    AddressLink, endpoint_in_words, flow_picture, is_risky, linked_flow_picture,
+    narrow_flow_pictures,
+};
 pub use pattern::pattern_picture;
 pub use raster::PngError;
 pub use score::waterfall;

@@ -5,24 +5,29 @@ use assay_engine::score::{Score, Verdict};
 use crate::{
     AnswerView, ComponentView,
     svg::{Picture, SvgElements, Tenths},
-    text::{counted, cut, words},
+    text::{counted, lines, words},
 };
 
-const WIDTH: i64 = 720;
-/// Left end of the scale. A tenth of a point is half a pixel wide, so that bars are exact.
-const SCALE: i64 = 80;
-const TENTH: i64 = 5;
-/// Height of a component's row, with one line of text and its bar.
-const ROW: i64 = 40;
+const WIDTH: i64 = 364;
+/// Left end of the scale. A tenth of a point is three tenths of a pixel wide, so that bars are exact.
+const SCALE: i64 = 52;
+const TENTH: i64 = 3;
+/// Upper end of the first row; height of a line of text, of a bar, and of the room below it.
+const TOP: i64 = 34;
+const LINE: i64 = 16;
+const BAR: i64 = 12;
+const ROOM: i64 = 12;
 /// Largest number of components that have a bar of their own.
 const MOST: usize = 12;
-/// Largest number of characters of a component's text.
-const TEXT: usize = 86;
+/// Largest number of characters in a line of a component's text, and of its lines.
+const CHARACTERS: usize = 48;
+const LINES: usize = 2;
 
-/// A bar: its points in tenths, its text and its look.
+/// A bar: its points in tenths, its text whole and in lines, and its look.
 struct Bar {
     tenths: u16,
     text: String,
+    lines: Vec<String>,
     class: &'static str,
 }
 
@@ -31,38 +36,34 @@ struct Bar {
 pub fn waterfall(answer: &AnswerView) -> Picture {
     let bars = bars(&answer.scoring_components);
     let mut elements = SvgElements::default();
-    let rows = i64::try_from(bars.len()).unwrap_or_default();
-    let low = Tenths::px(30 + (rows + 1) * ROW);
+    let score = Bar::new(
+        answer.risk_score.tenths(),
+        format!("Score of 100, verdict {}", answer.verdict.as_str()),
+        verdict_class(answer.verdict),
+    );
+    let low = TOP + bars.iter().chain([&score]).map(Bar::height).sum::<i64>();
     for points in [0, 25, 50, 75, 100] {
         let x = at(points * 10);
-        elements.line("rule", (x, Tenths::px(22)), (x, low));
+        elements.line("rule", (x, Tenths::px(22)), (x, Tenths::px(low)));
         elements.text("mid soft", x, Tenths::px(14), &points.to_string());
     }
     let mut reached: u16 = 0;
-    let mut y = 34;
+    let mut y = TOP;
     for bar in &bars {
-        let mut row = SvgElements::default();
         let points = format!("+{}", Score::from_tenths(bar.tenths));
-        row.text("end", Tenths::px(SCALE - 10), Tenths::px(y + 26), &points);
-        row.text("halo", Tenths::px(SCALE), Tenths::px(y + 10), &cut(&bar.text, TEXT));
-        let size = (Tenths(i64::from(bar.tenths) * TENTH), Tenths::px(12));
-        row.rect(bar.class, (at(reached), Tenths::px(y + 16)), size);
+        let mut row = SvgElements::default();
+        bar.draw(&mut row, y, reached, &points, ["halo", "end"]);
         elements.focusable("bar", &format!("{points}: {}", bar.text), &row);
         reached = reached.saturating_add(bar.tenths);
-        y += ROW;
+        y += bar.height();
     }
-    let score = answer.risk_score;
-    elements.text("end head", Tenths::px(SCALE - 10), Tenths::px(y + 18), &score.to_string());
-    let size = (Tenths(i64::from(score.tenths()) * TENTH), Tenths::px(14));
-    elements.rect(verdict_class(answer.verdict), (at(0), Tenths::px(y + 7)), size);
-    let sum = format!("of 100: {}", answer.verdict.as_str());
-    let right = at(score.tenths()).0 + 80;
-    elements.text("head halo", Tenths(right), Tenths::px(y + 18), &sum);
+    score.draw(&mut elements, y, 0, &answer.risk_score.to_string(), ["head halo", "head end"]);
     let label = format!(
-        "Score {score} of 100, the sum of {}",
+        "Score {} of 100, the sum of {}",
+        answer.risk_score,
         counted(u64::try_from(bars.len()).unwrap_or_default(), "component", "components")
     );
-    Picture::new(WIDTH, low.0 / 10 + 6, label, elements.finish())
+    Picture::new(WIDTH, low, label, elements.finish())
 }
 
 /// The horizontal place of a score.
@@ -80,15 +81,19 @@ fn bars(components: &[ComponentView]) -> Vec<Bar> {
     bars.sort_by_key(|bar| std::cmp::Reverse(bar.tenths));
     let others = bars.split_off(MOST - 1);
     let count = u64::try_from(others.len()).unwrap_or_default();
-    bars.push(Bar {
-        tenths: others.iter().map(|bar| bar.tenths).sum(),
-        text: counted(count, "more component", "more components"),
-        class: "plain",
-    });
+    bars.push(Bar::new(
+        others.iter().map(|bar| bar.tenths).sum(),
+        counted(count, "more component", "more components"),
+        "plain",
+    ));
     bars
 }
 
 impl Bar {
+    fn new(tenths: u16, text: String, class: &'static str) -> Self {
+        Self { tenths, lines: lines(&text, CHARACTERS, LINES), text, class }
+    }
+
     fn of(component: &ComponentView) -> Self {
         let class = match component.kind.as_str() {
             "sanctions" => "severe",
@@ -101,7 +106,30 @@ impl Bar {
             Some(rule) => format!("rule {}: {}", words(rule), component.detail),
             None => component.detail.clone(),
         };
-        Self { tenths: component.contribution.tenths(), text, class }
+        Self::new(component.contribution.tenths(), text, class)
+    }
+
+    /// Height of the row.
+    fn height(&self) -> i64 {
+        i64::try_from(self.lines.len()).unwrap_or_default() * LINE + BAR + ROOM
+    }
+
+    /// Draws the text from `y` on, and below it the bar from the tenth `from` on, with its points beside it.
+    fn draw(
+        &self,
+        row: &mut SvgElements,
+        mut y: i64,
+        from: u16,
+        points: &str,
+        [text, number]: [&str; 2],
+    ) {
+        for line in &self.lines {
+            row.text(text, Tenths(0), Tenths::px(y + 10), line);
+            y += LINE;
+        }
+        row.text(number, Tenths::px(SCALE - 8), Tenths::px(y + BAR - 1), points);
+        let size = (Tenths(i64::from(self.tenths) * TENTH), Tenths::px(BAR));
+        row.rect(self.class, (at(from), Tenths::px(y)), size);
     }
 }
 

@@ -5,7 +5,9 @@ use proptest::prelude::*;
 use quick_xml::{Reader, events::Event};
 use serde_json::{Value, json};
 
-use crate::{AnswerView, flow_picture, linked_flow_picture, pattern_picture, waterfall};
+use crate::{
+    AnswerView, flow_picture, linked_flow_picture, narrow_flow_pictures, pattern_picture, waterfall,
+};
 
 /// An answer about a Bitcoin address with components and exposures.
 fn answer(score: Score, components: &[Value], exposure: &[Value]) -> AnswerView {
@@ -151,7 +153,7 @@ proptest! {
         // The first one is the paper, the last one the score.
         let widths: Vec<i64> = rectangles[1..].iter().map(|(_, width)| tenths(width)).collect();
         let (whole, bars) = widths.split_last().unwrap();
-        prop_assert_eq!(*whole, i64::from(score.tenths()) * 5);
+        prop_assert_eq!(*whole, i64::from(score.tenths()) * 3);
         prop_assert_eq!(bars.iter().sum::<i64>(), *whole);
         prop_assert!(bars.len() <= 12);
     }
@@ -177,6 +179,9 @@ proptest! {
         assert_harmless(&picture.file());
         prop_assert_eq!(picture.file(), flow_picture(&answer).file());
         prop_assert!(!picture.inline().contains("<style"));
+        for narrow in narrow_flow_pictures(&answer, &|_| None) {
+            assert_harmless(&narrow.file());
+        }
     }
 }
 
@@ -209,6 +214,26 @@ fn addresses_between_lead_to_their_own_pages() {
     assert!(!flow_picture(&answer).file().contains("<a "));
     let none = linked_flow_picture(&answer, &|_| None);
     assert_eq!(none, flow_picture(&answer));
+}
+
+#[test]
+fn narrow_windows_have_a_picture_of_each_direction_with_flows() {
+    let line = |direction, entity| {
+        exposure(&Line { direction, entity, share: "1", amount: 5, between: 1 })
+    };
+    let both = [line("source", "Harbor Lane"), line("destination", "Quiet River")];
+    let drawn = narrow_flow_pictures(&answer(Score::from_tenths(614), &[], &both), &|_| None);
+    let [sources, destinations] = &*drawn else { panic!("{drawn:?}") };
+    let (sources, destinations) = (sources.inline(), destinations.inline());
+    assert!(sources.contains("Harbor Lane") && !sources.contains("Quiet River"), "{sources}");
+    assert!(destinations.contains("Quiet River"), "{destinations}");
+    for picture in [&sources, &destinations] {
+        assert!(picture.contains("width=\"352\"") && picture.contains(">61.4</text>"), "{picture}");
+        assert!(picture.contains(">0.00000005 BTC</text>"), "the amount whole: {picture}");
+    }
+    let received = [line("source", "Harbor Lane")];
+    let drawn = narrow_flow_pictures(&answer(Score::ZERO, &[], &received), &|_| None);
+    assert_eq!(drawn.len(), 1);
 }
 
 #[test]

@@ -97,8 +97,12 @@ pub fn percent(millionths: u64) -> String {
 /// The first and last characters of an identifier.
 #[must_use]
 pub fn short(text: Option<&str>) -> String {
-    let Some(text) = text else { return "(no address)".to_owned() };
-    let (length, ends) = (text.chars().count(), IDENTIFIER_ENDS);
+    text.map_or_else(|| "(no address)".to_owned(), |text| with_ends(text, IDENTIFIER_ENDS))
+}
+
+/// A number of characters of a text from its beginning, and as many from its end.
+pub(crate) fn with_ends(text: &str, ends: usize) -> String {
+    let length = text.chars().count();
     if length <= 2 * ends + 3 {
         return text.to_owned();
     }
@@ -140,6 +144,27 @@ pub fn cut(text: &str, most: usize) -> String {
     }
     let kept: String = text.chars().take(most.saturating_sub(1)).collect();
     format!("{}\u{2026}", kept.trim_end())
+}
+
+/// A text in lines of at most `width` characters, broken between words. A text of more than `most` lines ends in an ellipsis,
+/// and so does a line of one word that is too long.
+#[must_use]
+pub(crate) fn lines(text: &str, width: usize, most: usize) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        match found.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => found.push(word.to_owned()),
+        }
+    }
+    if found.len() > most {
+        let last = found.split_off(most.saturating_sub(1)).join(" ");
+        found.push(last);
+    }
+    found.iter().map(|line| cut(line, width)).collect()
 }
 
 /// True if a character changes the direction of the text around it.
@@ -193,6 +218,14 @@ mod tests {
         assert_eq!(cut("abc", 3), "abc");
         assert_eq!(cut("abcd", 3), "ab\u{2026}");
         assert_eq!(cut("\u{e9}\u{e9}\u{e9}\u{e9}", 2), "\u{e9}\u{2026}");
+    }
+
+    #[test]
+    fn a_text_is_broken_between_words() {
+        assert_eq!(lines("ab cd  efg", 5, 3), ["ab cd", "efg"]);
+        assert_eq!(lines("ab cd efg hij", 5, 2), ["ab cd", "efg\u{2026}"]);
+        assert_eq!(lines("abcdefgh i", 5, 2), ["abcd\u{2026}", "i"]);
+        assert!(lines(" \n ", 5, 2).is_empty());
     }
 
     #[test]

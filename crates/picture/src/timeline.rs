@@ -9,16 +9,17 @@ use crate::{
     text::{Unit, counted, short},
 };
 
-const WIDTH: i64 = 720;
+const WIDTH: i64 = 352;
 /// Left end and width of the columns, the line between both directions, and the largest height of a column.
-const LEFT: i64 = 134;
-const ACROSS: i64 = 576;
-const GROUND: i64 = 96;
-const MOST: i64 = 74;
+const LEFT: i64 = 4;
+const ACROSS: i64 = 344;
+const GROUND: i64 = 74;
+const MOST: i64 = 52;
 /// Largest width of a column.
 const WIDEST: i64 = 16;
-/// Number of periods that have a name below them, at most.
-const NAMED: usize = 6;
+/// Number of periods that have a name below them, at most, and the width of a name.
+const NAMED: usize = 4;
+const NAME: i64 = 72;
 /// Most weeks, and most months, that have a column each; of longer times, months or quarters have one.
 const MOST_WEEKS: usize = 105;
 const MOST_MONTHS: usize = 120;
@@ -138,16 +139,18 @@ pub fn timeline_picture(chain: ChainId, address: &str, asset: &AssetTimeline) ->
     let unit = Unit::new(chain, &asset.asset);
     let most = periods.iter().map(|(_, it)| it.received.max(it.sent)).max().unwrap_or_default();
     let mut elements = SvgElements::default();
-    for (sign, size) in [(-1, most), (0, 0), (1, most)] {
-        let y = Tenths::px(GROUND + sign * MOST);
-        elements.line("rule", (Tenths::px(LEFT), y), (Tenths::px(LEFT + ACROSS), y));
-        if sign == 0 || most > 0 {
-            elements.text("end soft", Tenths::px(LEFT - 8), Tenths(y.0 + 40), &unit.text(size));
+    let (left, right) = (Tenths::px(LEFT), Tenths::px(LEFT + ACROSS));
+    let (high, low) = (GROUND - MOST, GROUND + MOST);
+    for y in [high, GROUND, low] {
+        elements.line("rule", (left, Tenths::px(y)), (right, Tenths::px(y)));
+    }
+    // Both lines stand for the largest amount.
+    for (direction, y) in [("received", high - 7), ("sent", low + 16)] {
+        elements.text("soft", left, Tenths::px(y), direction);
+        if most > 0 {
+            elements.text("end soft", right, Tenths::px(y), &unit.text(most));
         }
     }
-    let low = GROUND + MOST;
-    elements.text("soft", Tenths::px(LEFT), Tenths::px(GROUND - MOST - 7), "received");
-    elements.text("soft", Tenths::px(LEFT), Tenths::px(low + 17), "sent");
     let first = periods.first().map_or(0, |(index, _)| *index);
     let last = periods.last().map_or(0, |(index, _)| *index);
     let count = last - first + 1;
@@ -161,11 +164,11 @@ pub fn timeline_picture(chain: ChainId, address: &str, asset: &AssetTimeline) ->
     let every = usize::try_from(count).unwrap_or(1).div_ceil(NAMED);
     let named = (first..=last).step_by(every).filter(|_| !periods.is_empty());
     for index in named {
-        let middle = Tenths(i64::midpoint(slot(index), slot(index + 1)));
-        elements.text("mid soft", middle, Tenths::px(low + 36), &length.name(index));
+        let begin = Tenths(slot(index).min(Tenths::px(WIDTH - NAME).0));
+        elements.text("soft", begin, Tenths::px(low + 34), &length.name(index));
     }
     let label = label(address, length, &periods, unit);
-    Picture::new(WIDTH, low + 46, label, elements.finish())
+    Picture::new(WIDTH, low + 42, label, elements.finish())
 }
 
 /// The bars of a period: received upwards, sent downwards. An amount that is not nothing is at least a pixel high.
@@ -257,9 +260,9 @@ mod tests {
     fn both_directions_are_drawn_on_one_scale() {
         let of = [week("2026-02-02", 200_000_000, 0), week("2026-03-02", 0, 100_000_000)];
         let picture = timeline_picture(ChainId::BTC, "1A1zP1<b>", &asset(&of)).inline();
-        // A bar of 74 pixels upwards, and one of 37 downwards.
-        assert!(picture.contains("y=\"22\" width=\"16\" height=\"74\""), "{picture}");
-        assert!(picture.contains("y=\"96\" width=\"16\" height=\"37\""), "{picture}");
+        // A bar of 52 pixels upwards, and one of 26 downwards.
+        assert!(picture.contains("y=\"22\" width=\"16\" height=\"52\""), "{picture}");
+        assert!(picture.contains("y=\"74\" width=\"16\" height=\"26\""), "{picture}");
         assert!(picture.contains(
             "<title>week of 2026-02-02: received 2.00000000 BTC, sent 0.00000000 BTC, 2 transfers</title>"
         ));

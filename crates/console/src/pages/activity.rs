@@ -84,7 +84,7 @@ fn one_asset(answer: &AnswerView, asset: &AssetTimeline) -> Markup {
     let (length, periods) = timeline_periods(asset);
     html! {
         section {
-            div.picture tabindex="0" { (PreEscaped(timeline_picture(chain, &answer.address, asset).inline())) }
+            div.picture { (PreEscaped(timeline_picture(chain, &answer.address, asset).inline())) }
             p.soft {
                 (asset.asset) " by " (length.noun()) " (UTC)."
                 @if let Some(part) = read_part(asset) { " " (part) }

@@ -28,6 +28,8 @@ const MOST_CHAINS: usize = 12;
 pub(crate) struct AnswerContent<'a> {
     /// The answer.
     pub(crate) answer: &'a AnswerView,
+    /// True if the answer was given earlier, to another request.
+    pub(crate) is_earlier: bool,
     /// Activity of the address now; unset for a transfer.
     pub(crate) activity: Option<&'a ActivityContent>,
     /// Other checks of the same address.
@@ -36,7 +38,7 @@ pub(crate) struct AnswerContent<'a> {
 
 /// Returns the page of an answer.
 pub(crate) fn answer_page(visitor: &Visitor, content: AnswerContent<'_>, now: Timestamp) -> Markup {
-    let AnswerContent { answer, activity: of_address, earlier } = content;
+    let AnswerContent { answer, is_earlier, activity: of_address, earlier } = content;
     let content = html! {
         (head(answer, now))
         div.columns {
@@ -55,7 +57,16 @@ pub(crate) fn answer_page(visitor: &Visitor, content: AnswerContent<'_>, now: Ti
         }
         @if let Some(of_address) = of_address {
             section {
-                h2 { "Activity" }
+                @if is_earlier {
+                    h2 { "Activity, read on " (day(now)) }
+                    p.soft {
+                        "Payments are read when this page is opened. Some can be newer than the answer above"
+                        @if let Some(time) = answer.assessed_at { ", which is of " (day(time)) }
+                        "."
+                    }
+                } @else {
+                    h2 { "Activity" }
+                }
                 (activity(answer, of_address))
             }
         }
@@ -162,13 +173,17 @@ pub(super) fn sentence(message: &str) -> String {
     format!("{}{rest}{end}", first.unwrap_or_default())
 }
 
+/// The day of a time, in UTC.
+fn day(time: Timestamp) -> String {
+    time.to_zoned(jiff::tz::TimeZone::UTC).date().to_string()
+}
+
 /// First and last appearance, and totals.
 fn lifetime(answer: &AnswerView) -> Markup {
     let activity = &answer.activity;
     let Some((first, last)) = activity.first_seen.zip(activity.last_seen) else {
         return html! {};
     };
-    let day = |time: Timestamp| time.to_zoned(jiff::tz::TimeZone::UTC).date().to_string();
     html! {
         " \u{b7} seen " (day(first)) " to " (day(last))
         @if let Some(counts) = activity.counts {

@@ -7,7 +7,7 @@ use assay_address::{CanonicalAddress, ChainId};
 use assay_engine::evidence::{Direction, PathStep};
 use assay_picture::{
     AmountView, AnswerView, ExposurePathView, ExposureView, endpoint_in_words, is_risky,
-    linked_flow_picture,
+    linked_flow_picture, narrow_flow_pictures,
     text::{Unit, amount, counted, hops, millionths, percent, short, words},
 };
 use maud::{Markup, PreEscaped, html};
@@ -51,7 +51,11 @@ pub(super) fn flows(answer: &AnswerView, is_kept: bool) -> Markup {
     }
     let link = |address: &str| follow_path(chain_of(answer, address), address);
     html! {
+        // The style sheet shows one of both, by the width of the window.
         div.picture.wide { (PreEscaped(linked_flow_picture(answer, &link).inline())) }
+        div.picture.narrow {
+            @for picture in narrow_flow_pictures(answer, &link) { (PreEscaped(picture.inline())) }
+        }
         @if let Some(id) = &answer.check_id {
             p.soft.save { a href={ (MOUNT) "/checks/" (id) "/flows.svg" } download { "Save the picture (SVG)" } " \u{b7} " a href={ (MOUNT) "/checks/" (id) "/flows.png" } download { "PNG" } }
         }

@@ -9,6 +9,10 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use super::search::check_path;
 use crate::MOUNT;
 
+/// Kinds of text that the search field takes.
+const SEARCHED: &str =
+    "Address of any chain, transaction, check id, reference, or name of a listed party";
+
 /// Person who looks at a page.
 #[derive(Clone, Debug)]
 pub(crate) struct Visitor {
@@ -43,7 +47,7 @@ pub(super) fn framed(
             }
             form.find method="get" action={ (MOUNT) "/search" } role="search" {
                 input type="search" name="q" value=(query) maxlength="300" autocomplete="off" spellcheck="false"
-                    aria-label="Address, transaction, check id, reference or name" placeholder="Address, transaction, check id, reference or name"
+                    aria-label=(SEARCHED) title=(SEARCHED) placeholder="Address, transaction or name"
                     autofocus[current.is_empty()];
                 button { @if visitor.role == SessionRole::Viewer { "Find" } @else { "Check" } }
             }

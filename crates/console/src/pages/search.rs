@@ -74,6 +74,10 @@ fn lead() -> Markup {
             "Paste an address of any chain into the field above. The answer says what is known of it, what was not "
             "looked at, and where its money came from and went."
         }
+        p.soft.lead {
+            "The field also takes a transaction, the id of a check, a reference that you gave a check, or the name of a "
+            "listed party."
+        }
     }
 }
 

@@ -55,7 +55,7 @@ pub(crate) fn usage_page(visitor: &Visitor, content: &UsageContent<'_>, now: Tim
             "A check that was answered counts, and each row of a screening; requests that failed do not."
         }
         @if total > 0 {
-            div.picture tabindex="0" { (PreEscaped(chart.inline())) }
+            div.picture { (PreEscaped(chart.inline())) }
             p.key { @for (verdict, class) in VERDICTS { span { span.swatch.(class) {} (verdict) } } }
         }
         h2 { "Limits of the plan " (name) }

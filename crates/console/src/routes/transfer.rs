@@ -59,7 +59,7 @@ pub(super) async fn transfer(
         return page(StatusCode::OK, transfer_page(&person.visitor, &form));
     };
     match console.checks.check_transfer(&person.caller, request).await {
-        Ok(answer) => console.show(&person, AnswerView::read(&answer)).await,
+        Ok(answer) => console.show(&person, AnswerView::read(&answer), false).await,
         Err(problem) => refused(&person.visitor, &problem),
     }
 }

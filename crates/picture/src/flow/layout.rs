@@ -5,20 +5,67 @@ use assay_engine::evidence::Direction;
 use super::pieces::FlowGroup;
 use crate::svg::Tenths;
 
-/// Width of the picture in pixels.
-pub(super) const WIDTH: i64 = 1200;
-/// Width of the subject's box in pixels.
-pub(super) const SUBJECT: i64 = 170;
 /// Width of the bar of an endpoint or address in pixels.
 pub(super) const BAR: i64 = 8;
+
+/// Columns of a picture: widths and places in pixels, from the outer edge of a side.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Columns {
+    /// Width of the picture.
+    pub(super) width: i64,
+    heading: i64,
+    /// Inner end of names.
+    label: i64,
+    bar: i64,
+    node: i64,
+    subject: i64,
+    /// Width of the subject's box.
+    pub(super) subject_width: i64,
+    /// Height of a row without the room between rows, in tenths of a pixel.
+    row: i64,
+    /// Largest numbers of characters in a name, and in a line of facts below it.
+    pub(super) name: usize,
+    pub(super) facts: usize,
+    /// Number of characters that an address shows at each end.
+    pub(super) address_ends: usize,
+}
+
+/// Columns of both directions side by side.
+pub(super) const BOTH: Columns = Columns {
+    width: 1200,
+    heading: 16,
+    label: 258,
+    bar: 266,
+    node: 392,
+    subject: 515,
+    subject_width: 170,
+    row: 360,
+    name: 33,
+    facts: 39,
+    address_ends: 8,
+};
+/// Columns of one direction in a narrow window.
+pub(super) const ONE: Columns = Columns {
+    width: 352,
+    heading: 8,
+    label: 174,
+    bar: 180,
+    node: 234,
+    subject: 284,
+    subject_width: 60,
+    row: 500,
+    name: 22,
+    facts: 24,
+    address_ends: 4,
+};
+
 /// Height of the strip with the details of a flow in pixels.
 pub(super) const STRIP: i64 = 118;
 /// Height of a band with a share of 1, in tenths of a pixel.
 const WHOLE: u64 = 1_500;
 /// Smallest height of a band, in tenths of a pixel, so that it can be seen.
 const THINNEST: i64 = 15;
-/// Height of a row with two lines of text, and room between rows.
-const ROW: i64 = 360;
+/// Room between rows.
 const GAP: i64 = 90;
 const HEADING: i64 = 300;
 /// Upper end of the content.
@@ -26,8 +73,8 @@ const TOP: i64 = 400;
 
 /// Places of everything in a picture.
 pub(super) struct Layout {
-    pub(super) left: Side,
-    pub(super) right: Side,
+    pub(super) columns: &'static Columns,
+    pub(super) sides: Vec<Side>,
     /// Vertical middle of the content.
     pub(super) middle: Tenths,
     bottom: i64,
@@ -42,7 +89,9 @@ pub(super) struct Side {
     pub(super) end_inner: Tenths,
     pub(super) node_outer: Tenths,
     pub(super) node_inner: Tenths,
+    /// Edge of the subject's box, and its left end.
     pub(super) subject: Tenths,
+    subject_left: Tenths,
     pub(super) groups: Vec<PlacedGroup>,
 }
 
@@ -72,23 +121,25 @@ pub(super) struct PlacedNode {
 }
 
 impl Layout {
-    /// Places the endpoints of both directions.
-    pub(super) fn new(sources: &[FlowGroup<'_>], destinations: &[FlowGroup<'_>]) -> Self {
-        let heights = [rows_height(sources), rows_height(destinations)];
-        let stacks = [stack_height(sources), stack_height(destinations)];
-        let tallest = heights.into_iter().chain(stacks).max().unwrap_or_default().max(1_300);
+    /// Places the endpoints of one or both directions.
+    pub(super) fn new(
+        columns: &'static Columns,
+        directions: &[(Direction, Vec<FlowGroup<'_>>)],
+    ) -> Self {
+        let heights = directions
+            .iter()
+            .flat_map(|(_, groups)| [rows_height(columns, groups), stack_height(groups)]);
+        let tallest = heights.max().unwrap_or_default().max(1_300);
         let middle = TOP + tallest / 2;
-        let [left, right] = [
-            (Direction::Source, sources, heights[0], stacks[0]),
-            (Direction::Destination, destinations, heights[1], stacks[1]),
-        ]
-        .map(|(direction, groups, height, stack)| {
-            let (rows, subject) = (middle - height / 2, middle - stack / 2);
-            let mut side = Side::columns(direction);
-            side.groups = placed(groups, rows, subject);
+        let sides = directions.iter().map(|(direction, groups)| {
+            let row = middle - rows_height(columns, groups) / 2;
+            let subject = middle - stack_height(groups) / 2;
+            let mut side = Side::new(columns, *direction);
+            side.groups = placed(columns, groups, row, subject);
             side
         });
-        Self { left, right, middle: Tenths(middle), bottom: TOP + tallest + 200 }
+        let sides = sides.collect();
+        Self { columns, sides, middle: Tenths(middle), bottom: TOP + tallest + 200 }
     }
 
     /// Upper end of the strip with the details of a flow.
@@ -96,13 +147,13 @@ impl Layout {
         Tenths(self.bottom)
     }
 
-    /// Height of the picture in pixels.
+    /// Height of the picture in pixels, without the strip.
     pub(super) const fn height(&self) -> i64 {
-        self.bottom / 10 + STRIP
+        self.bottom / 10
     }
 
-    pub(super) const fn subject_left(&self) -> Tenths {
-        self.left.subject
+    pub(super) fn subject_left(&self) -> Tenths {
+        self.sides.first().map_or(Tenths(0), |side| side.subject_left)
     }
 
     pub(super) fn subject_top(&self) -> Tenths {
@@ -110,7 +161,7 @@ impl Layout {
     }
 
     pub(super) fn subject_height(&self) -> Tenths {
-        let ends = [&self.left, &self.right].into_iter().flat_map(|side| &side.groups);
+        let ends = self.sides.iter().flat_map(|side| &side.groups);
         let ends = ends.flat_map(|group| &group.leaves);
         let reach = ends.flat_map(|leaf| {
             let (top, low) = (leaf.at_subject.0, leaf.at_subject.0 + leaf.height.0);
@@ -121,25 +172,22 @@ impl Layout {
 }
 
 impl Side {
-    /// Columns of a direction: those of destinations mirror those of sources.
-    fn columns(direction: Direction) -> Self {
-        let x = |pixels: i64| match direction {
-            Direction::Source => Tenths::px(pixels),
-            Direction::Destination => Tenths::px(WIDTH - pixels),
-        };
-        let bar = match direction {
-            Direction::Source => x(266),
-            Direction::Destination => x(266 + BAR),
-        };
+    /// Columns of a direction, without rows: those of destinations mirror those of sources.
+    fn new(columns: &Columns, direction: Direction) -> Self {
+        let is_source = direction == Direction::Source;
+        let x = |pixels: i64| Tenths::px(if is_source { pixels } else { columns.width - pixels });
+        // The left end of something with a width.
+        let left = |pixels: i64, width: i64| x(if is_source { pixels } else { pixels + width });
         Self {
             direction,
-            heading: x(16),
-            label: x(258),
-            bar,
-            end_inner: x(266 + BAR),
-            node_outer: x(392),
-            node_inner: x(392 + BAR),
-            subject: x((WIDTH - SUBJECT) / 2),
+            heading: x(columns.heading),
+            label: x(columns.label),
+            bar: left(columns.bar, BAR),
+            end_inner: x(columns.bar + BAR),
+            node_outer: x(columns.node),
+            node_inner: x(columns.node + BAR),
+            subject: x(columns.subject),
+            subject_left: left(columns.subject, columns.subject_width),
             groups: Vec::new(),
         }
     }
@@ -151,9 +199,9 @@ fn band(share: u64) -> i64 {
     height.max(THINNEST)
 }
 
-fn rows_height(groups: &[FlowGroup<'_>]) -> i64 {
+fn rows_height(columns: &Columns, groups: &[FlowGroup<'_>]) -> i64 {
     let rows = |group: &FlowGroup<'_>| {
-        let rows = group.leaves.iter().map(|leaf| band(leaf.share).max(ROW) + GAP);
+        let rows = group.leaves.iter().map(|leaf| band(leaf.share).max(columns.row) + GAP);
         HEADING + rows.sum::<i64>()
     };
     groups.iter().map(rows).sum()
@@ -166,7 +214,12 @@ fn stack_height(groups: &[FlowGroup<'_>]) -> i64 {
 }
 
 /// Places groups below each other: rows from `row` on, bands at the subject from `subject` on.
-fn placed(groups: &[FlowGroup<'_>], mut row: i64, mut subject: i64) -> Vec<PlacedGroup> {
+fn placed(
+    columns: &Columns,
+    groups: &[FlowGroup<'_>],
+    mut row: i64,
+    mut subject: i64,
+) -> Vec<PlacedGroup> {
     let mut found = Vec::with_capacity(groups.len());
     for group in groups {
         let head = row + 150;
@@ -174,7 +227,7 @@ fn placed(groups: &[FlowGroup<'_>], mut row: i64, mut subject: i64) -> Vec<Place
         let (mut leaves, mut nodes) = (Vec::new(), Vec::<(&str, PlacedNode)>::new());
         for leaf in &group.leaves {
             let height = band(leaf.share);
-            let room = height.max(ROW);
+            let room = height.max(columns.row);
             let top = row + (room - height) / 2;
             row += room + GAP;
             // Leaves over one address follow each other.

@@ -20,9 +20,9 @@ fn of_two_thousand_flows_the_first_are_shown_and_the_others_linked() {
     assert_eq!(page.status, 200, "{}", page.text);
     let text = &page.text;
 
-    // The picture has ten flows of each side by themselves, and the sum of the others: by its name, its label for readers who
-    // do not see it, its title and its details.
-    assert_eq!(text.matches("990 more flows").count(), 2 * 4);
+    // The pictures, a wide one and narrow ones, have ten flows of each side by themselves, and the sum of the others: by its
+    // name in both, and in the wide one by its label for readers who do not see it, its title and its details.
+    assert_eq!(text.matches("990 more flows").count(), 2 * 5);
     // The lists show the first forty of each direction, and what the others are together.
     assert_eq!(text.matches(FLOW).count(), 2 * 40);
     assert_eq!(text.matches("<details class=\"flow\" open>").count(), 2 * 3, "risky ones");

@@ -56,6 +56,9 @@ fn a_check_of_the_console_is_a_check_like_any_other() {
     let kept = person.get(&format!("/console/checks/{id}"));
     assert_eq!(kept.status, 200);
     assert!(kept.text.contains("61.4 of 100"));
+    // beside the activity of now, which says so,
+    assert!(kept.text.contains("<h2>Activity, read on 20"), "{}", kept.text);
+    assert!(page.contains("<h2>Activity</h2>"), "{page}");
     let picture = person.get(&format!("/console/checks/{id}/flows.svg"));
     assert_eq!(picture.header("content-type"), "image/svg+xml; charset=utf-8");
     assert!(picture.text.starts_with("<?xml") && picture.text.contains("<style>"));
