@@ -23,17 +23,26 @@ use std::{sync::Arc, time::Duration};
 
 use axum::{
     Router,
-    extract::{DefaultBodyLimit, State},
+    extract::{DefaultBodyLimit, Request, State},
     http::header,
-    middleware::from_fn_with_state,
+    middleware::{from_fn_with_state, map_request},
     response::{IntoResponse, Response},
     routing::get,
 };
 
-use assay_console::Console;
+use assay_console::{CallerAddress, Console};
 use assay_service::Service;
 use assay_telemetry::request::LogSample;
 
+use self::{
+    connection::table::ConnectionMark,
+    deprecation::Deprecation,
+    operations::operations,
+    request::{
+        frame::{self, FrameState, Routes},
+        gate, idempotency,
+    },
+};
 pub use self::{
     connection::{
         Timeouts,
@@ -48,14 +57,6 @@ pub use self::{
         address_hash::{AddressHashKeyError, AddressHasher},
         cors::Cors,
         load::{Class, Load, ShedReason, TenantBounds},
-    },
-};
-use self::{
-    deprecation::Deprecation,
-    operations::operations,
-    request::{
-        frame::{self, FrameState, Routes},
-        gate, idempotency,
     },
 };
 
@@ -121,10 +122,20 @@ pub fn api(app: &Arc<App>, console: Option<&Arc<Console>>) -> ApiEndpoint {
         }
     }
     if let Some(console) = console {
-        router = router.nest(assay_console::MOUNT, assay_console::router(console));
+        let pages = assay_console::router(console).layer(map_request(with_caller_address));
+        router = router.nest(assay_console::MOUNT, pages);
         paths.extend(assay_console::PATHS);
     }
     ApiEndpoint::with_direct_checks(with_frame(router, app, Audience::Api, paths), app)
+}
+
+/// Adds the address of the caller to a request for the console.
+async fn with_caller_address(mut request: Request) -> Request {
+    let mark = request.extensions().get::<ConnectionMark>();
+    if let Some(address) = mark.and_then(ConnectionMark::peer) {
+        request.extensions_mut().insert(CallerAddress(address));
+    }
+    request
 }
 
 /// Returns the router of the admin port: health and metrics.

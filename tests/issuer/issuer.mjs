@@ -63,6 +63,10 @@ async function token(given) {
   const changes = {
     issuer: { iss: "http://127.0.0.1:1" },
     audience: { aud: "another-program" },
+    "authorized party": { azp: "another-program" },
+    "two audiences": { aud: ["assay", "another-program"] },
+    "two audiences of this client": { aud: ["assay", "another-program"], azp: "assay" },
+    "not yet valid": { nbf: now + 3600 },
     nonce: { nonce: "of another sign-in" },
     "no nonce": { nonce: undefined },
     expired: { exp: now - 1 },

@@ -190,6 +190,11 @@ impl Drop for OpenConnection {
 }
 
 impl ConnectionMark {
+    /// Returns the peer of the connection; `None` for a caller of a trusted proxy that does not name its callers.
+    pub(crate) const fn peer(&self) -> Option<IpAddr> {
+        self.peer
+    }
+
     /// Records that a request on the connection had a valid key. The listener no longer evicts the connection.
     pub(crate) fn record_key(&self) {
         if self.entry.is_keyed.load(Ordering::Relaxed) {

@@ -6,12 +6,14 @@
 //!
 //! - [`session`]: sign-in links, and the tokens of links and sessions
 //! - [`pending`]: a sign-in at the issuer that is not finished
+//! - [`attempts`]: the number of failed sign-ins at the issuer, by the address of the caller
 //! - [`cookie`]: the cookies of a session and of a sign-in
 //! - [`security`]: header fields of pages, and tokens of forms
 //! - [`recognize`]: the meaning of a text in the search field
 //! - [`routes`]: the handlers
 //! - [`pages`]: the pages, as functions of what they show
 
+mod attempts;
 mod cookie;
 mod pages;
 mod pending;
@@ -36,6 +38,8 @@ use async_trait::async_trait;
 use axum::Router;
 use tokio::sync::Semaphore;
 
+pub use attempts::CallerAddress;
+use attempts::CodeExchanges;
 pub use routes::{OPEN_PATHS, PATHS};
 use session::{SignInLinks, Token};
 
@@ -130,6 +134,8 @@ pub struct Console {
     drawing: Arc<Semaphore>,
     /// Permits for requests to the issuer.
     issuer_requests: Arc<Semaphore>,
+    /// Exchanges of codes at the issuer.
+    code_exchanges: CodeExchanges,
     /// Permits for reading sessions, which strangers cause, too.
     reading: Semaphore,
     settings: ConsoleSettings,
@@ -150,6 +156,7 @@ impl Console {
             linked: Mutex::default(),
             drawing: Arc::new(Semaphore::new(MOST_DRAWINGS)),
             issuer_requests: Arc::new(Semaphore::new(MAX_ISSUER_REQUESTS)),
+            code_exchanges: CodeExchanges::default(),
             reading: Semaphore::new(MAX_SESSION_READS),
             settings,
         })
@@ -220,7 +227,8 @@ impl Console {
     }
 }
 
-/// Returns the router of the console, to be mounted at [`MOUNT`] in a router with any state.
+/// Returns the router of the console, to be mounted at [`MOUNT`] in a router with any state. Requests have their
+/// [`CallerAddress`] as an extension.
 pub fn router<S: Clone + Send + Sync + 'static>(console: &Arc<Console>) -> Router<S> {
     routes::router(console)
 }

@@ -22,6 +22,7 @@ use openidconnect::{
         CoreJwsSigningAlgorithm, CoreProviderMetadata,
     },
 };
+use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
 use crate::{
@@ -284,6 +285,8 @@ impl Issuer {
         }
         .map_err(|error| SignInError::Token(chain(&error)))?;
         let claims = payload(&token.to_string()).ok_or(SignInError::NoIdToken)?;
+        check_party_and_begin(&claims, &self.settings.client_id, now)
+            .map_err(SignInError::Token)?;
         self.admit(&claims)
     }
 
@@ -361,6 +364,8 @@ fn verify(
     let verifier = client
         .id_token_verifier()
         .set_allowed_algs(ALGORITHMS)
+        // Of several audiences, the authorized party decides.
+        .set_other_audience_verifier_fn(|_| true)
         .set_time_fn(move || time)
         .set_issue_time_verifier_fn(move |issued| {
             let age = seconds.saturating_sub(issued.timestamp());
@@ -371,6 +376,29 @@ fn verify(
             }
         });
     token.claims(&verifier, nonce).map(|_| ())
+}
+
+/// Checks what the library leaves open: a token for several audiences must name the client as its authorized party (OpenID
+/// Connect Core, section 3.1.3.7), and so must any token that names one; and a token may state when it becomes valid.
+fn check_party_and_begin(claims: &Claims, client_id: &str, now: Timestamp) -> Result<(), String> {
+    let audiences = claims.get("aud").and_then(Value::as_array).map_or(1, Vec::len);
+    match claims.get("azp").map(Value::as_str) {
+        None if audiences > 1 => {
+            return Err("it has several audiences, and no authorized party (`azp`)".to_owned());
+        }
+        Some(party) if party != Some(client_id) => {
+            return Err("its authorized party (`azp`) is another client".to_owned());
+        }
+        _ => {}
+    }
+    let Some(begin) = claims.get("nbf") else { return Ok(()) };
+    let begin = begin.to_string();
+    // Times may have fractions of a second.
+    let second: Option<i64> = begin.split('.').next().and_then(|second| second.parse().ok());
+    match second {
+        Some(second) if second <= now.as_second().saturating_add(CLOCK_SKEW) => Ok(()),
+        _ => Err(format!("it is not valid before {begin} (`nbf`); do the clocks agree?")),
+    }
 }
 
 /// Returns the claims of a token that was verified.
@@ -434,6 +462,42 @@ mod tests {
         assert!(matches!(refused, Err(SettingsError::RedirectUrl(_))));
         let refused = Issuer::new(IssuerSettings { client_id: String::new(), ..settings() });
         assert!(matches!(refused, Err(SettingsError::ClientId)));
+    }
+
+    #[test]
+    fn a_token_is_for_its_authorized_party() {
+        let now = Timestamp::from_second(1_000_000).unwrap();
+        let check = |value| check_party_and_begin(&claims(value), "assay", now);
+        for right in [
+            json!({"aud": "assay"}),
+            json!({"aud": ["assay"]}),
+            json!({"aud": "assay", "azp": "assay"}),
+            json!({"aud": ["assay", "reports"], "azp": "assay"}),
+        ] {
+            assert_eq!(check(right.clone()), Ok(()), "{right}");
+        }
+        for wrong in [
+            json!({"aud": ["assay", "reports"]}),
+            json!({"aud": ["assay", "reports"], "azp": "reports"}),
+            json!({"aud": "assay", "azp": "reports"}),
+            json!({"aud": "assay", "azp": ["assay"]}),
+        ] {
+            assert!(check(wrong.clone()).unwrap_err().contains("`azp`"), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_token_is_refused_before_it_is_valid() {
+        let now = Timestamp::from_second(1_000_000).unwrap();
+        let check = |begin| {
+            check_party_and_begin(&claims(json!({"aud": "assay", "nbf": begin})), "assay", now)
+        };
+        for right in [json!(999_999), json!(1_000_000 + CLOCK_SKEW), json!(999_999.5)] {
+            assert_eq!(check(right.clone()), Ok(()), "{right}");
+        }
+        for wrong in [json!(1_000_001 + CLOCK_SKEW), json!("999999"), json!(null), json!(1e30)] {
+            assert!(check(wrong.clone()).unwrap_err().contains("`nbf`"), "{wrong}");
+        }
     }
 
     #[test]

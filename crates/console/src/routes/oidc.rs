@@ -5,10 +5,12 @@ use std::{sync::Arc, time::Duration};
 use assay_oidc::{Issuer, SignInError, SignedPerson};
 use assay_store::sessions::SessionActor;
 use axum::{
+    Extension,
     extract::{Query, State, rejection::QueryRejection},
-    http::{HeaderMap, StatusCode},
+    http::{HeaderMap, HeaderValue, StatusCode, header},
     response::Response,
 };
+use jiff::SignedDuration;
 use serde::Deserialize;
 use subtle::ConstantTimeEq as _;
 use tokio::time::timeout;
@@ -18,7 +20,7 @@ use super::{
     sign_in::{NewPerson, set_cookie},
 };
 use crate::{
-    Console, cookie,
+    CallerAddress, Console, cookie,
     pages::{message_page, not_signed_in_page},
     pending::PendingSignIn,
     security::is_foreign,
@@ -77,6 +79,7 @@ pub(super) struct CallbackQuery {
 pub(super) async fn callback(
     State(console): State<Arc<Console>>,
     headers: HeaderMap,
+    caller: Option<Extension<CallerAddress>>,
     query: Result<Query<CallbackQuery>, QueryRejection>,
 ) -> Response {
     let asked = query.map(|Query(query)| query).unwrap_or_default();
@@ -92,7 +95,8 @@ pub(super) async fn callback(
             "The response is not of the sign-in that this browser began last. Begin again.",
         );
     }
-    let mut response = console.finish_sign_in(&headers, &pending, asked).await;
+    let caller = caller.map(|Extension(caller)| caller);
+    let mut response = console.finish_sign_in(&headers, caller, &pending, asked).await;
     // A sign-in is finished once, however it ends.
     set_cookie(&mut response, cookie::end_sign_in(console.settings.is_secure));
     response
@@ -102,6 +106,7 @@ impl Console {
     async fn finish_sign_in(
         &self,
         headers: &HeaderMap,
+        caller: Option<CallerAddress>,
         pending: &PendingSignIn,
         asked: CallbackQuery,
     ) -> Response {
@@ -116,11 +121,19 @@ impl Console {
             return not_signed_in("The issuer's response has no code. Begin again.");
         }
         let now = self.service.clock.now();
+        if let Some(caller) = caller
+            && let Err(wait) = self.code_exchanges.begin(caller, now)
+        {
+            return too_many_exchanges(wait);
+        }
         let asking = self.ask(issuer, move |issuer| issuer.person(&request, asked.code, now));
         let SignedPerson { id, name, tenant, role } = match asking.await {
             Ok(person) => person,
             Err(refusal) => return *refusal,
         };
+        if let Some(caller) = caller {
+            self.code_exchanges.succeeded(caller);
+        }
         let actor = SessionActor::Person(id);
         if let Err(reason) = self.service.caller_of_session(&tenant, &actor, now) {
             let person = name.as_str();
@@ -190,6 +203,15 @@ impl Console {
 
 fn not_signed_in(text: &str) -> Response {
     page(StatusCode::FORBIDDEN, not_signed_in_page(text))
+}
+
+fn too_many_exchanges(wait: SignedDuration) -> Response {
+    let text = "Too many sign-ins from your network have failed. Try again in a minute.";
+    let content = message_page(None, "Not signed in", text);
+    let mut response = page(StatusCode::TOO_MANY_REQUESTS, content);
+    let seconds = HeaderValue::from(wait.as_secs().max(1));
+    response.headers_mut().insert(header::RETRY_AFTER, seconds);
+    response
 }
 
 fn unavailable(text: &str) -> Response {

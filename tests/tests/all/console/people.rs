@@ -150,6 +150,9 @@ fn a_wrong_token_signs_nobody_in() {
     for way in [
         "issuer",
         "audience",
+        "authorized party",
+        "two audiences",
+        "not yet valid",
         "nonce",
         "no nonce",
         "expired",
@@ -169,8 +172,11 @@ fn a_wrong_token_signs_nobody_in() {
     }
     let log = world.server.log();
     assert!(log.contains("the ID token is refused: Invalid issuer"), "{log}");
-    world.issuer.answer_wrongly("");
-    let _ = world.sign_in("ada");
+    // Of several audiences, the authorized party counts.
+    for right in ["two audiences of this client", ""] {
+        world.issuer.answer_wrongly(right);
+        let _ = world.sign_in("ada");
+    }
 
     // Keys that the issuer replaces are read anew; those from before are of no use.
     world.issuer.rotate_keys();
@@ -240,6 +246,31 @@ fn an_answer_of_the_issuer_is_for_one_browser_and_good_once() {
     let refused = again.get(&url);
     assert_eq!(refused.status, 403, "{}", refused.text);
     begins_no_session(&again, &refused);
+}
+
+#[test]
+#[ignore = "needs OpenID Connect issuer"]
+fn a_caller_whose_codes_are_refused_waits() {
+    let world = World::new();
+    let base = &world.base;
+    // Given a caller who has begun a sign-in, and makes up codes.
+    let mut begun = Browser::default();
+    let led = begun.send("GET", &format!("{base}/console/oidc/start"), "");
+    let (_, rest) = led.header("location").split_once("state=").unwrap();
+    let state = rest.split('&').next().unwrap();
+    let callback = format!("{base}/console/oidc/callback?code=made-up&state={state}");
+    let present =
+        || Browser { cookies: begun.cookies.clone(), ..Browser::default() }.get(&callback);
+    for _ in 0..30 {
+        assert_eq!(present().status, 403);
+    }
+    // Then the issuer is not asked again within the minute, not even for a right code.
+    let refused = [present(), world.try_sign_in(&mut Browser::default(), Some("ada"), "%2F")];
+    for answer in refused {
+        assert_eq!(answer.status, 429, "{}", answer.text);
+        let seconds: u64 = answer.header("retry-after").parse().unwrap();
+        assert!((1..=60).contains(&seconds), "{seconds}");
+    }
 }
 
 #[test]
