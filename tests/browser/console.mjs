@@ -104,14 +104,31 @@ for (const javaScriptEnabled of [true, false]) {
       ]);
       if (!download.suggestedFilename().endsWith(kind)) wrong.push(`${name} is ${download.suggestedFilename()}`);
     }
-    const between = page.locator("svg a");
+    const between = page.locator(".picture.wide svg a");
     if ((await between.count()) > 0) {
-      await reach(`the next hop of ${path}`, "", async () => {
+      const follow = async () => {
         await between.first().focus();
         await page.keyboard.press("Enter");
-        await page.waitForURL(/#flows$/);
-      });
-      await reach(`back to ${path}`, address, () => page.goBack());
+      };
+      if (javaScriptEnabled) {
+        // The flows open on the same page; the link keeps the focus, and readers who do not see the page are told.
+        await reach(`the next hop of ${path}`, address, async () => {
+          await follow();
+          await page.locator("section.hop .picture.wide svg").waitFor();
+          await page.getByRole("status").filter({ hasText: "are shown below" }).waitFor({ state: "attached" });
+          if (!(await between.first().evaluate((link) => link === document.activeElement))) wrong.push(`${at}: no focus`);
+        });
+        await reach(`back to ${path}`, address, async () => {
+          await page.goBack();
+          await page.locator("section.hop").waitFor({ state: "detached" });
+        });
+      } else {
+        await reach(`the next hop of ${path}`, "", async () => {
+          await follow();
+          await page.waitForURL(/#flows$/);
+        });
+        await reach(`back to ${path}`, address, () => page.goBack());
+      }
     }
     await reach(`the kept answer of ${path}`, address, async () => {
       await page.getByRole("link", { name: "Link to this answer" }).click();
@@ -253,6 +270,9 @@ if (LARGE) {
     }
     return measured;
   }));
+  await page.getByRole("link", { name: "960 more flows" }).first().click();
+  await page.getByRole("link", { name: "Next flows" }).waitFor();
+  await audited(page, `${at}, further ones`);
   await context.close();
 }
 

@@ -30,3 +30,6 @@ pub(crate) use usage::{UsageContent, usage_page};
 
 /// Style sheet of the console; that of pictures follows it.
 pub(crate) const STYLE: &str = include_str!("style.css");
+
+/// Script of the pages of answers.
+pub(crate) const SCRIPT: &str = include_str!("script.js");

@@ -34,7 +34,7 @@ use serde::Deserialize;
 use self::{
     guard::{GuardState, guard},
     person::SignedIn,
-    response::{file, go_to, page, refused},
+    response::{file, go_to, page, page_with_script, refused},
 };
 use crate::{
     Console, MOUNT,
@@ -271,12 +271,13 @@ async fn chains(State(console): Shared, person: SignedIn) -> Response {
     page(StatusCode::OK, chains_page(&person.visitor, &rows, person.now))
 }
 
-/// `GET /console/{file}`: the style sheet and the icon. Everything else is not found.
+/// `GET /console/{file}`: the style sheet, the script and the icon. Everything else is not found.
 async fn static_file(Path(name): Path<String>) -> Response {
     let mut response = match name.as_str() {
         "style.css" => {
             file("text/css; charset=utf-8", format!("{}\n{PICTURE_STYLE}", pages::STYLE))
         }
+        "script.js" => file("text/javascript; charset=utf-8", pages::SCRIPT),
         "icon.svg" => file("image/svg+xml", include_str!("icon.svg").to_owned()),
         _ => {
             let text = "Nothing exists at this path.";
@@ -337,7 +338,7 @@ impl Console {
             activity: activity.as_ref(),
             earlier: &earlier,
         };
-        page(StatusCode::OK, answer_page(&person.visitor, content, person.now))
+        page_with_script(StatusCode::OK, answer_page(&person.visitor, content, person.now))
     }
 
     /// Finds the newest checks of a person's tenant that meet conditions.

@@ -13,6 +13,10 @@ use subtle::ConstantTimeEq as _;
 const PAGE_POLICY: &str = "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; \
                            frame-ancestors 'none'";
 
+/// The same for a page with the console's own script, which asks this server alone.
+static SCRIPT_POLICY: LazyLock<String> =
+    LazyLock::new(|| format!("{PAGE_POLICY}; script-src 'self'; connect-src 'self'"));
+
 /// Value of `Content-Security-Policy` of a picture as a file: its own style, by its digest.
 static PICTURE_POLICY: LazyLock<String> = LazyLock::new(|| {
     let digest = BASE64_STANDARD.encode(Sha256::digest(STYLE));
@@ -27,10 +31,19 @@ pub(crate) fn protect_page(headers: &mut HeaderMap) {
     headers.insert(header::X_FRAME_OPTIONS, HeaderValue::from_static("DENY"));
 }
 
+/// Sets the policy of a page with the console's own script.
+pub(crate) fn protect_page_with_script(headers: &mut HeaderMap) {
+    protect_by(headers, &SCRIPT_POLICY);
+}
+
 /// Sets the policy of a picture as a file.
 pub(crate) fn protect_picture(headers: &mut HeaderMap) {
+    protect_by(headers, &PICTURE_POLICY);
+}
+
+fn protect_by(headers: &mut HeaderMap, policy: &str) {
     protect_page(headers);
-    if let Ok(policy) = HeaderValue::from_str(&PICTURE_POLICY) {
+    if let Ok(policy) = HeaderValue::from_str(policy) {
         headers.insert(header::CONTENT_SECURITY_POLICY, policy);
     }
 }
@@ -79,7 +92,7 @@ mod tests {
 
     #[test]
     fn no_policy_has_an_unsafe_source() {
-        for policy in [PAGE_POLICY, PICTURE_POLICY.as_str()] {
+        for policy in [PAGE_POLICY, SCRIPT_POLICY.as_str(), PICTURE_POLICY.as_str()] {
             assert!(!policy.contains("unsafe"), "{policy}");
         }
     }

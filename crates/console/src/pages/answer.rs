@@ -36,7 +36,7 @@ pub(crate) struct AnswerContent<'a> {
     pub(crate) earlier: &'a RecentChecks,
 }
 
-/// Returns the page of an answer.
+/// Returns the page of an answer. Its script opens flows of further addresses on the same page.
 pub(crate) fn answer_page(visitor: &Visitor, content: AnswerContent<'_>, now: Timestamp) -> Markup {
     let AnswerContent { answer, is_earlier, activity: of_address, earlier } = content;
     let content = html! {
@@ -93,6 +93,7 @@ pub(crate) fn answer_page(visitor: &Visitor, content: AnswerContent<'_>, now: Ti
             (checks_table(earlier, now, "None."))
         }
         (foot(answer))
+        script src={ (MOUNT) "/script.js" } defer {}
     };
     let title = format!("{} {}", answer.verdict.as_str(), answer.address);
     framed(visitor, &title, "none", &answer.address, &content)
@@ -148,7 +149,7 @@ fn head(answer: &AnswerView, now: Timestamp) -> Markup {
             p.soft.meta {
                 @if let Some(time) = answer.assessed_at { "Assessed " (moment(time, now)) ". " }
                 @if let Some(id) = &answer.check_id {
-                    a href={ (MOUNT) "/checks/" (id) } { "Link to this answer" } " "
+                    a.kept href={ (MOUNT) "/checks/" (id) } { "Link to this answer" } " "
                 }
                 @if let Ok(address) = CanonicalAddress::parse(chain, &answer.address) {
                     a href={ (MOUNT) (check_path(&address)) } { "Check again" }

@@ -11,7 +11,7 @@ use maud::Markup;
 
 use crate::{
     pages::{Visitor, message_page},
-    security::protect_page,
+    security::{protect_page, protect_page_with_script},
 };
 
 /// Returns a page. Characters that change the direction of a text are replaced wherever they come from.
@@ -20,6 +20,13 @@ pub(super) fn page(status: StatusCode, markup: Markup) -> Response {
     let mut response = file("text/html; charset=utf-8", text);
     *response.status_mut() = status;
     protect_page(response.headers_mut());
+    response
+}
+
+/// Returns a page with the console's own script.
+pub(super) fn page_with_script(status: StatusCode, markup: Markup) -> Response {
+    let mut response = page(status, markup);
+    protect_page_with_script(response.headers_mut());
     response
 }
 
