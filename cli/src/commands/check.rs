@@ -14,9 +14,10 @@ use assay_engine::{
     facts::{Environment, Facts},
     policy::Policy,
     score::Verdict,
+    timeline::Timeline,
 };
 use assay_intel::IntelSnapshot;
-use assay_picture::{AnswerView, flow_picture};
+use assay_picture::{AnswerView, Picture, flow_picture, timeline_periods, timeline_picture};
 use assay_service::{
     SerializedAssessment, WorstOfChains,
     chains::{self, registry::ChainReaders},
@@ -41,6 +42,9 @@ Examples:
   assay check eth 0x8589427373d6d84e98730d7795d8f6f8731fda16 --as-of 2025-03-01
   assay check btc 12QtD5BFwRsdNsAZY76UVE1xyCGNTojH9h --svg flows.svg --png flows.png
   assay check btc ADDRESS --exit-code --json && echo allowed";
+
+/// Largest number of assets whose activity is drawn.
+const MOST_ASSETS: usize = 4;
 
 /// Assess the risk of one address
 ///
@@ -68,10 +72,10 @@ pub(super) struct CheckArgs {
     /// Print the JSON of the API
     #[arg(long)]
     json: bool,
-    /// Write a picture of the flows of funds (SVG) to a file too
+    /// Write a picture of the flows of funds and the activity by week (SVG) to a file too
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
-    /// Write the picture of the flows of funds as PNG to a file too
+    /// Write the picture as PNG to a file too
     #[arg(long, value_name = "FILE")]
     png: Option<PathBuf>,
     /// Exit with code 10 for review, 11 for block and 12 for indeterminate
@@ -125,7 +129,13 @@ pub(super) async fn run(args: &CheckArgs, context: &Context) -> Result<CommandOu
     let run = CheckRun { id: assay_system::new_id(now).to_string(), now, as_of: args.as_of };
 
     if args.svg.is_some() || args.png.is_some() {
-        write_pictures(args, assessment)?;
+        // A picture of a past day has no payments of later ones, nor one of a chain that cannot be read any.
+        let reader = chains.reader(subject.chain()).filter(|_| args.as_of.is_none());
+        let timeline = match reader {
+            Some(reader) => reader.timeline(subject, &snapshot, now).await.unwrap_or_default(),
+            None => None,
+        };
+        write_pictures(args, &picture(assessment, timeline.as_ref())?)?;
     }
     if args.json {
         let (value, assessment_digest) = match &several {
@@ -153,14 +163,24 @@ pub(super) async fn run(args: &CheckArgs, context: &Context) -> Result<CommandOu
     Ok(done(args.exit_code, assessment.verdict))
 }
 
-/// Writes pictures of the flows of an assessment to the files that the arguments name.
-fn write_pictures(args: &CheckArgs, assessment: &Assessment) -> Result<(), Failure> {
+/// Draws the flows of an assessment, and below them the activity by week in each asset.
+fn picture(assessment: &Assessment, timeline: Option<&Timeline>) -> Result<Picture, Failure> {
+    let view = AnswerView::of(assessment);
+    let answer = view.map_err(|error| Failure::Failed(error.to_string()))?;
+    let assets = timeline.into_iter().flat_map(|timeline| &timeline.assets);
+    Ok(assets.take(MOST_ASSETS).fold(flow_picture(&answer), |picture, asset| {
+        let (length, _) = timeline_periods(asset);
+        let heading = format!("Activity by {}: {}", length.noun(), asset.asset);
+        let below = timeline_picture(answer.blockchain, &answer.address, asset);
+        picture.with_below(&heading, &below)
+    }))
+}
+
+/// Writes a picture to the files that the arguments name.
+fn write_pictures(args: &CheckArgs, picture: &Picture) -> Result<(), Failure> {
     let failed = |path: &Path, error: &dyn std::fmt::Display| {
         Failure::Failed(format!("failed to write the picture to {}: {error}", path.display()))
     };
-    let view = AnswerView::of(assessment);
-    let answer = view.map_err(|error| Failure::Failed(error.to_string()))?;
-    let picture = flow_picture(&answer);
     if let Some(path) = &args.svg {
         fs::write(path, picture.file()).map_err(|error| failed(path, &error))?;
     }

@@ -7,6 +7,10 @@ use crate::text::is_direction_mark;
 /// Style of all pictures. Pages put it into a style sheet, files carry it.
 pub const STYLE: &str = include_str!("style.css");
 
+/// Height of the heading of a picture below another one, and its left end, in pixels.
+const HEADING: i64 = 34;
+const HEADING_LEFT: i64 = 16;
+
 /// A length in tenths of a pixel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Tenths(pub(crate) i64);
@@ -51,6 +55,22 @@ pub struct Picture {
 impl Picture {
     pub(crate) const fn new(width: i64, height: i64, label: String, body: String) -> Self {
         Self { width, height, label, body }
+    }
+
+    /// Adds a heading and another picture below this one.
+    #[must_use]
+    pub fn with_below(self, heading: &str, other: &Self) -> Self {
+        let Self { width, height, label, body } = self;
+        let mut title = SvgElements::default();
+        title.text("head", Tenths::px(HEADING_LEFT), Tenths::px(height + 22), heading);
+        let (title, top) = (title.finish(), height + HEADING);
+        let below = format!("<g transform=\"translate(0 {top})\">{}</g>", other.body);
+        Self {
+            width: width.max(other.width),
+            height: top + other.height,
+            label: format!("{label}. {}", other.label),
+            body: format!("{body}{title}{below}"),
+        }
     }
 
     /// Returns the picture as an element of a page that has [`STYLE`].
@@ -212,6 +232,20 @@ mod tests {
     fn lengths_have_at_most_one_decimal() {
         let texts = [0, 5, 10, 1234, -5, -20].map(|tenths| Tenths(tenths).to_string());
         assert_eq!(texts, ["0", "0.5", "1", "123.4", "-0.5", "-2"]);
+    }
+
+    #[test]
+    fn a_picture_below_another_adds_its_height() {
+        let picture = |width, height, label: &str| {
+            Picture::new(width, height, label.into(), "<rect/>".into())
+        };
+        let both = picture(100, 50, "one").with_below("A <b>", &picture(200, 30, "two"));
+        let text = both.inline();
+        assert!(
+            text.contains("viewBox=\"0 0 200 114\"") && text.contains("\"one. two\""),
+            "{text}"
+        );
+        assert!(text.contains("A &lt;b&gt;</text><g transform=\"translate(0 84)\"><rect/></g>"));
     }
 
     #[test]
