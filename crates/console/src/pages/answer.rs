@@ -116,10 +116,10 @@ fn class_of(verdict: &str) -> &'static str {
 fn head(answer: &AnswerView, now: Timestamp) -> Markup {
     let chain = answer.blockchain;
     let meaning = match answer.verdict {
-        Verdict::Allow => "May pass under the policy.",
+        Verdict::Allow => "The policy allows it.",
         Verdict::Review => "A person should decide.",
-        Verdict::Block => "Must not pass under the policy.",
-        Verdict::Indeterminate => "Mandatory data is missing: this is no allow.",
+        Verdict::Block => "The policy forbids it.",
+        Verdict::Indeterminate => "Mandatory data is missing: treat it as not allowed.",
     };
     let first = answer.reasons.first().map_or("", |reason| reason.message.as_str());
     html! {

@@ -149,7 +149,7 @@ pub(crate) fn sign_in_page(asked: Option<&str>) -> Markup {
                     None => {
                         p {
                             "Open the link that the program printed when it started, or when the link before was used. "
-                            "Each is good once."
+                            "Each works once."
                         }
                     }
                 }

@@ -71,8 +71,8 @@ fn lead() -> Markup {
     html! {
         h1 { "Check an address" }
         p.lead {
-            "Paste an address of any chain into the field above. The answer says what is known of it, what was not "
-            "looked at, and where its money came from and went."
+            "Paste an address of any chain into the field above. The answer says what is known about it, what could not "
+            "be checked, and where its money came from and went."
         }
         p.soft.lead {
             "The field also takes a transaction, the id of a check, a reference that you gave a check, or the name of a "

@@ -29,7 +29,7 @@ pub(crate) fn transfer_page(visitor: &Visitor, form: &TransferForm) -> Markup {
                     (chain_field(&form.blockchain))
                     label { "Transaction" input name="transaction" value=(form.transaction) required maxlength="66" spellcheck="false" autocomplete="off"; }
                     label { "Receiver" input name="address" maxlength="200" spellcheck="false" autocomplete="off"; }
-                    label { "Output, log or trace" input name="place" maxlength="64" placeholder="in place of the receiver" autocomplete="off"; }
+                    label { "Number of the output or log, or the trace" input name="place" maxlength="64" placeholder="instead of the receiver" autocomplete="off"; }
                     label { "Direction"
                         select name="direction" {
                             option value="deposit" { "deposit: money that came to you" }

@@ -51,7 +51,7 @@ pub(crate) fn usage_page(visitor: &Visitor, content: &UsageContent<'_>, now: Tim
     let markup = html! {
         h1 { "Usage" }
         p.lead {
-            (counted(total, "check", "checks")) " in the last " (days.len()) " days, days of UTC. "
+            (counted(total, "check", "checks")) " in the last " (days.len()) " days (UTC). "
             "A check that was answered counts, and each row of a screening; requests that failed do not."
         }
         @if total > 0 {

@@ -56,7 +56,7 @@ pub(super) async fn sign_in(
     let link = Token::presented(&token);
     let taken = if is_ahead { None } else { console.links.take(&link) };
     let Some(tenant) = taken else {
-        let text = "The link is not valid, or was used: each is good once. The program prints a new one when a link is \
+        let text = "The link is not valid, or was used: each works once. The program prints a new one when a link is \
                     used, and when it starts.";
         return page(StatusCode::FORBIDDEN, message_page(None, "No sign-in", text));
     };
