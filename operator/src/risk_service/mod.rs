@@ -174,9 +174,18 @@ async fn work(object: &RiskService, context: &Context) -> Result<Action, Reconci
         Ok(service) => {
             let objects = build::build(&service);
             let applying = Box::pin(apply::apply(&objects, &service, &inputs.live, context));
-            let applied = applying.instrument(stage!("apply")).await?;
-            let has_changed = applied.has_changed;
-            (StatusInputs::collect(&service, applied, context).await?, has_changed)
+            match applying.instrument(stage!("apply")).await {
+                Ok(applied) => {
+                    let has_changed = applied.has_changed;
+                    (StatusInputs::collect(&service, applied, context).await?, has_changed)
+                }
+                // Only the API server knows some values of `spec.pods` to be wrong, or has a policy against them.
+                Err(ReconcileError::Write(error)) if error.refusal().is_some() => {
+                    let ready_state = state::refused(error.refusal().unwrap_or_default());
+                    (StatusInputs::of_invalid_service(ready_state, &inputs)?, false)
+                }
+                Err(error) => return Err(error),
+            }
         }
         Err(ready_state) => (StatusInputs::of_invalid_service(ready_state, &inputs)?, false),
     };

@@ -103,6 +103,12 @@ pub(super) fn ready_state(image: &str, min_replicas: i32, applied: &AppliedServi
     )
 }
 
+/// The state of a service of which the API server refuses an object.
+pub(super) fn refused(why: &str) -> ReadyState {
+    let message = format!("the API server refuses an object of the service: {why}");
+    ReadyState::Stalled(ConditionReason::Invalid, message)
+}
+
 /// Describes why Kubernetes creates no pods of a Deployment, such as a used-up quota.
 pub(super) fn refused_pods(deployment: &Deployment) -> Option<String> {
     let mut conditions =
