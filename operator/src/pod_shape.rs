@@ -49,6 +49,10 @@ pub(crate) fn shape(
     metadata: &mut ObjectMeta,
     pod: &mut PodSpec,
 ) {
+    let labels = metadata.labels.get_or_insert_default();
+    for (name, value) in &pods.labels {
+        labels.entry(name.clone()).or_insert_with(|| value.clone());
+    }
     let annotations = pods.annotations.iter().map(|(name, text)| (name.clone(), text.clone()));
     if !pods.annotations.is_empty() {
         metadata.annotations.get_or_insert_default().extend(annotations);

@@ -91,6 +91,17 @@ fn the_operators_requests_are_subject_to_policies_where_the_cluster_has_them() {
         let binding = &one(&rendered, "ValidatingAdmissionPolicyBinding", name)["spec"];
         assert_eq!(*binding, json!({"policyName": name, "validationActions": ["Deny"]}));
     }
+    let permitted = |values: &[&str]| {
+        let rendered = objects(&helm, values);
+        let policy =
+            one(&rendered, "ValidatingAdmissionPolicy", "assay-operator-pods")["spec"].clone();
+        let variables = policy["variables"].as_array().unwrap().clone();
+        let named = variables.into_iter().find(|variable| variable["name"] == "permitted");
+        named.unwrap()["expression"].clone()
+    };
+    assert_eq!(permitted(&[]), "[]");
+    let labels = "operator.allowedPodLabels={team,example.com/costs}";
+    assert_eq!(permitted(&["--set", labels]), "[\"team\",\"example.com/costs\"]");
     let plans = documents(&text("operator/admission-plans.yaml"));
     let name = "assay-operator-plans";
     for kind in ["ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"] {

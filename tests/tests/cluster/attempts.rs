@@ -319,6 +319,11 @@ fn the_token_runs_only_restricted_pods() {
         changed["hostPID"] = true.into();
         thief.is_refused(kind, &workload(kind, changed), "processes or IPC of the node");
     }
+    // Of labels, it may have those that the installation permits.
+    let mut permitted = workload("Deployment", pod());
+    permitted["spec"]["template"]["metadata"]["labels"]["team"] = "risk".into();
+    let finished = thief.create(&permitted);
+    assert_eq!(finished.code, 0, "{}", finished.stderr);
     let mut posing = workload("Deployment", pod());
     posing["spec"]["template"]["metadata"]["labels"]["app"] = "theirs".into();
     thief.is_refused("a label", &posing, "the pod has labels of another application");

@@ -62,13 +62,14 @@ impl Mode {
     }
 }
 
-/// The documents of a file, with the names of an account.
+/// The documents of a file, with the names of an account, whose pods may have the label `team`.
 fn documents(file: &str, account: &str) -> Vec<Value> {
     let text = fs::read_to_string(file).unwrap();
     let text = text
         .replace("name: assay-operator", &format!("name: {account}"))
         .replace("policyName: assay-operator", &format!("policyName: {account}"))
-        .replace("NAMESPACE:assay-operator", &format!("default:{account}"));
+        .replace("NAMESPACE:assay-operator", &format!("default:{account}"))
+        .replace("expression: '[]'", "expression: '[\"team\"]'");
     serde_saphyr::from_multiple(&text).unwrap()
 }
 

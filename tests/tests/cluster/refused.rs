@@ -368,11 +368,15 @@ of theirs, only ASSAY_LOG is allowed
 
 {"pods": {"volumes": [{"name": "a", "emptyDir": {}}], "volumeMounts": [{"name": "a", "mountPath": "/etc/assay-2"}]}}
 {"pods": {"volumes": [{"name": "a", "emptyDir": {}}], "volumeMounts": [{"name": "a", "mountPath": "/etc"}]}}
-write an absolute path that neither holds nor is in a folder of Assay
+that neither holds nor is in a folder of Assay, of programs or of certificates
+
+{"pods": {"volumes": [{"name": "a", "emptyDir": {}}], "volumeMounts": [{"name": "a", "mountPath": "/srv"}]}}
+{"pods": {"volumes": [{"name": "a", "emptyDir": {}}], "volumeMounts": [{"name": "a", "mountPath": "/usr"}]}}
+of Assay, of programs or of certificates: /bin
 
 {"pods": {"volumes": [{"name": "a", "emptyDir": {}}], "volumeMounts": [{"name": "a", "mountPath": "/extra"}]}}
 {"pods": {"volumes": [{"name": "a", "emptyDir": {}}], "volumeMounts": [{"name": "a", "mountPath": "/etc/ld.so.preload"}]}}
-write an absolute path that neither holds nor is in a folder of Assay
+that neither holds nor is in a folder of Assay, of programs or of certificates
 
 {"pods": {"envFrom": [{"prefix": "EXTRA_", "secretRef": {"name": "a"}}]}}
 {"pods": {"envFrom": [{"secretRef": {"name": "a"}}]}}
@@ -381,6 +385,10 @@ give a prefix with which no name of a setting, proxy or loader begins
 {"pods": {"envFrom": [{"prefix": "EXTRA_", "secretRef": {"name": "a"}}]}}
 {"pods": {"envFrom": [{"prefix": "LD_PRE", "secretRef": {"name": "a"}}]}}
 give a prefix with which no name of a setting, proxy or loader begins
+
+{"pods": {"labels": {"team": "risk", "example.com/a": "b"}}}
+{"pods": {"labels": {"team": "risk", "app.kubernetes.io/name": "web"}}}
+labels by which the operator and Kubernetes find pods
 
 {"pods": {"annotations": {"example.com/a": "b"}}}
 {"pods": {"annotations": {"assay.dev/settings": "b"}}}

@@ -9,10 +9,10 @@ use crate::{
     sources::{CHAIN, FEED, FOLLOW, chain, feed, platform},
 };
 
-/// A `spec.pods` with parts of every kind; `word` is the value of an annotation and a variable.
+/// A `spec.pods` with parts of every kind; `word` is the value of a label, an annotation and a variable.
 fn pods(word: &str) -> String {
     format!(
-        "{{annotations: {{example.com/word: {word}}}, env: [{{name: WORD, value: {word}}}], \
+        "{{labels: {{team: {word}}}, annotations: {{example.com/word: {word}}}, env: [{{name: WORD, value: {word}}}], \
          nodeSelector: {{type: kwok}}, priorityClassName: system-cluster-critical, \
          resources: {{limits: {{memory: 64Mi}}}}, \
          affinity: {{podAntiAffinity: {{preferredDuringSchedulingIgnoredDuringExecution: \
@@ -30,7 +30,10 @@ fn has_parts(template: &Value, word: &str) -> bool {
     };
     let anti = &spec["affinity"]["podAntiAffinity"];
     let term = &anti["preferredDuringSchedulingIgnoredDuringExecution"][0]["podAffinityTerm"];
-    template["metadata"]["annotations"]["example.com/word"] == word
+    let metadata = &template["metadata"];
+    metadata["labels"]["team"] == word
+        && metadata["labels"]["app.kubernetes.io/name"] == "assay"
+        && metadata["annotations"]["example.com/word"] == word
         && has(&container["env"], "value", word)
         && spec["nodeSelector"]["type"] == "kwok"
         && spec["priorityClassName"] == "system-cluster-critical"
@@ -79,7 +82,7 @@ fn pods_of_every_kind_have_what_their_spec_says_and_follow_it() {
             let template = object.as_ref().and_then(|object| object.pointer(path));
             template.is_some_and(|template| {
                 let text = template.to_string();
-                !text.contains("/extra") && !text.contains("example.com/word")
+                !["/extra", "example.com/word", "\"team\""].iter().any(|part| text.contains(part))
             })
         });
     }
@@ -90,6 +93,13 @@ fn pods_of_every_kind_have_what_their_spec_says_and_follow_it() {
     let message = ".status.conditions[?(@.type==\"Ready\")].message";
     let said = platform.cluster.field(&["riskservice", "api"], message);
     assert!(said.contains("spec.pods.volumeMounts[0].name: is no volume of `volumes`"), "{said}");
+    // What only the API server knows to be wrong is told, too.
+    platform.cluster.apply(&service("1.0", "  pods: {nodeSelector: {no label: a}}"));
+    wait_until("the refusal is told", || {
+        let said = platform.cluster.field(&["riskservice", "api"], message);
+        said.contains("the API server refuses an object of the service")
+            && said.contains("no label")
+    });
     platform.cluster.kubectl(&["delete", "riskservice", "api"]);
     for object in [FEED, CHAIN] {
         platform.cluster.kubectl(&[&["delete"], &object[..]].concat());

@@ -9,6 +9,7 @@ mod intel_formats;
 mod intel_source;
 mod kind;
 mod plan;
+mod pod_labels;
 mod pod_nodes;
 mod pod_volumes;
 mod pods;
@@ -37,6 +38,7 @@ pub(crate) use plan::{
     LARGEST_FALLBACK_SHARE, LONGEST_CACHE, LONGEST_RETENTION, LONGEST_WINDOW, MOST_IN_FLIGHT,
     MOST_REQUESTS, MOST_SCREEN_ROWS,
 };
+pub(crate) use pod_labels::{LABEL_FORM, RESERVED_LABEL, is_label, is_reserved_label};
 pub use pod_nodes::{
     AffinitySpec, LabelOperator, LabelRequirement, LabelSelector, NodeAffinity, NodeOperator,
     NodeRequirement, NodeSelector, NodeSelectorTerm, PodAffinity, PodAffinityTerm, PreferredNodes,
@@ -48,9 +50,9 @@ pub use pod_volumes::{
     SecretVolume, ValueSource,
 };
 pub(crate) use pod_volumes::{
-    FOLDER_FORM as POD_FOLDER_FORM, LOG_LEVEL, ONE_GROUP, ONE_REFERENCE, ONE_SOURCE, ONE_VALUE,
-    PREFIX_FORM, RESERVED_VARIABLE, RESERVED_VARIABLES, RESERVED_VOLUME, SUB_PATH_FORM,
-    is_free_folder, is_free_prefix, is_reserved_volume,
+    LOG_LEVEL, ONE_GROUP, ONE_REFERENCE, ONE_SOURCE, ONE_VALUE, PREFIX_FORM, RESERVED_VARIABLE,
+    RESERVED_VARIABLES, RESERVED_VOLUME, SUB_PATH_FORM, folder_form, is_free_folder,
+    is_free_prefix, is_reserved_volume,
 };
 pub(crate) use pods::{MOST_ENTRIES, RESERVED_ANNOTATION, RESERVED_ANNOTATIONS};
 pub use pods::{PodsSpec, ResourceQuantities, ResourcesSpec};

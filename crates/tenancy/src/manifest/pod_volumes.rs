@@ -75,9 +75,6 @@ pub(crate) const RESERVED_VOLUME: &str = "is the name of a volume of the operato
 /// The rule about sources of volumes.
 pub(crate) const ONE_SOURCE: &str =
     "name one of configMap, secret, emptyDir and persistentVolumeClaim; no others are allowed";
-/// The rule about folders of volumes.
-pub(crate) const FOLDER_FORM: &str =
-    "write an absolute path that neither holds nor is in a folder of Assay, such as /extra";
 /// The rule about paths in volumes.
 pub(crate) const SUB_PATH_FORM: &str = "write a relative path without `..`";
 
@@ -276,7 +273,7 @@ pub struct ClaimVolume {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(extend("x-kubernetes-validations" = [
-    field_rule(".mountPath", &folder_rule(), FOLDER_FORM),
+    field_rule(".mountPath", &folder_rule(), &folder_form()),
     field_rule(
         ".subPath",
         "!has(self.subPath) || !(self.subPath.startsWith('/') || self.subPath.contains('..'))",
@@ -343,6 +340,15 @@ fn volume_rule() -> String {
     let names: Vec<String> = RESERVED_VOLUMES.iter().map(|name| format!("'{name}'")).collect();
     let listed = names.join(", ");
     format!("!(self.name in [{listed}] || self.name.startsWith('{RESERVED_START}'))")
+}
+
+/// The rule about folders of volumes.
+pub(crate) fn folder_form() -> String {
+    let folders = RESERVED_FOLDERS.join(", ");
+    format!(
+        "write an absolute path, such as /extra, that neither holds nor is in a folder of Assay, of programs or of \
+         certificates: {folders}"
+    )
 }
 
 /// The rule that a folder is free, as far as a pattern can say it.

@@ -10,6 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
+    pod_labels::{RESERVED_LABEL, RESERVED_LABELS},
     pod_nodes::{AffinitySpec, TolerationSpec, TopologySpreadSpec},
     pod_volumes::{EnvironmentSource, EnvironmentVariable, PodVolume, PodVolumeMount},
 };
@@ -30,11 +31,14 @@ pub(crate) const RESERVED_ANNOTATION: &str =
 /// The pods of an object in a cluster. Changed pods are replaced as by another image; finished Jobs stay as they are.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
-#[schemars(extend("x-kubernetes-validations" = [field_rule(
-    ".annotations",
-    &annotations_rule(),
-    RESERVED_ANNOTATION,
-)]))]
+#[schemars(extend("x-kubernetes-validations" = [
+    field_rule(".labels", &free_names("labels", RESERVED_LABELS), RESERVED_LABEL),
+    field_rule(
+        ".annotations",
+        &free_names("annotations", RESERVED_ANNOTATIONS),
+        RESERVED_ANNOTATION,
+    ),
+]))]
 pub struct PodsSpec {
     /// CPU and memory of each pod.
     pub resources: ResourcesSpec,
@@ -58,6 +62,12 @@ pub struct PodsSpec {
     #[schemars(length(min = 1, max = 253))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub priority_class_name: Option<String>,
+    /// Labels of the pods, besides those of the operator. The installation must permit their names
+    /// (`operator.allowedPodLabels` of the chart), because Services and policies of other applications could select the
+    /// pods by them. Default: none.
+    #[schemars(extend("maxProperties" = MOST_ENTRIES))]
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub labels: BTreeMap<String, String>,
     /// Annotations of the pods. Default: none.
     #[schemars(extend("maxProperties" = MOST_ENTRIES))]
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
@@ -126,11 +136,11 @@ pub struct ResourceQuantities {
     pub memory: Option<ResourceQuantity>,
 }
 
-/// The rule that no name of an annotation is reserved.
-fn annotations_rule() -> String {
-    let free = RESERVED_ANNOTATIONS.iter().map(|start| format!("!name.startsWith('{start}')"));
+/// The rule that no name in a map is reserved.
+fn free_names(map: &str, reserved: &[&str]) -> String {
+    let free = reserved.iter().map(|start| format!("!name.startsWith('{start}')"));
     let free = free.collect::<Vec<_>>().join(" && ");
-    format!("!has(self.annotations) || self.annotations.all(name, {free})")
+    format!("!has(self.{map}) || self.{map}.all(name, {free})")
 }
 
 /// The rule that a limit covers the request.

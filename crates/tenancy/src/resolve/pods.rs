@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 
 use super::{ManifestProblem, ValidManifest};
 use crate::manifest::{
-    LOG_LEVEL, MOST_ENTRIES, ONE_GROUP, ONE_REFERENCE, ONE_SOURCE, ONE_VALUE, POD_FOLDER_FORM,
-    PREFIX_FORM, PodsSpec, RESERVED_ANNOTATION, RESERVED_ANNOTATIONS, RESERVED_VARIABLE,
-    RESERVED_VARIABLES, RESERVED_VOLUME, SUB_PATH_FORM, is_free_folder, is_free_prefix,
-    is_reserved_volume,
+    LABEL_FORM, LOG_LEVEL, MOST_ENTRIES, ONE_GROUP, ONE_REFERENCE, ONE_SOURCE, ONE_VALUE,
+    PREFIX_FORM, PodsSpec, RESERVED_ANNOTATION, RESERVED_ANNOTATIONS, RESERVED_LABEL,
+    RESERVED_VARIABLE, RESERVED_VARIABLES, RESERVED_VOLUME, SUB_PATH_FORM, folder_form,
+    is_free_folder, is_free_prefix, is_label, is_reserved_label, is_reserved_volume,
 };
 
 /// A problem of pods: the field below `spec.pods`, such as `.env[0].name`, and the message.
@@ -26,6 +26,7 @@ pub fn pods_problems(pods: &PodsSpec) -> Vec<PodsProblem> {
         ("nodeSelector", pods.node_selector.len()),
         ("tolerations", pods.tolerations.len()),
         ("topologySpreadConstraints", pods.topology_spread_constraints.len()),
+        ("labels", pods.labels.len()),
         ("annotations", pods.annotations.len()),
         ("env", pods.env.len()),
         ("envFrom", pods.env_from.len()),
@@ -35,6 +36,10 @@ pub fn pods_problems(pods: &PodsSpec) -> Vec<PodsProblem> {
         let message = format!("has more than {MOST_ENTRIES} entries");
         problems.require(count <= MOST_ENTRIES, &format!(".{name}"), &message);
     }
+    let is_free = !pods.labels.keys().any(|name| is_reserved_label(name));
+    problems.require(is_free, ".labels", RESERVED_LABEL);
+    let is_well_formed = pods.labels.iter().all(|(name, value)| is_label(name, value));
+    problems.require(is_well_formed, ".labels", LABEL_FORM);
     let is_reserved =
         |name: &String| RESERVED_ANNOTATIONS.iter().any(|start| name.starts_with(start));
     problems.require(
@@ -127,7 +132,7 @@ fn check_volumes(pods: &PodsSpec, problems: &mut Problems) {
         let message = "is no volume of `volumes`";
         problems.require(is_known, &format!("{path}.name"), message);
         let folder = mount.mount_path.as_str();
-        problems.require(is_free_folder(folder), &format!("{path}.mountPath"), POD_FOLDER_FORM);
+        problems.require(is_free_folder(folder), &format!("{path}.mountPath"), &folder_form());
         let message = "is the folder of another mount too";
         problems.require(folders.insert(folder), &format!("{path}.mountPath"), message);
         let is_inside = mount

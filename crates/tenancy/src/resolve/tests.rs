@@ -528,3 +528,31 @@ fn given_pods_then_parts_of_the_operator_and_of_the_node_are_refused() {
         assert!(complaints.len() == 1 && complaints[0].contains(said), "{said}: {complaints:?}");
     }
 }
+
+#[test]
+fn given_labels_of_pods_or_folders_of_programs_then_the_refusal_says_which_are_free() {
+    let with = |pods: Value| {
+        let spec = json!({
+            "location": "https://lists.example/own.csv", "format": "listings-csv",
+            "schedule": "0 * * * *", "pods": pods,
+        });
+        document("IntelSource", "own", spec)
+    };
+    let labels = json!({"labels": {"team": "risk", "example.com/costs": "1.2"}});
+    assert_eq!(problems_of(&[with(labels)]), Vec::<String>::new());
+    let mount = json!({
+        "volumes": [{"name": "extra", "emptyDir": {}}],
+        "volumeMounts": [{"name": "extra", "mountPath": "/usr"}],
+    });
+    for (wrong, said) in [
+        (
+            json!({"labels": {"app.kubernetes.io/name": "web"}}),
+            "spec.pods.labels: labels by which the operator and Kubernetes find pods",
+        ),
+        (json!({"labels": {"team": "a b"}}), "spec.pods.labels: write names such as `team`"),
+        (mount, "a folder of Assay, of programs or of certificates: /bin, /etc/assay, "),
+    ] {
+        let complaints = problems_of(&[with(wrong)]);
+        assert!(complaints.len() == 1 && complaints[0].contains(said), "{said}: {complaints:?}");
+    }
+}
