@@ -77,7 +77,7 @@ pub const PATHS: [&str; 22] = [
 ];
 
 /// Number of checks on the search page, on the page of checks, and of one address.
-const ON_SEARCH_PAGE: usize = 12;
+const ON_SEARCH_PAGE: usize = 8;
 const ON_CHECKS_PAGE: usize = 100;
 const OF_ADDRESS: usize = 10;
 /// Number of listed parties that a search by name shows.
@@ -256,6 +256,7 @@ async fn chains(State(console): Shared, person: SignedIn) -> Response {
     let intel = console.service.intel();
     let numbers = intel.addresses_by_chain();
     let rows: Vec<ConsoleChain> = ChainId::all()
+        .filter(|chain| *chain != ChainId::OTHER)
         .map(|chain| {
             let (listed, labeled) = numbers.get(&chain).copied().unwrap_or_default();
             ConsoleChain {

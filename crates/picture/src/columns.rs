@@ -55,8 +55,9 @@ pub fn column_chart(
     let mut left = Tenths::px(LEFT).0;
     for (index, column) in columns.iter().enumerate() {
         let middle = left + slot / 2;
-        if index.is_multiple_of(named_every) {
-            elements.text("mid soft", Tenths(middle), Tenths::px(GROUND + 18), &column.name);
+        // The last column is named, and others before it in equal steps.
+        if (columns.len() - 1 - index).is_multiple_of(named_every) {
+            elements.text("end soft", Tenths(left + slot), Tenths::px(GROUND + 18), &column.name);
         }
         if column.whole() > 0 {
             elements.focusable(

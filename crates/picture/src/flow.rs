@@ -106,6 +106,20 @@ const fn title(direction: Direction) -> &'static str {
     }
 }
 
+/// Says why an answer has no flows in a direction: a side that a check of a transfer leaves out is not one without money.
+#[must_use]
+pub fn no_flows_in_words(answer: &AnswerView, direction: Direction) -> &'static str {
+    let of_deposit = answer.transfer.as_ref().is_some_and(|it| it.direction == "deposit");
+    let is_assessed = matches!(answer.coverage.exposure.status.as_str(), "assessed" | "partial");
+    let has_sent = answer.activity.out.iter().any(|amount| amount.value != "0");
+    match direction {
+        Direction::Destination if of_deposit => "not part of this check",
+        _ if !is_assessed => "not assessed",
+        Direction::Destination if !has_sent => "nothing sent",
+        _ => "nothing found",
+    }
+}
+
 /// Draws the headings of a side, or the reason for which nothing is drawn there.
 fn draw_side(
     elements: &mut SvgElements,
@@ -120,10 +134,7 @@ fn draw_side(
     };
     elements.text(class, side.heading, Tenths::px(26), title(side.direction));
     if groups.is_empty() {
-        let why = match answer.coverage.exposure.status.as_str() {
-            "assessed" | "partial" => "nothing found",
-            _ => "not assessed",
-        };
+        let why = no_flows_in_words(answer, side.direction);
         elements.text(soft, side.heading, layout.middle, why);
     }
     for (placed, group) in side.groups.iter().zip(groups) {

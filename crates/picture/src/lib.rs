@@ -20,6 +20,7 @@ mod score;
 mod svg;
 pub mod text;
 mod timeline;
+mod tone;
 
 pub use answer::{
     ActivityCountsView, ActivityView, AmountView, AnswerView, BlockView, ComponentView,
@@ -30,7 +31,7 @@ pub use answer::{
 pub use columns::{ChartColumn, column_chart};
 pub use flow::{
     AddressLink, endpoint_in_words, flow_picture, is_risky, linked_flow_picture,
-    narrow_flow_pictures,
+    narrow_flow_pictures, no_flows_in_words,
 };
 pub use pattern::pattern_picture;
 pub use raster::PngError;

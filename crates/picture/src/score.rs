@@ -6,6 +6,7 @@ use crate::{
     AnswerView, ComponentView,
     svg::{Picture, SvgElements, Tenths},
     text::{counted, lines, words},
+    tone::Tone,
 };
 
 const WIDTH: i64 = 364;
@@ -96,17 +97,16 @@ impl Bar {
 
     fn of(component: &ComponentView) -> Self {
         let class = match component.kind.as_str() {
-            "sanctions" => "severe",
-            "minimum_score_rule" | "incomplete" => "plain",
-            "behavior" => "own",
-            "association" | "ownership" => "service",
-            _ => "risky",
+            "sanctions" => Tone::Severe,
+            "minimum_score_rule" | "incomplete" => Tone::Plain,
+            "behavior" => Tone::Risky,
+            _ => Tone::of_category(component.category.as_deref()),
         };
         let text = match &component.rule {
             Some(rule) => format!("rule {}: {}", words(rule), component.detail),
             None => component.detail.clone(),
         };
-        Self::new(component.contribution.tenths(), text, class)
+        Self::new(component.contribution.tenths(), text, class.class())
     }
 
     /// Height of the row.

@@ -11,7 +11,7 @@ const IDENTIFIER_ENDS: usize = 8;
 /// A number with its noun, in the singular or the plural.
 #[must_use]
 pub fn counted(number: u64, one: &str, several: &str) -> String {
-    format!("{number} {}", if number == 1 { one } else { several })
+    format!("{} {}", grouped(number.into()), if number == 1 { one } else { several })
 }
 
 /// A distance of more than a number of transactions.
@@ -55,16 +55,22 @@ impl<'a> Unit<'a> {
         if name == native.code && chain.info().outputs().is_some() {
             let decimals = usize::from(native.decimals);
             let unit = 10_u128.saturating_pow(native.decimals.into()).max(1);
-            return format!("{}.{:0decimals$} {name}", amount / unit, amount % unit);
+            return format!("{}.{:0decimals$} {name}", grouped(amount / unit), amount % unit);
         }
         if name == DOLLARS {
             return format!("{DOLLARS} {}.{:02}", grouped(amount / 100), amount % 100);
         }
         match decimals_of(chain, name) {
-            Some(decimals) => format!("{} {name}", whole_units(amount, decimals)),
+            Some(decimals) => format!("{} {name}", with_groups(&whole_units(amount, decimals))),
             None => format!("{amount} base units of {name}"),
         }
     }
+}
+
+/// A decimal number with commas between the groups of its whole part.
+fn with_groups(number: &str) -> String {
+    let (whole, fraction) = number.split_at(number.find('.').unwrap_or(number.len()));
+    whole.parse().map_or_else(|_| number.to_owned(), |whole| grouped(whole) + fraction)
 }
 
 /// The unit of amounts that have a price.
@@ -84,10 +90,10 @@ pub fn grouped(number: u128) -> String {
     text
 }
 
-/// Millionths as a percentage with one decimal.
+/// Millionths as a percentage with one decimal, cut off as in the answer's texts: a limit that is not reached is not shown.
 #[must_use]
 pub fn percent(millionths: u64) -> String {
-    let tenths = (millionths + 500) / 1_000;
+    let tenths = millionths / 1_000;
     if tenths == 0 && millionths > 0 {
         return "<0.1 %".to_owned();
     }
@@ -197,6 +203,9 @@ mod tests {
         let bitcoin = Unit::native(ChainId::BTC);
         assert_eq!(bitcoin.text(123_456_789), "1.23456789 BTC");
         assert_eq!(bitcoin.text(5), "0.00000005 BTC");
+        assert_eq!(bitcoin.text(123_400_000_000), "1,234.00000000 BTC");
+        assert_eq!(counted(1_234, "transfer", "transfers"), "1,234 transfers");
+        assert_eq!(percent(249_999), "24.9 %");
         assert_eq!(percent(123_456), "12.3 %");
         assert_eq!(percent(1_000_000), "100.0 %");
         assert_eq!(percent(1), "<0.1 %");
@@ -233,7 +242,8 @@ mod tests {
         let of = |name, amount| Unit::new(ChainId::ETH, name).text(amount);
         assert_eq!(of("ETH", 50_010_000_000_000_000_000), "50.01 ETH");
         assert_eq!(of("ETH", 1), "0.000000000000000001 ETH");
-        assert_eq!(of("USDT", 100_000_000_000), "100000 USDT");
+        assert_eq!(of("USDT", 100_000_000_000), "100,000 USDT");
+        assert_eq!(of("USDT", 1_234_500_000), "1,234.5 USDT");
         assert_eq!(of("USD", 123_456_705), "USD 1,234,567.05");
         assert_eq!((of("USD", 0), of("USD", 99_999)), ("USD 0.00".into(), "USD 999.99".into()));
         assert_eq!(of("PEPE", 12), "12 base units of PEPE");

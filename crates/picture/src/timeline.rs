@@ -161,11 +161,19 @@ pub fn timeline_picture(chain: ChainId, address: &str, asset: &AssetTimeline) ->
         let column = column(period, Tenths(middle - width / 2), Tenths(width), most);
         elements.titled(&in_words(length, period, unit), &column);
     }
+    // The last period is named, and others before it in equal steps.
     let every = usize::try_from(count).unwrap_or(1).div_ceil(NAMED);
-    let named = (first..=last).step_by(every).filter(|_| !periods.is_empty());
+    let named = (first..=last).rev().step_by(every).filter(|_| !periods.is_empty());
     for index in named {
-        let begin = Tenths(slot(index).min(Tenths::px(WIDTH - NAME).0));
-        elements.text("soft", begin, Tenths::px(low + 34), &length.name(index));
+        let end = slot(index + 1);
+        let (class, x) = if every == 1 {
+            ("mid soft", i64::midpoint(slot(index), end))
+        } else {
+            ("end soft", end)
+        };
+        if every == 1 || end >= Tenths::px(LEFT + NAME).0 {
+            elements.text(class, Tenths(x), Tenths::px(low + 34), &length.name(index));
+        }
     }
     let label = label(address, length, &periods, unit);
     Picture::new(WIDTH, low + 42, label, elements.finish())
@@ -181,7 +189,7 @@ fn column(period: &PeriodAmounts, left: Tenths, width: Tenths, most: u128) -> Sv
         bars.rect("service", (left, Tenths(ground.0 - height.0)), (width, height));
     }
     if period.sent > 0 {
-        bars.rect("risky", (left, ground), (width, height(period.sent)));
+        bars.rect("plain", (left, ground), (width, height(period.sent)));
     }
     bars
 }

@@ -45,7 +45,7 @@ pub(super) fn activity(answer: &AnswerView, content: &ActivityContent) -> Markup
             return html! { p.soft { "No payment of the address was fetched yet." } };
         }
         ActivityContent::Nothing { is_on_demand: false } => {
-            return html! { p.soft { "The address has no payments." } };
+            return html! { p.soft { "No payment of the address is in the blocks that were read." } };
         }
         ActivityContent::NotFollowed => {
             return html! {

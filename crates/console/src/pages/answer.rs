@@ -4,7 +4,7 @@ use assay_address::{CanonicalAddress, ChainId};
 use assay_engine::score::Verdict;
 use assay_picture::{
     AnswerView,
-    text::{amount, amounts, counted, words},
+    text::{amount, amounts, counted, grouped, short, words},
     waterfall,
 };
 use jiff::Timestamp;
@@ -12,16 +12,16 @@ use maud::{Markup, PreEscaped, html};
 
 use super::{
     activity::{ActivityContent, activity},
-    checks::{RecentChecks, checks_table, moment},
+    checks::{CheckColumns, RecentChecks, checks_table, moment},
     evidence::{behavior, labels, listed, wallets},
-    flows::flows,
+    flows::{flows, transaction_as},
     frame::{Visitor, framed},
     search::check_path,
 };
 use crate::{MOUNT, recognize::others};
 
-/// Largest number of other chains that are linked.
-const MOST_CHAINS: usize = 12;
+/// Number of reasons after the first one that are shown at once.
+const FURTHER_REASONS: usize = 2;
 
 /// Content of the page of an answer.
 #[derive(Clone, Copy, Debug)]
@@ -77,7 +77,7 @@ pub(crate) fn answer_page(visitor: &Visitor, content: AnswerContent<'_>, now: Ti
             section { h2 { "Labels" } (labels(&answer.labels)) }
         }
         @if !answer.transaction_patterns.is_empty() {
-            section { h2 { "Behavior of the owner" } @for pattern in &answer.transaction_patterns { (behavior(pattern)) } }
+            section { h2 { "Behavior of the owner" } @for pattern in &answer.transaction_patterns { (behavior(answer.blockchain, pattern)) } }
         }
         @if let Some(contracts) = &answer.contracts {
             section {
@@ -90,7 +90,7 @@ pub(crate) fn answer_page(visitor: &Visitor, content: AnswerContent<'_>, now: Ti
         }
         section {
             h2 { "Earlier checks of this address" }
-            (checks_table(earlier, now, "None."))
+            (checks_table(earlier, now, "None.", CheckColumns::OfOneAddress))
         }
         (foot(answer))
         script src={ (MOUNT) "/script.js" } defer {}
@@ -117,7 +117,9 @@ fn head(answer: &AnswerView, now: Timestamp) -> Markup {
     let chain = answer.blockchain;
     let meaning = match answer.verdict {
         Verdict::Allow => "The policy allows it.",
-        Verdict::Review => "A person should decide.",
+        Verdict::Review => {
+            "A person should decide: read the flows and evidence below, then accept or refuse."
+        }
         Verdict::Block => "The policy forbids it.",
         Verdict::Indeterminate => "Mandatory data is missing: treat it as not allowed.",
     };
@@ -131,6 +133,8 @@ fn head(answer: &AnswerView, now: Timestamp) -> Markup {
                     @if let Some(entity) = &answer.entity { " \u{b7} " b { (entity.name) } " (" (words(&entity.category)) ")" }
                     @if let Some(transfer) = &answer.transfer {
                         " \u{b7} " (transfer.direction) " of " (amount(chain, &transfer.amount))
+                        @if let Some(transaction) = &transfer.transaction { ", transaction " (transaction_as(chain, transaction, &short(Some(transaction)))) }
+                        @if let Some(time) = transfer.block_time { ", " (day(time)) } @else { ", " (words(&transfer.status)) }
                     }
                     (lifetime(answer))
                 }
@@ -142,14 +146,21 @@ fn head(answer: &AnswerView, now: Timestamp) -> Markup {
             }
             @if answer.reasons.len() > 1 || !answer.warnings.is_empty() {
                 ul.reasons {
-                    @for reason in answer.reasons.iter().skip(1) { li { (sentence(&reason.message)) } }
+                    @for reason in answer.reasons.iter().skip(1).take(FURTHER_REASONS) { li { (sentence(&reason.message)) } }
                     @for warning in &answer.warnings { li.warning { b { "Warning: " } (sentence(&warning.message)) } }
+                }
+                @let more = answer.reasons.get(1 + FURTHER_REASONS..).unwrap_or_default();
+                @if !more.is_empty() {
+                    details {
+                        summary { (counted(more.len().try_into().unwrap_or(u64::MAX), "more reason", "more reasons")) }
+                        ul.reasons { @for reason in more { li { (sentence(&reason.message)) } } }
+                    }
                 }
             }
             p.soft.meta {
                 @if let Some(time) = answer.assessed_at { "Assessed " (moment(time, now)) ". " }
                 @if let Some(id) = &answer.check_id {
-                    a.kept href={ (MOUNT) "/checks/" (id) } { "Link to this answer" } " "
+                    a.kept href={ (MOUNT) "/checks/" (id) } { "Link to this answer" } " \u{b7} "
                 }
                 @if let Ok(address) = CanonicalAddress::parse(chain, &answer.address) {
                     a href={ (MOUNT) (check_path(&address)) } { "Check again" }
@@ -160,18 +171,30 @@ fn head(answer: &AnswerView, now: Timestamp) -> Markup {
     }
 }
 
-/// A message of an answer as a sentence. A chain at its beginning is named.
+/// A message of an answer as a sentence. The chains of addresses in it are named.
 pub(super) fn sentence(message: &str) -> String {
-    let with_name = message.split_once(" address ").and_then(|(first, rest)| {
-        let chain: ChainId = first.parse().ok()?;
-        Some(format!("{} address {rest}", chain.info().name))
-    });
-    let message = with_name.as_deref().unwrap_or(message);
+    let message = &with_names_of_chains(message);
     let mut characters = message.chars();
     let first = characters.next().map(|first| first.to_uppercase().to_string());
     let rest = characters.as_str();
     let end = if rest.ends_with(['.', '!', '?']) || message.is_empty() { "" } else { "." };
     format!("{}{rest}{end}", first.unwrap_or_default())
+}
+
+/// A text in which the name of a chain stands for its identifier in front of "address".
+fn with_names_of_chains(text: &str) -> String {
+    let parts: Vec<&str> = text.split(" address ").collect();
+    let Some((last, before)) = parts.split_last() else { return String::new() };
+    let named = before.iter().map(|part| {
+        let (rest, word) = part.rsplit_once(' ').map_or(("", *part), |(rest, word)| (rest, word));
+        match word.parse::<ChainId>() {
+            Ok(chain) => {
+                format!("{rest}{}{}", if rest.is_empty() { "" } else { " " }, chain.info().name)
+            }
+            Err(_) => (*part).to_owned(),
+        }
+    });
+    named.chain([(*last).to_owned()]).collect::<Vec<_>>().join(" address ")
 }
 
 /// The day of a time, in UTC.
@@ -186,29 +209,31 @@ fn lifetime(answer: &AnswerView) -> Markup {
         return html! {};
     };
     html! {
-        " \u{b7} seen " (day(first)) " to " (day(last))
+        @let (first, last) = (day(first), day(last));
+        " \u{b7} seen " @if first == last { "on " (first) } @else { (first) " to " (last) }
         @if let Some(counts) = activity.counts {
             " \u{b7} received " (amounts(answer.blockchain, &activity.r#in)) " in "
             (counted(counts.transfers_in, "transfer", "transfers"))
-            ", sent " (amounts(answer.blockchain, &activity.out)) " in "
-            (counted(counts.transfers_out, "transfer", "transfers"))
+            @if counts.transfers_out == 0 { ", sent nothing" } @else {
+                ", sent " (amounts(answer.blockchain, &activity.out)) " in "
+                (counted(counts.transfers_out, "transfer", "transfers"))
+            }
         }
     }
 }
 
-/// Links to the same text on other chains, those that come first in the documentation.
+/// Links to the same text on other chains.
 fn other_chains(address: &CanonicalAddress) -> Markup {
     let found = others(address);
-    let more = found.len().saturating_sub(MOST_CHAINS);
     let on = |chain: ChainId| CanonicalAddress::parse(chain, address.as_str()).ok();
     html! {
         @if !found.is_empty() {
             details.chains {
                 summary { "Also an address of " (counted(found.len().try_into().unwrap_or(u64::MAX), "other chain", "other chains")) }
-                @for other in found.iter().take(MOST_CHAINS).filter_map(|chain| on(*chain)) {
-                    a href={ (MOUNT) (check_path(&other)) } { (other.chain().info().name) } " "
+                @for (index, other) in found.iter().filter_map(|chain| on(*chain)).enumerate() {
+                    @if index > 0 { " \u{b7} " }
+                    a href={ (MOUNT) (check_path(&other)) } { (other.chain().info().name) }
                 }
-                @if more > 0 { span.soft { "and " (more) " more" } }
             }
         }
     }
@@ -231,10 +256,11 @@ fn score(answer: &AnswerView) -> Markup {
                 @for (index, position) in decisive.components.iter().enumerate() {
                     @if index > 0 { "; " }
                     @if let Some(component) = answer.scoring_components.get(*position) {
-                        (component.rule.as_ref().map_or_else(|| component.detail.clone(), |rule| format!("the rule {}", words(rule))))
+                        (component.rule.as_ref().map_or_else(|| with_names_of_chains(&component.detail), |rule| format!("the rule \u{201c}{}\u{201d}", words(rule))))
                     }
                 }
-                ". Without " (without) ", the score is " (decisive.risk_score) ": " (decisive.verdict.as_str()) "."
+                ". Without " (without) ", the score is " (decisive.risk_score) ": " (decisive.verdict.as_str()) ". "
+                "The " a href={ (MOUNT) "/policy" } { "policy" } " says which scores lead to which verdict."
             }
         }
     }
@@ -253,13 +279,16 @@ fn coverage(answer: &AnswerView, now: Timestamp) -> Markup {
         }
         @if !answer.sources.is_empty() {
             details {
-                summary { (counted(answer.sources.len().try_into().unwrap_or(u64::MAX), "source", "sources")) " used" }
+                summary {
+                    (counted(answer.sources.len().try_into().unwrap_or(u64::MAX), "source", "sources")) " used"
+                    @if let Some(day) = newest_block_day(answer) { "; newest block of " (day) }
+                }
                 ul {
                     @for source in &answer.sources {
                         li {
                             (source.id)
                             @if let Some(day) = source.published_at { " of " (day) }
-                            @if let Some(block) = &source.latest_block { ", block " (block.height) }
+                            @if let Some(block) = &source.latest_block { ", block " (grouped(block.height.into())) }
                             @if let Some(time) = source.fetched_at { ", verified " (moment(time, now)) }
                             @if source.stale { ", " b { "stale" } }
                             @if source.never_fetched { ", " b { "never fetched" } }
@@ -271,12 +300,23 @@ fn coverage(answer: &AnswerView, now: Timestamp) -> Markup {
     }
 }
 
+/// The day of the newest block that the answer rests on; of several chains, of the one that is furthest behind.
+fn newest_block_day(answer: &AnswerView) -> Option<String> {
+    answer
+        .sources
+        .iter()
+        .filter_map(|it| it.latest_block.as_ref())
+        .map(|block| block.time)
+        .min()
+        .map(day)
+}
+
 fn foot(answer: &AnswerView) -> Markup {
     html! {
         footer.soft {
             "Data " (answer.data_revision) " \u{b7} policy " (answer.policy_revision) " \u{b7} model " (answer.model_version)
             @if let Some(id) = &answer.check_id { " \u{b7} check " (id) }
-            @if let Some(digest) = &answer.assessment_digest { br; (digest) }
+            @if let Some(digest) = &answer.assessment_digest { br; "digest " (digest) }
         }
     }
 }

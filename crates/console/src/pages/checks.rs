@@ -1,12 +1,16 @@
 //! Lists of earlier checks.
 
-use assay_address::CanonicalAddress;
+use assay_address::{CanonicalAddress, ChainId};
 use assay_store::checks::FoundCheck;
-use jiff::Timestamp;
+use jiff::{Timestamp, tz::TimeZone};
 use maud::{Markup, html};
 
-use super::frame::{Visitor, framed};
-use crate::{MOUNT, pages::answer::verdict_badge};
+use super::{
+    answer::verdict_badge,
+    frame::{Visitor, framed},
+    search::check_path,
+};
+use crate::MOUNT;
 
 /// Earlier checks of a tenant.
 #[derive(Clone, Debug)]
@@ -19,11 +23,20 @@ pub(crate) enum RecentChecks {
     Unavailable,
 }
 
+/// Columns of a table of checks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CheckColumns {
+    /// All of them.
+    All,
+    /// Without chain and address, which the page names.
+    OfOneAddress,
+}
+
 /// Returns the page of earlier checks.
 pub(crate) fn checks_page(visitor: &Visitor, checks: &RecentChecks, now: Timestamp) -> Markup {
     let content = html! {
         h1 { "Earlier checks" }
-        (checks_table(checks, now, "No check was made yet."))
+        (checks_table(checks, now, "No check was made yet.", CheckColumns::All))
     };
     framed(visitor, "Earlier checks", "/checks", "", &content)
 }
@@ -39,13 +52,18 @@ pub(crate) fn checks_of_page(
         h1.address { (address.as_str()) }
         p.lead { "Your role is " (visitor.role) ": you see earlier checks, and make none." }
         h2 { "Earlier checks on " (address.chain().info().name) }
-        (checks_table(checks, now, "Nobody of your organization has checked this address, or it was too long ago."))
+        (checks_table(checks, now, "Nobody of your organization has checked this address, or it was too long ago.", CheckColumns::OfOneAddress))
     };
     framed(visitor, "Earlier checks of an address", "/checks", address.as_str(), &content)
 }
 
-/// Returns a table of checks; `none` is the text for an empty one.
-pub(crate) fn checks_table(checks: &RecentChecks, now: Timestamp, none: &str) -> Markup {
+/// Returns a table of checks; `none` is the text for an empty one. References have a column if there are any.
+pub(crate) fn checks_table(
+    checks: &RecentChecks,
+    now: Timestamp,
+    none: &str,
+    columns: CheckColumns,
+) -> Markup {
     let found = match checks {
         RecentChecks::Found(found) => found,
         RecentChecks::NotKept => return html! { p.soft { "The plan keeps no checks." } },
@@ -56,27 +74,49 @@ pub(crate) fn checks_table(checks: &RecentChecks, now: Timestamp, none: &str) ->
     if found.is_empty() {
         return html! { p.soft { (none) } };
     }
+    let has_addresses = columns == CheckColumns::All;
+    let has_references = found.iter().any(|check| check.summary.reference.is_some());
     html! {
-        div.scroll tabindex="0" { table {
+        div.scroll tabindex="0" { table.stack {
             thead { tr {
-                th { "Checked" } th { "Verdict" } th.number { "Score" } th { "Chain" } th { "Address" }
-                th { "Reference" } th { "Rules" }
+                th { "Checked" } th { "Verdict" } th.number { "Score" }
+                @if has_addresses { th { "Chain" } th { "Address" } }
+                @if has_references { th { "Reference" } }
+                th { "Findings" }
             } }
-            tbody {
-                @for check in found {
-                    @let time = Timestamp::from_millisecond(check.key.made_at).unwrap_or_default();
-                    tr {
-                        td.nowrap { a href={ (MOUNT) "/checks/" (check.key.id) } { (moment(time, now)) } }
-                        td { (verdict_badge(&check.summary.verdict)) }
-                        td.number { (check.summary.score) }
-                        td { (check.summary.blockchain) }
-                        td.address { (check.summary.address) }
-                        td { (check.summary.reference.as_deref().unwrap_or("")) }
-                        td.soft.rules { (check.summary.rules.join(", ").replace('_', " ")) }
+            tbody { @for check in found { (check_row(check, now, has_addresses, has_references)) } }
+        } }
+    }
+}
+
+fn check_row(
+    check: &FoundCheck,
+    now: Timestamp,
+    has_addresses: bool,
+    has_references: bool,
+) -> Markup {
+    let summary = &check.summary;
+    let time = Timestamp::from_millisecond(check.key.made_at).unwrap_or_default();
+    let chain = summary.blockchain.parse::<ChainId>();
+    let address =
+        chain.ok().and_then(|chain| CanonicalAddress::parse(chain, &summary.address).ok());
+    html! {
+        tr {
+            td.nowrap { a href={ (MOUNT) "/checks/" (check.key.id) } { (moment(time, now)) } }
+            td { (verdict_badge(&summary.verdict)) }
+            td.number data-head="Score" { (summary.score) }
+            @if has_addresses {
+                td data-head="Chain" { (summary.blockchain) }
+                td.address {
+                    @match &address {
+                        Some(address) => a href={ (MOUNT) (check_path(address)) } title="Check this address" { (summary.address) },
+                        None => (summary.address),
                     }
                 }
             }
-        } }
+            @if has_references { td data-head="Reference" { (summary.reference.as_deref().unwrap_or("")) } }
+            td.soft.rules { (summary.rules.join(", ").replace('_', " ")) }
+        }
     }
 }
 
@@ -84,6 +124,12 @@ pub(crate) fn checks_table(checks: &RecentChecks, now: Timestamp, none: &str) ->
 pub(super) fn moment(time: Timestamp, now: Timestamp) -> Markup {
     let exact = format!("{time:.0}");
     html! { time datetime=(exact) title=(exact) { (ago(time, now)) } }
+}
+
+/// A time as its day, in UTC.
+pub(super) fn on_day(time: Timestamp) -> Markup {
+    let exact = format!("{time:.0}");
+    html! { time datetime=(exact) title=(exact) { (time.to_zoned(TimeZone::UTC).date()) } }
 }
 
 /// The time since a moment, in its largest unit.

@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use maud::{Markup, html};
 
 use super::{
-    checks::{ago, moment},
+    checks::{ago, moment, on_day},
     frame::{Visitor, framed},
 };
 use crate::MOUNT;
@@ -26,23 +26,22 @@ pub(crate) fn sources_page(
     let content = html! {
         h1 { "Sources" }
         p.soft { "Lists, labels, prices and chains behind the answers; your policy says which are mandatory, and how old they may be." }
-        div.scroll tabindex="0" { table {
-            thead { tr { th { "Source" } th { "Kind" } th { "State" } th { "Published" } th { "Verified" } th.number { "Entries" } td {} } }
+        div.scroll tabindex="0" { table.stack {
+            thead { tr { th { "Source" } th { "Kind" } th { "State" } th { "Published" } th { "Verified" } th.number { "Entries" } th { "Notes" } } }
             tbody {
                 @for source in sources {
                     tr {
                         td { b { (source.id) } }
-                        td { (kind(source.kind)) }
+                        td data-head="Kind" { (kind(source.kind)) }
                         td { (state(source)) }
-                        td.nowrap { @if let Some(day) = source.published_at { (day) } }
-                        td.nowrap { @if let Some(time) = source.fetched_at { (moment(time, now)) } }
-                        td.number { (grouped(source.entries.into())) }
+                        td.nowrap data-head="Published" { @if let Some(day) = source.published_at { (day) } }
+                        td.nowrap data-head="Verified" { @if let Some(time) = source.fetched_at { (moment(time, now)) } }
+                        td.number data-head="Entries" { (grouped(source.entries.into())) }
                         td {
                             @if let Some(failure) = failures.of(source) {
                                 b { "last fetch failed " (moment(failure.failed_at, now)) } ": " (failure.last_error) " "
                             }
                             @if source.mandatory { "mandatory " }
-                            @if source.sample { span.soft { "demo data" } }
                             @let unmatched: u64 = source.unmatched.values().sum();
                             @if unmatched > 0 {
                                 span.soft { (counted(unmatched, "entry is no address of its chain", "entries are no addresses of their chains")) }
@@ -73,14 +72,14 @@ fn ready_made(visitor: &Visitor, ready: &ReadySources<'_>) -> Markup {
         @if visitor.environment == Environment::Sample {
             p.soft { "The demo data set is fixed: nothing is fetched." }
         }
-        div.scroll tabindex="0" { table {
+        div.scroll tabindex="0" { table.stack {
             thead { tr { th { "Source" } th { "Publisher" } th { "Terms" } th { "State" } } }
             tbody {
                 @for source in &READY_SOURCES {
                     tr {
                         td { b { (source.name) } }
-                        td { (source.publisher) @if !source.note.is_empty() { br; span.soft { (with_code(source.note)) } } }
-                        td { (source.licence) }
+                        td data-head="Publisher" { (source.publisher) @if !source.note.is_empty() { br; span.soft { (with_code(source.note)) } } }
+                        td data-head="Terms" { (source.licence) }
                         td { (enabling(visitor, ready, source)) }
                     }
                 }
@@ -139,10 +138,11 @@ const fn kind(kind: SourceKind) -> &'static str {
 }
 
 fn state(source: &AssessedSource) -> Markup {
-    let (class, text) = match (source.never_fetched, source.stale) {
-        (true, _) => ("unavailable", "never fetched"),
-        (false, true) => ("partial", "stale"),
-        (false, false) => ("assessed", "fresh"),
+    let (class, text) = match (source.never_fetched, source.stale, source.sample) {
+        (true, ..) => ("unavailable", "never fetched"),
+        (false, true, _) => ("partial", "stale"),
+        (false, false, true) => ("demo", "fixed demo data"),
+        (false, false, false) => ("assessed", "fresh"),
     };
     html! { span.state.(class) { (text) } }
 }
@@ -171,27 +171,27 @@ pub(crate) fn chains_page(visitor: &Visitor, chains: &[ConsoleChain], now: Times
         chains.iter().partition(has_data);
     let content = html! {
         h1 { "Chains" }
-        div.scroll tabindex="0" { table {
-            thead { tr { th { "Chain" } td {} th { "Flows" } th.number { "Newest block" } th { "Its time" } th.number { "Listed addresses" } th.number { "Labeled addresses" } } }
+        div.scroll tabindex="0" { table.stack {
+            thead { tr { th { "Chain" } th { "Id" } th { "Flows" } th.number { "Newest block" } th { "Block time" } th.number { "Listed addresses" } th.number { "Labeled addresses" } } }
             tbody {
                 @for chain in with {
                     tr {
                         td { b { (chain.name) } }
-                        td.soft { (chain.id) }
+                        td.soft data-head="Id" { (chain.id) }
                         td {
                             @if chain.has_flows { span.state.assessed { "traced" } }
                             @else { span.state.not_assessed { "lists and labels only" } }
                         }
-                        td.number { @if let Some((height, _)) = chain.latest { (height) } }
-                        td.nowrap { @if let Some((_, time)) = chain.latest { (format!("{time:.0}")) " " span.soft { "(" (ago(time, now)) ")" } } }
-                        td.number { (chain.listed) }
-                        td.number { (chain.labeled) }
+                        td.number data-head="Newest block" { @if let Some((height, _)) = chain.latest { (grouped(height.into())) } }
+                        td.nowrap data-head="Block time" { @if let Some((_, time)) = chain.latest { (on_day(time)) " " span.soft { "(" (ago(time, now)) ")" } } }
+                        td.number data-head="Listed addresses" { (grouped(chain.listed.into())) }
+                        td.number data-head="Labeled addresses" { (grouped(chain.labeled.into())) }
                     }
                 }
             }
         } }
         @if !without.is_empty() {
-            h2 { "Without data here" }
+            h2 { "No data installed" }
             p.soft {
                 "Addresses of these chains are checked for their form; no list, label or block of them is installed: "
                 @for (index, chain) in without.iter().enumerate() {

@@ -1,6 +1,6 @@
 //! Evidence of an answer: listings, labels, behavior, associated addresses.
 
-use assay_address::CanonicalAddress;
+use assay_address::{CanonicalAddress, ChainId};
 use assay_picture::{
     LabelView, ListingView, PatternView, WalletView, pattern_picture,
     text::{counted, words},
@@ -49,20 +49,20 @@ pub(super) fn listed(listing: &ListingView) -> Markup {
 
 pub(super) fn labels(labels: &[LabelView]) -> Markup {
     html! {
-        div.scroll tabindex="0" { table {
+        div.scroll tabindex="0" { table.stack {
             thead { tr { th { "Category" } th { "Entity" } th { "Evidence" } th.number { "Confidence" } th { "Source" } th { "Status" } th { "Reason" } } }
             tbody {
                 @for label in labels {
                     tr {
-                        td { (words(&label.category)) }
-                        td { (label.entity.as_deref().unwrap_or("")) }
-                        td { (words(&label.tier)) }
-                        td.number { (label.confidence) " %" }
-                        td { (label.source) span.soft { " (" (label.upstream) ")" } }
-                        td { (words(&label.status)) }
-                        td {
-                            (label.reason.as_deref().unwrap_or(""))
-                            @if let Some(reference) = &label.reference { " " (link(reference)) }
+                        td { b { (words(&label.category)) } }
+                        td data-head="Entity" { (label.entity.as_deref().unwrap_or("")) }
+                        td data-head="Evidence" { (words(&label.tier)) }
+                        td.number data-head="Confidence" { (label.confidence) " %" }
+                        td data-head="Source" { (label.source) span.soft { " (" (label.upstream) ")" } }
+                        td data-head="Status" { (words(&label.status)) }
+                        td data-head="Reason" {
+                            @if let Some(reason) = &label.reason { (reason) " " }
+                            @if let Some(reference) = &label.reference { (link(reference)) }
                         }
                     }
                 }
@@ -71,7 +71,7 @@ pub(super) fn labels(labels: &[LabelView]) -> Markup {
     }
 }
 
-pub(super) fn behavior(pattern: &PatternView) -> Markup {
+pub(super) fn behavior(chain: ChainId, pattern: &PatternView) -> Markup {
     let points = format!("+{}", pattern.contribution);
     let why = pattern.unscored_reason.as_deref().map(words);
     html! {
@@ -89,7 +89,7 @@ pub(super) fn behavior(pattern: &PatternView) -> Markup {
                 @if !pattern.transactions.is_empty() {
                     details {
                         summary { (counted(pattern.transactions.len().try_into().unwrap_or(u64::MAX), "transaction", "transactions")) }
-                        ul { @for transaction in &pattern.transactions { li { (transaction_as(transaction, transaction)) } } }
+                        ul { @for transaction in &pattern.transactions { li { (transaction_as(chain, transaction, transaction)) } } }
                     }
                 }
             }
@@ -101,7 +101,7 @@ pub(super) fn wallets(wallets: &[WalletView]) -> Markup {
     let (shown, more) = wallets.split_at(wallets.len().min(MOST_WALLETS));
     let table = |wallets: &[WalletView]| {
         html! {
-            div.scroll tabindex="0" { table {
+            div.scroll tabindex="0" { table.stack {
                 thead { tr { th { "Address" } th { "Chain" } th { "Relation" } th { "Shown by" } th.number { "Confidence" } th { "Known as" } } }
                 tbody {
                     @for wallet in wallets {
@@ -112,14 +112,14 @@ pub(super) fn wallets(wallets: &[WalletView]) -> Markup {
                                     Err(_) => (wallet.address),
                                 }
                             }
-                            td { (wallet.blockchain) }
-                            td { (words(&wallet.relation)) }
-                            td { (words(&wallet.heuristic)) }
-                            td.number { (wallet.confidence) " %" }
-                            td {
-                                (wallet.entity.as_deref().unwrap_or(""))
-                                " " span.soft { (words(&wallet.categories.join(", "))) }
-                                @if wallet.listed { " " b { "listed" } }
+                            td data-head="Chain" { (wallet.blockchain) }
+                            td data-head="Relation" { (words(&wallet.relation)) }
+                            td data-head="Shown by" { (words(&wallet.heuristic)) }
+                            td.number data-head="Confidence" { (wallet.confidence) " %" }
+                            td data-head="Known as" {
+                                @if let Some(entity) = &wallet.entity { (entity) " " }
+                                @if !wallet.categories.is_empty() { span.soft { (words(&wallet.categories.join(", "))) } " " }
+                                @if wallet.listed { b { "listed" } }
                             }
                         }
                     }

@@ -7,7 +7,7 @@ use assay_address::{CanonicalAddress, ChainId};
 use assay_engine::evidence::{Direction, PathStep};
 use assay_picture::{
     AmountView, AnswerView, ExposurePathView, ExposureView, endpoint_in_words, is_risky,
-    linked_flow_picture, narrow_flow_pictures,
+    linked_flow_picture, narrow_flow_pictures, no_flows_in_words,
     text::{Unit, amount, counted, hops, millionths, percent, short, words},
 };
 use maud::{Markup, PreEscaped, html};
@@ -91,7 +91,7 @@ fn first_flows(answer: &AnswerView, direction: Direction, is_kept: bool) -> Mark
     let others = counted(number(further.len()), "more flow", "more flows");
     let kept = answer.check_id.as_deref().filter(|_| is_kept);
     html! {
-        @if lines.is_empty() { p.soft { "Nothing." } }
+        @if lines.is_empty() { p.soft { (sentence(no_flows_in_words(answer, direction))) } }
         @for line in first { (flow(answer, line, open.contains(line))) }
         @if !further.is_empty() {
             p {
@@ -185,7 +185,7 @@ fn flow(answer: &AnswerView, line: &ExposureView, is_open: bool) -> Markup {
                 @for path in &line.paths { (one_path(answer, line, path)) }
                 (further(answer, line))
                 @if line.paths.is_empty() {
-                    @for transaction in &line.transactions { p { "Transaction " (transaction_link(transaction)) } }
+                    @for transaction in &line.transactions { p { "Transaction " (transaction_link(chain, transaction)) } }
                 }
             }
         }
@@ -263,7 +263,7 @@ fn hop(answer: &AnswerView, verb: &str, step: &PathStep) -> Markup {
             span.soft {
                 ", " (day)
                 @if let Some(text) = moved(chain, step) { ", " (text) }
-                ", transaction " (transaction_link(&step.transaction))
+                ", transaction " (transaction_link(chain, &step.transaction))
             }
         }
     }
@@ -288,13 +288,13 @@ fn party(chain: ChainId, address: Option<&str>) -> Markup {
 }
 
 /// A transaction, by its first and last characters, that leads to the form for its transfers.
-fn transaction_link(transaction: &str) -> Markup {
-    transaction_as(transaction, &short(Some(transaction)))
+fn transaction_link(chain: ChainId, transaction: &str) -> Markup {
+    transaction_as(chain, transaction, &short(Some(transaction)))
 }
 
 /// A transaction as a text that leads to the form for its transfers.
-pub(super) fn transaction_as(transaction: &str, text: &str) -> Markup {
+pub(super) fn transaction_as(chain: ChainId, transaction: &str, text: &str) -> Markup {
     use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
     let encoded = utf8_percent_encode(transaction, NON_ALPHANUMERIC);
-    html! { a.address href={ (MOUNT) "/search?q=" (encoded) } title=(transaction) { (text) } }
+    html! { a.address href={ (MOUNT) "/transfer?blockchain=" (chain) "&transaction=" (encoded) } title=(transaction) { (text) } }
 }

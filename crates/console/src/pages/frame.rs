@@ -94,7 +94,10 @@ pub(crate) fn message_page(visitor: Option<&Visitor>, title: &str, text: &str) -
     };
     match visitor {
         Some(visitor) => framed(visitor, title, "none", "", &content),
-        None => document(title, None, &html! { main { (content) } }),
+        None => {
+            let leads_back = html! { p.message { a href=(MOUNT) { "Go to the console" } } };
+            document(title, None, &html! { (brand()) main { (content) (leads_back) } })
+        }
     }
 }
 
@@ -118,6 +121,7 @@ pub(crate) fn signed_in_page(then: &str) -> Markup {
     let page = then.strip_prefix(MOUNT).unwrap_or_default();
     let is_check = ["/check/", "/search", "/transfer"].iter().any(|path| page.starts_with(path));
     let body = html! {
+        (brand())
         main {
             section.message {
                 h1 { "Signed in" }
@@ -138,6 +142,7 @@ pub(crate) fn signed_in_page(then: &str) -> Markup {
 /// issuer goes on; `None` if people sign in by a link.
 pub(crate) fn sign_in_page(asked: Option<&str>) -> Markup {
     let body = html! {
+        (brand())
         main {
             section.message {
                 h1 { "Sign in" }
@@ -163,6 +168,7 @@ pub(crate) fn sign_in_page(asked: Option<&str>) -> Markup {
 /// Returns the page after a sign-in at the issuer that failed.
 pub(crate) fn not_signed_in_page(text: &str) -> Markup {
     let body = html! {
+        (brand())
         main {
             section.message {
                 h1 { "Not signed in" }
@@ -177,6 +183,7 @@ pub(crate) fn not_signed_in_page(text: &str) -> Markup {
 /// Returns the page after a sign-out.
 pub(crate) fn signed_out_page(has_issuer: bool) -> Markup {
     let body = html! {
+        (brand())
         main {
             section.message {
                 h1 { "Signed out" }
@@ -190,6 +197,11 @@ pub(crate) fn signed_out_page(has_issuer: bool) -> Markup {
         }
     };
     document("Signed out", None, &body)
+}
+
+/// The head of a page without navigation.
+fn brand() -> Markup {
+    html! { header.top { a.brand href=(MOUNT) { "Assay" } } }
 }
 
 fn document(title: &str, leads_to: Option<&str>, body: &Markup) -> Markup {

@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use maud::{Markup, html};
 
 use super::{
-    checks::moment,
+    checks::{moment, on_day},
     frame::{Visitor, framed},
 };
 use crate::MOUNT;
@@ -50,7 +50,7 @@ pub(crate) fn keys_page(visitor: &Visitor, content: &KeysContent<'_>, now: Times
         (table(visitor, content, &active, now))
         @if !ended.is_empty() {
             details {
-                summary { (ended.len()) " revoked or expired" }
+                summary { (counted(ended.len().try_into().unwrap_or(u64::MAX), "key", "keys")) " revoked or expired" }
                 (table(visitor, content, &ended, now))
             }
         }
@@ -75,7 +75,7 @@ fn table(
     now: Timestamp,
 ) -> Markup {
     html! {
-        div.scroll tabindex="0" { table {
+        div.scroll tabindex="0" { table.stack {
             thead { tr {
                 th { "Key" } th { "Name" } th { "State" } th { "Permits" } th { "Data" } th { "Created" } th { "Expires" }
                 th { "Last used" } th { span.hidden { "Revoke" } }
@@ -85,13 +85,13 @@ fn table(
                     @let is_active = key.state(now) == KeyState::Active;
                     tr {
                         td.address { (key.id.as_str()) }
-                        td { (key.name) @if key.id == *content.own { " " span.soft { "(this session acts as it)" } } }
+                        td data-head="Name" { (key.name) @if key.id == *content.own { " " span.soft { "(this session acts as it)" } } }
                         td { span.state.(if is_active { "assessed" } else { "unavailable" }) { (key.state(now).as_str()) } }
-                        td { (key.scopes.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")) }
-                        td { (key.environment.as_str()) }
-                        td.nowrap { (moment(key.created_at, now)) }
-                        td.nowrap { @match key.expires_at { Some(time) => (format!("{time:.0}")), None => "never" } }
-                        td.nowrap { @match key.last_used_at { Some(time) => (moment(time, now)), None => "never" } }
+                        td data-head="Permits" { (key.scopes.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")) }
+                        td data-head="Data" { (key.environment.as_str()) }
+                        td.nowrap data-head="Created" { (moment(key.created_at, now)) }
+                        td.nowrap data-head="Expires" { @match key.expires_at { Some(time) => (on_day(time)), None => "never" } }
+                        td.nowrap data-head="Last used" { @match key.last_used_at { Some(time) => (moment(time, now)), None => "never" } }
                         td { @if is_active && content.can_change && visitor.role == SessionRole::Admin { (revoke(visitor, key)) } }
                     }
                 }
@@ -158,7 +158,7 @@ fn form(visitor: &Visitor) -> Markup {
                     option value="" { "never" }
                 }
             }
-            label.box { input type="checkbox" name="sandbox"; "For the sandbox: made-up answers, which cost nothing" }
+            label.box { input type="checkbox" name="sandbox"; "For the sandbox: demo answers, which cost nothing" }
             button { "Create key" }
         }
     }

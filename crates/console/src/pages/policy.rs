@@ -57,15 +57,15 @@ fn thresholds(catalogue: &Catalogue) -> Markup {
 
 fn rules(catalogue: &Catalogue) -> Markup {
     html! {
-        div.scroll tabindex="0" { table {
-            thead { tr { th { "Rule" } th { "Fires when" } th { "Leads to" } td {} } }
+        div.scroll tabindex="0" { table.stack {
+            thead { tr { th { "Rule" } th { "Fires when" } th { "Leads to" } th { "Set by" } } }
             tbody {
                 @for rule in &catalogue.rules {
                     tr {
                         td { b { (words(&rule.id)) } }
                         td { (sentence(&rule.description)) }
-                        td { (rule.verdict.as_str()) }
-                        td.soft { @if rule.fixed { "in every policy" } }
+                        td data-head="Leads to" { (rule.verdict.as_str()) }
+                        td.soft.nowrap { @if rule.fixed { "every policy" } @else { "this policy" } }
                     }
                 }
             }
@@ -109,12 +109,12 @@ fn categories(categories: &[CatalogueCategory]) -> Markup {
     let mut sorted: Vec<&CatalogueCategory> = categories.iter().collect();
     sorted.sort_by_key(|category| std::cmp::Reverse(category.severity));
     html! {
-        div.scroll tabindex="0" { table {
+        div.scroll tabindex="0" { table.stack {
             thead { tr { th.number { "Severity" } th { "Category" } th { "Definition" } td {} } }
             tbody {
                 @for category in sorted {
                     tr {
-                        td.number { b { (category.severity) } }
+                        td.number data-head="Severity" { b { (category.severity) } }
                         td.nowrap { (words(category.id)) }
                         td { (category.definition) }
                         td.soft.nowrap { @if category.severity != category.default_severity { "default " (category.default_severity) } }
@@ -127,11 +127,11 @@ fn categories(categories: &[CatalogueCategory]) -> Markup {
 
 fn patterns(catalogue: &Catalogue) -> Markup {
     html! {
-        div.scroll tabindex="0" { table {
+        div.scroll tabindex="0" { table.stack {
             thead { tr { th.number { "Severity" } th { "Pattern" } th { "Definition" } } }
             tbody {
                 @for pattern in &catalogue.patterns {
-                    tr { td.number { b { (pattern.severity) } } td.nowrap { (words(pattern.id)) } td { (pattern.definition) } }
+                    tr { td.number data-head="Severity" { b { (pattern.severity) } } td.nowrap { (words(pattern.id)) } td { (pattern.definition) } }
                 }
             }
         } }

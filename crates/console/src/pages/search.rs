@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use maud::{Markup, html};
 
 use super::{
-    checks::{RecentChecks, checks_table},
+    checks::{CheckColumns, RecentChecks, checks_table},
     evidence::link,
     frame::{Visitor, framed},
 };
@@ -15,6 +15,8 @@ use crate::{ExampleAddress, MOUNT};
 
 /// Largest number of a party's addresses that are shown at once.
 const MOST_ADDRESSES: usize = 12;
+/// Number of addresses to try that are shown at once.
+const FIRST_EXAMPLES: usize = 12;
 
 /// Result of a search that is neither an address nor a check.
 #[derive(Clone, Debug)]
@@ -52,7 +54,7 @@ pub(crate) fn search_page(
     let is_first_visit = is_none(recent);
     let recent = html! {
         h2 { "Recent checks" }
-        (checks_table(recent, now, "None yet."))
+        (checks_table(recent, now, "None yet.", CheckColumns::All))
     };
     let content = html! {
         (above)
@@ -84,19 +86,28 @@ fn lead() -> Markup {
 fn examples(addresses: &[ExampleAddress]) -> Markup {
     html! {
         @if !addresses.is_empty() {
+            @let (first, more) = addresses.split_at(addresses.len().min(FIRST_EXAMPLES));
             h2 { "Addresses to try" }
-            div.scroll tabindex="0" { table {
-                tbody {
-                    @for ExampleAddress { address, description } in addresses {
-                        tr {
-                            td { (description) }
-                            td { (address.chain()) }
-                            td.address { a href={ (MOUNT) (check_path(address)) } { (address.as_str()) } }
-                        }
+            (examples_table(first))
+            @if !more.is_empty() { details { summary { (more.len()) " more" } (examples_table(more)) } }
+        }
+    }
+}
+
+fn examples_table(addresses: &[ExampleAddress]) -> Markup {
+    html! {
+        div.scroll tabindex="0" { table.narrow.stack {
+            thead { tr { th { "Known of it" } th { "Chain" } th { "Address" } } }
+            tbody {
+                @for ExampleAddress { address, description } in addresses {
+                    tr {
+                        td { (description) }
+                        td data-head="Chain" { (address.chain()) }
+                        td.address { a href={ (MOUNT) (check_path(address)) } { (address.as_str()) } }
                     }
                 }
-            } }
-        }
+            }
+        } }
     }
 }
 
@@ -104,7 +115,7 @@ fn found(result: &SearchResult, now: Timestamp) -> Markup {
     let SearchResult { text, checks, entities, addresses } = result;
     let with_reference = html! {
         h2 { "Checks with this reference" }
-        (checks_table(checks, now, "None."))
+        (checks_table(checks, now, "None.", CheckColumns::All))
     };
     let parties = html! {
         h2 { "Listed parties with a similar name" }

@@ -28,7 +28,7 @@ pub(crate) fn transfer_page(visitor: &Visitor, form: &TransferForm) -> Markup {
                 form.fields method="get" action={ (MOUNT) "/transfer" } {
                     (chain_field(&form.blockchain))
                     label { "Transaction" input name="transaction" value=(form.transaction) required maxlength="66" spellcheck="false" autocomplete="off"; }
-                    label { "Receiver" input name="address" maxlength="200" spellcheck="false" autocomplete="off"; }
+                    label { "Receiver, or below its output, log or trace" input name="address" maxlength="200" spellcheck="false" autocomplete="off"; }
                     label { "Number of the output or log, or the trace" input name="place" maxlength="64" placeholder="instead of the receiver" autocomplete="off"; }
                     label { "Direction"
                         select name="direction" {
@@ -44,7 +44,7 @@ pub(crate) fn transfer_page(visitor: &Visitor, form: &TransferForm) -> Markup {
                 form.fields method="get" action={ (MOUNT) "/transfer" } {
                     (chain_field(&form.blockchain))
                     label { "Receiver" input name="to" value=(form.to) required maxlength="200" spellcheck="false" autocomplete="off"; }
-                    label { "Asset" input name="asset" value="native" required maxlength="128" spellcheck="false"; }
+                    label { "Asset: native, or the contract of a token" input name="asset" value="native" required maxlength="128" spellcheck="false"; }
                     label { "Amount in base units" input name="amount" required inputmode="numeric" pattern="[0-9]{1,39}" placeholder="satoshi, wei" autocomplete="off"; }
                     button { "Check" }
                 }

@@ -102,7 +102,7 @@ fn limits(content: &UsageContent<'_>, now: Timestamp) -> Markup {
     let rows = content.tenant.limits_with_overrides(now);
     html! {
         div.scroll tabindex="0" { table {
-            thead { tr { th { "Limit" } th.number { "Allows" } td {} th { "Counted for" } th.number { "Used" } td {} } }
+            thead { tr { th { "Limit" } th.number { "Allows" } th { "In" } th { "Counted for" } th.number { "Used" } th { "Changed" } } }
             tbody {
                 @for (limit, change) in rows {
                     tr {
@@ -152,8 +152,8 @@ fn table(days: &BTreeMap<Date, DayCounts<'_>>) -> Markup {
                 @for (day, counts) in used {
                     tr {
                         td.nowrap { (day) }
-                        td.number { b { (counts.values().sum::<u64>()) } }
-                        @for (verdict, _) in VERDICTS { td.number { (counts.get(verdict).copied().unwrap_or_default()) } }
+                        td.number { b { (grouped(counts.values().sum::<u64>().into())) } }
+                        @for (verdict, _) in VERDICTS { td.number { (grouped(counts.get(verdict).copied().unwrap_or_default().into())) } }
                     }
                 }
             }
@@ -172,7 +172,7 @@ fn by_key(content: &UsageContent<'_>) -> Markup {
                 thead { tr { th { "Key" } th { "Operation" } th.number { "Checks" } } }
                 tbody {
                     @for ((key, operation), count) in keys {
-                        tr { td.address { (key) } td { (operation) } td.number { (count) } }
+                        tr { td.address { (key) } td { (operation) } td.number { (grouped(count.into())) } }
                     }
                 }
             } }

@@ -7,20 +7,18 @@ use assay_address::ChainId;
 use assay_engine::{
     evidence::{Direction, PathStep},
     fixed::apportion,
-    taxonomy::{Category, RISKY_FROM},
 };
 
 use crate::{
     AnswerView, ExposureView,
     text::{Unit, counted, further_than, hops, millionths, percent, short, words},
+    tone::Tone,
 };
 
 /// Largest number of endpoints of a direction and unit that are drawn by themselves.
 const MOST: usize = 10;
 /// Largest number of lines about the steps of a path: the first ones, the number of those between, and the last one.
 const MOST_STEPS: usize = 4;
-/// Lowest severity of categories that are drawn as severe.
-const SEVERE_FROM: u8 = 75;
 
 /// Endpoints of one direction and unit.
 pub(super) struct FlowGroup<'a> {
@@ -55,32 +53,7 @@ enum Route<'a> {
     Summed,
 }
 
-/// Look of an endpoint. The name beside it says the same in words.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Tone {
-    /// Listed, or of a severe category.
-    Severe,
-    /// Of a risky category.
-    Risky,
-    /// Of any other category.
-    Service,
-    /// Held by the subject, or returned to it.
-    Own,
-    /// Not attributed.
-    Plain,
-}
-
 impl Tone {
-    pub(super) const fn class(self) -> &'static str {
-        match self {
-            Self::Severe => "severe",
-            Self::Risky => "risky",
-            Self::Service => "service",
-            Self::Own => "own",
-            Self::Plain => "plain",
-        }
-    }
-
     fn of(line: &ExposureView) -> Self {
         if line.listed {
             return Self::Severe;
@@ -88,14 +61,7 @@ impl Tone {
         if matches!(line.endpoint_type.as_str(), "unspent_by_subject" | "returned" | "fee") {
             return Self::Own;
         }
-        let category = line.category.as_deref();
-        let known = category.and_then(|id| Category::ALL.iter().find(|it| it.as_str() == id));
-        match (known.map(|category| category.info().severity), category) {
-            (Some(SEVERE_FROM..), _) => Self::Severe,
-            (Some(RISKY_FROM..), _) => Self::Risky,
-            (Some(_), _) | (None, Some(_)) => Self::Service,
-            (None, None) => Self::Plain,
-        }
+        Self::of_category(line.category.as_deref())
     }
 }
 
