@@ -217,7 +217,7 @@ for (const colorScheme of ["light", "dark"]) {
 // The pictures of the documentation.
 if (DOCS) {
   const shown = [
-    ["check", checks[0], "light", 1800], ["flows", checks[1], "dark", 1300], ["keys", "/console/keys", "light", 900],
+    ["check", checks[0], "light", 1520], ["flows", checks[1], "dark", 1000], ["keys", "/console/keys", "light", 900],
   ];
   for (const [name, path, colorScheme, height] of shown) {
     const context = await browser.newContext({ storageState: state, colorScheme, viewport: { width: 1440, height } });
