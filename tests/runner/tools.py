@@ -19,6 +19,7 @@ GO_MODULE = ROOT / "tests/tools"
 CLIENTS_MODULE = ROOT / "tests/clients"
 HELM_3 = "3.22.0"
 CHECKOV = "3.3.30"
+KUBE_SCORE = "1.20.0"
 CARGO_DENY = "0.20.2"
 # Version of libbitcoinkernel-sys, the crate with the source of Bitcoin Core.
 BITCOIN_CORE_CRATE = "0.4.1"
@@ -105,7 +106,7 @@ class Tools:
         self.control_plane = self.cache / f"kubernetes-{_digest(CONTROL_PLANE, STAGES)}"
         self.node = self.cache / f"kubernetes-node-{_digest(NODE)}"
         self.helm_3 = self.cache / f"helm3-{HELM_3}"
-        self.linters = self.cache / f"linters-{_digest(DEFINITIONS, CHECKOV)}"
+        self.linters = self.cache / f"linters-{_digest(DEFINITIONS, CHECKOV, KUBE_SCORE)}"
         self.bitcoin_core = self.cache / f"bitcoin-core-{BITCOIN_CORE_CRATE}"
         self.geth = self.cache / f"geth-{GETH}"
         self.anvil = self.cache / f"anvil-{ANVIL}"
@@ -159,6 +160,7 @@ class Tools:
                 for name in names:
                     shutil.copyfile(source / f"{prefix}{name}.yaml", folder / "definitions" / f"{name}.yaml")
             install_from_pypi(step, folder, [f"checkov=={CHECKOV}"], ["checkov"])
+            go.install(f"github.com/zegl/kube-score/cmd/kube-score@v{KUBE_SCORE}")
 
         once(self.linters, fetch)
 
@@ -238,15 +240,11 @@ class Go:
 
     def install_geth(self) -> None:
         """Installs geth. It recovers the senders of blocks that it serves three times as fast in C as in Go."""
-        package = f"github.com/ethereum/go-ethereum/cmd/geth@v{GETH}"
-        environment = {**self.environment, "CGO_ENABLED": "1", "GOBIN": str(self.folder / "bin")}
-        flags = [*GO_FLAGS, "-ldflags", LINKER_FLAGS]
-        self.step.run("nice", "go", "install", *flags, package, env=environment, cwd=self.folder)
+        self.install(f"github.com/ethereum/go-ethereum/cmd/geth@v{GETH}", CGO_ENABLED="1")
 
-    def install_oapi_codegen(self) -> None:
-        """Installs the generator of clients in Go."""
-        package = f"github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen@v{OAPI_CODEGEN}"
-        environment = {**self.environment, "GOBIN": str(self.folder / "bin")}
+    def install(self, package: str, **variables: str) -> None:
+        """Installs the program of a package at a version."""
+        environment = {**self.environment, **variables, "GOBIN": str(self.folder / "bin")}
         flags = [*GO_FLAGS, "-ldflags", LINKER_FLAGS]
         self.step.run("nice", "go", "install", *flags, package, env=environment, cwd=self.folder)
 
@@ -338,7 +336,7 @@ def _install_clients(step: Step, folder: Path) -> None:
         _link(folder, folder / "node_modules/.bin" / program)
     install_from_pypi(step, folder, CLIENTS_IN_PYTHON, ["openapi-python-client", "mypy"])
     go = Go(step, folder)
-    go.install_oapi_codegen()
+    go.install(f"github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen@v{OAPI_CODEGEN}")
     go.environment |= {"GOMODCACHE": str(folder / "go/modules"), "GOCACHE": str(folder / "go/objects")}
     go.run("go", "build", "github.com/oapi-codegen/runtime", "github.com/oapi-codegen/runtime/types", cwd=CLIENTS_MODULE)
 

@@ -1,4 +1,4 @@
-//! Linters of manifests: kubeconform and checkov. `tests/run --full` fetches them.
+//! Linters of manifests: kubeconform, checkov and kube-score. `tests/run --full` fetches them.
 
 use std::{
     path::{Path, PathBuf},
@@ -17,6 +17,7 @@ use crate::{
 pub struct Linters {
     checkov: PathBuf,
     kubeconform: PathBuf,
+    kube_score: PathBuf,
     definitions: PathBuf,
 }
 
@@ -31,6 +32,7 @@ impl Linters {
         Self {
             checkov: tool("checkov"),
             kubeconform: tool("kubeconform"),
+            kube_score: tool("kube-score"),
             definitions: folder_of("checkov").join("definitions"),
         }
     }
@@ -77,5 +79,33 @@ impl Linters {
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         let failed = said["results"]["failed_checks"].as_array().expect("findings");
         failed.iter().map(|found| (text(&found["check_id"]), text(&found["resource"]))).collect()
+    }
+
+    /// Findings of kube-score in a file of objects: the rule and the object of each.
+    ///
+    /// # Panics
+    ///
+    /// Panics if kube-score cannot be run, or examines no object.
+    #[must_use]
+    pub fn kube_score(&self, file: &Path) -> Vec<(String, String)> {
+        /// The grade of a check without a finding.
+        const BEST: u64 = 10;
+        let finished: Finished = Command::new(&self.kube_score)
+            .args(["score", "--output-format", "json"])
+            .arg(file)
+            .output()
+            .expect("kube-score runs")
+            .into();
+        let said = finished.json();
+        let objects = said.as_array().expect("objects");
+        assert!(objects.len() > 5, "{said}");
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let found = objects.iter().flat_map(|object| {
+            let checks = object["checks"].as_array().into_iter().flatten();
+            let failed = checks
+                .filter(|check| check["skipped"] == false && check["grade"].as_u64() < Some(BEST));
+            failed.map(|check| (text(&check["check"]["id"]), text(&object["object_meta"]["name"])))
+        });
+        found.collect()
     }
 }

@@ -36,12 +36,17 @@ pub(crate) fn documents(text: &str) -> Vec<Value> {
     all.into_iter().filter(|document| !document.is_null()).collect()
 }
 
-/// The objects that Helm renders with further arguments.
-pub(crate) fn objects(helm: &Helm, arguments: &[&str]) -> Vec<Value> {
+/// The text that Helm renders with further arguments.
+pub(crate) fn rendered(helm: &Helm, arguments: &[&str]) -> String {
     let chart = chart();
     let all =
         [&["template", "assay", &chart, "--namespace", "assay"], POLICIES, arguments].concat();
-    documents(&helm.run(&all).ok().stdout)
+    helm.run(&all).ok().stdout
+}
+
+/// The objects that Helm renders with further arguments.
+pub(crate) fn objects(helm: &Helm, arguments: &[&str]) -> Vec<Value> {
+    documents(&rendered(helm, arguments))
 }
 
 /// The objects of a kind.

@@ -1,5 +1,5 @@
-//! Results of linters for the manifests: kubeconform with the API server's schemas of all kinds, and checkov with its
-//! rules for secure workloads.
+//! Results of linters for the manifests: kubeconform with the API server's schemas of all kinds, and checkov and
+//! kube-score with their rules for workloads.
 
 mod schemas;
 
@@ -10,32 +10,39 @@ use std::{
     time::Duration,
 };
 
-use assay_tests::{Cluster, Helm, Linters};
+use assay_tests::{Cluster, Helm, Linters, security::expect_part};
 use serde_json::Value;
 
 use crate::{
     file,
-    rendered::{EVERYTHING, NAMESPACES, PRODUCTION, documents, objects},
+    rendered::{EVERYTHING, NAMESPACES, PRODUCTION, documents, objects, rendered},
     text,
 };
 
 const PATIENCE: Duration = Duration::from_mins(1);
 
-/// Accepted findings of checkov: the rule, the objects, and the reason.
-const ARGUED: &[(&str, &[&str], &str)] = &[
+/// Findings that are accepted: the rule, the objects, and the reason.
+type AcceptedFindings = [(&'static str, &'static [&'static str], &'static str)];
+
+/// Every pod of the chart.
+const PODS: &[&str] =
+    &["assay-operator", "assay-postgresql", "assay-redis", "assay-secrets", "assay-test"];
+
+/// Accepted findings of checkov.
+const CHECKOV: &AcceptedFindings = &[
     (
         "CKV_K8S_11",
-        &["assay-operator", "assay-postgresql", "assay-redis", "assay-secrets", "assay-test"],
+        PODS,
         "a limit of CPU slows down what could go on; requests of CPU keep the others' share",
     ),
     (
         "CKV_K8S_43",
-        &["assay-operator", "assay-postgresql", "assay-redis", "assay-secrets", "assay-test"],
-        "whoever installs pins what they publish: `image.digest`, `operator.image.digest` and others",
+        PODS,
+        "digests are the choice of the installation: `image.digest`, `operator.image.digest` and others",
     ),
     (
         "CKV_K8S_15",
-        &["assay-operator", "assay-postgresql", "assay-redis", "assay-secrets", "assay-test"],
+        PODS,
         "tags of releases do not move; a registry that is away must not keep a pod from starting",
     ),
     (
@@ -54,6 +61,55 @@ const ARGUED: &[(&str, &[&str], &str)] = &[
         "a database that is slow gets no faster by being killed; a test ends by itself",
     ),
     ("CKV_K8S_9", &["assay-test"], "nobody calls a test"),
+];
+
+/// Accepted findings of kube-score.
+const KUBE_SCORE: &AcceptedFindings = &[
+    (
+        "container-ephemeral-storage-request-and-limit",
+        PODS,
+        "they write little, to logs and empty folders, within the thresholds at which a node evicts",
+    ),
+    (
+        "container-image-pull-policy",
+        PODS,
+        "tags of releases do not move; a registry that is away must not keep a pod from starting",
+    ),
+    (
+        "container-resources",
+        PODS,
+        "limits of memory are set, those of CPU slow down what could go on",
+    ),
+    (
+        "container-security-context-user-group-id",
+        &["assay-postgresql", "assay-redis"],
+        "the images' own users, who own their folders; `evaluation.*.user` is another one",
+    ),
+    (
+        "deployment-has-host-podantiaffinity",
+        &["assay-operator"],
+        "a spread over nodes does the same; on one node, both operators still run",
+    ),
+    (
+        "deployment-replicas",
+        &["assay-postgresql", "assay-redis"],
+        "an evaluation has one database and one cache; production has yours",
+    ),
+    (
+        "deployment-strategy",
+        &["assay-postgresql", "assay-redis"],
+        "two servers must not write one folder: the first ends before the next begins",
+    ),
+    (
+        "networkpolicy-targets-pod",
+        &["assay-workloads"],
+        "the operator creates the pods that the policy selects",
+    ),
+    (
+        "pod-probes",
+        &["assay-postgresql", "assay-redis"],
+        "a database that is slow gets no faster by being killed",
+    ),
 ];
 
 /// Values of the tested installations.
@@ -128,16 +184,36 @@ fn every_object_matches_the_schema_of_its_kind() {
 #[test]
 #[ignore = "needs Helm, manifest linters"]
 fn findings_of_checkov_are_the_documented_ones() {
-    let (helm, linters) = (Helm::find(), Linters::find());
+    let linters = Linters::find();
+    let text = |helm: &Helm, arguments: &[&str]| {
+        let objects = objects(helm, arguments);
+        objects.iter().map(Value::to_string).collect::<Vec<_>>().join("\n---\n")
+    };
+    expect_findings(CHECKOV, text, |file| linters.checkov(file));
+}
+
+#[test]
+#[ignore = "needs Helm, manifest linters"]
+fn findings_of_kube_score_are_the_documented_ones() {
+    let linters = Linters::find();
+    expect_findings(KUBE_SCORE, rendered, |file| linters.kube_score(file));
+}
+
+/// Asserts that a linter finds what is accepted, and nothing else, in the text of every installation.
+fn expect_findings(
+    accepted: &AcceptedFindings,
+    text: impl Fn(&Helm, &[&str]) -> String,
+    lint: impl Fn(&Path) -> Vec<(String, String)>,
+) {
+    let helm = Helm::find();
     let mut found = BTreeSet::new();
     for arguments in WAYS {
-        let list: Vec<String> = objects(&helm, arguments).iter().map(Value::to_string).collect();
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("objects.yaml");
-        fs::write(&file, list.join("\n---\n")).unwrap();
-        found.extend(linters.checkov(&file));
+        fs::write(&file, text(&helm, arguments)).unwrap();
+        found.extend(lint(&file));
     }
-    let argued: BTreeSet<(&str, &str)> = ARGUED
+    let accepted: BTreeSet<(&str, &str)> = accepted
         .iter()
         .flat_map(|(rule, objects, _)| objects.iter().map(|object| (*rule, *object)))
         .collect();
@@ -150,5 +226,22 @@ fn findings_of_checkov_are_the_documented_ones() {
             (rule.as_str(), name)
         })
         .collect();
-    assert_eq!(found, argued);
+    assert_eq!(found, accepted);
+}
+
+#[test]
+fn the_generated_table_of_accepted_findings() {
+    let mut rows = String::from("| linter | rule | objects | reason |\n|---|---|---|---|\n");
+    for (linter, accepted) in [("checkov", CHECKOV), ("kube-score", KUBE_SCORE)] {
+        for (rule, objects, reason) in accepted {
+            let objects: Vec<String> = objects.iter().map(|name| format!("`{name}`")).collect();
+            let objects = if objects.len() == PODS.len() {
+                "all pods".to_owned()
+            } else {
+                objects.join(", ")
+            };
+            rows += &format!("| {linter} | `{rule}` | {objects} | {reason} |\n");
+        }
+    }
+    expect_part(&file("docs/security.md"), "accepted findings", &rows);
 }
