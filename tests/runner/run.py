@@ -25,7 +25,9 @@ SETTINGS_OF_FULL = {
 }
 FUZZ_SECONDS = 25
 SCHEMATHESIS = ["./tests/schemathesis.sh"]
-SCHEMATHESIS_CASES = 2000
+# Least number of generated cases of a plain run and of a full one.
+SCHEMATHESIS_CASES = 500
+SCHEMATHESIS_CASES_OF_FULL = 2000
 RUNNER_TESTS = ["python3", "-B", "-m", "unittest", "discover", "--quiet", "-s", "tests/runner/tests", "-t", "tests"]
 WORDS = ["env", "PYTHONPATH=tests", "python3", "-B", "-m", "runner.words"]
 # Name of the step that runs failed tests again.
@@ -160,9 +162,10 @@ class Run:
 
     def _schemathesis(self, after: Sequence[str], build: str) -> list[Step]:
         tool, check = "schemathesis tool", "schemathesis"
+        cases = SCHEMATHESIS_CASES_OF_FULL if self.is_full else SCHEMATHESIS_CASES
         return [
             Step(tool, lambda step: step.run(*SCHEMATHESIS, "--install"), after),
-            Step(check, lambda step: step.run(*SCHEMATHESIS, SCHEMATHESIS_CASES), [tool, build]),
+            Step(check, lambda step: step.run(*SCHEMATHESIS, cases), [tool, build]),
         ]
 
     def _tools(self, selection: Selection) -> list[Step]:
