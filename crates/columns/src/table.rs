@@ -1,4 +1,7 @@
 //! Tables whose errors say their names.
+//!
+//! LMDB stores no empty key, but reads empty ones from a page that was overwritten with zeros, as after a power cut. Such
+//! a row is an error: by its key it would be the end of what is read, and the rows behind it would be missing.
 
 use std::ops::Bound;
 
@@ -20,8 +23,14 @@ impl<'t> Iterator for Rows<'t> {
     type Item = Result<Row<'t>, ColumnsError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        Some(self.rows.next()?.map_err(|error| ColumnsError::table(self.name, error)))
+        let row = self.rows.next()?.map_err(|error| ColumnsError::table(self.name, error));
+        Some(row.and_then(|row| checked(self.name, row)))
     }
+}
+
+/// Checks that a row has a key.
+fn checked<'t>(table: &'static str, row: Row<'t>) -> Result<Row<'t>, ColumnsError> {
+    if row.0.is_empty() { Err(ColumnsError::damaged(table, "an empty key")) } else { Ok(row) }
 }
 
 /// An ordered table with its name. All methods return an error if the environment fails.
@@ -42,6 +51,13 @@ impl NamedTable {
     fn failed(&self) -> impl Fn(heed::Error) -> ColumnsError + use<> {
         let name = self.name;
         move |error| ColumnsError::table(name, error)
+    }
+
+    fn checked<'t>(
+        &self,
+        found: heed::Result<Option<Row<'t>>>,
+    ) -> Result<Option<Row<'t>>, ColumnsError> {
+        found.map_err(self.failed())?.map(|row| checked(self.name, row)).transpose()
     }
 
     /// The error of a record that cannot be decoded.
@@ -65,7 +81,7 @@ impl NamedTable {
         txn: &'t RoTxn<'_>,
         key: &[u8],
     ) -> Result<Option<Row<'t>>, ColumnsError> {
-        self.table.get_lower_than_or_equal_to(txn, key).map_err(self.failed())
+        self.checked(self.table.get_lower_than_or_equal_to(txn, key))
     }
 
     /// The last row whose key is less than `key`.
@@ -74,7 +90,7 @@ impl NamedTable {
         txn: &'t RoTxn<'_>,
         key: &[u8],
     ) -> Result<Option<Row<'t>>, ColumnsError> {
-        self.table.get_lower_than(txn, key).map_err(self.failed())
+        self.checked(self.table.get_lower_than(txn, key))
     }
 
     /// The first row whose key is `key` or greater.
@@ -83,12 +99,12 @@ impl NamedTable {
         txn: &'t RoTxn<'_>,
         key: &[u8],
     ) -> Result<Option<Row<'t>>, ColumnsError> {
-        self.table.get_greater_than_or_equal_to(txn, key).map_err(self.failed())
+        self.checked(self.table.get_greater_than_or_equal_to(txn, key))
     }
 
     /// The last row.
     pub fn last<'t>(&self, txn: &'t RoTxn<'_>) -> Result<Option<Row<'t>>, ColumnsError> {
-        self.table.last(txn).map_err(self.failed())
+        self.checked(self.table.last(txn))
     }
 
     /// The rows between two keys.
@@ -103,14 +119,10 @@ impl NamedTable {
     }
 
     /// The rows whose keys begin with `prefix`.
-    pub fn prefix<'t>(
-        &self,
-        txn: &'t RoTxn<'_>,
-        prefix: &[u8],
-    ) -> Result<impl Iterator<Item = Result<Row<'t>, ColumnsError>> + use<'t>, ColumnsError> {
-        let rows = self.table.prefix_iter(txn, prefix).map_err(self.failed())?;
-        let failed = self.failed();
-        Ok(rows.map(move |row| row.map_err(&failed)))
+    pub fn prefix<'t>(&self, txn: &'t RoTxn<'_>, prefix: &[u8]) -> Result<Rows<'t>, ColumnsError> {
+        let end = end_of(prefix);
+        let end = end.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
+        self.range(txn, Bound::Included(prefix), end)
     }
 
     /// All rows.
@@ -170,5 +182,94 @@ impl NamedTable {
             self.table.clear(txn).map_err(self.failed())?;
         }
         Ok(())
+    }
+}
+
+/// The smallest key that is greater than all keys with a prefix; `None` if there is none.
+fn end_of(prefix: &[u8]) -> Option<Vec<u8>> {
+    let last = prefix.iter().rposition(|byte| *byte < u8::MAX)?;
+    let mut end = prefix.get(..=last)?.to_vec();
+    *end.last_mut()? += 1;
+    Some(end)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{fs::File, os::unix::fs::FileExt};
+
+    use assay_mapped::{DATA_FILE, EnvironmentFormat, MappedError};
+
+    use super::*;
+
+    const FORMAT: EnvironmentFormat = EnvironmentFormat {
+        name: "assay-test-tables",
+        version: 1,
+        tables: &["rows"],
+        map_size: 1 << 30,
+    };
+    const PAGE: usize = 4096;
+    /// The bytes of a page's head that name its kind, and the kind of leaves.
+    const KIND: (usize, u8) = (10, 2);
+
+    #[test]
+    fn a_prefix_ends_before_the_first_key_without_it() {
+        assert_eq!(end_of(&[1, 2]), Some(vec![1, 3]));
+        assert_eq!(end_of(&[1, 255, 255]), Some(vec![2]));
+        assert_eq!(end_of(&[255]), None);
+        assert_eq!(end_of(&[]), None);
+    }
+
+    /// Keys of four bytes, of which many pages are full.
+    fn key(number: u32) -> [u8; 4] {
+        number.to_be_bytes()
+    }
+
+    #[test]
+    fn a_page_of_zeros_is_an_error_and_no_end_of_what_is_read() {
+        const ROWS: u32 = 4_000;
+        // Given a table with many leaves,
+        let folder = tempfile::tempdir().unwrap();
+        let (environment, lock) = assay_mapped::create(folder.path(), &FORMAT).unwrap();
+        let table = NamedTable::new("rows", environment.tables()[0]);
+        let written: Result<(), MappedError> = environment.write(&lock, |txn| {
+            (0..ROWS).for_each(|number| table.append(txn, &key(number), &[7; 40]).unwrap());
+            Ok(())
+        });
+        written.unwrap();
+        let read = || {
+            let txn = environment.read().unwrap();
+            let count = |rows: Rows<'_>| rows.collect::<Result<Vec<_>, _>>().map(|rows| rows.len());
+            [
+                count(table.prefix(&txn, &[0, 0]).unwrap()),
+                count(table.all(&txn).unwrap()),
+                count(table.range(&txn, Bound::Included(&key(5)), Bound::Unbounded).unwrap()),
+            ]
+        };
+        let rows = ROWS as usize;
+        assert_eq!(read().map(Result::unwrap), [rows, rows, rows - 5]);
+        // when one of them is overwritten with zeros, with its kind as LMDB's assertions in test builds demand,
+        let path = folder.path().join(DATA_FILE);
+        let file = File::options().read(true).write(true).open(path).unwrap();
+        let mut page = [0; PAGE];
+        let holds = |page: &[u8], number: u32| {
+            page[KIND.0] == KIND.1 && page.windows(4).any(|bytes| bytes == key(number))
+        };
+        let mut places = (2..).map(|number: u64| number * PAGE as u64);
+        let place = places.find(|place| {
+            file.read_exact_at(&mut page, *place).unwrap();
+            holds(&page, ROWS / 2)
+        });
+        let place = place.unwrap();
+        let whole = page;
+        let mut zeros = [0; PAGE];
+        zeros[KIND.0] = KIND.1;
+        file.write_all_at(&zeros, place).unwrap();
+        // then rows that are read through it are an error.
+        for read in read() {
+            let error = read.unwrap_err().to_string();
+            assert!(error.contains("rows has no valid record of an empty key"), "{error}");
+        }
+        file.write_all_at(&whole, place).unwrap();
+        assert_eq!(read().map(Result::unwrap), [rows, rows, rows - 5]);
     }
 }
