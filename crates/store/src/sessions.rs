@@ -1,6 +1,6 @@
 //! Sessions of people in the console, found by the digest of a random token that is kept nowhere.
 
-use std::{fmt, str::FromStr};
+use std::{collections::BTreeMap, fmt, str::FromStr};
 
 use assay_tenancy::{Name, key::KeyId};
 use async_trait::async_trait;
@@ -49,6 +49,9 @@ pub trait SessionStore: fmt::Debug + Send + Sync {
 
     /// Counts the sessions of a tenant that are not over.
     async fn count_sessions(&self, tenant: &Name, over: SessionsOver) -> Result<u64, StoreError>;
+
+    /// Returns the names of the people of a tenant who have a session, or had one that is not purged yet.
+    async fn names_of_people(&self, tenant: &Name) -> Result<BTreeMap<KeyId, String>, StoreError>;
 
     /// Ends a session, if there is one.
     async fn end_session(&self, tenant: &Name, digest: &str) -> Result<(), StoreError>;

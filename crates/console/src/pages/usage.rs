@@ -10,6 +10,7 @@ use assay_picture::{
 use assay_store::usage::ChargeKey;
 use assay_tenancy::{
     directory::{Limit, Tenant},
+    key::KeyId,
     manifest::{Counts, Per},
 };
 use jiff::{Timestamp, ToSpan as _, civil::Date, tz::TimeZone};
@@ -31,6 +32,8 @@ const VERDICTS: [(&str, &str); 4] =
 pub(crate) struct UsageContent<'a> {
     /// Charges of the tenant in the days of the page.
     pub(crate) charges: &'a BTreeMap<ChargeKey, u64>,
+    /// Names of keys and people, as far as they are known.
+    pub(crate) names: &'a BTreeMap<KeyId, String>,
     /// First day.
     pub(crate) from: Date,
     /// Last day, which is today.
@@ -62,7 +65,7 @@ pub(crate) fn usage_page(visitor: &Visitor, content: &UsageContent<'_>, now: Tim
         (limits(content, now))
         h2 { "By day" }
         (table(&days))
-        h2 { "By key" }
+        h2 { "By key and person" }
         (by_key(content))
     };
     framed(visitor, "Usage", "/usage", "", &markup)
@@ -162,17 +165,18 @@ fn table(days: &BTreeMap<Date, DayCounts<'_>>) -> Markup {
 }
 
 fn by_key(content: &UsageContent<'_>) -> Markup {
-    let mut keys: BTreeMap<(&str, &str), u64> = BTreeMap::new();
+    let mut keys: BTreeMap<(&KeyId, &str), u64> = BTreeMap::new();
     for (charged, count) in content.charges {
-        *keys.entry((charged.key.as_str(), charged.operation.as_str())).or_default() += count;
+        *keys.entry((&charged.key, charged.operation.as_str())).or_default() += count;
     }
+    let name = |key: &KeyId| content.names.get(key).map_or("", String::as_str);
     html! {
         @if keys.is_empty() { p.soft { "None." } } @else {
             div.scroll tabindex="0" { table.narrow {
-                thead { tr { th { "Key" } th { "Operation" } th.number { "Checks" } } }
+                thead { tr { th { "Key or person" } th { "Name" } th { "Operation" } th.number { "Checks" } } }
                 tbody {
                     @for ((key, operation), count) in keys {
-                        tr { td.address { (key) } td { (operation) } td.number { (grouped(count.into())) } }
+                        tr { td.address { (key.as_str()) } td { (name(key)) } td { (operation) } td.number { (grouped(count.into())) } }
                     }
                 }
             } }

@@ -1,6 +1,6 @@
 //! Handlers of a tenant's own pages: keys, usage and policy; and of changes of keys and sources on one machine.
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use assay_request::problem::{Code, Problem};
 use assay_service::{
@@ -9,7 +9,10 @@ use assay_service::{
     keys::NewKey,
 };
 use assay_store::sessions::{SessionActor, SessionsOver};
-use assay_tenancy::{Period, key::Scope};
+use assay_tenancy::{
+    Name, Period,
+    key::{KeyId, Scope},
+};
 use axum::{
     extract::{Form, Path, State, rejection::FormRejection},
     http::StatusCode,
@@ -198,7 +201,8 @@ pub(super) async fn usage(State(console): Shared, person: SignedIn) -> Response 
     let tenant = &person.caller.tenant;
     match service.charges_of(&tenant.name, from, to).await {
         Ok(charges) => {
-            let content = UsageContent { charges: &charges, from, to, tenant };
+            let names = console.names_of(&tenant.name).await;
+            let content = UsageContent { charges: &charges, names: &names, from, to, tenant };
             page(StatusCode::OK, usage_page(&person.visitor, &content, now))
         }
         Err(error) => {
@@ -218,6 +222,22 @@ pub(super) async fn policy(person: SignedIn) -> Response {
 }
 
 impl Console {
+    /// Returns the names of a tenant's keys, and of the people who signed in lately.
+    async fn names_of(&self, tenant: &Name) -> BTreeMap<KeyId, String> {
+        let store = &self.service.databases.store;
+        let read = tokio::try_join!(self.service.keys_of(tenant), store.names_of_people(tenant));
+        match read {
+            Ok((keys, mut names)) => {
+                names.extend(keys.into_iter().map(|key| (key.id, key.name)));
+                names
+            }
+            Err(error) => {
+                tracing::error!(%error, "failed to read the names of keys and people");
+                BTreeMap::new()
+            }
+        }
+    }
+
     /// Returns the means of changing keys and sources.
     fn administration(&self) -> Result<&Administration, Problem> {
         self.settings.administration.as_ref().ok_or_else(|| {

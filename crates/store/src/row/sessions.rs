@@ -27,3 +27,9 @@ pub(crate) fn session(row: &Row) -> Result<ConsoleSession, StoreError> {
         used_at: value::time("console_sessions.used_at", row.integer("used_at")?)?,
     })
 }
+
+/// The identifier and the name of a person.
+pub(crate) fn person(row: &Row) -> Result<(KeyId, String), StoreError> {
+    let id = value::parsed("console_sessions.actor", row.text("actor")?)?;
+    Ok((id, row.text("person")?.to_owned()))
+}

@@ -1,6 +1,8 @@
 //! Sessions of people. Every statement is of one tenant.
 
-use assay_tenancy::Name;
+use std::collections::BTreeMap;
+
+use assay_tenancy::{Name, key::KeyId};
 use async_trait::async_trait;
 use jiff::Timestamp;
 
@@ -130,6 +132,19 @@ impl<B: Backend> SessionStore for B {
                 [tenant.as_str().into(), over.used_before.into(), over.begun_before.into()];
             let found = statements.row(count, &values).await?.integer("sessions")?;
             Ok(u64::try_from(found).unwrap_or_default())
+        };
+        self.with_timeout(asking).await
+    }
+
+    async fn names_of_people(&self, tenant: &Name) -> Result<BTreeMap<KeyId, String>, StoreError> {
+        let asking = async {
+            let mut statements = self.session(SessionMode::Read(RowScope::Tenant(tenant))).await?;
+            // Of several names of a person, the latest counts.
+            let find = "SELECT actor, person FROM console_sessions
+                WHERE tenant = $1 AND actor_kind = 'person' AND person <> ''
+                ORDER BY began_at, digest";
+            let rows = statements.rows(find, &[tenant.as_str().into()]).await?;
+            rows.iter().map(row::sessions::person).collect()
         };
         self.with_timeout(asking).await
     }

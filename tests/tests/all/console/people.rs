@@ -141,6 +141,7 @@ fn a_viewer_reads_checks_and_makes_none() {
     assert!(!other.get(&format!("{base}/console/checks")).text.contains("href=\"/console/checks/"));
     let usage = analyst.get(&format!("{base}/console/usage")).text;
     assert!(usage.contains("1 check in the last 30 days"), "{usage}");
+    assert!(usage.contains("<td>&lt;b&gt;ben&lt;/b&gt;</td>"), "by whom: {usage}");
 }
 
 #[test]

@@ -58,6 +58,14 @@ pub(crate) async fn a_session_is_its_tenants_only_and_ends_for_all(store: Arc<dy
     assert_eq!(store.session(&a, "d4", open).await.unwrap(), None);
     assert_eq!(store.count_sessions(&a, open).await.unwrap(), 3);
 
+    // The names of people are known, the latest of each; keys have none.
+    let renamed = ConsoleSession { person: "Ada B".into(), ..session("a", "d5", "ada", 4) };
+    store.begin_session(&renamed, open).await.unwrap();
+    let names = store.names_of_people(&a).await.unwrap();
+    let names: Vec<(&str, &str)> = names.iter().map(|(id, it)| (id.as_str(), &**it)).collect();
+    assert_eq!(names, [("00000000ada", "Ada B"), ("00000000bob", "Ada <ada@example.com>")]);
+    store.end_session(&a, "d5").await.unwrap();
+
     // One session ends, then those of an actor, then those of a tenant.
     store.end_session(&b, "d3").await.unwrap();
     assert!(store.session(&a, "d3", open).await.unwrap().is_some(), "another tenant ends none");
