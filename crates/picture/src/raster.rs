@@ -28,8 +28,9 @@ static FONTS: LazyLock<Arc<Database>> = LazyLock::new(|| {
     Arc::new(fonts)
 });
 
-/// Style of pictures on white paper, without variables: renderers of SVG know neither those nor themes.
-static PAPER_STYLE: LazyLock<String> = LazyLock::new(|| on_paper(STYLE));
+/// Style of pictures on white paper, without variables: renderers of SVG know neither those nor themes. Nobody points at paper.
+static PAPER_STYLE: LazyLock<String> =
+    LazyLock::new(|| on_paper(STYLE) + ".assay-picture .hint { display: none; }\n");
 
 /// Error of drawing a picture as PNG.
 #[derive(Debug, thiserror::Error)]

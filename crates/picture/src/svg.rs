@@ -7,9 +7,10 @@ use crate::text::is_direction_mark;
 /// Style of all pictures. Pages put it into a style sheet, files carry it.
 pub const STYLE: &str = include_str!("style.css");
 
-/// Height of the heading of a picture below another one, and its left end, in pixels.
+/// Height of the heading of a picture below another one, and the left ends of heading and picture, in pixels.
 const HEADING: i64 = 34;
 const HEADING_LEFT: i64 = 16;
+const BELOW_LEFT: i64 = 12;
 
 /// A length in tenths of a pixel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -64,9 +65,9 @@ impl Picture {
         let mut title = SvgElements::default();
         title.text("head", Tenths::px(HEADING_LEFT), Tenths::px(height + 22), heading);
         let (title, top) = (title.finish(), height + HEADING);
-        let below = format!("<g transform=\"translate(0 {top})\">{}</g>", other.body);
+        let below = format!("<g transform=\"translate({BELOW_LEFT} {top})\">{}</g>", other.body);
         Self {
-            width: width.max(other.width),
+            width: width.max(BELOW_LEFT + other.width),
             height: top + other.height,
             label: format!("{label}. {}", other.label),
             body: format!("{body}{title}{below}"),
@@ -242,10 +243,10 @@ mod tests {
         let both = picture(100, 50, "one").with_below("A <b>", &picture(200, 30, "two"));
         let text = both.inline();
         assert!(
-            text.contains("viewBox=\"0 0 200 114\"") && text.contains("\"one. two\""),
+            text.contains("viewBox=\"0 0 212 114\"") && text.contains("\"one. two\""),
             "{text}"
         );
-        assert!(text.contains("A &lt;b&gt;</text><g transform=\"translate(0 84)\"><rect/></g>"));
+        assert!(text.contains("A &lt;b&gt;</text><g transform=\"translate(12 84)\"><rect/></g>"));
     }
 
     #[test]
