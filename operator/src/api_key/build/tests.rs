@@ -290,4 +290,14 @@ fn without_a_tenant_or_with_a_foreign_secret_nothing_changes() {
     inputs.secret.as_mut().unwrap().metadata.annotations = None;
     assert_eq!(action(&inputs, 10), ActionSummary::Refuse(ConditionReason::SecretNotManaged));
     assert_eq!(updates(&inputs, 10), []);
+    let message = |inputs: &Inputs| match plan(inputs, 10).action {
+        Action::Refuse(state) => state.message().to_owned(),
+        _ => String::new(),
+    };
+    assert!(message(&inputs).contains("was not created for this ApiKey: delete it, or choose"));
+    // Nobody is told to delete the Secret of another key.
+    let annotations = [(OWNER.to_owned(), "other".to_owned())];
+    inputs.secret.as_mut().unwrap().metadata.annotations = Some(annotations.into());
+    let told = message(&inputs);
+    assert!(told.contains("holds the key of ApiKey `other`: choose another"), "{told}");
 }
