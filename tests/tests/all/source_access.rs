@@ -46,7 +46,8 @@ fn a_private_address_is_reached_only_in_a_network_of_the_setting() {
     let (server, _) = web_server(SMALL.into(), "200 OK");
     let port = server.address().port();
     let directory = tempfile::tempdir().unwrap();
-    let denied = "is not a public address; allow its network with --source-networks";
+    let denied = "is not a public address; allow its network with --source-networks, in a cluster with the \
+                  chart's networkPolicy.allowedPrivateCidrs";
     // By its address, by a name, and by another form of the address.
     for host in ["127.0.0.1", "localhost", "[::ffff:127.0.0.1]"] {
         let url = format!("http://{host}:{port}/sdn.xml");
