@@ -55,6 +55,7 @@ mod labels;
 mod large_chain;
 mod limits;
 mod listed;
+mod memory;
 mod never_fetched;
 mod ofac;
 mod patterns;
