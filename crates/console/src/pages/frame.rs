@@ -92,13 +92,11 @@ pub(crate) fn message_page(visitor: Option<&Visitor>, title: &str, text: &str) -
             p { (text) }
         }
     };
-    match visitor {
-        Some(visitor) => framed(visitor, title, "none", "", &content),
-        None => {
-            let leads_back = html! { p.message { a href=(MOUNT) { "Go to the console" } } };
-            document(title, None, &html! { (brand()) main { (content) (leads_back) } })
-        }
-    }
+    let Some(visitor) = visitor else {
+        let leads_back = html! { p.message { a href=(MOUNT) { "Go to the console" } } };
+        return document(title, None, &html! { (brand()) main { (content) (leads_back) } });
+    };
+    framed(visitor, title, "none", "", &content)
 }
 
 /// Returns the page that asks before an address is checked, for a link of another site.

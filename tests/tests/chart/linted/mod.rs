@@ -5,6 +5,7 @@ mod schemas;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
+    fmt::Write as _,
     fs,
     path::Path,
     time::Duration,
@@ -240,7 +241,7 @@ fn the_generated_table_of_accepted_findings() {
             } else {
                 objects.join(", ")
             };
-            rows += &format!("| {linter} | `{rule}` | {objects} | {reason} |\n");
+            writeln!(rows, "| {linter} | `{rule}` | {objects} | {reason} |").unwrap();
         }
     }
     expect_part(&file("docs/security.md"), "accepted findings", &rows);
