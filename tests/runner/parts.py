@@ -85,14 +85,14 @@ def part_of(title: str, message: str) -> str:
     """The name of the one part that runs a test."""
     lane = lane_of(title)
     binary, _, name = title.partition(" ")
+    if lane == REAL_NODE:
+        return "node"
     if "Bitcoin Core" in requirements(message):
         return "bitcoin-core"
     if lane == UNITS:
         return "limiter" if binary == "limiter" else "units"
     if lane == CHART:
         return "chart"
-    if lane == REAL_NODE:
-        return "node"
     if binary in ("tests/cluster", "tests/shared"):
         return {"tests/cluster": "cluster", "tests/shared": "servers"}[binary]
     if binary.startswith(("store/", "graph/")):

@@ -26,6 +26,8 @@ BITCOIN_CORE_CRATE = "0.4.1"
 # Later releases of geth need a module that the Go proxy does not have.
 GETH = "1.17.8"
 ANVIL = "1.7.1"
+# kube-network-policies, which enforces network policies on a node.
+NETWORK_POLICIES = "0.8.0"
 # Linters of the API's description, generators of clients, and what checks and runs these clients.
 OAPI_CODEGEN = "2.8.2"
 CLIENTS_IN_PYTHON = ["openapi-python-client==0.29.1", "mypy==2.4.1", "httpx==0.28.1", "setuptools==80.9.0"]
@@ -105,6 +107,7 @@ class Tools:
         self.cache = Path(os.environ.get("ASSAY_CACHE") or usual)
         self.control_plane = self.cache / f"kubernetes-{_digest(CONTROL_PLANE, STAGES)}"
         self.node = self.cache / f"kubernetes-node-{_digest(NODE)}"
+        self.network_policies = self.cache / f"network-policies-{NETWORK_POLICIES}"
         self.helm_3 = self.cache / f"helm3-{HELM_3}"
         self.linters = self.cache / f"linters-{_digest(DEFINITIONS, CHECKOV, KUBE_SCORE)}"
         self.bitcoin_core = self.cache / f"bitcoin-core-{BITCOIN_CORE_CRATE}"
@@ -118,7 +121,7 @@ class Tools:
 
     def path(self, *first: Path) -> str:
         """The value of ASSAY_TOOLS: a search path of all finished folders, `first` before the others."""
-        folders = [*first, self.control_plane, self.node, self.linters, self.bitcoin_core, self.geth, self.anvil, self.clients, self.browser, self.issuer]
+        folders = [*first, self.control_plane, self.node, self.network_policies, self.linters, self.bitcoin_core, self.geth, self.anvil, self.clients, self.browser, self.issuer]
         return os.pathsep.join(str(folder / "bin") for folder in folders if is_complete(folder))
 
     def has_bitcoin_core(self) -> bool:
@@ -147,6 +150,7 @@ class Tools:
 
     def build_node(self, step: Step) -> None:
         once(self.node, lambda folder: Go(step, folder).build(NODE))
+        once(self.network_policies, lambda folder: Go(step, folder).install_network_policies())
 
     def build_helm_3(self, step: Step) -> None:
         once(self.helm_3, lambda folder: Go(step, folder).build_helm_3())
@@ -241,6 +245,11 @@ class Go:
     def install_geth(self) -> None:
         """Installs geth. It recovers the senders of blocks that it serves three times as fast in C as in Go."""
         self.install(f"github.com/ethereum/go-ethereum/cmd/geth@v{GETH}", CGO_ENABLED="1")
+
+    def install_network_policies(self) -> None:
+        """Installs kube-network-policies, whose package is called `cmd`."""
+        self.install(f"sigs.k8s.io/kube-network-policies/cmd@v{NETWORK_POLICIES}")
+        (self.folder / "bin/cmd").rename(self.folder / "bin/kube-network-policies")
 
     def install(self, package: str, **variables: str) -> None:
         """Installs the program of a package at a version."""

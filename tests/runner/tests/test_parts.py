@@ -23,6 +23,7 @@ class PartsTest(unittest.TestCase):
             ("tests/cluster faults::a", "needs Kubernetes"): "cluster",
             ("tests/chart values::a", "needs Helm"): "chart",
             ("tests/node loads::a", "needs Kubernetes node"): "node",
+            ("tests/node production::a", "needs Kubernetes node, Bitcoin Core"): "node",
         }
         for (title, message), name in cases.items():
             self.assertEqual(parts.part_of(title, message), name, title)

@@ -50,6 +50,7 @@ struct Ports {
     proxy: u16,
     proxy_metrics: u16,
     metrics: u16,
+    network_policies: u16,
 }
 
 impl Cluster {
@@ -303,5 +304,6 @@ fn ports() -> Ports {
         proxy: free_port(),
         proxy_metrics: free_port(),
         metrics: free_port(),
+        network_policies: free_port(),
     }
 }

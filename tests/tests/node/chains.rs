@@ -1,96 +1,32 @@
 //! Chain servers on a real node: from a `ChainSource` to an answer with flows, and losses of servers without effect on
 //! callers.
 
-use std::{
-    fs,
-    io::{self, Write},
-    net::{SocketAddr, TcpListener, TcpStream},
-    os::unix::fs::PermissionsExt,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-    thread,
-    time::{Duration, Instant},
-};
+use std::time::Instant;
 
 use assay_tests::{
     Caller,
     evm::{EvmNode, EvmNodeKind, Key, NewBlock, NewTransaction, genesis::ETHER},
     nodes::{Credentials, Node, NodeKind},
-    repeat, wait_at_most,
+    wait_at_most,
 };
 use serde_json::{Value, json};
-use tempfile::TempDir;
 
-use crate::world::{PATIENCE, World, file};
+use crate::{
+    outside::forward,
+    traffic::while_asking,
+    world::{PATIENCE, World, file},
+};
 
 /// Two addresses of one owner: on the node's test network, and in checks.
 const MINER: [&str; 2] =
     ["rltc1qw508d6qejxtdg4y5r3zarvary0c5xw7k693xs3", "ltc1qw508d6qejxtdg4y5r3zarvary0c5xw7kgmn4n9"];
 const BLOCKS: u64 = 5;
+/// Hosts and ports of nodes, which no other test uses.
+const LITECOIN: &str = "10.20.0.7:9332";
+const GETH: &str = "10.20.0.8:9545";
 
-/// Forwards connections from pods to a program that listens on loopback only. Returns the port.
-fn forwarded(to: SocketAddr) -> u16 {
-    let listener = TcpListener::bind("0.0.0.0:0").unwrap();
-    let port = listener.local_addr().unwrap().port();
-    let copy = |from: &TcpStream, to: &TcpStream| {
-        let (mut from, mut to) = (from.try_clone().unwrap(), to.try_clone().unwrap());
-        thread::spawn(move || {
-            let _ = io::copy(&mut from, &mut to);
-            let _ = to.flush();
-            let _ = to.shutdown(std::net::Shutdown::Write);
-        })
-    };
-    thread::spawn(move || {
-        for inside in listener.incoming().map_while(Result::ok) {
-            let Ok(outside) = TcpStream::connect(to) else { continue };
-            let _ = copy(&inside, &outside);
-            let _ = copy(&outside, &inside);
-        }
-    });
-    port
-}
-
-/// A volume that any pod may claim, of a folder that any user may write.
-fn volume(world: &World, name: &str) -> TempDir {
-    let folder = tempfile::tempdir().unwrap();
-    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o777)).unwrap();
-    world.cluster.apply(&format!(
-        "
-apiVersion: v1
-kind: PersistentVolume
-metadata: {{name: {name}}}
-spec:
-  capacity: {{storage: 1Gi}}
-  accessModes: [ReadWriteOnce]
-  hostPath: {{path: {}, type: Directory}}
-",
-        folder.path().display()
-    ));
-    folder
-}
-
-/// Loses each of a chain's two servers twice, while a caller goes on asking. Returns the number of its answers.
-fn lose_servers(
-    world: &World,
-    chain_source: &str,
-    ask: impl Fn() -> Option<Value> + Send + 'static,
-) -> usize {
-    let over = Arc::new(AtomicBool::new(false));
-    let ended = Arc::clone(&over);
-    let caller = thread::spawn(move || {
-        let (mut answers, mut wrong) = (0, 0);
-        repeat(
-            Duration::from_millis(20),
-            || ended.load(Ordering::Relaxed),
-            || match ask() {
-                Some(_) => answers += 1,
-                None => wrong += 1,
-            },
-        );
-        (answers, wrong)
-    });
+/// Loses each of a chain's two servers twice.
+fn lose_servers(world: &World, chain_source: &str) {
     // Ready for as long as DNS servers remember names: so a rolling update waits, too.
     let servers = format!("statefulset/chain-{chain_source}");
     let both_available = || {
@@ -109,17 +45,6 @@ fn lose_servers(
         world.kubectl(&["delete", "pod", &pod]);
         both_available();
     }
-    over.store(true, Ordering::Relaxed);
-    let (answers, wrong) = caller.join().unwrap();
-    assert_eq!(wrong, 0, "wrong, besides {answers} right answers");
-    answers
-}
-
-/// Removes a chain's source and servers with their volumes.
-fn remove(world: &World, chain_source: &str) {
-    world.cluster.kubectl(&["delete", "chainsource", chain_source]);
-    world.kubectl(&["delete", "pvc", "--all"]);
-    world.cluster.kubectl(&["delete", "pv", "--all"]);
 }
 
 /// A check of the miner without cached answers.
@@ -145,8 +70,8 @@ fn a_chain_source_leads_to_flows_and_losses_of_chain_servers_change_no_answer() 
         panic!("a node with a cookie")
     };
     let address = node.url().trim_start_matches("http://").parse().unwrap();
-    let port = forwarded(address);
-    let _volumes = ["chain-volume-0", "chain-volume-1"].map(|name| volume(&world, name));
+    forward(world.cluster.listen_outside(LITECOIN), address);
+    let _volumes = world.volumes(2, "");
     world.install(&file("charts/assay").display().to_string(), &[]);
     let key = world.key();
     let caller = Caller::new(world.service(), &key);
@@ -161,7 +86,7 @@ metadata:
   name: node
   namespace: assay
   labels: {{assay.dev/source-credentials: 'true'}}
-  annotations: {{assay.dev/source-hosts: '10.99.0.1:{port}'}}
+  annotations: {{assay.dev/source-hosts: '{LITECOIN}'}}
 stringData: {{login: '{user}:{password}'}}
 ---
 apiVersion: assay.dev/v1alpha1
@@ -171,7 +96,7 @@ spec:
   chain: ltc
   mode: follow
   protocol: rpc
-  endpoint: http://10.99.0.1:{port}
+  endpoint: http://{LITECOIN}
   credentialsSecret: {{name: node, key: login}}
   allowTestNetwork: true
   replicas: 2
@@ -188,9 +113,10 @@ spec:
     println!("{}", world.kubectl(&["get", "chainsource,statefulset,pvc,pods"]));
 
     let asking = caller.clone();
-    let answers = lose_servers(&world, "litecoin", move || check(&asking).filter(has_flows));
+    let is_right = move || check(&asking).as_ref().is_some_and(has_flows);
+    let answers = while_asking(is_right, || lose_servers(&world, "litecoin"));
     println!("two chain servers killed and evicted: {answers} answers");
-    remove(&world, "litecoin");
+    world.cluster.kubectl(&["delete", "chainsource", "litecoin"]);
 }
 
 #[test]
@@ -209,8 +135,9 @@ fn two_servers_of_an_ethereum_node_answer_about_deposits_and_a_lost_node_is_told
         node.receipts(height)[0]["transactionHash"].as_str().unwrap().to_owned()
     };
     let first = deposit(&mut node);
-    let port = forwarded(node.url().trim_start_matches("http://").parse().unwrap());
-    let _volumes = ["chain-volume-0", "chain-volume-1"].map(|name| volume(&world, name));
+    let address = node.url().trim_start_matches("http://").parse().unwrap();
+    forward(world.cluster.listen_outside(GETH), address);
+    let _volumes = world.volumes(2, "");
     world.install(&file("charts/assay").display().to_string(), &[]);
     let caller = Caller::new(world.service(), &world.key());
     world.cluster.apply(&format!(
@@ -222,7 +149,7 @@ spec:
   chain: eth
   mode: follow
   protocol: rpc
-  endpoint: http://10.99.0.1:{port}
+  endpoint: http://{GETH}
   allowTestNetwork: true
   replicas: 2
   volume: {{size: 1Gi}}
@@ -244,7 +171,8 @@ spec:
     let answer = check(&first).unwrap();
     assert_eq!(answer["transfer"]["amount"]["value"], ETHER.to_string(), "{answer:#}");
     let (asking, asked) = (check.clone(), first.clone());
-    let answers = lose_servers(&world, "ethereum", move || asking(&asked));
+    let is_right = move || asking(&asked).is_some();
+    let answers = while_asking(is_right, || lose_servers(&world, "ethereum"));
     println!("two chain servers killed and evicted: {answers} answers");
     let later = deposit(&mut node);
     wait_at_most(PATIENCE, "a later deposit", || check(&later).is_some());
@@ -260,5 +188,5 @@ spec:
     node.launch();
     wait_at_most(PATIENCE, "the node is back", || is_followed() == "True");
     assert!(check(&first).is_some() && check(&later).is_some());
-    remove(&world, "ethereum");
+    world.cluster.kubectl(&["delete", "chainsource", "ethereum"]);
 }

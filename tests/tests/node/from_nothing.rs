@@ -1,16 +1,12 @@
 //! From an empty cluster to a verdict, and back to an empty cluster.
 
-use std::{
-    fs,
-    io::{ErrorKind, Read, Write},
-    net::TcpListener,
-    thread,
-};
+use std::{fs, io::ErrorKind};
 
 use assay_tests::{Finished, wait_at_most};
 use serde_json::Value;
 
 use crate::{
+    outside::{list_of, serve},
     traffic::ADDRESS,
     world::{PATIENCE, World, file},
 };
@@ -35,22 +31,8 @@ fn verdict(finished: &Finished) -> Value {
     serde_json::from_str(&format!("{{\"{answer}")).unwrap_or_else(|_| panic!("{answer}"))
 }
 
-/// Publishes a version of OFAC's list with one address on the node, while the test runs.
-fn publish_list() -> String {
-    let listener = TcpListener::bind("0.0.0.0:0").unwrap();
-    let port = listener.local_addr().unwrap().port();
-    let list =
-        format!("list,entity_id,entity,asset_code,address\nofac-sdn,1,Somebody,XBT,{ADDRESS}\n");
-    thread::spawn(move || {
-        for mut stream in listener.incoming().map_while(Result::ok) {
-            let _ = stream.read(&mut [0; 4096]);
-            let length = list.len();
-            let head = format!("HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: {length}");
-            let _ = stream.write_all(format!("{head}\r\n\r\n{list}").as_bytes());
-        }
-    });
-    format!("http://10.99.0.1:{port}/list.csv")
-}
+/// Host and port of a mirror of lists.
+const MIRROR: &str = "10.20.0.9:8000";
 
 /// A pod that checks the address through the Service, by its name.
 fn checking_pod(key: &str) -> String {
@@ -105,15 +87,15 @@ fn the_commands_of_the_readme_lead_from_nothing_to_a_verdict_and_back() {
     // A Job fetches a list from a private network, once that is allowed, and the API uses it. A pod calls the
     // Service by its name.
     let chart = file("charts/assay").display().to_string();
-    let allowed = ["--reuse-values", "--set", "networkPolicy.allowedPrivateCidrs={10.99.0.0/16}"];
+    let allowed = ["--reuse-values", "--set", "networkPolicy.allowedPrivateCidrs={10.20.0.0/16}"];
     let _ = world.helm(&["upgrade", "assay", &chart, "--wait"], &allowed).ok();
-    let location = publish_list();
+    serve(world.cluster.listen_outside(MIRROR), list_of(ADDRESS));
     world.cluster.apply(&format!(
         "
 apiVersion: assay.dev/v1alpha1
 kind: IntelSource
 metadata: {{name: mirror}}
-spec: {{location: '{location}', format: listings-csv, lists: [ofac-sdn], schedule: '0 0 1 1 *'}}
+spec: {{location: 'http://{MIRROR}/list.csv', format: listings-csv, lists: [ofac-sdn], schedule: '0 0 1 1 *'}}
 "
     ));
     world.wait_for("Working", "intelsource/mirror");

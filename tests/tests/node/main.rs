@@ -8,8 +8,12 @@
 )]
 
 mod chains;
+mod failover;
 mod from_nothing;
 mod loads;
 mod losses;
+mod outside;
+mod policies;
+mod production;
 mod traffic;
 mod world;

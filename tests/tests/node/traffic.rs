@@ -122,6 +122,33 @@ impl Drop for Traffic {
     }
 }
 
+/// Does something while a caller goes on asking, and returns the number of its right answers.
+///
+/// # Panics
+///
+/// Panics if an answer is wrong.
+pub(crate) fn while_asking(
+    is_right: impl Fn() -> bool + Send + 'static,
+    event: impl FnOnce(),
+) -> usize {
+    let is_over = Arc::new(AtomicBool::new(false));
+    let ended = Arc::clone(&is_over);
+    let caller = thread::spawn(move || {
+        let (mut right, mut wrong) = (0, 0);
+        repeat(
+            Duration::from_millis(20),
+            || ended.load(Ordering::Relaxed),
+            || if is_right() { right += 1 } else { wrong += 1 },
+        );
+        (right, wrong)
+    });
+    event();
+    is_over.store(true, Ordering::Relaxed);
+    let (right, wrong) = caller.join().unwrap();
+    assert_eq!(wrong, 0, "wrong, besides {right} right answers");
+    right
+}
+
 /// Sends a request without retries.
 fn ask(
     server: SocketAddr,

@@ -13,8 +13,10 @@ use serde_json::Value;
 /// Time limit for any step on a busy machine.
 pub(crate) const PATIENCE: Duration = Duration::from_mins(3);
 
-/// The tenant `acme` with a key, on a plan with limits that no test reaches.
-const TENANT: &str = "
+/// The namespaces of tests.
+const NAMESPACES: [&str; 5] = ["assay", "stores", "others", "payments", "treasury"];
+/// A plan with limits that no test reaches.
+const PLAN: &str = "
 apiVersion: assay.dev/v1alpha1
 kind: Plan
 metadata: {name: roomy}
@@ -22,7 +24,10 @@ spec:
   displayName: Roomy
   apiAccess: true
   limits: [{name: hourly, requests: 1000000, window: 1h, counts: requests}]
----
+";
+
+/// The tenant `acme` with a key, on that plan.
+const TENANT: &str = "
 apiVersion: assay.dev/v1alpha1
 kind: Tenant
 metadata: {name: acme}
@@ -77,7 +82,9 @@ impl World {
         for kind in kinds.lines() {
             let _ = self.cluster.kubectl(&["delete", kind, "--timeout=60s"]);
         }
-        self.cluster.kubectl(&["delete", "namespace", "assay", "--ignore-not-found"]);
+        self.cluster
+            .kubectl(&[&["delete", "namespace", "--ignore-not-found"], &NAMESPACES[..]].concat());
+        self.cluster.kubectl(&["delete", "persistentvolume", "--all"]);
     }
 
     /// Helm in the namespace of the release.
@@ -104,6 +111,7 @@ impl World {
 
     /// Creates a tenant, and returns its key.
     pub(crate) fn key(&self) -> String {
+        self.cluster.apply(PLAN);
         self.cluster.apply(TENANT);
         self.wait_for("Ready", "apikey/acme");
         let template = "go-template={{index .data \"api-key\" | base64decode}}";

@@ -1,20 +1,21 @@
-//! A real node: containerd, kubelet, kube-proxy, `CoreDNS` and metrics-server, in their own namespaces of network,
-//! mounts and processes (`tests/node.sh`). Pods run as containers behind Services.
+//! A real node: containerd, kubelet, kube-proxy, kube-network-policies, `CoreDNS` and metrics-server, in their own
+//! namespaces of network, mounts and processes (`tests/node.sh`). Pods run as containers behind Services, and network
+//! policies are enforced.
+//!
+//! - `network`: networks of the node, of its pods, and of hosts outside of the cluster
 
 mod files;
 mod images;
 mod needs;
+mod network;
 
 use std::{
-    fs::{self, File},
-    os::fd::AsFd,
+    fs,
     path::{Path, PathBuf},
     process::Command,
 };
 
-use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
-
-use self::images::Image;
+use self::{images::Image, network::OUTSIDE};
 use super::{Cluster, PATIENCE};
 use crate::{tools::tool, wait_at_most};
 
@@ -58,19 +59,6 @@ impl Cluster {
         cluster.start_node();
         cluster.wait_until_ready();
         cluster
-    }
-
-    /// Moves the calling thread, and all processes that it starts, into the network namespace of
-    /// the cluster's node.
-    ///
-    /// # Panics
-    ///
-    /// Panics if the cluster has no node.
-    pub fn enter(&self) {
-        let process = self.node().process;
-        let network = File::open(format!("/proc/{process}/ns/net")).expect("the node's network");
-        move_into_link_name_space(network.as_fd(), Some(LinkNameSpaceType::Network))
-            .expect("root enters every network");
     }
 
     /// Adds an image with programs of this machine; the first program is the entry point.
@@ -137,6 +125,7 @@ impl Cluster {
         );
         let directory = self.directory.display().to_string();
         arguments.extend([script.display().to_string(), directory, ADDRESS.into()]);
+        arguments.extend(OUTSIDE.map(Into::into));
         self.start_process("room", Command::new("unshare"), &arguments);
         let outer = self.process_guard.id("room");
         wait_at_most(PATIENCE, "room for a node", || {
@@ -169,6 +158,7 @@ impl Cluster {
         ];
         self.start_process("kubelet", kubelet, &arguments);
         self.run("kube-proxy", &[format!("--config={}", self.file("proxy.yaml"))]);
+        self.start_network_policies();
         self.run("coredns", &[format!("-conf={}", self.file("Corefile"))]);
         let config = self.file("admin.kubeconfig");
         let arguments = [
