@@ -294,11 +294,11 @@ mod tests {
         // Then the report is short and fits a terminal.
         let text = import_outcome(&source(), &outcome, WIDTH);
         fits(&text);
-        assert!(text.starts_with("explorers: 42620 labels of 2026-11-21 from 5 files\n"));
+        assert!(text.starts_with("explorers: 42,620 labels of 2026-11-21 from 5 files\n"));
         assert!(text.contains("  and 2 more rejected: --json lists all\n"), "{text}");
         assert!(
             text.contains(
-                "  369 unknown terms, kept with their labels (1548 uses):\n    meme 812, \
+                "  369 unknown terms, kept with their labels (1,548 uses):\n    meme 812, \
              project-000 2, project-001 2 and 366 more (--json lists all)\n"
             ),
             "{text}"

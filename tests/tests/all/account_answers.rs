@@ -114,7 +114,7 @@ fn each_unit_of_an_answer_is_drawn_by_itself_with_its_own_decimals() {
             "Destination of funds USD 100,000.50",
             "Destination of funds 40 ETH",
             "10 ETH",
-            "50 ETH, 100000.5 USDT in 2 transactions",
+            "50 ETH, 100,000.5 USDT in 2 transactions",
         ] {
             assert!(text.contains(expected), "{expected}: {text}");
         }
