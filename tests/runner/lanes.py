@@ -3,7 +3,8 @@
 import os
 
 # The two longest start beside the unit tests; the others, which starve if too much runs, follow the unit
-# tests. Each waits for the tools of its own tests alone, so that others run while the tools are built. A test belongs to the first lane with a prefix of its title.
+# tests. Each waits for the tools of its own tests alone, so that others run while the tools are built. A test
+# belongs to the first lane with a prefix of its title.
 LANES = {
     "tests on a real node": ("tests/node ",),
     "tests of the operator": ("tests/cluster ",),
@@ -25,9 +26,9 @@ THREADS = {
     "tests of the operator": 1,
     "tests of the chart": 2,
     "tests of several servers": CORES,
-    "tests of stores": CORES,
+    "tests of stores": 1,
     # They take longest: this is their share of the cores beside the others.
-    "tests of programs": CORES + 2,
+    "tests of programs": CORES + 1,
     "unit tests": CORES,
 }
 
