@@ -106,17 +106,17 @@ const fn title(direction: Direction) -> &'static str {
     }
 }
 
-/// Says why an answer has no flows in a direction: a side that a check of a transfer leaves out is not one without money.
+/// Says why an answer has no flows in a direction: a side that a check of a transfer leaves out is not one without money, and
+/// nothing was sent only if all transfers are known.
 #[must_use]
 pub fn no_flows_in_words(answer: &AnswerView, direction: Direction) -> &'static str {
     let of_deposit = answer.transfer.as_ref().is_some_and(|it| it.direction == "deposit");
-    let is_assessed = matches!(answer.coverage.exposure.status.as_str(), "assessed" | "partial");
-    let has_sent = answer.activity.out.iter().any(|amount| amount.value != "0");
-    match direction {
-        Direction::Destination if of_deposit => "not part of this check",
-        _ if !is_assessed => "not assessed",
-        Direction::Destination if !has_sent => "nothing sent",
-        _ => "nothing found",
+    let has_sent_nothing = answer.activity.counts.as_ref().is_some_and(|it| it.transfers_out == 0);
+    match (direction, answer.coverage.exposure.status.as_str()) {
+        (Direction::Destination, _) if of_deposit => "not part of this check",
+        (Direction::Destination, "assessed") if has_sent_nothing => "nothing sent",
+        (_, "assessed" | "partial") => "nothing found",
+        _ => "not assessed",
     }
 }
 

@@ -1,12 +1,13 @@
 //! Properties of all pictures, and one picture as a whole.
 
-use assay_engine::score::Score;
+use assay_engine::{evidence::Direction, score::Score};
 use proptest::prelude::*;
 use quick_xml::{Reader, events::Event};
 use serde_json::{Value, json};
 
 use crate::{
-    AnswerView, flow_picture, linked_flow_picture, narrow_flow_pictures, pattern_picture, waterfall,
+    ActivityCountsView, AnswerView, flow_picture, linked_flow_picture, narrow_flow_pictures,
+    no_flows_in_words, pattern_picture, waterfall,
 };
 
 /// An answer about a Bitcoin address with components and exposures.
@@ -234,6 +235,22 @@ fn narrow_windows_have_a_picture_of_each_direction_with_flows() {
     let received = [line("source", "Harbor Lane")];
     let drawn = narrow_flow_pictures(&answer(Score::ZERO, &[], &received), &|_| None);
     assert_eq!(drawn.len(), 1);
+}
+
+#[test]
+fn nothing_was_sent_only_where_all_transfers_are_known() {
+    // Given an answer without flows, whose transfers are not counted...
+    let mut answer = answer(Score::ZERO, &[], &[]);
+    let of = |answer: &AnswerView| no_flows_in_words(answer, Direction::Destination);
+    assert_eq!(of(&answer), "nothing found");
+    // ...it says more once they are, and less where a part of them is unknown.
+    answer.activity.counts = Some(ActivityCountsView { transfers_in: 0, transfers_out: 0 });
+    assert_eq!(of(&answer), "nothing sent");
+    assert_eq!(no_flows_in_words(&answer, Direction::Source), "nothing found");
+    answer.coverage.exposure.status = "partial".to_owned();
+    assert_eq!(of(&answer), "nothing found");
+    answer.coverage.exposure.status = "unavailable".to_owned();
+    assert_eq!(of(&answer), "not assessed");
 }
 
 #[test]
