@@ -2,6 +2,8 @@
 
 use std::{path::PathBuf, time::Duration};
 
+use sqlx::migrate::MigrateError;
+
 /// The `PostgreSQL` error code of a server that is starting (`cannot_connect_now`).
 const CANNOT_CONNECT_NOW: &str = "57P03";
 
@@ -9,10 +11,10 @@ const CANNOT_CONNECT_NOW: &str = "57P03";
 #[derive(Debug, thiserror::Error)]
 pub enum DatabaseError {
     /// A statement failed.
-    #[error("the database failed: {0}")]
+    #[error("the database failed: {}", text(.0))]
     Statement(#[from] sqlx::Error),
     /// The database file cannot be opened.
-    #[error("failed to open the database {path}: {source}")]
+    #[error("failed to open the database {path}: {}", text(.source))]
     Open {
         /// The file.
         path: PathBuf,
@@ -21,7 +23,7 @@ pub enum DatabaseError {
         source: sqlx::Error,
     },
     /// The server cannot be reached, or refuses the login.
-    #[error("failed to connect to the database {server}: {source}")]
+    #[error("failed to connect to the database {server}: {}", text(.source))]
     Connect {
         /// Server and database, without the password.
         server: String,
@@ -67,8 +69,8 @@ pub enum DatabaseError {
         reason: String,
     },
     /// A schema migration failed.
-    #[error("failed to migrate the database: {0}")]
-    Migrate(#[source] sqlx::migrate::MigrateError),
+    #[error("failed to migrate the database: {}", migration_text(.0))]
+    Migrate(#[source] MigrateError),
     /// The schema is older than this program, and the login may not change it.
     #[error(
         "the database's schema is older than this program, and this login may not change it: run \
@@ -102,6 +104,26 @@ pub enum DatabaseError {
         /// Description of the problem.
         detail: String,
     },
+}
+
+/// The text of an error. An error that the server itself returned is its message alone: sqlx appends the line of
+/// `PostgreSQL`'s source code that reported it.
+fn text(error: &sqlx::Error) -> String {
+    match error {
+        sqlx::Error::Database(error) => error.message().to_owned(),
+        other => other.to_string(),
+    }
+}
+
+/// The text of a failed migration, with the message of its statement's error.
+fn migration_text(error: &MigrateError) -> String {
+    match error {
+        MigrateError::Execute(error) => text(error),
+        MigrateError::ExecuteMigration(error, version) => {
+            format!("migration {version}: {}", text(error))
+        }
+        other => other.to_string(),
+    }
 }
 
 fn join(errors: &[DatabaseError]) -> String {

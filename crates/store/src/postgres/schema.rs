@@ -164,4 +164,19 @@ mod tests {
         let owners: Vec<String> = rows.iter().map(|row| row.get(0)).collect();
         assert_eq!(owners, ["assay_migrate"]);
     }
+    #[tokio::test]
+    async fn a_failed_migration_is_reported_with_its_number_and_the_message_of_the_server() {
+        // Given a schema that this program made, and a further migration that fails,
+        let url = PostgresServer::shared_by_process().database();
+        let mut connection = PgConnection::connect(&url).await.unwrap();
+        migrate(&mut connection).await.unwrap();
+        let failing = migration(1000, "failing", "DROP TABLE absent");
+        let known: Vec<Migration> = known().into_iter().chain([failing]).collect();
+        // when it is applied,
+        let error = migrate_to(&known, &mut connection).await.unwrap_err();
+        // then the error ends with the server's message.
+        let expected =
+            "failed to migrate the database: migration 1000: table \"absent\" does not exist";
+        assert_eq!(error.to_string(), expected);
+    }
 }

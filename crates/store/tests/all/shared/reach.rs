@@ -132,6 +132,20 @@ async fn a_password_file_that_appears_late_is_used() {
     store.revisions().await.expect("the first call after it was written");
 }
 
+#[tokio::test]
+async fn a_refused_password_is_reported_in_the_words_of_the_server() {
+    // Given a login whose password is no longer the one in its file,
+    let login = Login::new().await;
+    login.change_password("another").await;
+    // when it connects,
+    let error = PostgresStore::open(login.address()).await.unwrap_err();
+    // then the error ends with the server's message: the line of the server's source code does not follow.
+    let (text, name) = (error.to_string(), &login.name);
+    let message = format!(": password authentication failed for user \"{name}\"");
+    assert!(text.starts_with("failed to connect to the database "), "{text}");
+    assert!(text.ends_with(&message), "{text}");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn new_connections_use_the_new_password_while_the_old_one_still_works() {
     // Two logins, of which the second one replaces the first.
