@@ -444,7 +444,8 @@ fn only_named_destinations_are_reachable() {
     let rule =
         json!([{"to": [{"ipBlock": {"cidr": "203.0.113.7/32"}}], "ports": [{"port": 8332}]}]);
     let rule = format!("networkPolicy.egress={rule}");
-    let rendered = objects(&helm, &["--set", values, "--set-json", &rule]);
+    let arguments = [PRODUCTION, &["--set", values, "--set-json", &rule]].concat();
+    let rendered = objects(&helm, &arguments);
     let deny = &one(&rendered, "NetworkPolicy", "assay-default-deny")["spec"];
     assert_eq!(deny["policyTypes"], json!(["Ingress", "Egress"]));
     assert!(deny.get("ingress").is_none() && deny.get("egress").is_none());
@@ -473,6 +474,111 @@ fn only_named_destinations_are_reachable() {
     assert_eq!(plain[0]["ports"][0]["port"], 53, "{plain}");
     let off = objects(&helm, &["--set", "networkPolicy.enabled=false"]);
     assert!(of_kind(&off, "NetworkPolicy").is_empty());
+}
+
+/// Peers to which a policy allows connections on a port: null for any, `None` without a rule.
+fn peers_on(policy: &Value, port: u16) -> Option<Value> {
+    let mut rules = policy["spec"]["egress"].as_array().unwrap().iter();
+    let has = |rule: &&Value| rule["ports"].as_array().unwrap().iter().any(|it| it["port"] == port);
+    rules.find(has).map(|rule| rule["to"].clone())
+}
+
+/// A peer: a network.
+fn network(cidr: &str) -> Value {
+    json!({"ipBlock": {"cidr": cidr}})
+}
+
+/// A peer: the pods of a namespace.
+fn pods_of(namespace: &str) -> Value {
+    json!({"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": namespace}}})
+}
+
+/// Public addresses in the policy of the operator for an API.
+fn public_networks() -> Vec<Value> {
+    let golden: Value =
+        serde_json::from_str(&text("operator/tests/objects/service-all.json")).unwrap();
+    let rules = golden["NetworkPolicy api"]["spec"]["egress"].as_array().unwrap().iter();
+    let mut peers = rules.filter_map(|rule| rule["to"].as_array());
+    let is_public = |peer: &&Value| peer["ipBlock"]["except"].is_array();
+    let public = peers.find(|peers| peers.iter().any(|peer| is_public(&peer))).unwrap();
+    public.iter().filter(is_public).cloned().collect()
+}
+
+#[test]
+#[ignore = "needs Helm"]
+fn the_operator_reaches_the_api_server_and_its_database_alone() {
+    // Given values of networks, when the chart is rendered, then the operator reaches these peers on these ports.
+    let helm = Helm::find();
+    let policies = |name: &str, arguments: &[&str]| {
+        one(&objects(&helm, arguments), "NetworkPolicy", name).clone()
+    };
+    let peers =
+        |arguments: &[&str], port: u16| peers_on(&policies("assay-operator", arguments), port);
+    let own = json!([{"podSelector": {"matchLabels": {
+        "app.kubernetes.io/name": "assay", "app.kubernetes.io/instance": "assay",
+        "app.kubernetes.io/component": "postgresql",
+    }}}]);
+    assert_eq!(peers(&[], 5432), Some(own), "the database of an evaluation");
+    let any = json!({"namespaceSelector": {}});
+    let with = |values: &'static str| [PRODUCTION, &["--set", values]].concat();
+    assert_eq!(peers(PRODUCTION, 5432), Some(json!([any])), "the URL is in a Secret");
+    let private = "networkPolicy.allowedPrivateCidrs={10.20.0.0/16}";
+    let wanted = json!([any, network("10.20.0.0/16")]);
+    assert_eq!(peers(&with(private), 5432), Some(wanted));
+    let named = with(
+        "networkPolicy.allowedPrivateCidrs={10.20.0.0/16},networkPolicy.database.ports={6432},\
+         networkPolicy.database.cidrs={10.20.0.5/32},networkPolicy.database.namespaces={stores}",
+    );
+    let wanted = json!([network("10.20.0.5/32"), pods_of("stores")]);
+    assert_eq!((peers(&named, 6432), peers(&named, 5432)), (Some(wanted), None));
+
+    // Its address is not known, unless it is named.
+    let any = Some(Value::Null);
+    assert_eq!((peers(&[], 443), peers(&[], 6443)), (any.clone(), any));
+    let named = [
+        "--set",
+        "networkPolicy.apiServer.cidrs={10.0.0.11/32},networkPolicy.apiServer.ports={6443}",
+    ];
+    for name in ["assay-operator", "assay-secrets"] {
+        let policy = policies(name, &named);
+        assert_eq!(peers_on(&policy, 6443), Some(json!([network("10.0.0.11/32")])), "{name}");
+        assert_eq!(peers_on(&policy, 443), None, "{name}");
+    }
+    for rule in policies("assay-operator", EVERYTHING)["spec"]["egress"].as_array().unwrap() {
+        let ports = rule["ports"].as_array().unwrap();
+        assert!(!ports.is_empty() && rule["to"] != json!([]), "{rule}");
+    }
+}
+
+#[test]
+#[ignore = "needs Helm"]
+fn the_operator_reaches_the_collector_by_its_address_or_its_namespace() {
+    // Given the URL of a collector, when the chart is rendered, then the operator reaches the hosts that it may mean.
+    let helm = Helm::find();
+    let networks = [public_networks(), vec![network("10.20.0.0/16")]].concat();
+    let with_networks = |peer: Value| [vec![peer], networks.clone()].concat();
+    for (host, wanted) in [
+        ("10.20.30.40", vec![network("10.20.30.40/32")]),
+        ("[2001:db8::1]", vec![network("2001:db8::1/128")]),
+        ("collector", vec![json!({"podSelector": {}}), network("10.20.0.0/16")]),
+        ("collector.otel.svc", vec![pods_of("otel"), network("10.20.0.0/16")]),
+        ("collector.otel.svc.cluster.local", vec![pods_of("otel"), network("10.20.0.0/16")]),
+        ("collector.otel.svc.corp.example", with_networks(pods_of("otel"))),
+        ("collector.otel", with_networks(pods_of("otel"))),
+        ("otlp.corp.example", networks.clone()),
+    ] {
+        let url = format!(
+            "telemetry.otlpEndpoint=http://{host}:4318,networkPolicy.allowedPrivateCidrs={{10.20.0.0/16}}"
+        );
+        let rendered = objects(&helm, &["--set", &url]);
+        let policy = one(&rendered, "NetworkPolicy", "assay-operator");
+        assert_eq!(peers_on(policy, 4318), Some(json!(wanted)), "{host}");
+    }
+    let nowhere =
+        "telemetry.otlpEndpoint=http://otlp.corp.example:4318,networkPolicy.publicEgress=false";
+    let rendered = objects(&helm, &["--set", nowhere]);
+    let policy = one(&rendered, "NetworkPolicy", "assay-operator");
+    assert_eq!(peers_on(policy, 4318), None, "no rule, for one without peers would allow all");
 }
 
 #[test]

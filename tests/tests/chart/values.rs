@@ -149,6 +149,11 @@ fn errors_of_values_are_named() {
         ("database.secret.name=a", "mode=evaluation includes its own"),
         ("cache.secret.name=a", "mode=evaluation includes its own"),
         (
+            "networkPolicy.database.ports={6432}",
+            "networkPolicy.database is only for mode=production",
+        ),
+        ("networkPolicy.apiServer.ports={0}", "at '/networkPolicy/apiServer/ports/0'"),
+        (
             "proxy.https=proxy.example:3128",
             "at '/proxy/https': 'proxy.example:3128' does not match",
         ),

@@ -19,12 +19,12 @@ const LISTS: &str = "1.2.3.4:8000";
 const LISTS_BY_TLS: &str = "1.2.3.4:443";
 /// A server in the internet that nothing is configured to reach.
 const PUBLIC: &str = "1.2.3.5:443";
-/// Another port of the database's host.
-const OTHER_PORT: &str = "10.20.0.5:5433";
+/// Another host with a database in the same network.
+const OTHER_HOST: &str = "10.20.0.6:5432";
 /// Servers that nothing is configured to reach: other ports of configured hosts, other hosts on configured ports, and the
 /// metadata service of a cloud.
 const OTHERS: [&str; 6] =
-    [OTHER_PORT, "10.20.0.6:5432", "10.20.0.7:8333", "1.2.3.4:8001", PUBLIC, "169.254.169.254:80"];
+    ["10.20.0.5:5433", OTHER_HOST, "10.20.0.7:8333", "1.2.3.4:8001", PUBLIC, "169.254.169.254:80"];
 
 /// A cache in a namespace, with a Service.
 fn cache(namespace: &str) -> String {
@@ -170,9 +170,23 @@ fn pods_reach_what_is_configured_and_nothing_else_until_policies_are_switched_of
     });
     let console = format!("api.console={console}");
     let stores = "mode=production,database.secret.name=database,cache.secret.name=cache";
-    // The network of the database, for the operator.
-    let database = "networkPolicy.allowedPrivateCidrs={10.20.0.5/32}";
-    let values = ["--set", stores, "--set", database, "--set-json", &console];
+    // The operator's connections, as narrow as they can be. docs/kubernetes.md has the command that prints the addresses.
+    let addresses = cluster.kubectl(&[
+        "get",
+        "endpointslices",
+        "--namespace",
+        "default",
+        "--selector",
+        "kubernetes.io/service-name=kubernetes",
+        "-o",
+        "jsonpath={.items[*].endpoints[*].addresses[*]}",
+    ]);
+    let private = "networkPolicy.allowedPrivateCidrs={10.20.0.0/16}";
+    let narrow = format!(
+        "networkPolicy.database.cidrs={{10.20.0.5/32}},networkPolicy.apiServer.cidrs={{{}/32}}",
+        addresses.trim()
+    );
+    let values = ["--set", stores, "--set", private, "--set", &narrow, "--set-json", &console];
     let chart = file("charts/assay").display().to_string();
     world.install(&chart, &values);
     let _key = world.key();
@@ -219,15 +233,19 @@ fn pods_reach_what_is_configured_and_nothing_else_until_policies_are_switched_of
     reaches(&server, &[at(DATABASE), at(ISSUER), own_cache, chain]);
     reaches("chain-bitcoin-0", &[at(DATABASE), at(NODE), chain]);
     reaches("importer", &[at(DATABASE), at(LISTS), at(LISTS_BY_TLS)]);
-    // The port 443 is that of the API server, whose address is not known, and the network that is listed for the database
-    // is open to the operator on all ports.
-    let listed = [at(DATABASE), at(OTHER_PORT), at(LISTS_BY_TLS), at(PUBLIC), chain];
-    reaches(&operator, &listed);
+    reaches(&operator, &[at(DATABASE), chain]);
     // Other pods reach the API, and metrics alone of chain servers.
     let stranger = cluster.process_of("others", "cache");
     let admin = of_pod("chain-bitcoin-0", 9090);
     let api = of_pod(&server, 8080);
     assert_reaches("another pod", &stranger, &[api, admin], &[api, admin, chain]);
+
+    // When the addresses of the API server and of the database are not named, then the operator reaches those that may be
+    // theirs: any on the port 443, and those of the private network on the port of the database.
+    let wide = "networkPolicy.database.cidrs=[],networkPolicy.apiServer.cidrs=[]";
+    world.install(&chart, &["--reuse-values", "--set-json", wide]);
+    wait_at_most(PATIENCE, "the operator's policy", || process(&operator).connects_to(at(PUBLIC)));
+    reaches(&operator, &[at(DATABASE), at(OTHER_HOST), at(LISTS_BY_TLS), at(PUBLIC), chain]);
 
     // When policies are switched off, then none is left, and nothing is out of reach.
     let off = ["--reuse-values", "--set", "networkPolicy.enabled=false"];
