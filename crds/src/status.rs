@@ -193,7 +193,7 @@ status! {
     ChainSourceStatus(
         "Conditions: `Ready` (the newest block is recent, or servers read the source during checks), `Published` (the \
          spec is in force), `Stalled` (a person has to act), `Working` (the chain servers run and answer), `BranchesAgree` (they have the blocks of one branch, which is \
-         that of their source), `SourceFollowed` (they follow their source)."
+         that of their source), `SourceFollowed` (they follow their source), `GraphsReadable` (they can read their graphs)."
     ) {
         /// Number of chain servers that the `StatefulSet` asks for.
         replicas: Option<i32>,

@@ -135,6 +135,10 @@ reasons! {
     NoMajority,
     /// A chain server stays on a branch that is not the branch of its source.
     SourceBranchRefused,
+    /// All chain servers can read their graphs.
+    GraphsReadable,
+    /// A chain server cannot read its graph: pages are damaged, or the disk fails.
+    GraphUnreadable,
     /// The chain servers follow their source.
     Followed,
     /// The chain servers follow their source, which does not state transfers inside of transactions.

@@ -17,6 +17,7 @@ use jiff::Timestamp;
 use super::{
     branches::{self, StayingServer},
     following::{self, AskedServer},
+    graphs,
 };
 use crate::conditions::ConditionState;
 
@@ -33,12 +34,14 @@ pub(super) struct ObservedChain {
     pub(super) blocks_per_second: Option<f64>,
     /// Height of the source's newest block, while earlier blocks are read.
     pub(super) source_height: Option<u64>,
-    /// The largest size of the graph on the disk of a server, in bytes.
-    pub(super) bytes: u64,
+    /// The largest size of the graph on the disk of a server, in bytes; `None` if no server can read its graph.
+    pub(super) bytes: Option<u64>,
     /// The condition about the branches of the servers; `None` without blocks.
     pub(super) branches: Option<ConditionState>,
-    /// The condition about the sources of the servers.
-    pub(super) following: ConditionState,
+    /// The condition about the sources of the servers; `None` if no server can read its graph.
+    pub(super) following: Option<ConditionState>,
+    /// The condition about the graphs of the servers.
+    pub(super) graphs: ConditionState,
 }
 
 /// A block of a chain server.
@@ -86,7 +89,8 @@ impl ChainClient {
         let candidates = servers.states();
         let states = candidates.iter().filter_map(|it| Some((it.address, it.state.as_ref()?)));
         let states: Vec<AskedServer<'_>> = states.collect();
-        if states.is_empty() {
+        let unreadable = servers.unreadable_graphs();
+        if states.is_empty() && unreadable.is_empty() {
             return None;
         }
         let difference = servers.difference();
@@ -108,9 +112,10 @@ impl ChainClient {
             source_height: heights.max().filter(|_| rate.is_some()),
             newest: block.map(|block| ObservedBlock { height: block.height, time: block.time }),
             blocks_per_second: rate,
-            bytes: states.iter().map(|(_, state)| state.bytes).max().unwrap_or(0),
+            bytes: states.iter().map(|(_, state)| state.bytes).max(),
             branches: block.map(|_| branches::condition(difference.as_ref(), &staying)),
-            following: following::condition(&states),
+            following: (!states.is_empty()).then(|| following::condition(&states)),
+            graphs: graphs::condition(candidates.len(), &unreadable),
         })
     }
 
@@ -145,10 +150,15 @@ mod tests {
 
     /// The URL of a chain server of `btc` with a state, and [`TOKEN`].
     async fn server(state: Value) -> String {
+        answering(StatusCode::OK, state).await
+    }
+
+    /// The URL of a chain server of `btc` with an answer to questions for its state, and [`TOKEN`].
+    async fn answering(status: StatusCode, body: Value) -> String {
         let bearer = format!("Bearer {TOKEN}");
         let answer = async move |headers: HeaderMap| {
             let is_allowed = headers.get(AUTHORIZATION).is_some_and(|shown| *shown == *bearer);
-            is_allowed.then(|| Json(state.clone())).ok_or(StatusCode::UNAUTHORIZED)
+            is_allowed.then(|| (status, Json(body.clone()))).ok_or(StatusCode::UNAUTHORIZED)
         };
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
@@ -188,9 +198,10 @@ mod tests {
             }),
             blocks_per_second: Some(250.5),
             source_height: Some(900_000),
-            bytes: 1_234_567,
+            bytes: Some(1_234_567),
             branches: Some(branches::condition(None, &[])),
-            following: following::condition(&[]),
+            following: Some(following::condition(&[])),
+            graphs: graphs::condition(1, &[]),
         };
         assert_eq!(ask(block(9), json!(250.5)).await, Some(wanted.clone()));
         let followed =
@@ -199,12 +210,40 @@ mod tests {
         assert_eq!(ask(block(9), Value::Null).await, followed, "it follows nothing");
         let empty = ask(Value::Null, Value::Null).await.expect("an answer");
         assert_eq!((empty.newest, empty.branches), (None, None), "it has no block yet");
-        assert_eq!(empty.following, following::condition(&[]));
+        assert_eq!(empty.following, Some(following::condition(&[])));
 
         let url = server(state(block(9), Value::Null)).await;
         let nobody = behind("http://127.0.0.1:1");
         assert_eq!(client.state(&name, "btc", nobody).await, None, "nobody is there");
         let without_token = ChainClient::new(None);
         assert_eq!(without_token.state(&name, "btc", behind(&url)).await, None);
+    }
+    #[tokio::test]
+    async fn a_server_that_cannot_read_its_graph_is_told_with_and_without_a_newest_block() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), TOKEN).unwrap();
+        let client = ChainClient::new(Some(file.path().to_owned()));
+        let name: Name = "bitcoin".parse().unwrap();
+        // Given a server whose graph failed to answer a question, and one that cannot read its newest block,
+        let mut failed = state(block(9), Value::Null);
+        failed["graph_problem"] = json!("a page is damaged");
+        let refused = json!({"code": "failed", "detail": "a page is damaged"});
+        for (status, body) in
+            [(StatusCode::OK, failed), (StatusCode::INTERNAL_SERVER_ERROR, refused)]
+        {
+            // when it is asked,
+            let url = ServerUrl::parse(&answering(status, body).await).unwrap();
+            let told = client.state(&name, "btc", vec![url]).await.expect("an answer");
+            // then its graph is the problem, and of its source is told what it stated.
+            assert!(!told.graphs.holds, "{status}");
+            let message = &told.graphs.message;
+            assert!(
+                message.contains("1 of 1") && message.contains("a page is damaged"),
+                "{message}"
+            );
+            let states_blocks = status == StatusCode::OK;
+            assert_eq!(told.newest.is_some(), states_blocks, "{status}");
+            assert_eq!(told.following.is_some(), states_blocks, "{status}");
+        }
     }
 }

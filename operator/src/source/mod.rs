@@ -5,7 +5,8 @@
 //! publication. These controllers run workloads for the specs in force, and write other parts of the status.
 //!
 //! - [`observed`]: the state of sources in the store and in chain servers; [`chain_client`]: the client of chain
-//!   servers; [`branches`]: the condition of their branches; [`following`]: the condition of their sources
+//!   servers; [`branches`]: the condition of their branches; [`following`]: the condition of their sources;
+//!   [`graphs`]: the condition of their graphs
 //! - [`kind`]: the two kinds of sources; [`task`]: the tasks of their workloads; [`names`]: the names of
 //!   their objects; [`credentials`]: the Secrets that they may use
 //! - [`ready`]: the condition that a source's data is there and current, from the other conditions
@@ -20,6 +21,7 @@ mod controller;
 mod credentials;
 mod fetch;
 mod following;
+mod graphs;
 mod kind;
 mod names;
 mod observed;

@@ -82,7 +82,7 @@ pub(super) async fn report_chains(
         for (name, object) in own_sources(&sources, &context) {
             if let Some(chain) = answers.get(&name) {
                 let conditions: Vec<&ConditionState> =
-                    chain.branches.iter().chain([&chain.following]).collect();
+                    chain.branches.iter().chain(&chain.following).chain([&chain.graphs]).collect();
                 let part = (&status::chain_fields(chain), &*conditions);
                 report_status::<ChainSource>(&CHAIN, &object, part, &context).await;
             } else if silent

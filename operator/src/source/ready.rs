@@ -3,7 +3,9 @@
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 
-use super::{branches::BRANCHES_AGREE, following::SOURCE_FOLLOWED, status::WORKING};
+use super::{
+    branches::BRANCHES_AGREE, following::SOURCE_FOLLOWED, graphs::GRAPHS_READABLE, status::WORKING,
+};
 use crate::{
     conditions::{PUBLISHED, READY, transition_time},
     reason::ConditionReason,
@@ -137,8 +139,8 @@ pub(super) fn readiness(
             if let Some(disabled) = failing.filter(disabled) {
                 return Some(Readiness { status: "Unknown", ..Readiness::like(disabled) });
             }
-            // A server whose source was never reached is not ready: the source is the cause.
-            let causes = [followed, failing, branches].into_iter().flatten();
+            // A server whose graph is damaged, or whose source was never reached, is not ready: these are the causes.
+            let causes = [find(GRAPHS_READABLE), followed, failing, branches].into_iter().flatten();
             if let Some(cause) = causes.filter(refuted).find(|cause| cause.status == "False") {
                 return Some(Readiness::like(cause));
             }
@@ -292,9 +294,12 @@ mod tests {
         let working = condition(WORKING, "True", "ServersReady", "1 of 1 chain server ready");
         let follows = condition(SOURCE_FOLLOWED, "True", "Followed", "");
         let disabled = condition(WORKING, "False", "WorkloadsDisabled", "no image");
+        let damaged = condition(GRAPHS_READABLE, "False", "GraphUnreadable", "1 of 2");
         let recent = followed(Some((9, NOW)), None);
         for (others, status, reason) in [
-            (vec![none_ready.clone(), refused], "False", "EndpointUnreachable"),
+            (vec![none_ready.clone(), refused.clone()], "False", "EndpointUnreachable"),
+            (vec![none_ready.clone(), refused, damaged.clone()], "False", "GraphUnreadable"),
+            (vec![working.clone(), follows.clone(), damaged], "False", "GraphUnreadable"),
             (vec![none_ready], "False", "NoServerReady"),
             (vec![working.clone(), unknown], "Unknown", "ServersSilent"),
             (vec![working.clone()], "Unknown", "ServersSilent"),

@@ -7,7 +7,10 @@ use kube::{Api, api::ApiResource};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value, json};
 
-use super::{branches::BRANCHES_AGREE, chain_client::ObservedChain, following::SOURCE_FOLLOWED};
+use super::{
+    branches::BRANCHES_AGREE, chain_client::ObservedChain, following::SOURCE_FOLLOWED,
+    graphs::GRAPHS_READABLE,
+};
 use crate::{
     conditions::{ConditionState, READY, condition},
     shared::SharedContext,
@@ -47,7 +50,7 @@ pub(super) const STORED: StatusPart = StatusPart {
 /// The status part about the graph of a followed chain.
 pub(super) const CHAIN: StatusPart = StatusPart {
     manager: "assay-operator/chain",
-    conditions: &[BRANCHES_AGREE, SOURCE_FOLLOWED],
+    conditions: &[BRANCHES_AGREE, SOURCE_FOLLOWED, GRAPHS_READABLE],
     fields: &["tipHeight", "tipTime", "blocksPerSecond", "diskUsed"],
 };
 
@@ -154,7 +157,7 @@ pub(super) fn chain_fields(chain: &ObservedChain) -> ChainSourceStatus {
         tip_time: chain.newest.map(|newest| newest.time),
         blocks_per_second: chain.blocks_per_second.map(two_digits),
         source_height: chain.source_height,
-        disk_used: Some(disk_size(chain.bytes)),
+        disk_used: chain.bytes.map(disk_size),
         ..ChainSourceStatus::default()
     }
 }
@@ -193,7 +196,7 @@ mod tests {
     use jiff::Timestamp;
 
     use super::*;
-    use crate::source::{branches, chain_client::ObservedBlock, following};
+    use crate::source::{branches, chain_client::ObservedBlock, following, graphs};
 
     fn condition(kind: &str) -> Condition {
         serde_json::from_value(json!({
@@ -210,9 +213,10 @@ mod tests {
             newest: Some(ObservedBlock { height: 9, time }),
             blocks_per_second: Some(1.0),
             source_height: None,
-            bytes: 1,
+            bytes: Some(1),
             branches: Some(branches::condition(None, &[])),
-            following: following::condition(&[]),
+            following: Some(following::condition(&[])),
+            graphs: graphs::condition(1, &[]),
         };
         let stored = IntelSourceStatus {
             verified_at: Some(time),
@@ -221,7 +225,8 @@ mod tests {
             entries: Some(1),
             ..IntelSourceStatus::default()
         };
-        let conditions = ["Ready", "Working", "BranchesAgree", "SourceFollowed"].map(condition);
+        let conditions = ["Ready", "Working", "BranchesAgree", "SourceFollowed", "GraphsReadable"]
+            .map(condition);
         for (part, mut status, own) in [
             (STORED, json!(stored), &conditions[..0]),
             (CHAIN, json!(chain_fields(&chain)), &conditions[2..]),

@@ -1098,6 +1098,9 @@ fn a_chain_server_with_damaged_pages_is_not_ready_and_no_answer_is_wrong() {
             [graph.as_str(), "MDB_CORRUPTED"].iter().all(|part| ready.text.contains(*part));
         assert!(ready.status == 503 && tells_cause, "{}", ready.text);
         assert_eq!(chain.log().matches("failed to read a chain").count(), 1, "{}", chain.log());
+        // Its state tells the cause, too.
+        let told = Caller::new(chain.api, "").get(&state).text;
+        assert!(told.contains("MDB_CORRUPTED"), "{told}");
     }
 }
 

@@ -115,6 +115,7 @@ mod tests {
             refused_branch: None,
             source_problem: None,
             lacks_internal_transfers: false,
+            graph_problem: None,
         };
         let address = address(number);
         Candidate { address, state: Some(state), is_avoided: false, is_excluded: false }

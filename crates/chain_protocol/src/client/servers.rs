@@ -25,7 +25,7 @@ use super::{
     url::ServerUrl,
 };
 use crate::message::{
-    BranchBlocks, BranchBlocksQuestion, MinimumRevision, NewestBlock, Question, ROOT,
+    BranchBlocks, BranchBlocksQuestion, MinimumRevision, NewestBlock, Question, ROOT, RefusalCode,
     RequestEnvelope, ServerState,
 };
 
@@ -54,6 +54,8 @@ struct Server {
     connection: SharedConnection,
     /// The server's state, and the time of the answer with the state.
     state: Option<(ServerState, Instant)>,
+    /// The error for which the server cannot tell its state.
+    failure: Option<String>,
     avoided_until: Option<Instant>,
 }
 
@@ -90,6 +92,16 @@ impl StateAnswer {
         Self { state, is_heard, is_timeout }
     }
 
+    /// The error for which the server cannot tell its state: its graph cannot be read.
+    fn failure(&self) -> Option<String> {
+        match &self.state {
+            Err(AskError::Refused { refusal, .. }) if refusal.code == RefusalCode::Failed => {
+                Some(refusal.detail.clone())
+            }
+            _ => None,
+        }
+    }
+
     /// True if the server's last state stays valid, because the server is slow and not silent.
     const fn keeps_the_last_state(&self, is_silent: bool) -> bool {
         self.is_timeout && !is_silent
@@ -123,6 +135,7 @@ impl Servers {
                 url: url.clone(),
                 connection: Arc::new(Connection::new(address)),
                 state: None,
+                failure: None,
                 avoided_until: None,
             });
         }
@@ -191,6 +204,7 @@ impl Servers {
         if told.is_heard && contact.set_silent(false) {
             tracing::info!(%chain, server = %address, "a silent chain server is heard again");
         }
+        server.failure = told.failure();
         match &told.state {
             Ok(state) => {
                 if server.state.is_none() {
@@ -216,6 +230,7 @@ impl Servers {
         let mut known = self.known();
         let Some(server) = known.get_mut(&address) else { return };
         server.state = None;
+        server.failure = None;
         if server.connection.contact().set_silent(true) {
             // The server need not answer its open questions after it is available again.
             server.connection.close();
@@ -240,6 +255,14 @@ impl Servers {
             }
         });
         candidates.collect()
+    }
+
+    /// Returns the servers that cannot tell their states, with their errors.
+    pub(super) fn failures(&self) -> Vec<(SocketAddr, String)> {
+        let known = self.known();
+        let failed =
+            known.iter().filter_map(|(address, server)| Some((*address, server.failure.clone()?)));
+        failed.collect()
     }
 
     /// Returns the addresses of the silent servers.

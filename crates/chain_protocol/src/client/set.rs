@@ -82,6 +82,17 @@ impl ServerSet {
         self.watched.candidates()
     }
 
+    /// The servers that cannot read their graph, with their errors: those that cannot tell their states, and those whose
+    /// graph failed to answer a question.
+    #[must_use]
+    pub fn unreadable_graphs(&self) -> Vec<(SocketAddr, String)> {
+        let told = self
+            .states()
+            .into_iter()
+            .filter_map(|candidate| Some((candidate.address, candidate.state?.graph_problem?)));
+        self.watched.servers.failures().into_iter().chain(told).collect()
+    }
+
     /// The difference between the servers' branches, if an ordinary reorganization does not explain it.
     #[must_use]
     pub fn difference(&self) -> Option<BranchDifference> {

@@ -584,6 +584,10 @@ pub struct ServerState {
     /// True if the graph lacks transfers inside of transactions, because a source does not state them.
     #[serde(default)]
     pub lacks_internal_transfers: bool,
+    /// The error of the newest question that the graph failed to answer, for ten minutes after the question; `null`
+    /// without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub graph_problem: Option<String>,
 }
 
 /// A problem with a server's source.

@@ -41,6 +41,13 @@ impl FailedQuestions {
         newest.retain(|_, (at, _)| now.duration_since(*at) < NOT_READY_FOR);
         newest.first_key_value().map(|(chain, (_, error))| (*chain, error.clone()))
     }
+
+    /// Returns the error with which the graph of a chain failed to answer a question not long ago.
+    pub(super) fn of_chain(&self, chain: ChainId, now: Instant) -> Option<String> {
+        let newest = self.newest.lock().unwrap_or_else(PoisonError::into_inner);
+        let (at, error) = newest.get(&chain)?;
+        (now.duration_since(*at) < NOT_READY_FOR).then(|| error.clone())
+    }
 }
 
 #[cfg(test)]
@@ -66,6 +73,9 @@ mod tests {
         // until no question failed for ten minutes.
         failed.remember(ChainId::BTC, error, start);
         failed.remember(ChainId::BTC, "again".to_owned(), after(9));
+        assert_eq!(failed.of_chain(ChainId::BTC, after(18)), Some("again".to_owned()));
+        assert_eq!(failed.of_chain(ChainId::ETH, after(18)), None);
+        assert_eq!(failed.of_chain(ChainId::BTC, after(19)), None);
         assert_eq!(failed.recent(after(18)), Some((ChainId::BTC, "again".to_owned())));
         assert_eq!(failed.recent(after(19)), None);
     }

@@ -323,6 +323,7 @@ impl ChainHost {
             refused_branch: self.refused_branch(chain),
             source_problem: self.graphs.source_problem(chain).map(source_problem_message),
             lacks_internal_transfers: self.lacks_internal_transfers(chain)?,
+            graph_problem: self.failed.of_chain(chain, Instant::now()),
         })
     }
 
