@@ -51,7 +51,7 @@ pub(super) const STORED: StatusPart = StatusPart {
 pub(super) const CHAIN: StatusPart = StatusPart {
     manager: "assay-operator/chain",
     conditions: &[BRANCHES_AGREE, SOURCE_FOLLOWED, GRAPHS_READABLE],
-    fields: &["tipHeight", "tipTime", "blocksPerSecond", "diskUsed"],
+    fields: &["tipHeight", "tipTime", "blocksPerSecond", "sourceHeight", "diskUsed"],
 };
 
 impl StatusPart {
@@ -212,7 +212,7 @@ mod tests {
         let chain = ObservedChain {
             newest: Some(ObservedBlock { height: 9, time }),
             blocks_per_second: Some(1.0),
-            source_height: None,
+            source_height: Some(10),
             bytes: Some(1),
             branches: Some(branches::condition(None, &[])),
             following: Some(following::condition(&[])),
