@@ -1,6 +1,10 @@
-//! The page about a production installation: every command of it, in its order, leads to final verdicts of two tenants.
+//! The page about a production installation: every command of it, in its order, leads to final verdicts of two tenants, and
+//! evictions of its pods lose no request.
 
-use std::{fs, time::Instant};
+use std::{
+    fs,
+    time::{Duration, Instant},
+};
 
 use assay_tests::{
     Caller, Postgres, TestData,
@@ -9,13 +13,13 @@ use assay_tests::{
     nodes::{Credentials, Node, NodeKind},
     redis::Redis,
     scenario::{address, cast::lock},
-    wait_at_most,
+    wait_at_most, wait_every,
 };
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::{
     outside::{forward, serve},
-    traffic::ADDRESS,
+    traffic::{ADDRESS, Traffic},
     world::{PATIENCE, World, file},
 };
 
@@ -30,6 +34,10 @@ const DAY: &str = "2025-05-29";
 const TENANTS: [&str; 2] = ["payments", "treasury"];
 /// The miner of the newest block of Bitcoin.
 const MINER: &str = "bystander";
+/// Pause between two requests of a caller.
+const PAUSE: Duration = Duration::from_millis(50);
+/// Interval between two attempts to evict a pod, and between two looks at pods.
+const INTERVAL: Duration = Duration::from_secs(1);
 
 /// The page's blocks of commands. The first one has the variables that its reader sets.
 fn blocks() -> Vec<String> {
@@ -95,6 +103,78 @@ impl World {
         let secret = ["get", "secret", "backend", "--namespace", tenant, "-o", template];
         Caller::new(self.service(), &self.cluster.kubectl(&secret))
     }
+
+    /// Evicts a pod once its disruption budget allows it, and returns the number of refusals before.
+    fn evict(&self, pod: &str) -> usize {
+        let eviction = json!({
+            "apiVersion": "policy/v1",
+            "kind": "Eviction",
+            "metadata": {"name": pod, "namespace": "assay"},
+        });
+        let path = format!("/api/v1/namespaces/assay/pods/{pod}/eviction");
+        let command = format!("echo '{eviction}' | kubectl create --raw {path} --filename -");
+        let mut refusals = 0;
+        wait_every(INTERVAL, PATIENCE, &format!("{pod} is evicted"), || {
+            let finished = self.shell(&command);
+            let is_evicted = finished.code == 0;
+            if !is_evicted {
+                assert!(finished.stderr.contains("disruption budget"), "{pod}: {finished:?}");
+                refusals += 1;
+            }
+            is_evicted
+        });
+        refusals
+    }
+
+    /// Evicts all pods of a component, one after another, and waits until others replaced them. Returns the number of
+    /// refusals by disruption budgets.
+    fn evict_all(&self, component: &str) -> usize {
+        let selector = format!("app.kubernetes.io/component={component}");
+        let pods = || self.cluster.list("pods", "assay", &selector);
+        let before = pods();
+        assert!(before.len() > 1, "{component}: {before:?}");
+        let names = before.iter().map(|pod| pod["metadata"]["name"].as_str().unwrap());
+        let refusals = names.map(|name| self.evict(name)).sum();
+        let is_new = |pod: &Value| {
+            before.iter().all(|evicted| evicted["metadata"]["uid"] != pod["metadata"]["uid"])
+        };
+        wait_every(INTERVAL, PATIENCE, &format!("each {component} is replaced"), || {
+            let pods = pods();
+            pods.len() >= before.len() && pods.iter().all(|pod| is_new(pod) && is_ready(pod))
+        });
+        refusals
+    }
+}
+
+fn is_ready(pod: &Value) -> bool {
+    let mut conditions = pod["status"]["conditions"].as_array().into_iter().flatten();
+    conditions.any(|condition| condition["type"] == "Ready" && condition["status"] == "True")
+}
+
+/// True if an answer that no cache has is complete.
+fn is_complete(caller: &Caller, (chain, address): (&str, &str)) -> bool {
+    let body = json!({"blockchain": chain, "address": address}).to_string();
+    let answer = caller.post("/api/v1/check/address", &body, &[("cache-control", "no-cache")]);
+    answer.status == 200 && answer.json()["complete"] == true
+}
+
+/// Evicts all pods, component by component, and asserts that callers lose no request, and that answers about addresses
+/// are complete afterwards.
+#[expect(clippy::print_stdout, reason = "a figure is for people")]
+fn assert_evictions_lose_nothing(world: &World, addresses: [(&str, &str); 2]) {
+    let key = world.key();
+    let traffic = Traffic::start(world.service(), &key, PAUSE);
+    traffic.wait_for_requests(100);
+    for component in ["server", "chain", "operator"] {
+        let refusals = world.evict_all(component);
+        println!("each {component} is evicted: budgets refused {refusals} evictions");
+        assert!(refusals > 0, "no budget protects each {component}");
+        let caller = Caller::new(world.service(), &key);
+        for address in addresses {
+            wait_at_most(PATIENCE, "a complete answer", || is_complete(&caller, address));
+        }
+        assert_eq!(traffic.take_lost(&format!("each {component} is evicted")), 0);
+    }
 }
 
 #[test]
@@ -150,7 +230,8 @@ fn the_commands_of_the_page_lead_to_final_verdicts_of_two_tenants() {
     println!("{}", world.kubectl(&["get", kinds, "--all-namespaces"]));
     let miner = address("btc".parse().unwrap(), MINER);
     let receiver = "0x00000000219ab540356cBB839Cbe05303d7705Fa";
-    for (chain, address) in [("btc", miner.as_str()), ("eth", receiver)] {
+    let addresses = [("btc", miner.as_str()), ("eth", receiver)];
+    for (chain, address) in addresses {
         let answer = world.caller_of(TENANTS[0]).check(chain, address).json();
         assert_eq!(answer["complete"], true, "{answer:#}");
         assert_ne!(answer["verdict"], "indeterminate", "{answer:#}");
@@ -174,5 +255,7 @@ fn the_commands_of_the_page_lead_to_final_verdicts_of_two_tenants() {
     let searched = other.get("/api/v1/checks").text;
     assert!(!searched.contains(asked["check_id"].as_str().unwrap()), "{searched}");
 
+    // ...and callers lose nothing when all pods are evicted.
+    assert_evictions_lose_nothing(&world, addresses);
     world.cluster.kubectl(&["delete", "chainsource", "--all"]);
 }
