@@ -12,6 +12,7 @@ mod failover;
 mod from_nothing;
 mod loads;
 mod losses;
+mod metrics_adapter;
 mod outside;
 mod policies;
 mod production;
