@@ -16,5 +16,6 @@ mod metrics_adapter;
 mod outside;
 mod policies;
 mod production;
+mod screening;
 mod traffic;
 mod world;
