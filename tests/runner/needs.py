@@ -31,7 +31,7 @@ class Needs:
             "Helm": None,
             "Kubernetes": None,
             "btcd": None,
-            "geth": None,
+            "geth": None if full or tools.has_geth() else only_full,
             "anvil": _lacks_npm(),
             "API clients": _lacks_npm() if full or tools.has_clients() else only_full,
             "OpenID Connect issuer": _lacks_npm(),

@@ -181,8 +181,8 @@ class Run:
         ]
 
     def _optional_tools(self) -> list[str]:
-        """The nodes of Ethereum's kind, and the issuer of identities, that the machine can get."""
-        return [name for name in ("geth", "anvil", "OpenID Connect issuer") if self.needs.lacking[name] is None]
+        """The node of Ethereum's kind, and the issuer of identities, that the machine can get."""
+        return [name for name in ("anvil", "OpenID Connect issuer") if self.needs.lacking[name] is None]
 
     def _builders(self) -> dict[str, Callable[[Step], None]]:
         return {

@@ -38,7 +38,7 @@ PACKAGES = {
     "Kubernetes node": packages.NODE,
 }
 # Requirements that only parts of `--full` meet.
-OF_FULL = ("more time", "API clients", "Bitcoin Core", "browser", "manifest linters", "Kubernetes node")
+OF_FULL = ("more time", "API clients", "geth", "Bitcoin Core", "browser", "manifest linters", "Kubernetes node")
 # The package with the tests of programs, and the packages of these programs.
 TESTS = "assay-tests"
 PROGRAM, OPERATOR = "assay-cli", "assay-operator"

@@ -127,6 +127,9 @@ class Tools:
     def has_bitcoin_core(self) -> bool:
         return is_complete(self.bitcoin_core)
 
+    def has_geth(self) -> bool:
+        return is_complete(self.geth)
+
     def has_clients(self) -> bool:
         return is_complete(self.clients)
 

@@ -731,7 +731,7 @@ fn update(
 
 #[test]
 fn updated_ledgers_equal_those_that_are_computed_anew() {
-    for seed in 0..if is_full() { 2_000 } else { 200 } {
+    for seed in 0..if is_full() { 2_000 } else { 100 } {
         let history = History::generate(seed);
         let folder = TempDir::new().unwrap();
         let graphs = EmbeddedGraphs::new(folder.path());
