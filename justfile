@@ -41,6 +41,6 @@ soak seconds="600":
 fuzz *arguments:
     ./tests/fuzz.sh {{ arguments }}
 
-# measure the release program: account_ledgers, account_store, chain_ingest, clusters, engine_instructions, evasion, import, limits, screen, served_check, transfer_ingest, warm_check
+# measure the release program: account_ledgers, account_store, chain_ingest, clusters, engine_instructions, evasion, import, limits, screen, transfer_ingest, warm_check
 bench name:
     cargo bench -p assay-tests --bench {{ name }}

@@ -2,6 +2,7 @@
 //! time and the caller costs little.
 
 use std::{
+    cell::Cell,
     io::{self, ErrorKind, Read, Write},
     net::{SocketAddr, TcpStream},
     sync::Arc,
@@ -9,10 +10,17 @@ use std::{
     time::{Duration, Instant},
 };
 
+use axum::{body::Bytes, http::Request};
+use futures_util::future::try_join_all;
+use h2::client::SendRequest;
 use rustls::{ClientConfig, ClientConnection, StreamOwned, pki_types::ServerName};
 
 /// Number of connections with a request in flight.
 const CONNECTIONS: usize = 32;
+/// Number of streams of one HTTP/2 connection with a request in flight.
+const STREAMS: usize = 64;
+/// Bytes of answers that the caller takes before it tells that it read them.
+const WINDOW_BYTES: u32 = 16 << 20;
 /// Largest head of an answer in bytes.
 const BUFFER_BYTES: usize = 64 * 1024;
 
@@ -21,8 +29,19 @@ const BUFFER_BYTES: usize = 64 * 1024;
 pub(crate) struct Target {
     /// Listening address.
     pub(crate) address: SocketAddr,
-    /// Settings of TLS; `None` for plain text.
-    pub(crate) tls: Option<Arc<ClientConfig>>,
+    /// Protocol of the connections.
+    pub(crate) protocol: Protocol,
+}
+
+/// Protocol of connections.
+#[derive(Clone, Debug)]
+pub(crate) enum Protocol {
+    /// HTTP/1.1 in plain text.
+    Http1,
+    /// HTTP/1.1 over TLS.
+    Http1OverTls(Arc<ClientConfig>),
+    /// HTTP/2 in plain text, on one connection.
+    Http2,
 }
 
 trait Stream: Read + Write {}
@@ -38,9 +57,9 @@ impl Connection {
     fn open(target: &Target) -> io::Result<Self> {
         let stream = TcpStream::connect(target.address)?;
         stream.set_nodelay(true)?;
-        let stream: Box<dyn Stream> = match &target.tls {
-            None => Box::new(stream),
-            Some(config) => {
+        let stream: Box<dyn Stream> = match &target.protocol {
+            Protocol::Http1 | Protocol::Http2 => Box::new(stream),
+            Protocol::Http1OverTls(config) => {
                 let name = ServerName::try_from("localhost").map_err(io::Error::other)?;
                 let session = ClientConnection::new(Arc::clone(config), name);
                 Box::new(StreamOwned::new(session.map_err(io::Error::other)?, stream))
@@ -108,6 +127,9 @@ pub(crate) fn saturate(
     count: u64,
     mut request: impl FnMut(u64) -> Arc<[u8]>,
 ) -> io::Result<Duration> {
+    if matches!(target.protocol, Protocol::Http2) {
+        return saturate_streams(target.address, count, &request(0));
+    }
     let connections = (0..CONNECTIONS).map(|_| Connection::open(target));
     let mut connections = connections.collect::<io::Result<Vec<_>>>()?;
     let begun = Instant::now();
@@ -131,6 +153,64 @@ pub(crate) fn saturate(
         }
     }
     Ok(begun.elapsed())
+}
+
+/// Sends the same request `count` times over HTTP/2, as fast as it is answered, and returns the time that it took.
+fn saturate_streams(address: SocketAddr, count: u64, request: &[u8]) -> io::Result<Duration> {
+    let (request, body) = of_http2(request)?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(async {
+        let stream = tokio::net::TcpStream::connect(address).await?;
+        stream.set_nodelay(true)?;
+        let mut builder = h2::client::Builder::new();
+        builder.initial_window_size(WINDOW_BYTES).initial_connection_window_size(WINDOW_BYTES);
+        let (caller, connection) = builder.handshake(stream).await.map_err(io::Error::other)?;
+        let connection = tokio::spawn(connection);
+        let begun = Instant::now();
+        let left = Cell::new(count);
+        let streams = (0..STREAMS).map(|_| repeat(caller.clone(), &left, &request, &body));
+        let answered = try_join_all(streams).await;
+        connection.abort();
+        answered.map_err(io::Error::other)?;
+        Ok(begun.elapsed())
+    })
+}
+
+/// Sends a request again and again, until none is left.
+async fn repeat(
+    mut caller: SendRequest<Bytes>,
+    left: &Cell<u64>,
+    request: &Request<()>,
+    body: &Bytes,
+) -> Result<(), h2::Error> {
+    while left.get() > 0 {
+        left.set(left.get() - 1);
+        caller = caller.ready().await?;
+        let (response, mut sender) = caller.send_request(request.clone(), false)?;
+        sender.send_data(body.clone(), true)?;
+        let mut answer = response.await?.into_body();
+        while let Some(data) = answer.data().await {
+            let length = data?.len();
+            answer.flow_control().release_capacity(length)?;
+        }
+    }
+    Ok(())
+}
+
+/// Returns the HTTP/2 form of a request of HTTP/1.1, and its body.
+fn of_http2(request: &[u8]) -> io::Result<(Request<()>, Bytes)> {
+    let text = std::str::from_utf8(request).map_err(io::Error::other)?;
+    let (head, body) = text.split_once("\r\n\r\n").ok_or(ErrorKind::InvalidData)?;
+    let mut lines = head.split("\r\n");
+    let path = lines.next().and_then(|line| line.split(' ').nth(1)).unwrap_or_default();
+    let mut builder = Request::post(format!("http://assay{path}"));
+    for (name, value) in lines.filter_map(|line| line.split_once(": ")) {
+        if name != "host" {
+            builder = builder.header(name, value);
+        }
+    }
+    let request = builder.body(()).map_err(io::Error::other)?;
+    Ok((request, Bytes::copy_from_slice(body.as_bytes())))
 }
 
 /// Sends `count` requests at a fixed rate over `connections`, and returns the time of each from its planned start.
