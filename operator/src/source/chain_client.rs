@@ -218,6 +218,7 @@ mod tests {
         let without_token = ChainClient::new(None);
         assert_eq!(without_token.state(&name, "btc", behind(&url)).await, None);
     }
+
     #[tokio::test]
     async fn a_server_that_cannot_read_its_graph_is_told_with_and_without_a_newest_block() {
         let file = tempfile::NamedTempFile::new().unwrap();

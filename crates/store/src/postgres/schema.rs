@@ -18,7 +18,7 @@ const INSUFFICIENT_PRIVILEGE: &str = "42501";
 /// The migrations that this program knows. The first migration creates the whole schema of version 15; further
 /// migrations are only ever appended. Each migration records in `schema_versions` the oldest program that is compatible
 /// with it.
-fn known() -> [Migration; 7] {
+fn known() -> [Migration; 8] {
     [
         migration(15, "schema", include_str!("../../migrations/postgres/0015_schema.sql")),
         migration(16, "prices", include_str!("../../migrations/postgres/0016_prices.sql")),
@@ -42,6 +42,11 @@ fn known() -> [Migration; 7] {
             21,
             "console sessions",
             include_str!("../../migrations/postgres/0021_console_sessions.sql"),
+        ),
+        migration(
+            22,
+            "answer compression",
+            include_str!("../../migrations/postgres/0022_answer_compression.sql"),
         ),
     ]
 }
@@ -152,10 +157,10 @@ mod tests {
         let login = server.login(&url, &format!("member_{name}"), "IN ROLE assay_migrate");
         let mut member = PgConnection::connect(&login).await.unwrap();
         let next = migration(
-            20,
+            1_000,
             "next",
             "CREATE TABLE next (id bigint); ALTER TABLE installation ADD next text;
-             INSERT INTO schema_versions VALUES (20, 'expand', 15)",
+             INSERT INTO schema_versions VALUES (1000, 'expand', 15)",
         );
         let known: Vec<Migration> = known().into_iter().chain([next]).collect();
         migrate_to(&known, &mut member).await.unwrap();
@@ -164,6 +169,7 @@ mod tests {
         let owners: Vec<String> = rows.iter().map(|row| row.get(0)).collect();
         assert_eq!(owners, ["assay_migrate"]);
     }
+
     #[tokio::test]
     async fn a_failed_migration_is_reported_with_its_number_and_the_message_of_the_server() {
         // Given a schema that this program made, and a further migration that fails,
