@@ -115,6 +115,6 @@ impl ConsoleChecks {
         let (answer, record) = echo.write(app, caller, chain, &outcome.map_err(failed)?)?;
         AnswerRecords { checks: vec![record], ..AnswerRecords::default() }.commit(app, caller);
         charge.finish(StatusCode::OK);
-        Ok(answer.to_string())
+        Ok(answer)
     }
 }

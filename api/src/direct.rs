@@ -19,6 +19,7 @@ use crate::{
     request::{
         frame::{RequestInfo, frame_around},
         gate::{Gate, gate_around},
+        parsed_addresses::ParsedAddresses,
     },
     routes::check::check_address_directly,
 };
@@ -48,6 +49,7 @@ struct DirectChecks {
     /// Series of the successful responses of each path.
     answered: [AnsweredSeries; 2],
     gate: Gate,
+    addresses: ParsedAddresses,
 }
 
 impl ApiEndpoint {
@@ -58,7 +60,8 @@ impl ApiEndpoint {
         let direct = direct.map(|operation| {
             let app = Arc::clone(app);
             let (paths, gate) = (operation.paths, operation.gate);
-            Arc::new(DirectChecks { app, paths, answered: Default::default(), gate })
+            let (answered, addresses) = Default::default();
+            Arc::new(DirectChecks { app, paths, answered, gate, addresses })
         });
         Self { router, direct }
     }
@@ -90,7 +93,7 @@ impl DirectChecks {
         let app = &self.app;
         let framed = |request: Request, RequestInfo { arrived, .. }: RequestInfo<'_>| {
             gate_around(app, self.gate, Some(mark), request, move |request, admitted| {
-                check_address_directly(app, admitted, arrived, request)
+                check_address_directly(app, &self.addresses, admitted, arrived, request)
             })
         };
         let mut series = self.paths.iter().zip(&self.answered);

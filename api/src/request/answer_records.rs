@@ -6,7 +6,7 @@ use std::sync::Arc;
 use assay_address::CanonicalAddress;
 use assay_engine::score::Verdict;
 use assay_service::Caller;
-use assay_store::usage::{KeptCheck, Operation};
+use assay_store::usage::KeptCheck;
 use axum::response::Response;
 use jiff::Timestamp;
 
@@ -87,10 +87,7 @@ impl AnswerRecords {
         }
         for AnsweredCheck { verdict, now, kept, receiver } in self.checks {
             let charged_at = service.store_clock.now(now);
-            service.recorder.charge(caller, Operation::Check, verdict, charged_at);
-            if let Some(check) = kept {
-                service.recorder.record_check(check);
-            }
+            service.recorder.record_check(caller, verdict, charged_at, kept);
             if let Some(receiver) = receiver {
                 service.receivers.record(&caller.tenant.name, &receiver, now);
             }

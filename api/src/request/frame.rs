@@ -166,11 +166,10 @@ pub(crate) async fn frame_around<F: Future<Output = Handled>>(
         || app.settings.log_sample.contains(trace_id)
     {
         scope.run(|| {
-            let hash = subject.filter(|_| tracing::enabled!(tracing::Level::INFO)).map(
-                |LoggedSubject { chain, assessed }| {
-                    app.address_hasher.hash(chain, &assessed.address)
-                },
-            );
+            let logged = subject.as_ref().filter(|_| tracing::enabled!(tracing::Level::INFO));
+            let hash = logged.map(|LoggedSubject { chain, assessed }| {
+                assessed.address_hash(|| app.address_hasher.hash(*chain, &assessed.address))
+            });
             tracing::info!(
                 method = shown,
                 route,

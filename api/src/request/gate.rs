@@ -123,14 +123,23 @@ pub(crate) async fn gate_around<F: Future<Output = Handled>>(
     let kind = if is_keyed { RequestKind::Request } else { gate.kind };
     let admission = service.limiter.admit(caller.account(), kind, &limits, store_loss, seconds);
     match admission.instrument(stage!("limit")).await {
-        Decision::Admitted { charge } => {
+        Decision::Admitted { charge, statuses } => {
             app.metrics.limiter(LimiterOutcome::Admitted);
             let charge = ChargeGuard { app, caller: caller.clone(), charge, is_answered: false };
             let admitted = AdmittedCaller { caller: caller.clone(), permit: permit.clone() };
             let Handled { response, records, subject } = handle(request, admitted).await;
             records.commit(app, &caller);
-            charge.finish(response.status());
-            let statuses = service.limiter.statuses(caller.account(), &limits, store_loss, seconds);
+            let status = response.status();
+            charge.finish(status);
+            // A check is charged as a whole before it is answered.
+            let is_current = kind == RequestKind::Check
+                && status == StatusCode::OK
+                && service.clock.now().as_second() == now.as_second();
+            let statuses = if is_current {
+                statuses
+            } else {
+                service.limiter.statuses(caller.account(), &limits, store_loss, seconds)
+            };
             let response = hold_until_end(response, permit, WorkScope::current);
             Handled { subject, ..Handled::new(app.with_limits(response, &statuses)) }
         }
@@ -167,7 +176,7 @@ pub(crate) async fn charge_check<'a>(
     let kind = RequestKind::Check;
     let admission = limiter.admit(caller.account(), kind, &limits, store_loss, seconds);
     match admission.instrument(stage!("limit")).await {
-        Decision::Admitted { charge } => {
+        Decision::Admitted { charge, .. } => {
             app.metrics.limiter(LimiterOutcome::Admitted);
             Ok(ChargeGuard { app, caller: caller.clone(), charge, is_answered: false })
         }

@@ -12,6 +12,7 @@ pub(crate) mod gate;
 pub(crate) mod idempotency;
 mod legacy_headers;
 pub(crate) mod load;
+pub(crate) mod parsed_addresses;
 pub mod problem;
 pub(crate) mod sandbox;
 pub(crate) mod streamed;

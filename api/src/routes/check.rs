@@ -40,6 +40,7 @@ use crate::{
         frame::{ArrivalTime, LoggedSubject},
         gate::{AdmittedCaller, shed},
         load::{Class, Permit, TenantPermit},
+        parsed_addresses::ParsedAddresses,
         problem::ProblemResponse,
         sandbox,
     },
@@ -93,32 +94,35 @@ pub async fn check_address(
     body: JsonBody<CheckRequest>,
 ) -> Result<JsonText<CheckResponse<'static>>, ProblemResponse> {
     let admitted = AdmittedCaller { caller, permit };
-    let handled = answer_address(&app, &admitted, arrived, body).await?;
+    let handled = answer_address(&app, CheckRequest::subject, &admitted, arrived, body).await?;
     Ok(JsonText::from_response(handled.into_extensions()))
 }
 
 /// Checks one address of a request that did not pass the router.
 pub(crate) async fn check_address_directly(
     app: &Arc<App>,
+    addresses: &ParsedAddresses,
     admitted: AdmittedCaller,
     arrived: Instant,
     request: Request,
 ) -> Handled {
     let body = JsonBody::of_request(request);
-    let answered = answer_address(app, &admitted, arrived, body).await;
+    let subject_of = |request: &CheckRequest| addresses.subject(request);
+    let answered = answer_address(app, subject_of, &admitted, arrived, body).await;
     answered.unwrap_or_else(|problem| Handled::new(ProblemResponse(problem).into_response()))
 }
 
 /// Answers the check of one address.
 async fn answer_address(
     app: &Arc<App>,
+    subject_of: impl FnOnce(&CheckRequest) -> Result<AddressSubject, Problem>,
     AdmittedCaller { caller, permit }: &AdmittedCaller,
     arrived: Instant,
     body: JsonBody<CheckRequest>,
 ) -> Result<Handled, Problem> {
     let accepts = head::max_age(body.headers());
     let request = body.read(MAX_BODY_BYTES, app.settings.body_timeout).await?;
-    let subject = request.subject()?;
+    let subject = subject_of(&request)?;
     if let AddressSubject::One(address) = &subject {
         move_to(app, permit, address.chain())?;
     }
@@ -321,7 +325,7 @@ impl RequestEcho {
     ) -> Result<Handled, Problem> {
         let now = self.now;
         let (text, record) = self.write(app, caller, chain, outcome)?;
-        let mut handled = Handled::new(json_response(text.into_bytes()));
+        let mut handled = Handled::new(json_response(text));
         let is_momentary = outcome.assessed.valid_until.is_some_and(|until| until <= now);
         handled.records = AnswerRecords { checks: vec![record], charge: None, is_momentary };
         if !caller.is_sandbox() {
@@ -339,7 +343,7 @@ impl RequestEcho {
         caller: &Caller,
         chain: ChainId,
         outcome: &CheckOutcome,
-    ) -> Result<(AnswerText, AnsweredCheck), Problem> {
+    ) -> Result<(String, AnsweredCheck), Problem> {
         let Self { arrived, now, reference, direction, address_submitted } = self;
         let assessed = &outcome.assessed;
         if !caller.is_sandbox() {
@@ -358,7 +362,7 @@ impl RequestEcho {
             processing_time_ms: milliseconds(arrived.elapsed()),
         };
         let printed = print(&before, &assessed.text, &after);
-        let text = AnswerText::from(printed.map_err(|error| unserializable(&error))?);
+        let (text, position) = printed.map_err(|error| unserializable(&error))?;
         let keeps = caller.keeps_checks();
         let is_receiver = direction == Some(TransferDirection::Withdrawal) && keeps;
         let receiver = || CanonicalAddress::parse(chain, &assessed.address).ok();
@@ -369,7 +373,8 @@ impl RequestEcho {
             receiver: is_receiver.then(receiver).flatten(),
             kept: keeps.then(|| {
                 let summary = assessed.summary().cloned();
-                KeptCheck::with_summary(id, tenant, now, text.clone(), summary, before.reference)
+                let answer = AnswerText::with_assessment(&text, &assessed.text, position);
+                KeptCheck::with_summary(id, tenant, now, answer, summary, before.reference)
             }),
         };
         Ok((text, record))
@@ -398,11 +403,12 @@ struct AfterAssessment<'a> {
 const OTHER_FIELDS_BYTES: usize = 640;
 
 /// Joins the parts of an answer: the fields before the assessment, the serialized assessment, and the fields after it.
+/// Returns the answer, and the position of the assessment's fields.
 fn print(
     before: &BeforeAssessment,
     assessment: &str,
     after: &AfterAssessment<'_>,
-) -> Result<String, serde_json::Error> {
+) -> Result<(String, usize), serde_json::Error> {
     let BeforeAssessment { check_id, reference, direction, address_submitted } = before;
     let AfterAssessment { assessed_at, assessment_digest, cached, processing_time_ms } = after;
     let mut text = String::with_capacity(assessment.len() + OTHER_FIELDS_BYTES);
@@ -415,6 +421,7 @@ fn print(
     text.push_str(",\"address_submitted\":");
     push_json(&mut text, Some(address_submitted))?;
     text.push(',');
+    let position = text.len();
     let inner = assessment.strip_prefix('{').and_then(|rest| rest.strip_suffix('}'));
     text.push_str(inner.unwrap_or_default());
     // Writing to a string cannot fail.
@@ -422,7 +429,7 @@ fn print(
     push_json(&mut text, Some(assessment_digest))?;
     // A time in milliseconds is far from the numbers that Rust and JSON write differently.
     let _ = write!(text, ",\"cached\":{cached},\"processing_time_ms\":{processing_time_ms:?}}}");
-    Ok(text)
+    Ok((text, position))
 }
 
 /// Adds a text, or `null`, as JSON.
@@ -502,7 +509,7 @@ mod tests {
             cached: true,
             processing_time_ms: 0.214,
         };
-        let printed = print(&before, &assessed.text, &after).unwrap();
+        let (printed, _) = print(&before, &assessed.text, &after).unwrap();
         assert_eq!(printed, serde_json::to_string(&described).unwrap());
     }
 }

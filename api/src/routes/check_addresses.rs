@@ -12,7 +12,6 @@ use assay_request::{
     problem::{Code, Problem, ProblemDetails},
 };
 use assay_service::Caller;
-use assay_store::usage::AnswerText;
 use axum::{
     extract::{Extension, State},
     http::HeaderMap,
@@ -102,7 +101,7 @@ pub async fn check_addresses(
         texts.push(match result {
             Ok((text, record)) => {
                 records.checks.push(record);
-                text.to_string()
+                text
             }
             Err(problem) => written(&problem, &identity)?,
         });
@@ -134,7 +133,7 @@ struct Batch<'a> {
 
 impl Batch<'_> {
     /// Returns the text of an answer, with its record.
-    async fn answer(&self, check: ValidCheck) -> Result<(AnswerText, AnsweredCheck), Problem> {
+    async fn answer(&self, check: ValidCheck) -> Result<(String, AnsweredCheck), Problem> {
         let ValidCheck { request, subject } = check;
         let SeveralChains { app, caller, .. } = self.several;
         let left = app.settings.request_timeout.saturating_sub(self.arrived.elapsed() + MARGIN);

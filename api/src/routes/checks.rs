@@ -43,5 +43,5 @@ pub async fn show_check(
             ),
         )
     })?;
-    Ok(JsonText::new(check.answer.into_bytes()))
+    Ok(JsonText::new(check.answer.to_string()))
 }

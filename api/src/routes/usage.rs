@@ -98,7 +98,7 @@ pub async fn show_usage(
             key: charged.key.to_string(),
             plan: charged.plan.to_string(),
             operation: Operation::as_str(charged.operation).to_owned(),
-            verdict: charged.verdict,
+            verdict: charged.verdict.into_owned(),
             count,
         })
         .collect();

@@ -77,7 +77,7 @@ pub(super) async fn usage(args: &UsageArgs, context: &Context) -> Result<Command
             charged.key.to_string(),
             charged.plan.to_string(),
             charged.operation.as_str().to_owned(),
-            charged.verdict.clone(),
+            charged.verdict.to_string(),
             count.to_string(),
         ]
     });

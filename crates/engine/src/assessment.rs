@@ -146,20 +146,14 @@ impl Assessment {
     /// hexadecimal digits. A caller can compute the digest from an answer.
     #[must_use]
     pub fn digest(&self) -> String {
-        digest(serde_json::to_value(self).unwrap_or_default())
+        digest(&serde_json::to_string(self).unwrap_or_default())
     }
 }
 
-/// The digest of an assessment that is given as JSON ([`Assessment::digest`]).
+/// The digest of an assessment that is given as compact JSON ([`Assessment::digest`]).
 #[must_use]
-pub fn digest(mut assessment: serde_json::Value) -> String {
-    let sources = assessment.get_mut("sources").and_then(serde_json::Value::as_array_mut);
-    for source in sources.into_iter().flatten() {
-        if let Some(fields) = source.as_object_mut() {
-            fields.remove("fetched_at");
-        }
-    }
-    let canonical = canonical::to_vec(&assessment).unwrap_or_default();
+pub fn digest(assessment: &str) -> String {
+    let canonical = canonical::of_assessment(assessment).unwrap_or_default();
     format!("sha256:{}", hex::encode(Sha256::digest(canonical)))
 }
 

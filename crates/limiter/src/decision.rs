@@ -48,6 +48,8 @@ pub enum Decision {
     Admitted {
         /// The charge.
         charge: Charge,
+        /// Status of every limit after the charge.
+        statuses: Vec<LimitStatus>,
     },
     /// Limits are exhausted.
     Refused {
@@ -73,23 +75,22 @@ pub enum Decision {
 }
 
 impl Decision {
-    /// Converts the outcome of an admission; `statuses` is evaluated only if the request is refused.
-    pub(crate) fn new(verdict: Admission, statuses: impl FnOnce() -> Vec<LimitStatus>) -> Self {
+    /// Converts the outcome of an admission, with the status of every limit after it.
+    pub(crate) fn new(verdict: Admission, statuses: Vec<LimitStatus>) -> Self {
         match verdict {
-            Admission::Admitted { spent } => Self::Admitted { charge: Charge::new(spent, 1) },
+            Admission::Admitted { spent } => {
+                Self::Admitted { charge: Charge::new(spent, 1), statuses }
+            }
             Admission::Refused { violated, retry_after } => {
-                Self::Refused { violated, retry_after, statuses: statuses() }
+                Self::Refused { violated, retry_after, statuses }
             }
             Admission::Unavailable { violated, closed, retry_after } => {
-                Self::Unavailable { violated, closed, retry_after, statuses: statuses() }
+                Self::Unavailable { violated, closed, retry_after, statuses }
             }
             // The deadline for a response of the token stores has passed.
-            Admission::Wait => Self::Unavailable {
-                violated: Vec::new(),
-                closed: false,
-                retry_after: 1,
-                statuses: statuses(),
-            },
+            Admission::Wait => {
+                Self::Unavailable { violated: Vec::new(), closed: false, retry_after: 1, statuses }
+            }
         }
     }
 }

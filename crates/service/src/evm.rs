@@ -95,7 +95,9 @@ pub fn worst_of_chains(
     let oldest = assessments.iter().map(|(_, it)| it.assessed_at).min();
     let assessed_at = oldest.unwrap_or(assessed.assessed_at);
     let assessed = SerializedAssessment::clone(assessed);
-    let assessed = assessed.rewritten(value.to_string(), digest(value), assessed_at);
+    let text = value.to_string();
+    let digest = digest(&text);
+    let assessed = assessed.rewritten(text, digest, assessed_at);
     Ok(WorstOfChains { assessed, chain: *chain, chains })
 }
 
@@ -241,7 +243,7 @@ mod tests {
         let two = worst_of_chains(&assessments(&two)).unwrap();
         assert_eq!(one.chain, two.chain);
         assert_ne!(one.assessed.digest, two.assessed.digest);
-        let value = serde_json::from_str(&one.assessed.text).unwrap();
-        assert_eq!(one.assessed.digest, digest(value));
+        let value: Value = serde_json::from_str(&one.assessed.text).unwrap();
+        assert_eq!(one.assessed.digest, digest(&value.to_string()));
     }
 }

@@ -97,28 +97,27 @@ impl Recorder {
     /// Records the charge of one answer, by its verdict, on the day of `now` by the store's clock. Answers of the sandbox
     /// are not charged.
     pub fn charge(&self, caller: &Caller, operation: Operation, verdict: Verdict, now: Timestamp) {
-        if caller.is_sandbox() {
-            return;
-        }
-        let charged = ChargeKey {
-            tenant: caller.tenant.name.clone(),
-            day: Offset::UTC.to_datetime(now).date(),
-            key: caller.key.clone(),
-            plan: caller.tenant.plan.name.clone(),
-            operation,
-            verdict: verdict.as_str().to_owned(),
-        };
-        self.count(charged);
+        self.record(charge(caller, operation, verdict, now), None);
     }
 
-    /// Adds one charge of a kind.
-    pub(crate) fn count(&self, charged: ChargeKey) {
-        *self.lock().usage.entry(charged).or_default() += 1;
+    /// Records the charge of one check as [`charge`](Self::charge) does, and its answer, if it is kept.
+    pub fn record_check(
+        &self,
+        caller: &Caller,
+        verdict: Verdict,
+        now: Timestamp,
+        kept: Option<KeptCheck>,
+    ) {
+        self.record(charge(caller, Operation::Check, verdict, now), kept);
     }
 
-    /// Records an answer to keep.
-    pub fn record_check(&self, check: KeptCheck) {
+    /// Adds a charge and an answer to keep.
+    pub(crate) fn record(&self, charged: Option<ChargeKey>, kept: Option<KeptCheck>) {
         let mut waiting = self.lock();
+        if let Some(charged) = charged {
+            *waiting.usage.entry(charged).or_default() += 1;
+        }
+        let Some(check) = kept else { return };
         if waiting.pending_answers() < MOST_WAITING {
             waiting.checks.push_back(check);
         } else {
@@ -256,4 +255,21 @@ impl Recorder {
         // Every change is a single step, so that the state after a panic is consistent.
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Returns the charge of one answer; `None` for an answer of the sandbox.
+fn charge(
+    caller: &Caller,
+    operation: Operation,
+    verdict: Verdict,
+    now: Timestamp,
+) -> Option<ChargeKey> {
+    (!caller.is_sandbox()).then(|| ChargeKey {
+        tenant: caller.tenant.name.clone(),
+        day: Offset::UTC.to_datetime(now).date(),
+        key: caller.key.clone(),
+        plan: caller.tenant.plan.name.clone(),
+        operation,
+        verdict: verdict.as_str().into(),
+    })
 }

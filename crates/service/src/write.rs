@@ -262,9 +262,9 @@ mod tests {
         let requests = async {
             for round in 1..=20 {
                 // When requests leave charges and answers all the time.
-                recorder.count(charged());
                 let (id, made_at) = (round.to_string(), Timestamp::UNIX_EPOCH);
-                recorder.record_check(KeptCheck::new(id, tenant(), made_at, "{}".into()));
+                let kept = KeptCheck::new(id, tenant(), made_at, "{}".into());
+                recorder.record(Some(charged()), Some(kept));
                 sleep(RECORD_INTERVAL * 2).await;
                 // Then each charge is written within a second.
                 assert_eq!(*store.charged.lock().unwrap(), round);

@@ -1,10 +1,9 @@
 //! Charges and kept checks.
 
-use std::{ops::Deref, sync::Arc};
+use std::{borrow::Cow, fmt, sync::Arc};
 
 use assay_tenancy::{Name, key::KeyId};
 use async_trait::async_trait;
-use bytes::Bytes;
 use jiff::{Timestamp, civil::Date};
 
 use crate::{
@@ -110,7 +109,7 @@ pub struct ChargeKey {
     /// The operation.
     pub operation: Operation,
     /// The verdict.
-    pub verdict: String,
+    pub verdict: Cow<'static, str>,
 }
 
 /// An operation that is charged.
@@ -194,32 +193,62 @@ impl KeptCheck {
     }
 }
 
-/// Text of an answer, which the response and the kept check share.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct AnswerText(Bytes);
+/// Text of a kept answer. Answers with the same assessment share its text, so that a repeated answer needs little memory
+/// until it is written.
+#[derive(Clone, Debug)]
+pub struct AnswerText {
+    /// Text before the assessment's members; the whole text if no assessment is known.
+    before: Box<str>,
+    assessment: Option<Arc<str>>,
+    /// Text after the assessment's members.
+    after: Box<str>,
+}
 
 impl AnswerText {
-    /// The text as bytes.
+    /// The text of an answer that contains the members of an assessment, a JSON object, from a position on.
     #[must_use]
-    pub fn into_bytes(self) -> Bytes {
-        self.0
+    pub fn with_assessment(text: &str, assessment: &Arc<str>, position: usize) -> Self {
+        let split = || {
+            let (before, rest) = text.split_at_checked(position)?;
+            let after = rest.strip_prefix(members(assessment)?)?;
+            let assessment = Some(Arc::clone(assessment));
+            Some(Self { before: before.into(), assessment, after: after.into() })
+        };
+        split().unwrap_or_else(|| text.to_owned().into())
+    }
+
+    /// The text in parts: before the assessment's members, the assessment if it is known, and after its members.
+    pub(crate) fn parts(&self) -> (&str, Option<&Arc<str>>, &str) {
+        (&self.before, self.assessment.as_ref(), &self.after)
+    }
+}
+
+/// The members of a JSON object, without its braces.
+pub(crate) fn members(object: &str) -> Option<&str> {
+    object.strip_prefix('{').and_then(|rest| rest.strip_suffix('}'))
+}
+
+impl fmt::Display for AnswerText {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.before)?;
+        formatter.write_str(self.assessment.as_deref().and_then(members).unwrap_or_default())?;
+        formatter.write_str(&self.after)
     }
 }
 
 impl From<String> for AnswerText {
     fn from(text: String) -> Self {
-        Self(text.into())
+        Self { before: text.into(), assessment: None, after: Box::default() }
     }
 }
 
-impl Deref for AnswerText {
-    type Target = str;
-
-    fn deref(&self) -> &str {
-        // The bytes are those of a text.
-        str::from_utf8(&self.0).unwrap_or_default()
+impl PartialEq for AnswerText {
+    fn eq(&self, other: &Self) -> bool {
+        self.to_string() == other.to_string()
     }
 }
+
+impl Eq for AnswerText {}
 
 /// Times before which records of a tenant are deleted.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -24,6 +24,7 @@ use crate::{
     LimiterSettings, RequestKind, SECOND, SlotView, StoreLossPolicy, TakenChecks, TokenStoreKind,
     admit, note,
     sharded::{DueRequest, SHARDS, ShardId, ShardedLimits},
+    statuses,
     subject_limits::UNREACHABLE_FROM,
     take_checks,
     token_store::{LeaseGrant, TokenStore, TokenStoreError},
@@ -112,6 +113,7 @@ impl SharedLimiter {
         policy: StoreLossPolicy,
         wall_seconds: u64,
     ) -> Decision {
+        let wall = wall_seconds.saturating_mul(SECOND);
         let decide =
             |applicable: &mut [ApplicableLimits<'_>], context: &DecisionContext<'_>, first| {
                 if first {
@@ -119,11 +121,17 @@ impl SharedLimiter {
                 }
                 match admit(applicable, policy, kind, context) {
                     Admission::Wait => None,
-                    verdict => Some(verdict),
+                    verdict => {
+                        let statuses = statuses(applicable, limits, policy, wall, context);
+                        Some(Decision::new(verdict, statuses))
+                    }
                 }
             };
-        let verdict = self.decide(account, limits, decide).await.unwrap_or(Admission::Wait);
-        Decision::new(verdict, || self.statuses(account, limits, policy, wall_seconds))
+        let decided = self.decide(account, limits, decide).await;
+        decided.unwrap_or_else(|| {
+            let statuses = self.statuses(account, limits, policy, wall_seconds);
+            Decision::new(Admission::Wait, statuses)
+        })
     }
 
     /// Takes up to `wanted` checks: see [`crate::Limiter::take_checks`].

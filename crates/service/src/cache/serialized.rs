@@ -2,7 +2,12 @@
 
 use std::sync::{Arc, OnceLock};
 
-use assay_engine::{assessment::Assessment, evidence::ChainState, facts::Cluster, score::Verdict};
+use assay_engine::{
+    assessment::{Assessment, digest},
+    evidence::ChainState,
+    facts::Cluster,
+    score::Verdict,
+};
 use assay_store::checks::CheckSummary;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -12,7 +17,7 @@ use serde::{Deserialize, Serialize};
 pub struct SerializedAssessment {
     /// The assessment as a JSON object, serialized once.
     #[serde(skip)]
-    pub text: String,
+    pub text: Arc<str>,
     /// Address in canonical form that was assessed; for a transfer, the receiver's address.
     pub address: String,
     /// Digest of the assessment.
@@ -35,27 +40,30 @@ pub struct SerializedAssessment {
     pub(super) outdated_compositions: Option<String>,
     /// Properties by which kept checks with this assessment are found, once a check was kept.
     #[serde(skip)]
-    pub(super) summary: SharedSummary,
+    pub(super) summary: Derived<Option<Arc<CheckSummary>>>,
+    /// Hash of the address in logs, once a check was logged.
+    #[serde(skip)]
+    pub(super) address_hash: Derived<String>,
 }
 
-/// Properties by which kept checks are found; of an assessment from elsewhere, read from its text when they are first needed. They
-/// follow from the text, so that all of them are equal to each other.
-#[derive(Clone, Debug, Default)]
-pub(super) struct SharedSummary(OnceLock<Option<Arc<CheckSummary>>>);
+/// Value that follows from the other properties, computed when it is first needed: it makes no difference between two
+/// assessments.
+#[derive(Clone, Debug)]
+pub(super) struct Derived<T>(OnceLock<T>);
 
-impl PartialEq for SharedSummary {
+impl<T> Default for Derived<T> {
+    fn default() -> Self {
+        Self(OnceLock::new())
+    }
+}
+
+impl<T> PartialEq for Derived<T> {
     fn eq(&self, _: &Self) -> bool {
         true
     }
 }
 
-impl Eq for SharedSummary {}
-
-impl SharedSummary {
-    fn of(assessment: &Assessment) -> Self {
-        Self(Some(Arc::new(CheckSummary::of_assessment(assessment))).into())
-    }
-}
+impl<T> Eq for Derived<T> {}
 
 impl SerializedAssessment {
     /// Serializes an assessment made at `assessed_at` from lists and labels of `generation`.
@@ -69,10 +77,12 @@ impl SerializedAssessment {
         generation: u64,
     ) -> Result<Self, serde_json::Error> {
         let tips = assessment.sources.iter().filter_map(|source| source.latest_block.as_ref());
+        let text = serde_json::to_string(assessment)?;
+        let digest = digest(&text);
         Ok(Self {
-            text: serde_json::to_string(assessment)?,
+            text: text.into(),
             address: assessment.address.clone(),
-            digest: assessment.digest(),
+            digest,
             verdict: assessment.verdict,
             assessed_at,
             valid_until: assessment.valid_until,
@@ -80,14 +90,15 @@ impl SerializedAssessment {
             tip: tips.map(|tip| tip.hash.clone()).next(),
             cluster_root: None,
             outdated_compositions: None,
-            summary: SharedSummary::of(assessment),
+            summary: Derived(Some(Arc::new(CheckSummary::of_assessment(assessment))).into()),
+            address_hash: Derived::default(),
         })
     }
 
     /// Returns the assessment with another text, digest and time: that of several assessments together.
     #[must_use]
     pub(crate) fn rewritten(self, text: String, digest: String, assessed_at: Timestamp) -> Self {
-        Self { text, digest, assessed_at, summary: SharedSummary::default(), ..self }
+        Self { text: text.into(), digest, assessed_at, summary: Derived::default(), ..self }
     }
 
     /// Adds the cluster on which the assessment rests.
@@ -121,6 +132,11 @@ impl SerializedAssessment {
     pub fn summary(&self) -> Option<&Arc<CheckSummary>> {
         let read = || CheckSummary::of_answer(&self.text).map(Arc::new);
         self.summary.0.get_or_init(read).as_ref()
+    }
+
+    /// Returns the hash of the address in the logs of this server, which `compute` returns.
+    pub fn address_hash(&self, compute: impl FnOnce() -> String) -> &str {
+        self.address_hash.0.get_or_init(compute)
     }
 
     /// Returns the age of the assessment.

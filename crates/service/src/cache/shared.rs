@@ -291,6 +291,6 @@ fn read(bytes: &[u8]) -> Option<SerializedAssessment> {
     let end = bytes.iter().position(|byte| *byte == b'\n')?;
     let (properties, text) = bytes.split_at_checked(end)?;
     let known: SerializedAssessment = serde_json::from_slice(properties).ok()?;
-    let text = str::from_utf8(text.get(1..)?).ok()?.to_owned();
+    let text = str::from_utf8(text.get(1..)?).ok()?.into();
     Some(SerializedAssessment { text, ..known })
 }

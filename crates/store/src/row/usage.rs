@@ -26,7 +26,7 @@ pub(crate) fn count(row: &Row) -> Result<UsageCount, StoreError> {
                 .into_iter()
                 .find(|known| known.as_str() == operation)
                 .ok_or_else(|| StoreError::unreadable("usage.operation", operation))?,
-            verdict: row.text("outcome")?.to_owned(),
+            verdict: row.text("outcome")?.to_owned().into(),
         },
         count: value::unsigned("usage.count", row.integer("count")?)?,
     })

@@ -4,6 +4,8 @@
 //! to. A page reads at most [`MOST_READ`] rows, which bounds its cost whatever the conditions are: then it ends early,
 //! and its cursor goes on from there.
 
+use std::collections::HashMap;
+
 use assay_tenancy::Name;
 use jiff::Timestamp;
 use sqlx::AssertSqlSafe;
@@ -13,13 +15,73 @@ use crate::{
     StoreError,
     checks::{COMMON_RULE, COMMON_VERDICT, CheckColumn, CheckKey, CheckPage, CheckQuery},
     row,
-    usage::KeptCheck,
+    usage::{KeptCheck, members},
+    value,
 };
 
 /// Largest number of rows that one page reads: below 20 ms of processor time with the slower of both databases.
 const MOST_READ: usize = 2_000;
 
 const COLUMNS: &str = "tenant, made_at, id, chain, address, reference, verdict, score, rules";
+
+/// Puts answers together from their parts: an assessment that several answers have is sent once.
+const JOINED_ANSWERS: &str = "INSERT INTO checks (id, tenant, made_at, answer)
+    SELECT id, tenant, made_at, before || coalesce(members, '') || after
+    FROM unnest($1::text[], $2::text[], $3::bigint[], $4::text[], $5::bigint[], $6::text[])
+        AS answers (id, tenant, made_at, before, assessment, after)
+    LEFT JOIN unnest($7::text[]) WITH ORDINALITY AS assessments (members, assessment) USING (assessment)
+    ORDER BY id COLLATE \"C\"
+    ON CONFLICT DO NOTHING";
+
+/// Keeps answers.
+pub(super) async fn keep_answers(
+    session: &mut Session,
+    checks: &[&KeptCheck],
+) -> Result<(), StoreError> {
+    if let Session::Postgres(_) = session {
+        session.execute(JOINED_ANSWERS, &joined_answers(checks)).await?;
+        return Ok(());
+    }
+    let mut rows = Vec::with_capacity(checks.len());
+    for KeptCheck { id, tenant, made_at, answer, .. } in checks {
+        let (id, tenant) = (id.as_str(), tenant.as_str());
+        rows.push([id.into(), tenant.into(), (*made_at).into(), answer.to_string().into()]);
+    }
+    let columns = "id, tenant, made_at, answer";
+    session.insert("checks", columns, &rows, "ON CONFLICT DO NOTHING").await
+}
+
+/// The values of [`JOINED_ANSWERS`].
+fn joined_answers<'a>(checks: &[&'a KeptCheck]) -> [Value<'a>; 7] {
+    // Equal assessments of different origin are sent twice.
+    let mut numbers: HashMap<*const u8, i64> = HashMap::new();
+    let (mut before, mut after) = (Vec::new(), Vec::new());
+    let (mut number_of, mut assessments) = (Vec::new(), Vec::new());
+    for check in checks {
+        let (first, assessment, last) = check.answer.parts();
+        number_of.push(assessment.map(|assessment| {
+            *numbers.entry(assessment.as_ptr()).or_insert_with(|| {
+                assessments.push(members(assessment));
+                i64::try_from(assessments.len()).unwrap_or(i64::MAX)
+            })
+        }));
+        before.push(first);
+        after.push(last);
+    }
+    let texts = |of: fn(&'a KeptCheck) -> &'a str| -> Vec<&'a str> {
+        checks.iter().copied().map(of).collect()
+    };
+    let made_at: Vec<i64> = checks.iter().map(|check| value::milliseconds(check.made_at)).collect();
+    [
+        texts(|check| &check.id).into(),
+        texts(|check| check.tenant.as_str()).into(),
+        made_at.into(),
+        before.into(),
+        Value::Integers(number_of),
+        after.into(),
+        Value::Texts(assessments),
+    ]
+}
 
 /// Keeps the properties by which checks are found.
 pub(super) async fn keep_summaries(

@@ -51,15 +51,9 @@ impl<B: Backend> UsageStore for B {
         // In one order, as usage is. The conflict names no column: that would need the right to read answers.
         let mut checks: Vec<&KeptCheck> = checks.iter().collect();
         checks.sort_by(|one, other| one.id.cmp(&other.id));
-        let mut rows = Vec::with_capacity(checks.len());
-        for KeptCheck { id, tenant, made_at, answer, .. } in &checks {
-            let (id, tenant, answer) = (id.as_str(), tenant.as_str(), &**answer);
-            rows.push([id.into(), tenant.into(), (*made_at).into(), answer.into()]);
-        }
         let asking = async {
             let mut session = self.session(SessionMode::Write(RowScope::Record)).await?;
-            let columns = "id, tenant, made_at, answer";
-            session.insert("checks", columns, &rows, "ON CONFLICT DO NOTHING").await?;
+            checks::keep_answers(&mut session, &checks).await?;
             checks::keep_summaries(&mut session, &checks).await?;
             session.commit(()).await
         };
@@ -190,7 +184,7 @@ async fn add(session: &mut Session, counts: &[UsageCount]) -> Result<(), StoreEr
             charged.key.as_str().into(),
             charged.plan.as_str().into(),
             charged.operation.as_str().into(),
-            charged.verdict.as_str().into(),
+            (&*charged.verdict).into(),
             (*sum).into(),
         ]);
     }

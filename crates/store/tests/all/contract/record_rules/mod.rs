@@ -11,7 +11,7 @@ pub(crate) fn charged(tenant: &str, day: i8, verdict: &str) -> ChargeKey {
         key: key(1).id,
         plan: "business".parse().unwrap(),
         operation: Operation::Check,
-        verdict: verdict.into(),
+        verdict: verdict.to_owned().into(),
     }
 }
 
