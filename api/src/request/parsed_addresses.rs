@@ -30,11 +30,14 @@ impl ParsedAddresses {
     /// Returns the problem of [`CheckRequest::subject`].
     pub(crate) fn subject(&self, request: &CheckRequest) -> Result<AddressSubject, Problem> {
         let CheckRequest { blockchain, address, reference, .. } = request;
-        if blockchain.len() + address.len() > LONGEST {
-            return request.subject();
-        }
         // The length tells where the second text begins.
-        let text = format!("{} {blockchain} {address}", blockchain.len());
+        let (length, bytes) = (u8::try_from(blockchain.len()), blockchain.len() + address.len());
+        let Some(length) = length.ok().filter(|_| bytes <= LONGEST) else {
+            return request.subject();
+        };
+        let mut text = String::with_capacity(bytes + char::from(length).len_utf8());
+        text.push(char::from(length));
+        text.extend([&**blockchain, &**address]);
         if let Some(subject) = self.0.get(&text) {
             require_reference(reference.as_deref())?;
             return Ok(subject);
