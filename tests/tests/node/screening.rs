@@ -86,7 +86,8 @@ impl World {
         serve(self.cluster.listen_outside(MIRROR), list_of(ADDRESS));
         self.cluster.apply(&secret(&postgres.url().replace(&local, DATABASE)));
         let stores = "mode=production,database.secret.name=assay-database";
-        let networks = "networkPolicy.allowedPrivateCidrs={10.20.0.0/16}";
+        let networks =
+            "networkPolicy.allowedPrivateCidrs={10.20.0.0/16},networkPolicy.database.ports={7432}";
         let chart = file("charts/assay").display().to_string();
         self.install(&chart, &["--set", stores, "--set", networks]);
         self.cluster.apply(&format!(
