@@ -30,6 +30,8 @@ use super::{
 };
 use crate::{App, LimiterOutcome, connection::table::ConnectionMark, response::field_value};
 
+/// Number of requests or checks that a limit must have left for its status at admission to be told with the answer.
+const FAR_FROM_EXHAUSTED: u64 = 1_000;
 const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
 const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
 
@@ -134,7 +136,8 @@ pub(crate) async fn gate_around<F: Future<Output = Handled>>(
             // A check is charged as a whole before it is answered.
             let is_current = kind == RequestKind::Check
                 && status == StatusCode::OK
-                && service.clock.now().as_second() == now.as_second();
+                && service.clock.now().as_second() == now.as_second()
+                && statuses.iter().all(is_far_from_its_end);
             let statuses = if is_current {
                 statuses
             } else {
@@ -191,6 +194,11 @@ pub(crate) async fn charge_check<'a>(
             Err(uncounted(names, closed, retry_after))
         }
     }
+}
+
+/// True if neither other requests in flight nor the next window change the status of a limit much.
+const fn is_far_from_its_end(status: &LimitStatus) -> bool {
+    status.remaining >= FAR_FROM_EXHAUSTED && status.resets_in > 1
 }
 
 /// Returns the problem of exceeded limits.

@@ -68,8 +68,10 @@ the pods of its namespace; a name that may be either has the peers of both. */}}
 
 {{/* The rule for the API server, as JSON. It is no pod: no selector matches it. */}}
 {{- define "assay.apiServerRule" -}}
-{{- $rule := dict "ports" (include "assay.tcpPorts" .Values.networkPolicy.apiServer.ports | fromJsonArray) -}}
-{{- with .Values.networkPolicy.apiServer.cidrs -}}
+{{- /* A release of an earlier chart whose values are reused has none of these. */ -}}
+{{- $settings := .Values.networkPolicy.apiServer | default dict -}}
+{{- $rule := dict "ports" (include "assay.tcpPorts" ($settings.ports | default (list 443 6443)) | fromJsonArray) -}}
+{{- with $settings.cidrs -}}
 {{- $_ := set $rule "to" (include "assay.networkPeers" . | fromJsonArray) -}}
 {{- end -}}
 {{- toJson $rule -}}
@@ -77,9 +79,9 @@ the pods of its namespace; a name that may be either has the peers of both. */}}
 
 {{/* The rule for the operator's database, as JSON. */}}
 {{- define "assay.databaseRule" -}}
-{{- $settings := .Values.networkPolicy.database -}}
-{{- $networks := include "assay.networkPeers" $settings.cidrs | fromJsonArray -}}
-{{- $peers := concat $networks (include "assay.namespacePeers" $settings.namespaces | fromJsonArray) -}}
+{{- $settings := .Values.networkPolicy.database | default dict -}}
+{{- $networks := include "assay.networkPeers" ($settings.cidrs | default list) | fromJsonArray -}}
+{{- $peers := concat $networks (include "assay.namespacePeers" ($settings.namespaces | default list) | fromJsonArray) -}}
 {{- if eq .Values.mode "evaluation" -}}
 {{- $labels := include "assay.selector" (dict "root" . "component" "postgresql") | fromYaml -}}
 {{- $peers = list (dict "podSelector" (dict "matchLabels" $labels)) -}}
@@ -87,7 +89,7 @@ the pods of its namespace; a name that may be either has the peers of both. */}}
 {{- $private := include "assay.networkPeers" .Values.networkPolicy.allowedPrivateCidrs | fromJsonArray -}}
 {{- $peers = prepend $private (dict "namespaceSelector" dict) -}}
 {{- end -}}
-{{- dict "to" $peers "ports" (include "assay.tcpPorts" $settings.ports | fromJsonArray) | toJson -}}
+{{- dict "to" $peers "ports" (include "assay.tcpPorts" ($settings.ports | default (list 5432)) | fromJsonArray) | toJson -}}
 {{- end }}
 
 {{/* The rules for the collector, as JSON: none without one. */}}

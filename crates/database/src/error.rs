@@ -106,11 +106,15 @@ pub enum DatabaseError {
     },
 }
 
-/// The text of an error. An error that the server itself returned is its message alone: sqlx appends the line of
-/// `PostgreSQL`'s source code that reported it.
+/// The text of an error. An error that a `PostgreSQL` server returned is its message alone: sqlx appends the line of the
+/// server's source code that reported it.
 fn text(error: &sqlx::Error) -> String {
     match error {
-        sqlx::Error::Database(error) => error.message().to_owned(),
+        sqlx::Error::Database(error)
+            if error.try_downcast_ref::<sqlx::postgres::PgDatabaseError>().is_some() =>
+        {
+            error.message().to_owned()
+        }
         other => other.to_string(),
     }
 }

@@ -8,7 +8,7 @@ use crate::{conditions::ConditionState, reason::ConditionReason};
 pub(crate) const GRAPHS_READABLE: &str = "GraphsReadable";
 
 /// The way to a graph that can be read.
-const REMEDY: &str = "if the disk works, delete the PersistentVolumeClaim of the server's pod and then the pod: another \
+const REMEDY: &str = "if its pages are damaged and the disk works, delete the PersistentVolumeClaim of the server's pod and then the pod: another \
                       server, or the source, fills the new volume";
 
 /// The condition for the errors of the servers that cannot read their graphs, of `servers` in all.

@@ -81,20 +81,28 @@ pub(super) async fn report_chains(
         }
         for (name, object) in own_sources(&sources, &context) {
             if let Some(chain) = answers.get(&name) {
+                let [following, branches] = [SOURCE_FOLLOWED, BRANCHES_AGREE].map(unknown);
+                let known: ChainSourceStatus = parse_status(&object);
+                // Without a state of any server, the last one stays.
+                let (fields, branches, following) = if let Some(following) = &chain.following {
+                    (status::chain_fields(chain), chain.branches.as_ref(), following)
+                } else {
+                    let branches = has_branches(&known).then_some(&branches);
+                    (known, branches, &following)
+                };
                 let conditions: Vec<&ConditionState> =
-                    chain.branches.iter().chain(&chain.following).chain([&chain.graphs]).collect();
-                let part = (&status::chain_fields(chain), &*conditions);
-                report_status::<ChainSource>(&CHAIN, &object, part, &context).await;
+                    branches.into_iter().chain([following, &chain.graphs]).collect();
+                report_status::<ChainSource>(&CHAIN, &object, (&fields, &*conditions), &context)
+                    .await;
             } else if silent
                 .get(&name)
                 .is_some_and(|since| now.duration_since(*since) >= LONGEST_SILENCE)
             {
                 let known: ChainSourceStatus = parse_status(&object);
                 let [following, branches] = [SOURCE_FOLLOWED, BRANCHES_AGREE].map(unknown);
-                let has_branches =
-                    known.conditions.iter().any(|condition| condition.type_ == BRANCHES_AGREE);
+                let branches = has_branches(&known).then_some(&branches);
                 let conditions: Vec<&ConditionState> =
-                    has_branches.then_some(&branches).into_iter().chain([&following]).collect();
+                    branches.into_iter().chain([&following]).collect();
                 report_status::<ChainSource>(&CHAIN, &object, (&known, &*conditions), &context)
                     .await;
             } else if !followed.contains_key(&name) {
@@ -107,6 +115,11 @@ pub(super) async fn report_chains(
             changed = desired.changed() => if changed.is_err() { return },
         }
     }
+}
+
+/// True if a status tells whether the branches of chain servers agree.
+fn has_branches(status: &ChainSourceStatus) -> bool {
+    status.conditions.iter().any(|condition| condition.type_ == BRANCHES_AGREE)
 }
 
 /// The chain servers of a source, also those that are not ready, such as the servers of a source that was never reached.

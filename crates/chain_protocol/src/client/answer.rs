@@ -67,9 +67,9 @@ pub(super) fn read<T: DeserializeOwned>(
 
 /// Returns the error for an answer with an error status.
 pub(super) fn refusal_error(address: SocketAddr, received: &ReceivedAnswer) -> AskError {
-    let refusal = serde_json::from_slice(&received.body).unwrap_or_else(|_| RefusedQuestion {
-        code: RefusalCode::Failed,
-        detail: format!("status {}", received.status),
-    });
-    AskError::Refused { address, refusal }
+    match serde_json::from_slice(&received.body) {
+        Ok(refusal) => AskError::Refused { address, refusal },
+        // A program between, or another one at this address, answers in its own words.
+        Err(_) => AskError::Unreadable(address, format!("status {}", received.status)),
+    }
 }

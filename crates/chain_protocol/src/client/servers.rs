@@ -204,7 +204,9 @@ impl Servers {
         if told.is_heard && contact.set_silent(false) {
             tracing::info!(%chain, server = %address, "a silent chain server is heard again");
         }
-        server.failure = told.failure();
+        if !told.is_timeout {
+            server.failure = told.failure();
+        }
         match &told.state {
             Ok(state) => {
                 if server.state.is_none() {

@@ -26,7 +26,7 @@ const COLUMNS: &str = "tenant, made_at, id, chain, address, reference, verdict, 
 
 /// Puts answers together from their parts: an assessment that several answers have is sent once.
 const JOINED_ANSWERS: &str = "INSERT INTO checks (id, tenant, made_at, answer)
-    SELECT id, tenant, made_at, before || coalesce(members, '') || after
+    SELECT id, tenant, made_at, before || CASE WHEN assessment IS NULL THEN '' ELSE members END || after
     FROM unnest($1::text[], $2::text[], $3::bigint[], $4::text[], $5::bigint[], $6::text[])
         AS answers (id, tenant, made_at, before, assessment, after)
     LEFT JOIN unnest($7::text[]) WITH ORDINALITY AS assessments (members, assessment) USING (assessment)
