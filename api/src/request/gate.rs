@@ -30,8 +30,6 @@ use super::{
 };
 use crate::{App, LimiterOutcome, connection::table::ConnectionMark, response::field_value};
 
-/// Number of requests or checks that a limit must have left for its status at admission to be told with the answer.
-const FAR_FROM_EXHAUSTED: u64 = 1_000;
 const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
 const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
 
@@ -125,24 +123,14 @@ pub(crate) async fn gate_around<F: Future<Output = Handled>>(
     let kind = if is_keyed { RequestKind::Request } else { gate.kind };
     let admission = service.limiter.admit(caller.account(), kind, &limits, store_loss, seconds);
     match admission.instrument(stage!("limit")).await {
-        Decision::Admitted { charge, statuses } => {
+        Decision::Admitted { charge } => {
             app.metrics.limiter(LimiterOutcome::Admitted);
             let charge = ChargeGuard { app, caller: caller.clone(), charge, is_answered: false };
             let admitted = AdmittedCaller { caller: caller.clone(), permit: permit.clone() };
             let Handled { response, records, subject } = handle(request, admitted).await;
             records.commit(app, &caller);
-            let status = response.status();
-            charge.finish(status);
-            // A check is charged as a whole before it is answered.
-            let is_current = kind == RequestKind::Check
-                && status == StatusCode::OK
-                && service.clock.now().as_second() == now.as_second()
-                && statuses.iter().all(is_far_from_its_end);
-            let statuses = if is_current {
-                statuses
-            } else {
-                service.limiter.statuses(caller.account(), &limits, store_loss, seconds)
-            };
+            charge.finish(response.status());
+            let statuses = service.limiter.statuses(caller.account(), &limits, store_loss, seconds);
             let response = hold_until_end(response, permit, WorkScope::current);
             Handled { subject, ..Handled::new(app.with_limits(response, &statuses)) }
         }
@@ -179,7 +167,7 @@ pub(crate) async fn charge_check<'a>(
     let kind = RequestKind::Check;
     let admission = limiter.admit(caller.account(), kind, &limits, store_loss, seconds);
     match admission.instrument(stage!("limit")).await {
-        Decision::Admitted { charge, .. } => {
+        Decision::Admitted { charge } => {
             app.metrics.limiter(LimiterOutcome::Admitted);
             Ok(ChargeGuard { app, caller: caller.clone(), charge, is_answered: false })
         }
@@ -194,11 +182,6 @@ pub(crate) async fn charge_check<'a>(
             Err(uncounted(names, closed, retry_after))
         }
     }
-}
-
-/// True if neither other requests in flight nor the next window change the status of a limit much.
-const fn is_far_from_its_end(status: &LimitStatus) -> bool {
-    status.remaining >= FAR_FROM_EXHAUSTED && status.resets_in > 1
 }
 
 /// Returns the problem of exceeded limits.

@@ -22,7 +22,7 @@ use assay_request::{
 use assay_service::{
     CacheStatus, Caller, ChainVerdict, CheckError, CheckOutcome, TransferError, on_every_evm_chain,
 };
-use assay_store::usage::{AnswerText, KeptCheck};
+use assay_store::usage::{AnswerText, KeptCheck, members};
 use axum::{
     extract::{Extension, Request, State},
     http::{HeaderMap, HeaderName, header},
@@ -422,8 +422,7 @@ fn print(
     push_json(&mut text, Some(address_submitted))?;
     text.push(',');
     let position = text.len();
-    let inner = assessment.strip_prefix('{').and_then(|rest| rest.strip_suffix('}'));
-    text.push_str(inner.unwrap_or_default());
+    text.push_str(members(assessment).unwrap_or_default());
     // Writing to a string cannot fail.
     let _ = write!(text, ",\"assessed_at\":\"{assessed_at}\",\"assessment_digest\":");
     push_json(&mut text, Some(assessment_digest))?;

@@ -119,25 +119,19 @@ pub fn take_checks(
     Some((spend(applicable, policy, Counts::Checks, count, context), count, verdict))
 }
 
-/// Returns the status of every limit, in the order of `limits`. `wall` is the time since 1970 by the replica's own clock,
-/// in microseconds.
+/// Returns the status of every limit. `wall` is the time since 1970 by the replica's own clock, in
+/// microseconds.
 pub fn statuses(
     applicable: &mut [ApplicableLimits<'_>],
-    limits: &[Limit],
     policy: StoreLossPolicy,
     wall: u64,
     context: &DecisionContext<'_>,
 ) -> Vec<LimitStatus> {
-    let mut statuses = Vec::with_capacity(limits.len());
+    let mut statuses = Vec::new();
     for entry in applicable {
         for limit in entry.limits() {
             statuses.push(entry.state.status(limit, policy, wall, context));
         }
-    }
-    // Limits of one subject follow each other in `applicable`.
-    if statuses.len() > 1 {
-        let index = |status: &LimitStatus| limits.iter().position(|it| it.name == status.name);
-        statuses.sort_by_key(index);
     }
     statuses
 }

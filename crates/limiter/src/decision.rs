@@ -48,8 +48,6 @@ pub enum Decision {
     Admitted {
         /// The charge.
         charge: Charge,
-        /// Status of every limit after the charge.
-        statuses: Vec<LimitStatus>,
     },
     /// Limits are exhausted.
     Refused {
@@ -75,22 +73,23 @@ pub enum Decision {
 }
 
 impl Decision {
-    /// Converts the outcome of an admission, with the status of every limit after it.
-    pub(crate) fn new(verdict: Admission, statuses: Vec<LimitStatus>) -> Self {
+    /// Converts the outcome of an admission; `statuses` is evaluated only if the request is refused.
+    pub(crate) fn new(verdict: Admission, statuses: impl FnOnce() -> Vec<LimitStatus>) -> Self {
         match verdict {
-            Admission::Admitted { spent } => {
-                Self::Admitted { charge: Charge::new(spent, 1), statuses }
-            }
+            Admission::Admitted { spent } => Self::Admitted { charge: Charge::new(spent, 1) },
             Admission::Refused { violated, retry_after } => {
-                Self::Refused { violated, retry_after, statuses }
+                Self::Refused { violated, retry_after, statuses: statuses() }
             }
             Admission::Unavailable { violated, closed, retry_after } => {
-                Self::Unavailable { violated, closed, retry_after, statuses }
+                Self::Unavailable { violated, closed, retry_after, statuses: statuses() }
             }
             // The deadline for a response of the token stores has passed.
-            Admission::Wait => {
-                Self::Unavailable { violated: Vec::new(), closed: false, retry_after: 1, statuses }
-            }
+            Admission::Wait => Self::Unavailable {
+                violated: Vec::new(),
+                closed: false,
+                retry_after: 1,
+                statuses: statuses(),
+            },
         }
     }
 }

@@ -167,7 +167,7 @@ impl InProcessLimiter {
         if let Admission::Admitted { spent } = &verdict {
             self.note_use(account, spent);
         }
-        Decision::new(verdict, self.statuses_at(account, limits, now))
+        Decision::new(verdict, || self.statuses_at(account, limits, now))
     }
 
     /// Takes up to `wanted` checks: as many as every limit on checks has room for. Limits on requests
@@ -338,7 +338,7 @@ mod tests {
     #[test]
     fn a_refunded_check_still_counts_as_a_request() {
         let counters = InProcessLimiter::default();
-        let Decision::Admitted { charge, .. } =
+        let Decision::Admitted { charge } =
             counters.admit(ACME, RequestKind::Check, &business(), 100)
         else {
             panic!("refused")
@@ -393,7 +393,7 @@ mod tests {
         for _ in 0..3 {
             assert!(admitted(&check(&first, 100)));
         }
-        let Decision::Admitted { charge, .. } = check(&first, 160) else { panic!("refused") };
+        let Decision::Admitted { charge } = check(&first, 160) else { panic!("refused") };
         first.refund(ACME, &charge);
         let uses = first.changed_uses();
         let [WindowUse { spent: 3, window: 0, .. }] = &uses[..] else { panic!("{uses:?}") };
@@ -498,7 +498,7 @@ mod tests {
             let mut latest = 0;
             for (quarter, kind) in steps {
                 latest = (quarter * 900).max(latest);
-                if let Decision::Admitted { charge, .. } =
+                if let Decision::Admitted { charge } =
                     limiter.admit(ACME, RequestKind::Check, &limits, quarter * 900)
                 {
                     requests.push(latest);
@@ -551,7 +551,7 @@ mod tests {
             let mut latest = 0;
             for (now, answer) in steps {
                 latest = now.max(latest);
-                if let Decision::Admitted { charge, .. } = counters.admit(ACME, RequestKind::Check, &limits, now) {
+                if let Decision::Admitted { charge } = counters.admit(ACME, RequestKind::Check, &limits, now) {
                     requests.push(latest);
                     if answer {
                         answered.push(latest);

@@ -248,12 +248,16 @@ impl ShardedLimits {
         wall: u64,
         now: u64,
     ) -> Vec<LimitStatus> {
-        self.with_applicable(
+        let mut found = self.with_applicable(
             account,
             limits,
             || now,
-            |applicable, context| statuses(applicable, limits, policy, wall, context),
-        )
+            |applicable, context| statuses(applicable, policy, wall, context),
+        );
+        // In the plan's order, for every subject.
+        let index = |status: &LimitStatus| limits.iter().position(|it| it.name == status.name);
+        found.sort_by_key(index);
+        found
     }
 
     /// Returns the requests that give back tokens: tokens without demand, or all tokens. Drops idle subjects.

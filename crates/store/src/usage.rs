@@ -224,7 +224,8 @@ impl AnswerText {
 }
 
 /// The members of a JSON object, without its braces.
-pub(crate) fn members(object: &str) -> Option<&str> {
+#[must_use]
+pub fn members(object: &str) -> Option<&str> {
     object.strip_prefix('{').and_then(|rest| rest.strip_suffix('}'))
 }
 

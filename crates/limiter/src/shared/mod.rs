@@ -24,7 +24,6 @@ use crate::{
     LimiterSettings, RequestKind, SECOND, SlotView, StoreLossPolicy, TakenChecks, TokenStoreKind,
     admit, note,
     sharded::{DueRequest, SHARDS, ShardId, ShardedLimits},
-    statuses,
     subject_limits::UNREACHABLE_FROM,
     take_checks,
     token_store::{LeaseGrant, TokenStore, TokenStoreError},
@@ -113,7 +112,6 @@ impl SharedLimiter {
         policy: StoreLossPolicy,
         wall_seconds: u64,
     ) -> Decision {
-        let wall = wall_seconds.saturating_mul(SECOND);
         let decide =
             |applicable: &mut [ApplicableLimits<'_>], context: &DecisionContext<'_>, first| {
                 if first {
@@ -121,17 +119,11 @@ impl SharedLimiter {
                 }
                 match admit(applicable, policy, kind, context) {
                     Admission::Wait => None,
-                    verdict => {
-                        let statuses = statuses(applicable, limits, policy, wall, context);
-                        Some(Decision::new(verdict, statuses))
-                    }
+                    verdict => Some(verdict),
                 }
             };
-        let decided = self.decide(account, limits, decide).await;
-        decided.unwrap_or_else(|| {
-            let statuses = self.statuses(account, limits, policy, wall_seconds);
-            Decision::new(Admission::Wait, statuses)
-        })
+        let verdict = self.decide(account, limits, decide).await.unwrap_or(Admission::Wait);
+        Decision::new(verdict, || self.statuses(account, limits, policy, wall_seconds))
     }
 
     /// Takes up to `wanted` checks: see [`crate::Limiter::take_checks`].

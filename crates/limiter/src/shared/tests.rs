@@ -414,7 +414,7 @@ async fn send_until_stopped(
         let before = wall();
         let decision = replica.admit(ACME, RequestKind::Check, &limits, CLOSED, 0).await;
         let after = wall();
-        if let Decision::Admitted { charge, .. } = decision {
+        if let Decision::Admitted { charge } = decision {
             let spent = &charge.checks[0];
             assert!((before / length..=after / length).contains(&spent.window));
             *seen.lock().unwrap().entry(spent.window).or_default() += spent.leased;
